@@ -1,0 +1,1 @@
+"""Text to tokens, to a vocabulary, to counts that add over shards."""

@@ -1,0 +1,1 @@
+"""The small data this project's authors wrote, and the catalogue of open data sets."""

@@ -1,0 +1,105 @@
+"""What can go wrong, in words a person can act on.
+
+Every exception that eigentext raises on purpose derives from :class:`EigentextError`.  The command
+line turns those into one line on stderr and exit code 2; anything else is a fault of ours (exit 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+__all__ = [
+    "DataError",
+    "EigentextError",
+    "MissingExtraError",
+    "ModelFileError",
+    "RankError",
+    "RankWarning",
+    "SettingsError",
+]
+
+
+class EigentextError(Exception):
+    """Base of all errors that eigentext raises on purpose."""
+
+
+class DataError(EigentextError):
+    """Input that cannot be read: which file, which line, and what was expected there.
+
+    >>> str(DataError("trees.mrg", 3, "unbalanced bracket: expected ')'"))
+    "trees.mrg:3: unbalanced bracket: expected ')'"
+    >>> str(DataError("trees.mrg", None, "no trees in this file"))
+    'trees.mrg: no trees in this file'
+    """
+
+    def __init__(self, path: str, line: int | None, why: str) -> None:
+        self.path = str(path)
+        self.line = line
+        self.why = why
+        super().__init__(self.path, line, why)
+
+    def __str__(self) -> str:
+        place = self.path if self.line is None else f"{self.path}:{self.line}"
+        return f"{place}: {self.why}"
+
+
+class SettingsError(EigentextError):
+    """A setting that makes no sense, alone or with this data."""
+
+
+class RankError(EigentextError):
+    """A matrix has fewer useful directions than were asked for.
+
+    >>> str(RankError("Omega", asked=50, got=12))
+    'Omega has numerical rank 12, but rank 50 was asked for'
+    """
+
+    def __init__(self, symbol: str, *, asked: int, got: int) -> None:
+        self.symbol = symbol
+        self.asked = asked
+        self.got = got
+        super().__init__(symbol, asked, got)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.symbol} has numerical rank {self.got}, but rank {self.asked} was asked for"
+        )
+
+
+class RankWarning(UserWarning):
+    """The caller allowed a smaller rank, and a smaller rank is what came out."""
+
+
+class ModelFileError(EigentextError):
+    """A model file of the wrong kind or version, or one that is damaged.
+
+    >>> str(ModelFileError("m.eig", found="kind 'counts'", supported="kind 'lpcfg'"))
+    "m.eig: found kind 'counts', but this needs kind 'lpcfg'"
+    >>> str(ModelFileError("m.eig", why="the file is truncated"))
+    'm.eig: the file is truncated'
+    """
+
+    def __init__(
+        self, path: str, *, found: str = "", supported: str = "", why: str = ""
+    ) -> None:
+        self.path = str(path)
+        self.found = found
+        self.supported = supported
+        self.why = why or f"found {found}, but this needs {supported}"
+        super().__init__(self.path, found, supported, why)
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.why}"
+
+
+class MissingExtraError(EigentextError):
+    """An optional dependency is not installed; the message names the extra that brings it.
+
+    >>> str(MissingExtraError("plots", extra="plot", modules=["matplotlib"]))
+    "plots need matplotlib: pip install 'eigentext[plot]'"
+    """
+
+    def __init__(self, what: str, *, extra: str, modules: Iterable[str]) -> None:
+        self.extra = extra
+        names = ", ".join(modules)
+        super().__init__(f"{what} need {names}: pip install 'eigentext[{extra}]'")

@@ -1,0 +1,1 @@
+"""Pure metrics, which learners may call."""

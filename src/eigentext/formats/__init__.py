@@ -1,0 +1,1 @@
+"""One file per on-disk format: read gives an iterator, write takes one."""

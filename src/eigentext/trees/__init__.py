@@ -1,0 +1,1 @@
+"""Plain trees: constituents, dependencies, and what is done and undone to them."""

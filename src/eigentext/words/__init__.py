@@ -1,0 +1,1 @@
+"""Word representations from counts of contexts."""

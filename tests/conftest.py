@@ -1,0 +1,46 @@
+"""Shared by all tests: what lies outside the package, and when its absence is a failure.
+
+``EIGENTEXT_DATA`` names the folder of open data sets; ``EIGENTEXT_REQUIRE`` lists requirements
+(comma-separated: data, almor, chromium, postgres) whose absence fails a test instead of skipping it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+
+def _data_folder() -> Path | None:
+    folder = os.environ.get("EIGENTEXT_DATA")
+    return Path(folder) if folder and Path(folder).is_dir() else None
+
+
+def _missing(requirement: str) -> str | None:
+    """Why the requirement is not met, or None when it is."""
+    if requirement == "data":
+        return None if _data_folder() else "EIGENTEXT_DATA does not name a folder"
+    if requirement == "chromium":
+        found = shutil.which("chromium") or shutil.which("chromium-browser")
+        return None if found else "no chromium on this machine"
+    raise ValueError(f"unknown requirement {requirement!r}")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    required = set(filter(None, os.environ.get("EIGENTEXT_REQUIRE", "").split(",")))
+    for mark in item.iter_markers("requires"):
+        why = _missing(mark.args[0])
+        if why and mark.args[0] in required:
+            pytest.fail(f"EIGENTEXT_REQUIRE lists {mark.args[0]}, but {why}", pytrace=False)
+        if why:
+            pytest.skip(why)
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The folder of open data sets; use together with ``@pytest.mark.requires("data")``."""
+    folder = _data_folder()
+    assert folder is not None, "mark this test with @pytest.mark.requires('data')"
+    return folder
