@@ -1,0 +1,348 @@
+"""The only way a model goes to disk and comes back: safetensors plus a JSON header.
+
+Out, by :func:`save`:
+
+1. arrays are brought to little-endian C order; lists of strings become a uint8 blob and int64
+   offsets (``strings/NAME/bytes``, ``strings/NAME/offsets``), since safetensors has no strings;
+2. the header (kind, format version, package version, seed, data, settings) becomes one JSON text
+   under the safetensors metadata key ``eigentext``;
+3. the sha256 of the whole file, taken while its own 64 digits read as zeros, is put into the
+   header: safetensors itself does not notice a flipped bit;
+4. the file is written under a temporary name and renamed.
+
+Back, by :func:`load`: header, kind, version, size and sha256 are checked in this order, and each
+failure is a :class:`~eigentext.errors.ModelFileError` that names what was found and what would do.
+:func:`read_header` stops after the header.  The same input always gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+import eigentext
+from eigentext.errors import ModelFileError, SettingsError
+from eigentext.formats.archives import suffix_of
+from eigentext.formats.opening import Source, atomic_write, open_binary
+from eigentext.formats.packing import pack_csr, pack_strings, unpack_csr, unpack_strings
+from eigentext.formats.storage import is_url
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+__all__ = ["Header", "ModelFile", "load", "pack_csr", "read_header", "save", "unpack_csr"]
+
+METADATA_KEY = "eigentext"
+CONTAINER = 1  # the layout described above; the models' own versions are `format_version`
+
+_NO_DIGEST = "0" * 64
+# The digest opens the JSON text, whose quotes are escaped inside the safetensors header.
+_DIGEST_MARK = b'{\\"sha256\\":\\"'
+_LONGEST_HEADER = 100_000_000  # the limit of safetensors itself
+_ARRAY_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+/\[\]-]*")
+_DTYPES = frozenset(
+    ["bool", "float16", "float32", "float64"]
+    + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
+)
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a model file says about itself.
+
+    ``arrays`` maps the name of each stored array to its safetensors type and shape, for display.
+    """
+
+    kind: str
+    format_version: int
+    package_version: str
+    seed: int | None
+    data: dict[str, Any]
+    settings: dict[str, Any]
+    sha256: str
+    arrays: dict[str, tuple[str, tuple[int, ...]]]
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """A loaded model file: its header, its arrays and its lists of strings, by name."""
+
+    path: str
+    header: Header
+    arrays: dict[str, np.ndarray]
+    strings: dict[str, list[str]]
+
+    def csr(self, name: str) -> csr_array:
+        """The sparse matrix that :func:`pack_csr` stored under this name."""
+        return unpack_csr(name, self.arrays, path=self.path)
+
+
+# ---------------------------------------------------------------- out
+
+
+def save(
+    path: Source,
+    kind: str,
+    arrays: Mapping[str, np.ndarray],
+    *,
+    settings: Mapping[str, Any],
+    format_version: int,
+    strings: Mapping[str, Sequence[str]] | None = None,
+    seed: int | None = None,
+    data: Mapping[str, Any] | None = None,
+) -> Header:
+    """Write a model file, whole or not at all, and give back its header.
+
+    Args:
+        path: where to; a name that ends in .gz, .xz or .zst packs it
+        kind: what sort of model this is, such as ``"counts"``
+        arrays: bool, integer and float16/32/64 arrays of any shape; other types are a TypeError
+        settings: what the model was made with; anything JSON can hold (finite numbers only)
+        format_version: version of this kind's arrays and settings, from 1
+        strings: lists of strings, such as a vocabulary
+        seed: the random seed, where there was one
+        data: name and licence of what the model was made from
+
+    >>> made = save("memory://doc/m.eig", "demo", {"x": np.arange(3)}, settings={"rank": 2},
+    ...             format_version=1, strings={"words": ["a", "b"]})
+    >>> back = load("memory://doc/m.eig", kind="demo")
+    >>> back.arrays["x"].tolist(), back.strings["words"], back.header.settings
+    ([0, 1, 2], ['a', 'b'], {'rank': 2})
+    """
+    from safetensors.numpy import save as to_safetensors
+
+    target = os.fspath(path)
+    stored = {name: _storable(name, array) for name, array in sorted(arrays.items())}
+    for name, items in sorted((strings or {}).items()):
+        _check_name(name)
+        stored.update(pack_strings(target, name, items))
+    said = {
+        "sha256": _NO_DIGEST,
+        "container": CONTAINER,
+        "data": _plain("data", data or {}),
+        "format_version": int(format_version),
+        "kind": str(kind),
+        "package_version": eigentext.__version__,
+        "seed": None if seed is None else int(seed),
+        "settings": _plain("settings", settings),
+    }
+    text = json.dumps(said, separators=(",", ":"))
+    content = to_safetensors(stored, metadata={METADATA_KEY: text})
+    start = content.index(_DIGEST_MARK) + len(_DIGEST_MARK)
+    digest = hashlib.sha256(content).hexdigest()
+    view = memoryview(content)
+    with atomic_write(target) as out:
+        out.write(view[:start])
+        out.write(digest.encode())
+        out.write(view[start + len(digest) :])
+    return _header_from(target, {**said, "sha256": digest}, _table_of(target, content))
+
+
+def _check_name(name: str) -> None:
+    if not _ARRAY_NAME.fullmatch(name) or name.startswith("strings/"):
+        raise ValueError(f"{name!r}: names take letters, digits and _.+-/[], and no 'strings/'")
+
+
+def _storable(name: str, array: np.ndarray) -> np.ndarray:
+    _check_name(name)
+    array = np.asarray(array)
+    if array.dtype.name not in _DTYPES:
+        kinds = "bool, integers or float16/32/64"
+        raise TypeError(f"array {name!r} has type {array.dtype}, but a model file holds {kinds}")
+    return np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
+
+
+def _plain(place: str, value: Any) -> Any:
+    """The value in JSON's own types, so that what is loaded equals what was saved."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        if not np.isfinite(value):
+            raise SettingsError(f"{place} is {value}, but a model file keeps finite numbers only")
+        return value
+    if isinstance(value, Mapping):
+        for key in value:
+            if not isinstance(key, str):
+                raise TypeError(f"{place} has the key {key!r}; keys in a model file are strings")
+        return {key: _plain(f"{place}.{key}", value[key]) for key in sorted(value)}
+    if isinstance(value, (list, tuple)):
+        return [_plain(f"{place}[{i}]", item) for i, item in enumerate(value)]
+    raise TypeError(f"{place} is a {type(value).__name__}, which a model file cannot keep")
+
+
+# ---------------------------------------------------------------- back
+
+
+def load(
+    path: Source, kind: str | None = None, versions: Collection[int] | None = None
+) -> ModelFile:
+    """Read and check a model file.
+
+    Args:
+        path: a path or URL
+        kind: the kind that is wanted; None takes any
+        versions: the format versions that the caller understands; None takes any
+
+    Raises:
+        ModelFileError: it is no model file, or of another kind or version, or damaged
+
+    >>> _ = save("memory://doc/k.eig", "counts", {}, settings={}, format_version=1)
+    >>> load("memory://doc/k.eig", kind="lpcfg")
+    Traceback (most recent call last):
+    ...
+    eigentext.errors.ModelFileError: memory://doc/k.eig: found kind 'counts', but this needs \
+kind 'lpcfg'
+    """
+    from safetensors import SafetensorError, safe_open
+
+    shown = os.fspath(path)
+    with _local_copy(shown) as local:
+        with open(local, "rb") as stream:
+            header, raw = _read_start(shown, stream)
+            _check_kind(shown, header, kind, versions)
+            _check_content(shown, header, raw, stream, os.path.getsize(local))
+        try:
+            with safe_open(local, framework="numpy") as tensors:
+                arrays = {name: tensors.get_tensor(name) for name in sorted(header.arrays)}
+        except (SafetensorError, TypeError, KeyError, ValueError) as error:
+            raise ModelFileError(shown, why=f"damaged arrays: {error}") from error
+    strings = {}
+    for name in [key[8:-6] for key in arrays if re.fullmatch("strings/.+/bytes", key)]:
+        blob = arrays.pop(f"strings/{name}/bytes")
+        offsets = arrays.pop(f"strings/{name}/offsets", None)
+        strings[name] = unpack_strings(shown, name, blob, offsets)
+    return ModelFile(shown, header, arrays, strings)
+
+
+def read_header(path: Source) -> Header:
+    """What a model file says about itself; the arrays are neither read nor checked.
+
+    >>> _ = save("memory://doc/h.eig", "demo", {}, settings={"rank": 2}, format_version=1)
+    >>> read_header("memory://doc/h.eig").settings
+    {'rank': 2}
+    """
+    with open_binary(path) as stream:
+        return _read_start(os.fspath(path), stream)[0]
+
+
+@contextlib.contextmanager
+def _local_copy(path: str) -> Iterator[str]:
+    """The file itself, or a temporary copy for an archive, a URL or standard input."""
+    with open_binary(path) as stream:
+        if path != "-" and not is_url(path) and not suffix_of(path) and os.path.isfile(path):
+            yield path
+            return
+        with tempfile.TemporaryDirectory(prefix="eigentext-") as folder:
+            local = os.path.join(folder, "model")
+            with open(local, "wb") as copy:
+                shutil.copyfileobj(stream, copy, 1 << 20)
+            yield local
+
+
+def _read_start(path: str, stream: BinaryIO) -> tuple[Header, bytes]:
+    """The header, and the raw bytes it was read from (length, then JSON)."""
+    not_ours = "a file that is no eigentext model"
+    first = stream.read(8)
+    size = int.from_bytes(first, "little")
+    if len(first) < 8 or size > _LONGEST_HEADER:
+        raise ModelFileError(path, found=not_ours, supported="a safetensors file")
+    raw = stream.read(size)
+    if not raw.startswith(b"{"):
+        raise ModelFileError(path, found=not_ours, supported="a safetensors file")
+    if len(raw) < size:
+        raise ModelFileError(path, why=f"truncated: {len(raw)} of {size} bytes of the header")
+    try:
+        table = json.loads(raw)
+        text = (table.pop("__metadata__", None) or {}).get(METADATA_KEY)
+        said = None if text is None else json.loads(text)
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise ModelFileError(path, why=f"damaged header: {error}") from error
+    if said is None:
+        found = f"a safetensors file without the metadata key {METADATA_KEY!r}"
+        raise ModelFileError(path, found=found, supported="a file that eigentext wrote")
+    return _header_from(path, said, table), first + raw
+
+
+def _table_of(path: str, content: bytes) -> Any:
+    size = int.from_bytes(content[:8], "little")
+    table = json.loads(content[8 : 8 + size])
+    table.pop("__metadata__")
+    return table
+
+
+def _header_from(path: str, said: Any, table: Any) -> Header:
+    try:
+        if said["container"] != CONTAINER:
+            found, needed = f"container {said['container']!r}", f"container {CONTAINER}"
+            raise ModelFileError(path, found=found, supported=needed)
+        header = Header(
+            kind=said["kind"],
+            format_version=said["format_version"],
+            package_version=said["package_version"],
+            seed=said["seed"],
+            data=said["data"],
+            settings=said["settings"],
+            sha256=said["sha256"],
+            arrays={
+                name: (str(entry["dtype"]), tuple(map(int, entry["shape"])))
+                for name, entry in sorted(table.items())
+            },
+        )
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise ModelFileError(path, why=f"damaged header: {error!r}") from error
+    sound = (
+        isinstance(header.kind, str)
+        and isinstance(header.format_version, int)
+        and isinstance(header.sha256, str)
+        and len(header.sha256) == len(_NO_DIGEST)
+        and isinstance(header.data, dict)
+        and isinstance(header.settings, dict)
+    )
+    if not sound:
+        raise ModelFileError(path, why="damaged header: a field has the wrong type")
+    return header
+
+
+def _check_kind(
+    path: str, header: Header, kind: str | None, versions: Collection[int] | None
+) -> None:
+    if kind is not None and header.kind != kind:
+        raise ModelFileError(path, found=f"kind {header.kind!r}", supported=f"kind {kind!r}")
+    if versions is not None and header.format_version not in versions:
+        readable = " or ".join(map(str, sorted(versions)))
+        found = f"format version {header.format_version} of kind {header.kind!r}"
+        if header.package_version != eigentext.__version__:
+            found += f" (written by eigentext {header.package_version})"
+        raise ModelFileError(path, found=found, supported=f"format version {readable}")
+
+
+def _check_content(path: str, header: Header, raw: bytes, rest: BinaryIO, size: int) -> None:
+    start = raw.find(_DIGEST_MARK) + len(_DIGEST_MARK)
+    end = start + len(_NO_DIGEST)
+    if raw[start:end] != header.sha256.encode():
+        raise ModelFileError(path, why="damaged header: the sha256 is not in its place")
+    digest = hashlib.sha256(raw[:start] + _NO_DIGEST.encode() + raw[end:])
+    while block := rest.read(1 << 20):
+        digest.update(block)
+    if digest.hexdigest() != header.sha256:
+        bits = {"BOOL": 8, "F16": 16, "F32": 32, "F64": 64}
+        needed = len(raw)
+        for dtype, shape in header.arrays.values():
+            width = bits.get(dtype) or int(re.sub(r"\D", "", dtype) or 0)
+            needed += width // 8 * int(np.prod([*map(float, shape), 1.0]))
+        if size < needed:
+            raise ModelFileError(path, why=f"truncated: {size} bytes, expected {needed}")
+        found, supported = f"content with sha256 {digest.hexdigest()[:12]}…", header.sha256[:12]
+        raise ModelFileError(path, why=f"damaged: {found}, expected {supported}…")
