@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy.typing as npt
 
@@ -70,10 +70,10 @@ class Tree:
         object.__setattr__(self, "labels", labels)
         object.__setattr__(self, "sizes", _read_only(given.astype(np.int32)))
 
-    # -- how trees come about ------------------------------------------------------------------
-
     @classmethod
-    def unchecked(cls, labels: Sequence[str], sizes: Sequence[int]) -> Tree:
+    def unchecked(
+        cls, labels: Sequence[str], sizes: Sequence[int] | npt.NDArray[np.integer]
+    ) -> Tree:
         """Wrap arrays that are right by construction: for readers and transformations."""
         tree = object.__new__(cls)
         object.__setattr__(tree, "labels", tuple(labels))
@@ -105,7 +105,9 @@ class Tree:
                 isinstance(part, str) or (k and isinstance(part, tuple | list))
                 for k, part in enumerate(item)
             ):
-                raise ValueError(f"expected (label, child, ...), found {_short(item)}")
+                raise ValueError(
+                    f"expected (label, child, ...), found {len(item)} parts of other types"
+                )
             pending.append(len(labels))
             pending.extend(item[:0:-1])
             labels.append(item[0])
@@ -146,8 +148,6 @@ class Tree:
         if still_open or not labels:
             raise ValueError(f"unbalanced brackets: {len(still_open)} not closed")
         return cls.unchecked(labels, sizes)
-
-    # -- what is read off the arrays -----------------------------------------------------------
 
     @property
     def n_nodes(self) -> int:
@@ -213,7 +213,7 @@ class Tree:
 
     @property
     def preterminals(self) -> npt.NDArray[np.int64]:
-        """Indices of the nodes that stand over exactly one word and nothing else."""
+        """Indices of the preterminals."""
         return np.flatnonzero(self.is_preterminal)
 
     @cached_property
@@ -257,8 +257,6 @@ class Tree:
         """The nested view, made as it is walked."""
         return Node(self, 0)
 
-    # -- same shape, other strings -------------------------------------------------------------
-
     def relabel(self, rename: Callable[[str], str]) -> Tree:
         """Apply ``rename`` to the label of every inner node; words stay.
 
@@ -273,7 +271,7 @@ class Tree:
                 if label not in renamed:
                     renamed[label] = rename(label)
                 labels[node] = renamed[label]
-        return self._with_labels(labels)
+        return Tree.unchecked(labels, self.sizes)
 
     def with_words(self, words: Sequence[str]) -> Tree:
         """Put other words, as many, in the places of the words.
@@ -289,15 +287,23 @@ class Tree:
         labels = list(self.labels)
         for place, word in zip(places, words, strict=True):
             labels[place] = word
-        return self._with_labels(labels)
+        return Tree.unchecked(labels, self.sizes)
 
-    def _with_labels(self, labels: Sequence[str]) -> Tree:
-        tree = object.__new__(type(self))
-        object.__setattr__(tree, "labels", tuple(labels))
-        object.__setattr__(tree, "sizes", self.sizes)
-        return tree
+    def keep(self, kept: npt.NDArray[np.bool_], labels: Sequence[str] | None = None) -> Tree:
+        """Take out the nodes not kept; the children of one taken out move up to its parent.
 
-    # -- comparison and text -------------------------------------------------------------------
+        ``labels`` are new labels for all nodes before that.  The caller sees to it that the root
+        stays and that every inner node kept has a word left.
+
+        >>> tree = Tree.from_brackets("(S (NP (NN dogs)) (VP (VB bark)))")
+        >>> print(tree.keep(np.array([label != "NP" for label in tree.labels])))
+        (S (NN dogs) (VP (VB bark)))
+        """
+        before = np.concatenate(([0], np.cumsum(kept)))
+        nodes = np.flatnonzero(kept)
+        sizes = before[nodes + self.sizes[nodes]] - before[nodes]
+        names = self.labels if labels is None else labels
+        return Tree.unchecked([names[node] for node in nodes.tolist()], sizes)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tree):
@@ -371,12 +377,8 @@ class Node:
     def subtree(self) -> Tree:
         """Copy of this node and all below it as a tree of its own."""
         end = self.index + int(self.tree.sizes[self.index])
-        return Tree.unchecked(
-            self.tree.labels[self.index : end], self.tree.sizes[self.index : end].tolist()
-        )
-
-    def __iter__(self) -> Iterator[Node]:
-        return iter(self.children)
+        here = slice(self.index, end)
+        return Tree.unchecked(self.tree.labels[here], self.tree.sizes[here])
 
 
 def _check_sizes(sizes: list[int]) -> None:
@@ -394,6 +396,5 @@ def _check_sizes(sizes: list[int]) -> None:
             ends.append(node + size)
 
 
-def _short(thing: object, limit: int = 60) -> str:
-    text = thing if isinstance(thing, str) else type(thing).__name__ + " of " + str(len(thing))  # type: ignore[arg-type]
-    return repr(text if len(text) <= limit else text[:limit] + "...")
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:60] + "...")

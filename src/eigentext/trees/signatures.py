@@ -1,0 +1,130 @@
+"""Signatures: what an unknown word still tells by its looks.
+
+1. A word is looked at for case (and whether it starts the sentence), digits, hyphens, and its end.
+2. ``signatures`` gives short strings from fine to coarse; a model uses the finest that it has
+   counted often enough.  The last is always ``<unk>``, so the list is never exhausted.
+
+``english`` uses the endings that mark English parts of speech; ``generic`` works from Unicode
+categories and the last one to three letters, for any script.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import TYPE_CHECKING, Literal
+
+from eigentext.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+__all__ = ["signature", "signatures"]
+
+# longest first; "s" is dealt with apart, because of "ss", "us" and "is"
+_ENDINGS = (
+    *("ation", "able", "ible", "less", "ment", "ness", "ship", "tion"),
+    *("ing", "ion", "est", "ity", "ful", "ive", "ous", "ish", "ism", "ist", "ize", "ise"),
+    *("ed", "er", "or", "ly", "al", "ic", "an", "ry"),
+    "y",
+)
+
+
+def _case(word: str, *, first: bool, known: Container[str]) -> str:
+    letters = [character for character in word if character.isalpha()]
+    if not letters:
+        return "none"
+    if not any(c.isupper() or c.istitle() or c.islower() for c in letters):
+        return "uncased"
+    n_capitals = sum(c.isupper() or c.istitle() for c in letters)
+    if n_capitals == 0:
+        return "lower"
+    if word[0].isupper() or word[0].istitle():
+        if n_capitals == len(letters) and len(letters) > 1:
+            return "upper"
+        if n_capitals > 1:
+            return "Mixed"
+        if not first:
+            return "Capital"
+        return "First+" if word.lower() in known else "First"
+    return "mixed"
+
+
+def _marks(word: str) -> str:
+    """Digits, hyphens, and anything that is neither letter nor digit nor those."""
+    categories = {unicodedata.category(character) for character in word}
+    found = []
+    if any(category in ("Nd", "Nl", "No") for category in categories):
+        found.append("digit")
+    if "Pd" in categories:
+        found.append("dash")
+    if any(category[0] in "PSC" and category != "Pd" for category in categories):
+        found.append("sign")
+    return "-".join(found)
+
+
+def _english_ending(word: str) -> str:
+    lowered = word.lower()
+    if len(word) >= 3 and lowered.endswith("s") and lowered[-2] not in "siu'":
+        return "s"
+    if len(word) >= 5:
+        for ending in _ENDINGS:
+            if lowered.endswith(ending):
+                return ending
+    return ""
+
+
+def _last_letters(word: str) -> str:
+    """Return the last three letters, or fewer when something else comes before."""
+    kept: list[str] = []
+    for character in reversed(word.casefold()):
+        if unicodedata.category(character)[0] not in "LM" or len(kept) == 3:
+            break
+        kept.append(character)
+    return "".join(reversed(kept))
+
+
+def signatures(
+    word: str,
+    *,
+    first: bool = False,
+    known: Container[str] = (),
+    language: Literal["english", "generic"] = "english",
+) -> tuple[str, ...]:
+    """Return the signatures of a word, from fine to coarse, without repetitions.
+
+    ``first``  is it the first word of its sentence, where a capital says little?
+    ``known``  words of the vocabulary: is a first word one of them when written small?
+
+    >>> signatures("Overthinking", first=True)
+    ('<First-ing>', '<First>', '<unk>')
+    >>> signatures("re-run3s")
+    ('<lower-digit-dash-s>', '<lower-digit-dash>', '<lower>', '<unk>')
+    >>> signatures("hestanna", language="generic")
+    ('<lower-nna>', '<lower-na>', '<lower-a>', '<lower>', '<unk>')
+    """
+    if language not in ("english", "generic"):
+        raise SettingsError(f"language must be 'english' or 'generic', not {language!r}")
+    case, marks = _case(word, first=first, known=known), _marks(word)
+    looks = f"{case}-{marks}" if marks else case
+    if language == "english":
+        endings = [_english_ending(word)]
+    else:
+        letters = _last_letters(word)
+        endings = [letters[at:] for at in range(len(letters))]
+    levels = [f"<{looks}-{ending}>" for ending in endings if ending]
+    return tuple(dict.fromkeys((*levels, f"<{looks}>", f"<{case}>", "<unk>")))
+
+
+def signature(
+    word: str,
+    *,
+    first: bool = False,
+    known: Container[str] = (),
+    language: Literal["english", "generic"] = "english",
+) -> str:
+    """Return the finest signature of a word.
+
+    >>> signature("1,234.5"), signature("USSR"), signature("Qatari"), signature("كتابها")
+    ('<none-digit-sign>', '<upper>', '<Capital>', '<uncased>')
+    """
+    return signatures(word, first=first, known=known, language=language)[0]
