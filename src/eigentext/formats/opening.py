@@ -97,13 +97,10 @@ def expand(sources: Iterable[Source]) -> list[str]:
 
 
 def _expand_path(path: str) -> list[str]:
-    try:
-        if os.path.isdir(path):
-            raise DataError(path, None, f"a folder, expected files, such as {path}/*.txt")
-        if os.path.exists(path):
-            return [path]
-    except ValueError as error:  # a NUL in the name
-        raise DataError(path, None, f"not a file name: {error}") from error
+    if os.path.isdir(path):
+        raise DataError(path, None, f"a folder, expected files, such as {path}/*.txt")
+    if os.path.exists(path):
+        return [path]
     if not glob.has_magic(path):
         raise DataError(path, None, "no such file")
     matches = sorted(p for p in glob.iglob(path, recursive=True) if not os.path.isdir(p))
