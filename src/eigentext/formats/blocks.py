@@ -1,0 +1,134 @@
+"""What CoNLL-U, CoNLL-X and BIO columns share: blocks of lines, each ended by an empty line.
+
+1. ``read_blocks`` cuts a file into blocks.  A block's text is kept to the last byte, with its line
+   ends and the empty lines after it, so that writing the blocks gives the file back.
+2. ``read_items`` hands each block to a parser and sees to what happens with a bad one.
+3. ``write_blocks`` writes texts one after the other, with an empty line wherever one is missing.
+
+A line ends at ``\\n`` or ``\\r\\n`` and nowhere else: other control characters and odd spaces are
+part of the column they stand in.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from eigentext.errors import DataError
+from eigentext.formats.opening import OnError, Source, atomic_write, open_binary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+__all__ = ["Block", "content_lines", "read_blocks", "read_items", "shown", "write_blocks"]
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Block:
+    """Lines of a file up to and with the empty lines that end them."""
+
+    source: str
+    first_line: int
+    text: str
+
+
+def read_blocks(source: Source, *, on_error: OnError | None = None) -> Iterator[Block]:
+    """Cut a file at its empty lines; a block that is not UTF-8 is a DataError naming the line.
+
+    Empty lines at the head of the file belong to the first block.  A damaged archive always
+    raises, since what follows is unknown.
+    """
+    path = os.fspath(source)
+    held: list[bytes] = []
+    first_line = number = 0
+    has_content = after_blank = False
+    with open_binary(path) as handle:
+        try:
+            for raw in handle:
+                number += 1
+                if number == 1:
+                    raw = raw.removeprefix(b"\xef\xbb\xbf")
+                if raw == b"\n" or raw == b"\r\n":
+                    after_blank = True
+                else:
+                    if after_blank and has_content:
+                        yield from _decoded(path, first_line, held, on_error)
+                        held, has_content = [], False
+                    after_blank, has_content = False, has_content or bool(raw)
+                if not held:
+                    first_line = number
+                held.append(raw)
+        except DataError as error:
+            if error.line is None:
+                raise DataError(path, number + 1, error.why) from error
+            raise
+    if has_content:
+        yield from _decoded(path, first_line, held, on_error)
+
+
+def _decoded(
+    path: str, first_line: int, raw_lines: list[bytes], on_error: OnError | None
+) -> Iterator[Block]:
+    try:
+        text = b"".join(raw_lines).decode("utf-8")
+    except UnicodeDecodeError as fault:
+        bad_line = first_line + fault.object.count(b"\n", 0, fault.start)
+        why = f"not UTF-8: found byte 0x{fault.object[fault.start]:02x}"
+        error = DataError(path, bad_line, why)
+        if on_error is None:
+            raise error from fault
+        on_error(error)
+    else:
+        yield Block(path, first_line, text)
+
+
+def read_items(
+    source: Source, parse: Callable[[Block], Item], on_error: OnError | None
+) -> Iterator[Item]:
+    """Parse each block of a file; a bad one is raised, or told to ``on_error`` and left out."""
+    for block in read_blocks(source, on_error=on_error):
+        try:
+            item = parse(block)
+        except DataError as error:
+            if on_error is None:
+                raise
+            on_error(error)
+        else:
+            yield item
+
+
+def write_blocks(texts: Iterable[str], path: Source) -> int:
+    """Write blocks to a file, atomically; returns how many.  ``-`` is stdout."""
+    n_written = 0
+    last = "\n\n"
+    with atomic_write(path) as out:
+        for text in texts:
+            if not last.endswith(("\n\n", "\n\r\n")):
+                out.write(b"\n" if last.endswith("\n") else b"\n\n")
+            out.write(text.encode("utf-8"))
+            last = text
+            n_written += 1
+    return n_written
+
+
+def content_lines(text: str) -> list[str]:
+    r"""The lines of a block without their ends, and without the empty lines at its end.
+
+    >>> content_lines("a\tb\r\nc\td\r\n\r\n")
+    ['a\tb', 'c\td']
+    """
+    if "\r" in text:
+        text = text.replace("\r\n", "\n")
+    return text.rstrip("\n").split("\n")
+
+
+def shown(text: str, limit: int = 40) -> str:
+    """Quote a piece of the input for an error message, cut to a bearable length.
+
+    >>> shown("abc"), shown("x" * 50, limit=5)
+    ("'abc'", "'xxxxx...'")
+    """
+    return repr(text if len(text) <= limit else text[:limit] + "...")

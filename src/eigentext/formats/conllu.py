@@ -1,0 +1,285 @@
+"""CoNLL-U: dependency trees of Universal Dependencies, read and written to the byte.
+
+1. ``read_sentences`` streams a file as checked :class:`Sentence` objects, which keep their lines
+   verbatim: comments of any form, multiword ranges ``3-4``, empty nodes ``8.1``, line ends.
+2. ``sentence.tokens`` (the syntactic words), ``.ranges``, ``.empty_nodes``, ``.comments``,
+   ``.metadata`` and ``.text`` are views, made when asked for.
+3. A parser answers with ``sentence.with_columns(head=..., deprel=...)``: a new sentence in which
+   only those columns differ.  ``make_sentence`` starts from bare words.
+4. ``write_sentences`` puts the text back.
+
+Every sentence read has ten columns, ids in order, and either heads that make a tree (one root or
+more, no cycle) or ``_`` for all heads; anything else is a DataError with file and line.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from eigentext.formats.blocks import Block, content_lines, read_items, write_blocks
+from eigentext.formats.conll import TenColumnSentence, check_sentence, new_lines
+from eigentext.trees.dependency import DependencyTree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from eigentext.formats.opening import OnError, Source
+
+__all__ = [
+    "EmptyNode",
+    "Range",
+    "Sentence",
+    "Token",
+    "from_dependency_tree",
+    "make_sentence",
+    "parse_pairs",
+    "parse_sentence",
+    "read_sentences",
+    "to_dependency_tree",
+    "write_sentences",
+]
+
+COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+
+
+class Token(NamedTuple):
+    """A syntactic word; columns are as in the file, but ``id`` and ``head`` are numbers."""
+
+    id: int
+    form: str
+    lemma: str
+    upos: str
+    xpos: str
+    feats: str
+    head: int | None
+    deprel: str
+    deps: str
+    misc: str
+
+    @property
+    def features(self) -> dict[str, str]:
+        """The column ``feats`` as a dict."""
+        return parse_pairs(self.feats)
+
+
+class Range(NamedTuple):
+    """One orthographic word that stands for the words ``start`` to ``end``."""
+
+    start: int
+    end: int
+    form: str
+    misc: str
+
+
+class EmptyNode(NamedTuple):
+    """A node that is not in the text: number ``order`` of those after word ``after``."""
+
+    after: int
+    order: int
+    form: str
+    lemma: str
+    upos: str
+    xpos: str
+    feats: str
+    deps: str
+    misc: str
+
+
+class Sentence(TenColumnSentence):
+    r"""One sentence, verbatim, with views on it; see the module's docstring.
+
+    >>> sentence = make_sentence(["Hi", "there"], upos=["INTJ", "ADV"], metadata={"sent_id": "s1"})
+    >>> sentence.tokens[0].upos, sentence.heads, sentence.metadata
+    ('INTJ', None, {'sent_id': 's1'})
+    >>> parsed = sentence.with_columns(head=[0, 1], deprel=["root", "advmod"])
+    >>> parsed.numbered_lines[2]
+    (3, '2\tthere\t_\tADV\t_\t_\t1\tadvmod\t_\t_')
+    """
+
+    COLUMNS = COLUMNS
+
+    @property
+    def tokens(self) -> tuple[Token, ...]:
+        """The syntactic words; ranges and empty nodes are views of their own."""
+        found = []
+        for number, form, lemma, upos, xpos, feats, head, deprel, deps, misc in self.rows:
+            governor = None if head == "_" else int(head)
+            columns = (form, lemma, upos, xpos, feats, governor, deprel, deps, misc)
+            found.append(Token(int(number), *columns))
+        return tuple(found)
+
+    @property
+    def ranges(self) -> tuple[Range, ...]:
+        """The multiword tokens, such as ``1-2 au`` over the words ``à`` and ``le``."""
+        found = []
+        for row in self._rows_with("-"):
+            start, _, end = row[0].partition("-")
+            found.append(Range(int(start), int(end), row[1], row[9]))
+        return tuple(found)
+
+    @property
+    def empty_nodes(self) -> tuple[EmptyNode, ...]:
+        """The empty nodes, such as ``8.1``."""
+        found = []
+        for row in self._rows_with("."):
+            after, _, order = row[0].partition(".")
+            found.append(EmptyNode(int(after), int(order), *row[1:6], *row[8:]))
+        return tuple(found)
+
+    def _rows_with(self, mark: str) -> list[list[str]]:
+        lines = content_lines(self.verbatim)
+        rows = [line.split("\t") for line in lines if line and line[0] != "#"]
+        return [row for row in rows if mark in row[0]]
+
+    @property
+    def comments(self) -> tuple[str, ...]:
+        """The comment lines as they stand, ``#`` included."""
+        return tuple(line for line in content_lines(self.verbatim) if line[:1] == "#")
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """Comments as a dict: ``# key = value``, and where no ``=`` is, first word and the rest.
+
+        >>> parse_sentence("# newdoc id = d7\\n# sent_id s-1\\n1" + "\\t_" * 9).metadata
+        {'newdoc id': 'd7', 'sent_id': 's-1'}
+        """
+        found: dict[str, str] = {}
+        for comment in self.comments:
+            key, equals, value = comment[1:].partition("=")
+            if equals:
+                found[key.strip()] = value.strip()
+            else:
+                key, _, value = comment[1:].strip().partition(" ")
+                found.setdefault(key, value.strip())
+        return found
+
+    @property
+    def text(self) -> str:
+        """The raw text: ``# text = ...``, or else put together from forms and ``SpaceAfter=No``.
+
+        >>> make_sentence(["Hi", "!"], misc=["SpaceAfter=No", "_"]).text
+        'Hi!'
+        """
+        for comment in self.comments:
+            key, equals, value = comment[1:].partition("=")
+            if equals and key.strip() == "text":
+                return value.strip()
+        surface = {unit.start: unit for unit in self.ranges}
+        pieces: list[str] = []
+        done = 0  # last word whose form is in the text
+        for row in self.rows:
+            number = int(row[0])
+            if number <= done:
+                continue
+            unit = surface.get(number)
+            done = unit.end if unit else number
+            misc = unit.misc if unit else row[9]
+            space = "" if "SpaceAfter=No" in misc.split("|") else " "
+            pieces.append((unit.form if unit else row[1]) + space)
+        return "".join(pieces).rstrip(" ")
+
+    def with_columns(
+        self,
+        *,
+        form: Sequence[str] | None = None,
+        lemma: Sequence[str] | None = None,
+        upos: Sequence[str] | None = None,
+        xpos: Sequence[str] | None = None,
+        feats: Sequence[str] | None = None,
+        head: Sequence[int | None] | None = None,
+        deprel: Sequence[str] | None = None,
+        deps: Sequence[str] | None = None,
+        misc: Sequence[str] | None = None,
+    ) -> Sentence:
+        """The same sentence with other values, one per word, in the columns given.
+
+        Heads must make a tree (ValueError); all other bytes of the sentence stay.
+        """
+        new = {"form": form, "lemma": lemma, "upos": upos, "xpos": xpos, "feats": feats}
+        text = self.replaced({**new, "head": head, "deprel": deprel, "deps": deps, "misc": misc})
+        return Sentence(text, self.first_line, self.source)
+
+
+def make_sentence(
+    forms: Sequence[str],
+    *,
+    lemma: Sequence[str] | None = None,
+    upos: Sequence[str] | None = None,
+    xpos: Sequence[str] | None = None,
+    feats: Sequence[str] | None = None,
+    head: Sequence[int | None] | None = None,
+    deprel: Sequence[str] | None = None,
+    deps: Sequence[str] | None = None,
+    misc: Sequence[str] | None = None,
+    metadata: Mapping[str, str] | None = None,
+) -> Sentence:
+    """A sentence from its words and what else is known of them; the other columns are ``_``.
+
+    >>> make_sentence(["Birds", "sing"], head=[2, 0]).heads
+    (2, 0)
+    """
+    given = {"lemma": lemma, "upos": upos, "xpos": xpos, "feats": feats, "head": head}
+    lines = new_lines(COLUMNS, forms, {**given, "deprel": deprel, "deps": deps, "misc": misc})
+    comments = ""
+    for key, value in (metadata or {}).items():
+        if "\n" in key or "\n" in value:
+            raise ValueError(f"metadata {key!r} has a line end in it")
+        comments += f"# {key} = {value}\n" if value else f"# {key}\n"
+    return Sentence(comments + lines + "\n")
+
+
+def parse_sentence(text: str) -> Sentence:
+    """Check one sentence that is at hand as text; faults are DataErrors of the file ``<text>``."""
+    return _parse(Block("<text>", 1, text))
+
+
+def read_sentences(source: Source, *, on_error: OnError | None = None) -> Iterator[Sentence]:
+    """Stream the sentences of a file; a bad one raises, or goes to ``on_error``."""
+    return read_items(source, _parse, on_error)
+
+
+def write_sentences(sentences: Iterable[Sentence], path: Source) -> int:
+    """Write sentences as they stand, an empty line after each; returns how many."""
+    return write_blocks((sentence.verbatim for sentence in sentences), path)
+
+
+def _parse(block: Block) -> Sentence:
+    check_sentence(block, extended=True)
+    return Sentence(block.text, block.first_line, block.source)
+
+
+def parse_pairs(cell: str) -> dict[str, str]:
+    """FEATS and MISC as a dict; an item without ``=`` gets the empty string.
+
+    >>> parse_pairs("Case=Nom|Number=Sing|Typo"), parse_pairs("_")
+    ({'Case': 'Nom', 'Number': 'Sing', 'Typo': ''}, {})
+    """
+    if cell in ("_", ""):
+        return {}
+    pairs = (item.partition("=") for item in cell.split("|"))
+    return {name: value for name, _, value in pairs}
+
+
+def to_dependency_tree(sentence: Sentence, *, tags: str = "upos") -> DependencyTree:
+    """The tree of a sentence whose heads are given; ``tags`` names the column of the tags.
+
+    >>> to_dependency_tree(make_sentence(["Birds", "sing"], head=[2, 0])).roots
+    (2,)
+    """
+    heads = sentence.heads
+    if heads is None:
+        raise ValueError("this sentence has no heads: column 7 is '_' throughout")
+    return DependencyTree(sentence.forms, heads, sentence.column("deprel"), sentence.column(tags))
+
+
+def from_dependency_tree(tree: DependencyTree, *, tags: str = "upos") -> Sentence:
+    """A new sentence with the tree's words, heads, relations and, in column ``tags``, its tags."""
+    if tags not in ("upos", "xpos"):
+        raise ValueError(f"tags go to 'upos' or 'xpos', not to {tags!r}")
+    return make_sentence(
+        tree.forms,
+        head=tree.heads.tolist(),
+        deprel=tree.relations,
+        upos=tree.tags if tags == "upos" else None,
+        xpos=tree.tags if tags == "xpos" else None,
+    )
