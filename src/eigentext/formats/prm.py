@@ -1,0 +1,186 @@
+"""EVALB parameter files (``.prm``): which labels a parse score leaves out and which it equates.
+
+1. :func:`read_prm` reads ``KEY value`` lines (``#`` starts a comment line) into a frozen
+   :class:`EvalbSettings`; whatever the file does not name is as in EVALB without a file;
+2. :func:`write_prm` writes the settings back, so that EVALB itself can run with them.
+
+``EvalbSettings()`` is what nearly every published figure was computed with, the rules of
+COLLINS.prm.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from eigentext.errors import DataError, SettingsError
+from eigentext.formats.opening import numbered_lines, write_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eigentext.formats.opening import OnError, Source
+
+__all__ = ["EvalbSettings", "read_prm", "write_prm"]
+
+_SPACE = " \t\r\v\f"
+_NUMBERS = {
+    "DEBUG": "debug",
+    "MAX_ERROR": "max_error",
+    "CUTOFF_LEN": "cutoff_len",
+    "LABELED": "labeled",
+    "DISC_ONLY": "disc_only",
+}
+_LABELS = {
+    "DELETE_LABEL": "delete_labels",
+    "DELETE_LABEL_FOR_LENGTH": "delete_labels_for_length",
+    "QUOTE_LABEL": "quote_labels",
+}
+_PAIRS = {"EQ_LABEL": "equal_labels", "EQ_WORD": "equal_words"}
+_YES_NO = ("labeled", "disc_only")
+
+
+@dataclass(frozen=True)
+class EvalbSettings:
+    """The rules of an EVALB run; the defaults are those of COLLINS.prm.
+
+    ==========================  =========================  ======================================
+    field                       key in the file            meaning
+    ==========================  =========================  ======================================
+    debug                       DEBUG                      how much EVALB prints; no effect here
+    max_error                   MAX_ERROR                  bad sentences after which EVALB stops
+    cutoff_len                  CUTOFF_LEN                 length of the second table (len<=40)
+    labeled                     LABELED                    compare labels, not brackets alone
+    disc_only                   DISC_ONLY                  discontinuous constituents only
+    delete_labels               DELETE_LABEL               left out; a tag goes with its word
+    delete_labels_for_length    DELETE_LABEL_FOR_LENGTH    tags that do not count as length
+    quote_labels                QUOTE_LABEL                tags of quotes that may be mistagged
+    equal_labels                EQ_LABEL                   pairs of labels that count as the same
+    equal_words                 EQ_WORD                    pairs of words that count as the same
+    ==========================  =========================  ======================================
+
+    >>> EvalbSettings().delete_labels
+    ('TOP', '-NONE-', ',', ':', '``', "''", '.')
+    >>> EvalbSettings.collins() == EvalbSettings()
+    True
+    """
+
+    debug: int = 0
+    max_error: int = 10
+    cutoff_len: int = 40
+    labeled: bool = True
+    disc_only: bool = False
+    delete_labels: tuple[str, ...] = ("TOP", "-NONE-", ",", ":", "``", "''", ".")
+    delete_labels_for_length: tuple[str, ...] = ("-NONE-",)
+    quote_labels: tuple[str, ...] = ()
+    equal_labels: tuple[tuple[str, str], ...] = (("ADVP", "PRT"),)
+    equal_words: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        for field in (*_LABELS.values(), *_PAIRS.values()):
+            value = getattr(self, field)
+            if isinstance(value, str):
+                raise TypeError(f"{field} must be a list, not one string: {[value]!r}")
+            frozen = tuple(v if isinstance(v, str) else tuple(v) for v in value)
+            object.__setattr__(self, field, frozen)
+            for item in frozen:
+                parts = (item,) if field in _LABELS.values() else item
+                if len(parts) != (1 if field in _LABELS.values() else 2):
+                    raise SettingsError(f"{field}: {item!r}, expected a pair")
+                if not all(isinstance(part, str) and _is_name(part) for part in parts):
+                    raise SettingsError(f"{field}: {item!r}, expected names without white space")
+        for field in ("debug", "max_error", "cutoff_len"):
+            if getattr(self, field) < 0:
+                raise SettingsError(f"{field} is {getattr(self, field)}, expected 0 or more")
+
+    @classmethod
+    def collins(cls) -> EvalbSettings:
+        """The rules of COLLINS.prm: no TOP, traces or punctuation; ADVP and PRT are the same."""
+        return cls()
+
+    @classmethod
+    def bare(cls) -> EvalbSettings:
+        """EVALB without a parameter file: nothing is left out, nothing is equated.
+
+        >>> EvalbSettings.bare().delete_labels
+        ()
+        """
+        return cls(delete_labels=(), delete_labels_for_length=(), equal_labels=())
+
+
+def _is_name(text: str) -> bool:
+    return bool(text) and not re.search(rf"[{_SPACE}\n]", text)
+
+
+def read_prm(source: Source, *, on_error: OnError | None = None) -> EvalbSettings:
+    """The settings in a parameter file.
+
+    >>> _ = write_lines("memory://doc/a.prm", ["# only this", "DELETE_LABEL TOP", "LABELED 0"])
+    >>> settings = read_prm("memory://doc/a.prm")
+    >>> settings.delete_labels, settings.labeled, settings.cutoff_len
+    (('TOP',), False, 40)
+    """
+    path = os.fspath(source)
+    lists: dict[str, list[Any]] = {field: [] for field in (*_LABELS.values(), *_PAIRS.values())}
+    numbers: dict[str, Any] = {}
+    for number, line in numbered_lines(path, on_error=on_error):
+        parts = [part for part in re.split(f"[{_SPACE}]+", line) if part]
+        if not parts or parts[0].startswith("#"):
+            continue
+        why = _take(parts[0], parts[1:], lists, numbers)
+        if why and on_error is None:
+            raise DataError(path, number, why)
+        if why and on_error is not None:
+            on_error(DataError(path, number, why))
+    return EvalbSettings(**lists, **numbers)
+
+
+def _take(
+    key: str, values: list[str], lists: dict[str, list[Any]], numbers: dict[str, Any]
+) -> str:
+    """Put one line where it belongs; what is wrong with it, or nothing."""
+    shown = f"{key} {' '.join(values)[:60]!r}"
+    if key in _NUMBERS:
+        field = _NUMBERS[key]
+        yes_no = field in _YES_NO
+        if field in numbers:
+            return f"{shown}, but {key} was given before"
+        if len(values) != 1 or not re.fullmatch("[01]" if yes_no else "[0-9]{1,9}", values[0]):
+            return f"{shown}, expected {'0 or 1' if yes_no else 'a whole number, 0 or more'}"
+        numbers[field] = bool(int(values[0])) if yes_no else int(values[0])
+    elif key in _LABELS:
+        if len(values) != 1:
+            return f"{shown}, expected one label"
+        lists[_LABELS[key]].append(values[0])
+    elif key in _PAIRS:
+        if len(values) != 2:
+            return f"{shown}, expected two values"
+        lists[_PAIRS[key]].append((values[0], values[1]))
+    else:
+        known = ", ".join([*_NUMBERS, *_LABELS, *_PAIRS])
+        return f"unknown key {key[:60]!r}, expected one of {known}"
+    return ""
+
+
+def write_prm(settings: EvalbSettings, path: Source) -> None:
+    """Write settings as a parameter file.
+
+    DISC_ONLY is written only when it is on: EVALB itself does not know that key.
+
+    >>> write_prm(EvalbSettings(), "memory://doc/collins.prm")
+    >>> read_prm("memory://doc/collins.prm") == EvalbSettings()
+    True
+    """
+    write_lines(path, _lines(settings))
+
+
+def _lines(settings: EvalbSettings) -> Iterator[str]:
+    for key, field in _NUMBERS.items():
+        if field != "disc_only" or settings.disc_only:
+            yield f"{key} {int(getattr(settings, field))}"
+    for key, field in _LABELS.items():
+        yield from (f"{key} {label}" for label in getattr(settings, field))
+    for key, field in _PAIRS.items():
+        yield from (f"{key} {one} {other}" for one, other in getattr(settings, field))

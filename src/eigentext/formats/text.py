@@ -1,0 +1,83 @@
+r"""Pre-tokenised text: one sentence a line, tokens separated by ASCII white space.
+
+1. :func:`read_sentences` takes the numbered lines and splits each at space, tab, carriage return,
+   vertical tab and form feed, and at nothing else: a no-break space or U+2028 stays in its token;
+2. :func:`write_sentences` joins tokens with single spaces, and refuses what would not come back.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from eigentext.errors import DataError
+from eigentext.formats.opening import numbered_lines, write_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from eigentext.formats.opening import OnError, Source
+
+__all__ = ["WHITE_SPACE", "read_sentences", "split_tokens", "write_sentences"]
+
+WHITE_SPACE = " \t\r\v\f"
+
+_NOT_IN_TOKENS = re.compile(r"[ \t\r\v\f\n]")
+# str.split() also splits at these, so a line that holds one of them takes the slow way
+_OTHER_SPACE = re.compile("[\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
+
+
+def split_tokens(line: str) -> list[str]:
+    r"""The tokens of a line.
+
+    >>> split_tokens("  to be\tor not ")
+    ['to', 'be', 'or', 'not']
+    >>> split_tokens("10\u00a0000 people")  # the no-break space survives
+    ['10\xa0000', 'people']
+    """
+    if _OTHER_SPACE.search(line) is None:
+        return line.split()
+    return [token for token in _NOT_IN_TOKENS.split(line) if token]
+
+
+def read_sentences(
+    source: Source, *, drop_empty: bool = False, on_error: OnError | None = None
+) -> Iterator[list[str]]:
+    """The sentences of a text as lists of tokens, in order.
+
+    A line without tokens gives an empty list, so that output can be put beside its input line by
+    line; ``drop_empty=True`` leaves such lines out.
+
+    >>> _ = write_lines("memory://doc/s.txt", ["the cat sat", "", "it slept"])
+    >>> list(read_sentences("memory://doc/s.txt"))
+    [['the', 'cat', 'sat'], [], ['it', 'slept']]
+    """
+    for _, line in numbered_lines(source, on_error=on_error):
+        tokens = split_tokens(line)
+        if tokens or not drop_empty:
+            yield tokens
+
+
+def write_sentences(sentences: Iterable[Sequence[str]], path: Source) -> int:
+    """Write sentences, tokens joined by one space, and give their number.
+
+    >>> write_sentences([["the", "cat"], []], "memory://doc/t.txt")
+    2
+    >>> list(read_sentences("memory://doc/t.txt"))
+    [['the', 'cat'], []]
+    """
+    return write_lines(path, _joined(sentences, os.fspath(path)))
+
+
+def _joined(sentences: Iterable[Sequence[str]], path: str) -> Iterator[str]:
+    for number, tokens in enumerate(sentences, start=1):
+        if isinstance(tokens, str):
+            raise TypeError(f"a sentence is a list of tokens, not a string: {tokens[:40]!r}")
+        for token in tokens:
+            if not token or _NOT_IN_TOKENS.search(token):
+                why = f"token {token[:60]!r}: expected at least one character and no white space"
+                raise DataError(path, number, why)
+        if number == 1 and tokens and tokens[0].startswith("\ufeff"):
+            raise DataError(path, 1, "the text would begin with a byte-order mark")
+        yield " ".join(tokens)
