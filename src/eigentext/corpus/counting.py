@@ -1,0 +1,234 @@
+"""Text to counts.
+
+1. The sources are expanded and cut into shards.
+2. First pass: every shard becomes segments of ids; their word tables are merged, ordered and cut
+   into the vocabulary (or the vocabulary is given).
+3. Second pass: the ids become pair counts, in runs that fit the memory setting.
+4. The runs are added up, and all is handed out as a :class:`~eigentext.corpus.counts.Counts`.
+
+The result does not depend on the number of jobs, the engine, the memory setting or the shards.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from eigentext.corpus import workfolder
+from eigentext.corpus.contexts import Contexts, parse_contexts
+from eigentext.corpus.counts import Counts
+from eigentext.corpus.engines import Engine, LocalEngine
+from eigentext.corpus.memory import Budget
+from eigentext.corpus.passes import (
+    Job,
+    Progress,
+    first_pass,
+    second_pass_away,
+    second_pass_here,
+)
+from eigentext.corpus.segments import Handle, SegmentStore
+from eigentext.corpus.shards import plan_shards
+from eigentext.corpus.spill import RunStore, disk_error, write_array
+from eigentext.corpus.vocabulary import Vocabulary, merge_types, select
+from eigentext.errors import DataError, SettingsError
+from eigentext.formats.opening import expand
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+__all__ = ["count"]
+
+Int64s = npt.NDArray[np.int64]
+
+
+def count(
+    sources: Iterable[str],
+    *,
+    contexts: str | Contexts | Iterable[int] = "lr2",
+    vocab_size: int | None = None,
+    min_count: int = 1,
+    vocabulary: Counts | Vocabulary | Sequence[str] | None = None,
+    jobs: int = 1,
+    memory: str | int | Budget = "2GB",
+    work_dir: str | os.PathLike[str] | None = None,
+    keep_work: bool = False,
+    engine: Engine | None = None,
+    progress: Progress | None = None,
+    on_error: Callable[[DataError], None] | None = None,
+) -> Counts:
+    """Count words and word pairs in tokenised text, one sentence a line.
+
+    The vocabulary is the ``vocab_size`` most frequent words seen at least ``min_count`` times, or
+    the given one.  With a ``work_dir`` a killed job goes on where it was when it is called again
+    with the same settings; the folder is emptied at the end unless ``keep_work``.  ``memory``
+    bounds the process while it counts; a result that is larger is left on disk and mapped.
+    ``on_error`` is called for each line that is not UTF-8, which is then left out.
+
+    >>> from eigentext.formats.opening import atomic_write
+    >>> with atomic_write("memory://count-example.txt") as out:
+    ...     _ = out.write(b"the cat sat\\nthe cat ran\\n")
+    >>> counts = count(["memory://count-example.txt"], contexts="r1")
+    >>> counts.words
+    ('cat', 'the', 'ran', 'sat', '<unk>')
+    >>> int(counts.matrix(+1)[1, 0]), counts.n_tokens
+    (2, 6)
+    """
+    if isinstance(sources, (str, os.PathLike)):
+        raise TypeError(f"count() takes a list of sources: [{os.fspath(sources)!r}]")
+    chosen_contexts = parse_contexts(contexts)
+    given = _given_vocabulary(vocabulary, vocab_size, min_count)
+    engine = engine if engine is not None else LocalEngine(jobs)
+    budget = memory if isinstance(memory, Budget) else Budget.share_out(memory, engine.jobs)
+    names = expand(sources)
+    if not names:
+        raise SettingsError("no sources to count")
+    if names.count("-") > 1 or ("-" in names and not engine.shares_memory):
+        raise SettingsError("standard input can be counted once, and only by this process")
+    shards = plan_shards(names, engine.jobs)
+    manifest = _manifest(shards, budget, engine, skip=on_error is not None)
+    with workfolder.opened(work_dir, manifest) as folder:
+        resumable = work_dir is not None and "-" not in names
+        skip = on_error is not None
+        job = Job(shards, engine, budget, folder, resumable, skip, progress)
+        segments = SegmentStore(folder, budget.kept_bytes, keep_on_disk=resumable)
+        results = first_pass(job, segments)
+        n_skipped = 0
+        for shard, result in zip(shards, results, strict=True):
+            n_skipped += len(result.errors.lines)
+            if on_error is not None:
+                result.errors.tell(shard, on_error)
+        handles = [handle for result in results for handle in result.handles]
+        n_tokens = sum(handle.n_tokens for handle in handles)
+        if n_tokens == 0:
+            more = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
+            raise DataError(names[0] + more, None, "no tokens, expected text")
+        if given is None:
+            words, complete = _vocabulary_of(handles, budget, vocab_size, min_count)
+        else:
+            words, complete = given, False
+        unigrams = _unigrams(handles, words, n_tokens, known=given is None)
+        runs = RunStore(folder / "spill", budget.run_bytes)
+        parts = [(0, len(words))]
+        if chosen_contexts.spans and engine.shares_memory:
+            parts = second_pass_here(job, handles, words, unigrams, chosen_contexts, runs)
+        elif chosen_contexts.spans:
+            parts = second_pass_away(job, words, chosen_contexts, runs)
+        halves = tuple(
+            _assembled(runs, span, len(parts), len(words), folder / "result", budget)
+            for span in range(len(chosen_contexts.spans))
+        )
+        counts = Counts(
+            words, unigrams, chosen_contexts, halves, n_tokens,
+            sum(handle.n_sentences for handle in handles), n_skipped, complete,
+        )  # fmt: skip
+    if work_dir is not None and not keep_work:
+        workfolder.clear(work_dir)
+    return counts
+
+
+def _given_vocabulary(
+    vocabulary: Counts | Vocabulary | Sequence[str] | None, vocab_size: int | None, min_count: int
+) -> Vocabulary | None:
+    if min_count < 1:
+        raise SettingsError(f"min_count must be 1 or more, found {min_count}")
+    if vocab_size is not None and vocab_size < 1:
+        raise SettingsError(f"vocab_size must be 1 or more, found {vocab_size}")
+    if vocabulary is None:
+        return None
+    if vocab_size is not None or min_count > 1:
+        raise SettingsError("with a given vocabulary there is no vocab_size or min_count to apply")
+    if isinstance(vocabulary, Counts):
+        return vocabulary.vocabulary
+    if isinstance(vocabulary, Vocabulary):
+        return vocabulary
+    return Vocabulary.from_words(vocabulary)
+
+
+def _manifest(
+    shards: Sequence[Any], budget: Budget, engine: Engine, *, skip: bool
+) -> dict[str, Any]:
+    """What must be the same for an unfinished job to be continued."""
+    from eigentext import __version__
+
+    return {
+        "version": __version__,
+        "shards": [[s.source, s.start, s.stop, s.size, s.modified] for s in shards],
+        "segments": [budget.segment_types, budget.segment_tokens],
+        "ids": engine.shares_memory,
+        "skip": skip,
+    }
+
+
+def _vocabulary_of(
+    handles: Sequence[Handle], budget: Budget, vocab_size: int | None, min_count: int
+) -> tuple[Vocabulary, bool]:
+    """The vocabulary of all segments, and whether nothing was cut."""
+    types_bytes = 4 * sum(handle.types_bytes for handle in handles)  # a table has spare room
+    kept, among = merge_types(
+        [handle.types for handle in handles],
+        types_bytes,
+        budget.table_bytes,
+        lambda types: select(types, vocab_size, min_count),
+    )
+    return Vocabulary(kept), len(kept) == among
+
+
+def _unigrams(
+    handles: Sequence[Handle], words: Vocabulary, n_tokens: int, *, known: bool
+) -> Int64s:
+    unigrams = np.zeros(len(words), dtype=np.int64)
+    if known:
+        unigrams[:-1] = words.types.counts
+        unigrams[-1] = n_tokens - unigrams.sum()
+    else:
+        for handle in handles:
+            types = handle.types()
+            np.add.at(unigrams, words.mapping(types), types.counts)
+    return unigrams
+
+
+def _assembled(
+    runs: RunStore, span: int, n_parts: int, n_words: int, folder: Path, budget: Budget
+) -> Any:
+    """One CSR matrix out of all runs of a span; left on disk when it is large."""
+    from scipy.sparse import csr_array
+
+    bound = sum(run.n_entries for part in range(n_parts) for run in runs.runs[span, part])
+    on_disk = 12 * bound > 2 * budget.run_bytes
+    files = [folder / f"{span}.columns", folder / f"{span}.data"]
+    # memory that is never touched is never taken, so the bound may be generous
+    columns = np.empty(0 if on_disk else bound, dtype=np.int32)
+    data = np.empty(0 if on_disk else bound, dtype=np.int64)
+    starts = np.zeros(n_words + 1, dtype=np.int64)
+    row = used = 0
+    try:
+        if on_disk:
+            folder.mkdir(parents=True, exist_ok=True)
+            for file in files:
+                file.write_bytes(b"")
+        for part in range(n_parts):
+            for block_starts, block_columns, block_data in runs.total((span, part)):
+                n_rows, size = len(block_starts) - 1, len(block_columns)
+                if on_disk:
+                    write_array(files[0], block_columns, "ab")
+                    write_array(files[1], block_data, "ab")
+                elif size == bound:
+                    columns, data = block_columns, block_data
+                else:
+                    columns[used : used + size] = block_columns
+                    data[used : used + size] = block_data
+                starts[row + 1 : row + n_rows + 1] = block_starts[1:] + used
+                row += n_rows
+                used += size
+    except OSError as error:
+        raise disk_error(folder, error) from error
+    if on_disk:
+        columns = np.memmap(files[0], dtype=np.int32, mode="r+", shape=(used,))
+        data = np.memmap(files[1], dtype=np.int64, mode="r+", shape=(used,))
+    matrix = csr_array((data[:used], columns[:used], starts), shape=(n_words, n_words))
+    matrix.has_canonical_format = True
+    return matrix

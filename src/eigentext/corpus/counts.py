@@ -1,0 +1,235 @@
+"""The record of what was counted: it adds, it is saved, and it gives context matrices.
+
+1. :func:`eigentext.corpus.counting.count` fills a :class:`Counts`;
+2. ``a + b`` adds two of them exactly, or refuses;
+3. :meth:`Counts.save` and :meth:`Counts.load` keep it as a model file of kind ``counts``;
+4. :meth:`Counts.matrix` and :meth:`Counts.context_matrix` hand it on to the linear algebra.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from eigentext.corpus.contexts import Contexts, parse_contexts
+from eigentext.corpus.interning import Types, WordTable
+from eigentext.corpus.vocabulary import Vocabulary, select
+from eigentext.errors import ModelFileError, SettingsError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+__all__ = ["FORMAT_VERSION", "KIND", "Counts"]
+
+KIND = "counts"
+FORMAT_VERSION = 1
+
+Int64s = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Unigram and pair counts over one vocabulary.
+
+    ``unigrams[w]``  how often word w occurs; (n,), n words including ``<unk>``, the last.
+    ``halves[s]``    for the s-th of ``contexts.spans`` (distances a to b): entry (v, w) is how
+                     often v stands a to b words before w in its line; (n, n) CSR, int64.  The
+                     matrix of position -d is the transpose of that of +d, so one is kept.
+    ``complete``     the vocabulary holds every word of the text.
+    """
+
+    vocabulary: Vocabulary
+    unigrams: Int64s
+    contexts: Contexts
+    halves: tuple[Any, ...]
+    n_tokens: int
+    n_sentences: int
+    n_skipped: int = 0
+    complete: bool = False
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words in the order of their ids, ``<unk>`` last."""
+        return self.vocabulary.words
+
+    @property
+    def context_names(self) -> tuple[str, ...]:
+        """One name per context matrix, such as ``-1``, ``+1`` or ``bag5``."""
+        return self.contexts.names
+
+    def matrix(self, position: int | str) -> Any:
+        """The (n, n) CSR matrix of one context: entry (w, c) is how often c is there around w.
+
+        ``position`` is a relative position such as -1 or ``"+1"``, or the name of the bag.
+        """
+        name = f"{position:+d}" if isinstance(position, int) else position
+        if name not in self.context_names:
+            counted = ", ".join(self.context_names) or "none"
+            raise SettingsError(f"no context {name!r} in these counts, only: {counted}")
+        if self.contexts.bag:
+            return (self.halves[0] + self.halves[0].T).tocsr()
+        distance = abs(int(name))
+        half = self.halves[self.contexts.spans.index((distance, distance))]
+        return half if int(name) > 0 else half.T.tocsr()
+
+    def context_matrix(self) -> Any:
+        """All contexts side by side: (n, k n) CSR, k matrices in the order of the names."""
+        from scipy.sparse import hstack
+
+        if not self.context_names:
+            raise SettingsError("these counts are unigrams only; count with contexts such as lr2")
+        return hstack([self.matrix(name) for name in self.context_names], format="csr")
+
+    @property
+    def n_pairs(self) -> dict[str, int]:
+        """The total of each context matrix."""
+        totals = [int(half.data.sum()) for half in self.halves]
+        if self.contexts.bag:
+            return {self.context_names[0]: 2 * totals[0]}
+        by_distance = {near: total for (near, _), total in zip(self.contexts.spans, totals)}  # noqa: B905
+        return {f"{p:+d}": by_distance[abs(p)] for p in self.contexts.positions}
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Counts):
+            return NotImplemented
+        mine = (self.contexts, self.n_tokens, self.n_sentences, self.n_skipped, self.complete)
+        theirs = (
+            other.contexts, other.n_tokens, other.n_sentences, other.n_skipped, other.complete
+        )  # fmt: skip
+        return (
+            mine == theirs
+            and self.vocabulary == other.vocabulary
+            and np.array_equal(self.unigrams, other.unigrams)
+            and all(map(_same_matrix, self.halves, other.halves))
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __add__(self, other: Counts) -> Counts:
+        """The counts of both texts together.
+
+        Exact when the vocabularies are the same, or when both are complete (then their union).
+        """
+        if not isinstance(other, Counts):
+            return NotImplemented
+        if self.contexts != other.contexts:
+            raise SettingsError(
+                f"cannot add counts of contexts {self.contexts} and {other.contexts}"
+            )
+        n_skipped = self.n_skipped + other.n_skipped
+        n_tokens = self.n_tokens + other.n_tokens
+        n_sentences = self.n_sentences + other.n_sentences
+        if self.complete and other.complete:
+            return _union(self, other)
+        if self.vocabulary != other.vocabulary:
+            raise SettingsError(
+                "cannot add counts over different vocabularies when one of them was cut: words "
+                "that one side dropped are unknown there. Count the new text with the vocabulary "
+                "of the old counts (--vocab-from OLD, or vocabulary=old)"
+            )
+        return Counts(
+            self.vocabulary,
+            self.unigrams + other.unigrams,
+            self.contexts,
+            tuple((a + b).tocsr() for a, b in zip(self.halves, other.halves, strict=True)),
+            n_tokens,
+            n_sentences,
+            n_skipped,
+        )
+
+    def save(self, path: str | os.PathLike[str], *, data: Mapping[str, Any] | None = None) -> None:
+        """Write a model file of kind ``counts``; ``data`` names the text and its licence."""
+        from eigentext.formats import modelfile
+
+        arrays: dict[str, npt.NDArray[Any]] = {"unigrams": self.unigrams}
+        for (near, far), half in zip(self.contexts.spans, self.halves, strict=True):
+            arrays[f"{near}-{far}.indptr"] = half.indptr.astype(np.int64)
+            arrays[f"{near}-{far}.indices"] = half.indices.astype(np.int32, copy=False)
+            arrays[f"{near}-{far}.data"] = half.data
+        settings = {
+            "contexts": str(self.contexts),
+            "n_tokens": self.n_tokens,
+            "n_sentences": self.n_sentences,
+            "n_skipped": self.n_skipped,
+            "complete": self.complete,
+        }
+        strings = {"words": self.words[:-1]}
+        modelfile.save(
+            path, KIND, arrays, settings=settings, format_version=FORMAT_VERSION,
+            strings=strings, data=data,
+        )  # fmt: skip
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Counts:
+        """Read a model file of kind ``counts``."""
+        from scipy.sparse import csr_array
+
+        from eigentext.formats import modelfile
+
+        file = modelfile.load(path, KIND, {FORMAT_VERSION})
+        try:
+            settings = file.header.settings
+            vocabulary = Vocabulary.from_words(file.strings["words"])
+            contexts = parse_contexts(settings["contexts"])
+            halves = []
+            for near, far in contexts.spans:
+                parts = [file.arrays[f"{near}-{far}.{x}"] for x in ("data", "indices", "indptr")]
+                halves.append(csr_array(tuple(parts), shape=(len(vocabulary),) * 2))
+            return cls(
+                vocabulary,
+                file.arrays["unigrams"],
+                contexts,
+                tuple(halves),
+                int(settings["n_tokens"]),
+                int(settings["n_sentences"]),
+                int(settings["n_skipped"]),
+                bool(settings["complete"]),
+            )
+        except (KeyError, ValueError, TypeError, SettingsError) as error:
+            why = f"the parts of these counts do not fit together: {error}"
+            raise ModelFileError(str(path), why=why) from error
+
+
+def _same_matrix(a: Any, b: Any) -> bool:
+    return (
+        np.array_equal(a.indptr, b.indptr)
+        and np.array_equal(a.indices, b.indices)
+        and np.array_equal(a.data, b.data)
+    )
+
+
+def _union(first: Counts, second: Counts) -> Counts:
+    """Add counts of which nothing was cut; the words are put in order anew."""
+    from scipy.sparse import csr_array
+
+    table = WordTable()
+    for counts in (first, second):
+        types = counts.vocabulary.types
+        table.intern_types(Types(types.blob, types.offsets, counts.unigrams[:-1]))
+    vocabulary = Vocabulary(select(table.types, min_count=0)[0])
+    unigrams = np.zeros(len(vocabulary), dtype=np.int64)
+    shape = (len(vocabulary),) * 2
+    halves = [csr_array(shape, dtype=np.int64) for _ in first.halves]
+    for counts in (first, second):
+        places = np.append(vocabulary.mapping(counts.vocabulary.types), vocabulary.unknown_id)
+        unigrams[places] += counts.unigrams
+        for number, half in enumerate(counts.halves):
+            pairs = half.tocoo()
+            moved = (places[pairs.row], places[pairs.col])
+            halves[number] = halves[number] + csr_array((pairs.data, moved), shape=shape)
+    for half in halves:
+        half.sort_indices()
+    return Counts(
+        vocabulary,
+        unigrams,
+        first.contexts,
+        tuple(halves),
+        first.n_tokens + second.n_tokens,
+        first.n_sentences + second.n_sentences,
+        first.n_skipped + second.n_skipped,
+        complete=True,
+    )

@@ -1,0 +1,81 @@
+"""How much memory counting may use, and what that means for each of its buffers.
+
+1. :func:`parse_memory` reads a setting such as ``2GB``;
+2. :meth:`Budget.share_out` divides it: what the interpreter and the libraries take is set aside,
+   the rest goes to the word tables, the ids, the pairs in flight and the finished runs.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from eigentext.errors import SettingsError
+
+__all__ = ["Budget", "parse_memory"]
+
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_UNITS |= {f"{unit}I": 1024**i for i, unit in enumerate("KMGT", start=1)}
+
+LIBRARIES = 150_000_000  # resident size of Python with numpy, scipy and numba loaded
+LEAST = 32_000_000
+TYPE_BYTES = 140  # one word in a table that has just grown: slots, offset, count, line, bytes
+IN_FLIGHT_BYTES = 24  # one pair while it is counted: id, bucket, sum, and its entry of the result
+
+
+def parse_memory(setting: str | int) -> int:
+    """Bytes of a setting such as ``"2GB"``, ``"500 MB"``, ``"1.5GiB"`` or a number of bytes.
+
+    >>> parse_memory("2GB"), parse_memory("1.5 KiB"), parse_memory(50_000_000)
+    (2000000000, 1536, 50000000)
+    """
+    text = str(setting).strip()
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?I?)B?", text.upper(), flags=re.ASCII)
+    if match is None or match[2] not in _UNITS:
+        raise SettingsError(f"memory {text!r}: expected a size such as 2GB, 500MB or 1.5GiB")
+    size = int(float(match[1]) * _UNITS[match[2]])
+    if size < LEAST:
+        raise SettingsError(f"memory {text!r} is too small: counting needs at least 32MB")
+    return size
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Limits of the buffers; the counts do not depend on them, only speed and memory do.
+
+    ``block_bytes``: text read at once.  ``segment_types``, ``segment_tokens``: a segment (a word
+    table and its ids) is closed when it has more.  ``kept_bytes``: closed segments kept in memory,
+    the others go to disk.  ``table_bytes``: the table in which vocabularies are merged.
+    ``batch_pairs``: pairs counted at once.  ``run_bytes``: finished pair counts kept in memory,
+    beyond that they are spilled.
+    """
+
+    block_bytes: int = 1 << 20
+    segment_types: int = 1 << 21
+    segment_tokens: int = 1 << 25
+    kept_bytes: int = 1 << 28
+    table_bytes: int = 1 << 29
+    batch_pairs: int = 1 << 25
+    run_bytes: int = 1 << 29
+
+    @classmethod
+    def share_out(cls, memory: str | int, jobs: int) -> Budget:
+        """The limits that keep ``jobs`` workers in one process near the memory setting.
+
+        >>> Budget.share_out("2GB", jobs=2).batch_pairs > 10_000_000
+        True
+        """
+        size = parse_memory(memory)
+        work = max(size - LIBRARIES, size // 4)
+        quarter = work // 4
+        block = max(1 << 16, min(1 << 20, quarter // (8 * jobs)))  # a block has 5 times its size
+        pairs = min(2 * quarter // IN_FLIGHT_BYTES, 2**31 - 1)  # sums in flight are int32
+        return cls(
+            block_bytes=block,
+            segment_types=max(1000, quarter // jobs // TYPE_BYTES),
+            segment_tokens=max(1000, min(quarter // jobs // 4, pairs)),
+            kept_bytes=quarter,
+            table_bytes=2 * quarter,
+            batch_pairs=pairs,
+            run_bytes=quarter,
+        )

@@ -1,0 +1,144 @@
+"""What the first pass leaves behind for the second: segments, in memory or on disk.
+
+1. :meth:`SegmentStore.put` takes a segment from a worker and keeps it in memory while there is
+   room; in a resumable job everything goes to disk;
+2. :meth:`SegmentStore.finish_shard` marks a shard as done, :meth:`SegmentStore.done_shard` finds
+   the mark after a restart;
+3. a :class:`Handle` gives the types and ids back.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from eigentext.corpus.interning import Types
+from eigentext.corpus.shards import Segment, ShardErrors
+from eigentext.corpus.spill import load_arrays, load_slice, save_arrays, saved
+from eigentext.corpus.workfolder import write_stage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+__all__ = ["Handle", "SegmentStore", "ShardResult"]
+
+Int32s = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Handle:
+    """One segment: its sizes, and where it is."""
+
+    n_ids: int
+    n_tokens: int
+    n_sentences: int
+    types_bytes: int
+    segment: Segment | None = None
+    folder: Path | None = None
+
+    def types(self) -> Types:
+        """The distinct words of the segment."""
+        if self.segment is not None:
+            return self.segment.types
+        return Types(*load_arrays(self._folder, ["blob", "offsets", "counts"]))
+
+    def ids(self, begin: int, end: int) -> list[Int32s]:
+        """Ids ``begin`` to ``end``, in pieces."""
+        if self.segment is None:
+            return [load_slice(self._folder / "ids", np.int32, begin, end)]
+        pieces = []
+        for chunk in self.segment.ids:
+            piece = chunk[max(0, begin) : max(0, end)]
+            if len(piece):
+                pieces.append(piece)
+            begin -= len(chunk)
+            end -= len(chunk)
+        return pieces
+
+    @property
+    def _folder(self) -> Path:
+        if self.folder is None:
+            raise ValueError("a handle is either in memory or in a folder")
+        return self.folder
+
+
+@dataclass(frozen=True)
+class ShardResult:
+    """All segments of a shard, and its lines that were left out."""
+
+    handles: tuple[Handle, ...]
+    errors: ShardErrors
+
+
+class SegmentStore:
+    """Segments by shard; ``keep_on_disk`` makes the job resumable."""
+
+    def __init__(self, folder: Path, kept_bytes: int, *, keep_on_disk: bool) -> None:
+        self._folder = folder / "segments"
+        self._room = kept_bytes
+        self._keep_on_disk = keep_on_disk
+        self._lock = threading.Lock()
+
+    def put(self, shard: int, number: int, segment: Segment) -> Handle:
+        """Keep a segment (called by several threads)."""
+        n_ids = sum(len(ids) for ids in segment.ids)
+        types = segment.types
+        sizes = (n_ids, segment.n_tokens, segment.n_sentences, types.nbytes)
+        if not self._keep_on_disk:
+            with self._lock:
+                fits = segment.nbytes <= self._room
+                if fits:
+                    self._room -= segment.nbytes
+            if fits:
+                return Handle(*sizes, segment=segment)
+        folder = self._folder / f"{shard:06d}-{number:06d}"
+        no_ids = np.empty(0, dtype=np.int32)
+        save_arrays(
+            folder,
+            {
+                "blob": types.blob,
+                "offsets": types.offsets,
+                "counts": types.counts,
+                "ids": np.concatenate([no_ids, *segment.ids]),
+            },
+            {"sizes": sizes},
+        )
+        return Handle(*sizes, folder=folder)
+
+    def finish_shard(self, shard: int, handles: Sequence[Handle], errors: ShardErrors) -> None:
+        """Mark a shard as done."""
+        if self._keep_on_disk:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            record = {
+                "segments": len(handles),
+                "lines": errors.lines,
+                "reasons": errors.reasons,
+            }
+            write_stage(self._folder, f"{shard:06d}.json", json.dumps(record))
+
+    def done_shard(self, shard: int) -> ShardResult | None:
+        """The result of a shard that an earlier run finished, else None."""
+        if not self._keep_on_disk:
+            return None
+        try:
+            path = self._folder / f"{shard:06d}.json"
+            record = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        handles = []
+        for number in range(record["segments"]):
+            folder = self._folder / f"{shard:06d}-{number:06d}"
+            about = saved(folder)
+            if about is None:
+                return None
+            n_ids, n_tokens, n_sentences, types_bytes = about["sizes"]
+            handles.append(Handle(n_ids, n_tokens, n_sentences, types_bytes, folder=folder))
+        errors = ShardErrors()
+        errors.lines, errors.reasons = record["lines"], record["reasons"]
+        return ShardResult(tuple(handles), errors)

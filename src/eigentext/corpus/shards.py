@@ -1,0 +1,363 @@
+"""Text to segments of ids: the first pass.
+
+1. :func:`plan_shards` cuts the sources into shards: a packed file or a stream is one, a plain file
+   is several byte ranges.  A line belongs to the shard in which its first byte lies.
+2. :func:`read_segments` streams one shard block by block through a word table.  Whenever the table
+   or the ids exceed the budget, a :class:`Segment` is closed and a new table begun, in the middle
+   of a line if need be.
+3. A line that is not UTF-8 is found at the closing: white space is ASCII, so the text is valid
+   exactly when each of its words is, and only the distinct words need a look.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from eigentext.corpus.interning import PAD, Types, WordTable
+from eigentext.errors import DataError
+from eigentext.formats.archives import suffix_of
+from eigentext.formats.opening import open_binary
+from eigentext.formats.storage import driver_errors, filesystem_of, is_url, reason
+
+if TYPE_CHECKING:
+    from eigentext.corpus.memory import Budget
+
+__all__ = ["Segment", "Shard", "ShardErrors", "plan_shards", "read_segments"]
+
+_BOM = b"\xef\xbb\xbf"
+_WHITE = b" \n\t\r\v\f"
+_PACKING = 4  # text bytes per packed byte, for the progress of packed files only
+
+OnBytes = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A byte range of a source; ``stop`` None means to its end, however long that is.
+
+    ``size`` is the number of bytes it stands for in the progress report; ``modified`` tells
+    whether the file is still the same when a job is resumed.
+    """
+
+    source: str
+    start: int
+    stop: int | None
+    size: int
+    modified: str = ""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Ids of a stretch of text, in terms of its own types; -1 ends a sentence."""
+
+    types: Types
+    ids: tuple[npt.NDArray[np.int32], ...]
+    n_tokens: int
+    n_sentences: int
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held."""
+        return self.types.nbytes + sum(ids.nbytes for ids in self.ids)
+
+
+class ShardErrors:
+    """The lines of one shard that were left out; the reasons are kept for the first few."""
+
+    def __init__(self, keep: int = 20) -> None:
+        self.keep = keep
+        self.lines: list[int] = []
+        self.reasons: list[str] = []
+
+    def __call__(self, line: int, why: str) -> None:
+        """Note one bad line (counted from 0 at the start of the shard)."""
+        self.lines.append(line)
+        if len(self.reasons) < self.keep:
+            self.reasons.append(why)
+
+    def tell(self, shard: Shard, on_error: Callable[[DataError], None]) -> None:
+        """Pass on each line as a DataError, with its number in the file."""
+        before = lines_before(shard) if self.lines else 0
+        reasons = self.reasons + ["not UTF-8"] * (len(self.lines) - len(self.reasons))
+        for line, why in zip(self.lines, reasons, strict=True):
+            on_error(DataError(shard.source, before + line + 1, why))
+
+
+def plan_shards(sources: Sequence[str], jobs: int, largest: int = 1 << 26) -> list[Shard]:
+    """Cut the sources so that ``jobs`` workers have about the same to do."""
+    found = [_look_at(source) for source in sources]
+    total = sum(shard.size for shard in found)
+    step = max(1 << 16, min(largest, -(-total // jobs)))
+    shards: list[Shard] = []
+    for whole in found:
+        if whole.stop is None:
+            shards.append(whole)
+            continue
+        n_parts = max(1, round(whole.size / step))
+        cuts = [whole.size * i // n_parts for i in range(n_parts + 1)]
+        shards.extend(
+            Shard(whole.source, start, stop, stop - start, whole.modified)
+            for start, stop in itertools.pairwise(cuts)
+        )
+    return shards
+
+
+def _look_at(source: str) -> Shard:
+    if source == "-":
+        return Shard(source, 0, None, 0)
+    if is_url(source):
+        with driver_errors(source, "cannot look at"):
+            filesystem, path = filesystem_of(source)
+            about = filesystem.info(path)
+        size = about.get("size")
+        marks = [about.get(key) for key in ("mtime", "created", "LastModified", "ETag")]
+        modified = "/".join(str(mark) for mark in marks if mark is not None)
+        regular = about.get("type") == "file" and size is not None
+    else:
+        try:
+            status = os.stat(source)
+        except (OSError, ValueError) as error:
+            raise DataError(source, None, f"cannot open: {reason(error)}") from error
+        size, modified = status.st_size, str(status.st_mtime_ns)
+        regular = os.path.isfile(source)
+    packed = bool(suffix_of(source)) or not regular  # a pipe cannot be cut into ranges either
+    return Shard(source, 0, None if packed else size, size or 0, modified)
+
+
+@contextlib.contextmanager
+def _open_at(shard: Shard) -> Iterator[Callable[[memoryview], int]]:
+    """A function that fills a buffer from the shard's place on, and gives 0 at the file's end."""
+    if shard.stop is None:
+        with open_binary(shard.source) as stream:
+            yield stream.readinto
+        return
+    begin = max(0, shard.start - 1)  # one byte earlier: is it a line end?
+    with contextlib.ExitStack() as stack:
+        if is_url(shard.source):
+            with driver_errors(shard.source, "cannot open"):
+                filesystem, path = filesystem_of(shard.source)
+                remote = stack.enter_context(filesystem.open(path, "rb"))
+                remote.seek(begin)
+
+            def fill(view: memoryview) -> int:
+                with driver_errors(shard.source, "cannot read"):
+                    content = remote.read(len(view))
+                view[: len(content)] = content
+                return len(content)
+
+            yield fill
+            return
+        try:
+            local = stack.enter_context(open(shard.source, "rb", buffering=0))
+            local.seek(begin)
+        except OSError as error:
+            raise DataError(shard.source, None, f"cannot open: {reason(error)}") from error
+
+        def fill_local(view: memoryview) -> int:
+            try:
+                return local.readinto(view) or 0
+            except OSError as error:
+                why = f"cannot read: {reason(error)}"
+                raise DataError(shard.source, None, why) from error
+
+        yield fill_local
+
+
+class _Blocks:
+    """The text of a shard, in blocks that end in white space (or at a line end, if asked)."""
+
+    def __init__(self, shard: Shard, fill: Callable[[memoryview], int], size: int) -> None:
+        self._fill = fill
+        self._left_out = shard.start > 0  # the rest of the line that began in the shard before
+        self._to_go = None if shard.stop is None else shard.stop - max(0, shard.start - 1)
+        self._first = shard.start == 0
+        self._resize(size, b"")
+
+    def _resize(self, size: int, content: bytes) -> None:
+        self.raw = bytearray(size + PAD)
+        self.raw[: len(content)] = content
+        self.text = np.frombuffer(self.raw, dtype=np.uint8)
+        self._view = memoryview(self.raw)
+        self._size = size
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        yield from self.cut(by_line=False)
+
+    def cut(self, by_line: bool) -> Iterator[tuple[int, int]]:
+        """Give (begin, end) of what stands in ``text`` and is ready to be used."""
+        filled = 0
+        ended = False
+        while not ended:
+            if filled == self._size:  # one word (or line) as long as the buffer
+                self._resize(2 * self._size, bytes(self._view[:filled]))
+            fresh = filled
+            while filled < self._size:
+                got = self._fill(self._view[filled : self._size])
+                if not got:
+                    ended = True
+                    break
+                filled += got
+            begin = 0
+            if self._first:
+                begin = 3 if self.raw.startswith(_BOM, 0, filled) else 0
+                self._first = False
+            if self._left_out:
+                at = self.raw.find(b"\n", fresh, filled)
+                consumed = filled if at < 0 else at + 1
+                begin = consumed
+                if self._to_go is not None and consumed >= self._to_go:
+                    return  # no line begins in this range
+                if at < 0:
+                    self._to_go = None if self._to_go is None else self._to_go - filled
+                    filled = 0
+                    continue
+                self._left_out = False
+            if self._to_go is not None and filled >= self._to_go:
+                at = self.raw.find(b"\n", max(fresh, self._to_go - 1), filled)
+                if at >= 0:
+                    filled = at + 1
+                    ended = True
+            if ended:
+                if filled == begin:
+                    return
+                if self.raw[filled - 1] != 10:
+                    self.raw[filled] = 10  # PAD leaves room for this line end
+                    filled += 1
+                yield begin, filled
+                return
+            end = self._last_cut(begin, filled, by_line)
+            if end > begin:
+                yield begin, end
+            used = max(begin, end)
+            if used:
+                rest = bytes(self._view[used:filled])
+                self._view[: len(rest)] = rest
+                filled -= used
+                self._to_go = None if self._to_go is None else self._to_go - used
+
+    def _last_cut(self, begin: int, end: int, by_line: bool) -> int:
+        if by_line:
+            return self.raw.rfind(b"\n", begin, end) + 1
+        for at in range(end - 1, max(begin, end - 64) - 1, -1):
+            if self.raw[at] in _WHITE:
+                return at + 1
+        return max(self.raw.rfind(_WHITE[i : i + 1], begin, end) for i in range(6)) + 1
+
+
+def read_segments(
+    shard: Shard,
+    budget: Budget,
+    *,
+    errors: ShardErrors | None = None,
+    on_bytes: OnBytes | None = None,
+) -> Iterator[Segment]:
+    """The ids of a shard, segment by segment; with ``errors``, bad lines are left out."""
+    from eigentext.corpus import kernels
+
+    table = WordTable()
+    chunks: list[npt.NDArray[np.int32]] = []
+    n_ids = 0
+    seen = 0
+    line = 0
+    with _open_at(shard) as fill:
+        blocks = _Blocks(shard, fill, budget.block_bytes)
+        for begin, end in blocks.cut(by_line=errors is not None):
+            if errors is not None:
+                line = _blank_bad_lines(blocks.raw, begin, end, line, errors)
+            out = np.empty(end - begin, dtype=np.int32)
+            n_out = table.intern(blocks.text, begin, end, out)
+            chunks.append(out[:n_out].copy())
+            n_ids += n_out
+            seen = _report(shard, seen, end - begin, on_bytes)
+            if len(table) > budget.segment_types or n_ids > budget.segment_tokens:
+                yield _closed(shard, table, chunks)
+                state = table.state
+                table = WordTable()
+                for kept in (kernels.LINE, kernels.IN_LINE):
+                    table.state[kept] = state[kept]
+                chunks, n_ids = [], 0
+    if n_ids:
+        yield _closed(shard, table, chunks)
+    if on_bytes is not None:
+        on_bytes(shard.size - seen)
+
+
+def _report(shard: Shard, seen: int, fresh: int, on_bytes: OnBytes | None) -> int:
+    """Tell how many bytes of the file were used; of a packed file that is an estimate."""
+    if on_bytes is None:
+        return seen
+    fresh = fresh if shard.stop is not None else fresh // _PACKING
+    fresh = max(0, min(fresh, shard.size - seen))
+    on_bytes(fresh)
+    return seen + fresh
+
+
+def _closed(shard: Shard, table: WordTable, chunks: list[npt.NDArray[np.int32]]) -> Segment:
+    from eigentext.corpus.kernels import N_SENTENCES, N_TOKENS
+
+    types = table.types
+    try:
+        # no word ends in the middle of a character exactly when each word is valid by itself
+        types.blob[: types.offsets[-1]].tobytes().decode()
+        lone = (types.blob[types.offsets[:-1]] & 0xC0) == 0x80
+        valid = not lone.any()
+    except UnicodeDecodeError:
+        valid = False
+    if not valid:
+        _raise_bad_word(shard, types, table.first_lines)
+    state = table.state
+    return Segment(types, tuple(chunks), int(state[N_TOKENS]), int(state[N_SENTENCES]))
+
+
+def _raise_bad_word(shard: Shard, types: Types, first_lines: npt.NDArray[np.int64]) -> None:
+    """Name the first line that holds a word that is not UTF-8."""
+    for number in np.argsort(first_lines, kind="stable"):
+        try:
+            types.word(int(number)).decode()
+        except UnicodeDecodeError as error:
+            line = int(first_lines[number]) + 1 + lines_before(shard)
+            raise DataError(shard.source, line, _why(error)) from error
+
+
+def _why(error: UnicodeDecodeError) -> str:
+    shown = ascii(error.object[:40])[1:]
+    return f"byte 0x{error.object[error.start]:02x} in {shown} is not UTF-8 ({error.reason})"
+
+
+def lines_before(shard: Shard) -> int:
+    """The number of line ends before the first line of the shard."""
+    if shard.start == 0:
+        return 0
+    before = Shard(shard.source, 0, shard.start, shard.start)
+    lines = 0
+    with _open_at(before) as fill:
+        blocks = _Blocks(before, fill, 1 << 20)
+        for begin, end in blocks:
+            lines += blocks.raw.count(b"\n", begin, end)
+    return lines
+
+
+def _blank_bad_lines(raw: bytearray, begin: int, end: int, line: int, errors: ShardErrors) -> int:
+    """Overwrite lines that are not UTF-8 with spaces; returns the number of the next line."""
+    block: Any = bytes(raw[begin:end])
+    n_lines: int = block.count(b"\n")
+    try:
+        block.decode()
+    except UnicodeDecodeError:
+        at = begin
+        for number, content in enumerate(block.split(b"\n")):
+            try:
+                content.decode()
+            except UnicodeDecodeError as error:
+                errors(line + number, _why(error))
+                raw[at : at + len(content)] = b" " * len(content)
+            at += len(content) + 1
+    return line + n_lines

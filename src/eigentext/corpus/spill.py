@@ -1,0 +1,212 @@
+"""Arrays that are too many for memory: folders of raw arrays, and sums of sorted runs.
+
+1. :func:`save_arrays` writes arrays into a folder that appears under its name only when complete;
+   :func:`load_arrays` reads it back, :func:`load_slice` a part of one array;
+2. :class:`RunStore` collects runs (CSR blocks of pair counts), spills them when they exceed the
+   limit, and
+3. :meth:`RunStore.total` adds all runs of a block, a few rows at a time.
+
+A full disk is a DataError that names the folder, and leaves no half-written run behind.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from eigentext.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+__all__ = ["Run", "RunStore", "load_arrays", "load_slice", "save_arrays", "saved"]
+
+Int32s = npt.NDArray[np.int32]
+Int64s = npt.NDArray[np.int64]
+
+_ABOUT = "about.json"
+
+
+def save_arrays(
+    folder: Path, arrays: Mapping[str, npt.NDArray[Any]], about: Mapping[str, Any]
+) -> None:
+    """Write arrays and a JSON record; the folder gets its name when all is written."""
+    unfinished = folder.with_name(folder.name + ".unfinished")
+    try:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(parents=True)
+        listed = {}
+        for name, array in arrays.items():
+            write_array(unfinished / name, array)
+            listed[name] = [array.dtype.str, len(array)]
+        record = json.dumps({"arrays": listed, "about": dict(about)})
+        (unfinished / _ABOUT).write_text(record, encoding="utf-8")
+        os.replace(unfinished, folder)
+    except OSError as error:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise disk_error(folder, error) from error
+
+
+def write_array(path: Path, array: npt.NDArray[Any], mode: str = "wb") -> None:
+    """Write (or append) the raw bytes of an array."""
+    with open(path, mode) as out:
+        out.write(np.ascontiguousarray(array).data)
+
+
+def disk_error(folder: Path, error: OSError) -> DataError:
+    """The DataError for a work folder that cannot be written."""
+    why = error.strerror or str(error)
+    return DataError(str(folder), None, f"cannot write intermediate results here: {why}")
+
+
+def saved(folder: Path) -> dict[str, Any] | None:
+    """The JSON record of a complete folder whose files have their full length, else None."""
+    try:
+        record = json.loads((folder / _ABOUT).read_text(encoding="utf-8"))
+        for name, (dtype, length) in record["arrays"].items():
+            if (folder / name).stat().st_size != np.dtype(dtype).itemsize * length:
+                return None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    about: dict[str, Any] = record["about"]
+    return about
+
+
+def load_arrays(folder: Path, names: Sequence[str]) -> list[npt.NDArray[Any]]:
+    """Whole arrays of a folder."""
+    try:
+        record = json.loads((folder / _ABOUT).read_text(encoding="utf-8"))["arrays"]
+        return [np.fromfile(folder / name, dtype=record[name][0]) for name in names]
+    except OSError as error:
+        why = f"cannot read intermediate results: {error.strerror or error}"
+        raise DataError(str(folder), None, why) from error
+
+
+def load_slice(path: Path, dtype: npt.DTypeLike, begin: int, end: int) -> npt.NDArray[Any]:
+    """Items ``begin`` to ``end`` of a raw array (read, not mapped: maps would count as memory)."""
+    item = np.dtype(dtype).itemsize
+    return np.fromfile(path, dtype=dtype, count=end - begin, offset=begin * item)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A block of CSR rows with sorted columns, in memory or (``folder``) on disk."""
+
+    starts: Int64s
+    columns: Int32s | None = None
+    data: Int64s | None = None
+    folder: Path | None = None
+
+    @property
+    def n_entries(self) -> int:
+        """The number of stored counts."""
+        return int(self.starts[-1])
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held."""
+        return self.starts.nbytes + (12 * self.n_entries if self.folder is None else 0)
+
+    def rows(self, begin: int, end: int) -> tuple[Int64s, Int32s, Int64s]:
+        """CSR arrays of some rows."""
+        first, last = int(self.starts[begin]), int(self.starts[end])
+        starts = self.starts[begin : end + 1] - first
+        if self.folder is not None:
+            columns = load_slice(self.folder / "columns", np.int32, first, last)
+            return starts, columns, load_slice(self.folder / "data", np.int64, first, last)
+        if self.columns is None or self.data is None:
+            raise ValueError("a run is either in memory or in a folder")
+        return starts, self.columns[first:last], self.data[first:last]
+
+    def to_disk(self, folder: Path) -> Run:
+        """Write the run into a folder of its own."""
+        _, columns, data = self.rows(0, len(self.starts) - 1)
+        save_arrays(folder, {"starts": self.starts, "columns": columns, "data": data}, {})
+        return Run(self.starts, folder=folder)
+
+    @classmethod
+    def from_disk(cls, folder: Path) -> Run:
+        """A run that was written before."""
+        return cls(load_arrays(folder, ["starts"])[0], folder=folder)
+
+
+def add_runs(runs: Sequence[tuple[Int64s, Int32s, Int64s]]) -> tuple[Int64s, Int32s, Int64s]:
+    """The sum of CSR blocks with the same rows, two by two."""
+    from eigentext.corpus import kernels
+
+    level = list(runs)
+    while len(level) > 1:
+        merged = []
+        for a, b in zip(level[::2], level[1::2], strict=False):
+            size = len(a[1]) + len(b[1])
+            starts = np.empty(len(a[0]), dtype=np.int64)
+            columns = np.empty(size, dtype=np.int32)
+            data = np.empty(size, dtype=np.int64)
+            used = kernels.merge_rows(*a, *b, starts, columns, data)
+            merged.append((starts, columns[:used].copy(), data[:used].copy()))
+        level = merged + level[len(level) & ~1 :]
+    return level[0]
+
+
+@dataclass
+class RunStore:
+    """Runs by key (which matrix, which rows); keeps at most ``limit`` bytes of them in memory."""
+
+    folder: Path
+    limit: int
+    runs: dict[Hashable, list[Run]] = field(default_factory=dict)
+    _written: int = 0
+
+    def add(self, key: Hashable, run: Run) -> None:
+        """Take in a run; when memory is full, sum what is there, or spill it."""
+        self.runs.setdefault(key, []).append(run)
+        if self._in_memory() <= self.limit:
+            return
+        for known in self.runs:
+            self._condense(known)
+        if 2 * self._in_memory() > self.limit:
+            for known, runs in self.runs.items():
+                self.runs[known] = [
+                    run if run.folder is not None else run.to_disk(self._fresh()) for run in runs
+                ]
+
+    def _in_memory(self) -> int:
+        return sum(run.nbytes for runs in self.runs.values() for run in runs)
+
+    def _fresh(self) -> Path:
+        self._written += 1
+        return self.folder / f"spill-{self._written:06d}"
+
+    def _condense(self, key: Hashable) -> None:
+        """Make the runs of a key that are in memory into one."""
+        runs = self.runs[key]
+        ours = [run for run in runs if run.folder is None]
+        if len(ours) > 1:
+            summed = Run(*add_runs([run.rows(0, len(run.starts) - 1) for run in ours]))
+            self.runs[key] = [run for run in runs if run.folder is not None] + [summed]
+
+    def total(self, key: Hashable) -> Iterator[tuple[Int64s, Int32s, Int64s]]:
+        """The sum of all runs of a key, in blocks of rows, and forget the runs."""
+        self._condense(key)
+        runs = self.runs.pop(key)
+        n_rows = len(runs[0].starts) - 1
+        entries = np.sum([run.starts for run in runs], axis=0)
+        step = max(1, self.limit // 48)  # of an entry there are at most four copies of 12 bytes
+        if len(runs) == 1 and runs[0].folder is None:
+            step = int(entries[-1]) + 1
+        begin = 0
+        while begin < n_rows:
+            end = int(np.searchsorted(entries, entries[begin] + step, side="right")) - 1
+            end = min(max(end, begin + 1), n_rows)
+            yield add_runs([run.rows(begin, end) for run in runs])
+            begin = end
+        for run in runs:
+            if run.folder is not None and run.folder.parent == self.folder:
+                shutil.rmtree(run.folder, ignore_errors=True)

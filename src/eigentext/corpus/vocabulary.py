@@ -1,0 +1,225 @@
+"""Words and their ids.
+
+1. :func:`merge_types` adds up the word tables of all segments, in parts when memory is short;
+2. :func:`select` orders the words by count (largest first), then by their UTF-8 bytes, and cuts;
+3. :class:`Vocabulary` is the outcome: id = rank, and one last id for ``<unk>``, which stands for
+   every word that is not in the vocabulary (and for a literal ``<unk>`` in the text).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from eigentext.corpus.interning import Types, WordTable
+from eigentext.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+__all__ = ["UNKNOWN", "Vocabulary", "merge_types", "select"]
+
+UNKNOWN = "<unk>"
+_UNKNOWN_BYTES = UNKNOWN.encode()
+_WHITE = frozenset(" \t\n\r\v\f")
+
+Int32s = npt.NDArray[np.int32]
+Int64s = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """Words with ids 0, 1, ...; the last id is ``<unk>``.
+
+    >>> vocabulary = Vocabulary.from_words(["the", "cat"])
+    >>> vocabulary.words, vocabulary.unknown_id, len(vocabulary)
+    (('the', 'cat', '<unk>'), 2, 3)
+    >>> vocabulary.encode(["the", "dog", "cat"]).tolist()
+    [0, 2, 1]
+    """
+
+    types: Types  # all words but <unk>, in the order of their ids
+
+    @classmethod
+    def from_words(cls, words: Iterable[str]) -> Vocabulary:
+        """A vocabulary in the given order; ``<unk>`` is added, or moved to the end."""
+        if isinstance(words, str):
+            raise TypeError("a vocabulary is a list of words, not one str: use [word] or split()")
+        listed = [word for word in words if word != UNKNOWN]
+        if len(set(listed)) < len(listed):
+            raise SettingsError("vocabulary: a word occurs twice")
+        for word in listed:
+            if not word or not _WHITE.isdisjoint(word):
+                raise SettingsError(f"vocabulary: {word!r} can never be a token of the text")
+        try:
+            encoded = [word.encode() for word in listed]
+        except UnicodeEncodeError as error:
+            raise SettingsError(f"vocabulary: {error.object!r} is not valid Unicode") from error
+        return cls(Types.from_words(encoded))
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """All words in the order of their ids, ``<unk>`` last."""
+        offsets = self.types.offsets
+        if len(self.types) == 0:
+            return (UNKNOWN,)
+        # no word holds a line feed, so one decode and one split give all words
+        used = int(offsets[-1])
+        blob = np.full(used + len(self.types), ord("\n"), dtype=np.uint8)
+        places = np.arange(used) + np.repeat(np.arange(len(self.types)), np.diff(offsets))
+        blob[places] = self.types.blob[:used]
+        words = blob.tobytes().decode().split("\n")
+        words[-1] = UNKNOWN  # what split leaves after the last line feed
+        return tuple(words)
+
+    @cached_property
+    def ids(self) -> dict[str, int]:
+        """The id of each word."""
+        return {word: number for number, word in enumerate(self.words)}
+
+    @property
+    def unknown_id(self) -> int:
+        """The id of ``<unk>``: the last one."""
+        return len(self.types)
+
+    def __len__(self) -> int:
+        return len(self.types) + 1
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Vocabulary):
+            return NotImplemented
+        mine, theirs = self.types, other.types
+        return (
+            np.array_equal(mine.offsets, theirs.offsets)
+            and mine.blob[: mine.offsets[-1]].tobytes()
+            == theirs.blob[: theirs.offsets[-1]].tobytes()
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.types.blob[: self.types.offsets[-1]].tobytes())
+
+    def encode(self, tokens: Sequence[str]) -> Int32s:
+        """The ids of a sentence's tokens."""
+        if isinstance(tokens, str):
+            raise TypeError("encode() takes a list of tokens, not one str: use text.split()")
+        unknown = self.unknown_id
+        ids = self.ids
+        return np.array([ids.get(token, unknown) for token in tokens], dtype=np.int32)
+
+    @cached_property
+    def table(self) -> WordTable:
+        """The words as a table, for looking up the types of a segment."""
+        table = WordTable(capacity=len(self.types))
+        table.intern_types(self.types)
+        return table
+
+    def mapping(self, types: Types) -> Int32s:
+        """The id of each type, that of ``<unk>`` for types outside the vocabulary."""
+        found = self.table.find(types)
+        found[found < 0] = self.unknown_id
+        return found
+
+
+def merge_types(
+    tables: Sequence[Callable[[], Types]],
+    total_bytes: int,
+    table_bytes: int,
+    choose: Callable[[Types], tuple[Types, int]],
+) -> tuple[Types, int]:
+    """Add up word tables and keep the words that ``choose`` keeps; also how many there were.
+
+    ``choose`` gives the words it keeps, and of how many (``<unk>`` is not one).
+
+    With more words than fit into ``table_bytes`` the tables are gone through several times, each
+    time for the words whose hash falls into one part.
+    """
+    if len(tables) == 1:
+        return choose(tables[0]())
+    n_parts = max(1, -(-total_bytes // table_bytes))
+    kept: Types | None = None
+    n_types = 0
+    for part in range(n_parts):
+        merged = WordTable()
+        for load in tables:
+            merged.intern_types(load(), part, n_parts)
+        chosen, n_here = choose(merged.types)
+        n_types += n_here
+        kept = chosen if kept is None else choose(_joined(kept, chosen))[0]
+    return (kept if kept is not None else Types.from_words([])), n_types
+
+
+def _joined(first: Types, second: Types) -> Types:
+    used = int(first.offsets[-1])
+    return Types(
+        np.concatenate([first.blob[:used], second.blob]),
+        np.concatenate([first.offsets, second.offsets[1:] + used]),
+        np.concatenate([first.counts, second.counts]),
+    )
+
+
+def select(types: Types, vocab_size: int | None = None, min_count: int = 1) -> tuple[Types, int]:
+    """The most frequent words: by count, largest first, words of one count by their bytes.
+
+    At most ``vocab_size`` words, each seen ``min_count`` times; and of how many they were chosen.
+    ``<unk>`` is never among either.
+
+    >>> seen = Types.from_words([b"b", b"a", b"<unk>"])
+    >>> kept, among = select(seen, min_count=0)
+    >>> [kept.word(i) for i in range(len(kept))], among
+    ([b'a', b'b'], 2)
+    """
+    unknown = WordTable(1)
+    unknown.intern_types(Types.from_words([_UNKNOWN_BYTES]))
+    known = unknown.find(types) < 0
+    chosen = np.flatnonzero(known & (types.counts >= min_count))
+    if vocab_size is not None and vocab_size < len(chosen):
+        counts = types.counts[chosen]
+        least = np.partition(counts, len(counts) - vocab_size)[len(counts) - vocab_size]
+        chosen = chosen[counts >= least]  # all that tie for the last place; cut below
+    return types.take(_sorted(types, chosen)[:vocab_size]), int(known.sum())
+
+
+def _sorted(types: Types, chosen: Int64s) -> Int64s:
+    """The chosen types by falling count, then by bytes.
+
+    Sixteen bytes are compared as two numbers; the few that still tie are compared as bytes.
+    """
+    first = _prefixes(types, chosen, 0)
+    falling = -types.counts[chosen]
+    order = np.lexsort((first, falling))
+    same = (falling[order][1:] == falling[order][:-1]) & (first[order][1:] == first[order][:-1])
+    places, groups = _tied(same)
+    if len(places):
+        tied = order[places]
+        second = _prefixes(types, chosen[tied], 8)
+        by_second = np.lexsort((second, groups))
+        order[places] = tied[by_second]
+        second = second[by_second]
+        still = (groups[1:] == groups[:-1]) & (second[1:] == second[:-1])
+        again, subgroups = _tied(still)
+        for group in np.split(again, np.flatnonzero(np.diff(subgroups)) + 1):
+            if len(group):
+                members = order[places[group]]
+                words = [types.word(int(chosen[member])) for member in members]
+                order[places[group]] = members[sorted(range(len(words)), key=words.__getitem__)]
+    return chosen[order]
+
+
+def _tied(same_as_next: npt.NDArray[np.bool_]) -> tuple[Int64s, Int64s]:
+    """The places that belong to a group of equals, and the number of the group of each."""
+    padded = np.concatenate([[False], same_as_next, [False]])
+    places = np.flatnonzero(padded[1:] | padded[:-1])
+    groups = np.cumsum(~padded[:-1])[places]
+    return places, groups
+
+
+def _prefixes(types: Types, chosen: Int64s, skip: int) -> npt.NDArray[np.uint64]:
+    from eigentext.corpus import kernels
+
+    out = np.empty(len(chosen), dtype=np.uint64)
+    kernels.prefixes(types.blob, types.offsets, chosen, skip, out)
+    return out
