@@ -1,1 +1,1 @@
-"""Plots, drawings and HTML reports."""
+"""Plots, drawings and HTML reports: what a person looks at after a run."""

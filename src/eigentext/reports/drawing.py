@@ -1,0 +1,183 @@
+"""Constituent trees as self-contained, accessible SVG (and `arcs_svg` for dependency trees).
+
+The flow: labels and subtree sizes in preorder -> width of each subtree, from the last node to the
+first -> left edges, from the first node to the last -> curves and labels.  Every subtree owns an
+interval of the x axis and every height above the words owns a row, so that nothing can overlap,
+and no step recurses.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from eigentext.reports.arcs import arcs_svg
+from eigentext.reports.markup import is_right_to_left, text_width
+from eigentext.reports.svg import (
+    FONT_SIZE,
+    HALF_LABEL,
+    MARGIN,
+    number,
+    shown_text,
+    svg_document,
+    svg_lines,
+    svg_text,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eigentext.trees.constituent import Tree
+
+__all__ = ["arcs_svg", "tree_svg"]
+
+_ROW = 44.0  # from one row of the tree to the next
+_NODE_GAP = 16.0  # between neighbouring labels
+_VALUE_COLOUR = "#3b82c4"
+
+
+def tree_svg(
+    tree: Tree, *, colours: Sequence[float] | None = None, title: str | None = None
+) -> str:
+    """Draw a constituent tree; the words stand on one line, each label above what it spans.
+
+    `colours` gives each node (preorder) a value from 0 to 1, shown as the strength of a patch of
+    colour behind its label; NaN means no patch.  A sentence in a right-to-left script is drawn
+    from right to left.
+
+    >>> from eigentext.trees.constituent import Tree
+    >>> svg = tree_svg(Tree.from_nested(("NP", ("DT", "the"), ("NN", "dog"))))
+    >>> svg.startswith("<svg "), svg.count("<text ")
+    (True, 5)
+    """
+    sizes = tree.sizes.tolist()
+    n_nodes = len(sizes)
+    values = _checked_values(colours, n_nodes)
+    shown = [shown_text(label) for label in tree.labels]
+    heights = _heights(sizes)
+    widths = [
+        text_width(label, FONT_SIZE, bold=size == 1)
+        for label, size in zip(shown, sizes, strict=True)
+    ]
+    centres, width = _tree_columns(sizes, widths)
+    mirrored = is_right_to_left(tree.words)
+
+    full_width = width + 2 * MARGIN
+    full_height = heights[0] * _ROW + 2 * (MARGIN + HALF_LABEL)
+    x = [full_width - MARGIN - c if mirrored else MARGIN + c for c in centres]
+    y = [MARGIN + HALF_LABEL + (heights[0] - height) * _ROW for height in heights]
+
+    edges: list[str] = []
+    patches: list[str] = []
+    texts: list[str] = []
+    for node in range(n_nodes):
+        child, end = node + 1, node + sizes[node]
+        while child < end:
+            edges.append(_tree_edge(x[node], y[node], x[child], y[child]))
+            child += sizes[child]
+        value = values[node] if values is not None else math.nan
+        if not math.isnan(value):
+            patches.append(_patch(x[node], y[node], widths[node], value))
+        role = "et-word" if sizes[node] == 1 else "et-tag" if sizes[node] == 2 else "et-label"
+        note = "" if math.isnan(value) else f"{value:.3g}"
+        if note and role != "et-word":
+            role = "et-valued"
+        texts.append(svg_text(role, x[node], y[node], shown[node], tree.labels[node], note))
+
+    return svg_document(
+        full_width,
+        full_height,
+        title=title or "Constituent tree",
+        description=str(tree),
+        parts=[*patches, svg_lines(edges), *texts],
+        mirrored=mirrored,
+    )
+
+
+# --- the layout of a tree ----------------------------------------------------------------------
+
+
+def _heights(sizes: Sequence[int]) -> list[int]:
+    """Rows of each node above the words: 0 for a word, one more than the highest child else."""
+    heights = [0] * len(sizes)
+    for node in range(len(sizes) - 1, -1, -1):
+        child, end = node + 1, node + sizes[node]
+        while child < end:
+            heights[node] = max(heights[node], heights[child] + 1)
+            child += sizes[child]
+    return heights
+
+
+def _tree_columns(
+    sizes: Sequence[int], label_widths: Sequence[float]
+) -> tuple[list[float], float]:
+    """The middle of each label, and the width of the whole.
+
+    Each subtree gets an interval as wide as its children's intervals side by side, or as its label
+    if that is wider; a label stands over the middle between its first and its last child.
+    """
+    n_nodes = len(sizes)
+    width = [0.0] * n_nodes
+    centre = [0.0] * n_nodes  # within the subtree's own interval
+    left = [0.0] * n_nodes  # within the parent's interval
+    for node in range(n_nodes - 1, -1, -1):
+        half = (label_widths[node] + _NODE_GAP) / 2
+        if sizes[node] == 1:
+            width[node], centre[node] = 2 * half, half
+            continue
+        child, end, edge = node + 1, node + sizes[node], 0.0
+        last = child
+        while child < end:
+            left[child] = edge
+            edge += width[child]
+            last = child
+            child += sizes[child]
+        middle = (centre[node + 1] + left[last] + centre[last]) / 2
+        shift = max(0.0, half - middle)
+        if shift:
+            child = node + 1
+            while child < end:
+                left[child] += shift
+                child += sizes[child]
+        centre[node] = middle + shift
+        width[node] = max(edge + shift, centre[node] + half)
+    for node in range(n_nodes):  # now from the root down: left edges on the page
+        child, end = node + 1, node + sizes[node]
+        while child < end:
+            left[child] += left[node]
+            child += sizes[child]
+    return [start + offset for start, offset in zip(left, centre, strict=True)], width[0]
+
+
+def _tree_edge(x_parent: float, y_parent: float, x_child: float, y_child: float) -> str:
+    """A curve through the row gap under the parent, then straight down to the child."""
+    start = y_parent + HALF_LABEL
+    bend = y_parent + _ROW - HALF_LABEL  # above every label of the next row
+    down = y_child - HALF_LABEL
+    if abs(x_parent - x_child) < 0.01:
+        return f"M{number(x_parent)} {number(start)}V{number(down)}"
+    mid = number((start + bend) / 2)
+    curve = f"C{number(x_parent)} {mid} {number(x_child)} {mid} {number(x_child)} {number(bend)}"
+    drop = f"V{number(down)}" if down > bend else ""
+    return f"M{number(x_parent)} {number(start)}{curve}{drop}"
+
+
+def _patch(x: float, y: float, width: float, value: float) -> str:
+    half = width / 2 + 5
+    return (
+        f'<rect class="et-value" x="{number(x - half)}" y="{number(y - 11)}" '
+        f'width="{number(2 * half)}" height="22" rx="5" fill="{_VALUE_COLOUR}" '
+        f'fill-opacity="{number(0.06 + 0.69 * value)}"/>'
+    )
+
+
+def _checked_values(colours: Sequence[float] | None, n_nodes: int) -> list[float] | None:
+    if colours is None:
+        return None
+    values = [float(value) for value in colours]
+    if len(values) != n_nodes:
+        raise ValueError(f"colours has {len(values)} values, but the tree has {n_nodes} nodes")
+    for value in values:
+        if not (math.isnan(value) or 0.0 <= value <= 1.0):
+            raise ValueError(f"colours must lie between 0 and 1, found {value}")
+    return values

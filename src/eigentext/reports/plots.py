@@ -1,0 +1,336 @@
+"""Plots as SVG: lines, bars, and maps of words.
+
+The flow: numbers -> a matplotlib figure of its own (no pyplot, no global figures) -> SVG text ->
+the same text made fit for a page: ink becomes ``currentColor`` (so that it follows light and dark
+mode), ids get a prefix of their own (so that several plots share a page), dates and program names
+are gone (so that the same numbers give the same bytes).  Series are named beside their lines, not
+in a legend.
+
+matplotlib comes with the extra ``plot`` and is imported when the first plot is drawn.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+import threading
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eigentext.errors import MissingExtraError
+from eigentext.reports.markup import elide, escape, printable, text_width
+from eigentext.reports.placing import free_places, pushed_apart
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import ArrayLike
+
+__all__ = ["PALETTE", "bar_plot", "line_plot", "scatter_words"]
+
+#: Colours of series, in order; each has a contrast of at least 3 on white and on near-black.
+PALETTE = ("#3b82c4", "#d9772b", "#3a9a63", "#9a6fd0", "#d4575b", "#8a8f98")
+
+_INK = "#010203"  # stands for currentColor until the SVG is written
+_FAINT = 0.25
+_DOTS = 72  # per inch, as SVG counts them: one pixel is one point of a font
+_FONT_SIZE = 10.0
+_LONGEST_LABEL = 40
+
+# matplotlib reads its settings from one global table; plots drawn at once must take turns.
+_one_at_a_time = threading.Lock()
+
+_RC: Any = {
+    "svg.fonttype": "none",  # text stays text: selectable, shaped and ordered by the browser
+    "svg.hashsalt": "eigentext",
+    "font.family": "DejaVu Sans",  # comes with matplotlib: the same measures everywhere
+    "font.size": _FONT_SIZE,
+    "axes.edgecolor": _INK,
+    "axes.labelcolor": _INK,
+    "text.color": _INK,
+    "xtick.color": _INK,
+    "ytick.color": _INK,
+    "axes.unicode_minus": True,
+}
+
+
+def line_plot(
+    series: Mapping[str, tuple[ArrayLike, ArrayLike]],
+    *,
+    title: str = "",
+    x_label: str = "",
+    y_label: str = "",
+    log_x: bool = False,
+    log_y: bool = False,
+    size: tuple[float, float] = (7.0, 3.8),
+) -> str:
+    """Draw each series (name -> x values, y values) as a line with its name at its end.
+
+    Raises :class:`MissingExtraError` without matplotlib.
+
+    >>> svg = line_plot({"ours": ([1, 2, 3], [0.5, 0.7, 0.8])}, x_label="rank")
+    >>> svg.startswith("<svg ") and "ours" in svg
+    True
+    """
+    curves = {
+        name: (_vector(f"x of {name!r}", x), _vector(f"y of {name!r}", y))
+        for name, (x, y) in series.items()
+    }
+    if not curves:
+        raise ValueError("there is no series to plot")
+    for name, (x, y) in curves.items():
+        if len(x) != len(y) or not len(x):
+            raise ValueError(f"series {name!r} has {len(x)} x values and {len(y)} y values")
+
+    def draw(figure: Any) -> None:
+        names = [elide(name, _LONGEST_LABEL) for name in curves]
+        room = max(text_width(name, _FONT_SIZE) for name in names) / (_DOTS * size[0])
+        axes = _axes(figure, size, title, x_label, y_label, right=min(room + 0.02, 0.4))
+        axes.grid(axis="y", color=_INK, alpha=0.12, linewidth=0.8)
+        if log_x:
+            axes.set_xscale("log")
+        if log_y:
+            axes.set_yscale("log")
+        ends = []
+        for k, (x, y) in enumerate(curves.values()):
+            colour = PALETTE[k % len(PALETTE)]
+            few = len(x) <= 30
+            axes.plot(x, y, color=colour, linewidth=1.9, marker="o" if few else None, markersize=4)
+            finite = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
+            ends.append((x[finite[-1]], y[finite[-1]]) if len(finite) else None)
+        axes.margins(x=0.03, y=0.08)
+        axes.autoscale_view()
+        _plain_ticks(axes.xaxis if log_x else None, [x for x, _ in curves.values()])
+        # names beside the ends of their lines, pushed apart where the ends lie close together
+        placed = [k for k, end in enumerate(ends) if end is not None]
+        spots = axes.transData.transform([ends[k] for k in placed]) if placed else np.empty((0, 2))
+        heights = pushed_apart(spots[:, 1], distance=1.3 * _FONT_SIZE)
+        right_edge = axes.transAxes.transform((1.0, 0.0))[0]
+        for k, height in zip(placed, heights, strict=True):
+            spot = figure.transFigure.inverted().transform((right_edge + 4, height))
+            _write(figure, spot, names[k], color=PALETTE[k % len(PALETTE)], va="center")
+
+    return _svg(draw, size, title or "Line plot")
+
+
+def bar_plot(
+    labels: Sequence[str],
+    values: ArrayLike,
+    *,
+    errors: ArrayLike | None = None,
+    title: str = "",
+    x_label: str = "",
+    value_format: str = ",.4g",
+    highlight: str | None = None,
+) -> str:
+    """Draw horizontal bars, each with its name before and its value behind it.
+
+    With `highlight` only the bar of that name is in colour.
+
+    >>> bar_plot(["svds", "ours"], [9.5, 1.5], highlight="ours").count(">9.5</text>")
+    1
+    """
+    _no_single_str("labels", labels)
+    lengths = _vector("values", values)
+    if len(lengths) != len(labels) or not len(labels):
+        raise ValueError(f"found {len(lengths)} values for {len(labels)} labels")
+    spread = None if errors is None else _vector("errors", errors)
+    if spread is not None and len(spread) != len(labels):
+        raise ValueError(f"found {len(spread)} errors for {len(labels)} labels")
+    if not np.isfinite(lengths).all():
+        raise ValueError("values of bars must be finite")
+    size = (7.0, 0.34 * len(labels) + (0.45 if title else 0.15) + (0.4 if x_label else 0.1))
+
+    def draw(figure: Any) -> None:
+        names = [elide(printable(label), _LONGEST_LABEL) for label in labels]
+        figures = [format(value, value_format) for value in lengths.tolist()]
+        left = min(
+            max(text_width(name, _FONT_SIZE) for name in names) / (_DOTS * size[0]) + 0.02, 0.5
+        )
+        right = max(text_width(text, _FONT_SIZE) for text in figures) / (_DOTS * size[0]) + 0.02
+        axes = _axes(figure, size, title, x_label, "", left=left, right=right, bare=True)
+        places = np.arange(len(names))[::-1]
+        colours = [
+            PALETTE[0] if highlight is None or label == highlight else PALETTE[-1]
+            for label in labels
+        ]
+        axes.barh(places, lengths, height=0.62, color=colours)
+        if spread is not None:
+            axes.errorbar(
+                lengths, places, xerr=spread, fmt="none", ecolor=_INK, elinewidth=1.1, alpha=0.6
+            )
+        axes.set_ylim(-0.6, len(names) - 0.4)
+        axes.autoscale_view(scaley=False)
+        axes.axvline(0, color=_INK, alpha=_FAINT, linewidth=1)
+        axes.set_yticks(places, labels=names)
+        for tick in axes.get_yticklabels():
+            tick.set_parse_math(False)
+        reach = lengths + (0 if spread is None else spread)
+        for place, end, text in zip(places, np.maximum(reach, 0), figures, strict=True):
+            spot = axes.transData.transform((end, place))
+            spot[0] += 5
+            spot = figure.transFigure.inverted().transform(spot)
+            _write(figure, spot, text, va="center", alpha=0.8)
+
+    return _svg(draw, size, title or "Bar plot")
+
+
+def scatter_words(
+    words: Sequence[str],
+    points: ArrayLike,
+    *,
+    groups: Sequence[int] | None = None,
+    title: str = "",
+    size: tuple[float, float] = (7.5, 6.0),
+) -> str:
+    """Draw a map: each word at its point (n, 2), coloured by its group.
+
+    Words come in order of importance: a label that would cover an earlier one is left out, its dot
+    stays.
+
+    >>> scatter_words(["cat", "dog"], [[0.0, 1.0], [1.0, 0.0]]).count("</text>")
+    2
+    """
+    _no_single_str("words", words)
+    spots = np.asarray(points, dtype=np.float64)
+    if spots.shape != (len(words), 2) or not len(words):
+        raise ValueError(f"expected points of shape ({len(words)}, 2), found {spots.shape}")
+    if groups is not None and len(groups) != len(words):
+        raise ValueError(f"found {len(groups)} groups for {len(words)} words")
+    if not np.isfinite(spots).all():
+        raise ValueError("points must be finite")
+
+    def draw(figure: Any) -> None:
+        axes = _axes(figure, size, title, "", "", bare=True)
+        kinds = {group: k for k, group in enumerate(dict.fromkeys(groups or [0]))}
+        colours = [PALETTE[kinds[group] % len(PALETTE)] for group in groups or [0] * len(words)]
+        axes.scatter(spots[:, 0], spots[:, 1], s=11, c=colours, linewidths=0)
+        axes.set_xticks([])
+        axes.set_yticks([])
+        axes.margins(0.06)
+        axes.autoscale_view()
+        pixels = axes.transData.transform(spots)
+        edges = axes.transAxes.transform([(0.0, 0.0), (1.0, 1.0)])
+        shown = [elide(printable(word), _LONGEST_LABEL) for word in words]
+        font_size = _FONT_SIZE - 0.5
+        widths = [text_width(word, font_size) for word in shown]
+        corners = free_places(pixels, widths, 1.15 * font_size, edges)
+        for word, colour, corner in zip(shown, colours, corners, strict=True):
+            if corner is not None:
+                at = figure.transFigure.inverted().transform(corner)
+                _write(figure, at, word, va="center", color=colour, fontsize=font_size)
+
+    return _svg(draw, size, title or "Map of words")
+
+
+# --- matplotlib --------------------------------------------------------------------------------
+
+
+def _axes(
+    figure: Any,
+    size: tuple[float, float],
+    title: str,
+    x_label: str,
+    y_label: str,
+    *,
+    left: float | None = None,
+    right: float = 0.02,
+    bare: bool = False,
+) -> Any:
+    """Axes with just as much frame as they need; the title stands flush left above them."""
+    inch_x, inch_y = 1 / size[0], 1 / size[1]
+    if left is None:
+        left = 0.01 if bare else (0.55 + (0.2 if y_label else 0.0)) * inch_x
+    low = (0.08 if bare else 0.3) * inch_y + (0.28 * inch_y if x_label else 0.0)
+    high = 1 - (0.38 if title else 0.1) * inch_y
+    axes = figure.add_axes((left, low, 1 - left - right, high - low))
+    axes.patch.set_visible(False)
+    for side, spine in axes.spines.items():
+        spine.set_visible(not bare and side == "bottom")
+        spine.set_alpha(_FAINT)
+    axes.tick_params(length=0, labelsize=_FONT_SIZE - 1)
+    if bare:
+        axes.set_xticks([])
+    if title:
+        _write(figure, (0.0, 1 - 0.2 * inch_y), title, va="center", fontsize=_FONT_SIZE + 2)
+    if x_label:
+        _write(figure, (left, 0.14 * inch_y), x_label, va="center", alpha=0.75)
+    if y_label:
+        _write(
+            figure,
+            (0.12 * inch_x, (low + high) / 2),
+            y_label,
+            va="center",
+            ha="center",
+            rotation=90,
+            alpha=0.75,
+        )
+    return axes
+
+
+def _plain_ticks(axis: Any, columns: Sequence[np.ndarray[Any, Any]]) -> None:
+    """Mark a logarithmic axis at the values themselves when they are few enough to read."""
+    if axis is None:
+        return
+    marks = np.unique(np.concatenate(columns))
+    marks = marks[np.isfinite(marks) & (marks > 0)]
+    close = np.diff(np.log(marks)) < 0.06 * (np.log(marks[-1] / marks[0]) if len(marks) else 0)
+    if 1 < len(marks) <= 10 and not close.any():
+        axis.set_ticks(marks, labels=[f"{mark:,.4g}" for mark in marks])
+        axis.set_ticks([], minor=True)
+
+
+def _write(figure: Any, spot: tuple[float, float], text: str, **look: Any) -> None:
+    figure.text(*spot, printable(text), parse_math=False, **look)
+
+
+def _svg(draw: Any, size: tuple[float, float], title: str) -> str:
+    """Let `draw` fill a new figure and return it as SVG that is fit for a page."""
+    try:
+        import matplotlib
+        from matplotlib.backends.backend_svg import FigureCanvasSVG
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtraError("plots", extra="plot", modules=["matplotlib"]) from error
+    raw = io.StringIO()
+    with _one_at_a_time, matplotlib.rc_context(_RC), warnings.catch_warnings():
+        # the browser has the glyphs that matplotlib's own font lacks
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        warnings.filterwarnings("ignore", message="Matplotlib currently does not support")
+        figure = Figure(figsize=size, dpi=_DOTS)
+        FigureCanvasSVG(figure)
+        figure.patch.set_visible(False)
+        draw(figure)
+        nothing = dict.fromkeys(["Creator", "Date", "Format", "Type"])
+        figure.savefig(raw, format="svg", metadata=nothing, dpi=_DOTS)
+    return _fit_for_page(raw.getvalue(), title)
+
+
+def _fit_for_page(svg: str, title: str) -> str:
+    svg = svg[svg.index("<svg") :].strip()
+    svg = svg.replace(_INK, "currentColor")
+    svg = svg.replace("'DejaVu Sans'", "system-ui, 'Noto Sans', 'DejaVu Sans', sans-serif")
+    svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
+    prefix = "p" + hashlib.sha256(svg.encode()).hexdigest()[:8]
+    svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{prefix}-", svg)
+    opening = svg.index(">") + 1
+    head = svg[:opening].replace("<svg ", '<svg role="img" ', 1)
+    return f"{head}<title>{escape(title)}</title>{svg[opening:]}"
+
+
+# --- checks ------------------------------------------------------------------------------------
+
+
+def _vector(name: str, values: ArrayLike) -> np.ndarray[Any, np.dtype[np.float64]]:
+    vector = np.asarray(values, dtype=np.float64)
+    if vector.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional, found shape {vector.shape}")
+    return vector
+
+
+def _no_single_str(name: str, texts: Sequence[str]) -> None:
+    if isinstance(texts, str):
+        raise TypeError(f"{name} must be a list of strings, not one str; did you mean a list?")

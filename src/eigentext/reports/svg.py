@@ -1,0 +1,109 @@
+"""The SVG that drawings share: text, lines, and the document around them.
+
+Drawings carry presentation attributes only (no style sheet, no script, no ids), so they obey a
+strict content security policy and many of them fit on one page.  Lines and text are in
+``currentColor``, thus right on light and on dark paper; a page may restyle the classes
+``et-label``, ``et-tag``, ``et-word``, ``et-relation``, ``et-edge``, ``et-arrow``, ``et-value``
+(a patch of colour) and ``et-valued`` (the label on it).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from eigentext.reports.markup import elide, escape, is_right_to_left, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = [
+    "FONT_SIZE",
+    "HALF_LABEL",
+    "LONGEST_TEXT",
+    "MARGIN",
+    "number",
+    "shown_text",
+    "svg_document",
+    "svg_lines",
+    "svg_text",
+]
+
+FONT_SIZE = 14
+HALF_LABEL = 11.0  # from the middle of a label to where its lines start
+MARGIN = 12.0
+LONGEST_TEXT = 48
+_LONGEST_DESCRIPTION = 2000
+_FONT = "system-ui, -apple-system, 'Segoe UI', 'Noto Sans', sans-serif"
+_WEIGHT = {"et-word": "600", "et-label": "500", "et-valued": "500"}
+_OPACITY = {"et-tag": "0.65", "et-relation": "0.75"}
+
+
+def svg_text(
+    role: str,
+    x: float,
+    y: float,
+    shown: str,
+    full: str,
+    note: str = "",
+    font_size: float = FONT_SIZE,
+) -> str:
+    """One label centred at (x, y); its tooltip has what the drawing had to leave out."""
+    more = ": ".join(filter(None, [full if full != shown else "", note]))
+    tooltip = f"<title>{escape(more)}</title>" if more else ""
+    attributes = f'class="{role}" x="{number(x)}" y="{number(y + 0.36 * font_size)}"'
+    if font_size != FONT_SIZE:
+        attributes += f' font-size="{number(font_size)}"'
+    if role in _WEIGHT:
+        attributes += f' font-weight="{_WEIGHT[role]}"'
+    if role in _OPACITY:
+        attributes += f' fill-opacity="{_OPACITY[role]}"'
+    if is_right_to_left([shown]):
+        attributes += ' direction="rtl"'
+    return f"<text {attributes}>{escape(shown)}{tooltip}</text>"
+
+
+def svg_lines(paths: Sequence[str]) -> str:
+    """All lines of a drawing as one path."""
+    return (
+        f'<path class="et-edge" d="{"".join(paths)}" fill="none" stroke="currentColor" '
+        'stroke-opacity="0.4" stroke-width="1.3"/>'
+    )
+
+
+def svg_document(
+    width: float,
+    height: float,
+    *,
+    title: str,
+    description: str,
+    parts: Sequence[str],
+    mirrored: bool = False,
+) -> str:
+    """The whole drawing; the description is what a screen reader can read out."""
+    # pages let a drawing that reads from the right be scrolled from the right
+    side = ' data-direction="rtl"' if mirrored else ""
+    description = elide(description, _LONGEST_DESCRIPTION)
+    w, h = number(math.ceil(width)), number(math.ceil(height))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{w}" height="{h}" '
+        f'viewBox="0 0 {w} {h}" font-family="{escape(_FONT)}" font-size="{FONT_SIZE}" '
+        f'fill="currentColor" text-anchor="middle" direction="ltr"{side}>'
+        f"<title>{escape(title)}</title><desc>{escape(description)}</desc>"
+        f"{''.join(parts)}</svg>"
+    )
+
+
+def shown_text(text: str) -> str:
+    """What the drawing shows of a text: printable, and not too long."""
+    return elide(printable(text), LONGEST_TEXT)
+
+
+def number(value: float) -> str:
+    """A coordinate with at most two decimals, as short as it can be.
+
+    >>> number(3.0), number(2.504), number(-0.001)
+    ('3', '2.5', '0')
+    """
+    short = f"{value:.2f}".rstrip("0").rstrip(".")
+    return "0" if short == "-0" else short

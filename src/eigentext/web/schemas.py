@@ -1,0 +1,125 @@
+"""What goes over the wire: requests, answers, and the one shape of an error."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+__all__ = [
+    "Dependency",
+    "Drawings",
+    "ErrorAnswer",
+    "Fault",
+    "Health",
+    "SentenceView",
+    "TokenView",
+    "TokeniseAnswer",
+    "TokeniseRequest",
+    "TreeView",
+    "TreesAnswer",
+    "TreesRequest",
+]
+
+
+class _Request(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Fault(BaseModel):
+    """Where the fault is and what was expected there; ``line`` counts from 1."""
+
+    path: str
+    line: int | None
+    why: str
+
+
+class ErrorAnswer(BaseModel):
+    """The answer to every request that cannot be served."""
+
+    error: Fault
+
+
+class Health(BaseModel):
+    """What this service is and can do."""
+
+    status: str
+    version: str
+    features: list[str]
+    schemes: list[str]
+    limits: dict[str, int]
+
+
+class TokeniseRequest(_Request):
+    """Raw text to split into sentences and tokens."""
+
+    text: str = Field(description="raw text")
+    scheme: str = Field(default="generic", max_length=40, description="see /api/health")
+    one_per_line: bool = Field(default=False, description="every line is one sentence")
+    escape_brackets: bool = Field(default=False, description="( becomes -LRB-, as in treebanks")
+
+
+class TokenView(BaseModel):
+    """A token and the characters (code points) of the raw text that it covers."""
+
+    text: str
+    start: int
+    end: int
+
+
+class SentenceView(BaseModel):
+    """The tokens of one sentence."""
+
+    tokens: list[TokenView]
+
+
+class TokeniseAnswer(BaseModel):
+    """The sentences of the text, in order."""
+
+    sentences: list[SentenceView]
+    n_tokens: int
+
+
+class TreesRequest(_Request):
+    """Trees in Penn Treebank brackets."""
+
+    brackets: str = Field(description="one or more trees, on any number of lines")
+    head_rules: Literal["english", "neutral"] = Field(
+        default="english", description="which child heads a constituent"
+    )
+
+
+class Dependency(BaseModel):
+    """A word and its head; words count from 1, head 0 is the root."""
+
+    id: int
+    form: str
+    tag: str
+    head: int
+    relation: str
+
+
+class Drawings(BaseModel):
+    """SVG of the cleaned tree, of the binarised tree, and of the dependencies."""
+
+    tree: str
+    binarised: str
+    arcs: str
+
+
+class TreeView(BaseModel):
+    """One tree: cleaned of traces and function tags, binarised, and as dependencies."""
+
+    line: int
+    n_words: int
+    brackets: str
+    binarised: str
+    dependencies: list[Dependency]
+    drawings: Drawings | None
+    note: str | None = Field(default=None, description="why something is missing")
+
+
+class TreesAnswer(BaseModel):
+    """The trees of the request, in order."""
+
+    trees: list[TreeView]

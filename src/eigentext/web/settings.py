@@ -1,0 +1,28 @@
+"""What the service allows: sizes of requests, and the names it answers to."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+__all__ = ["ServiceSettings"]
+
+
+class ServiceSettings(BaseModel):
+    """Settings of the service.
+
+    >>> ServiceSettings().max_characters
+    100000
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    #: Longest body of a request, in bytes; a longer one is answered with 413 and not read.
+    max_body_bytes: int = Field(default=1_000_000, ge=1)
+    #: Longest text in a request, in characters.
+    max_characters: int = Field(default=100_000, ge=1)
+    #: Most trees in a request.
+    max_trees: int = Field(default=50, ge=1)
+    #: A tree with more nodes is answered without drawings.
+    max_drawn_nodes: int = Field(default=2_000, ge=1)
+    #: Host names the service answers to; ``*`` is any.  Loopback servers answer to their own only.
+    allowed_hosts: tuple[str, ...] = ("*",)

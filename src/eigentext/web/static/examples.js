@@ -1,0 +1,17 @@
+// Sentences to start with, written for this page.
+export const examples = {
+  trees: [
+    ["A relative clause", `(S (NP-SBJ (NP (DT The) (NN gardener)) (SBAR (WHNP-1 (WP who)) (S (NP-SBJ (-NONE- *T*-1)) (VP (VBD planted) (NP (DT this) (NN tree))))))
+   (VP (VBZ waters) (NP (PRP it)) (NP-TMP (DT every) (NN morning))) (. .))`],
+    ["Where does the phrase attach?", `(S (NP (PRP She)) (VP (VBD drew) (NP (NP (DT the) (NN owl)) (PP (IN with) (NP (DT a) (NN pencil))))))
+(S (NP (PRP She)) (VP (VBD drew) (NP (DT the) (NN owl)) (PP (IN with) (NP (DT a) (NN pencil)))))`],
+    ["A question", "(SBARQ (WHNP (WP What)) (SQ (VBZ does) (NP (DT the) (NN map)) (VP (VB show))) (. ?))"],
+    ["Arabic", "(S (VP (VBD قرأت) (NP (DTNN المعلمة)) (NP (NN قصة) (ADJP (JJ قصيرة)))) (PUNC .))"],
+    ["Chinese", "(IP (NP (NN 老师)) (VP (ADVP (AD 每天)) (VP (VV 读) (NP (NN 报纸)))) (PU 。))"],
+  ],
+  text: [
+    ["English", "Dr. Low can't come before 5 p.m. today. \"Why not?\" she asked (twice)."],
+    ["Arabic", "ذهب الولد إلى المدرسة. هل قرأ الكتاب؟"],
+    ["Mixed scripts", "The word 図書館 means “library”. 🙂 Naïve cafés, 3.14 and user@example.org stay whole."],
+  ],
+};

@@ -1,0 +1,110 @@
+// Answers of the API as elements; text goes in as text, drawings through an XML parser.
+
+function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
+function count(n, noun) {
+  return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+}
+
+function quietButton(text, act) {
+  const button = element("button", { type: "button", class: "quiet" }, text);
+  button.addEventListener("click", () => act(button));
+  return button;
+}
+
+async function copy(text, button) {
+  try {
+    await navigator.clipboard.writeText(text);
+    button.textContent = "Copied";
+  } catch {
+    button.textContent = "Not allowed here";
+  }
+  setTimeout(() => { button.textContent = "Copy"; }, 1500);
+}
+
+function save(svg, name) {
+  const link = element("a", { download: name });
+  link.href = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+function part(kind, title, buttons, ...content) {
+  const head = element("div", { class: "part-head" }, element("h3", {}, title), ...buttons);
+  return element("section", { class: "part", "data-view": kind }, head, ...content);
+}
+
+function drawing(kind, title, svg, number) {
+  const parsed = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
+  const frame = element("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": title });
+  frame.append(document.importNode(parsed, true));
+  const button = quietButton("Save SVG", () => save(svg, `${kind}-${number}.svg`));
+  button.setAttribute("aria-label", `Save SVG: ${title}, tree ${number}`);
+  return part(kind, title, [button], frame);
+}
+
+function brackets(title, text) {
+  const button = quietButton("Copy", (pressed) => copy(text, pressed));
+  button.setAttribute("aria-label", `Copy: ${title}`);
+  return part("brackets", title, [button], element("pre", { tabindex: "0" }, text));
+}
+
+function treeCard(tree, number, only) {
+  const where = `line ${tree.line} · ${count(tree.n_words, "word")}`;
+  const title = element("h2", {}, only ? "Tree" : `Tree ${number}`, element("small", {}, where));
+  const card = element("article", { class: "card" }, title);
+  if (tree.note) card.append(element("p", { class: "note" }, tree.note));
+  if (tree.drawings) {
+    card.append(
+      drawing("tree", "Constituents, without traces and function tags", tree.drawings.tree, number),
+      drawing("binarised", "Unary chains collapsed, binarised from the head", tree.drawings.binarised, number),
+      drawing("arcs", "Dependencies by head rules", tree.drawings.arcs, number),
+    );
+  }
+  card.append(brackets("Brackets", tree.brackets), brackets("Binarised brackets", tree.binarised));
+  return card;
+}
+
+/** Show the answer of /api/trees and return a line that sums it up. */
+export function showTrees(place, answer) {
+  const only = answer.trees.length === 1;
+  place.replaceChildren(...answer.trees.map((tree, k) => treeCard(tree, k + 1, only)));
+  const words = answer.trees.reduce((sum, tree) => sum + tree.n_words, 0);
+  return `${count(answer.trees.length, "tree")}, ${count(words, "word")}`;
+}
+
+function tokenItem(token, characters) {
+  const typed = characters.slice(token.start, token.end).join("");
+  const item = element("li", {},
+    element("b", { dir: "auto" }, token.text),
+    element("small", {}, `${token.start}–${token.end}`));
+  if (typed !== token.text) {
+    item.className = "changed";
+    item.title = `typed: ${typed}`;
+  }
+  return item;
+}
+
+function sentenceCard(sentence, number, characters) {
+  const first = sentence.tokens.find((token) => /\p{L}/u.test(token.text));
+  const rightToLeft = first && /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/.test(first.text);
+  const list = element("ul", { class: "tokens", dir: rightToLeft ? "rtl" : "ltr" },
+    ...sentence.tokens.map((token) => tokenItem(token, characters)));
+  const title = element("h2", {}, `Sentence ${number}`,
+    element("small", {}, count(sentence.tokens.length, "token")));
+  return element("article", { class: "card" }, title, list);
+}
+
+/** Show the answer of /api/tokenise and return a line that sums it up. */
+export function showTokens(place, answer, text) {
+  const characters = Array.from(text); // offsets count code points, not UTF-16 units
+  place.replaceChildren(
+    ...answer.sentences.map((sentence, k) => sentenceCard(sentence, k + 1, characters)));
+  return `${count(answer.sentences.length, "sentence")}, ${count(answer.n_tokens, "token")}`
+    + " · small numbers are character offsets; a dashed frame marks a token that was normalised";
+}

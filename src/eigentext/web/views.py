@@ -1,0 +1,104 @@
+"""From a request's text to what the answer shows: calls into the library, nothing of its own.
+
+Trees: brackets -> `formats.ptb` -> `trees.clean` -> `trees.unary`, `trees.binarise` and
+`trees.const_to_dep` -> `reports.drawing`.  Raw text: `corpus.tokenise`.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from eigentext.corpus.tokenise import tokenise_text
+from eigentext.errors import DataError
+from eigentext.formats.ptb import read_numbered_trees
+from eigentext.reports.drawing import arcs_svg, tree_svg
+from eigentext.trees.binarise import binarise
+from eigentext.trees.clean import clean
+from eigentext.trees.const_to_dep import to_dependencies
+from eigentext.trees.heads import HeadRules
+from eigentext.trees.unary import collapse
+from eigentext.web.schemas import (
+    Dependency,
+    Drawings,
+    SentenceView,
+    TokeniseAnswer,
+    TokenView,
+    TreeView,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eigentext.trees.constituent import Tree
+
+__all__ = ["INPUT", "numbered_trees", "tokens_view", "tree_view"]
+
+#: How errors name the text of a request.
+INPUT = "input"
+
+
+def numbered_trees(brackets: str) -> Iterator[tuple[int, Tree]]:
+    """Yield (first line, tree) for the trees of a pasted text; faults name lines of that text."""
+    with tempfile.TemporaryDirectory(prefix="eigentext-") as folder:
+        path = Path(folder, "input.mrg")
+        path.write_bytes(brackets.encode("utf-8"))
+        try:
+            yield from read_numbered_trees(path)
+        except DataError as error:
+            raise DataError(INPUT, error.line, error.why) from error
+
+
+def tree_view(line: int, tree: Tree, *, head_rules: str, max_drawn_nodes: int) -> TreeView:
+    """Everything the answer shows of one tree."""
+    cleaned = clean(tree)
+    if cleaned is None:
+        raise DataError(INPUT, line, "found nothing but traces in this tree; expected words")
+    rules = HeadRules.english() if head_rules == "english" else HeadRules.neutral()
+    binary = binarise(collapse(cleaned), heads=rules)
+    arcs = to_dependencies(cleaned, rules)
+    relations = arcs.relations or ("",) * len(arcs)
+    tags = arcs.tags or ("",) * len(arcs)
+    heads = arcs.heads.tolist()
+    drawings = note = None
+    if binary.n_nodes <= max_drawn_nodes and cleaned.n_nodes <= max_drawn_nodes:
+        drawings = Drawings(
+            tree=tree_svg(cleaned, title="Constituent tree"),
+            binarised=tree_svg(binary, title="Binarised tree"),
+            arcs=arcs_svg(arcs.forms, heads, relations, tags=tags, title="Dependencies"),
+        )
+    else:
+        note = (
+            f"no drawings: the tree has {cleaned.n_nodes:,} nodes, {binary.n_nodes:,} when "
+            f"binarised; at most {max_drawn_nodes:,} are drawn"
+        )
+    return TreeView(
+        line=line,
+        n_words=len(arcs),
+        brackets=str(cleaned),
+        binarised=str(binary),
+        dependencies=[
+            Dependency(id=i, form=form, tag=tag, head=head, relation=relation)
+            for i, (form, tag, head, relation) in enumerate(
+                zip(arcs.forms, tags, heads, relations, strict=True), start=1
+            )
+        ],
+        drawings=drawings,
+        note=note,
+    )
+
+
+def tokens_view(
+    text: str, scheme: str, *, one_per_line: bool, escape_brackets: bool
+) -> TokeniseAnswer:
+    """The sentences and tokens of a raw text."""
+    sentences = [
+        SentenceView(tokens=[TokenView(text=t.text, start=t.start, end=t.end) for t in tokens])
+        for tokens in tokenise_text(
+            text, scheme, one_per_line=one_per_line, escape_brackets=escape_brackets
+        )
+    ]
+    return TokeniseAnswer(
+        sentences=sentences, n_tokens=sum(len(sentence.tokens) for sentence in sentences)
+    )
