@@ -83,14 +83,14 @@ class EvalbSettings:
             value = getattr(self, field)
             if isinstance(value, str):
                 raise TypeError(f"{field} must be a list, not one string: {[value]!r}")
-            frozen = tuple(v if isinstance(v, str) else tuple(v) for v in value)
-            object.__setattr__(self, field, frozen)
-            for item in frozen:
-                parts = (item,) if field in _LABELS.values() else item
-                if len(parts) != (1 if field in _LABELS.values() else 2):
-                    raise SettingsError(f"{field}: {item!r}, expected a pair")
-                if not all(isinstance(part, str) and _is_name(part) for part in parts):
-                    raise SettingsError(f"{field}: {item!r}, expected names without white space")
+            items = tuple(v if isinstance(v, str) else tuple(v) for v in value)
+            object.__setattr__(self, field, items)
+            for item in items:
+                names = (item,) if isinstance(item, str) else item
+                pair = field in _PAIRS.values()
+                if len(names) != 1 + pair or not all(map(_is_name, names)):
+                    what = "a pair of names" if pair else "a name"
+                    raise SettingsError(f"{field}: {item!r}, expected {what} without white space")
         for field in ("debug", "max_error", "cutoff_len"):
             if getattr(self, field) < 0:
                 raise SettingsError(f"{field} is {getattr(self, field)}, expected 0 or more")
@@ -134,7 +134,8 @@ def read_prm(source: Source, *, on_error: OnError | None = None) -> EvalbSetting
             raise DataError(path, number, why)
         if why and on_error is not None:
             on_error(DataError(path, number, why))
-    return EvalbSettings(**lists, **numbers)
+    given: dict[str, Any] = {**lists, **numbers}
+    return EvalbSettings(**given)
 
 
 def _take(
@@ -145,10 +146,10 @@ def _take(
     if key in _NUMBERS:
         field = _NUMBERS[key]
         yes_no = field in _YES_NO
-        if field in numbers:
-            return f"{shown}, but {key} was given before"
         if len(values) != 1 or not re.fullmatch("[01]" if yes_no else "[0-9]{1,9}", values[0]):
             return f"{shown}, expected {'0 or 1' if yes_no else 'a whole number, 0 or more'}"
+        if field in numbers:
+            return f"{shown}, but {key} was given before"
         numbers[field] = bool(int(values[0])) if yes_no else int(values[0])
     elif key in _LABELS:
         if len(values) != 1:
