@@ -15,27 +15,27 @@ r"""Wide nodes become chains of binary ones under intermediate labels, and come 
    ``unbinarise(binarise(tree)) == tree`` whatever the labels.  ``unbinarise`` takes any tree over
    such labels, as a parser may make them up: it splices out intermediate nodes wherever they are.
 
-Labels made by ``unary.collapse`` are seen through: the head rule of ``S>VP`` is that of ``VP``,
-and among siblings it counts as ``S``.  Collapsed first, every inner node of the result has two
-children or stands over one word.
+Labels made by ``unary.collapse`` are seen through: ``S>VP`` has the head rule and the intermediate
+labels of ``VP``, and among siblings it is an ``S``.  Collapsed first, every inner node of the
+result has two children or stands over one word.
 """
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from eigentext.errors import SettingsError
 from eigentext.trees.constituent import Tree
-from eigentext.trees.unary import split_chain
+from eigentext.trees.heads import WORD, HeadRules
+from eigentext.trees.unary import escape_chain, split_chain
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-
-    from eigentext.trees.heads import HeadRules
 
 __all__ = ["binarise", "binarised_heads", "is_intermediate", "unbinarise"]
 
@@ -43,7 +43,6 @@ _SPECIAL = re.compile(r"[\\@^|]")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 # the label itself: up to the first bare ^ or |
 _BASE = re.compile(r"(?:[^\\^|]|\\.|\\\Z)*", re.DOTALL)
-_WORD = "*"  # how a bare word among the siblings is named
 
 
 @lru_cache(maxsize=1 << 16)
@@ -74,14 +73,15 @@ def _base(label: str) -> str:
 def _intermediates(
     label: str, siblings: tuple[str, ...], head: int, h: int | None, name_head: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Labels of the new nodes under one parent whose children are (escaped) ``siblings``.
+    """Labels of the new nodes under one parent, ``label``, whose children are ``siblings``.
 
     The first tuple is for the nodes that span children [j, n) with j = 1, ..., head; the second
     for those that span [head, m) with m = n - 1, ..., head + 2: outside in, and so in preorder.
     """
     n = len(siblings)
-    start = f"{label}|{siblings[head]}" if name_head else label
-    joined = [*siblings[head:], *siblings[:head][::-1]]  # in the order of joining
+    named = [_escape(sibling) for sibling in siblings]
+    start = f"{label}|{named[head]}" if name_head else label
+    joined = [*named[head:], *named[:head][::-1]]  # in the order of joining
 
     def name(side: str, n_joined: int) -> str:
         first = 0 if h is None else max(0, n_joined - h)
@@ -105,8 +105,6 @@ def _check(direction: str, h: int | None, v: int) -> None:
 
 @lru_cache(maxsize=1)
 def _english() -> HeadRules:
-    from eigentext.trees.heads import HeadRules
-
     return HeadRules.english()
 
 
@@ -138,12 +136,9 @@ def binarise(
     _check(direction, h, v)
     rules = heads if heads is not None else _english()
     labels, sizes = tree.labels, tree.sizes.tolist()
-    escaped = [
-        _escape(label) if size > 1 else _WORD for label, size in zip(labels, sizes, strict=True)
-    ]
     children = _children(sizes)
-    extra = np.array([max(0, len(nodes) - 2) for nodes in children])
-    added = np.concatenate(([0], np.cumsum(extra))).tolist()  # new nodes under nodes before i
+    extra = [len(below) - 2 if len(below) > 2 else 0 for below in children]
+    added = [0, *accumulate(extra)]  # new nodes under nodes before i
 
     out_labels: list[str] = []
     out_sizes: list[int] = []
@@ -159,7 +154,8 @@ def binarise(
         if size == 1:
             out_labels.append(labels[node])
             continue
-        label = escaped[node]
+        label = _escape(labels[node])
+        context: tuple[str, ...] = ()
         if v > 1:
             context = above.pop(node, ())
             passed_on = (label, *context)[: v - 1]
@@ -172,13 +168,14 @@ def binarise(
         n = len(below)
         if n <= 2:
             continue
+        names = [split_chain(labels[child])[0] if sizes[child] > 1 else WORD for child in below]
+        bottom = split_chain(labels[node])[-1]
         if direction == "head":
-            names = [split_chain(labels[child])[0] for child in below]
-            head = rules.head_child(split_chain(labels[node])[-1], names)
+            head = rules.head_child(bottom, names)
         else:
             head = n - 1 if direction == "right" else 0
-        siblings = tuple([escaped[child] for child in below])
-        to_left, to_right = _intermediates(label, siblings, head, h, name_head)
+        parent = "^".join((_escape(escape_chain(bottom)), *context))
+        to_left, to_right = _intermediates(parent, tuple(names), head, h, name_head)
         for j, name in enumerate(to_left, start=1):
             start = below[j]
             before[start] = [(name, end - start + added[end] - added[start] + n - j - 1)]
@@ -191,16 +188,16 @@ def binarise(
 
 
 def _children(sizes: list[int]) -> list[list[int]]:
-    """For each node its children; one pass backwards over the preorder."""
-    children: list[list[int]] = [[] for _ in sizes]
+    """For each node its children, left to right; none for preterminals, whose word comes next."""
+    none: list[int] = []
+    children = [none] * len(sizes)
     for node, size in enumerate(sizes):
-        if size == 2:
-            children[node].append(node + 1)
-        elif size > 2:
-            child, end, below = node + 1, node + size, children[node]
+        if size > 2:
+            child, end, below = node + 1, node + size, []
             while child < end:
                 below.append(child)
                 child += sizes[child]
+            children[node] = below
     return children
 
 
@@ -242,7 +239,7 @@ def binarised_heads(tree: Tree, heads: HeadRules | None = None) -> npt.NDArray[n
     for node in range(len(sizes) - 1, -1, -1):
         below = children[node]
         if not below:
-            word -= 1
+            word -= sizes[node] == 1
             found[node] = word
             continue
         chosen = 0
@@ -257,7 +254,10 @@ def binarised_heads(tree: Tree, heads: HeadRules | None = None) -> npt.NDArray[n
             elif is_intermediate(labels[node]) and len(below) == 2:
                 chosen = int(labels[node][1:2] == "<")
             else:
-                names = [split_chain(_base(labels[child]))[0] for child in below]
+                names = [
+                    split_chain(_base(labels[child]))[0] if sizes[child] > 1 else WORD
+                    for child in below
+                ]
                 chosen = rules.head_child(split_chain(_base(labels[node]))[-1], names)
         found[node] = found[below[chosen]]
     return np.array(found, dtype=np.int32)

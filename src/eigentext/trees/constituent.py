@@ -9,7 +9,8 @@
    100,000 levels deep is as good as any other.
 
 In brackets a label or word is any run of characters other than ASCII white space and parentheses;
-an inner label may be empty, as in ``( (S ...))``.  In memory labels are arbitrary strings.
+a label follows its parenthesis at once, and is empty in ``( (S ...))``.  In memory labels are
+arbitrary strings.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Node", "Tree"]
 
-_TOKEN = re.compile(r"[()]|[^ \t\n\r\f\v()]+")
+_PIECE = re.compile(r"\([^ \t\n\r\f\v()]*|\)|[^ \t\n\r\f\v()]+")
 
 
 def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -124,19 +125,13 @@ class Tree:
         labels: list[str] = []
         sizes: list[int] = []
         still_open: list[int] = []
-        label_due = False
-        for piece in _TOKEN.findall(text):
-            if not still_open and (labels or piece != "("):
+        for piece in _PIECE.findall(text):
+            if not still_open and (labels or piece[0] != "("):
                 raise ValueError(f"found {piece!r} outside the brackets of one tree")
-            if label_due:
-                label_due = False
-                labels.append("" if piece in "()" else piece)
-                if piece not in "()":
-                    continue
-            if piece == "(":
+            if piece[0] == "(":
                 still_open.append(len(labels))
+                labels.append(piece[1:])
                 sizes.append(0)
-                label_due = True
             elif piece == ")":
                 node = still_open.pop()
                 sizes[node] = len(labels) - node

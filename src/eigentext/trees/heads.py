@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from eigentext.trees.constituent import Tree
 
-__all__ = ["ENGLISH", "HeadRules"]
+__all__ = ["ENGLISH", "WORD", "HeadRules"]
 
 Direction = Literal["left", "right"]
 Clause = tuple[Direction, frozenset[str]]
@@ -77,6 +77,9 @@ ENGLISH: Mapping[str, str] = {
 Penn Treebank and of its younger relatives; ``*`` is for every other label."""
 
 _PUNCTUATION = {"-LRB-", "-RRB-", "-LCB-", "-RCB-", "-LSB-", "-RSB-", "HYPH", "NFP", "PUNCT", "PU"}
+WORD = "*"
+"""What a bare word that stands beside constituents is called among the children."""
+
 _DIRECTIONS: dict[str, Direction] = {"<": "left", ">": "right"}
 
 
@@ -98,9 +101,11 @@ def _clauses(label: str, text: str) -> tuple[Clause, ...]:
             raise SettingsError(f"head rule for {label!r} must begin with '<' or '>': {text!r}")
         elif piece == "{" and group is None:
             group = set()
-        elif piece == "}" and group is not None:
+        elif piece == "}" and group:
             clauses.append((direction, frozenset(group)))
             group = None
+        elif piece in ("{", "}"):
+            raise SettingsError(f"head rule for {label!r} has a brace out of place: {text!r}")
         elif group is not None:
             group.add(piece)
         else:
@@ -193,6 +198,8 @@ class HeadRules:
     def _by_name(self, label: str, children: list[str]) -> tuple[Clause, ...]:
         """Clauses made up for a label that has no rule."""
         side = self._neutral
+        if _is_punctuation(label):
+            return ((side, frozenset()),)
         stem = label[:-1] if label.endswith("P") else label
         kin = frozenset(child for child in children if stem and child.startswith(stem))
         named: tuple[Clause, ...] = ((side, frozenset((stem,))), (side, frozenset((label,))))
@@ -230,6 +237,7 @@ class HeadRules:
                 while child < end:
                     children.append(child)
                     child += sizes[child]
-                chosen = self.head_child(labels[node], [labels[child] for child in children])
+                names = [labels[child] if sizes[child] > 1 else WORD for child in children]
+                chosen = self.head_child(labels[node], names)
                 heads[node] = heads[children[chosen]]
         return np.array(heads, dtype=np.int32)

@@ -16,7 +16,7 @@ import numpy as np
 
 from eigentext.trees.constituent import Tree
 
-__all__ = ["SEPARATOR", "collapse", "expand", "split_chain"]
+__all__ = ["SEPARATOR", "collapse", "escape_chain", "expand", "split_chain"]
 
 SEPARATOR = ">"
 _SPECIAL = re.compile(r"[\\>]")
@@ -25,7 +25,12 @@ _PIECE = re.compile(r"(?:[^\\>]|\\.|\\\Z)*", re.DOTALL)
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
-def _escape(label: str) -> str:
+def escape_chain(label: str) -> str:
+    r"""Return a plain label as it is written in a composite one.
+
+    >>> escape_chain("a>b")
+    'a\\>b'
+    """
     return _SPECIAL.sub(r"\\\g<0>", label)
 
 
@@ -75,7 +80,7 @@ def collapse(tree: Tree, *, keep_root: bool = False, preterminals: bool = True) 
             continue
         label = labels[node]
         if SEPARATOR in label or "\\" in label:
-            label = _escape(label)
+            label = escape_chain(label)
         if merge:
             chain.append(label)
         elif chain:

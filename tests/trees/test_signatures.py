@@ -1,0 +1,81 @@
+"""Signatures: facts about looks, and a list that never fails."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eigentext.errors import SettingsError
+from eigentext.trees.signatures import signature, signatures
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("running", "<lower-ing>"),
+        ("ing", "<lower>"),
+        ("cats", "<lower-s>"),
+        ("glass", "<lower>"),
+        ("virus", "<lower>"),
+        ("nation", "<lower-ation>"),
+        ("Quickly", "<Capital-ly>"),
+        ("NATO", "<upper>"),
+        ("A", "<Capital>"),
+        ("McDonald", "<Mixed>"),
+        ("iPhone", "<mixed>"),
+        ("1984", "<none-digit>"),
+        ("3.14", "<none-digit-sign>"),
+        ("1984-85", "<none-digit-dash>"),
+        ("B2B", "<upper-digit>"),
+        ("well–known", "<lower-dash>"),
+        ("...", "<none-sign>"),
+        ("", "<none>"),
+        ("北京", "<uncased>"),
+        ("x\u00a0y", "<lower>"),
+    ],
+)
+def test_english(word: str, expected: str) -> None:
+    assert signature(word) == expected
+
+
+def test_the_first_word_of_a_sentence() -> None:
+    assert signature("Running", first=True) == "<First-ing>"
+    assert signature("Running", first=True, known={"running"}) == "<First+-ing>"
+    assert signature("running", first=True, known={"running"}) == "<lower-ing>"
+    assert signature("NATO", first=True) == "<upper>"
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("Hestanna", ("<Capital-nna>", "<Capital-na>", "<Capital-a>", "<Capital>", "<unk>")),
+        ("كتاب", ("<uncased-تاب>", "<uncased-اب>", "<uncased-ب>", "<uncased>", "<unk>")),
+        ("ab", ("<lower-ab>", "<lower-b>", "<lower>", "<unk>")),
+        ("x2b", ("<lower-digit-b>", "<lower-digit>", "<lower>", "<unk>")),
+        ("42", ("<none-digit>", "<none>", "<unk>")),
+    ],
+)
+def test_generic(word: str, expected: tuple[str, ...]) -> None:
+    assert signatures(word, language="generic") == expected
+
+
+@given(st.text(max_size=12), st.booleans(), st.sampled_from(["english", "generic"]))
+def test_any_string_from_fine_to_coarse(
+    word: str, first: bool, language: Literal["english", "generic"]
+) -> None:
+    levels = signatures(word, first=first, language=language)
+    assert levels[0] == signature(word, first=first, language=language)
+    assert levels[-1] == "<unk>"
+    assert len(set(levels)) == len(levels)
+    assert all(len(level) <= 40 and level[0] + level[-1] == "<>" for level in levels)
+    assert not any(
+        character.isspace() or character in "()" for level in levels for character in level
+    )
+
+
+def test_unknown_language() -> None:
+    with pytest.raises(SettingsError, match="language"):
+        signatures("w", language="klingon")  # type: ignore[arg-type]
