@@ -313,7 +313,8 @@ def _fit_for_page(svg: str, title: str) -> str:
     svg = svg[svg.index("<svg") :].strip()
     svg = svg.replace(_INK, "currentColor")
     svg = svg.replace("'DejaVu Sans'", "system-ui, 'Noto Sans', 'DejaVu Sans', sans-serif")
-    svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"<metadata>.*?</metadata>\s*|<!--.*?-->\s*", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'<g id="[^"]*"', "<g", svg)  # only what is referred to keeps its id
     prefix = "p" + hashlib.sha256(svg.encode()).hexdigest()[:8]
     svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{prefix}-", svg)
     opening = svg.index(">") + 1

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 __all__ = [
     "Dependency",
@@ -20,6 +20,20 @@ __all__ = [
     "TreesAnswer",
     "TreesRequest",
 ]
+
+
+def _whole(text: str) -> str:
+    """Refuse halves of surrogate pairs, which JSON can spell but no text can hold."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"character {error.start} is half of a surrogate pair; expected whole characters"
+        ) from error
+    return text
+
+
+Text = Annotated[str, AfterValidator(_whole)]
 
 
 class _Request(BaseModel):
@@ -53,8 +67,8 @@ class Health(BaseModel):
 class TokeniseRequest(_Request):
     """Raw text to split into sentences and tokens."""
 
-    text: str = Field(description="raw text")
-    scheme: str = Field(default="generic", max_length=40, description="see /api/health")
+    text: Text = Field(description="raw text")
+    scheme: Text = Field(default="generic", max_length=40, description="see /api/health")
     one_per_line: bool = Field(default=False, description="every line is one sentence")
     escape_brackets: bool = Field(default=False, description="( becomes -LRB-, as in treebanks")
 
@@ -83,7 +97,7 @@ class TokeniseAnswer(BaseModel):
 class TreesRequest(_Request):
     """Trees in Penn Treebank brackets."""
 
-    brackets: str = Field(description="one or more trees, on any number of lines")
+    brackets: Text = Field(description="one or more trees, on any number of lines")
     head_rules: Literal["english", "neutral"] = Field(
         default="english", description="which child heads a constituent"
     )

@@ -1,0 +1,38 @@
+"""A client for the application, without a server in between."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Protocol
+
+import pytest
+
+from eigentext.web.app import create_app
+from eigentext.web.settings import ServiceSettings
+
+if TYPE_CHECKING:
+    from starlette.testclient import TestClient
+
+
+class Connect(Protocol):
+    def __call__(self, **settings: object) -> TestClient: ...
+
+
+@pytest.fixture(scope="session")
+def connect() -> Connect:
+    """Make a client of an application with the given settings."""
+    with warnings.catch_warnings():
+        # newer starlettes would rather have httpx's successor; either will do
+        warnings.filterwarnings("ignore", message="Using `httpx` with `starlette.testclient`")
+        from starlette.testclient import TestClient
+
+    def make(**settings: object) -> TestClient:
+        return TestClient(create_app(ServiceSettings.model_validate(settings)))
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def client(connect: Connect) -> TestClient:
+    """A client of the application with its default settings."""
+    return connect()
