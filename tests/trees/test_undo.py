@@ -147,6 +147,19 @@ def test_unbinarise_takes_any_tree(tree: Tree, seed: int) -> None:
     binarised_heads(Tree(tuple(labels), tree.sizes))
 
 
+@given(TREES.filter(lambda tree: len(tree.root.children) > 2), SETTINGS)
+def test_an_intermediate_root_becomes_its_constituent(
+    tree: Tree, settings: dict[str, Any]
+) -> None:
+    binary = binarise(tree, **settings)
+    parts = [child for child in binary.root.children if is_intermediate(child.label)]
+    grown = [part for part in parts if not part.is_leaf and not part.is_preterminal]
+    assert len(grown) == 1
+    plain = unbinarise(grown[0].subtree())
+    assert split_chain(plain.labels[0]) == split_chain(tree.labels[0])[-1:]
+    assert len(plain.root.children) == len(tree.root.children) - 1
+
+
 WIDE = "(X (L2 a) (L1 b) (H c) (R1 d) (R2 e))"
 BY_H = HeadRules({"X": "< H"})
 
