@@ -76,7 +76,10 @@ def test_a_plot_is_well_formed_and_loads_nothing(draw: Callable[[], str]) -> Non
 
 
 def test_plots_share_a_page_without_sharing_ids() -> None:
-    ids = [re.findall(r'\bid="([^"]+)"', draw()) for draw in (lines, bars, word_map)]
+    twins = [
+        line_plot({name: ([1, 2], [1, 2])}) for name in ("one", "two")
+    ]  # same clip, same dots
+    ids = [re.findall(r'\bid="([^"]+)"', svg) for svg in [*twins, lines(), bars(), word_map()]]
     assert all(ids)
     flat = [name for names in ids for name in names]
     assert len(set(flat)) == len(flat)

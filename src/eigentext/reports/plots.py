@@ -146,7 +146,7 @@ def bar_plot(
 
     def draw(figure: Any) -> None:
         names = [elide(printable(label), _LONGEST_LABEL) for label in labels]
-        figures = [format(value, value_format) for value in lengths.tolist()]
+        figures = [format(v, value_format).replace("-", "−") for v in lengths.tolist()]
         left = min(
             max(text_width(name, _FONT_SIZE) for name in names) / (_DOTS * size[0]) + 0.02, 0.5
         )
