@@ -15,12 +15,14 @@ import eigentext
 import eigentext.web
 from eigentext.corpus.tokenise import SCHEMES, tokenise_text
 from eigentext.errors import MissingExtraError
+from eigentext.formats.convert import FORMATS, convert
 from eigentext.trees.constituent import Tree
 from eigentext.trees.unary import expand
 from eigentext.web.settings import ServiceSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from starlette.testclient import TestClient
 
@@ -150,6 +152,44 @@ class TestTokenise:
         assert answer == {"sentences": [], "n_tokens": 0}
 
 
+class TestConvert:
+    @pytest.mark.parametrize("target", FORMATS)
+    def test_the_library_and_the_service_agree(
+        self, client: TestClient, tmp_path: Path, target: str
+    ) -> None:
+        (tmp_path / "in.mrg").write_text(DOG + "\n", encoding="utf-8")
+        n = convert(str(tmp_path / "in.mrg"), str(tmp_path / "out"), target_format=target)
+        request = {"text": DOG, "source_format": "ptb", "target_format": target}
+        answer = client.post("/api/convert", json=request).json()
+        expected = (tmp_path / "out").read_bytes().decode("utf-8")
+        assert answer == {"text": expected, "n_sentences": n}
+
+    @pytest.mark.parametrize(
+        ("text", "source", "target", "status", "line", "why"),
+        [
+            (f"{DOG}\n{DOG})", "ptb", "tokens", 400, 2, "too many"),
+            ("1\tdog\n", "conllu", "tokens", 400, 1, "column"),
+            ("a b", "tokens", "ptb", 422, None, "constituents"),
+            ("a b", "tokens", "/etc/passwd", 422, None, "unknown format"),
+        ],
+    )
+    def test_faults(
+        self,
+        client: TestClient,
+        text: str,
+        source: str,
+        target: str,
+        status: int,
+        line: int | None,
+        why: str,
+    ) -> None:
+        request = {"text": text, "source_format": source, "target_format": target}
+        error = fault(client.post("/api/convert", json=request), status)
+        assert error["line"] == line
+        assert why in error["why"]
+        assert error["path"] == ("input" if status == 400 else "request")
+
+
 class TestLimitsAndErrors:
     def test_health(self, client: TestClient) -> None:
         health = client.get("/api/health").json()
@@ -157,6 +197,7 @@ class TestLimitsAndErrors:
         assert health["version"] == eigentext.__version__
         assert {"trees", "tokenise"} <= set(health["features"])
         assert health["schemes"] == list(SCHEMES)
+        assert health["formats"] == list(FORMATS)
 
     def test_too_long_a_text(self, connect: Connect) -> None:
         client = connect(max_characters=10)
@@ -224,7 +265,9 @@ class TestLimitsAndErrors:
 
     def test_openapi_is_there_and_pages_from_elsewhere_are_not(self, client: TestClient) -> None:
         schema = client.get("/openapi.json").json()
-        assert set(schema["paths"]) == {"/api/health", "/api/tokenise", "/api/trees"}
+        assert set(schema["paths"]) == {
+            f"/api/{name}" for name in ("convert", "health", "tokenise", "trees")
+        }
         assert "ErrorAnswer" in json.dumps(
             schema["paths"]["/api/trees"]["post"]["responses"]["422"]
         )

@@ -24,8 +24,11 @@ from starlette.staticfiles import StaticFiles
 import eigentext
 from eigentext.corpus.tokenise import SCHEMES
 from eigentext.errors import DataError, EigentextError
+from eigentext.formats.convert import FORMATS
 from eigentext.web.middleware import BodyLimit, SecurityHeaders, fault
 from eigentext.web.schemas import (
+    ConvertAnswer,
+    ConvertRequest,
     ErrorAnswer,
     Health,
     TokeniseAnswer,
@@ -34,7 +37,7 @@ from eigentext.web.schemas import (
     TreesRequest,
 )
 from eigentext.web.settings import ServiceSettings
-from eigentext.web.views import INPUT, numbered_trees, tokens_view, tree_view
+from eigentext.web.views import INPUT, converted, numbered_trees, tokens_view, tree_view
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,7 +57,7 @@ def create_app(settings: ServiceSettings | None = None) -> FastAPI:
     """Make the application with its routes, page and limits.
 
     >>> sorted(create_app().openapi()["paths"])
-    ['/api/health', '/api/tokenise', '/api/trees']
+    ['/api/convert', '/api/health', '/api/tokenise', '/api/trees']
     """
     limits = settings or ServiceSettings()
     app = FastAPI(
@@ -118,7 +121,7 @@ def _add_api(app: FastAPI, limits: ServiceSettings) -> None:
     @app.get("/api/health")
     def health() -> Health:
         """Say what this service is and can do."""
-        features = ["tokenise", "trees"]
+        features = ["convert", "tokenise", "trees"]
         if find_spec("matplotlib"):
             features.append("plots")
         return Health(
@@ -126,7 +129,20 @@ def _add_api(app: FastAPI, limits: ServiceSettings) -> None:
             version=eigentext.__version__,
             features=features,
             schemes=list(SCHEMES),
+            formats=list(FORMATS),
             limits={"characters": limits.max_characters, "trees": limits.max_trees},
+        )
+
+    @app.post("/api/convert", responses=_FAULTS)
+    def convert(request: ConvertRequest) -> ConvertAnswer:
+        """Turn sentences in one format into another."""
+        check_length(request.text)
+        return converted(
+            request.text,
+            request.source_format,
+            request.target_format,
+            head_rules=request.head_rules,
+            strip=request.strip,
         )
 
     @app.post("/api/tokenise", responses=_FAULTS)

@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 __all__ = [
+    "ConvertAnswer",
+    "ConvertRequest",
     "Dependency",
     "Drawings",
     "ErrorAnswer",
@@ -61,6 +63,7 @@ class Health(BaseModel):
     version: str
     features: list[str]
     schemes: list[str]
+    formats: list[str]
     limits: dict[str, int]
 
 
@@ -137,3 +140,22 @@ class TreesAnswer(BaseModel):
     """The trees of the request, in order."""
 
     trees: list[TreeView]
+
+
+class ConvertRequest(_Request):
+    """Sentences in one format that are wanted in another."""
+
+    text: Text = Field(description="what a file in the source format would hold")
+    source_format: Text = Field(max_length=40, description="see /api/health")
+    target_format: Text = Field(max_length=40, description="see /api/health")
+    head_rules: Literal["english", "neutral"] = Field(
+        default="english", description="from constituents to dependencies"
+    )
+    strip: bool = Field(default=True, description="drop traces and function tags of trees")
+
+
+class ConvertAnswer(BaseModel):
+    """What a file in the target format would hold."""
+
+    text: str
+    n_sentences: int

@@ -1,17 +1,20 @@
 """From a request's text to what the answer shows: calls into the library, nothing of its own.
 
 Trees: brackets -> `formats.ptb` -> `trees.clean` -> `trees.unary`, `trees.binarise` and
-`trees.const_to_dep` -> `reports.drawing`.  Raw text: `corpus.tokenise`.
+`trees.const_to_dep` -> `reports.drawing`.  Raw text: `corpus.tokenise`.  Formats:
+`formats.convert`.
 """
 
 from __future__ import annotations
 
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eigentext.corpus.tokenise import tokenise_text
 from eigentext.errors import DataError
+from eigentext.formats.convert import convert
 from eigentext.formats.ptb import read_numbered_trees
 from eigentext.reports.drawing import arcs_svg, tree_svg
 from eigentext.trees.binarise import binarise
@@ -20,6 +23,7 @@ from eigentext.trees.const_to_dep import to_dependencies
 from eigentext.trees.heads import HeadRules
 from eigentext.trees.unary import collapse
 from eigentext.web.schemas import (
+    ConvertAnswer,
     Dependency,
     Drawings,
     SentenceView,
@@ -33,21 +37,45 @@ if TYPE_CHECKING:
 
     from eigentext.trees.constituent import Tree
 
-__all__ = ["INPUT", "numbered_trees", "tokens_view", "tree_view"]
+__all__ = ["INPUT", "converted", "numbered_trees", "tokens_view", "tree_view"]
 
 #: How errors name the text of a request.
 INPUT = "input"
 
 
-def numbered_trees(brackets: str) -> Iterator[tuple[int, Tree]]:
-    """Yield (first line, tree) for the trees of a pasted text; faults name lines of that text."""
+@contextmanager
+def _as_file(text: str) -> Iterator[Path]:
+    """A file that holds the text while it is read; faults in it name lines of the request."""
     with tempfile.TemporaryDirectory(prefix="eigentext-") as folder:
-        path = Path(folder, "input.mrg")
-        path.write_bytes(brackets.encode("utf-8"))
+        path = Path(folder, "input")
+        path.write_bytes(text.encode("utf-8"))
         try:
-            yield from read_numbered_trees(path)
+            yield path
         except DataError as error:
             raise DataError(INPUT, error.line, error.why) from error
+
+
+def numbered_trees(brackets: str) -> Iterator[tuple[int, Tree]]:
+    """Yield (first line, tree) for the trees of a pasted text; faults name lines of that text."""
+    with _as_file(brackets) as path:
+        yield from read_numbered_trees(path)
+
+
+def converted(
+    text: str, source_format: str, target_format: str, *, head_rules: str, strip: bool
+) -> ConvertAnswer:
+    """The text in another format."""
+    with _as_file(text) as path:
+        target = path.with_name("output")
+        n_sentences = convert(
+            str(path),
+            str(target),
+            source_format=source_format,
+            target_format=target_format,
+            heads=head_rules,
+            strip=strip,
+        )
+        return ConvertAnswer(text=target.read_bytes().decode("utf-8"), n_sentences=n_sentences)
 
 
 def tree_view(line: int, tree: Tree, *, head_rules: str, max_drawn_nodes: int) -> TreeView:
