@@ -34,7 +34,9 @@ DTYPES = [
     "float32",
     "float64",
 ]
-shared_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+shared_folder = settings(
+    deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 def golden_script() -> Any:
@@ -213,7 +215,7 @@ def test_read_header_reads_no_arrays(tmp_path: Path) -> None:
 # ------------------------------------------------------------ sparse
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(
     shape=st.tuples(st.integers(0, 6), st.integers(0, 6)),
     dtype=st.sampled_from(["int64", "float32", "float64"]),
@@ -386,6 +388,15 @@ def test_a_hand_made_good_file_loads(tmp_path: Path) -> None:
     table = {"x": {"dtype": "U8", "shape": [2], "data_offsets": [0, 2]}}
     file.write_bytes(sealed(GOOD_HEADER, table, b"\1\2"))
     assert load(file).arrays["x"].tolist() == [1, 2]
+
+
+def test_a_digest_in_another_place_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "m.eig"
+    raw = sealed(GOOD_HEADER, {}, b"")
+    size = struct.unpack("<Q", raw[:8])[0]
+    file.write_bytes(struct.pack("<Q", size + 1) + raw[8:].replace(b'{\\"sha', b'{ \\"sha', 1))
+    with pytest.raises(ModelFileError, match="sha256 is not in its place"):
+        load(file)
 
 
 @shared_folder

@@ -42,7 +42,9 @@ PACK = {
     ".bz2": lambda raw: bz2.compress(raw, 1),
 }
 PACKED = [suffix for suffix in PACK if suffix]
-shared_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+shared_folder = settings(
+    deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 def content(source: Any) -> bytes:
@@ -398,6 +400,8 @@ def test_written_files_are_read_by_other_tools(suffix: str, tmp_path: Path) -> N
                 out.write(raw[start : start + 777])
     assert unpack(first.read_bytes()) == raw
     assert first.read_bytes() == second.read_bytes(), "same bytes in, same file out"
+    if suffix == ".gz":
+        assert first.read_bytes()[4:8] == bytes(4), "no time stamp"
     assert sorted(p.name for p in tmp_path.iterdir()) == [first.name, second.name]
 
 
@@ -469,6 +473,31 @@ def test_disk_full(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("suffix", PACK)
+def test_nothing_is_written_after_a_failure(suffix: str, tmp_path: Path) -> None:
+    """Closing the layers flushes them once more; that must neither raise nor write."""
+    sizes: list[int] = []
+    real = writing._GuardedWriter.write
+
+    def watched(self: Any, data: Any) -> int:
+        if not self.given_up:
+            sizes.append(len(data))
+        if len(sizes) > 1:
+            raise AssertionError("written to after the failure")
+        self._push = failing
+        return real(self, data)
+
+    def failing(data: Any) -> int:
+        raise OSError(errno.ENOSPC, "full")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(writing._GuardedWriter, "write", watched)
+        with pytest.raises(DataError, match="disk full"):
+            write_lines(tmp_path / f"a{suffix}", ["x" * 2_000_000])
+    assert len(sizes) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 def test_a_full_device_and_no_rename_over_devices() -> None:
     with pytest.raises(DataError, match="disk full"):
@@ -534,6 +563,14 @@ def test_standard_output(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     write_lines("-", ["naïve"])
     print("after")
     assert capfdbinary.readouterr().out == "before|naïve\nafter\n".encode()
+
+
+def test_standard_output_keeps_what_came_before_a_failure(
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    with pytest.raises(RuntimeError):
+        write_half("-", RuntimeError)
+    assert capfdbinary.readouterr().out == b"half" * 300_000
 
 
 def test_a_reader_that_went_away_is_a_broken_pipe(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,9 @@ from eigentext.formats.prm import EvalbSettings, read_prm, write_prm
 if TYPE_CHECKING:
     from pathlib import Path
 
-shared_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+shared_folder = settings(
+    deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 COLLINS = """\
 ##------------------##

@@ -14,7 +14,9 @@ from eigentext.formats.text import WHITE_SPACE, read_sentences, split_tokens, wr
 if TYPE_CHECKING:
     from pathlib import Path
 
-shared_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+shared_folder = settings(
+    deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 # all that str.split() takes for white space, and what looks like it
 SPACES = [chr(c) for c in range(0x3001) if chr(c).isspace()] + ["\u200b", "\ufeff", "\0"]
 
@@ -29,6 +31,11 @@ def test_splits_at_ascii_white_space_only(line: str) -> None:
         else:
             token += character
     assert split_tokens(line) == expected
+
+
+def test_each_other_space_stays_in_its_token() -> None:
+    for space in set(SPACES) - set(WHITE_SPACE + "\n"):
+        assert split_tokens(f" 10{space}000 x") == [f"10{space}000", "x"], hex(ord(space))
 
 
 def test_empty_lines_keep_their_place_or_go(tmp_path: Path) -> None:

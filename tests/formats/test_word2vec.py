@@ -18,7 +18,9 @@ from eigentext.formats.word2vec import load_vectors, read_vectors, write_vectors
 if TYPE_CHECKING:
     from pathlib import Path
 
-shared_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+shared_folder = settings(
+    deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 words_in_use = st.text(
     st.characters(codec="utf-8", exclude_characters=" \n"), min_size=1, max_size=6
 )

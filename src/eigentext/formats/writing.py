@@ -92,18 +92,15 @@ def atomic_write(path: Source) -> Iterator[BinaryIO]:
     else:
         way = _to_path(target)
     with way as guard:
-        try:
-            packing = packer(suffix_of(target), cast("BinaryIO", guard))
-            # closing goes outermost first, and each layer flushes into the next
-            with io.BufferedWriter(packing, _BLOCK) as out:
-                try:
-                    yield out
-                except BaseException:
-                    guard.given_up = True
-                    raise
-        except BaseException:
-            guard.given_up = True
-            raise
+        packing = packer(suffix_of(target), cast("BinaryIO", guard))
+        # closing goes outermost first, and each layer flushes into the next
+        with io.BufferedWriter(packing, _BLOCK) as out:
+            try:
+                yield out
+            except BaseException:
+                # what went to standard output before the failure is not taken back
+                guard.given_up |= target != "-"
+                raise
 
 
 @contextlib.contextmanager
