@@ -154,6 +154,17 @@ def test_with_columns_changes_those_columns_and_nothing_else(newline: str, end: 
     assert after[4][1] == "1\tde\tde\tADP\tP\t_\t2\ta\t3:case\tM"
 
 
+def test_what_is_not_known_is_an_underscore() -> None:
+    sentence = make_sentence(["a", "b"], lemma=["", "x"], upos=[None, "Y"])
+    assert (sentence.column("lemma"), sentence.column("upos")) == (("_", "x"), ("_", "Y"))
+
+
+def test_carriage_return_without_a_line_feed_is_part_of_its_column() -> None:
+    sentence = parse_sentence(word(1, 0).rstrip("\n") + "\r")
+    assert sentence.tokens[0].misc == "_\r"
+    assert sentence.with_columns(misc=["M"]).verbatim.endswith("\tM")
+
+
 def test_with_columns_and_make_sentence_refuse_what_cannot_be_written() -> None:
     sentence = parse_sentence(SAMPLE)
     with pytest.raises(TypeError, match="one str"):
@@ -172,7 +183,9 @@ def test_with_columns_and_make_sentence_refuse_what_cannot_be_written() -> None:
         make_sentence("word")
     with pytest.raises(ValueError, match="at least one word"):
         make_sentence([])
-    for bad in ("", " ", "a\nb", "\r"):
+    with pytest.raises(ValueError, match="misc of word 1"):
+        make_sentence(["a"], misc=["\r"])
+    for bad in ("", " ", "a\nb"):
         with pytest.raises(ValueError, match="form of word 1"):
             make_sentence([bad])
     with pytest.raises(ValueError, match="line end"):
@@ -350,7 +363,9 @@ def _reads_or_refuses(folder: Path, raw: bytes) -> None:
     for sentence in good:
         assert parse_sentence(sentence.verbatim) == sentence
         assert len(sentence.tokens) == len(sentence) > 0
-        assert sentence.with_columns(deprel=sentence.column("deprel")) == sentence
+        copied = sentence.with_columns(deprel=sentence.column("deprel"))
+        assert copied == sentence or "" in sentence.column("deprel")
+        assert parse_sentence(copied.verbatim) == copied
         _ = sentence.ranges, sentence.empty_nodes, sentence.metadata, sentence.text
     if good and not met:
         assert rewritten(source, folder) == raw.removeprefix(b"\xef\xbb\xbf")

@@ -239,6 +239,14 @@ def test_bad_tree_is_named_and_costs_only_itself(tmp_path: Path, name: str) -> N
     assert all(str(tree) == GOOD.strip() for number, tree in numbered if number in numbers)
 
 
+def test_one_bracket_too_many_makes_the_tree_before_it_doubtful(tmp_path: Path) -> None:
+    met: list[DataError] = []
+    content = "(A b) (C d) )\n(E f))\n(G h) oops\n"
+    trees = read_trees(put(tmp_path, content), on_error=met.append)
+    assert [str(tree) for tree in trees] == ["(A b)", "(G h)"]
+    assert [error.line for error in met] == [1, 2, 3]
+
+
 def test_unclosed_tree_names_begin_and_end_of_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="ended on line 13") as caught:
         list(read_trees(put(tmp_path, "(A b)\n" + PRETTY[:-2] + "\n(A b)\n\n\n(A b)\n")))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["TenColumnSentence", "check_sentence", "new_lines"]
 
 N_COLUMNS = 10
-HEAD = 6  # place of the column
+FORM, HEAD, LAST = 1, 6, N_COLUMNS - 1  # places of columns
 
 # "7" -> 7 for the numbers met so far.  A look-up is faster than int() and, unlike int(), takes
 # neither "07" nor "+7" nor digits of other scripts.
@@ -132,14 +132,18 @@ def _checked_columns(
             raise TypeError(f"{name} must be a sequence with one value per word, not one str")
         if len(values) != n_words:
             raise ValueError(f"found {len(values)} values of {name} for {n_words} words")
-        cells = ["_" if value is None else str(value) for value in values]
+        place = list(names).index(name)
+        if place == FORM:
+            cells = list(map(str, values))
+        else:  # what is not known is `_`
+            cells = [str(value) if value is not None and value != "" else "_" for value in values]
         for number, cell in enumerate(cells, start=1):
-            if not cell.strip(" ") or "\t" in cell or "\n" in cell or cell.endswith("\r"):
+            no_form = place == FORM and not cell.strip(" ")
+            if no_form or "\t" in cell or "\n" in cell or (place == LAST and cell[-1] == "\r"):
                 raise ValueError(
                     f"{name} of word {number} is {shown(cell)}; "
                     "expected some characters, none of them a TAB or a line end"
                 )
-        place = list(names).index(name)
         if place == HEAD:
             fault = _head_fault(cells)
             if fault:
@@ -168,7 +172,7 @@ def check_sentence(block: Block, *, extended: bool) -> None:
         cells = line.split("\t")
         if len(cells) != N_COLUMNS:
             _refuse(block, number, _wrong_columns(line, len(cells)))
-        if not cells[1].strip(" "):
+        if not cells[FORM].strip(" "):
             _refuse(block, number, f"found no form in column 2; expected the word {cells[0]}")
         if _numbers.get(cells[0]) == n_words + 1:
             n_words += 1

@@ -182,18 +182,18 @@ class Sentence(TenColumnSentence):
         self,
         *,
         form: Sequence[str] | None = None,
-        lemma: Sequence[str] | None = None,
-        upos: Sequence[str] | None = None,
-        xpos: Sequence[str] | None = None,
-        feats: Sequence[str] | None = None,
+        lemma: Sequence[str | None] | None = None,
+        upos: Sequence[str | None] | None = None,
+        xpos: Sequence[str | None] | None = None,
+        feats: Sequence[str | None] | None = None,
         head: Sequence[int | None] | None = None,
-        deprel: Sequence[str] | None = None,
-        deps: Sequence[str] | None = None,
-        misc: Sequence[str] | None = None,
+        deprel: Sequence[str | None] | None = None,
+        deps: Sequence[str | None] | None = None,
+        misc: Sequence[str | None] | None = None,
     ) -> Sentence:
         """The same sentence with other values, one per word, in the columns given.
 
-        Heads must make a tree (ValueError); all other bytes of the sentence stay.
+        None is written as ``_``.  Heads must make a tree (ValueError); all other bytes stay.
         """
         new = {"form": form, "lemma": lemma, "upos": upos, "xpos": xpos, "feats": feats}
         text = self.replaced({**new, "head": head, "deprel": deprel, "deps": deps, "misc": misc})
@@ -203,14 +203,14 @@ class Sentence(TenColumnSentence):
 def make_sentence(
     forms: Sequence[str],
     *,
-    lemma: Sequence[str] | None = None,
-    upos: Sequence[str] | None = None,
-    xpos: Sequence[str] | None = None,
-    feats: Sequence[str] | None = None,
+    lemma: Sequence[str | None] | None = None,
+    upos: Sequence[str | None] | None = None,
+    xpos: Sequence[str | None] | None = None,
+    feats: Sequence[str | None] | None = None,
     head: Sequence[int | None] | None = None,
-    deprel: Sequence[str] | None = None,
-    deps: Sequence[str] | None = None,
-    misc: Sequence[str] | None = None,
+    deprel: Sequence[str | None] | None = None,
+    deps: Sequence[str | None] | None = None,
+    misc: Sequence[str | None] | None = None,
     metadata: Mapping[str, str] | None = None,
 ) -> Sentence:
     """A sentence from its words and what else is known of them; the other columns are ``_``.

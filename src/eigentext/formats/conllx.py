@@ -76,16 +76,16 @@ class Sentence(TenColumnSentence):
         self,
         *,
         form: Sequence[str] | None = None,
-        lemma: Sequence[str] | None = None,
-        cpostag: Sequence[str] | None = None,
-        postag: Sequence[str] | None = None,
-        feats: Sequence[str] | None = None,
+        lemma: Sequence[str | None] | None = None,
+        cpostag: Sequence[str | None] | None = None,
+        postag: Sequence[str | None] | None = None,
+        feats: Sequence[str | None] | None = None,
         head: Sequence[int | None] | None = None,
-        deprel: Sequence[str] | None = None,
+        deprel: Sequence[str | None] | None = None,
     ) -> Sentence:
         """The same sentence with other values, one per word, in the columns given.
 
-        Heads must make a tree (ValueError); all other bytes of the sentence stay.
+        None is written as ``_``.  Heads must make a tree (ValueError); all other bytes stay.
         """
         new = {"form": form, "lemma": lemma, "cpostag": cpostag, "postag": postag}
         text = self.replaced({**new, "feats": feats, "head": head, "deprel": deprel})
