@@ -88,7 +88,7 @@ def count(
         raise SettingsError("no sources to count")
     if names.count("-") > 1 or ("-" in names and not engine.shares_memory):
         raise SettingsError("standard input can be counted once, and only by this process")
-    shards = plan_shards(names, engine.jobs)
+    shards = plan_shards(names, engine.jobs, budget.shard_bytes)
     manifest = _manifest(shards, budget, engine, skip=on_error is not None)
     with workfolder.opened(work_dir, manifest) as folder:
         resumable = work_dir is not None and "-" not in names

@@ -90,8 +90,15 @@ class Counts:
         totals = [int(half.data.sum()) for half in self.halves]
         if self.contexts.bag:
             return {self.context_names[0]: 2 * totals[0]}
-        by_distance = {near: total for (near, _), total in zip(self.contexts.spans, totals)}  # noqa: B905
+        by_distance = {
+            near: total for (near, _), total in zip(self.contexts.spans, totals, strict=True)
+        }
         return {f"{p:+d}": by_distance[abs(p)] for p in self.contexts.positions}
+
+    @property
+    def n_stored(self) -> int:
+        """The number of distinct pairs that are kept."""
+        return sum(int(half.nnz) for half in self.halves)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Counts):
@@ -147,9 +154,7 @@ class Counts:
 
         arrays: dict[str, npt.NDArray[Any]] = {"unigrams": self.unigrams}
         for (near, far), half in zip(self.contexts.spans, self.halves, strict=True):
-            arrays[f"{near}-{far}.indptr"] = half.indptr.astype(np.int64)
-            arrays[f"{near}-{far}.indices"] = half.indices.astype(np.int32, copy=False)
-            arrays[f"{near}-{far}.data"] = half.data
+            arrays |= modelfile.pack_csr(f"pairs/{near}-{far}", half)
         settings = {
             "contexts": str(self.contexts),
             "n_tokens": self.n_tokens,
@@ -166,8 +171,6 @@ class Counts:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Counts:
         """Read a model file of kind ``counts``."""
-        from scipy.sparse import csr_array
-
         from eigentext.formats import modelfile
 
         file = modelfile.load(path, KIND, {FORMAT_VERSION})
@@ -175,15 +178,16 @@ class Counts:
             settings = file.header.settings
             vocabulary = Vocabulary.from_words(file.strings["words"])
             contexts = parse_contexts(settings["contexts"])
-            halves = []
-            for near, far in contexts.spans:
-                parts = [file.arrays[f"{near}-{far}.{x}"] for x in ("data", "indices", "indptr")]
-                halves.append(csr_array(tuple(parts), shape=(len(vocabulary),) * 2))
+            unigrams = file.arrays["unigrams"]
+            halves = tuple(file.csr(f"pairs/{near}-{far}") for near, far in contexts.spans)
+            n_words = len(vocabulary)
+            if unigrams.shape != (n_words,) or any(h.shape != (n_words,) * 2 for h in halves):
+                raise ValueError(f"arrays for {n_words} words expected")
             return cls(
                 vocabulary,
-                file.arrays["unigrams"],
+                unigrams,
                 contexts,
-                tuple(halves),
+                halves,
                 int(settings["n_tokens"]),
                 int(settings["n_sentences"]),
                 int(settings["n_skipped"]),

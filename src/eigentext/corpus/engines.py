@@ -157,6 +157,10 @@ class DaskEngine:
         if self._own:
             self._client.close()
 
+    def run_everywhere(self, function: Callable[[], Result]) -> list[Result]:
+        """Call a function on every worker, whatever else it is doing."""
+        return list(self._client.run(function).values())
+
     def share(self, value: Any) -> Any:
         """A task that gives the value: unlike scattered data it comes back when a worker dies."""
         return self._client.submit(_itself, value, pure=False)

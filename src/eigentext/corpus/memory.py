@@ -43,13 +43,14 @@ def parse_memory(setting: str | int) -> int:
 class Budget:
     """Limits of the buffers; the counts do not depend on them, only speed and memory do.
 
-    ``block_bytes``: text read at once.  ``segment_types``, ``segment_tokens``: a segment (a word
-    table and its ids) is closed when it has more.  ``kept_bytes``: closed segments kept in memory,
-    the others go to disk.  ``table_bytes``: the table in which vocabularies are merged.
-    ``batch_pairs``: pairs counted at once.  ``run_bytes``: finished pair counts kept in memory,
-    beyond that they are spilled.
+    ``shard_bytes``: largest range of a file.  ``block_bytes``: text read at once.
+    ``segment_types``, ``segment_tokens``: a segment (a word table and its ids) is closed when it
+    has more.  ``kept_bytes``: closed segments kept in memory, the others go to disk.
+    ``table_bytes``: the table in which vocabularies are merged.  ``batch_pairs``: pairs counted at
+    once.  ``run_bytes``: finished pair counts kept in memory, beyond that they are spilled.
     """
 
+    shard_bytes: int = 1 << 26
     block_bytes: int = 1 << 20
     segment_types: int = 1 << 21
     segment_tokens: int = 1 << 25

@@ -91,17 +91,17 @@ class ShardErrors:
             on_error(DataError(shard.source, before + line + 1, why))
 
 
-def plan_shards(sources: Sequence[str], jobs: int, largest: int = 1 << 26) -> list[Shard]:
+def plan_shards(sources: Sequence[str], jobs: int, largest: int) -> list[Shard]:
     """Cut the sources so that ``jobs`` workers have about the same to do."""
     found = [_look_at(source) for source in sources]
     total = sum(shard.size for shard in found)
-    step = max(1 << 16, min(largest, -(-total // jobs)))
+    step = min(largest, max(1 << 16, -(-total // jobs)))
     shards: list[Shard] = []
     for whole in found:
         if whole.stop is None:
             shards.append(whole)
             continue
-        n_parts = max(1, round(whole.size / step))
+        n_parts = max(1, -(-whole.size // step))
         cuts = [whole.size * i // n_parts for i in range(n_parts + 1)]
         shards.extend(
             Shard(whole.source, start, stop, stop - start, whole.modified)
@@ -179,7 +179,7 @@ class _Blocks:
         self._left_out = shard.start > 0  # the rest of the line that began in the shard before
         self._to_go = None if shard.stop is None else shard.stop - max(0, shard.start - 1)
         self._first = shard.start == 0
-        self._resize(size, b"")
+        self._resize(max(size, 16), b"")
 
     def _resize(self, size: int, content: bytes) -> None:
         self.raw = bytearray(size + PAD)
@@ -194,6 +194,7 @@ class _Blocks:
     def cut(self, by_line: bool) -> Iterator[tuple[int, int]]:
         """Give (begin, end) of what stands in ``text`` and is ready to be used."""
         filled = 0
+        last_byte = 10
         ended = False
         while not ended:
             if filled == self._size:  # one word (or line) as long as the buffer
@@ -226,15 +227,16 @@ class _Blocks:
                     filled = at + 1
                     ended = True
             if ended:
-                if filled == begin:
-                    return
-                if self.raw[filled - 1] != 10:
+                last_byte = self.raw[filled - 1] if filled > begin else last_byte
+                if last_byte != 10:
                     self.raw[filled] = 10  # PAD leaves room for this line end
                     filled += 1
-                yield begin, filled
+                if filled > begin:
+                    yield begin, filled
                 return
             end = self._last_cut(begin, filled, by_line)
             if end > begin:
+                last_byte = self.raw[end - 1]
                 yield begin, end
             used = max(begin, end)
             if used:
@@ -262,7 +264,7 @@ def read_segments(
     """The ids of a shard, segment by segment; with ``errors``, bad lines are left out."""
     from eigentext.corpus import kernels
 
-    table = WordTable()
+    table = WordTable(min(1 << 14, budget.segment_types))
     chunks: list[npt.NDArray[np.int32]] = []
     n_ids = 0
     seen = 0
@@ -280,7 +282,7 @@ def read_segments(
             if len(table) > budget.segment_types or n_ids > budget.segment_tokens:
                 yield _closed(shard, table, chunks)
                 state = table.state
-                table = WordTable()
+                table = WordTable(min(1 << 14, budget.segment_types))
                 for kept in (kernels.LINE, kernels.IN_LINE):
                     table.state[kept] = state[kept]
                 chunks, n_ids = [], 0

@@ -48,6 +48,8 @@ def save_arrays(
             listed[name] = [array.dtype.str, len(array)]
         record = json.dumps({"arrays": listed, "about": dict(about)})
         (unfinished / _ABOUT).write_text(record, encoding="utf-8")
+        if folder.exists():  # of a run that was killed before it could say that this is complete
+            shutil.rmtree(folder)
         os.replace(unfinished, folder)
     except OSError as error:
         shutil.rmtree(unfinished, ignore_errors=True)

@@ -1,0 +1,148 @@
+"""The same counts from threads, from processes, and from a Dask cluster that loses a worker."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import signal
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eigentext.corpus.counting import count
+from eigentext.corpus.engines import DaskEngine, LocalEngine
+from eigentext.corpus.memory import Budget
+from eigentext.errors import DataError, MissingExtraError, SettingsError
+from eigentext.formats.opening import SkipLog
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SHARDS = Budget(shard_bytes=10_000, segment_tokens=3000, batch_pairs=4000, run_bytes=20_000)
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("engines") / "text.txt"
+    lines = [" ".join(f"w{i * j % 97}" for j in range(1, 12)) for i in range(4000)]
+    path.write_text("\n".join(lines))
+    return path
+
+
+@pytest.fixture(scope="module")
+def expected(text):
+    return count([text], contexts="lr2", vocab_size=50)
+
+
+def test_order_and_first_error():
+    def slow_first(number: int) -> int:
+        time.sleep(0.02 if number == 0 else 0)
+        if number in (3, 5):
+            raise ValueError(str(number))
+        return number
+
+    results = LocalEngine(3).map(slow_first, range(9))
+    assert [next(results) for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(ValueError, match="3"):
+        next(results)
+
+
+def test_few_tasks_are_ahead():
+    running: list[int] = []
+    results = LocalEngine(2).map(running.append, iter(range(100)))
+    next(results)
+    time.sleep(0.05)
+    assert len(running) < 10
+    results.close()
+
+
+def test_processes(text, expected, tmp_path):
+    with LocalEngine(2, processes=True) as engine:
+        found = count([text], contexts="lr2", vocab_size=50, engine=engine, memory=SHARDS)
+        assert found == expected
+        bad = tmp_path / "bad.txt"
+        bad.write_bytes(b"good line\nb\xffd\n" * 2000)
+        with pytest.raises(DataError) as caught:
+            count([bad], engine=engine, memory=SHARDS)
+        assert caught.value.line == 2
+        log = SkipLog()
+        counts = count([bad], engine=engine, memory=SHARDS, on_error=log)
+        assert (counts.n_sentences, counts.n_skipped, log.count) == (2000, 2000, 2000)
+        with pytest.raises(SettingsError, match="standard input"):
+            count(["-"], engine=engine)
+
+
+def test_resuming_with_processes(text, expected, tmp_path):
+    options = {"contexts": "lr2", "memory": SHARDS, "work_dir": tmp_path, "vocab_size": 50}
+    with LocalEngine(1, processes=True) as engine:
+        first = count([text], engine=engine, keep_work=True, **options)
+        stages: set[str] = set()
+        again = count(
+            [text], engine=engine, progress=lambda done, total, stage: stages.add(stage), **options
+        )
+    assert first == again == expected
+    assert stages == {"reading", "pairs"}
+
+
+def test_jobs():
+    with pytest.raises(SettingsError, match="jobs"):
+        LocalEngine(0)
+
+
+def test_without_the_extra(monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *args, **options):
+        if name == "distributed":
+            raise ImportError(name)
+        return real(name, *args, **options)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(MissingExtraError, match=r"eigentext\[cluster\]"):
+        DaskEngine("tcp://127.0.0.1:1")
+
+
+@pytest.fixture
+def cluster():
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None,
+        silence_logs=50,
+    ) as cluster:  # fmt: skip
+        yield cluster
+
+
+def test_a_cluster_that_loses_a_worker(cluster, text, expected, tmp_path):
+    with DaskEngine(cluster.scheduler_address) as engine:
+        assert engine.jobs == 2
+        killed: list[int] = []
+
+        def kill_one(done: int, total: int, stage: str) -> None:
+            if stage == "pairs" and done > total // 4 and not killed:
+                pids = engine.run_everywhere(os.getpid)
+                killed.append(pids[0])
+                os.kill(pids[0], signal.SIGKILL)
+
+        found = count(
+            [text], contexts="lr2", vocab_size=50, engine=engine, memory=SHARDS, progress=kill_one
+        )
+        assert killed
+        assert killed[0] != os.getpid()
+        assert found == expected
+
+        # any storage that fsspec knows, here by URL
+        assert count([f"file://{text}"], contexts="lr2", vocab_size=50, engine=engine) == expected
+        bad = tmp_path / "bad.txt"
+        bad.write_bytes(b"one\ntwo \xff\n")
+        with pytest.raises(DataError) as caught:
+            count([str(bad)], engine=engine)
+        assert (caught.value.path, caught.value.line) == (str(bad), 2)
+    assert threading.active_count() < 50
+
+
+def test_no_scheduler_there():
+    pytest.importorskip("distributed")
+    with pytest.raises(SettingsError, match="no Dask scheduler"):
+        DaskEngine("nonsense://")
