@@ -1,0 +1,262 @@
+"""Canonical correlation analysis: directions in which several views of one thing agree.
+
+1. Each view is whitened: ``W_v = (X_v' X_v / n + ridge I)^(-1/2)``.  For one-hot rows that is a
+   diagonal of counts, so a vocabulary of any size works; otherwise it is a dense root.
+2. Two views: SVD of ``W_1 C_12 W_2``, where ``C_12 = X_1' X_2 / n`` is never formed.
+3. Three or more: MAXVAR (the left singular vectors of ``[X_1 W_1, X_2 W_2, ...]`` are the
+   consensus), or each later view against the first.
+4. ``projections[v] = W_v a_v`` turns a row of view v into its canonical coordinates.
+
+When the views are independent given a hidden state, the projections of a one-hot view span the
+posteriors of that state: this is what makes CCA the right scaling for spectral learning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from eigentext.errors import DataError, SettingsError
+from eigentext.linalg.conditioning import guarded_inverse_sqrt
+from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.operators import (
+    HStack,
+    Operator,
+    Product,
+    RankOneCorrected,
+    Scaled,
+    as_operator,
+)
+from eigentext.linalg.scaling import inverse_sqrt_totals
+from eigentext.linalg.svd import ConvergenceReport, truncated_svd
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import DTypeLike, NDArray
+
+__all__ = ["CCAResult", "cca", "cca_from_moments", "generalised_cca"]
+
+_FULL_COLUMNS = 6000  # a dense root of a larger covariance is not attempted
+
+
+@dataclass(frozen=True)
+class CCAResult:
+    """``projections[v]`` (d_v, rank), one per view; ``correlations`` (rank,) descending.
+
+    For two views ``correlations`` are the canonical correlations; for MAXVAR they are the
+    eigenvalues of the sum of the views' projectors divided by the number of views (1 = all
+    agree); against the first view they are singular values over the root of the number of pairs.
+    ``means[v]`` is what centring takes off (zeros without centring).
+    """
+
+    projections: tuple[NDArray[Any], ...]
+    correlations: NDArray[np.float64]
+    means: tuple[NDArray[Any], ...]
+    report: ConvergenceReport
+
+    def transform(self, view: int, X: Any) -> NDArray[Any]:
+        """Canonical coordinates of rows ``X`` of a view: ``(X - mean) projection``."""
+        projection = self.projections[view]
+        return np.asarray(as_operator(X).matmat(projection) - self.means[view] @ projection)
+
+
+def cca(
+    X: Any,
+    Y: Any,
+    rank: int,
+    *,
+    ridge: float = 0.0,
+    center: bool = False,
+    dtype: DTypeLike = np.float64,
+    seed: int = 0,
+    on_rank: Literal["error", "warn"] = "error",
+) -> CCAResult:
+    """CCA of two aligned views with rows for cases: sparse one-hot or dense, with ridge.
+
+    ``ridge`` is added to the diagonal of each covariance (of counts divided by n).  Without
+    centring the first correlation of two one-hot views is 1: the constant direction.
+
+    >>> X = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
+    >>> cca(X, X, 2).correlations.round(6).tolist()
+    [1.0, 1.0]
+    """
+    first, second = _View(X, ridge, center, "X"), _View(Y, ridge, center, "Y")
+    _same_rows([first, second])
+    crossed = Product(first.whitened_t(), second.whitened_t().T)
+    found = truncated_svd(
+        crossed, rank, dtype=dtype, seed=seed, on_rank=on_rank, symbol="the correlation matrix"
+    )
+    projections = (first.unwhiten(found.U), second.unwhiten(found.Vt.T))
+    means = (first.mean, second.mean)
+    return CCAResult(projections, found.S.astype(np.float64), means, found.report)
+
+
+def cca_from_moments(
+    Cxy: Any,
+    Cxx: NDArray[Any],
+    Cyy: NDArray[Any],
+    rank: int,
+    *,
+    ridge: float = 0.0,
+    dtype: DTypeLike = np.float64,
+    seed: int = 0,
+    on_rank: Literal["error", "warn"] = "error",
+) -> CCAResult:
+    """CCA from second moments: ``Cxy`` (d_x, d_y); ``Cxx``, ``Cyy`` as diagonals (d,) or (d, d).
+
+    With counts for moments ``ridge`` is the kappa of :func:`eigentext.linalg.scaling.cca_scale`.
+
+    >>> counts, totals = np.diag([4.0, 9.0]), np.array([4.0, 9.0])
+    >>> cca_from_moments(counts, totals, totals, 2).correlations.tolist()
+    [1.0, 1.0]
+    """
+    cross = as_operator(Cxy)
+    roots = (_Root.of(Cxx, ridge, "Cxx"), _Root.of(Cyy, ridge, "Cyy"))
+    for root, size, name in zip(roots, cross.shape, ("Cxx", "Cyy"), strict=True):
+        if root.size != size:
+            raise ValueError(f"{name} is about {root.size} dimensions, but Cxy is {cross.shape}")
+    whitened = roots[1].apply_right(roots[0].apply_right(cross.T).T)
+    found = truncated_svd(
+        whitened, rank, dtype=dtype, seed=seed, on_rank=on_rank, symbol="the correlation matrix"
+    )
+    projections = (roots[0].times(found.U), roots[1].times(found.Vt.T))
+    means = (np.zeros(cross.shape[0]), np.zeros(cross.shape[1]))
+    return CCAResult(projections, found.S.astype(np.float64), means, found.report)
+
+
+def generalised_cca(
+    views: Sequence[Any],
+    rank: int,
+    *,
+    method: Literal["maxvar", "first"] = "maxvar",
+    ridge: float = 0.0,
+    center: bool = False,
+    dtype: DTypeLike = np.float64,
+    seed: int = 0,
+    on_rank: Literal["error", "warn"] = "error",
+) -> CCAResult:
+    """CCA of two or more aligned views.
+
+    ``maxvar`` finds the rank-dimensional consensus G (n, rank) that is nearest to all views,
+    ``min sum_v |G - X_v P_v|^2`` with ``G' G = I``; ``first`` maximises the sum of squared
+    correlations of each later view with the first.
+
+    >>> X = np.eye(3)
+    >>> generalised_cca([X, X, X], 2).correlations.round(6).tolist()
+    [1.0, 1.0]
+    """
+    if len(views) < 2:
+        raise SettingsError(f"{len(views)} view: CCA needs two or more")
+    if method not in ("maxvar", "first"):
+        raise SettingsError(f"method {method!r}: expected maxvar or first")
+    prepared = [_View(X, ridge, center, f"view {i}") for i, X in enumerate(views)]
+    _same_rows(prepared)
+    base: Operator
+    if method == "maxvar":
+        base = HStack([view.whitened_t().T for view in prepared])
+        several = prepared
+    else:
+        first = prepared[0].whitened_t()
+        base = HStack([Product(first, view.whitened_t().T) for view in prepared[1:]])
+        several = prepared[1:]
+    found = truncated_svd(
+        base, rank, dtype=dtype, seed=seed, on_rank=on_rank, symbol="the stacked views"
+    )
+    ends = np.cumsum([view.root.size for view in several])
+    blocks = np.split(found.Vt.T, ends[:-1])
+    if method == "maxvar":
+        # P_v = (C_v + ridge)^(-1) X_v' G / n, and Vt holds W_v X_v' G / (sqrt(n) s)
+        projections = [v.unwhiten(b * found.S) for v, b in zip(several, blocks, strict=True)]
+        correlations = np.square(found.S.astype(np.float64)) / len(prepared)
+    else:
+        projections = [prepared[0].unwhiten(found.U)]
+        projections += [v.unwhiten(b) for v, b in zip(several, blocks, strict=True)]
+        correlations = found.S.astype(np.float64) / np.sqrt(len(several))
+    means = tuple(view.mean for view in prepared)
+    return CCAResult(tuple(projections), correlations, means, found.report)
+
+
+@dataclass(frozen=True)
+class _Root:
+    """``(C + ridge I)^(-1/2)``: a diagonal (d,) or a matrix (d, d)."""
+
+    values: NDArray[Any]
+
+    @classmethod
+    def of(cls, C: NDArray[Any], ridge: float, symbol: str) -> _Root:
+        if not ridge >= 0:
+            raise SettingsError(f"ridge {ridge!r}: expected a number of at least 0")
+        if C.ndim == 1:
+            if not (np.isfinite(C).all() and (C >= 0).all()):
+                raise DataError(symbol, None, "found a negative or non-finite variance")
+            return cls(inverse_sqrt_totals(C, ridge))
+        # directions without variance are left out: they carry no correlation
+        return cls(guarded_inverse_sqrt(C, ridge=ridge, on_rank="ignore", symbol=symbol)[0])
+
+    @property
+    def size(self) -> int:
+        return int(self.values.shape[0])
+
+    def times(self, x: NDArray[Any]) -> NDArray[Any]:
+        values = self.values.astype(x.dtype)
+        return np.asarray(values[:, None] * x if values.ndim == 1 else values @ x)
+
+    def apply_right(self, base: Operator) -> Operator:
+        """``base @ root``."""
+        if self.values.ndim == 1:
+            return Scaled(base, columns=self.values)
+        return Product(base, self.values)
+
+
+class _View:
+    """One view (n, d), its mean and the root that whitens it."""
+
+    def __init__(self, X: Any, ridge: float, center: bool, name: str) -> None:
+        self.base = as_operator(X).astype(np.float64)
+        self.n, d = self.base.shape
+        if self.n == 0:
+            raise DataError(name, None, "found no rows: expected at least one")
+        self.mean = np.zeros(d)
+        if center:
+            self.mean = self.base.rmatmat(np.ones((self.n, 1)))[:, 0] / self.n
+        with single_threaded():
+            self.root = _Root.of(self._covariance(X, center, name), ridge, name)
+
+    def _covariance(self, X: Any, center: bool, name: str) -> NDArray[Any]:
+        d = self.base.shape[1]
+        if hasattr(X, "tocsr"):
+            rows = X.tocsr().astype(np.float64)
+            entries = np.diff(rows.indptr)
+            # One entry per row: X'X is diagonal.  The rank-one part that centring adds to
+            # diag(p) - p p' lies along the constant direction alone, provided that each row is
+            # truly one-hot, and that direction is gone from the centred cross moment.
+            truly = bool((entries == 1).all() and (rows.data == 1).all())
+            if truly or (entries.max() <= 1 and not center):
+                return np.asarray(rows.multiply(rows).sum(axis=0)).ravel() / self.n
+        if d > _FULL_COLUMNS:
+            raise SettingsError(
+                f"{name} has {d} columns that are not one-hot: at most {_FULL_COLUMNS} can be "
+                "whitened exactly; project them first"
+            )
+        second = X.T @ X
+        dense = np.asarray(second.toarray() if hasattr(second, "toarray") else second)
+        return dense.astype(np.float64) / self.n - np.outer(self.mean, self.mean)
+
+    def whitened_t(self) -> Operator:
+        """``root X' / sqrt(n)``, (d, n)."""
+        base: Operator = self.base
+        if self.mean.any():
+            base = RankOneCorrected(base, np.ones(self.n), self.mean)
+        scaled = Scaled(base, rows=np.full(self.n, 1 / np.sqrt(self.n)))
+        return self.root.apply_right(scaled).T
+
+    def unwhiten(self, vectors: NDArray[Any]) -> NDArray[Any]:
+        return self.root.times(vectors)
+
+
+def _same_rows(views: Sequence[_View]) -> None:
+    if len({view.n for view in views}) != 1:
+        raise ValueError(f"views with {[view.n for view in views]} rows: one number is needed")

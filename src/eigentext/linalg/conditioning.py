@@ -1,0 +1,152 @@
+"""Inverses that say how far they can be trusted.
+
+A moment matrix is inverted through its SVD; directions below a cut-off are left out instead of
+being blown up, and a :class:`ConditionReport` tells what was cut.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from eigentext.errors import DataError, RankError, RankWarning, SettingsError
+from eigentext.linalg.determinism import single_threaded
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["ConditionReport", "guarded_inverse_sqrt", "guarded_pinv"]
+
+OnRank = Literal["error", "warn", "ignore"]
+
+
+@dataclass(frozen=True)
+class ConditionReport:
+    """What an inverse did with the spectrum it met.
+
+    ``singular_values`` descending, of the matrix as given; ``cutoff`` is absolute: values at or
+    below it were left out; ``rank`` is how many stayed; ``condition`` is the ratio of the largest
+    value to the smallest that stayed.
+    """
+
+    symbol: str
+    singular_values: NDArray[np.float64]
+    cutoff: float
+    rank: int
+    condition: float
+
+    @property
+    def dropped(self) -> int:
+        """How many directions were left out."""
+        return int(self.singular_values.shape[0]) - self.rank
+
+    def __str__(self) -> str:
+        return (
+            f"{self.symbol}: condition {self.condition:.1e}, rank {self.rank}, "
+            f"{self.dropped} directions at or below {self.cutoff:.1e} left out"
+        )
+
+
+def guarded_pinv(
+    M: NDArray[Any],
+    *,
+    max_condition: float = 1e10,
+    ridge: float = 0.0,
+    need_rank: int | None = None,
+    on_rank: OnRank = "error",
+    symbol: str = "M",
+) -> tuple[NDArray[np.float64], ConditionReport]:
+    """Pseudo-inverse of ``M`` (m, n), shape (n, m), and its report.
+
+    Singular values at or below ``s_1 / max_condition`` are left out; the others invert to
+    ``s / (s^2 + ridge)``.  Fewer than ``need_rank`` that stay (all, when None) is a RankError, a
+    RankWarning, or nothing but a line in the report, as ``on_rank`` says.
+
+    >>> inverse, report = guarded_pinv(np.diag([2.0, 0.0]), on_rank="ignore")
+    >>> inverse.tolist(), report.rank
+    ([[0.5, 0.0], [0.0, 0.0]], 1)
+    """
+    from scipy.linalg import svd
+
+    matrix = _checked(M, symbol, max_condition=max_condition, ridge=ridge)
+    with single_threaded():
+        U, s, Vt = svd(matrix, full_matrices=False)
+        report = _report(s, max_condition, symbol)
+        _require(report, s.shape[0] if need_rank is None else need_rank, on_rank)
+        s, U, Vt = s[: report.rank], U[:, : report.rank], Vt[: report.rank]
+        # s / (s^2 + ridge) without squaring: a small s would underflow
+        inverse = (Vt.T / (s + ridge / s)) @ U.T
+    return np.asarray(inverse), report
+
+
+def guarded_inverse_sqrt(
+    C: NDArray[Any],
+    *,
+    max_condition: float = 1e10,
+    ridge: float = 0.0,
+    need_rank: int | None = None,
+    on_rank: OnRank = "error",
+    symbol: str = "C",
+) -> tuple[NDArray[np.float64], ConditionReport]:
+    """``W`` with ``W (C + ridge I) W = I`` on the kept directions; C symmetric and >= 0.
+
+    The symmetric root: the whitened view stays as near as can be to the view.
+
+    >>> W, _ = guarded_inverse_sqrt(np.diag([4.0, 1.0]))
+    >>> W.tolist()
+    [[0.5, 0.0], [0.0, 1.0]]
+    """
+    from scipy.linalg import eigh
+
+    matrix = _checked(C, symbol, max_condition=max_condition, ridge=ridge)
+    largest = float(np.abs(matrix).max(initial=0.0))
+    if matrix.shape[0] != matrix.shape[1] or not np.allclose(
+        matrix, matrix.T, rtol=0, atol=1e-8 * largest
+    ):
+        raise DataError(symbol, None, "found a matrix that is not symmetric: expected symmetric")
+    with single_threaded():
+        values, vectors = eigh((matrix + matrix.T) / 2)
+        values, vectors = values[::-1] + ridge, vectors[:, ::-1]
+        if values.size and values[-1] < -1e-8 * max(largest, ridge):
+            raise DataError(symbol, None, f"found eigenvalue {values[-1]:.1e}: expected >= 0")
+        report = _report(np.maximum(values, 0.0), max_condition, symbol)
+        _require(report, values.shape[0] if need_rank is None else need_rank, on_rank)
+        kept = vectors[:, : report.rank]
+        root = (kept / np.sqrt(values[: report.rank])) @ kept.T
+    return np.asarray(root), report
+
+
+def _checked(M: NDArray[Any], symbol: str, *, max_condition: float, ridge: float) -> NDArray[Any]:
+    if not max_condition > 1:
+        raise SettingsError(f"max_condition {max_condition!r}: expected a number above 1")
+    if not ridge >= 0:
+        raise SettingsError(f"ridge {ridge!r}: expected a number of at least 0")
+    matrix = np.asarray(M, dtype=np.float64)
+    if matrix.ndim != 2:
+        raise ValueError(f"{symbol} has {matrix.ndim} axes: expected a matrix")
+    if not np.isfinite(matrix).all():
+        raise DataError(symbol, None, "found NaN or infinity: expected finite numbers")
+    return matrix
+
+
+def _report(values: NDArray[Any], max_condition: float, symbol: str) -> ConditionReport:
+    """Values come descending and >= 0."""
+    largest = float(values[0]) if values.size else 0.0
+    cutoff = largest / max_condition
+    rank = int((values > cutoff).sum()) if largest > 0 else 0
+    condition = largest / float(values[rank - 1]) if rank else float("inf")
+    return ConditionReport(symbol, values.astype(np.float64), cutoff, rank, condition)
+
+
+def _require(report: ConditionReport, need_rank: int, on_rank: OnRank) -> None:
+    if on_rank not in ("error", "warn", "ignore"):
+        raise SettingsError(f"on_rank {on_rank!r}: expected error, warn or ignore")
+    if report.rank >= need_rank or on_rank == "ignore":
+        return
+    error = RankError(report.symbol, asked=need_rank, got=report.rank)
+    if on_rank == "error":
+        raise error
+    warnings.warn(RankWarning(str(error)), stacklevel=3)

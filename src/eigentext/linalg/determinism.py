@@ -1,0 +1,52 @@
+"""The same answer every time: one BLAS thread in a fit, and seeded random blocks.
+
+How many threads a BLAS uses changes the order of its sums, and so the last digits of a fit.
+Every fit therefore runs inside :func:`single_threaded`; parallel work is done by processes over
+fixed row blocks.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eigentext.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+__all__ = ["random_block", "single_threaded"]
+
+
+@contextmanager
+def single_threaded() -> Iterator[None]:
+    """Hold BLAS and OpenMP to one thread; the former limits come back on leaving.
+
+    >>> with single_threaded():
+    ...     float(np.ones(3) @ np.ones(3))
+    3.0
+    """
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1):
+        yield
+
+
+def random_block(
+    n_rows: int, n_columns: int, *, seed: int, stream: int = 0, dtype: Any = np.float64
+) -> NDArray[Any]:
+    """Standard normal numbers that depend on ``seed`` and ``stream`` alone.
+
+    >>> bool(np.all(random_block(2, 3, seed=1) == random_block(2, 3, seed=1)))
+    True
+    >>> bool(np.any(random_block(2, 3, seed=1) == random_block(2, 3, seed=1, stream=1)))
+    False
+    """
+    if seed < 0:
+        raise SettingsError(f"seed is {seed}, but a seed is a non-negative integer")
+    rng = np.random.default_rng([seed, stream])
+    return rng.standard_normal((n_rows, n_columns), dtype=np.dtype(dtype).type)

@@ -1,0 +1,230 @@
+"""Matrices that are never written out: all that an SVD needs is ``A X`` and ``A' X``.
+
+1. :func:`as_operator` (matrices.py) wraps a scipy sparse matrix or a dense array.
+2. Operators combine: :class:`Product` (``A B``), :class:`Scaled` (``diag(r) A diag(c)``),
+   :class:`RankOneCorrected` (``A - u v'``, which is how a sparse matrix is centred),
+   :class:`HStack` (``[A B ...]``).
+3. ``matmat`` and ``rmatmat`` take and give dense blocks of ``dtype``; ``astype`` converts the
+   whole tree of parts once, before the first product.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eigentext.linalg.matrices import DenseOperator, Operator, SparseOperator, as_operator
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import DTypeLike, NDArray
+
+__all__ = [
+    "DenseOperator",
+    "HStack",
+    "Operator",
+    "Product",
+    "RankOneCorrected",
+    "Scaled",
+    "SparseOperator",
+    "as_operator",
+    "centred",
+]
+
+
+class Product(Operator):
+    """``left @ right`` without forming it, such as ``Phi' Psi`` of two feature matrices.
+
+    >>> import scipy.sparse as sp
+    >>> Phi, Psi = sp.eye(3, format="csr"), sp.csr_matrix([[1.0], [2.0], [3.0]])
+    >>> Product(Phi.T, Psi).matmat(np.ones((1, 1))).ravel().tolist()
+    [1.0, 2.0, 3.0]
+    """
+
+    def __init__(self, left: Any, right: Any) -> None:
+        self.left, self.right = as_operator(left), as_operator(right)
+        if self.left.shape[1] != self.right.shape[0]:
+            raise ValueError(
+                f"a product of shapes {self.left.shape} and {self.right.shape}: "
+                "the inner sizes must be equal"
+            )
+        self.shape = (self.left.shape[0], self.right.shape[1])
+        self.dtype = np.result_type(self.left.dtype, self.right.dtype)
+
+    def matmat(self, x: NDArray[Any]) -> NDArray[Any]:
+        """``left (right x)``."""
+        return self.left.matmat(self.right.matmat(x))
+
+    def rmatmat(self, x: NDArray[Any]) -> NDArray[Any]:
+        """``right' (left' x)``."""
+        return self.right.rmatmat(self.left.rmatmat(x))
+
+    def astype(self, dtype: DTypeLike) -> Operator:
+        """Both factors converted."""
+        return Product(self.left.astype(dtype), self.right.astype(dtype))
+
+    def row_support(self) -> NDArray[np.bool_]:
+        """Empty rows of the left factor are empty."""
+        return self.left.row_support()
+
+    def column_support(self) -> NDArray[np.bool_]:
+        """Empty columns of the right factor are empty."""
+        return self.right.column_support()
+
+    def is_finite(self) -> bool:
+        """Whether both factors are finite."""
+        return self.left.is_finite() and self.right.is_finite()
+
+
+class Scaled(Operator):
+    """``diag(rows) A diag(columns)``; either diagonal may be left out.
+
+    >>> Scaled(np.ones((2, 2)), rows=np.array([1.0, 2.0])).to_dense().tolist()
+    [[1.0, 1.0], [2.0, 2.0]]
+    """
+
+    def __init__(
+        self,
+        base: Any,
+        *,
+        rows: NDArray[Any] | None = None,
+        columns: NDArray[Any] | None = None,
+    ) -> None:
+        self.base = as_operator(base)
+        self.shape, self.dtype = self.base.shape, self.base.dtype
+        for diagonal, size, side in (
+            (rows, self.shape[0], "row"),
+            (columns, self.shape[1], "column"),
+        ):
+            if diagonal is not None and diagonal.shape != (size,):
+                raise ValueError(f"{side} scales of shape {diagonal.shape}: expected ({size},)")
+        self.rows = None if rows is None else rows.astype(self.dtype)[:, None]
+        self.columns = None if columns is None else columns.astype(self.dtype)[:, None]
+
+    def matmat(self, x: NDArray[Any]) -> NDArray[Any]:
+        """Scale, multiply, scale."""
+        y = self.base.matmat(x if self.columns is None else self.columns * x)
+        return y if self.rows is None else self.rows * y
+
+    def rmatmat(self, x: NDArray[Any]) -> NDArray[Any]:
+        """Scale, multiply by the transpose, scale."""
+        y = self.base.rmatmat(x if self.rows is None else self.rows * x)
+        return y if self.columns is None else self.columns * y
+
+    def astype(self, dtype: DTypeLike) -> Operator:
+        """Base and diagonals converted."""
+        rows = None if self.rows is None else self.rows[:, 0]
+        columns = None if self.columns is None else self.columns[:, 0]
+        return Scaled(self.base.astype(dtype), rows=rows, columns=columns)
+
+    def row_support(self) -> NDArray[np.bool_]:
+        """Rows of the base that are not scaled to nothing."""
+        found = self.base.row_support()
+        return found if self.rows is None else found & (self.rows[:, 0] != 0)
+
+    def column_support(self) -> NDArray[np.bool_]:
+        """Columns of the base that are not scaled to nothing."""
+        found = self.base.column_support()
+        return found if self.columns is None else found & (self.columns[:, 0] != 0)
+
+    def is_finite(self) -> bool:
+        """Whether base and diagonals are finite."""
+        diagonals = [d for d in (self.rows, self.columns) if d is not None]
+        return self.base.is_finite() and all(bool(np.isfinite(d).all()) for d in diagonals)
+
+
+class RankOneCorrected(Operator):
+    """``A - u v'``: a sparse matrix stays sparse while a dense rank-one part is taken off."""
+
+    def __init__(self, base: Any, u: NDArray[Any], v: NDArray[Any]) -> None:
+        self.base = as_operator(base)
+        self.shape, self.dtype = self.base.shape, self.base.dtype
+        if u.shape != (self.shape[0],) or v.shape != (self.shape[1],):
+            raise ValueError(f"u {u.shape} and v {v.shape} do not fit a matrix {self.shape}")
+        self.u, self.v = u.astype(self.dtype), v.astype(self.dtype)
+
+    def matmat(self, x: NDArray[Any]) -> NDArray[Any]:
+        """``A x - u (v' x)``."""
+        return self.base.matmat(x) - np.outer(self.u, self.v @ x)
+
+    def rmatmat(self, x: NDArray[Any]) -> NDArray[Any]:
+        """``A' x - v (u' x)``."""
+        return self.base.rmatmat(x) - np.outer(self.v, self.u @ x)
+
+    def astype(self, dtype: DTypeLike) -> Operator:
+        """All three parts converted."""
+        return RankOneCorrected(self.base.astype(dtype), self.u, self.v)
+
+    def row_support(self) -> NDArray[np.bool_]:
+        """A row may hold something when the base or u does."""
+        return np.asarray(self.base.row_support() | (self.u != 0))
+
+    def column_support(self) -> NDArray[np.bool_]:
+        """A column may hold something when the base or v does."""
+        return np.asarray(self.base.column_support() | (self.v != 0))
+
+    def is_finite(self) -> bool:
+        """Whether all three parts are finite."""
+        ends = np.isfinite(self.u).all() and np.isfinite(self.v).all()
+        return bool(ends) and self.base.is_finite()
+
+
+class HStack(Operator):
+    """``[A_1 A_2 ...]``, the parts side by side.
+
+    >>> HStack([np.ones((1, 2)), np.zeros((1, 1))]).to_dense().tolist()
+    [[1.0, 1.0, 0.0]]
+    """
+
+    def __init__(self, parts: Sequence[Any]) -> None:
+        self.parts = [as_operator(part) for part in parts]
+        if len({part.shape[0] for part in self.parts}) != 1:
+            raise ValueError(
+                f"parts with {[p.shape[0] for p in self.parts]} rows: need one number"
+            )
+        widths = [part.shape[1] for part in self.parts]
+        self.shape = (self.parts[0].shape[0], sum(widths))
+        self.dtype = np.result_type(*(part.dtype for part in self.parts))
+        self.ends = np.cumsum(widths)
+
+    def matmat(self, x: NDArray[Any]) -> NDArray[Any]:
+        """The sum of the parts' products with their rows of ``x``."""
+        pieces = np.split(x, self.ends[:-1])
+        total = self.parts[0].matmat(pieces[0])
+        for part, piece in zip(self.parts[1:], pieces[1:], strict=True):
+            total = total + part.matmat(piece)
+        return total
+
+    def rmatmat(self, x: NDArray[Any]) -> NDArray[Any]:
+        """The parts' transposed products, one above the other."""
+        return np.concatenate([part.rmatmat(x) for part in self.parts])
+
+    def astype(self, dtype: DTypeLike) -> Operator:
+        """All parts converted."""
+        return HStack([part.astype(dtype) for part in self.parts])
+
+    def row_support(self) -> NDArray[np.bool_]:
+        """A row may hold something when it does in any part."""
+        return np.asarray(np.any([part.row_support() for part in self.parts], axis=0))
+
+    def column_support(self) -> NDArray[np.bool_]:
+        """The parts' answers, one after the other."""
+        return np.concatenate([part.column_support() for part in self.parts])
+
+    def is_finite(self) -> bool:
+        """Whether all parts are finite."""
+        return all(part.is_finite() for part in self.parts)
+
+
+def centred(matrix: Any) -> Operator:
+    """The matrix with each column's mean taken off, without filling in its zeros.
+
+    >>> centred(np.array([[1.0, 0.0], [3.0, 0.0]])).to_dense().tolist()
+    [[-1.0, 0.0], [1.0, 0.0]]
+    """
+    base = as_operator(matrix)
+    ones = np.ones(base.shape[0], dtype=base.dtype)
+    means = base.rmatmat(ones[:, None])[:, 0] / max(base.shape[0], 1)
+    return RankOneCorrected(base, ones, means)

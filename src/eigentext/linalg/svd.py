@@ -1,0 +1,397 @@
+"""Truncated SVD ``A ~ U diag(S) Vt`` of sparse, dense and implicit matrices.
+
+1. :func:`truncated_svd` validates and picks the route: block Krylov (the default for anything
+   large), ARPACK (slow, exact: the oracle) or dense LAPACK (small matrices).
+2. The route gives an orthonormal ``U`` on the shorter side of ``A``.
+3. ``_finish`` multiplies ``W = A' U`` and takes the small SVD of W's triangular factor, so that
+   singular values do not suffer from the squares in ``A A'``.
+4. Residuals are measured with the real matrix, the numerical rank is compared with the rank
+   asked for, and :func:`fix_signs` makes the answer unique.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from eigentext.errors import DataError, RankError, RankWarning, SettingsError
+from eigentext.linalg.determinism import random_block, single_threaded
+from eigentext.linalg.matrices import Operator, as_operator
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike, NDArray
+
+__all__ = [
+    "ConvergenceReport",
+    "ConvergenceWarning",
+    "SVDResult",
+    "fix_signs",
+    "subspace_overlap",
+    "truncated_svd",
+]
+
+Method = Literal["auto", "krylov", "arpack", "dense"]
+
+_DENSE_SIDE = 800  # up to this shorter side, "auto" writes the matrix out
+_DENSE_CELLS = 20_000_000
+_DEFAULT_TOL = {"f": 1e-4, "d": 1e-8}
+_RANK_TOL = {"f": 1e-5, "d": 1e-12}
+_ROWS_AT_ONCE = 8192
+
+
+class ConvergenceWarning(UserWarning):
+    """The iteration ended before the residuals (or the overlap) asked for were reached."""
+
+
+@dataclass(frozen=True)
+class ConvergenceReport:
+    """What the numbers are worth.
+
+    ``right_residuals[i] = |A v_i - s_i u_i| / s_1`` and
+    ``left_residuals[i] = |A' u_i - s_i v_i| / s_1``, both measured on the finished triplets;
+    ``products`` counts the vectors that were multiplied by ``A`` and ``A'`` (a pair is one);
+    ``overlap`` is the estimated mean squared cosine between the left subspace and the true one.
+    """
+
+    method: str
+    converged: bool
+    right_residuals: NDArray[np.float64]
+    left_residuals: NDArray[np.float64]
+    iterations: int
+    products: int
+    restarts: int
+    basis_size: int
+    tol: float
+    overlap: float
+    asked_rank: int
+    numerical_rank: int
+
+    @property
+    def worst_residual(self) -> float:
+        """The largest of all residuals (0 when there are none)."""
+        both = np.concatenate([self.right_residuals, self.left_residuals])
+        return float(both.max(initial=0.0))
+
+    def __str__(self) -> str:
+        verdict = "converged" if self.converged else "NOT converged"
+        return (
+            f"{self.method}: {verdict}, worst residual {self.worst_residual:.1e} of s_1 "
+            f"(tol {self.tol:.0e}), {self.iterations} iterations, {self.products} products, "
+            f"rank {self.numerical_rank} of {self.asked_rank}"
+        )
+
+
+@dataclass(frozen=True)
+class SVDResult:
+    """``A ~ U diag(S) Vt``: U (m, r), S (r,) descending, Vt (r, n), and the report."""
+
+    U: NDArray[Any]
+    S: NDArray[Any]
+    Vt: NDArray[Any]
+    report: ConvergenceReport
+
+    @property
+    def rank(self) -> int:
+        """How many triplets there are."""
+        return int(self.S.shape[0])
+
+
+def fix_signs(
+    U: NDArray[Any], Vt: NDArray[Any] | None = None
+) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    """Make the largest entry (by absolute value) of each column of U positive.
+
+    Entries that differ by rounding only count as tied; of tied entries the first decides.
+    ``Vt`` turns along, so that ``U diag(S) Vt`` stays the same.
+
+    >>> fix_signs(np.array([[0.6, 0.8], [-0.8, 0.6]]), np.eye(2))[1].tolist()
+    [[-1.0, -0.0], [0.0, 1.0]]
+    """
+    size = np.abs(U)
+    tied = size >= size.max(axis=0, initial=0.0) * (1 - 1e3 * np.finfo(U.dtype).eps)
+    leaders = np.take_along_axis(U, tied.argmax(axis=0)[None, :], axis=0)[0] if U.size else U[:0]
+    signs = np.where(leaders < 0, -1, 1).astype(U.dtype)
+    if not U.size:
+        return U, Vt
+    return U * signs, None if Vt is None else Vt * signs[:, None]
+
+
+def subspace_overlap(U1: NDArray[Any], U2: NDArray[Any]) -> float:
+    """Mean squared cosine of the principal angles, ``|U1' U2|_F^2 / rank``, of two bases.
+
+    Both must have orthonormal columns; 1 is the same subspace, 0 an orthogonal one.
+
+    >>> subspace_overlap(np.eye(3)[:, :2], np.eye(3)[:, 1:])
+    0.5
+    """
+    return float(np.square(U1.T @ U2, dtype=np.float64).sum() / min(U1.shape[1], U2.shape[1]))
+
+
+def truncated_svd(
+    A: Any,
+    rank: int,
+    *,
+    method: Method = "auto",
+    dtype: DTypeLike = np.float64,
+    tol: float | None = None,
+    overlap: float | None = None,
+    max_iter: int | None = None,
+    block: int | None = None,
+    seed: int = 0,
+    on_rank: Literal["error", "warn"] = "error",
+    rank_tol: float | None = None,
+    symbol: str = "A",
+) -> SVDResult:
+    """The ``rank`` leading singular triplets of a sparse matrix, an array or an operator.
+
+    ``tol`` bounds the residuals relative to the largest singular value (1e-4 in float32, 1e-8 in
+    float64).  ``overlap`` (such as 0.99) stops the Krylov route earlier, when the left subspace
+    is estimated to be that near the true one; then ``tol`` is not demanded.  ``max_iter`` bounds
+    the number of products with ``A A'`` in units of ``rank`` (50).  float32 halves time and
+    memory, but cannot resolve singular values below about a thousandth of the largest.
+
+    A numerical rank (singular values above ``rank_tol * s_1``) below ``rank`` raises
+    :class:`~eigentext.errors.RankError`; with ``on_rank="warn"`` the smaller rank is returned
+    with a :class:`~eigentext.errors.RankWarning`.  ``symbol`` names the matrix in messages.
+
+    >>> result = truncated_svd(np.diag([3.0, 2.0, 1.0]), 2)
+    >>> result.S.round(6).tolist(), result.report.converged
+    ([3.0, 2.0], True)
+    """
+    operator = as_operator(A)
+    kind = np.dtype(dtype)
+    if kind.char not in _DEFAULT_TOL:
+        raise SettingsError(f"dtype {kind} is not supported: float32 or float64")
+    if method not in ("auto", "krylov", "arpack", "dense"):
+        raise SettingsError(f"method {method!r}: expected auto, krylov, arpack or dense")
+    if on_rank not in ("error", "warn"):
+        raise SettingsError(f"on_rank {on_rank!r}: expected error or warn")
+    if isinstance(rank, bool) or int(rank) != rank or rank < 1:
+        raise SettingsError(f"rank {rank!r}: expected an integer of at least 1")
+    if overlap is not None and not 0 < overlap < 1:
+        raise SettingsError(f"overlap {overlap!r}: expected a number between 0 and 1")
+    tol = _DEFAULT_TOL[kind.char] if tol is None else tol
+    if tol <= 0:
+        raise SettingsError(f"tol {tol!r}: expected a positive number")
+    if not operator.is_finite():
+        raise DataError(symbol, None, "found NaN or infinity: expected finite numbers")
+    operator = operator.astype(kind)
+    rank_tol = _RANK_TOL[kind.char] if rank_tol is None else rank_tol
+    shorter = min(operator.shape)
+    reachable = min(rank, int(operator.row_support().sum()), int(operator.column_support().sum()))
+    wide = operator if operator.shape[0] <= operator.shape[1] else operator.T
+    if method == "auto":
+        small = shorter <= _DENSE_SIDE and operator.shape[0] * operator.shape[1] <= _DENSE_CELLS
+        method = "dense" if small else "krylov"
+    if method == "arpack" and reachable >= shorter:
+        method = "dense"  # ARPACK finds all but one at the most
+    with single_threaded():
+        route: _Route
+        if reachable == 0 or not wide.matmat(_ones_like_columns(wide, seed)).any():
+            route = _Route(method, np.zeros((shorter, 0), dtype=kind), True, 0, 0, 0, 0, 1.0)
+        elif method == "dense":
+            route = _dense(wide, reachable)
+        elif method == "arpack":
+            route = _arpack(wide, reachable, tol=tol, max_iter=max_iter, seed=seed)
+        else:
+            route = _krylov(
+                wide,
+                reachable,
+                tol=tol,
+                overlap=overlap,
+                max_iter=max_iter,
+                block=block,
+                seed=seed,
+            )
+        U, S, Vt, residuals = _finish(wide, route.U, rank_tol=rank_tol)
+    got = S.shape[0]
+    if got < rank:
+        if on_rank == "error":
+            raise RankError(symbol, asked=rank, got=got)
+        warnings.warn(RankWarning(str(RankError(symbol, asked=rank, got=got))), stacklevel=2)
+    if wide is not operator:
+        U, Vt = Vt.T, U.T
+    U, turned = fix_signs(U, Vt)
+    sides = residuals if wide is operator else residuals[::-1]
+    worst = float(max(residuals[0].max(initial=0.0), residuals[1].max(initial=0.0)))
+    settled = overlap is not None and route.method == "krylov" and route.converged
+    report = ConvergenceReport(
+        method=route.method,
+        converged=bool(worst <= tol or settled),
+        right_residuals=sides[0],
+        left_residuals=sides[1],
+        iterations=route.iterations,
+        products=route.products,
+        restarts=route.restarts,
+        basis_size=route.basis_size,
+        tol=tol,
+        overlap=route.overlap,
+        asked_rank=rank,
+        numerical_rank=got,
+    )
+    if not report.converged:
+        warnings.warn(ConvergenceWarning(f"SVD of {symbol}: {report}"), stacklevel=2)
+    return SVDResult(U, S, Vt if turned is None else turned, report)
+
+
+@dataclass(frozen=True)
+class _Route:
+    """A basis of the left subspace, on the shorter side, and how it was found."""
+
+    method: str
+    U: NDArray[Any]
+    converged: bool
+    iterations: int
+    products: int
+    restarts: int
+    basis_size: int
+    overlap: float
+
+
+def _ones_like_columns(A: Operator, seed: int) -> NDArray[Any]:
+    """A random probe: it is in the null space of a matrix that is not zero with chance nil."""
+    return random_block(A.shape[1], 1, seed=seed, stream=0, dtype=A.dtype)
+
+
+def _krylov(
+    A: Operator,
+    rank: int,
+    *,
+    tol: float,
+    overlap: float | None,
+    max_iter: int | None,
+    block: int | None,
+    seed: int,
+) -> _Route:
+    from eigentext.linalg.krylov import leading_eigenvectors
+
+    if block is None:
+        # narrow blocks need fewer products, wide ones gather memory better
+        block = 64 if rank >= 400 else 32
+    block = min(block, A.shape[0])
+    support = A.row_support()
+    limit = (50 if max_iter is None else max_iter) * max(rank, block)
+    found = leading_eigenvectors(
+        lambda x: A.matmat(A.rmatmat(x)),
+        support,
+        rank,
+        dtype=A.dtype,
+        tol=tol / 2,
+        overlap=overlap,
+        block=block,
+        max_products=limit,
+        max_basis=max(4 * rank, 2 * rank + 10 * block),
+        seed=seed,
+    )
+    return _Route(
+        "krylov",
+        found.vectors,
+        found.converged,
+        found.steps,
+        found.products,
+        found.restarts,
+        found.basis_size,
+        found.overlap,
+    )
+
+
+def _arpack(A: Operator, rank: int, *, tol: float, max_iter: int | None, seed: int) -> _Route:
+    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, svds
+
+    count = 0
+
+    def forward(x: NDArray[Any]) -> NDArray[Any]:
+        nonlocal count
+        block = x.reshape(A.shape[1], -1)
+        count += block.shape[1]
+        return A.matmat(block).reshape(A.shape[0], *x.shape[1:])
+
+    def backward(x: NDArray[Any]) -> NDArray[Any]:
+        return A.rmatmat(x.reshape(A.shape[0], -1)).reshape(A.shape[1], *x.shape[1:])
+
+    linear = LinearOperator(
+        A.shape, matvec=forward, rmatvec=backward, matmat=forward, rmatmat=backward, dtype=A.dtype
+    )
+    start = random_block(A.shape[0], 1, seed=seed, stream=1, dtype=A.dtype)[:, 0]
+    start[~A.row_support()] = 0
+    try:
+        # tol=0 is machine precision: this route is the oracle
+        U, s, _ = svds(linear, k=rank, v0=start, tol=0, maxiter=max_iter, solver="arpack")
+        converged = True
+    except ArpackNoConvergence as partial:
+        U, s, converged = partial.eigenvectors, partial.eigenvalues, False
+    return _Route(
+        "arpack", U[:, np.argsort(-s)], converged, count, count, 0, rank, float(converged)
+    )
+
+
+def _dense(A: Operator, rank: int) -> _Route:
+    from scipy.linalg import svd
+
+    U, _, _ = svd(A.to_dense(), full_matrices=False, check_finite=False, lapack_driver="gesdd")
+    return _Route("dense", np.ascontiguousarray(U[:, :rank]), True, 1, 0, 0, A.shape[0], 1.0)
+
+
+def _finish(
+    A: Operator, U: NDArray[Any], *, rank_tol: float
+) -> tuple[
+    NDArray[Any], NDArray[Any], NDArray[Any], tuple[NDArray[np.float64], NDArray[np.float64]]
+]:
+    """Rayleigh-Ritz: the singular triplets of ``U U' A``, and their residuals in ``A``."""
+    from scipy.linalg import svd
+
+    W = A.rmatmat(np.ascontiguousarray(U))  # (n, r); its columns are nearly orthogonal
+    g = _gram(W)
+    lengths = np.sqrt(np.diagonal(g))
+    alive = lengths > rank_tol * lengths.max(initial=0.0)
+    W, U, lengths = W[:, alive], U[:, alive], lengths[alive]
+    correlation = g[np.ix_(alive, alive)] / np.outer(lengths, lengths)
+    factor, kept = _triangular(correlation)  # W = (orthonormal) factor diag(lengths)
+    W, U, lengths = W[:, kept], U[:, kept], lengths[kept]
+    _, S, turn_t = svd(factor * lengths, check_finite=False)
+    above = rank_tol * S.max(initial=0.0) < S
+    S, turn = S[above], turn_t[above].T  # W turn = V diag(S)
+    dtype = W.dtype
+    U = _times(U, turn)
+    V = _times(W, turn / S)
+    s1 = S.max(initial=np.finfo(np.float64).tiny)
+    right = np.linalg.norm(A.matmat(V) - U * S.astype(dtype), axis=0) / s1
+    left = _residual_norms(W, turn, V * S.astype(dtype)) / s1
+    return U, S.astype(dtype), V.T, (right.astype(np.float64), left.astype(np.float64))
+
+
+def _gram(W: NDArray[Any]) -> NDArray[np.float64]:
+    """``W' W``, summed in float64 over fixed row blocks."""
+    total = np.zeros((W.shape[1], W.shape[1]))
+    for first in range(0, W.shape[0], _ROWS_AT_ONCE):
+        rows = W[first : first + _ROWS_AT_ONCE]
+        total += rows.T @ rows
+    return total
+
+
+def _times(X: NDArray[Any], turn: NDArray[np.float64]) -> NDArray[Any]:
+    return np.asarray(X @ turn.astype(X.dtype))
+
+
+def _residual_norms(W: NDArray[Any], turn: NDArray[Any], VS: NDArray[Any]) -> NDArray[Any]:
+    """``|A' u - s v|``, where ``A' u = W turn`` since W was ``A' U`` before U was turned."""
+    return np.asarray(np.linalg.norm(_times(W, turn) - VS, axis=0))
+
+
+def _triangular(correlation: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Upper triangular R with ``R' R = correlation``, and the columns it is about."""
+    from scipy.linalg import LinAlgError, cholesky
+
+    kept = np.arange(correlation.shape[0])
+    try:
+        return cholesky(correlation, check_finite=False), kept
+    except LinAlgError:
+        # columns that depend on earlier ones, to rounding: pivoting finds them
+        from scipy.linalg.lapack import dpstrf
+
+        _, pivots, n_kept, _ = dpstrf(correlation, lower=0)
+        kept = np.sort(pivots[:n_kept] - 1)
+        return cholesky(correlation[np.ix_(kept, kept)], check_finite=False), kept
