@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eigentext.errors import DataError
+from eigentext.linalg import tensors
+from eigentext.linalg.tensors import (
+    change_basis,
+    contract_children,
+    contract_parent_and_left,
+    contract_parent_and_right,
+    contract_right,
+    third_moment,
+    third_moment_of_blocks,
+)
+
+sizes = st.tuples(*[st.integers(1, 5)] * 4)
+
+
+def drawn(size, seed):
+    n, p, left, right = size
+    rng = np.random.default_rng(seed)
+    D = rng.standard_normal((p, left, right))
+    return D, *(rng.standard_normal((n, d)) for d in (p, left, right))
+
+
+@settings(max_examples=50, deadline=None)
+@given(sizes, st.integers(0, 1000))
+def test_contractions_by_einsum(size, seed):
+    D, P, L, R = drawn(size, seed)
+    same = {"rtol": 1e-10, "atol": 1e-12}
+    cases = [
+        (contract_children, (L, R), "plr,nl,nr->np"),
+        (contract_parent_and_right, (P, R), "plr,np,nr->nl"),
+        (contract_parent_and_left, (P, L), "plr,np,nl->nr"),
+        (contract_right, (R,), "plr,nr->npl"),
+    ]
+    for function, vectors, formula in cases:
+        expected = np.einsum(formula, D, *vectors)
+        np.testing.assert_allclose(function(D, *vectors), expected, **same)
+        alone = function(D, *(v[0] for v in vectors))
+        np.testing.assert_allclose(alone, expected[0], **same)
+
+
+@settings(max_examples=30, deadline=None)
+@given(sizes, st.integers(0, 1000))
+def test_change_of_basis_by_einsum(size, seed):
+    D, P, L, R = drawn(size, seed)
+    expected = np.einsum("ap,bl,cr,plr->abc", P, L, R, D)
+    np.testing.assert_allclose(change_basis(D, P, L, R), expected, rtol=1e-10, atol=1e-12)
+
+
+def test_a_basis_and_its_inverse_cancel():
+    D, *_ = drawn((1, 3, 3, 3), 0)
+    rng = np.random.default_rng(1)
+    P, L, R, v, w = *(rng.standard_normal((3, 3)) for _ in range(3)), *rng.standard_normal((2, 3))
+    turned = change_basis(D, P, np.linalg.inv(L).T, np.linalg.inv(R).T)
+    np.testing.assert_allclose(
+        contract_children(turned, L @ v, R @ w), P @ contract_children(D, v, w), rtol=1e-8
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(sizes, st.integers(0, 1000), st.integers(1, 40), st.booleans())
+def test_third_moment_by_einsum_in_any_blocks(size, seed, cells, weighted):
+    _, P, L, R = drawn(size, seed)
+    n = len(P)
+    weights = np.random.default_rng(seed).random(n) if weighted else None
+    w = np.full(n, 1 / n) if weights is None else weights
+    kept = tensors._PAIR_CELLS
+    try:
+        tensors._PAIR_CELLS = cells
+        ours = third_moment(sp.csr_matrix(P), L, sp.csc_matrix(R), weights=weights)
+    finally:
+        tensors._PAIR_CELLS = kept
+    expected = np.einsum("t,tp,tl,tr->plr", w, P, L, R)
+    np.testing.assert_allclose(ours, expected, rtol=1e-10, atol=1e-12)
+    rows = [(P[i : i + 1], L[i : i + 1], R[i : i + 1]) for i in range(n)]
+    plain = np.einsum("tp,tl,tr->plr", P, L, R)
+    np.testing.assert_allclose(third_moment_of_blocks(rows), plain, rtol=1e-10, atol=1e-12)
+
+
+def test_axis_order_is_parent_left_right():
+    P, L, R = np.eye(2)[[0]], np.eye(3)[[1]], np.eye(4)[[2]]
+    M = third_moment(P, L, R)
+    assert M.shape == (2, 3, 4)
+    assert np.argwhere(M).tolist() == [[0, 1, 2]]
+    assert contract_children(M, L[0], R[0]).tolist() == P[0].tolist()
+    assert contract_parent_and_right(M, P[0], R[0]).tolist() == L[0].tolist()
+    assert contract_parent_and_left(M, P[0], L[0]).tolist() == R[0].tolist()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda D: contract_children(D[0], D[0, 0], D[0, 0]), "2 axes"),
+        (lambda D: contract_children(D, np.ones(2), np.ones(4)), "left vectors of length 2"),
+        (lambda D: contract_children(D, np.ones(3), np.ones(3)), "right vectors of length 3"),
+        (lambda D: contract_children(D, np.ones((1, 3)), np.ones(4)), "1 or 2 both"),
+        (lambda D: contract_children(D, np.ones((1, 3)), np.ones((2, 4))), "1 left vectors and 2"),
+        (lambda D: change_basis(D, np.eye(2), np.eye(2), np.eye(4)), "left matrix"),
+        (lambda D: third_moment(D[0], D[0], D[0][:2]), "one number"),
+        (lambda D: third_moment(D[0], D[0], D[0], weights=np.ones(1)), "weights"),
+    ],
+)
+def test_shapes_that_do_not_fit(call, message):
+    with pytest.raises(ValueError, match=message):
+        call(np.ones((2, 3, 4)))
+
+
+def test_nothing_to_average():
+    with pytest.raises(DataError, match="no rows"):
+        third_moment(np.ones((0, 1)), np.ones((0, 1)), np.ones((0, 1)))
+    with pytest.raises(DataError, match="no blocks"):
+        third_moment_of_blocks([])
