@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 import re
 import tempfile
@@ -37,6 +38,7 @@ __all__ = [
 SPLITS = ("train", "dev", "test")
 
 _LEAF = re.compile(r" ([^\s()]+)\)")
+_TAGGED = re.compile(r"\(([^\s()]+) ([^\s()]+)\)")
 _BRACKETS = {"-LRB-": "(", "-RRB-": ")", "``": '"', "''": '"', "--": "—"}
 _NO_SPACE_BEFORE = re.compile(r" (?=[.,;:?!%)]|n't\b|'s\b|'(?= ))")
 _NO_SPACE_AFTER = re.compile(r"(?<=[($]) ")
@@ -119,9 +121,22 @@ def sample_files() -> dict[str, bytes]:
     texts["pairs.tsv"] = _text("english", "pairs.tsv")
     texts["text.txt"] = "".join(" ".join(sentence) + "\n" for sentence in tokens)
     texts["raw.txt"] = "".join(detokenise(sentence) + "\n" for sentence in tokens)
+    texts["entities.bio"] = "".join(map(_names_as_columns, load_english("test")))
     texts["arabic.jsonl"] = _text("arabic", "sentences.jsonl")
+    arabic = [json.loads(line)["text"] for line in texts["arabic.jsonl"].splitlines()]
+    texts["arabic.txt"] = "".join(f"{sentence}\n" for sentence in arabic)
     texts |= {f"arabic/{table}": _text("arabic", table) for table in TABLES}
     return {name: text.encode() for name, text in texts.items()}
+
+
+def _names_as_columns(tree: str) -> str:
+    """One sentence in BIO columns: each run of proper nouns is a name."""
+    rows, before = [], ""
+    for tag, word in _TAGGED.findall(tree):
+        is_name = tag.startswith("NNP")
+        rows.append(f"{word}\t{'O' if not is_name else 'I-NAME' if before else 'B-NAME'}\n")
+        before = tag if is_name else ""
+    return "".join(rows) + "\n"
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -1,0 +1,99 @@
+"""The ``eigentext`` command: collects the subcommands and owns the exit codes.
+
+Exit codes: 0 done, 1 failed, 2 bad input (usage, data, settings or a model file).  An error is one
+line on stderr; ``--debug`` anywhere on the line shows the traceback instead.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from eigentext import __version__
+from eigentext.cli import const, convert, data, demo, dep, info, lex, serve, tag, words
+from eigentext.errors import EigentextError, MissingExtraError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    help="The hidden structure of language, learned by linear algebra.",
+)
+app.add_typer(words.app, name="words")
+app.add_typer(tag.app, name="tag")
+app.add_typer(const.app, name="const")
+app.add_typer(dep.app, name="dep")
+app.add_typer(lex.app, name="lex")
+app.add_typer(data.app, name="data")
+app.command("convert")(convert.convert)
+app.command("demo")(demo.demo)
+app.command("info")(info.info)
+app.command("serve")(serve.serve)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"eigentext {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show tracebacks (may stand anywhere on the line).")
+    ] = False,
+) -> None:
+    """The hidden structure of language, learned by linear algebra."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line and return its exit code."""
+    line = list(arguments)
+    flags = line[: line.index("--")] if "--" in line else line
+    debug = "--debug" in flags
+    if debug:
+        line.remove("--debug")
+    try:
+        code = app(args=line, prog_name="eigentext", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except BrokenPipeError:
+        # The reader (head, less) went away: not an error, but Python would complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (KeyboardInterrupt, typer.Abort):
+        print("eigentext: interrupted", file=sys.stderr)
+        return 130
+    except Exception as error:
+        if debug:
+            raise
+        return _explain(error)
+
+
+def _explain(error: Exception) -> int:
+    """Say in one line what went wrong; return the exit code."""
+    if isinstance(error, EigentextError):
+        print(f"eigentext: {error}", file=sys.stderr)
+        return 1 if isinstance(error, MissingExtraError) else 2
+    # Usage errors are click's, whose classes are not part of typer's public names.
+    if hasattr(error, "format_message") and hasattr(error, "exit_code"):
+        print(f"eigentext: {' '.join(error.format_message().split())}", file=sys.stderr)
+        return int(error.exit_code)
+    print(
+        f"eigentext: internal error: {type(error).__name__}: {error} (--debug shows where)",
+        file=sys.stderr,
+    )
+    return 1
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    sys.exit(run(sys.argv[1:]))

@@ -1,0 +1,65 @@
+"""Flags that mean the same in every command, declared once."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+
+class TextKind(StrEnum):
+    """How the input text of a command is laid out."""
+
+    tokens = "tokens"
+    raw = "raw"
+
+
+class OnError(StrEnum):
+    """What a reader does with an item that it cannot read."""
+
+    stop = "stop"
+    skip = "skip"
+
+
+class ResultFormat(StrEnum):
+    """How results are written: the format of the trade, or one JSON object a line."""
+
+    native = "native"
+    jsonl = "jsonl"
+
+
+Sources = Annotated[
+    list[str],
+    typer.Argument(help="Files, globs or URLs; '-' is standard input.", show_default=False),
+]
+Source = Annotated[
+    str, typer.Argument(help="A file or URL; '-' is standard input.", show_default=False)
+]
+Output = Annotated[
+    str, typer.Option("--output", "-o", help="Where to write; '-' is standard output.")
+]
+ModelOutput = Annotated[
+    str, typer.Option("--output", "-o", help="The model file to write.", show_default=False)
+]
+Jobs = Annotated[
+    int, typer.Option("--jobs", "-j", min=1, help="Processes; the result is the same for any.")
+]
+Seed = Annotated[int, typer.Option("--seed", help="Start of every random choice.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")]
+Json = Annotated[bool, typer.Option("--json", help="Figures as one JSON object.")]
+Format = Annotated[ResultFormat, typer.Option("--format", help="How results are written.")]
+SkipErrors = Annotated[
+    OnError,
+    typer.Option("--on-error", help="An item that cannot be read: stop, or skip and count it."),
+]
+Raw = Annotated[
+    bool,
+    typer.Option(
+        "--raw/--tokens",
+        help="Input is raw text, or one tokenised sentence a line (default).",
+    ),
+]
+Tokeniser = Annotated[
+    str, typer.Option("--tokeniser", help="For --raw: ptb, generic, arabic or whitespace.")
+]

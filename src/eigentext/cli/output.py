@@ -1,0 +1,115 @@
+"""What a command tells a person: results, figures, remarks, progress.
+
+Results go where ``--output`` says.  Figures (counts, scores, seconds) go to stdout, or to stderr
+when stdout carries the results.  Progress and remarks always go to stderr; progress is silent when
+stderr is not a terminal.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from eigentext.cli.options import OnError
+
+if TYPE_CHECKING:
+    from eigentext.errors import DataError
+    from eigentext.formats.opening import SkipLog
+
+
+def remark(text: str, *, quiet: bool = False) -> None:
+    """One line to the person at the terminal."""
+    if not quiet:
+        print(text, file=sys.stderr)
+
+
+def show_figures(
+    figures: Mapping[str, Any], *, as_json: bool, results_on_stdout: bool = False
+) -> None:
+    """Print figures as one JSON object or as a two-column table."""
+    stream = sys.stderr if results_on_stdout else sys.stdout
+    if as_json:
+        print(json.dumps(figures, ensure_ascii=False), file=stream)
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column(justify="left")
+    table.add_column(justify="right")
+    for name, value in figures.items():
+        table.add_row(name.replace("_", " "), _readable(value))
+    Console(file=stream).print(table)
+
+
+def _readable(value: Any) -> str:
+    if isinstance(value, bool) or value is None:
+        return str(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+@contextmanager
+def skipping(on_error: OnError, *, quiet: bool = False) -> Iterator[SkipLog | None]:
+    """The ``on_error`` argument for readers; says at the end how much was skipped."""
+    if on_error is OnError.stop:
+        yield None
+        return
+    from eigentext.formats.opening import SkipLog
+
+    log = SkipLog()
+    yield log
+    if log.count:
+        remark(f"skipped {log.count} item(s) that could not be read:", quiet=quiet)
+        for message in log.messages:
+            remark(f"  {message}", quiet=quiet)
+
+
+def skipped_count(log: Callable[[DataError], None] | None) -> int:
+    """How many items a reader skipped so far."""
+    return int(getattr(log, "count", 0))
+
+
+@contextmanager
+def progress_bar(*, quiet: bool = False) -> Iterator[Callable[[int, int, str], None]]:
+    """A bar with rate and time left, fed as ``update(done, total, stage)``.
+
+    >>> with progress_bar(quiet=True) as update:
+    ...     update(1, 10, "reading")
+    """
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskID,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
+
+    console = Console(stderr=True)
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=quiet or not console.is_terminal,
+    )
+    stages: dict[str, TaskID] = {}
+
+    def update(done: int, total: int, stage: str) -> None:
+        if stage not in stages:
+            stages[stage] = bar.add_task(stage, total=total)
+        bar.update(stages[stage], completed=done, total=total)
+
+    with bar:
+        yield update

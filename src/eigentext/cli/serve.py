@@ -1,0 +1,29 @@
+"""``eigentext serve``: the service and its pages."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from eigentext.cli import options
+from eigentext.errors import MissingExtraError
+
+
+def serve(
+    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0: any free one.")] = 8000,
+    quiet: options.Quiet = False,
+) -> None:
+    """Serve the JSON API and the tree bench until interrupted.
+
+    Example (runs until interrupted):
+
+        # eigentext serve --port 8000
+    """
+    try:
+        from eigentext.web.app import serve as serve_app
+    except ModuleNotFoundError as error:
+        modules = ["fastapi", "uvicorn"]
+        raise MissingExtraError("the pages", extra="web", modules=modules) from error
+    serve_app(host, port, log_level="warning" if quiet else "info")

@@ -1,0 +1,178 @@
+"""``eigentext words``: from text to counts of words in their contexts."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from eigentext.cli import options
+from eigentext.cli.output import progress_bar, remark, show_figures
+
+app = typer.Typer(no_args_is_help=True, help="Word counts and word representations.")
+
+
+@app.command("count")
+def count(
+    corpus: options.Sources,
+    output: options.ModelOutput,
+    contexts: Annotated[
+        str,
+        typer.Option("--contexts", help="r1, lr1, lr2, positions such as -2,-1,+1, or bag5."),
+    ] = "lr2",
+    vocab_size: Annotated[
+        int | None, typer.Option("--vocab-size", min=1, help="Keep the n most frequent words.")
+    ] = None,
+    min_count: Annotated[
+        int, typer.Option("--min-count", min=1, help="Keep words seen at least so often.")
+    ] = 1,
+    vocab_from: Annotated[
+        str | None,
+        typer.Option("--vocab-from", help="Use the vocabulary of these counts, so that they add."),
+    ] = None,
+    memory: Annotated[
+        str, typer.Option("--memory", help="Spill to disk beyond this: 500MB, 2GB, ...")
+    ] = "2GB",
+    scheduler: Annotated[
+        str | None, typer.Option("--scheduler", help="Address of a Dask scheduler, tcp://...")
+    ] = None,
+    jobs: options.Jobs = 1,
+    raw: options.Raw = False,
+    tokeniser: options.Tokeniser = "generic",
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+) -> None:
+    """Count words and their contexts in a corpus of any size.
+
+    A run that was killed goes on where it stopped when it is started again with the same settings.
+
+    Example:
+
+        $ eigentext words count sample/text.txt -o text.counts --contexts lr1 --vocab-size 200
+    """
+    import resource
+    import time
+    from pathlib import Path
+    from tempfile import TemporaryDirectory
+
+    from eigentext.corpus.counting import count as count_corpus
+    from eigentext.corpus.counts import Counts
+    from eigentext.corpus.engines import DaskEngine, LocalEngine
+
+    vocabulary = None if vocab_from is None else Counts.load(vocab_from).vocabulary
+    engine = LocalEngine(jobs) if scheduler is None else DaskEngine(scheduler)
+    work_dir = f"{output}.work"
+    began, cpu_began = time.perf_counter(), _cpu_seconds()
+    folder = Path(output).parent
+    with TemporaryDirectory(dir=folder if folder.is_dir() else None) as scratch:
+        sources = _tokenised(corpus, tokeniser, scratch) if raw else corpus
+        with progress_bar(quiet=quiet) as update:
+            counts = count_corpus(
+                sources,
+                contexts=contexts,
+                vocab_size=vocab_size,
+                min_count=min_count,
+                vocabulary=vocabulary,
+                memory=memory,
+                work_dir=work_dir,
+                engine=engine,
+                progress=update,
+            )
+    counts.save(output)
+    seconds = time.perf_counter() - began
+    peak = max(
+        resource.getrusage(who).ru_maxrss
+        for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    )
+    if json or not quiet:
+        figures = {
+            "tokens": counts.n_tokens,
+            "sentences": counts.n_sentences,
+            "vocabulary": len(counts.words),
+            "pairs_stored": counts.n_stored,
+            "seconds": round(seconds, 3),
+            "cpu_seconds": round(_cpu_seconds() - cpu_began, 3),
+            "tokens_per_second": round(counts.n_tokens / seconds),
+            "peak_memory_mb_of_one_process": round(peak / 1024),
+        }
+        show_figures(figures, as_json=json)
+
+
+def _cpu_seconds() -> float:
+    import resource
+
+    spent = 0.0
+    for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
+        usage = resource.getrusage(who)
+        spent += usage.ru_utime + usage.ru_stime
+    return spent
+
+
+def _tokenised(corpus: list[str], scheme: str, folder: str) -> list[str]:
+    """Tokenise raw text into files of one sentence a line; paragraph by paragraph."""
+    from pathlib import Path
+
+    from eigentext.corpus.raw_text import read_tokenised
+    from eigentext.formats.opening import expand
+    from eigentext.formats.text import write_sentences
+
+    targets = []
+    for number, source in enumerate(expand(corpus)):
+        target = str(Path(folder) / f"{number:06d}.txt")
+        write_sentences(read_tokenised(source, scheme), target)
+        targets.append(target)
+    return targets
+
+
+@app.command("add")
+def add(
+    counts: Annotated[list[str], typer.Argument(help="Two or more files of counts.")],
+    output: options.ModelOutput,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+) -> None:
+    """Add counts of several corpora, or of the shards of one.
+
+    Example:
+
+        $ eigentext words count sample/text.txt -o a.counts --contexts lr1
+
+        $ eigentext words count sample/text.txt -o b.counts --contexts lr1 --vocab-from a.counts
+
+        $ eigentext words add a.counts b.counts -o both.counts
+    """
+    from eigentext.corpus.counts import Counts
+
+    total = Counts.load(counts[0])
+    for path in counts[1:]:
+        total = total + Counts.load(path)
+    if len(counts) == 1:
+        remark("only one file of counts: the sum is a copy of it", quiet=quiet)
+    total.save(output)
+    if json or not quiet:
+        figures = {"tokens": total.n_tokens, "vocabulary": len(total.words)}
+        show_figures(figures, as_json=json)
+
+
+@app.command("inspect")
+def inspect(
+    counts: Annotated[str, typer.Argument(help="A file of counts.")],
+    top: Annotated[int, typer.Option("--top", min=0, help="So many of the most frequent.")] = 20,
+    format_: options.Format = options.ResultFormat.native,
+) -> None:
+    """List the most frequent words of a file of counts.
+
+    Example:
+
+        $ eigentext words count sample/text.txt -o text.counts
+
+        $ eigentext words inspect text.counts --top 5
+    """
+    from json import dumps
+
+    from eigentext.corpus.counts import Counts
+
+    found = Counts.load(counts)
+    for word, n in list(zip(found.words, found.unigrams.tolist(), strict=True))[:top]:
+        as_json = format_ is options.ResultFormat.jsonl
+        print(dumps({"word": word, "count": n}, ensure_ascii=False) if as_json else f"{n}\t{word}")

@@ -1,0 +1,20 @@
+"""Latent-variable PCFGs: grammar -> features -> spectrum -> learn -> chart -> decode."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from eigentext.constituency.constraints import Constraints
+    from eigentext.constituency.model import LPCFG, Parse
+
+__all__ = ["LPCFG", "Constraints", "Parse"]
+
+_HOME_OF = {"LPCFG": "model", "Parse": "model", "Constraints": "constraints"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME_OF:
+        return getattr(import_module(f"eigentext.constituency.{_HOME_OF[name]}"), name)
+    raise AttributeError(f"module 'eigentext.constituency' has no attribute {name!r}")

@@ -1,0 +1,224 @@
+"""The pruned chart: one list of rule applications per sentence, shared by every model.
+
+1. The plain PCFG (one state a nonterminal) fills a chart, with a beam in each cell.
+2. Rule applications whose posterior exceeds a threshold survive; the cells they touch become
+   items (label, span), numbered, words first.
+3. When no parse survives, beam and threshold are relaxed, twice; the last try prunes nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from eigentext.constituency.constraints import Masks
+    from eigentext.constituency.lexicon import Emission, Lexicon
+    from eigentext.constituency.treebank import Treebank
+
+    Ints = npt.NDArray[np.int64]
+    Floats = npt.NDArray[np.float64]
+
+__all__ = ["Chart", "CoarseGrammar", "build_chart"]
+
+
+@dataclass(frozen=True)
+class CoarseGrammar:
+    """The plain PCFG, its rules sorted by left child.
+
+    ``rule_p``   (R,) p(a -> b c | a);  ``root_p`` (labels,);  ``prior`` (labels,) share of nodes
+    """
+
+    rules: Ints
+    rule_p: Floats
+    root_p: Floats
+    prior: Floats
+
+    def __post_init__(self) -> None:
+        order = np.argsort(self.rules[:, 1], kind="stable")
+        bounds = np.arange(len(self.prior) + 1)
+        derived = {
+            "left_ptr": np.searchsorted(self.rules[order, 1], bounds),
+            "left_right": self.rules[order, 2].astype(np.int32),
+            "left_parent": self.rules[order, 0].astype(np.int32),
+            "left_p": self.rule_p[order],
+            "left_rule": order.astype(np.int32),
+        }
+        for name, value in derived.items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def from_treebank(cls, bank: Treebank) -> CoarseGrammar:
+        """Relative frequencies of the rules, the roots and the nonterminals."""
+        n_labels = len(bank.labels)
+        of_label = np.bincount(bank.label, minlength=n_labels).astype(float)
+        of_rule = np.bincount(bank.rule[bank.rule >= 0], minlength=len(bank.rules))
+        of_root = np.bincount(bank.label[bank.roots], minlength=n_labels)
+        return cls(
+            rules=bank.rules,
+            rule_p=of_rule / of_label[bank.rules[:, 0]],
+            root_p=of_root / bank.n_trees,
+            prior=of_label / of_label.sum(),
+        )
+
+
+@dataclass(frozen=True)
+class Chart:
+    """What survived the coarse pass, bottom-up.
+
+    ``rule, parent, left, right``  (A,) rule number and item numbers of each application
+    ``group_ptr, group_span``      applications with the same parent span stand together
+    ``item_label, item_span``      (I,) items, sorted by span; ``span_items`` (S + 1,) their bounds
+    ``word_of_item``               (I,) the word under a tag item, else -1
+    ``posterior``                  (A,) of the application under the coarse grammar
+    """
+
+    n: int
+    rule: Ints
+    parent: Ints
+    left: Ints
+    right: Ints
+    group_ptr: Ints
+    group_span: Ints
+    item_label: Ints
+    item_span: Ints
+    span_items: Ints
+    word_of_item: Ints
+    posterior: Floats
+    relaxed: int
+
+    @property
+    def root_items(self) -> range:
+        """Items that span the whole sentence."""
+        return range(int(self.span_items[self.n - 1]), int(self.span_items[self.n]))
+
+    @property
+    def spans(self) -> Ints:
+        """(S, 2) first word and end of every span number."""
+        first, last = np.triu_indices(self.n)
+        return np.stack([first, last + 1], axis=1)
+
+
+def build_chart(
+    grammar: CoarseGrammar,
+    lexicon: Lexicon,
+    emissions: Sequence[Emission],
+    *,
+    beam: float,
+    threshold: float,
+    masks: Masks,
+) -> Chart | None:
+    """Prune; None when even the unpruned grammar has no parse."""
+    for relaxed, (b, t) in enumerate(((beam, threshold), (beam * 1e-3, threshold * 1e-2), (0, 0))):
+        chart = _one_pass(grammar, lexicon, emissions, b, t, masks, relaxed)
+        if chart is not None:
+            return chart
+    return None
+
+
+def _one_pass(
+    grammar: CoarseGrammar, lexicon: Lexicon, emissions: Sequence[Emission],
+    beam: float, threshold: float, masks: Masks, relaxed: int,
+) -> Chart | None:  # fmt: skip
+    from eigentext.constituency.kernels import coarse_inside, coarse_outside
+
+    g, n, n_labels = grammar, len(emissions), len(grammar.prior)
+    n_spans = n * (n + 1) // 2
+    tag_ptr = np.concatenate([[0], np.cumsum([len(e.tags) for e in emissions])])
+    tag_label = lexicon.tags[np.concatenate([e.tags for e in emissions])]
+    tag_score = np.concatenate([e.scores for e in emissions])
+    scale = np.empty(n_spans)
+    list_ptr = np.empty((n_spans, 2), np.int64)
+    capacity = n_spans * 64 + 4 * n_labels
+    while True:
+        list_label = np.empty(capacity, np.int32)
+        list_value = np.empty(capacity, np.float32)
+        used = coarse_inside(
+            n, n_labels, g.left_ptr, g.left_right, g.left_parent, g.left_p,
+            tag_ptr, tag_label, tag_score, masks.of_span, masks.labels, g.prior, beam,
+            scale, list_ptr, list_label, list_value,
+        )  # fmt: skip
+        if used >= 0:
+            break
+        capacity *= 4
+    outside = np.zeros(used, np.float32)
+    capacity = 4096 + 400 * n
+    while True:
+        rule = np.empty(capacity, np.int32)
+        place = np.empty((capacity, 3), np.int64)
+        posterior = np.empty(capacity)
+        n_apps, z = coarse_outside(
+            n, n_labels, g.left_ptr, g.left_right, g.left_parent, g.left_p, g.left_rule,
+            g.root_p, scale, list_ptr, list_label, list_value, threshold,
+            outside, rule, place, posterior,
+        )  # fmt: skip
+        if n_apps >= 0:
+            break
+        outside[:] = 0.0
+        capacity *= 4
+    if z <= 0.0:
+        return None
+    if n == 1:
+        return _one_word(list_label[:used], relaxed)
+    if n_apps == 0:
+        return None
+    return _items(g, n, rule[:n_apps], place[:n_apps], posterior[:n_apps], relaxed)
+
+
+def _one_word(labels: npt.NDArray[np.int32], relaxed: int) -> Chart:
+    none, one = np.empty(0, np.int64), np.sort(labels).astype(np.int64)
+    return Chart(
+        1, none, none, none, none, np.zeros(1, np.int64), none, one, np.zeros_like(one),
+        np.array([0, len(one)]), np.zeros_like(one), np.empty(0), relaxed,
+    )  # fmt: skip
+
+
+def _items(
+    grammar: CoarseGrammar, n: int, rule: npt.NDArray[np.int32], place: Ints,
+    posterior: Floats, relaxed: int,
+) -> Chart | None:  # fmt: skip
+    n_labels = len(grammar.prior)
+    i, k, j = place[:, 0], place[:, 1], place[:, 2]
+    # Bottom-up: by length of the parent's span; applications of one span stand together.
+    order = np.lexsort((i, j - i))
+    rule, i, k, j, posterior = (
+        rule[order].astype(np.int64),
+        i[order],
+        k[order],
+        j[order],
+        posterior[order],
+    )
+
+    def span(a: Ints, b: Ints) -> Ints:
+        return a * n - (a * (a - 1)) // 2 + (b - a - 1)
+
+    labels = grammar.rules[rule]
+    parent_span = span(i, j)
+    keys = np.concatenate(
+        [
+            parent_span * n_labels + labels[:, 0],
+            span(i, k) * n_labels + labels[:, 1],
+            span(k, j) * n_labels + labels[:, 2],
+        ]
+    )
+    items, number = np.unique(keys, return_inverse=True)
+    parent, left, right = number.reshape(3, -1)
+    cuts = np.flatnonzero(np.diff(parent_span)) + 1
+    group_ptr = np.concatenate([[0], cuts, [len(rule)]])
+    item_span, item_label = items // n_labels, items % n_labels
+    n_spans = n * (n + 1) // 2
+    words = np.arange(n)
+    word_at = np.full(n_spans, -1)
+    word_at[span(words, words + 1)] = words
+    chart = Chart(
+        n, rule, parent, left, right, group_ptr, parent_span[group_ptr[:-1]],
+        item_label, item_span, np.searchsorted(item_span, np.arange(n_spans + 1)),
+        word_at[item_span], posterior, relaxed,
+    )  # fmt: skip
+    return chart if len(chart.root_items) else None

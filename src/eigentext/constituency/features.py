@@ -1,0 +1,188 @@
+"""Inside and outside features of every node, as integers (never strings).
+
+1. :func:`inside_features` looks at what lies under a node: its rule, its children's rules, its
+   head, its length; under a preterminal: the word, its signature and endings.
+2. :func:`outside_features` looks at the rest of the tree: the rules above, the sibling, the
+   neighbouring words, how much lies to the left and right.
+3. Each feature is a 64-bit mix of its template number and its values, one column per template, so
+   a node's sparse vector phi(t) or psi(o) has one entry per template; :func:`scaled_matrix` turns
+   the rows of one nonterminal into a sparse matrix with entries sqrt(M / (count + kappa)).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    import numpy.typing as npt
+    from scipy.sparse import csr_matrix
+
+    from eigentext.constituency.treebank import Treebank
+
+    Ints = npt.NDArray[np.int64]
+
+__all__ = [
+    "INSIDE_GROUPS",
+    "OUTSIDE_GROUPS",
+    "inside_features",
+    "outside_features",
+    "scaled_matrix",
+]
+
+INSIDE_GROUPS = ("rule", "left_rule", "right_rule", "head_tag", "head_word", "length", "edges")
+OUTSIDE_GROUPS = (
+    "parent",
+    "grandparent",
+    "path",
+    "sibling",
+    "head_above",
+    "neighbours",
+    "position",
+)
+
+_LENGTH_BUCKETS = np.array([1, 2, 3, 4, 5, 6, 8, 11, 16, 21, 31, 41])
+_PLACE_BUCKETS = np.array([1, 2, 3, 5, 8, 13, 21])
+
+
+def _mix(template: int, *values: npt.NDArray[np.integer]) -> npt.NDArray[np.uint64]:
+    """One 64-bit number per row from a template number and columns of values (FNV-like mix)."""
+    state = np.full(values[0].shape, 0x9E3779B97F4A7C15 * (template + 1) % 2**64, dtype=np.uint64)
+    for value in values:
+        state ^= value.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+        state *= np.uint64(0xFF51AFD7ED558CCD)
+        state ^= state >> np.uint64(29)
+    return state
+
+
+def inside_features(
+    bank: Treebank, groups: Collection[str] = INSIDE_GROUPS
+) -> npt.NDArray[np.uint64]:
+    """(N, F) feature numbers of the inside trees of all nodes."""
+    left, right = bank.left, bank.right
+    inner = left >= 0
+    # What a child contributes: its rule, or its tag with the word when it is a preterminal.
+    own = np.where(inner, bank.rule, -2 - bank.word_class)
+    left_own = np.where(inner, own[left], -1)
+    right_own = np.where(inner, own[right], -1)
+    length = np.digitize(bank.end - bank.start, _LENGTH_BUCKETS)
+    first, last = bank.start, bank.end - 1
+    word, tag = bank.word_at, bank.tag_at
+    base = bank.offset  # place of the first word of the node's sentence
+    columns = []
+    if "rule" in groups:
+        columns.append(_mix(1, own))
+    if "left_rule" in groups:
+        columns.append(_mix(2, np.where(inner, bank.rule, bank.suffix2), left_own))
+    if "right_rule" in groups:
+        columns.append(_mix(3, np.where(inner, bank.rule, bank.suffix3), right_own))
+    if "head_tag" in groups:
+        columns.append(_mix(4, np.where(inner, tag[base + bank.head], bank.signature)))
+    if "head_word" in groups:
+        columns.append(_mix(5, word[base + bank.head]))
+    if "length" in groups:
+        columns.append(_mix(6, length))
+    if "edges" in groups:
+        columns.append(_mix(7, np.where(inner, tag[base + first], -1)))
+        columns.append(_mix(8, np.where(inner, tag[base + last], -1)))
+    return np.stack(columns, axis=1)
+
+
+def outside_features(
+    bank: Treebank, groups: Collection[str] = OUTSIDE_GROUPS
+) -> npt.NDArray[np.uint64]:
+    """(N, G) feature numbers of the outside trees of all nodes."""
+    up = _chain(bank.parent, 3)
+    rule = np.append(bank.rule, -1)
+    label = np.append(bank.label, -1)
+    side = np.append(bank.side, -1)
+    sibling = np.append(bank.sibling, -1)
+    me = np.arange(len(bank.label))
+    parent, grand, great = up
+    base, tag, word = bank.offset, bank.tag_at, bank.word_at
+    n_words = bank.length
+    before, after = bank.start, n_words - bank.end
+    at_left = np.where(before > 0, base + bank.start - 1, -1)
+    at_right = np.where(after > 0, base + bank.end, -1)
+    tag, word = np.append(tag, -1), np.append(word, -1)
+    head_tag = np.append(tag[base + bank.head], -1)
+    head_word = np.append(word[base + bank.head], -1)
+    sister = sibling[me]
+    # The head word above: of the lowest ancestor whose head lies outside this node.
+    above = _head_above(bank)
+    columns = []
+    if "parent" in groups:
+        columns.append(_mix(11, rule[parent], side[me]))
+    if "grandparent" in groups:
+        columns.append(_mix(12, rule[parent], side[me], rule[grand], side[parent]))
+    if "path" in groups:
+        columns.append(
+            _mix(
+                13, label[parent], side[me], label[grand], side[parent], label[great], side[grand]
+            )
+        )
+        columns.append(_mix(14, label[parent], side[me], label[grand], side[parent]))
+    if "sibling" in groups:
+        columns.append(_mix(15, label[sister], side[me]))
+        columns.append(_mix(16, head_tag[sister], side[me]))
+        columns.append(_mix(22, head_word[sister], side[me]))
+    if "head_above" in groups:
+        columns.append(_mix(17, head_tag[above]))
+        columns.append(_mix(23, head_word[above]))
+    if "neighbours" in groups:
+        columns.append(_mix(18, tag[at_left]))
+        columns.append(_mix(19, tag[at_right]))
+        columns.append(_mix(24, word[at_left]))
+        columns.append(_mix(25, word[at_right]))
+    if "position" in groups:
+        columns.append(_mix(20, np.digitize(before, _PLACE_BUCKETS)))
+        columns.append(_mix(21, np.digitize(after, _PLACE_BUCKETS)))
+    return np.stack(columns, axis=1)
+
+
+def _chain(parent: Ints, depth: int) -> list[Ints]:
+    """Indices of the parent, the grandparent, ...; -1 beyond the root."""
+    extended = np.append(parent, -1)
+    found = [extended[:-1]]
+    for _ in range(depth - 1):
+        found.append(extended[found[-1]])
+    return found
+
+
+def _head_above(bank: Treebank) -> Ints:
+    """For each node the nearest ancestor whose head word is not this node's; -1 if none."""
+    above = np.full(len(bank.label), -1, dtype=np.int64)
+    # Nodes are in preorder, so a parent's answer is known before its children need it; the loop
+    # runs over depth levels, each in one stroke.
+    depth = bank.depth
+    order = np.argsort(depth, kind="stable")
+    bounds = np.searchsorted(depth[order], np.arange(depth.max() + 2))
+    for level in range(1, depth.max() + 1):
+        nodes = order[bounds[level] : bounds[level + 1]]
+        parents = bank.parent[nodes]
+        same = bank.head[parents] == bank.head[nodes]
+        above[nodes] = np.where(same, above[parents], parents)
+    return above
+
+
+def scaled_matrix(features: npt.NDArray[np.uint64], kappa: float) -> csr_matrix:
+    """Sparse (M, d) matrix of one nonterminal's nodes, entries sqrt(M / (count + kappa)).
+
+    >>> import numpy as np
+    >>> X = scaled_matrix(np.array([[1, 7], [1, 9]], dtype=np.uint64), kappa=0.0)
+    >>> X.shape, X.toarray().round(3).tolist()
+    ((2, 3), [[1.0, 1.414, 0.0], [1.0, 0.0, 1.414]])
+    """
+    from scipy.sparse import csr_matrix
+
+    n, width = features.shape
+    _, column, count = np.unique(features, return_inverse=True, return_counts=True)
+    column = column.reshape(-1)
+    value = np.sqrt(n / (count + kappa)).astype(np.float32)[column]
+    rows = np.arange(0, n * width + 1, width)
+    matrix = csr_matrix((value, column, rows), shape=(n, len(count)))
+    matrix.sum_duplicates()
+    return matrix

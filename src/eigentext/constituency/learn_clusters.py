@@ -1,0 +1,116 @@
+"""The clustering estimator: latent states by k-means on the spectral projections, then counts.
+
+1. For each nonterminal a: Phi_a (inside) and Psi_a (outside) features of its M_a nodes, and the top
+   singular directions of Omega_a = Phi_a' Psi_a / M_a.
+2. Every node gets the coordinates [Y diag(s), Z diag(s)] and, by k-means, one of m_a states,
+   m_a = min(m, M_a / per_state).
+3. Counting states in rules gives a proper latent-variable PCFG: no negative numbers.
+
+Noise on the features (dropout, Gaussian) gives a different model for each seed: an ensemble.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from eigentext.constituency.features import (
+    INSIDE_GROUPS,
+    OUTSIDE_GROUPS,
+    inside_features,
+    outside_features,
+    scaled_matrix,
+)
+from eigentext.constituency.spectrum import omega_svd
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy.typing as npt
+    from scipy.sparse import csr_matrix
+
+    from eigentext.constituency.treebank import Treebank
+
+    Ints = npt.NDArray[np.int64]
+
+__all__ = ["SpectralSettings", "cluster_states"]
+
+_SEED_ROWS = 1500  # k-means++ seeds are drawn from so many nodes
+_FIT_ROWS = 12_000  # and the centres are fitted on so many; the rest are assigned
+
+
+@dataclass(frozen=True)
+class SpectralSettings:
+    """States and features of the spectral estimators.
+
+    ``states``     m, the most states a nonterminal may have; ``per_state`` nodes are needed for each
+    ``kappa``      smoothing of the feature scaling sqrt(M / (count + kappa))
+    ``dropout``    share of feature values set to zero; ``noise`` relative Gaussian noise on them
+    """
+
+    states: int = 16
+    per_state: int = 10
+    kappa: float = 5.0
+    dropout: float = 0.0
+    noise: float = 0.0
+    inside: tuple[str, ...] = INSIDE_GROUPS
+    outside: tuple[str, ...] = OUTSIDE_GROUPS
+
+
+def _noised(X: csr_matrix, settings: SpectralSettings, rng: np.random.Generator) -> csr_matrix:
+    if settings.dropout:
+        X.data *= rng.random(len(X.data), dtype=np.float32) >= settings.dropout
+    if settings.noise:
+        X.data *= 1 + settings.noise * rng.standard_normal(len(X.data), dtype=np.float32)
+    return X
+
+
+def _kmeans(X: npt.NDArray[np.float32], m: int, rng: np.random.Generator) -> Ints:
+    """A state for each row."""
+    from sklearn.cluster import KMeans, kmeans_plusplus
+
+    n = len(X)
+    rows = X if n <= _FIT_ROWS else X[rng.choice(n, _FIT_ROWS, replace=False)]
+    few = (
+        rows if len(rows) <= _SEED_ROWS else rows[rng.choice(len(rows), _SEED_ROWS, replace=False)]
+    )
+    if len(np.unique(few, axis=0)) < m:  # fewer different nodes than states
+        return np.unique(X.round(6), axis=0, return_inverse=True)[1].reshape(-1) % m
+    seeds, _ = kmeans_plusplus(few, m, random_state=int(rng.integers(2**31)))
+    fitted = KMeans(m, init=seeds, n_init=1, max_iter=30, tol=1e-3).fit(rows)
+    return np.asarray(fitted.labels_ if len(rows) == n else fitted.predict(X), dtype=np.int64)
+
+
+def cluster_states(
+    bank: Treebank,
+    settings: SpectralSettings,
+    *,
+    seed: int = 0,
+    progress: Callable[[int, int, str], None] | None = None,
+) -> tuple[Ints, Ints]:
+    """(N,) the state of every node and (labels,) the number of states of every nonterminal."""
+    inside = inside_features(bank, settings.inside)
+    outside = outside_features(bank, settings.outside)
+    n_labels = len(bank.labels)
+    order = np.argsort(bank.label, kind="stable")
+    bounds = np.searchsorted(bank.label[order], np.arange(n_labels + 1))
+    state = np.zeros(len(bank.label), dtype=np.int64)
+    m = np.ones(n_labels, dtype=np.int64)
+    for a in range(n_labels):
+        rows = order[bounds[a] : bounds[a + 1]]
+        wanted = min(settings.states, len(rows) // settings.per_state)
+        if progress is not None:
+            progress(int(bounds[a]), len(bank.label), "latent states")
+        if wanted < 2:
+            continue
+        rng = np.random.default_rng([seed, a])
+        Phi = _noised(scaled_matrix(inside[rows], settings.kappa), settings, rng)
+        Psi = _noised(scaled_matrix(outside[rows], settings.kappa), settings, rng)
+        found = omega_svd(Phi, Psi, wanted, rng)
+        if not len(found.s):
+            continue
+        state[rows] = _kmeans(np.hstack([found.Y * found.s, found.Z * found.s]), wanted, rng)
+        m[a] = wanted
+    return state, m

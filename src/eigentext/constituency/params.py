@@ -1,0 +1,128 @@
+"""The parameters of a latent-variable PCFG, and how (expected) counts become them.
+
+With h1, h2, h3 the states of parent, left and right child of rule r = a -> b c:
+
+    tensor[r][h1, h2, h3] = q(r, h2, h3 | a, h1)
+    root[a, h]            = q(a, h at the root)
+    lexicon               : P(ts | w) / P(ts), see lexicon.py
+
+Back-off of the tensor, n_r,h1 the count of the rule with parent state h1 and
+lambda = sqrt(n) / (C_pair + sqrt(n)):
+
+    q(r, h2, h3 | a, h1) = P(r | a, h1) [lambda P(h2, h3 | r, h1) + (1 - lambda) P(h2 | r, h1) P(h3 | r, h1)]
+
+where P(r | a, h1), P(h2 | r, h1) and P(h3 | r, h1) are drawn towards the same without h1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from eigentext.constituency.lexicon import Lexicon
+    from eigentext.constituency.treebank import Treebank
+
+    Ints = npt.NDArray[np.int64]
+    Floats = npt.NDArray[np.float64]
+
+__all__ = [
+    "LatentCounts",
+    "LatentParams",
+    "Smoothing",
+    "count_states",
+    "estimate",
+    "tensor_layout",
+]
+
+
+@dataclass(frozen=True)
+class Smoothing:
+    """Strengths of the back-offs, in (square roots of) counts."""
+
+    C_rule: float = 3.0
+    C_pair: float = 5.0
+    C_single: float = 3.0
+    C_root: float = 5.0
+
+
+@dataclass(frozen=True)
+class LatentParams:
+    """One latent-variable grammar.
+
+    ``m``          (labels,) states of each nonterminal; ``label_ptr`` (labels + 1,) their places
+    ``rules``      (R, 3) parent, left, right; ``rule_ptr`` (R + 1,) places in ``tensor``
+    ``tensor``     flat, axis order (parent, left, right)
+    ``root``       (sum m,)
+    """
+
+    m: Ints
+    rules: Ints
+    rule_ptr: Ints
+    tensor: npt.NDArray[np.float32]
+    root: Floats
+    lexicon: Lexicon
+
+    @property
+    def label_ptr(self) -> Ints:
+        """(labels + 1,) where each nonterminal's states begin in a vector over all states."""
+        return np.concatenate([[0], np.cumsum(self.m)])
+
+
+@dataclass(frozen=True)
+class LatentCounts:
+    """(Expected) counts: of rules with states, of nonterminals with states, of roots with states."""
+
+    tensor: Floats
+    states: Floats
+    roots: Floats
+
+
+def tensor_layout(rules: Ints, m: Ints) -> Ints:
+    """(R + 1,) where the tensor of each rule begins."""
+    return np.concatenate([[0], np.cumsum(m[rules].prod(axis=1))])
+
+
+def count_states(bank: Treebank, state: Ints, m: Ints) -> LatentCounts:
+    """Counts when every node has one known state."""
+    rule_ptr = tensor_layout(bank.rules, m)
+    label_ptr = np.concatenate([[0], np.cumsum(m)])
+    inner = np.flatnonzero(bank.rule >= 0)
+    rule = bank.rule[inner]
+    _, b, c = bank.rules[rule].T
+    flat = rule_ptr[rule] + (state[inner] * m[b] + state[bank.left[inner]]) * m[c]
+    flat += state[bank.right[inner]]
+    at = label_ptr[bank.label] + state
+    n_states = int(label_ptr[-1])
+    return LatentCounts(
+        np.bincount(flat, minlength=int(rule_ptr[-1])).astype(float),
+        np.bincount(at, minlength=n_states).astype(float),
+        np.bincount(at[bank.roots], minlength=n_states).astype(float),
+    )
+
+
+def estimate(
+    bank: Treebank, m: Ints, counts: LatentCounts, lexicon: Lexicon, smoothing: Smoothing
+) -> LatentParams:
+    """Smoothed parameters from counts."""
+    from eigentext.constituency.kernels_fine import smooth_rules
+
+    label_ptr = np.concatenate([[0], np.cumsum(m)])
+    rule_ptr = tensor_layout(bank.rules, m)
+    of_rule = np.bincount(bank.rule[bank.rule >= 0], minlength=len(bank.rules)).astype(float)
+    of_label = np.bincount(bank.label, minlength=len(m)).astype(float)
+    tensor = np.empty(int(rule_ptr[-1]))
+    smooth_rules(
+        counts.tensor, rule_ptr, bank.rules, m, label_ptr, counts.states, of_rule, of_label,
+        smoothing.C_rule, smoothing.C_pair, smoothing.C_single, tensor,
+    )  # fmt: skip
+    label_of = np.repeat(np.arange(len(m)), m)
+    of_root = np.bincount(bank.label[bank.roots], minlength=len(m)) / bank.n_trees
+    within = counts.states / of_label[label_of]
+    C = smoothing.C_root
+    root = (counts.roots + C * of_root[label_of] * within) / (bank.n_trees + C)
+    return LatentParams(m, bank.rules, rule_ptr, tensor.astype(np.float32), root, lexicon)

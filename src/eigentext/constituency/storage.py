@@ -1,0 +1,94 @@
+"""A parser as a model file of kind ``lpcfg``, and back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eigentext.constituency.chart import CoarseGrammar
+from eigentext.constituency.lexicon import Lexicon
+from eigentext.constituency.params import LatentParams
+from eigentext.formats import modelfile
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+__all__ = ["KIND", "VERSION", "load_model", "save_model"]
+
+KIND = "lpcfg"
+VERSION = 1
+
+_LEXICON_ARRAYS = (
+    "tags", "tag_ptr", "base", "word_ptr", "word_ts", "word_n", "shape_ptr", "shape_ts", "shape_n",
+)  # fmt: skip
+_LEXICON_NUMBERS = ("k_sig", "k_base", "trust")
+
+
+def save_model(
+    path: str | os.PathLike[str],
+    settings: dict[str, Any],
+    labels: Sequence[str],
+    wrapper: str | None,
+    coarse: CoarseGrammar,
+    params: Sequence[LatentParams],
+    *,
+    data: dict[str, Any] | None = None,
+) -> None:
+    """Write everything that parsing needs."""
+    arrays = {
+        "rules": coarse.rules,
+        "rule_p": coarse.rule_p,
+        "root_p": coarse.root_p,
+        "prior": coarse.prior,
+    }
+    strings: dict[str, Sequence[str]] = {"labels": labels}
+    for number, one in enumerate(params):
+        prefix = f"model{number}."
+        arrays[prefix + "m"] = one.m
+        arrays[prefix + "rule_ptr"] = one.rule_ptr
+        arrays[prefix + "tensor"] = one.tensor
+        arrays[prefix + "root"] = one.root
+        for name in _LEXICON_ARRAYS:
+            arrays[f"{prefix}lexicon.{name}"] = getattr(one.lexicon, name)
+    lexicon = params[0].lexicon  # words and signatures are the same in every model
+    strings["words"], strings["shapes"] = lexicon.words, lexicon.shapes
+    numbers = {name: getattr(lexicon, name) for name in _LEXICON_NUMBERS}
+    modelfile.save(
+        path,
+        KIND,
+        arrays,
+        settings={**settings, "wrapper": wrapper, "lexicon": numbers},
+        format_version=VERSION,
+        strings=strings,
+        seed=settings["seed"],
+        data=data,
+    )
+
+
+def load_model(
+    path: str | os.PathLike[str],
+) -> tuple[dict[str, Any], tuple[str, ...], str | None, CoarseGrammar, list[LatentParams]]:
+    """Settings, labels, wrapper label, coarse grammar and models."""
+    file = modelfile.load(path, KIND, versions={VERSION})
+    settings = dict(file.header.settings)
+    wrapper, numbers = settings.pop("wrapper"), settings.pop("lexicon")
+    a = file.arrays
+    words, shapes = tuple(file.strings["words"]), tuple(file.strings["shapes"])
+    params = []
+    for number in range(settings["ensemble"]):
+        prefix = f"model{number}."
+        lexicon = Lexicon(
+            **{name: a[f"{prefix}lexicon.{name}"] for name in _LEXICON_ARRAYS},
+            words=words,
+            shapes=shapes,
+            language=settings["grammar"]["language"],
+            **numbers,
+        )
+        params.append(
+            LatentParams(
+                a[prefix + "m"], a["rules"], a[prefix + "rule_ptr"], a[prefix + "tensor"],
+                a[prefix + "root"], lexicon,
+            )
+        )  # fmt: skip
+    coarse = CoarseGrammar(a["rules"], a["rule_p"], a["root_p"], a["prior"])
+    return settings, tuple(file.strings["labels"]), wrapper, coarse, params

@@ -1,0 +1,218 @@
+"""From a tree to the brackets that EVALB compares, and how it compares them.
+
+Flow of the datum: :class:`Rules` are the settings in the form the comparison needs (sets,
+closed under EQ_LABEL) -> :class:`Bracketing` walks a tree in preorder and keeps terminals and
+brackets -> ``mend_quotes`` puts back a quote that only one side had deleted, where the settings
+name quote tags -> ``scored`` drops what does not count -> ``n_matched`` and ``n_crossing``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from eigentext.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from eigentext.formats.prm import EvalbSettings
+    from eigentext.trees.constituent import Tree
+
+__all__ = ["Bracketing", "Rules"]
+
+_LABEL_END = re.compile("[-=]")
+_QUOTE_WORDS = frozenset(("'", '"', "/"))
+
+Bracket = tuple[str, int, int]
+
+
+def _both_ways(pairs: Iterable[tuple[str, str]]) -> frozenset[tuple[str, str]]:
+    return frozenset(pair for one, other in pairs for pair in ((one, other), (other, one)))
+
+
+@dataclass(frozen=True)
+class Rules:
+    """EVALB settings made ready; equality of labels is symmetric, not transitive, as in EVALB."""
+
+    deleted_tags: frozenset[str]
+    deleted_brackets: frozenset[str]  # deleted labels and those equal to them
+    deleted_for_length: frozenset[str]
+    quote_labels: frozenset[str]
+    equal_labels: frozenset[tuple[str, str]]
+    equal_words: frozenset[tuple[str, str]]
+    labeled: bool
+
+    @classmethod
+    def of(cls, settings: EvalbSettings) -> Rules:
+        """The rules that settings stand for."""
+        if settings.disc_only:
+            raise SettingsError("DISC_ONLY is on, but these trees have no discontinuous brackets")
+        equal = _both_ways(settings.equal_labels)
+        deleted = frozenset(settings.delete_labels)
+        return cls(
+            deleted_tags=deleted,
+            deleted_brackets=deleted | {one for one, other in equal if other in deleted},
+            deleted_for_length=frozenset(settings.delete_labels_for_length),
+            quote_labels=frozenset(settings.quote_labels),
+            equal_labels=equal,
+            equal_words=_both_ways(settings.equal_words),
+            labeled=settings.labeled,
+        )
+
+    def same_label(self, one: str, other: str) -> bool:
+        """Whether two labels count as equal."""
+        return one == other or (one, other) in self.equal_labels
+
+    def same_word(self, one: str, other: str) -> bool:
+        """Whether two words count as equal."""
+        return one == other or (one, other) in self.equal_words
+
+    def n_matched(self, gold: Sequence[Bracket], test: Sequence[Bracket]) -> int:
+        """How many gold brackets find a test bracket of their own, taken in preorder."""
+        unmatched: defaultdict[tuple[int, int], list[str]] = defaultdict(list)
+        for label, start, end in test:
+            unmatched[start, end].append(label)
+        matched = 0
+        for label, start, end in gold:
+            candidates = unmatched.get((start, end))
+            if not candidates:
+                continue
+            for place, other in enumerate(candidates):
+                if not self.labeled or self.same_label(label, other):
+                    del candidates[place]
+                    matched += 1
+                    break
+        return matched
+
+    def n_crossing(self, gold: Sequence[Bracket], test: Sequence[Bracket]) -> int:
+        """How many test brackets cross some gold bracket.
+
+        A test bracket (s, e) is crossed if a gold bracket that ends strictly inside begins before
+        s, or one that begins strictly inside ends after e: so for every position we keep the
+        leftmost start of the gold brackets that end there and the rightmost end of those that
+        begin there.
+        """
+        if not gold or not test:
+            return 0
+        size = 1 + max(max(end for _, _, end in gold), max(end for _, _, end in test))
+        leftmost, rightmost = list(range(size)), list(range(size))
+        for _, start, end in gold:
+            leftmost[end] = min(leftmost[end], start)
+            rightmost[start] = max(rightmost[start], end)
+        known: dict[tuple[int, int], bool] = {}
+        crossing = 0
+        for _, start, end in test:
+            crossed = known.get((start, end))
+            if crossed is None:
+                crossed = end - start > 1 and (
+                    min(leftmost[start + 1 : end]) < start or max(rightmost[start + 1 : end]) > end
+                )
+                known[start, end] = crossed
+            crossing += crossed
+        return crossing
+
+
+class _Quote(NamedTuple):
+    """A quote sign: tag, word, the terminal and the bracket that come next, what is open."""
+
+    tag: str
+    word: str
+    place: int
+    bracket: int
+    open_brackets: tuple[int, ...]
+
+
+@dataclass
+class Bracketing:
+    """Terminals that count, and all brackets in preorder as parallel lists."""
+
+    words: list[str]
+    tags: list[str]
+    labels: list[str]
+    starts: list[int]
+    ends: list[int]
+    quotes: list[_Quote]
+    length: int
+
+    @classmethod
+    def of(cls, tree: Tree, rules: Rules) -> Bracketing:
+        """Walk a tree; a leaf beside other children is a terminal with an empty tag."""
+        words: list[str] = []
+        tags: list[str] = []
+        labels: list[str] = []
+        starts: list[int] = []
+        ends: list[int] = []
+        quotes: list[_Quote] = []
+        length = 0
+        still_open: list[tuple[int, int]] = []  # (node after the subtree, number of the bracket)
+        names, sizes = tree.labels, tree.sizes.tolist()
+        node, n_nodes = 0, len(names)
+        while node < n_nodes:
+            while still_open and still_open[-1][0] <= node:
+                ends[still_open.pop()[1]] = len(words)
+            size = sizes[node]
+            if size > 2:
+                still_open.append((node + size, len(labels)))
+                labels.append(names[node])
+                starts.append(len(words))
+                ends.append(-1)
+                node += 1
+                continue
+            tag, word = ("", names[node]) if size == 1 else (names[node], names[node + 1])
+            length += tag not in rules.deleted_for_length
+            if tag in rules.quote_labels and word in _QUOTE_WORDS:
+                opened = tuple(number for _, number in still_open)
+                quotes.append(_Quote(tag, word, len(words), len(labels), opened))
+            if tag not in rules.deleted_tags:
+                words.append(word)
+                tags.append(tag)
+            node += size
+        for _, number in still_open:
+            ends[number] = len(words)
+        return cls(words, tags, labels, starts, ends, quotes, length)
+
+    def scored(self, rules: Rules) -> list[Bracket]:
+        """The brackets that count: not over nothing, and not of a deleted label."""
+        found = []
+        for label, start, end in zip(self.labels, self.starts, self.ends, strict=True):
+            if start == end:
+                continue
+            if "-" in label or "=" in label:
+                label = _LABEL_END.split(label, maxsplit=1)[0]
+            if label not in rules.deleted_brackets:
+                found.append((label, start, end))
+        return found
+
+    def mend_quotes(self, test: Bracketing, rules: Rules) -> None:
+        """Put back the quotes that one side deleted and the other, by its tag, did not.
+
+        ``'`` is deleted as a quote (``''``) and kept as a possessive (``POS``); if the two trees
+        disagree on the tag of the same word, the word counts on both sides.
+        """
+        for number in range(len(test.quotes)):
+            place = test.quotes[number].place
+            for other in range(len(self.quotes)):
+                mine, its = self.quotes[other], test.quotes[number]
+                if mine.place != place or mine.tag == its.tag:
+                    continue
+                mine_deleted = mine.tag in rules.deleted_tags
+                its_deleted = its.tag in rules.deleted_tags
+                if mine_deleted and not its_deleted:
+                    self._put_back(other)
+                elif its_deleted and not mine_deleted:
+                    test._put_back(number)
+
+    def _put_back(self, number: int) -> None:
+        quote = self.quotes[number]
+        self.words.insert(quote.place, quote.word)
+        self.tags.insert(quote.place, quote.tag)
+        for later in range(quote.bracket, len(self.labels)):
+            self.starts[later] += 1
+            self.ends[later] += 1
+        for opened in quote.open_brackets:
+            self.ends[opened] += 1
+        for later in range(number, len(self.quotes)):
+            self.quotes[later] = self.quotes[later]._replace(place=self.quotes[later].place + 1)

@@ -1,0 +1,219 @@
+"""Scores of named entities: spans of a type, found or not.
+
+Flow of the datum: tags of a sentence -> entities (type, first token, one past the last) by one
+of two readings -> an entity is right if the same entity is in the gold tags -> counts by type
+-> precision, recall and F1 by type; micro (of the added counts) and macro (mean over the
+types).
+
+- ``conll`` (default) reads any of IOB1, IOB2 (BIO) and BIOES as the CoNLL scorer does: an entity
+  also begins at ``I-`` after another type or after ``O``; nothing is refused.
+- ``strict`` takes one scheme at its word: in IOB2 an entity is ``B-`` and the ``I-`` of the same
+  type after it, in BIOES ``S-`` alone or ``B- (I-)* E-``; any other tag is outside.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from eigentext.errors import DataError, SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = ["Entity", "NerResult", "TypeScore", "entities", "evaluate"]
+
+Mode = Literal["conll", "strict"]
+Scheme = Literal["IOB2", "BIOES"]
+_BEGIN = frozenset("BS")
+_LAST = frozenset("ES")
+
+
+class Entity(NamedTuple):
+    """An entity: its type and its tokens ``start`` to ``end - 1``."""
+
+    type: str
+    start: int
+    end: int
+
+
+class TypeScore(NamedTuple):
+    """Counts of one type, or of all; percentages as properties.
+
+    >>> TypeScore("PER", correct=1, gold=2, found=1).recall
+    50.0
+    """
+
+    type: str
+    correct: int
+    gold: int
+    found: int
+
+    @property
+    def precision(self) -> float:
+        """Percentage of the entities found that are right."""
+        return 100.0 * self.correct / self.found if self.found else 0.0
+
+    @property
+    def recall(self) -> float:
+        """Percentage of the gold entities that were found."""
+        return 100.0 * self.correct / self.gold if self.gold else 0.0
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of the two, in percent."""
+        total = self.gold + self.found
+        return 200.0 * self.correct / total if total else 0.0
+
+
+@dataclass(frozen=True)
+class NerResult:
+    """Scores by type, micro over all entities, and the token accuracy."""
+
+    types: tuple[TypeScore, ...]
+    micro: TypeScore
+    n_tokens: int
+    n_correct_tokens: int
+    sentence_counts: tuple[tuple[int, int, int], ...]
+
+    @property
+    def f1(self) -> float:
+        """Micro F1, the usual figure."""
+        return self.micro.f1
+
+    @property
+    def macro_f1(self) -> float:
+        """Mean F1 over the types that occur, in gold or found."""
+        return sum(score.f1 for score in self.types) / len(self.types) if self.types else 0.0
+
+    @property
+    def token_accuracy(self) -> float:
+        """Percentage of the tokens whose tag is the gold tag."""
+        return 100.0 * self.n_correct_tokens / self.n_tokens if self.n_tokens else 0.0
+
+
+def _parts(tag: str) -> tuple[str, str]:
+    """Prefix and type; whatever is not ``X-type`` with a known prefix is outside.
+
+    >>> _parts("B-work-of-art"), _parts("O"), _parts("B")
+    (('B', 'work-of-art'), ('O', ''), ('B', '_'))
+    """
+    prefix, _, kind = tag.partition("-")
+    if prefix in ("B", "I", "E", "S"):
+        return prefix, kind or "_"
+    return "O", ""
+
+
+def entities(
+    tags: Sequence[str], *, mode: Mode = "conll", scheme: Scheme = "IOB2"
+) -> list[Entity]:
+    """The entities that the tags of one sentence say.
+
+    >>> entities(["I-PER", "I-PER", "O", "B-LOC"])
+    [Entity(type='PER', start=0, end=2), Entity(type='LOC', start=3, end=4)]
+    >>> entities(["I-PER", "I-PER", "O", "B-LOC"], mode="strict")
+    [Entity(type='LOC', start=3, end=4)]
+    """
+    if isinstance(tags, str):
+        raise TypeError("tags must be a sequence of tags, not one str; did you mean [...]?")
+    parts = [_parts(tag) for tag in tags]
+    if mode == "conll":
+        return _loose(parts)
+    if mode != "strict" or scheme not in ("IOB2", "BIOES"):
+        raise SettingsError(f"mode {mode!r} with scheme {scheme!r} is not known")
+    return _strict_iob2(parts) if scheme == "IOB2" else _strict_bioes(parts)
+
+
+def _loose(parts: list[tuple[str, str]]) -> list[Entity]:
+    """An entity goes on while the type stays, no B or S begins and no E or S has ended it."""
+    found: list[Entity] = []
+    start = -1
+    previous, kind = "O", ""
+    for place, (prefix, this_kind) in enumerate([*parts, ("O", "")]):
+        ends = prefix in _BEGIN or prefix == "O" or previous in _LAST or this_kind != kind
+        if start >= 0 and ends:
+            found.append(Entity(kind, start, place))
+            start = -1
+        if start < 0 and prefix != "O":
+            start = place
+        previous, kind = prefix, this_kind
+    return found
+
+
+def _strict_iob2(parts: list[tuple[str, str]]) -> list[Entity]:
+    found: list[Entity] = []
+    place = 0
+    while place < len(parts):
+        prefix, kind = parts[place]
+        start = place
+        place += 1
+        if prefix == "B":
+            while place < len(parts) and parts[place] == ("I", kind):
+                place += 1
+            found.append(Entity(kind, start, place))
+    return found
+
+
+def _strict_bioes(parts: list[tuple[str, str]]) -> list[Entity]:
+    found: list[Entity] = []
+    place = 0
+    while place < len(parts):
+        prefix, kind = parts[place]
+        start = place
+        place += 1
+        if prefix == "S":
+            found.append(Entity(kind, start, place))
+        elif prefix == "B":
+            while place < len(parts) and parts[place] == ("I", kind):
+                place += 1
+            if place < len(parts) and parts[place] == ("E", kind):
+                place += 1
+                found.append(Entity(kind, start, place))
+    return found
+
+
+def evaluate(
+    gold: Iterable[Sequence[str]],
+    found: Iterable[Sequence[str]],
+    *,
+    mode: Mode = "conll",
+    scheme: Scheme = "IOB2",
+) -> NerResult:
+    """Score predicted tags, sentence by sentence, against gold tags.
+
+    >>> result = evaluate([["B-PER", "I-PER", "O"]], [["B-PER", "O", "B-LOC"]])
+    >>> result.f1, round(result.token_accuracy, 1), [score.type for score in result.types]
+    (0.0, 33.3, ['LOC', 'PER'])
+    """
+    correct: Counter[str] = Counter()
+    in_gold: Counter[str] = Counter()
+    in_found: Counter[str] = Counter()
+    counts: list[tuple[int, int, int]] = []
+    n_tokens = n_correct = 0
+    missing: Sequence[str] = ()
+    theirs = iter(found)
+    number = 0
+    for number, gold_tags in enumerate(gold, start=1):
+        tags = next(theirs, missing)
+        if tags is missing or len(tags) != len(gold_tags):
+            have = "no sentence" if tags is missing else f"{len(tags)} tags"
+            why = f"{have} where the gold sentence has {len(gold_tags)} tags"
+            raise DataError("<predicted tags>", number, why)
+        mine = set(entities(gold_tags, mode=mode, scheme=scheme))
+        its = set(entities(tags, mode=mode, scheme=scheme))
+        both = mine & its
+        correct.update(entity.type for entity in both)
+        in_gold.update(entity.type for entity in mine)
+        in_found.update(entity.type for entity in its)
+        counts.append((len(both), len(mine), len(its)))
+        n_tokens += len(tags)
+        n_correct += sum(map(str.__eq__, gold_tags, tags))
+    if next(theirs, None) is not None:
+        raise DataError("<gold tags>", number, "no sentence where the predicted tags go on")
+    types = tuple(
+        TypeScore(kind, correct[kind], in_gold[kind], in_found[kind])
+        for kind in sorted({*in_gold, *in_found})
+    )
+    micro = TypeScore("all", correct.total(), in_gold.total(), in_found.total())
+    return NerResult(types, micro, n_tokens, n_correct, tuple(counts))

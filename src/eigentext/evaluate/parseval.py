@@ -1,0 +1,359 @@
+"""Bracket scores of constituent trees by the rules of EVALB, to the last digit.
+
+Flow of the datum, for each pair of trees:
+
+1. both trees become terminals and labelled brackets; a terminal whose tag is in DELETE_LABEL is
+   taken out, so that spans count what is left; the length counts all gold terminals but those in
+   DELETE_LABEL_FOR_LENGTH;
+2. a prediction without words is *skipped* (status 2); different numbers of words, or different
+   words, are an *error* (status 1);
+3. brackets over nothing are dropped, labels are cut at the first ``-`` or ``=``, and brackets with
+   a deleted label are dropped;
+4. brackets are matched one to one, in order, on span and label (EQ_LABEL pairs count as equal);
+   a test bracket that crosses any gold bracket is a crossing;
+5. the counts become a :class:`SentenceScore`; counts add, and :class:`Summary` divides them:
+
+       recall = matched / gold     precision = matched / test     F1 = 2 P R / (P + R)
+
+Only valid sentences (status 0) enter the figures, as in EVALB.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from eigentext.errors import DataError, SettingsError
+from eigentext.evaluate.brackets import Bracketing, Rules
+from eigentext.formats.prm import EvalbSettings
+from eigentext.trees.constituent import Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+__all__ = [
+    "LengthBucket",
+    "ParsevalResult",
+    "SentenceScore",
+    "Summary",
+    "by_length",
+    "evaluate",
+    "parse_prediction",
+    "score_pair",
+]
+
+Failed = Literal["skip", "empty"]
+VALID, ERROR, SKIP = 0, 1, 2
+
+
+def _percent(part: int, whole: int) -> float:
+    return 100.0 * part / whole if whole else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceScore:
+    """The counts of one sentence.
+
+    ``status`` is 0 (valid), 1 (error) or 2 (skipped); ``why`` says what was wrong.
+    """
+
+    number: int
+    length: int
+    status: int = VALID
+    matched: int = 0
+    gold: int = 0
+    test: int = 0
+    crossing: int = 0
+    words: int = 0
+    correct_tags: int = 0
+    why: str = ""
+
+    @property
+    def recall(self) -> float:
+        """Percentage of the gold brackets that are in the test tree."""
+        return _percent(self.matched, self.gold)
+
+    @property
+    def precision(self) -> float:
+        """Percentage of the test brackets that are in the gold tree."""
+        return _percent(self.matched, self.test)
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of the two, in percent."""
+        return _percent(2 * self.matched, self.gold + self.test)
+
+    @property
+    def tag_accuracy(self) -> float:
+        """Percentage of the words with the gold tag."""
+        return _percent(self.correct_tags, self.words)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the two trees have the same brackets."""
+        return self.matched == self.gold == self.test
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Totals over sentences; the percentages are over the valid ones."""
+
+    n_sentences: int
+    n_errors: int
+    n_skipped: int
+    matched: int
+    gold: int
+    test: int
+    crossing: int
+    words: int
+    correct_tags: int
+    n_complete: int
+    n_no_crossing: int
+    n_two_or_less: int
+
+    @classmethod
+    def of(cls, scores: Iterable[SentenceScore]) -> Summary:
+        """Add the counts of sentences up."""
+        scores = list(scores)
+        valid = [score for score in scores if score.status == VALID]
+        return cls(
+            n_sentences=len(scores),
+            n_errors=sum(score.status == ERROR for score in scores),
+            n_skipped=sum(score.status == SKIP for score in scores),
+            matched=sum(score.matched for score in valid),
+            gold=sum(score.gold for score in valid),
+            test=sum(score.test for score in valid),
+            crossing=sum(score.crossing for score in valid),
+            words=sum(score.words for score in valid),
+            correct_tags=sum(score.correct_tags for score in valid),
+            n_complete=sum(score.complete for score in valid),
+            n_no_crossing=sum(score.crossing == 0 for score in valid),
+            n_two_or_less=sum(score.crossing <= 2 for score in valid),
+        )
+
+    @property
+    def n_valid(self) -> int:
+        """Sentences that are neither errors nor skipped."""
+        return self.n_sentences - self.n_errors - self.n_skipped
+
+    @property
+    def recall(self) -> float:
+        """Bracketing recall, percent."""
+        return _percent(self.matched, self.gold)
+
+    @property
+    def precision(self) -> float:
+        """Bracketing precision, percent."""
+        return _percent(self.matched, self.test)
+
+    @property
+    def f1(self) -> float:
+        """Bracketing F1, percent: 2 P R / (P + R)."""
+        recall, precision = self.recall, self.precision
+        return 2 * precision * recall / (precision + recall) if self.matched else 0.0
+
+    @property
+    def complete_match(self) -> float:
+        """Percentage of the valid sentences with exactly the gold brackets."""
+        return _percent(self.n_complete, self.n_valid)
+
+    @property
+    def average_crossing(self) -> float:
+        """Crossing brackets per valid sentence."""
+        return self.crossing / self.n_valid if self.n_valid else 0.0
+
+    @property
+    def no_crossing(self) -> float:
+        """Percentage of the valid sentences without crossing brackets."""
+        return _percent(self.n_no_crossing, self.n_valid)
+
+    @property
+    def two_or_less_crossing(self) -> float:
+        """Percentage of the valid sentences with at most two crossing brackets."""
+        return _percent(self.n_two_or_less, self.n_valid)
+
+    @property
+    def tag_accuracy(self) -> float:
+        """Percentage of the words with the gold tag."""
+        return _percent(self.correct_tags, self.words)
+
+    def as_dict(self) -> dict[str, float | int]:
+        """The figures by name, for JSON."""
+        return {
+            "sentences": self.n_sentences,
+            "errors": self.n_errors,
+            "skipped": self.n_skipped,
+            "valid": self.n_valid,
+            "recall": self.recall,
+            "precision": self.precision,
+            "f1": self.f1,
+            "complete_match": self.complete_match,
+            "average_crossing": self.average_crossing,
+            "no_crossing": self.no_crossing,
+            "two_or_less_crossing": self.two_or_less_crossing,
+            "tag_accuracy": self.tag_accuracy,
+        }
+
+
+@dataclass(frozen=True)
+class ParsevalResult:
+    """All sentences, their summary, and the summary of those no longer than the cut-off."""
+
+    sentences: tuple[SentenceScore, ...]
+    settings: EvalbSettings
+    all: Summary
+    short: Summary
+
+    @property
+    def evalb_would_stop(self) -> bool:
+        """Whether EVALB itself, with this MAX_ERROR, would have given up on the way."""
+        return self.all.n_errors > self.settings.max_error + 1
+
+    def counts(self) -> list[tuple[int, int, int]]:
+        """(matched, gold, test) of every sentence: what a paired bootstrap works on."""
+        return [(score.matched, score.gold, score.test) for score in self.sentences]
+
+
+class LengthBucket(NamedTuple):
+    """Sentences of a range of lengths, both ends included."""
+
+    shortest: int
+    longest: int
+    summary: Summary
+
+
+def parse_prediction(line: str) -> Tree | None:
+    """A line of a parser's output; ``()``, ``(())`` and an empty line are a failed parse.
+
+    >>> parse_prediction("(())") is None
+    True
+    >>> parse_prediction("(NP (NN dog))").words
+    ('dog',)
+    """
+    if not line.replace("(", "").replace(")", "").strip():
+        return None
+    return Tree.from_brackets(line)
+
+
+def score_pair(
+    gold: Tree,
+    test: Tree | None,
+    settings: EvalbSettings | None = None,
+    *,
+    number: int = 1,
+    failed: Failed = "skip",
+) -> SentenceScore:
+    """Score one predicted tree; ``None`` is a failed parse.
+
+    >>> gold = Tree.from_brackets("(S (NP (PRP We)) (VP (VBP see) (NP (NNS stars))))")
+    >>> test = Tree.from_brackets("(S (NP (PRP We)) (VP (VBP see)) (NP (NNS stars)))")
+    >>> score = score_pair(gold, test)
+    >>> score.matched, score.gold, score.test
+    (3, 4, 4)
+    """
+    return _score(gold, test, Rules.of(settings or EvalbSettings()), number, failed)
+
+
+def _score(
+    gold: Tree, test: Tree | None, rules: Rules, number: int, failed: Failed
+) -> SentenceScore:
+    reference = Bracketing.of(gold, rules)
+    length = reference.length
+    prediction = Bracketing.of(test, rules) if test is not None else None
+    if prediction is None or not prediction.words:
+        if failed == "empty" and reference.words:
+            n_gold = len(reference.scored(rules))
+            n_words = len(reference.words)
+            return SentenceScore(number, length, gold=n_gold, words=n_words, why="failed")
+        return SentenceScore(number, length, SKIP, why="no words in the test tree")
+    if len(reference.words) != len(prediction.words):
+        if rules.quote_labels:
+            reference.mend_quotes(prediction, rules)
+        n_gold, n_test = len(reference.words), len(prediction.words)
+        if n_gold != n_test:
+            why = f"Length unmatch ({n_gold}|{n_test})"
+            return SentenceScore(number, length, ERROR, why=why)
+    for one, other in zip(reference.words, prediction.words, strict=True):
+        if one != other and not rules.same_word(one, other):
+            return SentenceScore(number, length, ERROR, why=f"Words unmatch ({one}|{other})")
+    gold_brackets, test_brackets = reference.scored(rules), prediction.scored(rules)
+    return SentenceScore(
+        number,
+        length,
+        matched=rules.n_matched(gold_brackets, test_brackets),
+        gold=len(gold_brackets),
+        test=len(test_brackets),
+        crossing=rules.n_crossing(gold_brackets, test_brackets),
+        words=len(reference.words),
+        correct_tags=sum(
+            one == other or rules.same_label(one, other)
+            for one, other in zip(reference.tags, prediction.tags, strict=True)
+        ),
+    )
+
+
+def evaluate(
+    gold: Iterable[Tree],
+    test: Iterable[Tree | None],
+    settings: EvalbSettings | None = None,
+    *,
+    failed: Failed = "skip",
+) -> ParsevalResult:
+    """Score predicted trees against gold trees, pair by pair, in order.
+
+    A prediction that is ``None`` is a failed parse: skipped as EVALB does, or, with
+    ``failed="empty"``, a tree without brackets, which costs recall.
+
+    >>> tree = Tree.from_brackets("(S (NP (PRP We)) (VP (VBP sing)))")
+    >>> evaluate([tree, tree], [tree, None]).all.f1
+    100.0
+    >>> round(evaluate([tree, tree], [tree, None], failed="empty").all.recall, 2)
+    50.0
+    """
+    settings = settings or EvalbSettings()
+    if failed not in ("skip", "empty"):
+        raise SettingsError(f"failed={failed!r}, expected 'skip' or 'empty'")
+    rules = Rules.of(settings)
+    scores = tuple(
+        _score(one, other, rules, number, failed)
+        for number, (one, other) in enumerate(_paired(gold, test), start=1)
+    )
+    short = [score for score in scores if score.length <= settings.cutoff_len]
+    return ParsevalResult(scores, settings, Summary.of(scores), Summary.of(short))
+
+
+def _paired(
+    gold: Iterable[Tree], test: Iterable[Tree | None]
+) -> Iterator[tuple[Tree, Tree | None]]:
+    missing = object()
+    tests = iter(test)
+    number = 0
+    for number, one in enumerate(gold, start=1):
+        other = next(tests, missing)
+        if other is missing:
+            why = f"it has {number - 1} trees, but the gold trees go on"
+            raise DataError("<test trees>", None, why)
+        if not isinstance(one, Tree) or not (other is None or isinstance(other, Tree)):
+            raise TypeError("evaluate needs Tree objects; formats.ptb reads them from a file")
+        yield one, other
+    if next(tests, missing) is not missing:
+        raise DataError("<gold trees>", None, f"it has {number} trees, but the test trees go on")
+
+
+def by_length(scores: Sequence[SentenceScore], width: int = 10) -> list[LengthBucket]:
+    """Summaries by length of the sentence: 1 to width, width + 1 to 2 width, and so on.
+
+    >>> tree = Tree.from_brackets("(S (NP (PRP We)) (VP (VBP sing)))")
+    >>> [bucket] = by_length(evaluate([tree], [tree]).sentences)
+    >>> bucket.shortest, bucket.longest, bucket.summary.f1
+    (1, 10, 100.0)
+    """
+    if width < 1:
+        raise SettingsError(f"width of the length buckets is {width}, expected 1 or more")
+    buckets: dict[int, list[SentenceScore]] = {}
+    for score in scores:
+        buckets.setdefault(max(score.length - 1, 0) // width, []).append(score)
+    return [
+        LengthBucket(place * width + 1, (place + 1) * width, Summary.of(buckets[place]))
+        for place in sorted(buckets)
+    ]

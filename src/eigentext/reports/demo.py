@@ -1,0 +1,222 @@
+"""The main job on the sample data, end to end: train, parse, count, embed, analyse; one report.
+
+1. Trees: train parsers on our English sample with growing numbers of states, score them on the
+   held-out part, show a tree with its posteriors and a pair of attachments.
+2. Dependencies of a sentence by head rules.
+3. Words: count the contexts in the text that every Python installation carries, take the SVD, show
+   neighbours and a map.
+4. Arabic: the analyses that the small lexicon gives, beside the right one.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eigentext import datasets
+from eigentext.constituency import LPCFG
+from eigentext.corpus.counting import count
+from eigentext.evaluate import parseval
+from eigentext.formats.prm import EvalbSettings
+from eigentext.formats.text import write_sentences
+from eigentext.reports.arcs import arcs_svg
+from eigentext.reports.drawing import tree_svg
+from eigentext.reports.html import Report
+from eigentext.reports.plots import line_plot, scatter_words
+from eigentext.trees.binarise import binarise
+from eigentext.trees.const_to_dep import to_dependencies
+from eigentext.trees.constituent import Tree
+from eigentext.trees.unary import collapse
+from eigentext.words.embeddings import cca_embeddings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from eigentext.constituency import Parse
+
+__all__ = ["run_demo"]
+
+_SHOWN = "The man who sold the boat saw the girl with the telescope ."
+
+
+def run_demo(folder: str, say: Callable[[str], None] = print) -> Path:
+    """Run everything and write ``index.html`` and the models below ``folder``."""
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    datasets.write_sample(target)
+    report = Report("eigentext", "The main job on the sample data, end to end")
+    parser = _trees(report, target, say)
+    _dependencies(report, parser)
+    _words(report, target, say)
+    _arabic(report, say)
+    page = target / "index.html"
+    report.write(page)
+    return page
+
+
+def _english(split: str) -> list[Tree]:
+    return [Tree.from_brackets(line) for line in datasets.load_english(split)]
+
+
+def _trees(report: Report, target: Path, say: Callable[[str], None]) -> LPCFG:
+    train, held_out = _english("train"), _english("dev") + _english("test")
+    report.section("Constituency").text(
+        f"Latent-variable PCFGs, trained on {len(train)} trees of our own and scored on "
+        f"{len(held_out)} held-out sentences by EVALB's rules (one state is the plain PCFG)."
+    )
+    LPCFG(states=2).fit(train[:5]).parse(["Yes"])  # compile before the clock starts
+    rows = []
+    parser = None
+    for states, ensemble in ((1, 1), (2, 1), (4, 1), (4, 3)):
+        began = time.process_time()
+        parser = LPCFG(states=states, ensemble=ensemble, per_state=15).fit(train)
+        trained = time.process_time() - began
+        began = time.process_time()
+        answers = [parser.parse(tree.words) for tree in held_out]
+        rate = len(held_out) / max(time.process_time() - began, 1e-9)
+        score = parseval.evaluate(
+            held_out, [answer.tree for answer in answers], EvalbSettings.collins()
+        ).all
+        rows.append(
+            (states, ensemble, score.f1, score.complete_match, score.tag_accuracy, trained, rate)
+        )
+        say(
+            f"const: {states} states, {ensemble} model(s): F1 {score.f1:.1f} on held-out trees, "
+            f"trained in {trained:.2f} s, {rate:.0f} sentences a second"
+        )
+    header = (
+        "states",
+        "models",
+        "F1",
+        "complete",
+        "tags",
+        "training, CPU s",
+        "sentences a second",
+    )
+    report.table(header, rows, caption="Parsers on the held-out sample", digits=2)
+    assert parser is not None  # the loop above ran
+    parser.save(target / "english.lpcfg", data={"name": "sample", "licence": "Apache-2.0"})
+    parser = LPCFG.load(target / "english.lpcfg")
+    answer = parser.parse(_SHOWN.split(), kbest=3, marginals=True)
+    report.figure(
+        tree_svg(answer.tree, colours=_posteriors(answer)),
+        "The best parse; colour is the posterior of each constituent",
+    )
+    report.table(
+        ("rank", "log score", "tree"),
+        [(rank, score, str(tree)) for rank, (score, tree) in enumerate(answer.kbest, start=1)],
+        caption="The three best trees of that sentence",
+    )
+    sizes = []
+    for h in (0, 1, 2, None):
+        binary = [binarise(collapse(tree), h=h) for tree in train]
+        labels = {label for tree in binary for label in np.array(tree.labels)[tree.sizes > 1]}
+        sizes.append(("all" if h is None else str(h), len(labels)))
+    report.table(
+        ("siblings remembered", "nonterminals"), sizes, caption="Binarisation and grammar size"
+    )
+    return parser
+
+
+def _posteriors(answer: Parse) -> list[float]:
+    """The posterior of every node of the best tree; words have none."""
+    spans = answer.tree.spans().tolist()
+    return [
+        float("nan") if leaf else min(1.0, answer.marginals.get((start, end, label), float("nan")))
+        for label, (start, end), leaf in zip(
+            answer.tree.labels, spans, answer.tree.is_leaf.tolist(), strict=True
+        )
+    ]
+
+
+def _dependencies(report: Report, parser: LPCFG) -> None:
+    tree = to_dependencies(parser.parse(_SHOWN.split()).tree)
+    report.section("Dependencies").figure(
+        arcs_svg(tree.forms, tree.heads.tolist(), tree.relations, tags=tree.tags),
+        "The same parse as dependencies, by head rules",
+    )
+
+
+def _words(report: Report, target: Path, say: Callable[[str], None]) -> None:
+    from eigentext.datasets.python_text import sentences
+
+    text = target / "python.txt"
+    n_sentences = write_sentences(sentences(), text)
+    began = time.process_time()
+    counts = count([str(text)], contexts="lr2", vocab_size=3000)
+    counted = time.process_time() - began
+    counts.save(target / "python.counts")
+    began = time.process_time()
+    found = cca_embeddings(counts, 50)
+    embedded = time.process_time() - began
+    say(
+        f"words: {counts.n_tokens:,} tokens in {n_sentences:,} sentences counted in "
+        f"{counted:.1f} s, 50 dimensions in {embedded:.1f} s"
+    )
+    report.section("Words").text(
+        f"{counts.n_tokens:,} tokens from the documentation that every Python installation carries; "
+        f"the {len(counts.words) - 1:,} most frequent words, their two neighbours on either side, "
+        "and the leading singular directions of the scaled counts."
+    )
+    report.figure(
+        line_plot(
+            {"Omega": (np.arange(1, 51), found.singular_values)},
+            x_label="rank",
+            y_label="singular value",
+        ),
+        "Singular values",
+    )
+    queries = [
+        w for w in ("list", "string", "returns", "the", "file", "error", "two") if w in found.words
+    ]
+    rows = [(w, ", ".join(near for near, _ in found.neighbours(w, 6))) for w in queries]
+    report.table(("word", "nearest by cosine"), rows, caption="Neighbours")
+    shown = [i for i, w in enumerate(found.words) if w.isalpha() and len(w) > 2][:150]
+    points = _plane(found.vectors[shown])
+    report.figure(
+        scatter_words([found.words[i] for i in shown], points), "150 frequent words in the plane"
+    )
+
+
+def _plane(vectors: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    centred = vectors - vectors.mean(axis=0)
+    U, S, _ = np.linalg.svd(centred, full_matrices=False)
+    return np.asarray((U * S)[:, :2])
+
+
+def _arabic(report: Report, say: Callable[[str], None]) -> None:
+    sentences: list[Any] = datasets.load_arabic()
+    words = [word for sentence in sentences for word in sentence["words"]]
+    numbers = [len(datasets.analyse(word["form"])) for word in words]
+    found = sum(
+        any(a["id"] == word["analysis"] for a in datasets.analyse(word["form"])) for word in words
+    )
+    mean = float(np.mean(numbers))
+    say(f"lex: {len(words)} Arabic words, {mean:.1f} analyses each, gold among them for {found}")
+    report.section("Arabic").text(
+        f"{len(sentences)} sentences of our own, {len(words)} words; our small lexicon gives "
+        f"{mean:.1f} analyses a word, and the right one is among them for {found}."
+    )
+    first = sentences[0]
+    rows = []
+    for word in first["words"]:
+        for analysis in datasets.analyse(word["form"]):
+            right = "yes" if analysis["id"] == word["analysis"] else ""
+            rows.append(
+                (
+                    word["form"],
+                    analysis["vocalised"],
+                    analysis["lemma"],
+                    analysis["pos"],
+                    analysis["gloss"],
+                    right,
+                )
+            )
+    report.table(
+        ("word", "vocalised", "lemma", "part of speech", "gloss", "right"),
+        rows,
+        caption=f"Every analysis of: {first['text']} ({first['translation']})",
+    )
