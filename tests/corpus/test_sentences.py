@@ -16,8 +16,43 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PIECES = [
-    *("a", "B", "The", "Mr", "U.S", "no", "1", ".", "..", "…", "!", "?", '"', "'", ")", "]", "(", "[1]"),
-    *(" ", "  ", "\n", "\n\n", "\r\n", "\t", "\xa0", "\u2029", "。", "؟", "د", "👍", "\u0301", ":)", "-"),
+    *(
+        "a",
+        "B",
+        "The",
+        "Mr",
+        "U.S",
+        "no",
+        "1",
+        ".",
+        "..",
+        "…",
+        "!",
+        "?",
+        '"',
+        "'",
+        ")",
+        "]",
+        "(",
+        "[1]",
+    ),
+    *(
+        " ",
+        "  ",
+        "\n",
+        "\n\n",
+        "\r\n",
+        "\t",
+        "\xa0",
+        "\u2029",
+        "。",
+        "؟",
+        "د",
+        "👍",
+        "\u0301",
+        ":)",
+        "-",
+    ),
 ]
 texts = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"]), max_size=60),
@@ -99,7 +134,8 @@ def test_bad_arguments() -> None:
 
 
 @pytest.mark.parametrize(
-    "unit", [".", ". ", "!'", "?!x", "\n", "\n ", " ", "x. [1]. ", "x. [1]", "x. :) ", "A. ", ". -"]
+    "unit",
+    [".", ". ", "!'", "?!x", "\n", "\n ", " ", "x. [1]. ", "x. [1]", "x. :) ", "A. ", ". -"],
 )
 def test_time_is_linear_on_hostile_text(unit: str) -> None:
     raw = (unit * 300_000)[:300_000] + "x"

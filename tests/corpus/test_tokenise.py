@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ODD = list(
-    "abAB01 .,;:!?-–—_'’‘\"“”`´()[]{}<>/\\@#$€%&*+=~^|\n\t\r\x0b\x1c\x1f\x85\xa0\u2029\u3000…،؛؟٪«»"
-    "١٥٫٬ابـ\u064b\u0651\u0301\u200b\u200d\u200e\u200f\u2060\ufeff\xad漢かカ。한ไ👍👨👩🏽🇫🇷\ufe0f\u20e3❤"
+    "abAB01 .,;:!?-–—_'’‘\"“”`´()[]{}<>/\\@#$€%&*+=~^|\n\t\r\x0b\x1c\x1f\x85\xa0\u2029\u3000"
+    "…،؛؟٪«»١٥٫٬ابـ\u064b\u0651\u0301\u200b\u200d\u200e\u200f\u2060\ufeff\xad漢かカ。한ไ👍👨👩🏽🇫🇷\ufe0f\u20e3❤"
 )
 PHRASES = ["n't", "'s", "Mr.", "U.S.", "e.g.", "http://", "www.", "a@b.c", "...", "cannot", "l'"]
 texts = st.one_of(
@@ -58,8 +58,7 @@ def check_offsets(raw: str, tokens: list[Token], scheme: str) -> None:
 def test_every_character_is_in_one_token(scheme: str, raw: str) -> None:
     check_offsets(raw, tokenise(raw, scheme), scheme)
     sentences = list(tokenise_text(raw, scheme))
-    if scheme != "whitespace":  # sentences are trimmed of all white space, not of ASCII alone
-        check_offsets(raw, [token for sentence in sentences for token in sentence], scheme)
+    check_offsets(raw, [token for sentence in sentences for token in sentence], scheme)
     assert all(sentences)
 
 
@@ -72,7 +71,10 @@ def test_every_character_is_in_one_token(scheme: str, raw: str) -> None:
         ("It’s what she’d say: don’t!", "It 's what she 'd say : do n't !"),
         ("DON'T and CAN'T", "DO N'T and CA N'T"),
         ("He's gonna wanna go; lemme see, I dunno.", None),
-        ("It costs $5.00, or 1,234.56 euros (€7).", "It costs $ 5.00 , or 1,234.56 euros ( € 7 ) ."),
+        (
+            "It costs $5.00, or 1,234.56 euros (€7).",
+            "It costs $ 5.00 , or 1,234.56 euros ( € 7 ) .",
+        ),
         ("US$3m and 50% of #1", "US$ 3m and 50 % of # 1"),
         ("Mr. Low met Dr. J. Smith in the U.S.", "Mr. Low met Dr. J. Smith in the U.S."),
         ("See e.g. fig. 3, i.e. p. 12.", "See e.g. fig. 3 , i.e. p. 12 ."),
@@ -91,7 +93,7 @@ def test_every_character_is_in_one_token(scheme: str, raw: str) -> None:
         ("O'Brien came at five o'clock, y'all", "O'Brien came at five o'clock , y' all"),
         ("[13,14] and [1]", "[ 13 , 14 ] and [ 1 ]"),
         ("batting .324 and 3.5", "batting .324 and 3.5"),
-        ("Yes :-) no ;)", "Yes :-) no ;)"),
+        ("Yes :-) no ;)👨\u200d👩\u200d👧!", "Yes :-) no ;) 👨\u200d👩\u200d👧 !"),
         ("John 's dog ca n't", "John 's dog ca n't"),
         ("pre- and post-war", "pre- and post-war"),
         ("The U.S.'s U.S.-based (U.S.) firm", "The U.S. 's U.S.-based ( U.S. ) firm"),
@@ -207,11 +209,25 @@ def test_bad_arguments() -> None:
 @pytest.mark.parametrize("scheme", ["ptb", "ud-en", "generic", "french", "arabic"])
 @pytest.mark.parametrize(
     "unit",
-    ["a", "a.", "U.", "a@", "a-", "a'd", "1,", "www.", "http://.", "\u0301", "👨\u200d", "n't", "l'"],
+    [
+        "a",
+        "a.",
+        "U.",
+        "a@",
+        "a-",
+        "a'd",
+        "1,",
+        "www.",
+        "http://.",
+        "\u0301",
+        "👨\u200d",
+        "n't",
+        "l'",
+    ],
 )
 def test_time_is_linear_on_hostile_text(scheme: str, unit: str) -> None:
     """A quadratic pattern would take hours on some of these, not milliseconds."""
-    size = 1_000_000 if unit in ("a", "a-", "\u0301", "👨\u200d") else 50_000
+    size = 1_000_000 if unit in ("a", "\u0301", "👨\u200d") else 50_000
     raw = (unit * size)[:size] + "x"
     tokens = tokenise(raw, scheme)
     assert tokens[-1].end == len(raw)

@@ -14,13 +14,12 @@ increase, tokens never overlap, and every character that is not white space is i
 from __future__ import annotations
 
 import re
-import sys
-import unicodedata
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from eigentext.corpus.characters import ADDRESS, IDEOGRAPHS, combining_marks, emoji_pattern
 from eigentext.corpus.sentences import split_sentences
-from eigentext.corpus.tokenise_english import ADDRESS, english_pieces
+from eigentext.corpus.tokenise_english import english_pieces
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -37,58 +36,17 @@ class Token(NamedTuple):
     end: int
 
 
+_LINE = re.compile(r"[^\n]++")
 _WHITESPACE = re.compile(r"[^ \t\n\r\f\v]++")
 # Invisible signs that steer the layout and carry no text: dropped from Token.text.
 _INVISIBLE = re.compile("[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]++")
-# Each character a token of its own: Han, kana, and the signs that repeat or replace them.
-_IDEOGRAPHS = (
-    "\u3005-\u3007\u3021-\u3029\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-    "\U0001b000-\U0001b16f\U00020000-\U0003ffff"
-)
-_EMOJI = (
-    "\u00a9\u00ae\u203c\u2049\u2122\u2139\u2194-\u21aa\u231a-\u23ff\u24c2\u25aa-\u27bf\u2934\u2935"
-    "\u2b05-\u2b55\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
-)
-
-
-def _ranges(points: list[int]) -> str:
-    """Sorted code points as the inside of a regular-expression class."""
-    parts: list[str] = []
-    first = previous = points[0]
-    for point in [*points[1:], sys.maxunicode + 2]:
-        if point != previous + 1:
-            low, high = re.escape(chr(first)), re.escape(chr(previous))
-            parts.append(low if first == previous else f"{low}-{high}")
-            first = point
-        previous = point
-    return "".join(parts)
-
-
-@cache
-def _marks() -> str:
-    """Combining marks (Mn, Mc, Me) and invisible joiners, as the inside of a class."""
-    candidates = [*range(0x300, 0x20000), *range(0xE0000, 0xE01F0)]
-    points = [p for p in candidates if unicodedata.category(chr(p))[0] == "M"]
-    points += [ord(c) for c in "\u00ad\u061c\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"]
-    points += [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]
-    return _ranges(sorted(set(points)))
-
-
-def _emoji_pattern(marks: str) -> str:
-    """Flags, keycaps and pictures with their modifiers, joined by ZWJ into one."""
-    picture = rf"[{_EMOJI}](?:[\ufe0e\ufe0f\u20e3\U0001f3fb-\U0001f3ff]|[\U000e0020-\U000e007f])*+"
-    return rf"""
-        [\U0001f1e6-\U0001f1ff]{{2}}
-      | [0-9\#*]\ufe0f?\u20e3
-      | {picture}(?:\u200d{picture})*+[{marks}]*+
-    """
 
 
 @cache
 def _generic(*, elision: bool = False) -> re.Pattern[str]:
     """The pattern of any language; with ``elision``, of French: l' arbre, dit -il."""
-    marks = _marks()
-    letter = rf"[^\W{_IDEOGRAPHS}]"  # a word character that is not an ideograph
+    marks = combining_marks()
+    letter = rf"[^\W{IDEOGRAPHS}]"  # a word character that is not an ideograph
     run = rf"{letter}++(?:[{marks}]++{letter}*+)*+"
     joint = r"['’ʼ\-‐‑·_&]|(?<=\d)[.,:/٫٬](?=\d)|\.(?=[^\W\d_]{2})"
     pronoun = "je|tu|il|elle|on|nous|vous|ils|elles|ce|le|la|les|lui|leur|moi|toi|en|y"
@@ -100,13 +58,13 @@ def _generic(*, elision: bool = False) -> re.Pattern[str]:
         rf"""
         {ADDRESS} | {french}
         [{marks}]*+(?:
-            (?<!\w)[^\W\d_{_IDEOGRAPHS}]\.(?=\s[^\W\d_a-z])(?<![a-z]\.)  # an initial before a name
-          | (?:[^\W\d_{_IDEOGRAPHS}]\.){{2,9}}+(?!\w)         # U.S., e.g.
+            (?<!\w)[^\W\d_{IDEOGRAPHS}]\.(?=\s[^\W\d_a-z])(?<![a-z]\.)  # an initial before a name
+          | (?:[^\W\d_{IDEOGRAPHS}]\.){{2,9}}+(?!\w)         # U.S., e.g.
           | [@\#]{run}
           | {run}(?:{no_inversion}(?:{joint})(?={letter}){run})*+
-          | [{_IDEOGRAPHS}][{marks}]*+
+          | [{IDEOGRAPHS}][{marks}]*+
         )
-      | {_emoji_pattern(marks)}
+      | {emoji_pattern(marks)}
       | \.{{2,}}+ | …++ | -{{2,}}+ | [–—]++ | [!?]++
       | [^\s][{marks}]*+
         """,
@@ -116,11 +74,11 @@ def _generic(*, elision: bool = False) -> re.Pattern[str]:
 
 @cache
 def _arabic() -> re.Pattern[str]:
-    marks = _marks()
+    marks = combining_marks()
     # Latin words and digits come off Arabic words; an Arabic word is letters, marks and tatweel.
     letters = "\u0620-\u064a\u066e-\u06d3\u06d5\u06ee\u06ef\u06fa-\u06ff\u0750-\u077f"
     letters += "\u0870-\u088f\u08a0-\u08c9\ufb50-\ufbb1\ufbd3-\ufd3d\ufd50-\ufdfb\ufe70-\ufefc"
-    latin = rf"[^\W\d{letters}{_IDEOGRAPHS}]"
+    latin = rf"[^\W\d{letters}{IDEOGRAPHS}]"
     run = rf"{latin}(?:[\w{marks}](?<![{letters}]))*+"
     return re.compile(
         rf"""
@@ -129,9 +87,9 @@ def _arabic() -> re.Pattern[str]:
             [{letters}][{letters}{marks}]*+
           | \d++(?:[.,٫٬:/]\d++)*+[{marks}]*+
           | {run}(?:['’\-.&](?={latin}){run})*+
-          | [{_IDEOGRAPHS}][{marks}]*+
+          | [{IDEOGRAPHS}][{marks}]*+
         )
-      | {_emoji_pattern(marks)}
+      | {emoji_pattern(marks)}
       | \.{{2,}}+ | …++ | -{{2,}}+ | [–—]++ | [!?؟]++
       | [^\s][{marks}]*+
         """,
@@ -201,7 +159,7 @@ def tokenise(raw: str, scheme: str = "generic", *, escape_brackets: bool = False
     Token(text='b', start=2, end=3)
     """
     cut, _ = _tokeniser(raw, scheme)
-    tokens = cut(raw, 0, len(raw.rstrip()))
+    tokens = cut(raw, 0, len(raw) if scheme == "whitespace" else len(raw.rstrip()))
     return _escaped(tokens) if escape_brackets else tokens
 
 
@@ -214,11 +172,17 @@ def tokenise_text(
 ) -> Iterator[list[Token]]:
     """Sentences of a raw text, each a list of tokens with offsets into the whole text.
 
+    The scheme ``whitespace`` is for pre-tokenised text, so there every line is a sentence.
+
     >>> [[t.text for t in s] for s in tokenise_text("It's cold. Isn't it?", "ptb")]
     [['It', "'s", 'cold', '.'], ['Is', "n't", 'it', '?']]
     """
     cut, language = _tokeniser(raw, scheme)
-    spans = split_sentences(raw, language, one_per_line=one_per_line)
+    if scheme == "whitespace":  # pre-tokenised text has one sentence a line
+        spans = [match.span() for match in _LINE.finditer(raw)]
+    else:
+        spans = split_sentences(raw, language, one_per_line=one_per_line)
     for start, end in spans:
         tokens = cut(raw, start, end)
-        yield _escaped(tokens) if escape_brackets else tokens
+        if tokens:
+            yield _escaped(tokens) if escape_brackets else tokens

@@ -18,17 +18,11 @@ import re
 from functools import lru_cache
 from itertools import pairwise
 
+from eigentext.corpus.characters import ADDRESS, emoji_pattern
 from eigentext.corpus.sentences import keeps_period
 
-__all__ = ["ADDRESS", "english_pieces"]
+__all__ = ["english_pieces"]
 
-# Web and mail addresses; shared with the other tokenisers.  The tail of an address is trimmed of
-# signs that more likely belong to the sentence.  The local part is bounded, so that a long word is
-# not scanned again and again in the hope of an '@'.
-ADDRESS = r"""
-    (?:(?:https?|ftp|HTTPS?)://|www\.|WWW\.)[^\s<>"“”«»]*[^\s<>"“”«».,;:!?'’)\]}…]
-  | [\w.+\-]{1,64}+@[\w\-]++(?:\.[\w\-]++)++
-"""
 _MARKS = "\u0300-\u036f\u200c\u200d\u00ad\ufe0e\ufe0f"  # combining marks and joiners after Latin
 _THOUSANDS = r",(?=\d{3}(?!\d))"
 # What may stand inside a word: not the period of "end.Next", where a space was forgotten.
@@ -36,6 +30,7 @@ _JOINT = rf"(?:[\-‑'’/&·+@]|\.(?![A-Z][a-z])|(?<=\d)(?::(?=\d)|{_THOUSANDS}
 _PIECE = re.compile(
     rf"""
     (?P<address>{ADDRESS})
+  | (?P<emoji>{emoji_pattern(_MARKS)})
   | (?P<handle>(?<!\w)[@\#][^\W\d]\w*+)
   | (?P<emoticon>(?:[:;=]['’]?-?[)(DPpO|/\\*]++|<3++|\^_*\^|:-?\[)(?![\w/]))
   | (?P<dots>\.{{2,}}+|…++)
@@ -45,8 +40,9 @@ _PIECE = re.compile(
         |\d\ds?|\d\d['’]s|[sS]|[mM]|[dD]|re|RE|ve|VE|ll|LL|t)(?!\w))
   | (?P<tis>['’][Tt](?=(?:is|was|were|will|would|IS|WAS)(?!\w)))
   | (?P<money>(?:US|USD|NZ|HK|AU|CA|[CASR])?\$|[£€¥₹¢₽])
-  | (?P<number>(?:(?<!\w)[+−]?)(?:\d++(?:(?:[.:]|{_THOUSANDS})\d++)*+|\.\d++)(?![\w\-'’/&.{_MARKS}]))
-  | (?P<word>(?:\.(?=\d))?+[^\W_][\w{_MARKS}]*+
+  | (?P<number>(?:(?<!\w)[+−]?)(?:\d++(?:(?:[.:]|{_THOUSANDS})\d++)*+|\.\d++)
+        (?![\w\-'’/&.{_MARKS}]))
+  | (?P<word>(?:(?:[^\W\d_]\.){{2,9}}+(?=-\w)|(?:\.(?=\d))?+[^\W_][\w{_MARKS}]*+)
         (?:{_JOINT}(?=\w)[\w{_MARKS}]++)*+)
   | (?P<run>[!?]++|\*++|=++|_++|~++|<++|>++|\#++|\^++|\++|\|++|•++|`)
   | (?P<other>.[{_MARKS}]*+)
