@@ -1,7 +1,7 @@
 """Shared by all tests: what lies outside the package, and when its absence is a failure.
 
 ``EIGENTEXT_DATA`` names the folder of open data sets; ``EIGENTEXT_REQUIRE`` lists requirements
-(comma-separated: data, almor, chromium, postgres) whose absence fails a test instead of skipping it.
+(comma-separated: data, almor, chromium, postgres) whose absence fails a test instead of skipping.
 """
 
 from __future__ import annotations
@@ -11,6 +11,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A busy machine is not a failing test: no deadline per example, and the same examples every time.
+settings.register_profile("eigentext", deadline=None, derandomize=True)
+settings.load_profile("eigentext")
 
 
 def _data_folder() -> Path | None:

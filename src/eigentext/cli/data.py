@@ -30,20 +30,16 @@ def list_(format_: options.Format = options.ResultFormat.native) -> None:
 
     from eigentext.datasets import entries, locate
 
-    rows = []
-    for entry in entries():
-        found = locate(entry.name)
-        rows.append(
-            {
+    if format_ is options.ResultFormat.jsonl:
+        for entry in entries():
+            found = locate(entry.name)
+            row = {
                 "name": entry.name,
                 "title": entry.title,
                 "licence": entry.licence,
                 "bytes": entry.bytes,
                 "place": None if found is None else str(found),
             }
-        )
-    if format_ is options.ResultFormat.jsonl:
-        for row in rows:
             print(dumps(row, ensure_ascii=False))
         return
     from rich.console import Console
@@ -52,11 +48,10 @@ def list_(format_: options.Format = options.ResultFormat.native) -> None:
     table = Table(box=None, pad_edge=False)
     for column in ("name", "title", "licence", "size", "here"):
         table.add_column(column, justify="right" if column == "size" else "left")
-    for row in rows:
-        size = f"{row['bytes'] / 1e6:.1f} MB"
-        table.add_row(
-            row["name"], row["title"], row["licence"], size, "yes" if row["place"] else "-"
-        )
+    for entry in entries():
+        size = f"{entry.bytes / 1e6:.1f} MB"
+        here = "yes" if locate(entry.name) else "-"
+        table.add_row(entry.name, entry.title, entry.licence, size, here)
     Console().print(table)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated
 
 import typer
@@ -38,7 +39,7 @@ def analyse(
     if analyzer != "sample":
         raise SettingsError(f"unknown analyzer {analyzer!r}; known: sample")
 
-    def lines():  # type: ignore[no-untyped-def]
+    def lines() -> Iterator[str]:
         for number, tokens in enumerate(read_sentences(source), start=1):
             for word in tokens:
                 analyses = analyse_word(word)

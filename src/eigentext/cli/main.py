@@ -17,6 +17,8 @@ from eigentext import __version__
 from eigentext.cli import const, convert, data, demo, dep, info, lex, serve, tag, words
 from eigentext.errors import EigentextError, MissingExtraError
 
+_INTERRUPTED = 130
+
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
@@ -64,6 +66,8 @@ def run(arguments: Sequence[str]) -> int:
     try:
         code = app(args=line, prog_name="eigentext", standalone_mode=False)
         sys.stdout.flush()
+        if code == _INTERRUPTED:  # typer may turn the interrupt into its exit code
+            raise KeyboardInterrupt
         return code if isinstance(code, int) else 0
     except BrokenPipeError:
         # The reader (head, less) went away: not an error, but Python would complain at exit.
@@ -71,7 +75,7 @@ def run(arguments: Sequence[str]) -> int:
         return 0
     except (KeyboardInterrupt, typer.Abort):
         print("eigentext: interrupted", file=sys.stderr)
-        return 130
+        return _INTERRUPTED
     except Exception as error:
         if debug:
             raise

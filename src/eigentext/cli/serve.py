@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from eigentext.cli import options
-from eigentext.errors import MissingExtraError
 
 
 def serve(
@@ -21,9 +20,6 @@ def serve(
 
         # eigentext serve --port 8000
     """
-    try:
-        from eigentext.web.app import serve as serve_app
-    except ModuleNotFoundError as error:
-        modules = ["fastapi", "uvicorn"]
-        raise MissingExtraError("the pages", extra="web", modules=modules) from error
+    from eigentext.web import serve as serve_app
+
     serve_app(host, port, log_level="warning" if quiet else "info")

@@ -68,8 +68,8 @@ def convert(
 ) -> int:
     """Convert a file and return the number of sentences written.
 
-    ``strip`` removes traces, function tags and indices from brackets; ``heads`` names the head rules
-    for brackets to dependencies: ``english`` or ``neutral``.
+    ``strip`` removes traces, function tags and indices from brackets; ``heads`` names the head
+    rules for brackets to dependencies: ``english`` or ``neutral``.
     """
     from_format = source_format or format_of(source)
     to_format = target_format or format_of(target)
@@ -100,10 +100,9 @@ def _from_trees(
     strip: bool,
     on_error: Callable[[DataError], None] | None,
 ) -> int:
-    found: Iterator[Tree | None] = ptb.read_trees(source, on_error=on_error)
-    if strip:
-        found = map(clean, found)
-    trees = (tree for tree in found if tree is not None)
+    found = ptb.read_trees(source, on_error=on_error)
+    cleaned = map(clean, found) if strip else found
+    trees = (tree for tree in cleaned if tree is not None)
     if to_format == "ptb":
         return ptb.write_trees(trees, target)
     if to_format == "tokens":

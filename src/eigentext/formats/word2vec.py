@@ -188,7 +188,8 @@ def _parsed_line(path: str, number: int, line: bytes, dim: int) -> tuple[str, np
         numbers = list(map(float, fields))
     except ValueError:
         bad = next(field for field in fields if b"_" in field or not _is_number(field))
-        raise DataError(path, number, f"{bad[:40]!r}, expected a number") from None
+        shown = bad[:40].decode(errors="replace")
+        raise DataError(path, number, f"{shown!r}, expected a number") from None
     with np.errstate(over="ignore"):
         vector = np.array(numbers, dtype=np.float32)
     if not np.isfinite(vector).all():

@@ -69,7 +69,7 @@ def _trees(report: Report, target: Path, say: Callable[[str], None]) -> LPCFG:
     )
     LPCFG(states=2).fit(train[:5]).parse(["Yes"])  # compile before the clock starts
     rows = []
-    parser = None
+    parser = LPCFG()
     for states, ensemble in ((1, 1), (2, 1), (4, 1), (4, 3)):
         began = time.process_time()
         parser = LPCFG(states=states, ensemble=ensemble, per_state=15).fit(train)
@@ -97,7 +97,6 @@ def _trees(report: Report, target: Path, say: Callable[[str], None]) -> LPCFG:
         "sentences a second",
     )
     report.table(header, rows, caption="Parsers on the held-out sample", digits=2)
-    assert parser is not None  # the loop above ran
     parser.save(target / "english.lpcfg", data={"name": "sample", "licence": "Apache-2.0"})
     parser = LPCFG.load(target / "english.lpcfg")
     answer = parser.parse(_SHOWN.split(), kbest=3, marginals=True)
@@ -157,9 +156,9 @@ def _words(report: Report, target: Path, say: Callable[[str], None]) -> None:
         f"{counted:.1f} s, 50 dimensions in {embedded:.1f} s"
     )
     report.section("Words").text(
-        f"{counts.n_tokens:,} tokens from the documentation that every Python installation carries; "
-        f"the {len(counts.words) - 1:,} most frequent words, their two neighbours on either side, "
-        "and the leading singular directions of the scaled counts."
+        f"{counts.n_tokens:,} tokens from the documentation that every Python installation "
+        f"carries; the {len(counts.words) - 1:,} most frequent words, their two neighbours on "
+        "either side, and the leading singular directions of the scaled counts."
     )
     report.figure(
         line_plot(

@@ -2,8 +2,8 @@
 
 With counts C (words x contexts), row totals u and column totals v of the square-rooted counts,
 
-    Omega = sqrt(C) / sqrt((u + kappa) (v + kappa)')        (papers/003, section 4; square root first)
-    Omega ~ U diag(s) V',       embeddings = U diag(s)^exponent, rows scaled to length 1
+    Omega = sqrt(C) / sqrt((u + kappa) (v + kappa)')      (Stratos et al. 2014; square root first)
+    Omega ~ U diag(s) V',     embeddings = U diag(s)^exponent, rows scaled to length 1
 """
 
 from __future__ import annotations

@@ -1,0 +1,240 @@
+"""The command line from outside: exit codes, messages, streams, and the examples in the help."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from eigentext.cli.main import app, run
+
+ENVIRONMENT = {**os.environ, "NO_COLOR": "1", "COLUMNS": "200", "TERM": "dumb"}
+ENVIRONMENT.pop("EIGENTEXT_DATA", None)
+
+
+def eigentext(*arguments: str, cwd: Path, given: bytes | None = None):
+    return subprocess.run(
+        [sys.executable, "-m", "eigentext.cli", *arguments],
+        cwd=cwd,
+        env=ENVIRONMENT,
+        input=given,
+        capture_output=True,
+        check=False,
+        timeout=300,
+    )
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory) -> Path:
+    """A folder with the sample in it."""
+    folder = tmp_path_factory.mktemp("cli")
+    assert eigentext("data", "get", "sample", "-o", ".", cwd=folder).returncode == 0
+    return folder
+
+
+def _commands() -> dict[tuple[str, ...], str]:
+    """Every command with its docstring, groups walked."""
+    found: dict[tuple[str, ...], str] = {}
+    for command in app.registered_commands:
+        found[(command.name or command.callback.__name__,)] = command.callback.__doc__
+    for group in app.registered_groups:
+        for command in group.typer_instance.registered_commands:
+            found[(group.name, command.name)] = command.callback.__doc__
+    return found
+
+
+def test_the_groups_are_there():
+    assert {name[0] for name in _commands()} >= {
+        "words", "tag", "const", "dep", "lex", "convert", "demo", "data", "info", "serve",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("command", sorted(_commands()), ids=" ".join)
+def test_help_has_an_example_that_runs(command, sample, tmp_path):
+    shown = eigentext(*command, "--help", cwd=tmp_path)
+    assert shown.returncode == 0
+    examples = re.findall(r"^ *([$#]) eigentext (.+)$", _commands()[command], re.MULTILINE)
+    assert examples, "every command shows an example"
+    assert b"eigentext" in shown.stdout
+    assert eigentext("data", "get", "sample", "-o", ".", cwd=tmp_path).returncode == 0
+    for mark, line in examples:
+        if mark == "#":  # runs until it is interrupted
+            continue
+        done = eigentext(*line.split(), cwd=tmp_path)
+        assert done.returncode == 0, done.stderr.decode()
+        assert b"Traceback" not in done.stderr
+
+
+BAD_CALLS = {
+    "unknown command": (["nonsense"], "No such command"),
+    "unknown option": (["info", "--nonsense"], "No such option"),
+    "missing argument": (["convert"], "Missing argument"),
+    "not a number": (["words", "inspect", "x", "--top", "many"], "valid integer"),
+    "missing file": (["convert", "no/such.mrg", "-o", "x.txt"], "no/such.mrg"),
+    "unknown format": (["convert", "a.xyz", "-o", "x.txt"], "cannot tell the format"),
+    "no constituents": (["convert", "sample/text.txt", "-o", "x.mrg"], "has no constituents"),
+    "not a model": (["info", "sample/text.txt"], "sample/text.txt"),
+    "wrong kind": (["const", "parse", "some.counts", "sample/text.txt"], "kind 'lpcfg'"),
+    "unknown data set": (["data", "get", "nonsense", "-o", "."], "nonsense"),
+    "unknown analyzer": (["lex", "analyse", "sample/arabic.txt", "--analyzer", "x"], "'x'"),
+    "unknown contexts": (
+        ["words", "count", "sample/text.txt", "-o", "c", "--contexts", "zz"],
+        "zz",
+    ),
+    "nothing to count": (["words", "count", "empty.txt", "-o", "c"], "empty.txt"),
+    "folder for a file": (["convert", "sample", "--from", "ptb", "--to", "tokens"], "sample"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_CALLS)
+def test_bad_input_is_one_line_and_exit_code_2(case, sample):
+    (sample / "empty.txt").write_bytes(b"")
+    if not (sample / "some.counts").exists():
+        made = eigentext("words", "count", "sample/text.txt", "-o", "some.counts", cwd=sample)
+        assert made.returncode == 0, made.stderr
+    arguments, expected = BAD_CALLS[case]
+    done = eigentext(*arguments, cwd=sample)
+    message = done.stderr.decode()
+    assert done.returncode == 2, message
+    assert expected in message
+    assert message.startswith("eigentext: ")
+    assert message.count("\n") == 1
+    assert "Traceback" not in message
+    assert not (sample / "x.txt").exists()
+    assert not (sample / "c").exists()
+
+
+def test_bad_tree_names_file_and_line_and_leaves_nothing(tmp_path):
+    (tmp_path / "bad.mrg").write_text("(S (NP (NN dog)) (VP (VBZ barks)))\n(S (NP (NN cat))\n")
+    done = eigentext("convert", "bad.mrg", "-o", "out.txt", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.decode().startswith("eigentext: bad.mrg:2: ")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.mrg"]
+
+
+def test_skipping_counts_and_reports(tmp_path):
+    (tmp_path / "bad.mrg").write_text("(S (NN dog))\n(S (NN cat)\n(S (NN cow))\n")
+    done = eigentext(
+        "convert", "bad.mrg", "-o", "out.txt", "--on-error", "skip", "--json", cwd=tmp_path
+    )
+    assert done.returncode == 0
+    assert json.loads(done.stdout) == {"sentences": 2, "skipped": 1}
+    assert b"bad.mrg:2" in done.stderr
+    assert (tmp_path / "out.txt").read_text() == "dog\ncow\n"
+
+
+def test_dash_is_stdin_and_stdout_and_figures_go_to_stderr(tmp_path):
+    done = eigentext(
+        "convert", "-", "--from", "ptb", "--to", "tokens", "--json",
+        cwd=tmp_path, given=b"(S (NN dog))\n",
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert done.stdout == b"dog\n"
+    assert json.loads(done.stderr) == {"sentences": 1, "skipped": 0}
+
+
+def test_debug_shows_the_traceback_wherever_it_stands(tmp_path):
+    done = eigentext("convert", "no.mrg", "-o", "x.txt", "--debug", cwd=tmp_path)
+    assert done.returncode == 1
+    assert b"Traceback" in done.stderr
+
+
+def test_an_internal_error_is_exit_code_1(monkeypatch, capsys):
+    from eigentext.formats import convert
+
+    def broken(*_args, **_kwargs):
+        raise ZeroDivisionError("on purpose")
+
+    monkeypatch.setattr(convert, "convert", broken)
+    assert run(["convert", "a.mrg", "-o", "b.txt"]) == 1
+    assert "internal error: ZeroDivisionError: on purpose" in capsys.readouterr().err
+
+
+def test_interrupt_is_exit_code_130(monkeypatch, capsys):
+    from eigentext.formats import convert
+
+    def interrupted(*_args, **_kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(convert, "convert", interrupted)
+    assert run(["convert", "a.mrg", "-o", "b.txt"]) == 130
+    assert "interrupted" in capsys.readouterr().err
+
+
+def test_a_reader_that_goes_away_is_no_error(sample):
+    command = f"{sys.executable} -m eigentext.cli convert sample/train.mrg --to tokens --quiet"
+    done = subprocess.run(
+        f"{command} | head -n 1; exit ${{PIPESTATUS[0]}}",
+        shell=True, executable="/bin/bash", cwd=sample, env=ENVIRONMENT,
+        capture_output=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert b"Traceback" not in done.stderr
+    assert done.stdout.count(b"\n") == 1
+
+
+def test_counts_of_shards_add_and_do_not_depend_on_jobs(sample):
+    text = (sample / "sample" / "text.txt").read_text().splitlines(keepends=True)
+    (sample / "one.txt").write_text("".join(text[:100]))
+    (sample / "two.txt").write_text("".join(text[100:]))
+
+    def count(*arguments: str) -> None:
+        done = eigentext("words", "count", *arguments, "--contexts", "lr2", "--json", cwd=sample)
+        assert done.returncode == 0, done.stderr.decode()
+
+    count("one.txt", "two.txt", "-o", "whole.counts")
+    count("one.txt", "two.txt", "-o", "jobs.counts", "--jobs", "2")
+    count("one.txt", "-o", "a.counts", "--vocab-from", "whole.counts")
+    count("two.txt", "-o", "b.counts", "--vocab-from", "whole.counts")
+    done = eigentext("words", "add", "a.counts", "b.counts", "-o", "sum.counts", cwd=sample)
+    assert done.returncode == 0, done.stderr.decode()
+    from eigentext.corpus.counts import Counts
+
+    whole, summed = Counts.load(sample / "whole.counts"), Counts.load(sample / "sum.counts")
+    assert (sample / "whole.counts").read_bytes() == (sample / "jobs.counts").read_bytes()
+    assert whole.words == summed.words
+    assert (whole.unigrams == summed.unigrams).all()
+    assert (whole.context_matrix() != summed.context_matrix()).nnz == 0
+
+
+def test_raw_text_is_tokenised(tmp_path):
+    (tmp_path / "raw.txt").write_text("Dr. Low can't come. He's ill.\n")
+    done = eigentext(
+        "words",
+        "count",
+        "raw.txt",
+        "-o",
+        "c",
+        "--raw",
+        "--tokeniser",
+        "ptb",
+        "--json",
+        cwd=tmp_path,
+    )
+    figures = json.loads(done.stdout)
+    assert figures["sentences"] == 2
+    assert figures["tokens"] == 10
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c", "raw.txt"]
+
+
+def test_parse_keeps_the_order_and_empty_lines(sample):
+    model = sample / "tiny.lpcfg"
+    done = eigentext(
+        "const", "train", "sample/train.mrg", "-o", str(model), "--states", "1", cwd=sample
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    given = "The dog barks .\n\n( a ) 🐱 ок !\n".encode()
+    for jobs in ("1", "2"):
+        done = eigentext(
+            "const", "parse", str(model), "-", "--jobs", jobs, cwd=sample, given=given
+        )
+        assert done.returncode == 0, done.stderr.decode()
+        first, second, third = done.stdout.decode().splitlines()
+        assert first.startswith("(TOP ")
+        assert second == ""
+        assert re.findall(r"([^ ()]+)\)", third) == ["-LRB-", "a", "-RRB-", "🐱", "ок", "!"]

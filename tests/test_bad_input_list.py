@@ -1,0 +1,192 @@
+"""Bad input of every kind, what each gets, and the page in docs/ that lists them.
+
+``EIGENTEXT_WRITE_DOCS=1`` writes the page anew; without it the test compares.
+"""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+import os
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from eigentext.corpus.counting import count
+from eigentext.corpus.counts import Counts
+from eigentext.errors import EigentextError
+from eigentext.formats import (
+    brown_paths,
+    columns,
+    conllu,
+    conllx,
+    modelfile,
+    opening,
+    prm,
+    ptb,
+    text,
+    word2vec,
+)
+from eigentext.formats.convert import convert
+from eigentext.linalg.svd import truncated_svd
+
+PAGE = Path(__file__).parents[1] / "docs" / "bad-input.md"
+
+
+def _all(read: Callable[[str], Iterable[object]]) -> Callable[[str], None]:
+    def read_all(path: str) -> None:
+        for _ in read(path):
+            pass
+
+    return read_all
+
+
+def _row(*cells: str) -> bytes:
+    return ("\t".join(cells) + "\n").encode()
+
+
+def _conllu(*rows: bytes) -> bytes:
+    return b"".join(rows) + b"\n"
+
+
+_WORD = ("dog", "dog", "NOUN", "NN", "_")
+_GOOD = _row("1", *_WORD, "0", "root", "_", "_")
+_READ_TREES = _all(ptb.read_trees)
+_READ_CONLLU = _all(conllu.read_sentences)
+_READ_CONLLX = _all(conllx.read_sentences)
+_READ_COLUMNS = _all(columns.read_columns)
+_READ_PATHS = _all(brown_paths.read_paths)
+_READ_TEXT = _all(text.read_sentences)
+_LONG = gzip.compress(b"some text\n" * 1000)
+
+
+def _model(**changes: object) -> bytes:
+    settings: dict[str, object] = {"kind": "counts", "format_version": 1} | changes
+    path = "memory://bad-input-model"
+    modelfile.save(
+        path,
+        str(settings["kind"]),
+        {"a": np.arange(8)},
+        settings={},
+        format_version=int(str(settings["format_version"])),
+    )
+    with opening.open_binary(path) as stream:
+        return stream.read()
+
+
+def _flipped(content: bytes) -> bytes:
+    return content[:-3] + bytes([content[-3] ^ 1]) + content[-2:]
+
+
+# name of the file, what is wrong with it, its content, what reads it
+CASES: list[tuple[str, str, bytes, Callable[[str], object]]] = [
+    ("missing.txt", "a file that is not there", b"", _READ_TEXT),
+    ("text.txt", "a byte that is not UTF-8", b"fine\nbad \xff byte\n", _READ_TEXT),
+    ("text.txt.gz", "a gzip archive cut short", _LONG[: len(_LONG) // 2], _READ_TEXT),
+    ("text.txt.gz", "a gzip archive that is none", b"not an archive\n", _READ_TEXT),
+    ("text.txt.xz", "an xz archive cut short", lzma.compress(b"text\n" * 999)[:-20], _READ_TEXT),
+    ("text.txt.xz", "an xz archive that is none", b"not an archive\n", _READ_TEXT),
+    ("text.txt.zst", "a zstd archive that is none", b"not an archive\n", _READ_TEXT),
+    ("text.txt.bz2", "a bzip2 archive that is none", b"not an archive\n", _READ_TEXT),
+    ("trees.mrg", "a bracket that is not closed", b"(S (NP (NN dog))\n", _READ_TREES),
+    ("trees.mrg", "a bracket too many", b"(S (NN dog)))\n", _READ_TREES),
+    ("trees.mrg", "text between trees", b"(S (NN dog))\nhello\n", _READ_TREES),
+    ("trees.mrg", "an empty constituent", b"(S (NP ) (NN dog))\n", _READ_TREES),
+    ("trees.mrg", "nothing in the brackets", b"()\n", _READ_TREES),
+    ("trees.mrg", "a word beside constituents", b"(S dog (NN cat))\n", _READ_TREES),
+    ("trees.mrg", "a tree that is not UTF-8", b"(S (NN d\xe9j\xe0))\n", _READ_TREES),
+    ("s.conllu", "nine columns", _conllu(_row("1", *_WORD, "0", "root", "_")), _READ_CONLLU),
+    ("s.conllu", "a head out of range",
+     _conllu(_row("1", *_WORD, "7", "obj", "_", "_")), _READ_CONLLU),
+    ("s.conllu", "a head that is no number",
+     _conllu(_row("1", *_WORD, "x", "obj", "_", "_")), _READ_CONLLU),
+    ("s.conllu", "a word that is its own head",
+     _conllu(_row("1", *_WORD, "1", "obj", "_", "_")), _READ_CONLLU),
+    ("s.conllu", "a cycle of heads",
+     _conllu(_GOOD, _row("2", *_WORD, "3", "a", "_", "_"), _row("3", *_WORD, "2", "b", "_", "_")),
+     _READ_CONLLU),
+    ("s.conllu", "heads for some words only",
+     _conllu(_GOOD, _row("2", *_WORD, "_", "_", "_", "_")), _READ_CONLLU),
+    ("s.conllu", "an id that is skipped",
+     _conllu(_GOOD, _row("3", *_WORD, "1", "obj", "_", "_")), _READ_CONLLU),
+    ("s.conllu", "an id that is no number",
+     _conllu(_row("one", *_WORD, "0", "root", "_", "_")), _READ_CONLLU),
+    ("s.conllu", "a word without a form",
+     _conllu(_row("1", "", "dog", "NOUN", "NN", "_", "0", "root", "_", "_")), _READ_CONLLU),
+    ("s.conllu", "a range beyond the sentence",
+     _conllu(_row("1-4", "dogs", *"________"), _GOOD), _READ_CONLLU),
+    ("s.conllu", "comments without words", b"# sent_id = 1\n\n", _READ_CONLLU),
+    ("s.conllx", "nine columns", _conllu(_row("1", *_WORD, "0", "root", "_")), _READ_CONLLX),
+    ("s.conllx", "a comment, which only CoNLL-U has", b"# hello\n" + _GOOD + b"\n", _READ_CONLLX),
+    ("s.conllx", "a range, which only CoNLL-U has",
+     _conllu(_row("1-2", "dogs", *"________"), _GOOD), _READ_CONLLX),
+    ("tags.bio", "rows of different width", b"dog\tO\ncat\tN\tO\n\n", _READ_COLUMNS),
+    ("tags.bio", "a tag of no BIO kind", b"dog\tX-PER\n\n",
+     _all(lambda path: columns.read_columns(path, scheme="bio2"))),
+    ("brown.paths", "bits other than 0 and 1", b"0120\tdog\t3\n", _READ_PATHS),
+    ("brown.paths", "a count that is no number", b"0110\tdog\tmany\n", _READ_PATHS),
+    ("brown.paths", "one column", b"0110\n", _READ_PATHS),
+    ("vectors.txt", "no header", b"dog 0.1 0.2\n", word2vec.load_vectors),
+    ("vectors.txt", "a vector that is too short", b"1 3\ndog 0.1 0.2\n", word2vec.load_vectors),
+    ("vectors.txt", "a number that is none", b"1 2\ndog 0.1 abc\n", word2vec.load_vectors),
+    ("vectors.txt", "fewer words than the header says", b"3 1\ndog 0.5\n", word2vec.load_vectors),
+    ("vectors.bin", "a binary file cut short", b"2 2\ndog \x00\x00\x00\x3f\x00",
+     lambda path: word2vec.load_vectors(path, binary=True)),
+    ("rules.prm", "a key that EVALB does not know", b"NONSENSE 1\n", prm.read_prm),
+    ("rules.prm", "a number that is none", b"CUTOFF_LEN many\n", prm.read_prm),
+    ("m.eig", "not a model file", b"hello\n", modelfile.load),
+    ("m.eig", "a model file cut short", _model()[:-9], modelfile.load),
+    ("m.eig", "a model file with one bit flipped", _flipped(_model()), modelfile.load),
+    ("m.eig", "a model of another kind", _model(kind="lpcfg"), Counts.load),
+    ("m.eig", "a model of a version to come", _model(format_version=99), Counts.load),
+    ("corpus.txt", "a corpus without words", b"\n\n  \n", lambda path: count([path])),
+    ("corpus.txt", "contexts that are none", b"a b\n", lambda path: count([path], contexts="xy")),
+    ("corpus.txt", "memory that is no size", b"a b\n", lambda path: count([path], memory="lots")),
+    ("file.xyz", "a format that the name does not tell", b"a\n",
+     lambda path: convert(path, "memory://out.txt")),
+    ("file.txt", "tokens, which hold no constituents", b"a\n",
+     lambda path: convert(path, "memory://out.mrg")),
+    ("matrix", "a rank above that of the matrix", b"",
+     lambda _path: truncated_svd(np.ones((4, 4)), 3, symbol="Omega")),
+]  # fmt: skip
+
+
+def _message(tmp_path: Path, case: tuple[str, str, bytes, Callable[[str], object]]) -> str:
+    name, _, content, read = case
+    path = tmp_path / name
+    if name not in ("missing.txt", "matrix"):
+        path.write_bytes(content)
+    with pytest.raises(EigentextError) as caught:
+        read(str(path))
+    error = caught.value
+    message = str(error).replace(f"{tmp_path}{os.sep}", "")
+    message = re.sub(r"sha256 [0-9a-f]+|expected [0-9a-f]{12}", "sha256 ", message)
+    assert "\n" not in message
+    return f"`{type(error).__name__}`: {message}"
+
+
+def test_the_page_lists_what_each_kind_of_bad_input_gets(tmp_path):
+    lines = [
+        "# Bad input, and what it gets",
+        "",
+        "Each of these is an error of one line, with file and line where there are any; on the",
+        "command line it ends with exit code 2 and leaves nothing half-written. A test makes this",
+        "page and checks it.",
+        "",
+        "| file | what is wrong | what one gets |",
+        "|---|---|---|",
+    ]
+    for case in CASES:
+        message = _message(tmp_path, case).replace("|", "\\|")
+        lines.append(f"| {case[0]} | {case[1]} | {message} |")
+    page = "\n".join(lines) + "\n"
+    if os.environ.get("EIGENTEXT_WRITE_DOCS"):
+        PAGE.write_text(page, encoding="utf-8")
+    assert PAGE.read_text(encoding="utf-8") == page
+
+
+def test_there_are_enough_kinds():
+    assert len({case[1] + case[0] for case in CASES}) == len(CASES) >= 40

@@ -1,0 +1,74 @@
+"""The package as a whole: installed from the wheel, light to import, its examples true."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import os
+import pkgutil
+import subprocess
+import sys
+from importlib.metadata import metadata, requires
+from pathlib import Path
+
+import pytest
+
+import eigentext
+
+
+def _modules() -> list[str]:
+    found = pkgutil.walk_packages(eigentext.__path__, "eigentext.")
+    return sorted(m.name for m in found if not m.name.endswith("__main__"))
+
+
+def test_the_wheel_is_tested_and_not_the_source_tree():
+    if not os.environ.get("EIGENTEXT_TEST_WHEEL"):
+        pytest.skip("EIGENTEXT_TEST_WHEEL is not set: `make test` sets it")
+    assert "site-packages" in Path(eigentext.__file__).parts
+
+
+@pytest.mark.parametrize("name", _modules())
+def test_examples_in_docstrings(name: str, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = doctest.testmod(importlib.import_module(name))
+    assert result.failed == 0
+
+
+def _in_fresh_python(code: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    )
+    return done.stdout.strip()
+
+
+def test_import_loads_none_of_the_heavy_parts():
+    loaded = _in_fresh_python("import eigentext, sys; print(*sorted(sys.modules))").split()
+    heavy = {"numpy", "scipy", "numba", "sklearn", "typer", "rich", "pydantic", "matplotlib"}
+    assert not heavy & set(loaded)
+    ours = {name for name in loaded if name.startswith("eigentext")}
+    assert ours == {"eigentext"}
+
+
+def test_help_loads_none_of_the_heavy_parts():
+    code = (
+        "import sys\nfrom eigentext.cli.main import run\nrun(['--help'])\n"
+        "print('LOADED', *sorted(sys.modules))"
+    )
+    loaded = set(_in_fresh_python(code).rpartition("LOADED")[2].split())
+    assert not {"numpy", "scipy", "numba", "sklearn", "matplotlib", "fastapi"} & loaded
+
+
+def test_lazy_names():
+    assert set(eigentext.__all__) <= set(dir(eigentext))
+    for name in eigentext.__all__:
+        assert getattr(eigentext, name) is not None
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = eigentext.no_such_name
+
+
+def test_extras_are_the_agreed_ones():
+    assert set(metadata("eigentext").get_all("Provides-Extra") or ()) == {
+        "arabic", "cluster", "dev", "plot", "polish", "postgres", "spacy", "web",
+    }  # fmt: skip
+    assert metadata("eigentext")["License-Expression"] == "Apache-2.0"
+    assert any(requirement.startswith("numpy") for requirement in requires("eigentext") or ())
