@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from eigentext.errors import DataError
-    from eigentext.trees.constituent import Tree
 
 __all__ = ["FORMATS", "convert", "format_of"]
 
