@@ -9,8 +9,8 @@ _F64 = "void(int64[::1], uint32[::1], float64[::1], float64[:, ::1], float64[:, 
 
 
 @njit([_F32, _F64], cache=True, fastmath={"contract"})
-def csr_times_block(indptr, indices, values, x, y):  # type: ignore[no-untyped-def]
-    """``y[i] = sum over j of A[i, j] * x[j]`` for a CSR matrix and a narrow dense block.
+def add_csr_times_block(indptr, indices, values, x, y):  # type: ignore[no-untyped-def]
+    """``y[i] += sum over j of A[i, j] * x[j]`` for a CSR matrix and a narrow dense block.
 
     The product waits for memory, not for arithmetic: rows of ``x`` are gathered in the order of
     the column ids.  Four rows are taken per turn, so that their loads are under way together and
@@ -19,8 +19,6 @@ def csr_times_block(indptr, indices, values, x, y):  # type: ignore[no-untyped-d
     """
     width = x.shape[1]
     for i in range(indptr.shape[0] - 1):
-        for c in range(width):
-            y[i, c] = 0
         p = indptr[i]
         end = indptr[i + 1]
         while p + 4 <= end:

@@ -41,12 +41,14 @@ _PROBE_COLUMNS = 16
 class KrylovResult:
     """Ritz vectors of ``A A'`` and how they came about.
 
-    ``vectors`` (n, rank) orthonormal; ``values`` (rank,) descending; ``overlap`` is the
+    ``vectors`` (n, rank) orthonormal; ``values`` (rank,) descending; ``residuals`` (rank,) are
+    ``|A A' u - theta u|`` by the Lanczos relation; ``overlap`` is the
     estimated mean squared cosine between this subspace and the true one (nan when unknown).
     """
 
     vectors: NDArray[Any]
     values: NDArray[np.float64]
+    residuals: NDArray[np.float64]
     converged: bool
     steps: int
     products: int
@@ -115,7 +117,8 @@ def leading_eigenvectors(
             vectors = lanczos.basis @ y
             return KrylovResult(
                 vectors=vectors,
-                values=theta.astype(np.float64),
+                values=theta,
+                residuals=residuals,
                 converged=bool(done or whole),
                 steps=lanczos.steps,
                 products=lanczos.products,
@@ -264,7 +267,7 @@ class _BlockLanczos:
             self._append(y, projected=True)
             self._fill()
 
-    def ritz(self, rank: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    def ritz(self, rank: int) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[np.float64]]:
         """Leading eigenvalues of T, their vectors and the residual norms in ``A A'``."""
         from scipy.linalg import eigh
 

@@ -7,17 +7,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import DTypeLike, NDArray
 
 __all__ = ["DenseOperator", "Operator", "SparseOperator", "as_operator"]
 
 # columns of a dense block per pass of the sparse kernel: 64 float32 are four cache lines
 _BLOCK_COLUMNS = 64
+# columns per tile: 8192 rows of 32 float32 fill the level-2 cache of a present-day core
+_TILE_COLUMNS = 8192
 # below this many nonzeros scipy is quick enough and numba need not be loaded
 _KERNEL_NONZEROS = 300_000
 
@@ -35,6 +40,10 @@ class Operator:
     def rmatmat(self, x: NDArray[Any]) -> NDArray[Any]:
         """``A' x`` for a block ``x`` of shape (rows of A, any)."""
         raise NotImplementedError
+
+    def gram(self, x: NDArray[Any]) -> NDArray[Any]:
+        """``A A' x`` for a block ``x`` of shape (rows of A, any)."""
+        return self.matmat(self.rmatmat(x))
 
     def astype(self, dtype: DTypeLike) -> Operator:
         """The same map in another precision (itself when nothing changes)."""
@@ -128,31 +137,87 @@ class DenseOperator(Operator):
 
 
 class SparseOperator(Operator):
-    """A scipy sparse matrix, kept in CSR together with its transpose in CSR.
+    """A scipy sparse matrix with its transpose, both in CSR: products gather and never scatter.
 
-    Both products then gather rows of the dense block and never scatter, which is faster and has
-    one fixed order of summation.
+    Large products go through a compiled kernel over tiles of columns: in ``A A' x`` the tile's
+    part of ``A' x`` is used while it is still in the cache and is never written out whole.
+    The order of summation is fixed.
     """
 
     def __init__(self, matrix: Any, *, transpose: Any = None) -> None:
         self.matrix = matrix.tocsr()
         self.shape = (int(matrix.shape[0]), int(matrix.shape[1]))
         self.dtype = np.dtype(matrix.dtype)
-        # the transpose costs a copy of the matrix: made when it is first used
+        # both cost a copy of the matrix: made when they are first used
         self._transpose = transpose
+        self._tiles: list[_Tile] | None = None
 
     def _transposed(self) -> Any:
         if self._transpose is None:
             self._transpose = self.matrix.T.tocsr()
         return self._transpose
 
+    def _column_tiles(self) -> list[_Tile]:
+        if self._tiles is None:
+            by_column = self._transposed()
+            self._tiles = [
+                _Tile.cut(by_column, first, min(first + _TILE_COLUMNS, self.shape[1]))
+                for first in range(0, self.shape[1], _TILE_COLUMNS)
+            ]
+        return self._tiles
+
+    def _compiled(self, x: NDArray[Any]) -> bool:
+        return (
+            self.matrix.nnz >= _KERNEL_NONZEROS
+            and x.ndim == 2
+            and x.shape[1] >= 4
+            and self.dtype == x.dtype
+            and self.dtype.char in "fd"
+        )
+
     def matmat(self, x: NDArray[Any]) -> NDArray[Any]:
         """``A x``."""
-        return _sparse_times_dense(self.matrix, x)
+        if not self._compiled(x):
+            return cast("NDArray[Any]", self.matrix @ x)
+        from eigentext.linalg.kernels import add_csr_times_block
+
+        tiles = self._column_tiles()
+
+        def product(narrow: NDArray[Any], y: NDArray[Any]) -> None:
+            for tile in tiles:
+                add_csr_times_block(*tile.by_row, narrow[tile.columns], y)
+
+        return _in_column_blocks(product, x, self.shape[0])
 
     def rmatmat(self, x: NDArray[Any]) -> NDArray[Any]:
         """``A' x``, from the stored transpose."""
-        return _sparse_times_dense(self._transposed(), x)
+        transpose = self._transposed()
+        if not self._compiled(x):
+            return cast("NDArray[Any]", transpose @ x)
+        from eigentext.linalg.kernels import add_csr_times_block
+
+        arrays = _kernel_arrays(transpose)
+
+        def product(narrow: NDArray[Any], y: NDArray[Any]) -> None:
+            add_csr_times_block(*arrays, narrow, y)
+
+        return _in_column_blocks(product, x, self.shape[1])
+
+    def gram(self, x: NDArray[Any]) -> NDArray[Any]:
+        """``A A' x``, tile by tile."""
+        if not self._compiled(x):
+            return self.matmat(self.rmatmat(x))
+        from eigentext.linalg.kernels import add_csr_times_block
+
+        tiles = self._column_tiles()
+
+        def product(narrow: NDArray[Any], y: NDArray[Any]) -> None:
+            for tile in tiles:
+                part = np.zeros((tile.columns.stop - tile.columns.start, narrow.shape[1]), x.dtype)
+                add_csr_times_block(*tile.by_column, narrow, part)
+                add_csr_times_block(*tile.by_row, part, y)
+
+        return _in_column_blocks(product, x, self.shape[0])
 
     def astype(self, dtype: DTypeLike) -> Operator:
         """Converted, or itself."""
@@ -179,32 +244,60 @@ class SparseOperator(Operator):
         """The matrix written out."""
         return cast("NDArray[Any]", self.matrix.toarray())
 
+    @property
+    def T(self) -> Operator:
+        """The transposed map; shares storage."""
+        return SparseOperator(self._transposed(), transpose=self.matrix)
 
-def _sparse_times_dense(matrix: Any, x: NDArray[Any]) -> NDArray[Any]:
-    """``matrix @ x``; large products in float32 or float64 go through the compiled kernel."""
-    if (
-        matrix.nnz < _KERNEL_NONZEROS
-        or x.ndim != 2
-        or x.shape[1] < 4
-        or matrix.dtype != x.dtype
-        or matrix.dtype.char not in "fd"
-    ):
-        return cast("NDArray[Any]", matrix @ x)
-    from eigentext.linalg.kernels import csr_times_block
 
-    indptr = matrix.indptr.astype(np.int64, copy=False)
+_KernelArrays = tuple["NDArray[Any]", "NDArray[Any]", "NDArray[Any]"]
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """Some neighbouring columns: as CSR by row, and by column (a view of the transpose)."""
+
+    columns: slice
+    by_row: _KernelArrays
+    by_column: _KernelArrays
+
+    @classmethod
+    def cut(cls, transpose: Any, first: int, last: int) -> _Tile:
+        start, end = transpose.indptr[first], transpose.indptr[last]
+        by_column = type(transpose)(
+            (
+                transpose.data[start:end],
+                transpose.indices[start:end],
+                transpose.indptr[first : last + 1] - start,
+            ),
+            shape=(last - first, transpose.shape[1]),
+        )
+        by_row = by_column.T.tocsr()
+        return cls(slice(first, last), _kernel_arrays(by_row), _kernel_arrays(by_column))
+
+
+def _kernel_arrays(matrix: Any) -> _KernelArrays:
+    """Row pointers, unsigned column ids and values of a CSR matrix, as the kernel wants them."""
     indices = matrix.indices.astype(np.int32, copy=False).view(np.uint32)
-    product = np.empty((matrix.shape[0], x.shape[1]), dtype=x.dtype)
+    return matrix.indptr.astype(np.int64, copy=False), indices, matrix.data
+
+
+def _in_column_blocks(
+    add_product: Callable[[NDArray[Any], NDArray[Any]], None], x: NDArray[Any], n_rows: int
+) -> NDArray[Any]:
+    """Run a kernel over narrow blocks of x's columns and put the results side by side."""
+    if x.shape[1] <= _BLOCK_COLUMNS:
+        whole = np.zeros((n_rows, x.shape[1]), dtype=x.dtype)
+        add_product(np.ascontiguousarray(x), whole)
+        return whole
+    result = np.empty((n_rows, x.shape[1]), dtype=x.dtype)
     for first in range(0, x.shape[1], _BLOCK_COLUMNS):
         columns = slice(first, min(first + _BLOCK_COLUMNS, x.shape[1]))
         narrow = np.ascontiguousarray(x[:, columns])
-        if narrow.shape[1] == product.shape[1]:
-            csr_times_block(indptr, indices, matrix.data, narrow, product)
-        else:
-            part = np.empty((matrix.shape[0], narrow.shape[1]), dtype=x.dtype)
-            csr_times_block(indptr, indices, matrix.data, narrow, part)
-            product[:, columns] = part
-    return product
+        part = np.zeros((n_rows, narrow.shape[1]), dtype=x.dtype)
+        add_product(narrow, part)
+        result[:, columns] = part
+    return result
 
 
 def as_operator(matrix: Any) -> Operator:

@@ -51,7 +51,9 @@ class ConvergenceReport:
     """What the numbers are worth.
 
     ``right_residuals[i] = |A v_i - s_i u_i| / s_1`` and
-    ``left_residuals[i] = |A' u_i - s_i v_i| / s_1``, both measured on the finished triplets;
+    ``left_residuals[i] = |A' u_i - s_i v_i| / s_1``.  The larger of them is measured with the
+    finished triplets (when only an ``overlap`` was asked for it is taken from the Lanczos
+    relation); the other is rounding, since the triplets are made that way;
     ``products`` counts the vectors that were multiplied by ``A`` and ``A'`` (a pair is one);
     ``overlap`` is the estimated mean squared cosine between the left subspace and the true one.
     """
@@ -206,7 +208,7 @@ def truncated_svd(
                 block=block,
                 seed=seed,
             )
-        U, S, Vt, residuals = _finish(wide, route.U, rank_tol=rank_tol)
+        U, S, Vt, residuals = _finish(wide, route, rank_tol=rank_tol)
     got = S.shape[0]
     if got < rank:
         if on_rank == "error":
@@ -249,6 +251,7 @@ class _Route:
     restarts: int
     basis_size: int
     overlap: float
+    residuals: NDArray[np.float64] | None = None  # |A A' u - s^2 u| where that is good enough
 
 
 def _ones_like_columns(A: Operator, seed: int) -> NDArray[Any]:
@@ -275,7 +278,7 @@ def _krylov(
     support = A.row_support()
     limit = (50 if max_iter is None else max_iter) * max(rank, block)
     found = leading_eigenvectors(
-        lambda x: A.matmat(A.rmatmat(x)),
+        A.gram,
         support,
         rank,
         dtype=A.dtype,
@@ -295,6 +298,8 @@ def _krylov(
         found.restarts,
         found.basis_size,
         found.overlap,
+        # far from convergence the Lanczos relation gives them as exactly as a product would
+        None if overlap is None else found.residuals,
     )
 
 
@@ -336,14 +341,15 @@ def _dense(A: Operator, rank: int) -> _Route:
 
 
 def _finish(
-    A: Operator, U: NDArray[Any], *, rank_tol: float
+    A: Operator, route: _Route, *, rank_tol: float
 ) -> tuple[
     NDArray[Any], NDArray[Any], NDArray[Any], tuple[NDArray[np.float64], NDArray[np.float64]]
 ]:
     """Rayleigh-Ritz: the singular triplets of ``U U' A``, and their residuals in ``A``."""
     from scipy.linalg import svd
 
-    W = A.rmatmat(np.ascontiguousarray(U))  # (n, r); its columns are nearly orthogonal
+    U = np.ascontiguousarray(route.U)
+    W = A.rmatmat(U)  # (n, r); its columns are nearly orthogonal
     g = _gram(W)
     lengths = np.sqrt(np.diagonal(g))
     alive = lengths > rank_tol * lengths.max(initial=0.0)
@@ -358,9 +364,13 @@ def _finish(
     U = _times(U, turn)
     V = _times(W, turn / S)
     s1 = S.max(initial=np.finfo(np.float64).tiny)
-    right = np.linalg.norm(A.matmat(V) - U * S.astype(dtype), axis=0) / s1
-    left = _residual_norms(W, turn, V * S.astype(dtype)) / s1
-    return U, S.astype(dtype), V.T, (right.astype(np.float64), left.astype(np.float64))
+    if route.residuals is not None and route.residuals.shape == S.shape:
+        right = route.residuals / (S * s1)
+    else:
+        right = np.linalg.norm(A.matmat(V) - U * S.astype(dtype), axis=0).astype(np.float64) / s1
+    # A' u = W turn = V diag(S): nothing but rounding is left
+    left = np.finfo(dtype).eps * S / s1
+    return U, S.astype(dtype), V.T, (right, left)
 
 
 def _gram(W: NDArray[Any]) -> NDArray[np.float64]:
@@ -374,11 +384,6 @@ def _gram(W: NDArray[Any]) -> NDArray[np.float64]:
 
 def _times(X: NDArray[Any], turn: NDArray[np.float64]) -> NDArray[Any]:
     return np.asarray(X @ turn.astype(X.dtype))
-
-
-def _residual_norms(W: NDArray[Any], turn: NDArray[Any], VS: NDArray[Any]) -> NDArray[Any]:
-    """``|A' u - s v|``, where ``A' u = W turn`` since W was ``A' U`` before U was turned."""
-    return np.asarray(np.linalg.norm(_times(W, turn) - VS, axis=0))
 
 
 def _triangular(correlation: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
