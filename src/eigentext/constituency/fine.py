@@ -1,7 +1,12 @@
 """Latent-variable inside and outside over the pruned chart.
 
 inside[item][h1]  = sum over its applications of tensor[r][h1, h2, h3] inside[l][h2] inside[r][h3]
-posterior[app]    = sum_{h1,h2,h3} outside[parent][h1] tensor[r][h1,h2,h3] inside[..] inside[..] / Z
+posterior[app]    = sum over h1, h2, h3 of outside[parent][h1] tensor[r][h1,h2,h3]
+                    inside[l][h2] inside[r][h3] / Z
+
+The moments estimator's numbers are scores, never probabilities: they, Z and the posteriors may be
+negative.  Cells are scaled by the largest absolute value (for a proper grammar the largest value),
+posteriors are divided by the signed Z, and :func:`settle_negatives` has the last word on them.
 """
 
 from __future__ import annotations
@@ -21,15 +26,23 @@ if TYPE_CHECKING:
 
     Floats32 = npt.NDArray[np.float32]
 
-__all__ = ["FinePass", "fine_pass"]
+__all__ = ["FinePass", "fine_pass", "settle_negatives"]
+
+_CLIPPED = 1e-3  # of the coarse posterior: what a negative posterior counts for
 
 
 class FinePass(NamedTuple):
-    """Posteriors of applications (A,) and items (I,), and log p(sentence) up to the words' constant."""
+    """Posteriors of applications (A,) and items (I,); log p(sentence) up to the words' constant.
+
+    ``negative``  share of the applications whose posterior was negative before it was clipped
+    ``sign``      -1 when Z itself was negative (``log_z`` is then log |Z|), else 1
+    """
 
     applications: Floats32
     items: Floats32
     log_z: float
+    negative: float = 0.0
+    sign: int = 1
 
 
 def fine_pass(
@@ -52,7 +65,7 @@ def fine_pass(
         ]
     for s in np.unique(chart.item_span[over_words]).tolist():
         cell = inside[item_ptr[chart.span_items[s]] : item_ptr[chart.span_items[s + 1]]]
-        top = float(cell.max())
+        top = float(np.abs(cell).max())
         if top > 0:
             cell /= np.float32(top)
             scale[s] = np.log(top)
@@ -72,7 +85,7 @@ def fine_pass(
         outside[item_ptr[item] : item_ptr[item + 1]] = root
         z += float(root @ inside[item_ptr[item] : item_ptr[item + 1]])
     top_scale = scale[chart.n - 1]
-    if not z > 0 or not np.isfinite(top_scale):
+    if z == 0 or not np.isfinite(z) or not np.isfinite(top_scale):
         return None
     first, last = item_ptr[chart.root_items.start], item_ptr[chart.root_items.stop]
     outside[first:last] /= np.float32(z)
@@ -83,4 +96,22 @@ def fine_pass(
         inside, scale, outside, applications,
     )  # fmt: skip
     items = np.add.reduceat(inside * outside, item_ptr[:-1])
-    return FinePass(applications, items, float(np.log(z) + top_scale))
+    negative = settle_negatives(applications, items, chart)
+    log_z = float(np.log(abs(z)) + top_scale)
+    return FinePass(applications, items, log_z, negative, 1 if z > 0 else -1)
+
+
+def settle_negatives(applications: Floats32, items: Floats32, chart: Chart) -> float:
+    """Clip posteriors in place, and say which share of the applications was negative.
+
+    The one policy for negative numbers: what has been divided by the signed Z and is still
+    negative means "almost nothing"; it becomes a small share of the coarse posterior, so that a
+    decoder that must choose among clipped applications chooses as the plain PCFG would.  Items
+    become zero.  A proper grammar has no negative posterior, and nothing is touched.
+    """
+    below = applications < 0
+    share = float(below.mean()) if len(below) else 0.0
+    if share:
+        applications[below] = (_CLIPPED * chart.posterior[below]).astype(np.float32)
+        np.maximum(items, 0, out=items)
+    return share

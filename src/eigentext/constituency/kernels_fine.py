@@ -44,11 +44,11 @@ def smooth_rules(
         for y in range(mb):
             ph2[y] = (
                 ph2[y] + C_single * label_state_count[label_state_ptr[b] + y] / label_count[b]
-            ) / (n_r + C_single)
+            ) / max(n_r + C_single, 1e-30)
         for z in range(mc):
             ph3[z] = (
                 ph3[z] + C_single * label_state_count[label_state_ptr[c] + z] / label_count[c]
-            ) / (n_r + C_single)
+            ) / max(n_r + C_single, 1e-30)
         p_r = n_r / label_count[a]
         q2 = np.empty(mb)
         q3 = np.empty(mc)
@@ -63,11 +63,11 @@ def smooth_rules(
                     n_rx += v
                     q2[y] += v
                     q3[z] += v
-            p_rx = (n_rx + C_rule * p_r) / (n_ax + C_rule)
+            p_rx = (n_rx + C_rule * p_r) / max(n_ax + C_rule, 1e-30)  # a state may be empty
             for y in range(mb):
-                q2[y] = (q2[y] + C_single * ph2[y]) / (n_rx + C_single)
+                q2[y] = (q2[y] + C_single * ph2[y]) / max(n_rx + C_single, 1e-30)
             for z in range(mc):
-                q3[z] = (q3[z] + C_single * ph3[z]) / (n_rx + C_single)
+                q3[z] = (q3[z] + C_single * ph3[z]) / max(n_rx + C_single, 1e-30)
             lam = 0.0
             if n_rx > 0.0:
                 lam = math.sqrt(n_rx) / (C_pair + math.sqrt(n_rx))
@@ -173,8 +173,9 @@ def fine_inside(
         top = 0.0
         first, last = item_ptr[span_items[s]], item_ptr[span_items[s + 1]]
         for h in range(first, last):
-            if inside[h] > top:
-                top = inside[h]
+            size = abs(inside[h])  # spectral numbers may be negative
+            if size > top:
+                top = size
         if top > 0.0:
             scale[s] = ref + math.log(top)
             inv = np.float32(1.0 / top)
