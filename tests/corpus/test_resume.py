@@ -70,7 +70,7 @@ def _killed(text: Path, work: Path, stage: str, share: float) -> None:
 def watched(monkeypatch):
     """How many shards are read and how many runs are counted."""
     seen = {"read": 0, "runs": 0}
-    read, runs = passes.read_segments, passes.count_part
+    read, runs = passes.read_segments, passes.count_pairs
 
     def watched_read(*args, **options):
         seen["read"] += 1
@@ -81,7 +81,7 @@ def watched(monkeypatch):
         return runs(*args)
 
     monkeypatch.setattr(passes, "read_segments", watched_read)
-    monkeypatch.setattr(passes, "count_part", watched_runs)
+    monkeypatch.setattr(passes, "count_pairs", watched_runs)
     return seen
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, vstack
 
-from eigentext.corpus.pairs import count_part, row_parts
+from eigentext.corpus.pairs import count_pairs
 from eigentext.corpus.spill import Run, RunStore, load_arrays, save_arrays, saved
 
 N = 6
@@ -49,29 +49,22 @@ def test_runs_add_up(tmp_path_factory, given_matrices, limit):
 
 @settings(deadline=None)
 @given(
-    st.lists(st.integers(-1, N - 1), max_size=40), st.integers(0, 5), st.integers(1, 3),
-    st.integers(0, 3), st.integers(1, 4),
+    st.lists(st.integers(-1, N - 1), max_size=40), st.integers(1, 3), st.integers(0, 3),
+    st.lists(st.integers(0, 40), max_size=3),
 )  # fmt: skip
-def test_pairs_of_parts(ids, begin, nearest, extra, n_parts):
+def test_pairs_of_stretches(ids, nearest, extra, cuts):
     expected = np.zeros((N, N), dtype=np.int64)
-    for i in range(begin, len(ids)):
+    for i in range(len(ids)):
         for d in range(nearest, nearest + extra + 1):
             if d <= i and min(ids[i - d : i + 1]) >= 0:
                 expected[ids[i - d], ids[i]] += 1
-    unigrams = np.bincount([i for i in ids if i >= 0], minlength=N)
-    found = []
-    for rows in row_parts(unigrams, n_parts):
+    found = np.zeros((N, N), dtype=np.int64)
+    cuts = sorted({0, len(ids), *(min(cut, len(ids)) for cut in cuts)})
+    for begin, end in itertools.pairwise(cuts):
         span = (nearest, nearest + extra)
-        run = count_part(np.array(ids, dtype=np.int32), begin, span, rows, N)
-        found.append(run.rows(0, rows[1] - rows[0]))
-    assert _dense(found).tolist() == expected.tolist()
-
-
-@given(st.lists(st.integers(0, 9), min_size=1), st.integers(1, 5))
-def test_parts_cover_all_rows(unigrams, n_parts):
-    parts = row_parts(np.array(unigrams), n_parts)
-    assert [row for begin, end in parts for row in range(begin, end)] == list(range(len(unigrams)))
-    assert len(parts) <= n_parts
+        run = count_pairs(np.array(ids, dtype=np.int32), begin, end, span, N)
+        found += _dense([run.rows(0, N)])
+    assert found.tolist() == expected.tolist()
 
 
 def test_folders_of_arrays(tmp_path):

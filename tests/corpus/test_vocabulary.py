@@ -27,7 +27,9 @@ def _types(counts: dict[bytes, int]) -> Types:
 @settings(deadline=None)
 @given(tables, st.none() | st.integers(1, 10), st.integers(1, 3))
 def test_by_count_then_by_bytes(counts, size, least):
-    kept, among = select(_types(counts), size, least)
+    types = _types(counts)
+    order, among = select(types, size, least)
+    kept = types.take(order)
     counts.pop(b"<unk>", None)
     allowed = [word for word in counts if counts[word] >= least]
     expected = sorted(allowed, key=lambda word: (-counts[word], word))[:size]
@@ -41,18 +43,23 @@ def test_by_count_then_by_bytes(counts, size, least):
        st.none() | st.integers(1, 5))  # fmt: skip
 def test_merging_in_parts(parts, table_bytes, size):
     total = sum((Counter(part) for part in parts), Counter())
-    merged, among = merge_types(
+    merged, among, mappings = merge_types(
         [lambda part=part: _types(part) for part in parts],
         sum(_types(part).nbytes for part in parts),
         table_bytes,
         lambda types: select(types, size),
     )
-    expected, expected_among = select(_types(total), size)
+    types = _types(total)
+    order, expected_among = select(types, size)
+    expected = types.take(order)
     assert among == expected_among
     assert [merged.word(i) for i in range(len(merged))] == [
         expected.word(i) for i in range(len(expected))
     ]
     assert merged.counts.tolist() == expected.counts.tolist()
+    place = {expected.word(i): i for i in range(len(expected))}
+    for part, mapping in zip(parts, mappings or [], strict=mappings is not None):
+        assert mapping.tolist() == [place.get(word, len(expected)) for word in part]
 
 
 def test_words_and_ids():

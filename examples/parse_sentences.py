@@ -1,0 +1,11 @@
+"""Train a parser on the sample trees, parse a sentence, look at the three best trees."""
+
+from eigentext.constituency import LPCFG
+from eigentext.datasets import load_english
+from eigentext.trees.constituent import Tree
+
+trees = [Tree.from_brackets(line) for line in load_english("train")]
+parser = LPCFG(states=4).fit(trees)
+answer = parser.parse("The teacher saw the boy with the telescope .".split(), kbest=3)
+for log_score, tree in answer.kbest:
+    print(f"{log_score:8.3f}  {tree}")

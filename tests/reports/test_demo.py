@@ -1,0 +1,22 @@
+"""The demo, end to end: it runs, and its page holds what it promises."""
+
+from __future__ import annotations
+
+from eigentext.formats.modelfile import read_header
+from eigentext.reports.demo import run_demo
+
+
+def test_demo_writes_a_page_and_models(tmp_path):
+    said: list[str] = []
+    page = run_demo(str(tmp_path / "out"), said.append)
+    html = page.read_text(encoding="utf-8")
+    for title in ("Constituency", "Dependencies", "Words", "Arabic"):
+        assert f">{title}</h2>" in html
+    assert html.count("<svg") >= 4
+    assert html.count("<table") >= 5
+    assert any(line.startswith("const: 4 states, 3 model(s): F1 ") for line in said)
+    assert read_header(tmp_path / "out" / "english.lpcfg").kind == "lpcfg"
+    assert read_header(tmp_path / "out" / "python.counts").kind == "counts"
+    # the page is whole: nothing is fetched from elsewhere
+    assert "http://" not in html.replace("http://www.w3.org/", "")
+    assert "src=" not in html
