@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.output import progress_bar, remark, show_figures
+from eigentext.cli.output import progress_bar, remark, show_figures, skipping
 
 app = typer.Typer(no_args_is_help=True, help="Word counts and word representations.")
 
@@ -39,6 +39,7 @@ def count(
     jobs: options.Jobs = 1,
     raw: options.Raw = False,
     tokeniser: options.Tokeniser = "generic",
+    on_error: options.SkipErrors = options.OnError.stop,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
@@ -66,7 +67,7 @@ def count(
     folder = Path(output).parent
     with TemporaryDirectory(dir=folder if folder.is_dir() else None) as scratch:
         sources = _tokenised(corpus, tokeniser, scratch) if raw else corpus
-        with progress_bar(quiet=quiet) as update:
+        with skipping(on_error, quiet=quiet) as log, progress_bar(quiet=quiet) as update:
             counts = count_corpus(
                 sources,
                 contexts=contexts,
@@ -77,23 +78,27 @@ def count(
                 work_dir=work_dir,
                 engine=engine,
                 progress=update,
+                on_error=log,
             )
     counts.save(output)
     seconds = time.perf_counter() - began
-    peak = max(
-        resource.getrusage(who).ru_maxrss
+    own, largest_child = (
+        resource.getrusage(who).ru_maxrss / 1024
         for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     )
+    workers = jobs if jobs > 1 else 0
     if json or not quiet:
         figures = {
             "tokens": counts.n_tokens,
             "sentences": counts.n_sentences,
+            "skipped": counts.n_skipped,
             "vocabulary": len(counts.words),
             "pairs_stored": counts.n_stored,
             "seconds": round(seconds, 3),
             "cpu_seconds": round(_cpu_seconds() - cpu_began, 3),
             "tokens_per_second": round(counts.n_tokens / seconds),
-            "peak_memory_mb_of_one_process": round(peak / 1024),
+            # pages that processes share are counted in each, so the truth is lower
+            "peak_memory_mb_at_most": round(own + workers * largest_child),
         }
         show_figures(figures, as_json=json)
 
