@@ -107,10 +107,15 @@ def test_without_the_extra(monkeypatch):
 @pytest.fixture
 def cluster():
     distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None,
-        silence_logs=50,
-    ) as cluster:  # fmt: skip
+    dask = pytest.importorskip("dask")
+    quick = {"distributed.comm.timeouts.connect": "2s", "distributed.comm.retry.count": 0}
+    with (
+        dask.config.set(quick),  # how long to look for a dead worker; the workers inherit it
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None,
+            silence_logs=50,
+        ) as cluster,
+    ):  # fmt: skip
         yield cluster
 
 

@@ -11,6 +11,7 @@ The result does not depend on the number of jobs, the engine, the memory setting
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -107,18 +108,17 @@ def count(
             more = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
             raise DataError(names[0] + more, None, "no tokens, expected text")
         if given is None:
-            words, complete = _vocabulary_of(handles, budget, vocab_size, min_count)
+            words, complete, handles = _vocabulary_of(handles, budget, vocab_size, min_count)
         else:
             words, complete = given, False
         unigrams = _unigrams(handles, words, n_tokens, known=given is None)
         runs = RunStore(folder / "spill", budget.run_bytes)
-        parts = [(0, len(words))]
         if chosen_contexts.spans and engine.shares_memory:
-            parts = second_pass_here(job, handles, words, unigrams, chosen_contexts, runs)
+            second_pass_here(job, handles, words, chosen_contexts, runs)
         elif chosen_contexts.spans:
-            parts = second_pass_away(job, words, chosen_contexts, runs)
+            second_pass_away(job, words, chosen_contexts, runs)
         halves = tuple(
-            _assembled(runs, span, len(parts), len(words), folder / "result", budget)
+            _assembled(runs, span, len(words), folder / "result", budget)
             for span in range(len(chosen_contexts.spans))
         )
         counts = Counts(
@@ -164,17 +164,22 @@ def _manifest(
 
 
 def _vocabulary_of(
-    handles: Sequence[Handle], budget: Budget, vocab_size: int | None, min_count: int
-) -> tuple[Vocabulary, bool]:
-    """The vocabulary of all segments, and whether nothing was cut."""
+    handles: list[Handle], budget: Budget, vocab_size: int | None, min_count: int
+) -> tuple[Vocabulary, bool, list[Handle]]:
+    """The vocabulary of all segments, whether nothing was cut, and the segments with their ids."""
     types_bytes = 4 * sum(handle.types_bytes for handle in handles)  # a table has spare room
-    kept, among = merge_types(
+    kept, among, mappings = merge_types(
         [handle.types for handle in handles],
         types_bytes,
         budget.table_bytes,
         lambda types: select(types, vocab_size, min_count),
     )
-    return Vocabulary(kept), len(kept) == among
+    if mappings is not None:
+        handles = [
+            dataclasses.replace(handle, mapping=mapping)
+            for handle, mapping in zip(handles, mappings, strict=True)
+        ]
+    return Vocabulary(kept), len(kept) == among, handles
 
 
 def _unigrams(
@@ -191,13 +196,11 @@ def _unigrams(
     return unigrams
 
 
-def _assembled(
-    runs: RunStore, span: int, n_parts: int, n_words: int, folder: Path, budget: Budget
-) -> Any:
+def _assembled(runs: RunStore, span: int, n_words: int, folder: Path, budget: Budget) -> Any:
     """One CSR matrix out of all runs of a span; left on disk when it is large."""
     from scipy.sparse import csr_array
 
-    bound = sum(run.n_entries for part in range(n_parts) for run in runs.runs[span, part])
+    bound = sum(run.n_entries for run in runs.runs[span])
     on_disk = 12 * bound > 2 * budget.run_bytes
     files = [folder / f"{span}.columns", folder / f"{span}.data"]
     # memory that is never touched is never taken, so the bound may be generous
@@ -210,25 +213,29 @@ def _assembled(
             folder.mkdir(parents=True, exist_ok=True)
             for file in files:
                 file.write_bytes(b"")
-        for part in range(n_parts):
-            for block_starts, block_columns, block_data in runs.total((span, part)):
-                n_rows, size = len(block_starts) - 1, len(block_columns)
-                if on_disk:
-                    write_array(files[0], block_columns, "ab")
-                    write_array(files[1], block_data, "ab")
-                elif size == bound:
-                    columns, data = block_columns, block_data
-                else:
-                    columns[used : used + size] = block_columns
-                    data[used : used + size] = block_data
-                starts[row + 1 : row + n_rows + 1] = block_starts[1:] + used
-                row += n_rows
-                used += size
+        for block_starts, block_columns, block_data in runs.total(span):
+            n_rows, size = len(block_starts) - 1, len(block_columns)
+            if on_disk:
+                write_array(files[0], block_columns, "ab")
+                write_array(files[1], block_data, "ab")
+            elif n_rows == n_words:
+                columns, data = block_columns, block_data
+            else:
+                columns[used : used + size] = block_columns
+                data[used : used + size] = block_data
+            starts[row + 1 : row + n_rows + 1] = block_starts[1:] + used
+            row += n_rows
+            used += size
     except OSError as error:
         raise disk_error(folder, error) from error
     if on_disk:
         columns = np.memmap(files[0], dtype=np.int32, mode="r+", shape=(used,))
         data = np.memmap(files[1], dtype=np.int64, mode="r+", shape=(used,))
-    matrix = csr_array((data[:used], columns[:used], starts), shape=(n_words, n_words))
+    # set one by one: the constructor would look through all columns, and load them from disk
+    matrix = csr_array((n_words, n_words), dtype=np.int64)
+    matrix.data, matrix.indices = data[:used], columns[:used]
+    matrix.indptr = starts if used >= 2**31 else starts.astype(np.int32)
+    if used >= 2**31:
+        matrix.indices = matrix.indices.astype(np.int64)
     matrix.has_canonical_format = True
     return matrix

@@ -214,7 +214,8 @@ def _union(first: Counts, second: Counts) -> Counts:
     for counts in (first, second):
         types = counts.vocabulary.types
         table.intern_types(Types(types.blob, types.offsets, counts.unigrams[:-1]))
-    vocabulary = Vocabulary(select(table.types, min_count=0)[0])
+    types = table.types
+    vocabulary = Vocabulary(types.take(select(types, min_count=0)[0]))
     unigrams = np.zeros(len(vocabulary), dtype=np.int64)
     shape = (len(vocabulary),) * 2
     halves = [csr_array(shape, dtype=np.int64) for _ in first.halves]

@@ -124,11 +124,12 @@ class WordTable:
             self._grow()
         return int(self.state[kernels.N_OUT])
 
-    def intern_types(self, types: Types, part: int = 0, n_parts: int = 1) -> None:
-        """Add words and their counts; with ``n_parts`` only those whose hash is of this part."""
+    def intern_types(self, types: Types, part: int = 0, n_parts: int = 1) -> Int32s:
+        """Add words and their counts, give their ids; only those whose hash is of this part."""
         mapping = self._look_up(types, True, part, n_parts)
         chosen = mapping >= 0
         self._counts[mapping[chosen]] += types.counts[chosen]  # the words of a table are distinct
+        return mapping
 
     def find(self, types: Types) -> Int32s:
         """The id of each word, -1 for words that are not in the table."""

@@ -3,7 +3,7 @@
 1. ``intern_text``   bytes -> ids of word types (a hash table of exact byte strings), counted
 2. ``intern_types``  types of one table -> ids in another: merging tables, or looking up
 3. ``translate``     ids of one table -> ids of another
-4. ``bucket_sizes``, ``fill_buckets``, ``sum_buckets``, ``buckets_to_rows``
+4. ``count_ids``, ``fill_buckets``, ``sum_buckets``, ``buckets_to_rows``
                      ids -> one sorted CSR matrix of pair counts, by a dense accumulator per column
 5. ``merge_rows``    two sorted CSR row blocks -> their sum
 
@@ -151,7 +151,8 @@ def intern_text(
                         done = False
                         break
                     identity = n_types
-                    arena[used : used + length] = text[start : start + length]
+                    for at in range(length):
+                        arena[used + at] = text[start + at]
                     offsets[n_types + 1] = used + length
                     first_lines[n_types] = line
                     counts[n_types] = 0
@@ -231,7 +232,8 @@ def intern_types(
                 used = offsets[n_types]
                 if n_types == offsets.shape[0] - 1 or used + length + 8 > arena.shape[0]:
                     return number, n_types
-                arena[used : used + length] = blob[start : start + length]
+                for at in range(length):
+                    arena[used + at] = blob[start + at]
                 offsets[n_types + 1] = used + length
                 slots[slot, 0] = key
                 slots[slot, 1] = size | np.uint64(n_types + 1)
@@ -268,7 +270,8 @@ def gather_types(blob: Any, offsets: Any, order: Any, out: Any, out_offsets: Any
     for i in range(order.shape[0]):
         start = offsets[order[i]]
         length = offsets[order[i] + 1] - start
-        out[used : used + length] = blob[start : start + length]
+        for at in range(length):
+            out[used + at] = blob[start + at]
         used += length
         out_offsets[i + 1] = used
 
@@ -295,53 +298,46 @@ def translate(ids: Any, mapping: Any, out: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def bucket_sizes(
-    ids: Any, begin: int, nearest: int, farthest: int, row_begin: int, row_end: int, starts: Any
-) -> None:
-    """How many pairs (left word in the row range, right word c) there are: ``starts[c + 1]``.
-
-    A pair is (ids[i - d], ids[i]) with i >= begin, nearest <= d <= farthest, no sentence end
-    between them.
-    """
-    for i in range(begin, ids.shape[0]):
+def count_ids(ids: Any, begin: int, end: int, sizes: Any) -> None:
+    """How often each id occurs from ``begin`` to ``end``: added to ``sizes``."""
+    for i in range(begin, end):
         if ids[i] >= 0:
-            for distance in range(1, min(farthest, i) + 1):
-                left = ids[i - distance]
-                if left < 0:
-                    break
-                if distance >= nearest and left >= row_begin and left < row_end:
-                    starts[ids[i] + 1] += 1
+            sizes[ids[i]] += 1
 
 
 @njit(cache=True, nogil=True)
 def fill_buckets(
-    ids: Any, begin: int, nearest: int, farthest: int, row_begin: int, row_end: int,
-    cursor: Any, bucket: Any,
-) -> None:  # fmt: skip
-    """Put the left word of each pair (minus row_begin) into the bucket of its right word."""
-    for i in range(begin, ids.shape[0]):
+    ids: Any, begin: int, end: int, nearest: int, farthest: int, ends: Any, bucket: Any
+) -> None:
+    """Put the left word of each pair into the bucket of its right word.
+
+    A pair is (ids[i - d], ids[i]) with begin <= i < end, nearest <= d <= farthest, and no sentence
+    end between them.  ``ends[c]`` is where bucket c begins; it moves to where the bucket ends.
+    """
+    for i in range(begin, end):
         if ids[i] >= 0:
             for distance in range(1, min(farthest, i) + 1):
                 left = ids[i - distance]
                 if left < 0:
                     break
-                if distance >= nearest and left >= row_begin and left < row_end:
-                    at = cursor[ids[i]]
-                    bucket[at] = left - row_begin
-                    cursor[ids[i]] = at + 1
+                if distance >= nearest:
+                    at = ends[ids[i]]
+                    bucket[at] = left
+                    ends[ids[i]] = at + 1
 
 
 @njit(cache=True, nogil=True)
-def sum_buckets(bucket: Any, starts: Any, dense: Any, sums: Any, ends: Any, row_sizes: Any) -> int:
+def sum_buckets(bucket: Any, starts: Any, ends: Any, dense: Any, sums: Any, row_sizes: Any) -> int:
     """Reduce each bucket to its distinct rows, in place, with how often each occurs in ``sums``.
 
-    ``ends[c]`` is where column c ends in the reduced arrays; ``row_sizes[r + 1]`` the number of
-    distinct columns of row r.  ``dense`` is all zero before and after.
+    The buckets are closed up: afterwards ``ends[c]`` is where column c ends, and column c + 1
+    begins.  ``row_sizes[r + 1]`` is the number of distinct columns of row r.  ``dense`` is all
+    zero before and after.
     """
     used = 0
-    for column in range(starts.shape[0] - 1):
+    for column in range(starts.shape[0]):
         begin = used
-        for at in range(starts[column], starts[column + 1]):
+        for at in range(starts[column], ends[column]):
             row = bucket[at]
             bucket[used] = row  # used <= at, so nothing unread is overwritten
             used += dense[row] == 0
@@ -381,30 +377,18 @@ def merge_rows(
         b = starts_b[row] - starts_b[0]
         end_a = starts_a[row + 1] - starts_a[0]
         end_b = starts_b[row + 1] - starts_b[0]
-        while a < end_a and b < end_b:
-            if columns_a[a] < columns_b[b]:
-                columns[used] = columns_a[a]
-                data[used] = data_a[a]
+        while a < end_a or b < end_b:
+            from_a = b == end_b or (a < end_a and columns_a[a] <= columns_b[b])
+            from_b = a == end_a or (b < end_b and columns_b[b] <= columns_a[a])
+            columns[used] = columns_a[a] if from_a else columns_b[b]
+            value = np.int64(0)
+            if from_a:
+                value += data_a[a]
                 a += 1
-            elif columns_b[b] < columns_a[a]:
-                columns[used] = columns_b[b]
-                data[used] = data_b[b]
+            if from_b:
+                value += data_b[b]
                 b += 1
-            else:
-                columns[used] = columns_a[a]
-                data[used] = data_a[a] + data_b[b]
-                a += 1
-                b += 1
-            used += 1
-        while a < end_a:
-            columns[used] = columns_a[a]
-            data[used] = data_a[a]
-            a += 1
-            used += 1
-        while b < end_b:
-            columns[used] = columns_b[b]
-            data[used] = data_b[b]
-            b += 1
+            data[used] = value
             used += 1
         starts[row + 1] = used
     return used

@@ -17,7 +17,8 @@ __all__ = ["Budget", "parse_memory"]
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _UNITS |= {f"{unit}I": 1024**i for i, unit in enumerate("KMGT", start=1)}
 
-LIBRARIES = 150_000_000  # resident size of Python with numpy, scipy and numba loaded
+LIBRARIES = 180_000_000  # resident size of Python with numpy, scipy and numba loaded
+READER = 16_000_000  # of each worker: blocks of text, and the dictionary of a decompressor
 LEAST = 32_000_000
 TYPE_BYTES = 140  # one word in a table that has just grown: slots, offset, count, line, bytes
 IN_FLIGHT_BYTES = 24  # one pair while it is counted: id, bucket, sum, and its entry of the result
@@ -67,10 +68,10 @@ class Budget:
         True
         """
         size = parse_memory(memory)
-        work = max(size - LIBRARIES, size // 4)
+        work = max(size - LIBRARIES - READER * jobs, size // 8)
         quarter = work // 4
         block = max(1 << 16, min(1 << 20, quarter // (8 * jobs)))  # a block has 5 times its size
-        pairs = min(2 * quarter // IN_FLIGHT_BYTES, 2**31 - 1)  # sums in flight are int32
+        pairs = min(2 * quarter // IN_FLIGHT_BYTES, 2**30)  # sums in flight are int32
         return cls(
             block_bytes=block,
             segment_types=max(1000, quarter // jobs // TYPE_BYTES),

@@ -4,7 +4,7 @@ First pass (:func:`first_pass`): shards -> segments (types, counts, ids).
 Second pass: the ids, now those of the vocabulary, -> runs of pair counts.
 
 * :func:`second_pass_here`: the ids of the first pass are still there.  They are taken in batches
-  that fit the budget; each batch is counted by several workers, one per range of rows.
+  that fit the budget; each batch is cut into one stretch per worker.
 * :func:`second_pass_away`: each worker reads its shard again, knows the vocabulary, and sends back
   the pair counts of the shard.  Batch = shard.
 """
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from eigentext.corpus.pairs import count_part, row_parts
+from eigentext.corpus.pairs import count_pairs
 from eigentext.corpus.segments import Handle, SegmentStore, ShardResult
 from eigentext.corpus.shards import Segment, Shard, ShardErrors, read_segments
 from eigentext.corpus.spill import Run, RunStore, saved
@@ -166,14 +166,19 @@ def _known_ids(pieces: Sequence[Piece], vocabulary: Vocabulary, engine: Engine) 
     """The pieces one after the other, in ids of the vocabulary."""
     from eigentext.corpus import kernels
 
-    _ = vocabulary.table  # made once, before the threads ask for it
+    if any(handle.mapping is None for handle, _, _ in pieces):
+        _ = vocabulary.table  # made once, before the threads ask for it
     cuts = np.cumsum([0] + [end - begin for _, begin, end in pieces])
     out = np.empty(int(cuts[-1]), dtype=np.int32)
 
     def fill(number: int) -> None:
         handle, begin, end = pieces[number]
-        types = handle.types()
-        if end - begin < len(types) // 4:  # few ids of many types: look up only these
+        if handle.mapping is not None:
+            mapping = handle.mapping
+            chunks = handle.ids(begin, end)
+        elif (
+            end - begin < len(types := handle.types()) // 4
+        ):  # few ids of many types: look up only these
             ids = np.concatenate([np.empty(0, dtype=np.int32), *handle.ids(begin, end)])
             used = np.unique(ids[ids >= 0])
             mapping = np.zeros(len(types), dtype=np.int32)
@@ -205,38 +210,39 @@ def _last_ids(before: Sequence[list[Piece]], n_ids: int) -> list[Piece]:
 
 
 def second_pass_here(
-    job: Job, handles: Sequence[Handle], vocabulary: Vocabulary, unigrams: Int64s,
-    contexts: Contexts, store: RunStore,
-) -> list[tuple[int, int]]:  # fmt: skip
-    """Count the pairs of all batches into the store; returns the row ranges of its parts."""
+    job: Job, handles: Sequence[Handle], vocabulary: Vocabulary, contexts: Contexts,
+    store: RunStore,
+) -> None:  # fmt: skip
+    """Count the pairs of all batches into the store; its keys are the numbers of the spans."""
     meter = _Meter(job, "pairs")
     widest = max((far - near + 1 for near, far in contexts.spans), default=1)
     planned = batches(handles, max(contexts.farthest, job.budget.batch_pairs // widest, 1))
-    parts = row_parts(unigrams, job.engine.jobs)
-    tasks = [(span, part) for span in range(len(contexts.spans)) for part in range(len(parts))]
-    layout = [len(batch) and sum(end - begin for _, begin, end in batch) for batch in planned]
-    pairs = _stage_folder(job, vocabulary, contexts, [layout, parts])
+    sizes = [sum(end - begin for _, begin, end in batch) for batch in planned]
+    jobs = job.engine.jobs
+    tasks = [(span, part) for span in range(len(contexts.spans)) for part in range(jobs)]
+    pairs = _stage_folder(job, vocabulary, contexts, [sizes, jobs])
     total = sum(shard.size for shard in job.shards)
     for number, batch in enumerate(planned):
         names = [pairs / f"{number:06d}-{span}-{part}" for span, part in tasks]
         missing = [at for at, name in enumerate(names) if not job.resumable or saved(name) is None]
-        for at, key in enumerate(tasks):
+        for at, (span, _) in enumerate(tasks):
             if at not in missing:
-                store.add(key, Run.from_disk(names[at]))
+                store.add(span, Run.from_disk(names[at]))
         if missing:
             tail = _last_ids(planned[:number], contexts.farthest)
             ids = _known_ids([*tail, *batch], vocabulary, job.engine)
-            begin = sum(end - start for _, start, end in tail)
+            first = len(ids) - sizes[number]
+            cuts = [first + sizes[number] * part // jobs for part in range(jobs + 1)]
 
-            def counted(at: int, ids: Int32s = ids, begin: int = begin) -> Run:
+            def counted(at: int, ids: Int32s = ids, cuts: list[int] = cuts) -> Run:
                 span, part = tasks[at]
-                run = count_part(ids, begin, contexts.spans[span], parts[part], len(vocabulary))
+                begin, end = cuts[part], cuts[part + 1]
+                run = count_pairs(ids, begin, end, contexts.spans[span], len(vocabulary))
                 return run.to_disk(names[at]) if job.resumable else run  # noqa: B023
 
             for at, run in zip(missing, job.engine.map(counted, missing), strict=True):
-                store.add(tasks[at], run)
+                store.add(tasks[at][0], run)
         meter(total * (number + 1) // len(planned) - total * number // len(planned))
-    return parts
 
 
 def _stage_folder(job: Job, vocabulary: Vocabulary, contexts: Contexts, layout: object) -> Path:
@@ -255,10 +261,9 @@ def _stage_folder(job: Job, vocabulary: Vocabulary, contexts: Contexts, layout: 
 
 def second_pass_away(
     job: Job, vocabulary: Vocabulary, contexts: Contexts, store: RunStore
-) -> list[tuple[int, int]]:
-    """Let the workers count the pairs of one shard each; returns the one row range."""
+) -> None:
+    """Let the workers count the pairs of one shard each."""
     meter = _Meter(job, "pairs")
-    rows = (0, len(vocabulary))
     layout = [(shard.source, shard.start, shard.stop) for shard in job.shards]
     pairs = _stage_folder(job, vocabulary, contexts, layout)
     spans = range(len(contexts.spans))
@@ -279,9 +284,8 @@ def second_pass_away(
         else:
             runs = [Run.from_disk(name) for name in names[number]]
         for span, run in enumerate(runs):
-            store.add((span, 0), run)
+            store.add(span, run)
         meter(shard.size)
-    return [rows]
 
 
 def count_shard(
@@ -292,7 +296,6 @@ def count_shard(
 
     types, shard, budget, skip, contexts = task
     vocabulary = Vocabulary(types)
-    rows = (0, len(vocabulary))
     widest = max((far - near + 1 for near, far in contexts.spans), default=1)
     limit = max(contexts.farthest, budget.batch_pairs // widest, 1)
     tail = np.empty(0, dtype=np.int32)
@@ -310,7 +313,7 @@ def count_shard(
                 fresh = _known_ids(batch, vocabulary, engine)
                 ids = np.concatenate([tail, fresh])
                 for span, distances in enumerate(contexts.spans):
-                    run = count_part(ids, len(tail), distances, rows, len(vocabulary))
+                    run = count_pairs(ids, len(tail), len(ids), distances, len(vocabulary))
                     store.add(span, run)
                 tail = ids[max(0, len(ids) - contexts.farthest) :].copy()
         results = []

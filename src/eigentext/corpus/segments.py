@@ -41,6 +41,7 @@ class Handle:
     types_bytes: int
     segment: Segment | None = None
     folder: Path | None = None
+    mapping: Int32s | None = None  # the id in the vocabulary of each type, where it is known
 
     def types(self) -> Types:
         """The distinct words of the segment."""

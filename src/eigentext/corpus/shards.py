@@ -266,6 +266,7 @@ def read_segments(
 
     table = WordTable(min(1 << 14, budget.segment_types))
     chunks: list[npt.NDArray[np.int32]] = []
+    out = np.empty(0, dtype=np.int32)
     n_ids = 0
     seen = 0
     line = 0
@@ -274,7 +275,8 @@ def read_segments(
         for begin, end in blocks.cut(by_line=errors is not None):
             if errors is not None:
                 line = _blank_bad_lines(blocks.raw, begin, end, line, errors)
-            out = np.empty(end - begin, dtype=np.int32)
+            if len(out) < end - begin:
+                out = np.empty(max(end - begin, budget.block_bytes), dtype=np.int32)
             n_out = table.intern(blocks.text, begin, end, out)
             chunks.append(out[:n_out].copy())
             n_ids += n_out

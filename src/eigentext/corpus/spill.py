@@ -152,7 +152,7 @@ def add_runs(runs: Sequence[tuple[Int64s, Int32s, Int64s]]) -> tuple[Int64s, Int
             columns = np.empty(size, dtype=np.int32)
             data = np.empty(size, dtype=np.int64)
             used = kernels.merge_rows(*a, *b, starts, columns, data)
-            merged.append((starts, columns[:used].copy(), data[:used].copy()))
+            merged.append((starts, columns[:used], data[:used]))
         level = merged + level[len(level) & ~1 :]
     return level[0]
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["UNKNOWN", "Vocabulary", "merge_types", "select"]
 
 UNKNOWN = "<unk>"
-_UNKNOWN_BYTES = UNKNOWN.encode()
+_UNKNOWN_NUMBER = int.from_bytes(UNKNOWN.encode().ljust(8, b"\0"), "big")  # as in _prefixes
 _WHITE = frozenset(" \t\n\r\v\f")
 
 Int32s = npt.NDArray[np.int32]
@@ -128,28 +128,44 @@ def merge_types(
     tables: Sequence[Callable[[], Types]],
     total_bytes: int,
     table_bytes: int,
-    choose: Callable[[Types], tuple[Types, int]],
-) -> tuple[Types, int]:
-    """Add up word tables and keep the words that ``choose`` keeps; also how many there were.
-
-    ``choose`` gives the words it keeps, and of how many (``<unk>`` is not one).
+    choose: Callable[[Types], tuple[Int64s, int]],
+) -> tuple[Types, int, list[Int32s] | None]:
+    """Add up word tables and keep the words that ``choose`` keeps; also of how many.
 
     With more words than fit into ``table_bytes`` the tables are gone through several times, each
-    time for the words whose hash falls into one part.
+    time for the words whose hash falls into one part.  Otherwise the third result is the place of
+    each word of each table among those kept (their number for words that are not).
     """
     if len(tables) == 1:
-        return choose(tables[0]())
+        types = tables[0]()
+        order, n_types = choose(types)
+        return types.take(order), n_types, [_ranks(order, len(types))]
     n_parts = max(1, -(-total_bytes // table_bytes))
     kept: Types | None = None
     n_types = 0
     for part in range(n_parts):
         merged = WordTable()
+        places = []
         for load in tables:
-            merged.intern_types(load(), part, n_parts)
-        chosen, n_here = choose(merged.types)
+            mapping = merged.intern_types(load(), part, n_parts)
+            if n_parts == 1:
+                places.append(mapping)
+        types = merged.types
+        order, n_here = choose(types)
         n_types += n_here
-        kept = chosen if kept is None else choose(_joined(kept, chosen))[0]
-    return (kept if kept is not None else Types.from_words([])), n_types
+        if n_parts == 1:
+            ranks = _ranks(order, len(types))
+            return types.take(order), n_types, [ranks[mapping] for mapping in places]
+        chosen = types.take(order)
+        joined = chosen if kept is None else _joined(kept, chosen)
+        kept = joined.take(choose(joined)[0])
+    return (kept if kept is not None else Types.from_words([])), n_types, None
+
+
+def _ranks(order: Int64s, n_types: int) -> Int32s:
+    ranks = np.full(n_types, len(order), dtype=np.int32)
+    ranks[order] = np.arange(len(order), dtype=np.int32)
+    return ranks
 
 
 def _joined(first: Types, second: Types) -> Types:
@@ -161,26 +177,26 @@ def _joined(first: Types, second: Types) -> Types:
     )
 
 
-def select(types: Types, vocab_size: int | None = None, min_count: int = 1) -> tuple[Types, int]:
+def select(types: Types, vocab_size: int | None = None, min_count: int = 1) -> tuple[Int64s, int]:
     """The most frequent words: by count, largest first, words of one count by their bytes.
 
-    At most ``vocab_size`` words, each seen ``min_count`` times; and of how many they were chosen.
-    ``<unk>`` is never among either.
+    Gives the numbers of at most ``vocab_size`` words, each seen ``min_count`` times; and among how
+    many words they were chosen.  ``<unk>`` is never one.
 
     >>> seen = Types.from_words([b"b", b"a", b"<unk>"])
-    >>> kept, among = select(seen, min_count=0)
-    >>> [kept.word(i) for i in range(len(kept))], among
+    >>> order, among = select(seen, min_count=0)
+    >>> [seen.word(i) for i in order], among
     ([b'a', b'b'], 2)
     """
-    unknown = WordTable(1)
-    unknown.intern_types(Types.from_words([_UNKNOWN_BYTES]))
-    known = unknown.find(types) < 0
+    known = np.ones(len(types), dtype=np.bool_)
+    as_long = np.flatnonzero(np.diff(types.offsets) == len(UNKNOWN))
+    known[as_long[_prefixes(types, as_long, 0) == _UNKNOWN_NUMBER]] = False
     chosen = np.flatnonzero(known & (types.counts >= min_count))
     if vocab_size is not None and vocab_size < len(chosen):
         counts = types.counts[chosen]
         least = np.partition(counts, len(counts) - vocab_size)[len(counts) - vocab_size]
         chosen = chosen[counts >= least]  # all that tie for the last place; cut below
-    return types.take(_sorted(types, chosen)[:vocab_size]), int(known.sum())
+    return _sorted(types, chosen)[:vocab_size], int(known.sum())
 
 
 def _sorted(types: Types, chosen: Int64s) -> Int64s:
@@ -190,7 +206,8 @@ def _sorted(types: Types, chosen: Int64s) -> Int64s:
     """
     first = _prefixes(types, chosen, 0)
     falling = -types.counts[chosen]
-    order = np.lexsort((first, falling))
+    order = np.argsort(first)
+    order = order[np.argsort(falling[order], kind="stable")]  # twice as fast as lexsort
     same = (falling[order][1:] == falling[order][:-1]) & (first[order][1:] == first[order][:-1])
     places, groups = _tied(same)
     if len(places):
