@@ -12,6 +12,7 @@ from eigentext.cli.output import progress_bar, remark, show_figures, skipped_cou
 
 if TYPE_CHECKING:
     from eigentext.constituency import Parse
+    from eigentext.trees.constituent import Tree
 
 app = typer.Typer(no_args_is_help=True, help="Constituency parsing with latent-variable PCFGs.")
 
@@ -132,7 +133,8 @@ def parse(
             elif answer is None:
                 yield ""
             else:
-                yield from (str(tree) for _, tree in answer.kbest or ((0.0, answer.tree),))
+                trees = [one.tree for one in answer.kbest] or [answer.tree]
+                yield from map(_brackets, trees)
 
     write_lines(output, lines())
     if flags["fallback"]:
@@ -147,13 +149,23 @@ def parse(
 def _sentences(files: list[str], raw: bool, tokeniser: str) -> Iterator[list[str]]:
     from eigentext.corpus.raw_text import read_tokenised
     from eigentext.formats.opening import expand
-    from eigentext.formats.ptb import escape
     from eigentext.formats.text import read_sentences
 
     for source in expand(files):
         found = read_tokenised(source, tokeniser) if raw else read_sentences(source)
-        for tokens in found:
-            yield [escape(token) for token in tokens]
+        yield from found
+
+
+def _brackets(tree: Tree) -> str:
+    """One line; what brackets cannot hold is escaped."""
+    from eigentext.formats.ptb import escape
+
+    return str(tree.with_words([escape(word) for word in tree.words]))
+
+
+def _finite(value: float) -> float | None:
+    """JSON has no infinity."""
+    return value if value > float("-inf") else None
 
 
 def _as_json(tokens: list[str], answer: Parse | None) -> dict[str, Any]:
@@ -161,12 +173,16 @@ def _as_json(tokens: list[str], answer: Parse | None) -> dict[str, Any]:
         return {"tokens": tokens, "tree": None}
     found: dict[str, Any] = {
         "tokens": tokens,
-        "tree": str(answer.tree),
-        "log_score": answer.log_score,
+        "tree": _brackets(answer.tree),
+        "log_score": _finite(answer.log_score),
+        "log_p": _finite(answer.log_p),
         "flags": sorted(answer.flags),
     }
     if answer.kbest:
-        found["kbest"] = [{"log_score": s, "tree": str(tree)} for s, tree in answer.kbest]
+        found["kbest"] = [
+            {"log_score": one.log_score, "log_p": one.log_p, "tree": _brackets(one.tree)}
+            for one in answer.kbest
+        ]
     if answer.marginals:
         found["marginals"] = [
             {"start": start, "end": end, "label": label, "posterior": round(p, 6)}

@@ -6,12 +6,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from eigentext.constituency.answer import Candidate, Parse
     from eigentext.constituency.constraints import Constraints
-    from eigentext.constituency.model import LPCFG, Parse
+    from eigentext.constituency.model import LPCFG
 
-__all__ = ["LPCFG", "Constraints", "Parse"]
+__all__ = ["LPCFG", "Candidate", "Constraints", "Parse"]
 
-_HOME_OF = {"LPCFG": "model", "Parse": "model", "Constraints": "constraints"}
+_HOME_OF = {
+    "LPCFG": "model",
+    "Parse": "answer",
+    "Candidate": "answer",
+    "Constraints": "constraints",
+}
 
 
 def __getattr__(name: str) -> Any:

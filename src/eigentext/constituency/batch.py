@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from eigentext.errors import SettingsError
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from concurrent.futures import Future
 
+    from eigentext.constituency.decode import Decoder
     from eigentext.constituency.model import LPCFG, Parse
 
 __all__ = ["parse_many"]
 
 _CHUNK = 32
-_parser: LPCFG | None = None
+_parser: LPCFG | None = None  # of a worker process
 
 
 def _hold(parser: LPCFG) -> None:
@@ -23,13 +26,24 @@ def _hold(parser: LPCFG) -> None:
     _parser = parser
 
 
-def _parse_chunk(
-    sentences: Sequence[list[str]], *, kbest: int, marginals: bool
+def _parse_held(
+    sentences: Sequence[list[str]], *, kbest: int, marginals: bool, decoder: Decoder | None
 ) -> list[Parse | None]:
     if _parser is None:
         raise RuntimeError("the worker holds no parser")
+    return _parse_chunk(_parser, sentences, kbest=kbest, marginals=marginals, decoder=decoder)
+
+
+def _parse_chunk(
+    parser: LPCFG,
+    sentences: Sequence[list[str]],
+    *,
+    kbest: int,
+    marginals: bool,
+    decoder: Decoder | None,
+) -> list[Parse | None]:
     return [
-        _parser.parse(tokens, kbest=kbest, marginals=marginals) if tokens else None
+        parser.parse(tokens, kbest=kbest, marginals=marginals, decoder=decoder) if tokens else None
         for tokens in sentences
     ]
 
@@ -41,23 +55,30 @@ def parse_many(
     jobs: int = 1,
     kbest: int = 1,
     marginals: bool = False,
+    decoder: Decoder | None = None,
 ) -> Iterator[tuple[list[str], Parse | None]]:
     """(tokens, parse) in the order of the sentences; None for a sentence without tokens."""
+    if jobs < 1:
+        raise SettingsError(f"jobs must be 1 or more, found {jobs}")
     source = iter(sentences)
-    work = partial(_parse_chunk, kbest=kbest, marginals=marginals)
     chunks = iter(lambda: list(islice(source, _CHUNK)), [])
     if jobs == 1:
-        _hold(parser)
         for chunk in chunks:
-            yield from zip(chunk, work(chunk), strict=True)
+            found = _parse_chunk(parser, chunk, kbest=kbest, marginals=marginals, decoder=decoder)
+            yield from zip(chunk, found, strict=True)
         return
-    with ProcessPoolExecutor(jobs, initializer=_hold, initargs=(parser,)) as pool:
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    work = partial(_parse_held, kbest=kbest, marginals=marginals, decoder=decoder)
+    # Fresh processes: a fork would inherit locks that threads of this process may hold.
+    with ProcessPoolExecutor(jobs, get_context("spawn"), _hold, (parser,)) as pool:
         # A bounded window keeps memory flat and the order as it came.
-        window: list[tuple[list[list[str]], object]] = []
+        window: list[tuple[list[list[str]], Future[list[Parse | None]]]] = []
         for chunk in chunks:
             window.append((chunk, pool.submit(work, chunk)))
             if len(window) > 2 * jobs:
                 done, future = window.pop(0)
-                yield from zip(done, future.result(), strict=True)  # type: ignore[attr-defined]
+                yield from zip(done, future.result(), strict=True)
         for done, future in window:
-            yield from zip(done, future.result(), strict=True)  # type: ignore[attr-defined]
+            yield from zip(done, future.result(), strict=True)

@@ -9,7 +9,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -28,30 +29,42 @@ if TYPE_CHECKING:
 __all__ = ["Chart", "CoarseGrammar", "build_chart"]
 
 
-@dataclass(frozen=True)
+class RulesByLeft(NamedTuple):
+    """Rules with left child b stand at ``ptr[b]`` to ``ptr[b + 1]``; ``rule`` is their number."""
+
+    ptr: Ints
+    right: npt.NDArray[np.int32]
+    parent: npt.NDArray[np.int32]
+    p: Floats
+    rule: npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
 class CoarseGrammar:
     """The plain PCFG, its rules sorted by left child.
 
     ``rule_p``   (R,) p(a -> b c | a);  ``root_p`` (labels,);  ``prior`` (labels,) share of nodes
+    ``emits``    (labels,) p(a stands over a word | a)
     """
 
     rules: Ints
     rule_p: Floats
     root_p: Floats
     prior: Floats
+    emits: Floats
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def by_left(self) -> RulesByLeft:
+        """The rules in the order in which the coarse pass runs through them."""
         order = np.argsort(self.rules[:, 1], kind="stable")
         bounds = np.arange(len(self.prior) + 1)
-        derived = {
-            "left_ptr": np.searchsorted(self.rules[order, 1], bounds),
-            "left_right": self.rules[order, 2].astype(np.int32),
-            "left_parent": self.rules[order, 0].astype(np.int32),
-            "left_p": self.rule_p[order],
-            "left_rule": order.astype(np.int32),
-        }
-        for name, value in derived.items():
-            object.__setattr__(self, name, value)
+        return RulesByLeft(
+            ptr=np.searchsorted(self.rules[order, 1], bounds),
+            right=self.rules[order, 2].astype(np.int32),
+            parent=self.rules[order, 0].astype(np.int32),
+            p=self.rule_p[order],
+            rule=order.astype(np.int32),
+        )
 
     @classmethod
     def from_treebank(cls, bank: Treebank) -> CoarseGrammar:
@@ -59,16 +72,18 @@ class CoarseGrammar:
         n_labels = len(bank.labels)
         of_label = np.bincount(bank.label, minlength=n_labels).astype(float)
         of_rule = np.bincount(bank.rule[bank.rule >= 0], minlength=len(bank.rules))
+        of_tag = np.bincount(bank.label[bank.token >= 0], minlength=n_labels)
         of_root = np.bincount(bank.label[bank.roots], minlength=n_labels)
         return cls(
             rules=bank.rules,
             rule_p=of_rule / of_label[bank.rules[:, 0]],
             root_p=of_root / bank.n_trees,
             prior=of_label / of_label.sum(),
+            emits=of_tag / of_label,
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Chart:
     """What survived the coarse pass, bottom-up.
 
@@ -128,11 +143,12 @@ def _one_pass(
 ) -> Chart | None:  # fmt: skip
     from eigentext.constituency.kernels import coarse_inside, coarse_outside
 
-    g, n, n_labels = grammar, len(emissions), len(grammar.prior)
+    g, by_left = grammar, grammar.by_left
+    n, n_labels = len(emissions), len(grammar.prior)
     n_spans = n * (n + 1) // 2
     tag_ptr = np.concatenate([[0], np.cumsum([len(e.tags) for e in emissions])])
     tag_label = lexicon.tags[np.concatenate([e.tags for e in emissions])]
-    tag_score = np.concatenate([e.scores for e in emissions])
+    tag_score = np.concatenate([e.scores for e in emissions]) * g.emits[tag_label]
     scale = np.empty(n_spans)
     list_ptr = np.empty((n_spans, 2), np.int64)
     capacity = n_spans * 64 + 4 * n_labels
@@ -140,21 +156,21 @@ def _one_pass(
         list_label = np.empty(capacity, np.int32)
         list_value = np.empty(capacity, np.float32)
         used = coarse_inside(
-            n, n_labels, g.left_ptr, g.left_right, g.left_parent, g.left_p,
+            n, n_labels, *by_left[:4],
             tag_ptr, tag_label, tag_score, masks.of_span, masks.labels, g.prior, beam,
             scale, list_ptr, list_label, list_value,
         )  # fmt: skip
         if used >= 0:
             break
         capacity *= 4
-    outside = np.zeros(used, np.float32)
+    outside = np.zeros(used)
     capacity = 4096 + 400 * n
     while True:
         rule = np.empty(capacity, np.int32)
         place = np.empty((capacity, 3), np.int64)
         posterior = np.empty(capacity)
         n_apps, z = coarse_outside(
-            n, n_labels, g.left_ptr, g.left_right, g.left_parent, g.left_p, g.left_rule,
+            n, n_labels, *by_left,
             g.root_p, scale, list_ptr, list_label, list_value, threshold,
             outside, rule, place, posterior,
         )  # fmt: skip
@@ -187,18 +203,13 @@ def _items(
     i, k, j = place[:, 0], place[:, 1], place[:, 2]
     # Bottom-up: by length of the parent's span; applications of one span stand together.
     order = np.lexsort((i, j - i))
-    rule, i, k, j, posterior = (
-        rule[order].astype(np.int64),
-        i[order],
-        k[order],
-        j[order],
-        posterior[order],
-    )
+    i, k, j, posterior = i[order], k[order], j[order], posterior[order]
+    number_of_rule = rule[order].astype(np.int64)
 
     def span(a: Ints, b: Ints) -> Ints:
-        return a * n - (a * (a - 1)) // 2 + (b - a - 1)
+        return np.asarray(a * n - (a * (a - 1)) // 2 + (b - a - 1))
 
-    labels = grammar.rules[rule]
+    labels = grammar.rules[number_of_rule]
     parent_span = span(i, j)
     keys = np.concatenate(
         [
@@ -210,14 +221,14 @@ def _items(
     items, number = np.unique(keys, return_inverse=True)
     parent, left, right = number.reshape(3, -1)
     cuts = np.flatnonzero(np.diff(parent_span)) + 1
-    group_ptr = np.concatenate([[0], cuts, [len(rule)]])
+    group_ptr = np.concatenate([[0], cuts, [len(order)]])
     item_span, item_label = items // n_labels, items % n_labels
     n_spans = n * (n + 1) // 2
     words = np.arange(n)
     word_at = np.full(n_spans, -1)
     word_at[span(words, words + 1)] = words
     chart = Chart(
-        n, rule, parent, left, right, group_ptr, parent_span[group_ptr[:-1]],
+        n, number_of_rule, parent, left, right, group_ptr, parent_span[group_ptr[:-1]],
         item_label, item_span, np.searchsorted(item_span, np.arange(n_spans + 1)),
         word_at[item_span], posterior, relaxed,
     )  # fmt: skip

@@ -6,61 +6,71 @@ by binarisation alone: in a binary tree that is enough for it to be there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import combinations
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from eigentext.constituency.grammar import user_labels
 from eigentext.errors import SettingsError
-from eigentext.trees.binarise import is_intermediate
-from eigentext.trees.unary import split_chain
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
     import numpy.typing as npt
 
-__all__ = ["Constraints", "Masks", "build_masks"]
+__all__ = ["Constraints", "Masks", "Span", "build_masks"]
 
 _ALL, _NONE = 0, 1
+
+Span: TypeAlias = "tuple[int, int] | tuple[int, int, str]"
 
 
 @dataclass(frozen=True)
 class Constraints:
     """Spans are (start, end) or (start, end, label), words counted from 0, ``end`` excluded.
 
-    ``required``   constituents that the tree must have
-    ``forbidden``  constituents that it must not have
+    ``required``   constituents that the tree must have; without a label: of any label
+    ``forbidden``  constituents that it must not have; without a label: of no label
     ``tags``       word -> part-of-speech tag
+
+    >>> bool(Constraints()), bool(Constraints(required=[(0, 2, "NP")]))
+    (False, True)
     """
 
-    required: Sequence[tuple[int, int] | tuple[int, int, str]] = ()
-    forbidden: Sequence[tuple[int, int] | tuple[int, int, str]] = ()
+    required: Sequence[Span] = ()
+    forbidden: Sequence[Span] = ()
     tags: Mapping[int, str] | None = None
 
     def __bool__(self) -> bool:
         return bool(self.required or self.forbidden or self.tags)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Masks:
-    """``of_span`` (S,) which row of ``labels`` (masks, n_labels) holds; row 0 all, row 1 nothing."""
+    """``of_span`` (S,) which row of ``labels`` (masks, n_labels) holds; row 0 all, row 1 none."""
 
     of_span: npt.NDArray[np.int32]
     labels: npt.NDArray[np.bool_]
 
 
-def build_masks(n: int, labels: Sequence[str], constraints: Constraints | None) -> Masks:
-    """Masks for a sentence of n words."""
+def build_masks(
+    n: int,
+    labels: Sequence[str],
+    constraints: Constraints | None,
+    wrapper: str | None = None,
+) -> Masks:
+    """Masks for a sentence of n words; ``wrapper`` is the label that every tree gets on top."""
     rows = [np.ones(len(labels), bool), np.zeros(len(labels), bool)]
     of_span = np.zeros(n * (n + 1) // 2, np.int32)
     if not constraints:
         return Masks(of_span, np.array(rows))
-    chains = [() if is_intermediate(label) else split_chain(label) for label in labels]
+    chains = [user_labels(label) for label in labels]
+    _check(n, chains, constraints, wrapper)
     per_span: dict[int, npt.NDArray[np.bool_]] = {}
 
     def span_number(start: int, end: int) -> int:
-        if not 0 <= start < end <= n:
-            raise SettingsError(f"span ({start}, {end}) is not within a sentence of {n} words")
         return start * n - (start * (start - 1)) // 2 + (end - start - 1)
 
     def narrow(start: int, end: int, admitted: Iterable[bool]) -> None:
@@ -68,10 +78,12 @@ def build_masks(n: int, labels: Sequence[str], constraints: Constraints | None) 
         per_span[number] = per_span.get(number, rows[_ALL]) & np.fromiter(admitted, bool)
 
     for start, end, *label in constraints.required:
+        if (start, end, *label) == (0, n, wrapper):
+            continue  # it will be there
         narrow(start, end, ((label[0] in c if label else bool(c)) for c in chains))
         for i in range(n):
             for j in range(i + 1, n + 1):
-                if i < start < j < end or start < i < end < j:
+                if _cross((i, j), (start, end)):
                     of_span[span_number(i, j)] = _NONE
     for start, end, *label in constraints.forbidden:
         narrow(start, end, ((label[0] not in c if label else not c) for c in chains))
@@ -82,3 +94,31 @@ def build_masks(n: int, labels: Sequence[str], constraints: Constraints | None) 
             of_span[number] = len(rows)
             rows.append(mask)
     return Masks(of_span, np.array(rows))
+
+
+def _cross(one: tuple[int, int], two: tuple[int, int]) -> bool:
+    return one[0] < two[0] < one[1] < two[1] or two[0] < one[0] < two[1] < one[1]
+
+
+def _check(
+    n: int,
+    chains: Sequence[tuple[str, ...]],
+    constraints: Constraints,
+    wrapper: str | None,
+) -> None:
+    """Constraints that no tree of this grammar can meet are an error of the one who made them."""
+    known = {label for chain in chains for label in chain} | {wrapper}
+    for start, end, *label in (*constraints.required, *constraints.forbidden):
+        if not 0 <= start < end <= n:
+            raise SettingsError(f"span ({start}, {end}) is not within a sentence of {n} words")
+        if label and label[0] not in known:
+            raise SettingsError(f"the grammar has no label {label[0]!r}")
+    for one, two in combinations(constraints.required, 2):
+        if _cross((one[0], one[1]), (two[0], two[1])):
+            raise SettingsError(f"required spans {tuple(one)} and {tuple(two)} cross")
+    tags = {chain[-1] for chain in chains if chain}
+    for word, tag in (constraints.tags or {}).items():
+        if not 0 <= word < n:
+            raise SettingsError(f"word {word} is not within a sentence of {n} words")
+        if tag not in tags:
+            raise SettingsError(f"the grammar has no tag {tag!r}")

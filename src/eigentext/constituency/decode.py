@@ -1,40 +1,48 @@
 """From posteriors to trees: the best one, or the k best.
 
-* ``max_rule_product``  the tree whose rule posteriors have the largest product (default)
-* ``max_recall``        the tree with the largest sum of item posteriors (Goodman; papers/004 eq. 5)
+* ``max-rule-product``  the tree whose rule posteriors have the largest product (default)
+* ``max-recall``        the tree with the largest sum of item posteriors (Goodman 1996)
 * ``viterbi``           the best derivation with states written out
 
-Each gives additive scores to applications (and tags); one bottom-up pass, or a lazy k-best
-enumeration (Huang and Chiang, algorithm 3), finds the trees.
+The first two give additive scores to applications (and tags); one bottom-up pass, or a lazy k-best
+enumeration (Huang and Chiang 2005, algorithm 3), finds the trees.  The last takes the maximum over
+states where the inside pass takes the sum:
+
+    best[item][h1] = max over applications, h2, h3 of tensor[r][h1,h2,h3] best[l][h2] best[r][h3]
 """
 
 from __future__ import annotations
 
 import heapq
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
 from eigentext.trees.constituent import Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import numpy.typing as npt
 
     from eigentext.constituency.chart import Chart
     from eigentext.constituency.fine import FinePass
+    from eigentext.constituency.lexicon import Emission
+    from eigentext.constituency.params import LatentParams
 
+    Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
 
-__all__ = ["DECODERS", "best_trees", "decoder_scores"]
+__all__ = ["DECODERS", "Decoder", "best_trees", "decoder_scores", "viterbi_tree"]
 
-DECODERS = ("max-rule-product", "max-recall", "viterbi")
+Decoder = Literal["max-rule-product", "max-recall", "viterbi"]
+DECODERS: tuple[Decoder, ...] = get_args(Decoder)
 _TINY = 1e-30
 
 
 def decoder_scores(
-    chart: Chart, passes: Sequence[FinePass], decoder: str
+    chart: Chart, passes: Sequence[FinePass], decoder: Literal["max-rule-product", "max-recall"]
 ) -> tuple[Floats, Floats]:
     """Additive scores of applications (A,) and of items taken as leaves (I,).
 
@@ -49,8 +57,9 @@ def decoder_scores(
     # A tag's posterior is already part of the rule above it, except when there is none.
     leaves = np.zeros(len(chart.item_label))
     if chart.n == 1:
-        leaves = sum(np.log(np.maximum(p.items, _TINY)) for p in passes)
-    return total, np.asarray(leaves, dtype=float)
+        for p in passes:
+            leaves += np.log(np.maximum(p.items, _TINY))
+    return total, leaves
 
 
 def best_trees(
@@ -72,7 +81,7 @@ def best_trees(
         yield score, lazy.tree(derivation, labels, words)
 
 
-def _best(chart: Chart, applications: Floats, leaves: Floats):
+def _best(chart: Chart, applications: Floats, leaves: Floats) -> tuple[float, Ints, int] | None:
     from eigentext.constituency.kernels_fine import best_by_score
 
     over_word = chart.word_of_item >= 0
@@ -88,7 +97,13 @@ def _best(chart: Chart, applications: Floats, leaves: Floats):
     return float(item_score[root]), chosen, root
 
 
-def _tree(chart: Chart, application_of, root: int, labels, words) -> Tree:
+def _tree(
+    chart: Chart,
+    application_of: Callable[[int], int],
+    root: int,
+    labels: Sequence[str],
+    words: Sequence[str],
+) -> Tree:
     """Lay the chosen applications out in preorder, without recursion."""
     out: list[str] = []
     sizes: list[int] = []
@@ -105,6 +120,59 @@ def _tree(chart: Chart, application_of, root: int, labels, words) -> Tree:
         application = application_of(item)
         pending += [int(chart.right[application]), int(chart.left[application])]
     return Tree.unchecked(out, _sizes_of_binary(sizes))
+
+
+def viterbi_tree(
+    chart: Chart,
+    params: LatentParams,
+    emissions: Sequence[Emission],
+    labels: Sequence[str],
+    words: Sequence[str],
+) -> tuple[float, Tree] | None:
+    """The tree of the best derivation with states, and its log weight; None if all have none."""
+    from eigentext.constituency.kernels import viterbi_down, viterbi_up
+
+    item_ptr = np.concatenate([[0], np.cumsum(params.m[chart.item_label])])
+    with np.errstate(divide="ignore"):
+        best = np.log(_word_states(chart, params, emissions, item_ptr))
+        root_weight = np.log(params.root)
+    application = np.full(len(best), -1)
+    scaled, top = np.zeros(len(best)), np.full(len(item_ptr) - 1, -np.inf)
+    viterbi_up(
+        chart.rule, chart.parent, chart.left, chart.right, chart.group_ptr, chart.group_span,
+        chart.span_items, chart.word_of_item, params.rules, params.m, params.rule_ptr,
+        params.tensor, item_ptr, best, application, scaled, top,
+    )  # fmt: skip
+    winner, root, state = -np.inf, -1, -1
+    for item in chart.root_items:
+        a = chart.item_label[item]
+        total = best[item_ptr[item] : item_ptr[item + 1]]
+        total = total + root_weight[params.label_ptr[a] : params.label_ptr[a + 1]]
+        if total.max() > winner:
+            winner, root, state = float(total.max()), item, int(total.argmax())
+    if root < 0:
+        return None
+    chosen = np.full(len(item_ptr) - 1, -1)
+    viterbi_down(
+        chart.rule, chart.left, chart.right, params.rules, params.m, params.rule_ptr,
+        params.tensor, item_ptr, application, scaled, root, state, chosen,
+    )  # fmt: skip
+    return winner, _tree(chart, lambda item: int(chosen[item]), root, labels, words)
+
+
+def _word_states(
+    chart: Chart, params: LatentParams, emissions: Sequence[Emission], item_ptr: Ints
+) -> Floats:
+    """Scores of the states of tag items; zero elsewhere."""
+    lexicon = params.lexicon
+    found = np.zeros(int(item_ptr[-1]))
+    over_words = np.flatnonzero(chart.word_of_item >= 0)
+    tags = np.searchsorted(lexicon.tags, chart.item_label[over_words])
+    for item, t in zip(over_words.tolist(), tags.tolist(), strict=True):
+        states = emissions[chart.word_of_item[item]].states
+        place = slice(lexicon.tag_ptr[t], lexicon.tag_ptr[t + 1])
+        found[item_ptr[item] : item_ptr[item + 1]] = states[place]
+    return found
 
 
 def _sizes_of_binary(sizes: list[int]) -> list[int]:
@@ -129,7 +197,7 @@ class _Lazy:
         self.leaves = leaves
         order = np.argsort(chart.parent, kind="stable")
         bounds = np.searchsorted(chart.parent[order], np.arange(len(leaves) + 1))
-        self.of_item = [order[a:b].tolist() for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+        self.of_item = [order[a:b].tolist() for a, b in pairwise(bounds.tolist())]
         self.found: dict[int, list[tuple[float, int, int, int]]] = {}
         self.heaps: dict[int, list[tuple[float, int, int, int]]] = {}
         self.seen: dict[int, set[tuple[int, int, int]]] = {}
@@ -140,7 +208,7 @@ class _Lazy:
             self._start(item)
 
     def _derivation(self, item: int, rank: int) -> tuple[float, int, int, int] | None:
-        """(score, application, rank left, rank right) of the rank-th best; None beyond the last."""
+        """(score, application, ranks left and right) of the rank-th best; None beyond the last."""
         if self.chart.word_of_item[item] >= 0:
             return (float(self.leaves[item]), -1, 0, 0) if rank == 0 else None
         if item not in self.found:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from eigentext.constituency.treebank import Treebank, build_treebank
+from eigentext.constituency.treebank import Language, Treebank, build_treebank
 from eigentext.errors import SettingsError
-from eigentext.trees.binarise import binarise, binarised_heads, unbinarise
+from eigentext.trees.binarise import binarise, binarised_heads, is_intermediate, unbinarise
 from eigentext.trees.clean import WRAPPERS, clean
 from eigentext.trees.constituent import Tree
 from eigentext.trees.heads import HeadRules
@@ -24,7 +25,14 @@ from eigentext.trees.unary import collapse, expand
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["GrammarSettings", "prepare_tree", "read_treebank", "restore"]
+__all__ = [
+    "GrammarSettings",
+    "prepare_tree",
+    "read_treebank",
+    "restore",
+    "user_labels",
+    "with_wrapper",
+]
 
 
 @dataclass(frozen=True)
@@ -41,7 +49,7 @@ class GrammarSettings:
     direction: Literal["head", "right", "left"] = "head"
     h: int = 1
     heads: Literal["english", "neutral"] = "english"
-    language: Literal["english", "generic"] = "english"
+    language: Language = "english"
     rare: int = 1
 
     def head_rules(self) -> HeadRules:
@@ -71,7 +79,10 @@ def read_treebank(trees: Iterable[Tree], settings: GrammarSettings) -> tuple[Tre
     prepared, heads, wrappers = [], [], Counter[str | None]()
     for tree in trees:
         if not isinstance(tree, Tree):
-            raise TypeError(f"expected eigentext Trees, found {type(tree).__name__}")
+            hint = "; see eigentext.integrations.nltk_trees" if _is_nltk(tree) else ""
+            raise TypeError(f"expected eigentext Trees, found {type(tree).__name__}{hint}")
+        if not np.all(tree.sizes[np.flatnonzero(tree.is_leaf) - 1] == 2):
+            raise SettingsError("every word of a training tree must stand alone under its tag")
         binary = prepare_tree(tree, settings, rules)
         if binary is None:
             continue
@@ -84,10 +95,30 @@ def read_treebank(trees: Iterable[Tree], settings: GrammarSettings) -> tuple[Tre
     return bank, max(wrappers, key=lambda label: (wrappers[label], label or ""))
 
 
+def _is_nltk(tree: object) -> bool:
+    return type(tree).__module__.partition(".")[0] == "nltk"
+
+
+@lru_cache(maxsize=1 << 16)
+def user_labels(label: str) -> tuple[str, ...]:
+    """The user's labels in a label of the grammar, top first; none in an intermediate one.
+
+    >>> user_labels("S>VP"), user_labels("@>NP|PP"), user_labels(r"ADVP\\|PRT>RB")
+    (('S', 'VP'), (), ('ADVP|PRT', 'RB'))
+    """
+    if is_intermediate(label):
+        return ()
+    return expand(unbinarise(Tree.unchecked((label, ""), (2, 1)))).labels[:-1]
+
+
 def restore(tree: Tree, wrapper: str | None) -> Tree:
     """The user's tree from a tree over collapsed and binarised labels."""
-    bare = expand(unbinarise(tree))
-    if wrapper is None or bare.labels[0] == wrapper:
-        return bare
-    sizes = np.concatenate(([bare.n_nodes + 1], bare.sizes))
-    return Tree.unchecked((wrapper, *bare.labels), sizes)
+    return with_wrapper(expand(unbinarise(tree)), wrapper)
+
+
+def with_wrapper(tree: Tree, wrapper: str | None) -> Tree:
+    """The tree with that label on top, unless it is there already or None."""
+    if wrapper is None or tree.labels[0] == wrapper:
+        return tree
+    sizes = np.concatenate(([tree.n_nodes + 1], tree.sizes))
+    return Tree.unchecked((wrapper, *tree.labels), sizes)

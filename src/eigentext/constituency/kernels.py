@@ -1,6 +1,6 @@
-"""Coarse inside and outside of the plain PCFG: arrays and scalars only, nothing is validated.
+"""Coarse inside and outside, and the Viterbi pass: arrays and scalars only, nothing is checked.
 
-Scaling.  The inside values of a span are kept divided by ``exp(scale[span])`` so that their maximum
+Scaling.  The inside values of a span are kept divided by ``exp(scale[span])``, so their maximum
 is 1, and the outside values multiplied by ``exp(scale[span]) / Z``: then inside * outside is a
 posterior, and every product carries one factor ``exp(scale_left + scale_right - scale_parent)``.
 No sentence is too long for that.
@@ -80,29 +80,28 @@ def coarse_inside(
                                     touched[n_touched] = a
                                     n_touched += 1
                                 acc[a] += value * other * left_p[r]
-            best = 0.0
+            best, top = 0.0, 0.0
             for t in range(n_touched):
                 a = touched[t]
-                if mask[a] and acc[a] * prior[a] > best:
-                    best = acc[a] * prior[a]
-            if used + n_touched > capacity:
-                return -1
-            top = 0.0
-            for t in range(n_touched):
-                a = touched[t]
-                if mask[a] and acc[a] * prior[a] >= beam * best and acc[a] > 0.0:
-                    list_label[used] = a
-                    list_value[used] = acc[a]
-                    used += 1
+                if mask[a]:
+                    if acc[a] * prior[a] > best:
+                        best = acc[a] * prior[a]
                     if acc[a] > top:
                         top = acc[a]
+            if used + n_touched > capacity:
+                return -1
+            for t in range(n_touched):
+                a = touched[t]
+                # divided before it is stored: single precision ends at 1e-38
+                if mask[a] and acc[a] > 0.0 and acc[a] * prior[a] >= beam * best:
+                    list_label[used] = a
+                    list_value[used] = acc[a] / top
+                    dense[i, a] = list_value[used]
+                    used += 1
                 acc[a] = 0.0
             list_ptr[s, 1] = used
             if top > 0.0:
                 scale[s] = ref + math.log(top)
-                for e in range(list_ptr[s, 0], used):
-                    list_value[e] /= top
-                    dense[i, list_label[e]] = list_value[e]
         for k in range(j):
             s = span_id(k, j, n)
             for e in range(list_ptr[s, 0], list_ptr[s, 1]):
@@ -130,7 +129,7 @@ def coarse_outside(
     for e in range(list_ptr[root, 0], list_ptr[root, 1]):
         outside[e] = root_p[list_label[e]] / z
     place = np.full((n + 1, n_labels), -1, np.int32)  # row k: entries of cell (k, j)
-    parent_out = np.zeros(n_labels, np.float32)
+    parent_out = np.zeros(n_labels)
     n_apps = 0
     for j in range(n, 0, -1):
         for k in range(j):
@@ -182,3 +181,120 @@ def coarse_outside(
             for e in range(list_ptr[s, 0], list_ptr[s, 1]):
                 place[k, list_label[e]] = -1
     return n_apps, z
+
+
+@njit(cache=True)
+def viterbi_up(
+    app_rule, app_parent, app_left, app_right, group_ptr, group_span, span_items, word_of_item,
+    rules, m, rule_ptr, tensor, item_ptr, best, application, scaled, top,
+):  # fmt: skip
+    """Best log weight of every item and state, bottom-up, and the application that gave it.
+
+    ``scaled`` is exp(best - top of the item): products of three of them cannot overflow.
+    """
+    for item in range(len(top)):
+        if word_of_item[item] >= 0:
+            _scale_item(item, item_ptr, best, scaled, top)
+    for g in range(len(group_ptr) - 1):
+        for p in range(group_ptr[g], group_ptr[g + 1]):
+            one, two, a = app_left[p], app_right[p], app_parent[p]
+            both = top[one] + top[two]
+            if both == -np.inf:
+                continue
+            r = app_rule[p]
+            mb, mc = m[rules[r, 1]], m[rules[r, 2]]
+            for x in range(m[rules[r, 0]]):
+                found = 0.0
+                for y in range(mb):
+                    weight = scaled[item_ptr[one] + y]
+                    at = rule_ptr[r] + (x * mb + y) * mc
+                    for z in range(mc):
+                        v = weight * tensor[at + z] * scaled[item_ptr[two] + z]
+                        if v > found:
+                            found = v
+                if found > 0.0:
+                    v = math.log(found) + both
+                    if v > best[item_ptr[a] + x]:
+                        best[item_ptr[a] + x] = v
+                        application[item_ptr[a] + x] = p
+        s = group_span[g]
+        for item in range(span_items[s], span_items[s + 1]):
+            _scale_item(item, item_ptr, best, scaled, top)
+
+
+@njit(cache=True)
+def _scale_item(item, item_ptr, best, scaled, top):
+    high = -np.inf
+    for h in range(item_ptr[item], item_ptr[item + 1]):
+        high = max(high, best[h])
+    top[item] = high
+    if high > -np.inf:
+        for h in range(item_ptr[item], item_ptr[item + 1]):
+            scaled[h] = math.exp(best[h] - high)
+
+
+@njit(cache=True)
+def viterbi_down(
+    app_rule, app_left, app_right, rules, m, rule_ptr, tensor, item_ptr, application, scaled,
+    root, state, chosen,
+):  # fmt: skip
+    """Follow the best derivation from the root; ``chosen`` gets the application of each item."""
+    pending = np.empty((len(chosen) + 1, 2), np.int64)
+    pending[0, 0], pending[0, 1] = root, state
+    n_pending = 1
+    while n_pending > 0:
+        n_pending -= 1
+        item, x = pending[n_pending, 0], pending[n_pending, 1]
+        p = application[item_ptr[item] + x]
+        if p < 0:
+            continue
+        chosen[item] = p
+        one, two, r = app_left[p], app_right[p], app_rule[p]
+        mb, mc = m[rules[r, 1]], m[rules[r, 2]]
+        found, best_y, best_z = -1.0, 0, 0
+        for y in range(mb):
+            for z in range(mc):
+                v = (
+                    scaled[item_ptr[one] + y]
+                    * tensor[rule_ptr[r] + (x * mb + y) * mc + z]
+                    * scaled[item_ptr[two] + z]
+                )
+                if v > found:
+                    found, best_y, best_z = v, y, z
+        pending[n_pending, 0], pending[n_pending, 1] = one, best_y
+        pending[n_pending + 1, 0], pending[n_pending + 1, 1] = two, best_z
+        n_pending += 2
+
+
+@njit(cache=True)
+def tree_inside(
+    label, rule, left, right, rules, m, rule_ptr, tensor, root, label_ptr, node_ptr, inside
+):
+    """Log weight of one tree in preorder; ``inside`` of the nodes over words is filled in."""
+    total = 0.0
+    for node in range(len(label) - 1, -1, -1):
+        a, r = label[node], rule[node]
+        if r >= 0:
+            one, two = node_ptr[left[node]], node_ptr[right[node]]
+            mb, mc = m[rules[r, 1]], m[rules[r, 2]]
+            for x in range(m[a]):
+                value = 0.0
+                for y in range(mb):
+                    at = rule_ptr[r] + (x * mb + y) * mc
+                    part = 0.0
+                    for z in range(mc):
+                        part += tensor[at + z] * inside[two + z]
+                    value += part * inside[one + y]
+                inside[node_ptr[node] + x] = value
+        top = 0.0
+        for x in range(m[a]):
+            top = max(top, abs(inside[node_ptr[node] + x]))
+        if top == 0.0:
+            return -np.inf
+        total += math.log(top)
+        for x in range(m[a]):
+            inside[node_ptr[node] + x] /= top
+    weight = 0.0
+    for x in range(m[label[0]]):
+        weight += root[label_ptr[label[0]] + x] * inside[node_ptr[0] + x]
+    return total + math.log(weight) if weight > 0.0 else -np.inf

@@ -1,9 +1,10 @@
 """EM over trees whose skeleton is known: expected states of every node, then smoothed counts.
 
 E-step: inside and outside of each tree under the present parameters give the posterior of every
-node's state and of every rule's three states.  M-step: ``params.estimate`` on those expected counts
-and a lexicon counted with expected states.  With smoothing this is maximum a posteriori rather than
-maximum likelihood; with ``Smoothing(0, 0, 0, 0)``-like settings the likelihood never falls.
+node's state and of every rule's three states.  M-step: ``params.estimate`` on those expected
+counts, and a lexicon counted with expected states.  With ``Smoothing.none()`` the M-step is
+maximum likelihood, and the likelihood of the trees never falls (up to single precision); with
+smoothing it may.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eigentext.constituency.lexicon import build_lexicon
+from eigentext.constituency.lexicon import build_lexicon, index_words
 from eigentext.constituency.params import (
     LatentCounts,
     LatentParams,
@@ -27,35 +28,81 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from eigentext.constituency.lexicon import Lexicon
-    from eigentext.constituency.treebank import Treebank
+    from eigentext.constituency.lexicon import Lexicon, WordIndex
+    from eigentext.constituency.treebank import Language, Treebank
 
     Ints = npt.NDArray[np.int64]
+    Floats = npt.NDArray[np.float64]
 
-__all__ = ["EMResult", "random_start", "run_em"]
+__all__ = ["EMResult", "random_start", "run_em", "word_scores"]
 
 
 @dataclass(frozen=True)
 class EMResult:
-    """Parameters after the last iteration, and the log-likelihood of the trees before each."""
+    """Parameters after the last iteration, and the log-likelihood of the trees before each.
+
+    The likelihood is that of trees and words up to the words' constant, as in ``lexicon``.
+    """
 
     params: LatentParams
     log_likelihoods: tuple[float, ...]
 
 
-def _tag_scores(
-    bank: Treebank, lexicon: Lexicon, node_ptr: Ints, inside: npt.NDArray[np.float32]
-) -> None:
-    """Fill in the inside vectors of preterminals: p(w | tag, state) up to p(w)."""
-    place = np.full(len(bank.labels), -1)
-    place[lexicon.tags] = np.arange(len(lexicon.tags))
-    for node in np.flatnonzero(bank.token >= 0).tolist():
-        token = int(bank.token[node])
-        emission = lexicon.emission(bank.words[token], first=bool(bank.first_in_sentence[token]))
-        t = place[bank.label[node]]
-        inside[node_ptr[node] : node_ptr[node + 1]] = emission.states[
-            lexicon.tag_ptr[t] : lexicon.tag_ptr[t + 1]
-        ]
+def word_scores(lexicon: Lexicon, index: WordIndex) -> npt.NDArray[np.float32]:
+    """``Lexicon.emission`` of every preterminal for the states of its own tag, laid end to end.
+
+    Each (word, first in its sentence, tag) is scored once, all of them in one stroke.
+    """
+    from scipy.sparse import csr_array
+
+    x, n_ts, n_base = index, lexicon.n_ts, int(lexicon.base.max()) + 1
+    pairs, pair_of = np.unique(x.type_of * len(x.tags) + x.tag_of, return_inverse=True)
+    of_type, tag = pairs // len(x.tags), pairs % len(x.tags)
+    m = np.diff(lexicon.tag_ptr)[tag]
+    ptr = np.concatenate([[0], np.cumsum(m)])
+    row = np.repeat(np.arange(len(pairs)), m)  # of each score: its pair
+    ts = np.arange(len(row)) - ptr[row] + lexicon.tag_ptr[tag][row]
+    word, lower = x.type_word[of_type], x.type_lower[of_type]
+    shape, base = x.type_shape[of_type], lexicon.base[tag]
+
+    def table(n: Floats, column: Ints, start: Ints, width: int) -> csr_array:
+        """Counts by rows, and one empty row at the end that answers for -1."""
+        found = csr_array((n, column, np.append(start, start[-1])), shape=(len(start), width))
+        found.sum_duplicates()
+        return found
+
+    by_word = table(lexicon.word_n, lexicon.word_ts, lexicon.word_ptr, n_ts)
+    by_shape = table(lexicon.shape_n, lexicon.shape_ts, lexicon.shape_ptr, n_ts)
+    bases = lexicon.ts_base
+    word_base = table(lexicon.word_n, bases[lexicon.word_ts], lexicon.word_ptr, n_base)
+    shape_base = table(lexicon.shape_n, bases[lexicon.shape_ts], lexicon.shape_ptr, n_base)
+    n_words = np.append(lexicon.n_words, 0.0)
+    n = n_words[word]
+    if lexicon.k_base == 0:
+        p = by_word[word[row], ts] / n[row]
+    else:
+        n = n + n_words[lower]
+        of_shape = np.asarray(by_shape.sum(axis=1))[shape]
+        rare_base = np.bincount(bases, weights=lexicon.p_rare, minlength=n_base)
+        text_base = np.bincount(bases, weights=lexicon.p_ts, minlength=n_base)
+        # An unknown signature has no counts of its own: the same formula gives P(ts | rare).
+        p_shape = (2 * lexicon.p_rare[ts] + by_shape[shape[row], ts]) / (2 + of_shape[row])
+        p_shape_base = (2 * rare_base[base] + shape_base[shape, base]) / (2 + of_shape)
+        seen = word_base[word, base] + word_base[lower, base]
+        k_sig = np.where(n < lexicon.trust, lexicon.k_sig, 0.0)
+        p_base = (seen + k_sig * p_shape_base) / (n + k_sig)
+        within = p_shape + 0.1 * lexicon.p_ts[ts]
+        within /= np.maximum(p_shape_base + 0.1 * text_base[base], 1e-30)[row]
+        weight = np.minimum(1.0, n / 10)[row]
+        within = (1 - weight) * within + weight * lexicon.ts_given_base[ts]
+        counts = by_word[word[row], ts] + by_word[lower[row], ts]
+        p = (counts + lexicon.k_base * p_base[row] * within) / (n + lexicon.k_base)[row]
+    score = (p / lexicon.p_ts[ts] * lexicon.emits[ts]).astype(np.float32)
+    pair_of = pair_of.reshape(-1)
+    lengths = m[pair_of]
+    start = np.cumsum(lengths) - lengths
+    places = np.arange(int(lengths.sum())) - np.repeat(start - ptr[pair_of], lengths)
+    return np.asarray(score[places])
 
 
 def run_em(
@@ -63,7 +110,7 @@ def run_em(
     params: LatentParams,
     iterations: int,
     smoothing: Smoothing,
-    language: str,
+    language: Language,
     *,
     progress: Callable[[int, int, str], None] | None = None,
 ) -> EMResult:
@@ -73,13 +120,14 @@ def run_em(
     m = params.m
     node_ptr = np.concatenate([[0], np.cumsum(m[bank.label])])
     mask = np.repeat(bank.token >= 0, m[bank.label])
+    index = index_words(bank, language=language)
     history = []
     for iteration in range(iterations):
         if progress is not None:
             progress(iteration, iterations, "EM")
         inside = np.zeros(int(node_ptr[-1]), np.float32)
         outside = np.zeros_like(inside)
-        _tag_scores(bank, params.lexicon, node_ptr, inside)
+        inside[mask] = word_scores(params.lexicon, index)
         counts = LatentCounts(
             np.zeros(len(params.tensor)), np.zeros(int(m.sum())), np.zeros(int(m.sum()))
         )
@@ -91,13 +139,16 @@ def run_em(
             likelihood,
         )  # fmt: skip
         history.append(float(likelihood[np.isfinite(likelihood)].sum()))
-        lexicon = build_lexicon(bank, m, None, outside[mask].astype(float), language=language)
+        lexicon = build_lexicon(
+            bank, m, None, outside[mask].astype(float), language=language, index=index,
+            k_sig=smoothing.k_sig, k_base=smoothing.k_base,
+        )  # fmt: skip
         params = estimate(bank, m, counts, lexicon, smoothing)
     return EMResult(params, tuple(history))
 
 
 def random_start(
-    bank: Treebank, m: Ints, *, seed: int, smoothing: Smoothing, language: str
+    bank: Treebank, m: Ints, *, seed: int, smoothing: Smoothing, language: Language
 ) -> LatentParams:
     """Parameters near the plain PCFG, jittered: where EM without a spectral start begins."""
     rng = np.random.default_rng(seed)
@@ -110,9 +161,13 @@ def random_start(
     of_label = np.bincount(bank.label, minlength=len(m))
     of_root = np.bincount(bank.label[bank.roots], minlength=len(m))
     tags = bank.label[bank.token >= 0]
-    weights = np.concatenate([rng.dirichlet(np.full(k, 5.0)) for k in m[tags]])
+    # Dirichlet(5, ..., 5) over the states of each word: gammas divided by their sum
+    weights = rng.gamma(5.0, size=int(m[tags].sum()))
+    weights /= np.repeat(np.add.reduceat(weights, np.cumsum(m[tags]) - m[tags]), m[tags])
     counts = LatentCounts(
         tensor, (of_label / m)[label].astype(float), (of_root / m)[label].astype(float)
     )
-    lexicon = build_lexicon(bank, m, None, weights, language=language)
+    lexicon = build_lexicon(
+        bank, m, None, weights, language=language, k_sig=smoothing.k_sig, k_base=smoothing.k_base
+    )
     return estimate(bank, m, counts, lexicon, smoothing)

@@ -3,53 +3,68 @@
 With ts = (tag, state), B = the base tag (the last label of a collapsed chain such as NP>NN):
 
 1. P(B | sig) from rare words with the same signature, smoothed towards all rare words.
-2. P(B | w) = (c(w, B) + k_sig P(B | sig)) / (c(w) + k_sig); a frequent word trusts its counts alone.
+2. P(B | w) = (c(w, B) + k_sig P(B | sig)) / (c(w) + k_sig); a word seen ``trust`` times or more
+   trusts its counts alone.
 3. P(ts | w) = (c(w, ts) + k_base P(B | w) P(ts | B)) / (c(w) + k_base): a word seen only as NN may
    still be the NP>NN of a bare noun phrase.
-4. The score is P(ts | w) / P(ts), which is p(w | ts) up to the constant p(w).
+4. The score is emits(ts) P(ts | w) / P(ts), which is p(w | ts) up to the words' constant p(w);
+   ``emits`` is the share of the label and state that stands over a word, 1 for a proper tag.
+
+p(w) is the share of the word in the training text; all unknown words together are one symbol that
+counts as seen once: p(w) = c(w) / (N + 1), and 1 / (N + 1) for a word never seen.
+
+With k_sig = k_base = 0 the score of a known word is the relative frequency, exactly.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from eigentext.constituency.grammar import user_labels
 from eigentext.trees.signatures import signature
-from eigentext.trees.unary import split_chain
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy.typing as npt
 
-    from eigentext.constituency.treebank import Treebank
+    from eigentext.constituency.treebank import Language, Treebank
 
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
 
-__all__ = ["Emission", "Lexicon", "build_lexicon"]
+__all__ = ["Emission", "Lexicon", "WordIndex", "build_lexicon", "index_words"]
 
 _CACHE_LIMIT = 50_000
+_KEEP = 1e-5  # a tag with less than this share of the best tag's is left out
+
+_ESCAPES = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
+_ALL_BRACKETS = str.maketrans(_ESCAPES)
+_ROUND_BRACKETS = str.maketrans({"(": "-LRB-", ")": "-RRB-"})
+_SLASH = str.maketrans({"/": "\\/", "*": "\\*"})
 
 
 class Emission(NamedTuple):
-    """What a word may be: places in ``Lexicon.tags``, a score for each, and a score per ts."""
+    """What a word may be: places in ``Lexicon.tags``, P(tag | w) / P(tag), and a score per ts."""
 
     tags: Ints
     scores: Floats
     states: npt.NDArray[np.float32]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Lexicon:
     """Counts of words and signatures with (tag, state) pairs.
 
     ``tags``       (T,) nonterminal number of each tag; ``tag_ptr`` (T + 1,) its states in ts order
-    ``words``      known words; row w of the counts is ``word_ts/word_n[word_ptr[w]:word_ptr[w+1]]``
+    ``base``       (T,) number of the tag's base tag
+    ``words``      known words; row w of the counts: ``word_ts/word_n[word_ptr[w]:word_ptr[w+1]]``
     ``shapes``     known signatures, counted over rare words; same layout
+    ``emits``      (n_ts,) share of the label with that state that stands over a word
     """
 
     tags: Ints
@@ -63,38 +78,96 @@ class Lexicon:
     shape_ptr: Ints
     shape_ts: Ints
     shape_n: Floats
-    language: str
+    emits: Floats
+    language: Language
     k_sig: float = 2.0
     k_base: float = 1.0
     trust: float = 50.0
-    _cache: dict[tuple[str, bool], Emission] = field(
-        default_factory=dict, compare=False, repr=False
-    )
+    _cache: dict[tuple[str, bool], Emission] = field(default_factory=dict, repr=False)
 
-    def __post_init__(self) -> None:
-        n_ts = int(self.tag_ptr[-1])
-        ts_tag = np.repeat(np.arange(len(self.tags)), np.diff(self.tag_ptr))
-        derived = {
-            "_word_id": {word: i for i, word in enumerate(self.words)},
-            "_shape_id": {shape: i for i, shape in enumerate(self.shapes)},
-            "_ts_tag": ts_tag,
-            "_ts_base": self.base[ts_tag],
-            "_n_base": int(self.base.max()) + 1,
-            "_p_ts": np.bincount(self.word_ts, weights=self.word_n, minlength=n_ts),
-        }
-        p_ts = np.maximum(derived["_p_ts"], 1e-10)
-        derived["_p_ts"] = p_ts / p_ts.sum()
-        rare = np.bincount(self.shape_ts, weights=self.shape_n, minlength=n_ts) + 1e-6 * p_ts
-        derived["_rare"] = rare / rare.sum()
-        derived["_p_tag"] = np.bincount(ts_tag, weights=derived["_p_ts"])
-        p_base = np.bincount(derived["_ts_base"], weights=derived["_p_ts"])
-        derived["_ts_given_base"] = derived["_p_ts"] / p_base[derived["_ts_base"]]
-        for name, value in derived.items():
-            object.__setattr__(self, name, value)
+    # -- what follows from the counts -------------------------------------------------------------
+
+    @property
+    def n_ts(self) -> int:
+        """Number of (tag, state) pairs."""
+        return int(self.tag_ptr[-1])
+
+    @cached_property
+    def word_number(self) -> dict[str, int]:
+        """Word -> row of the counts."""
+        return {word: number for number, word in enumerate(self.words)}
+
+    @cached_property
+    def shape_number(self) -> dict[str, int]:
+        """Signature -> row of the counts."""
+        return {shape: number for number, shape in enumerate(self.shapes)}
+
+    @cached_property
+    def n_words(self) -> Floats:
+        """(words,) how often each word was seen."""
+        total = np.concatenate([[0.0], np.cumsum(self.word_n)])
+        return np.asarray(np.rint(total[self.word_ptr[1:]] - total[self.word_ptr[:-1]]))
+
+    @cached_property
+    def ts_tag(self) -> Ints:
+        """(n_ts,) the tag of each pair."""
+        return np.repeat(np.arange(len(self.tags)), np.diff(self.tag_ptr))
+
+    @cached_property
+    def ts_base(self) -> Ints:
+        """(n_ts,) the base tag of each pair."""
+        return self.base[self.ts_tag]
+
+    @cached_property
+    def p_ts(self) -> Floats:
+        """(n_ts,) P(ts), share of the running text."""
+        count = np.maximum(_sums(self.word_ts, self.word_n, self.n_ts), 1e-10)
+        return np.asarray(count / count.sum())
+
+    @cached_property
+    def p_rare(self) -> Floats:
+        """(n_ts,) P(ts) among rare words."""
+        rare = _sums(self.shape_ts, self.shape_n, self.n_ts) + 1e-6 * self.p_ts
+        return np.asarray(rare / rare.sum())
+
+    @cached_property
+    def p_tag(self) -> Floats:
+        """(T,) P(tag)."""
+        return _sums(self.ts_tag, self.p_ts, len(self.tags))
+
+    @cached_property
+    def ts_given_base(self) -> Floats:
+        """(n_ts,) P(ts | B)."""
+        return np.asarray(self.p_ts / np.bincount(self.ts_base, weights=self.p_ts)[self.ts_base])
+
+    # -- words ------------------------------------------------------------------------------------
 
     def knows(self, word: str) -> bool:
         """Was the word seen in training?"""
-        return word in self._word_id  # type: ignore[attr-defined]
+        return word in self.word_number
+
+    def form(self, token: str) -> str:
+        """The word of the treebank that a token stands for: ``(`` is ``-LRB-`` in most of them.
+
+        A token that is known as it is stays so; else the treebanks' ways to write brackets,
+        slashes and asterisks are tried; a token unknown in every form stays as it is.
+        """
+        if token in self.word_number:
+            return token
+        for table in (_ROUND_BRACKETS, _ALL_BRACKETS, _SLASH):
+            written = token.translate(table)
+            if written in self.word_number:
+                return written
+        plain = token
+        for bracket, written in _ESCAPES.items():
+            plain = plain.replace(written, bracket)
+        return plain if plain in self.word_number else token
+
+    def log_p_word(self, word: str) -> float:
+        """log p(w); all unknown words are one symbol that counts as seen once."""
+        number = self.word_number.get(word)
+        seen = 1.0 if number is None else float(self.n_words[number])
+        return math.log(seen / (float(self.n_words.sum()) + 1.0))
 
     def emission(self, word: str, *, first: bool) -> Emission:
         """Scores of the tags and states that this word may have."""
@@ -103,114 +176,189 @@ class Lexicon:
         if found is None:
             if len(self._cache) >= _CACHE_LIMIT:
                 self._cache.clear()
-            found = self._cache[key] = self._compute(word, first)
+            found = self._cache[key] = self._scored(self._p_given_word(word, first))
         return found
 
+    def emission_as(self, word: str, admitted: Ints, *, first: bool) -> Emission:
+        """The same when the word is known to have one of these tags (places in ``tags``).
+
+        A word that never had such a tag may be any state of it.
+        """
+        may = np.zeros(len(self.tags), bool)
+        may[admitted] = True
+        p = np.where(may[self.ts_tag], self._p_given_word(word, first), 0.0)
+        if not p.sum() > 0:
+            p = np.where(may[self.ts_tag], self.p_ts, 0.0)
+        return self._scored(p / p.sum())
+
     def _row(self, word: str) -> tuple[Floats, float]:
-        counts = np.zeros(int(self.tag_ptr[-1]))
-        row = self._word_id.get(word)  # type: ignore[attr-defined]
+        counts = np.zeros(self.n_ts)
+        row = self.word_number.get(word)
         if row is None:
             return counts, 0.0
         place = slice(self.word_ptr[row], self.word_ptr[row + 1])
         counts[self.word_ts[place]] = self.word_n[place]
-        return counts, float(self.word_n[place].sum())
+        return counts, float(self.n_words[row])
 
-    def _compute(self, word: str, first: bool) -> Emission:
-        ts_base, n_base = self._ts_base, self._n_base  # type: ignore[attr-defined]
+    def of_shape(self, shape: str) -> Floats:
+        """(n_ts,) P(ts | signature) among rare words."""
+        row = self.shape_number.get(shape)
+        if row is None:
+            return self.p_rare.copy()
+        place = slice(self.shape_ptr[row], self.shape_ptr[row + 1])
+        p = 2.0 * self.p_rare
+        p[self.shape_ts[place]] += self.shape_n[place]
+        return np.asarray(p / p.sum())
+
+    def _p_given_word(self, word: str, first: bool) -> Floats:
+        """(n_ts,) P(ts | w)."""
+        ts_base, n_base = self.ts_base, int(self.base.max()) + 1
 
         def by_base(values: Floats) -> Floats:
-            return np.bincount(ts_base, weights=values, minlength=n_base)
+            return _sums(ts_base, values, n_base)
 
         counts, n = self._row(word)
+        if n and self.k_base == 0:
+            return counts / n
         if first and word[:1].isupper() and self.knows(word.lower()):
             lowered, n_lowered = self._row(word.lower())
             counts, n = counts + lowered, n + n_lowered
-        of_shape = self._rare.copy()  # type: ignore[attr-defined]
-        shape = self._shape_id.get(  # type: ignore[attr-defined]
-            signature(word, first=first, language=self.language)
-        )
-        if shape is not None:
-            place = slice(self.shape_ptr[shape], self.shape_ptr[shape + 1])
-            of_shape *= 2.0
-            of_shape[self.shape_ts[place]] += self.shape_n[place]
-            of_shape /= of_shape.sum()
-        if n < self.trust:
+        of_shape = self.of_shape(signature(word, first=first, language=self.language))
+        if n == 0:
+            p_base = by_base(of_shape)
+        elif n < self.trust:
             p_base = (by_base(counts) + self.k_sig * by_base(of_shape)) / (n + self.k_sig)
         else:
             p_base = by_base(counts) / n
-        within = of_shape + 0.1 * self._p_ts  # type: ignore[attr-defined]
+        within = of_shape + 0.1 * self.p_ts
         within /= np.maximum(by_base(within), 1e-30)[ts_base]
         weight = min(1.0, n / 10)  # a word seen often no longer behaves like its signature
-        within = (1 - weight) * within + weight * self._ts_given_base  # type: ignore[attr-defined]
-        p = (counts + self.k_base * p_base[ts_base] * within) / (n + self.k_base)
-        p_tag = np.bincount(self._ts_tag, weights=p)  # type: ignore[attr-defined]
-        kept = np.flatnonzero(p_tag > 1e-5 * p_tag.max())
+        within = (1 - weight) * within + weight * self.ts_given_base
+        backed_off = p_base[ts_base] * within
+        if n == 0:
+            return np.asarray(backed_off)
+        return np.asarray((counts + self.k_base * backed_off) / (n + self.k_base))
+
+    def _scored(self, p: Floats) -> Emission:
+        p_tag = np.bincount(self.ts_tag, weights=p)
+        kept = np.flatnonzero(p_tag > _KEEP * p_tag.max())
         return Emission(
             kept,
-            p_tag[kept] / self._p_tag[kept],  # type: ignore[attr-defined]
-            (p / self._p_ts).astype(np.float32),  # type: ignore[attr-defined]
+            p_tag[kept] / self.p_tag[kept],
+            (p / self.p_ts * self.emits).astype(np.float32),
         )
+
+
+@dataclass(frozen=True, eq=False)
+class WordIndex:
+    """The preterminals of a treebank in numbers: what is the same for every lexicon.
+
+    A type is a word together with whether it begins a sentence.
+
+    ``tags, base``      (T,) labels that stand over words, and numbers of their base tags
+    ``tag_of, type_of`` (P,) place in ``tags`` and type of each preterminal, in node order
+    ``type_word``       (K,) place in ``words``; ``type_lower`` that of its lower case or -1
+    ``type_shape``      (K,) place of its signature in ``shapes`` or -1
+    ``type_rare``       (K,) is the word rare enough to speak for its signature?
+    """
+
+    tags: Ints
+    base: Ints
+    tag_of: Ints
+    type_of: Ints
+    words: tuple[str, ...]
+    shapes: tuple[str, ...]
+    type_word: Ints
+    type_lower: Ints
+    type_shape: Ints
+    type_rare: npt.NDArray[np.bool_]
+    language: Language
+
+
+def index_words(bank: Treebank, *, language: Language, rare: int = 5) -> WordIndex:
+    """Number the words of a treebank; one seen at most ``rare`` times speaks for its signature."""
+    nodes = np.flatnonzero(bank.token >= 0)
+    tags = np.unique(bank.label[nodes])
+    token = bank.token[nodes]
+    texts = [bank.words[i] for i in token.tolist()]
+    counts = Counter(texts)
+    words: dict[str, int] = {}
+    types: dict[tuple[str, bool], int] = {}
+    type_of = [
+        types.setdefault(key, len(types))
+        for key in zip(texts, bank.first_in_sentence[token].tolist(), strict=True)
+    ]
+    type_word = [words.setdefault(text, len(words)) for text, _ in types]
+    type_lower = [
+        words.get(text.lower(), -1) if first and text[:1].isupper() else -1
+        for text, first in types
+    ]
+    looks = [signature(text, first=first, language=language) for text, first in types]
+    type_rare = [counts[text] <= rare for text, _ in types]
+    shapes: dict[str, int] = {}
+    for look, is_rare in zip(looks, type_rare, strict=True):
+        if is_rare:
+            shapes.setdefault(look, len(shapes))
+    bases: dict[str, int] = {}
+    base = [bases.setdefault(user_labels(bank.labels[t])[-1], len(bases)) for t in tags.tolist()]
+    return WordIndex(
+        tags=tags, base=np.array(base), tag_of=np.searchsorted(tags, bank.label[nodes]),
+        type_of=np.array(type_of), words=tuple(words), shapes=tuple(shapes),
+        type_word=np.array(type_word), type_lower=np.array(type_lower),
+        type_shape=np.array([shapes.get(look, -1) for look in looks]),
+        type_rare=np.array(type_rare), language=language,
+    )  # fmt: skip
 
 
 def build_lexicon(
     bank: Treebank, n_states: Ints, ts_of_node: Ints | None, weights: Floats | None,
-    *, language: str, rare: int = 5,
+    *, language: Language, rare: int = 5, k_sig: float = 2.0, k_base: float = 1.0,
+    index: WordIndex | None = None,
 ) -> Lexicon:  # fmt: skip
     """Count (word, tag, state); states from ``ts_of_node`` (hard) or ``weights`` (expected).
 
     ``ts_of_node``  (P,) state of each preterminal node, in node order; or None
     ``weights``     flat expected states of the preterminals, m of its tag each, in node order
     """
-    nodes = np.flatnonzero(bank.token >= 0)
-    tags = np.unique(bank.label[nodes])
-    place = np.full(len(bank.labels), -1)
-    place[tags] = np.arange(len(tags))
-    tag_ptr = np.concatenate([[0], np.cumsum(n_states[tags])])
-    tag_of = place[bank.label[nodes]]
-    token = bank.token[nodes]
-    texts = [bank.words[i] for i in token.tolist()]
-    firsts = bank.first_in_sentence[token].tolist()
-    counts = Counter(texts)
-    word_id: dict[str, int] = {}
-    shape_id: dict[str, int] = {}
-    word_of = np.array([word_id.setdefault(text, len(word_id)) for text in texts])
-    shape_of = np.full(len(texts), -1)
-    for i, (text, is_first) in enumerate(zip(texts, firsts, strict=True)):
-        if counts[text] <= rare:
-            shape = signature(text, first=is_first, language=language)
-            shape_of[i] = shape_id.setdefault(shape, len(shape_id))
-    often = np.array([counts[text] for text in texts])
-    if weights is None:
-        assert ts_of_node is not None
-        row = np.arange(len(nodes))
-        ts, n = tag_ptr[tag_of] + ts_of_node, np.ones(len(nodes))
-    else:
-        m = np.diff(tag_ptr)[tag_of]
-        row = np.repeat(np.arange(len(nodes)), m)
+    x = index_words(bank, language=language, rare=rare) if index is None else index
+    tag_ptr = np.concatenate([[0], np.cumsum(n_states[x.tags])])
+    if weights is not None:
+        m = np.diff(tag_ptr)[x.tag_of]
+        row = np.repeat(np.arange(len(m)), m)
         within = np.arange(len(row)) - np.repeat(np.cumsum(m) - m, m)
-        ts, n = tag_ptr[tag_of][row] + within, weights
-    words = _rows(word_of[row], ts, n, len(word_id))
-    is_rare = shape_of[row] >= 0
+        ts, n = tag_ptr[x.tag_of][row] + within, weights
+    elif ts_of_node is not None:
+        row = np.arange(len(x.tag_of))
+        ts, n = tag_ptr[x.tag_of] + ts_of_node, np.ones(len(row))
+    else:
+        raise TypeError("build_lexicon needs the states of the words, or their weights")
+    word, type_of = x.type_word[x.type_of[row]], x.type_of[row]
+    rare_ones = x.type_rare[type_of]
     # A word seen c times tells of unseen words with weight 1 / sqrt(c) an occurrence.
-    rare_n = n[is_rare] / np.sqrt(often[row][is_rare])
-    shapes = _rows(shape_of[row][is_rare], ts[is_rare], rare_n, len(shape_id))
-    bases: dict[str, int] = {}
-    base = np.array([bases.setdefault(_base_tag(bank.labels[t]), len(bases)) for t in tags])
+    seen = np.bincount(x.type_word[x.type_of])
+    rare_n = n[rare_ones] / np.sqrt(seen[word[rare_ones]])
+    shape = x.type_shape[type_of[rare_ones]]
+    n_ts = int(tag_ptr[-1])
     return Lexicon(
-        tags, tag_ptr, base, tuple(word_id), *words, tuple(shape_id), *shapes, language=language
-    )
+        x.tags, tag_ptr, x.base,
+        x.words, *_rows(word, ts, n, len(x.words), n_ts),
+        x.shapes, *_rows(shape, ts[rare_ones], rare_n, len(x.shapes), n_ts),
+        np.ones(n_ts), language=language, k_sig=k_sig, k_base=k_base,
+    )  # fmt: skip
 
 
-def _base_tag(label: str) -> str:
-    return split_chain(label)[-1]
+def _sums(number: Ints, values: Floats, length: int) -> Floats:
+    """(length,) sum of the values with each number."""
+    return np.asarray(np.bincount(number, weights=values, minlength=length), dtype=float)
 
 
-def _rows(row: Ints, column: Ints, n: Floats, n_rows: int) -> tuple[Ints, Ints, Floats]:
+def _rows(
+    row: Ints, column: Ints, n: Floats, n_rows: int, n_columns: int
+) -> tuple[Ints, Ints, Floats]:
     """Sum duplicates and return (ptr, columns, counts) by rows."""
     from scipy.sparse import coo_array
 
-    width = int(column.max()) + 1 if len(column) else 1
-    matrix = coo_array((n, (row, column)), shape=(n_rows, width)).tocsr()
+    matrix = coo_array((n, (row, column)), shape=(n_rows, n_columns)).tocsr()
     matrix.sum_duplicates()
     return (
         matrix.indptr.astype(np.int64),

@@ -1,85 +1,113 @@
-"""``LPCFG``: fit on trees, parse sentences, save and load.
+"""``LPCFG``: fit on trees, parse and score sentences, save and load.
 
-1. ``fit`` prepares the trees, learns latent states (clustering, and EM if asked) and estimates one
-   or several sets of parameters over the same rules.
+1. ``fit`` prepares the trees, learns latent states and estimates one or several sets of parameters
+   over the same rules (``estimators``).
 2. ``parse`` prunes with the plain PCFG, runs every model over the surviving rule applications,
    multiplies their posteriors and decodes; the user's own tokens and labels come back.
-3. ``save`` and ``load`` go through a model file of kind ``lpcfg``.
+3. ``score_tree`` and ``sentence_log_score`` give log probabilities.
+4. ``save`` and ``load`` go through a model file of kind ``lpcfg``.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eigentext.constituency.answer import (
+    Candidate,
+    Parse,
+    constituent_posteriors,
+    flat_tree,
+    likeliest_tags,
+)
 from eigentext.constituency.chart import CoarseGrammar, build_chart
 from eigentext.constituency.constraints import Constraints, build_masks
-from eigentext.constituency.decode import DECODERS, best_trees, decoder_scores
+from eigentext.constituency.decode import (
+    DECODERS,
+    Decoder,
+    best_trees,
+    decoder_scores,
+    viterbi_tree,
+)
+from eigentext.constituency.estimators import (
+    ESTIMATORS,
+    Estimator,
+    EstimatorSettings,
+    fit_params,
+)
 from eigentext.constituency.fine import fine_pass
-from eigentext.constituency.grammar import GrammarSettings, read_treebank, restore
-from eigentext.constituency.learn_clusters import SpectralSettings, cluster_states
-from eigentext.constituency.learn_em import run_em
-from eigentext.constituency.lexicon import build_lexicon
-from eigentext.constituency.params import LatentParams, Smoothing, count_states, estimate
+from eigentext.constituency.grammar import (
+    GrammarSettings,
+    read_treebank,
+    restore,
+    user_labels,
+)
+from eigentext.constituency.learn_clusters import SpectralSettings
+from eigentext.constituency.params import Smoothing
+from eigentext.constituency.scoring import (
+    RuleNumbers,
+    log_mean,
+    skeleton_log_score,
+    skeleton_of,
+    tree_log_score,
+    words_log_p,
+)
 from eigentext.errors import SettingsError
 from eigentext.linalg.determinism import single_threaded
-from eigentext.trees.constituent import Tree
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from eigentext.constituency.treebank import Treebank
+    from eigentext.constituency.chart import Chart
+    from eigentext.constituency.fine import FinePass
+    from eigentext.constituency.lexicon import Emission
+    from eigentext.constituency.params import LatentParams
+    from eigentext.trees.constituent import Tree
 
     Progress = Callable[[int, int, str], None]
 
 __all__ = ["LPCFG", "Parse"]
 
-
-@dataclass(frozen=True)
-class Parse:
-    """The answer for one sentence.
-
-    ``tree``       the best tree; its words are the tokens as they were given
-    ``log_score``  log of the product of rule posteriors (max-rule-product), or the decoder's own
-    ``kbest``      (log_score, tree) of the k best different trees, the best first
-    ``marginals``  (start, end, label) -> posterior of that constituent
-    ``flags``      ``relaxed`` pruning had to be loosened, ``fallback`` no parse: a flat tree,
-                   ``unknown`` a word was never seen in training
-    """
-
-    tree: Tree
-    log_score: float
-    kbest: tuple[tuple[float, Tree], ...] = ()
-    marginals: dict[tuple[int, int, str], float] = field(default_factory=dict)
-    flags: frozenset[str] = frozenset()
+_MORE = 10  # so many binary trees are looked at for each tree wanted
 
 
 class LPCFG:
     """A latent-variable PCFG parser.
 
     ``states``      most latent states a nonterminal may have (m); 1 is the plain PCFG
+    ``estimator``   clustering, or em from a random start
     ``ensemble``    number of models; more than one are trained with noise on the features
-    ``em``          EM iterations after the spectral start
+    ``em``          EM iterations; None: 50 for the em estimator, none after clustering
     ``decoder``     max-rule-product, max-recall or viterbi
-    ``beam, threshold``  pruning of the coarse pass
+    ``beam, threshold``  pruning of the coarse pass; 0 prunes nothing
+    ``per_state``   so many nodes of a nonterminal are needed for each of its states
+    ``kappa, dropout, noise``  of the spectral features, see ``learn_clusters``
 
     >>> from eigentext.datasets import load_english
+    >>> from eigentext.trees.constituent import Tree
     >>> trees = [Tree.from_brackets(line) for line in load_english("train")]
     >>> parser = LPCFG(states=2).fit(trees)
     >>> print(parser.parse("The farmer sold the horse .".split()).tree)
     (TOP (S (NP (DT The) (NN farmer)) (VP (VBD sold) (NP (DT the) (NN horse))) (. .)))
     """
 
+    labels_: tuple[str, ...]
+    wrapper_: str | None
+    coarse_: CoarseGrammar
+    params_: list[LatentParams]
+
     def __init__(
         self,
         *,
         states: int = 16,
+        estimator: Estimator = "clustering",
         ensemble: int = 1,
-        em: int = 0,
-        decoder: str = "max-rule-product",
+        em: int | None = None,
+        decoder: Decoder = "max-rule-product",
         beam: float = 1e-4,
         threshold: float = 1e-4,
         per_state: int = 10,
@@ -90,16 +118,23 @@ class LPCFG:
         smoothing: Smoothing | None = None,
         seed: int = 0,
     ) -> None:
-        if decoder not in DECODERS:
-            raise SettingsError(f"decoder must be one of {', '.join(DECODERS)}, not {decoder!r}")
+        if estimator not in ESTIMATORS:
+            raise SettingsError(
+                f"estimator must be one of {', '.join(ESTIMATORS)}, not {estimator!r}"
+            )
         if not 1 <= states <= 64:
             raise SettingsError(f"states must lie between 1 and 64, not {states}")
-        if ensemble < 1 or em < 0:
-            raise SettingsError("ensemble must be at least 1 and em at least 0")
+        if ensemble < 1 or per_state < 1:
+            raise SettingsError("ensemble and per_state must be at least 1")
+        if em is not None and em < 0:
+            raise SettingsError(f"em must be at least 0, not {em}")
+        if not (0 <= beam < 1 and 0 <= threshold < 1):
+            raise SettingsError("beam and threshold must be at least 0 and less than 1")
         self.states = states
+        self.estimator: Estimator = estimator
         self.ensemble = ensemble
         self.em = em
-        self.decoder = decoder
+        self.decoder: Decoder = self._checked(decoder)
         self.beam = beam
         self.threshold = threshold
         self.per_state = per_state
@@ -110,6 +145,16 @@ class LPCFG:
         self.smoothing = smoothing or Smoothing()
         self.seed = seed
 
+    def _checked(self, decoder: Decoder, kbest: int = 1) -> Decoder:
+        if decoder not in DECODERS:
+            raise SettingsError(f"decoder must be one of {', '.join(DECODERS)}, not {decoder!r}")
+        if decoder == "viterbi" and (kbest > 1 or self.ensemble > 1):
+            raise SettingsError(
+                "viterbi gives the best tree of one model; for several trees or models use "
+                "max-rule-product or max-recall"
+            )
+        return decoder
+
     # -- learning ------------------------------------------------------------------------------
 
     def fit(self, trees: Iterable[Tree], *, progress: Progress | None = None) -> LPCFG:
@@ -117,30 +162,24 @@ class LPCFG:
         bank, self.wrapper_ = read_treebank(trees, self.grammar)
         self.labels_ = bank.labels
         self.coarse_ = CoarseGrammar.from_treebank(bank)
-        with single_threaded():
-            self.params_ = [
-                self._fit_one(bank, number, progress) for number in range(self.ensemble)
-            ]
-        return self
-
-    def _fit_one(self, bank: Treebank, number: int, progress: Progress | None) -> LatentParams:
+        self.__dict__.pop("rule_numbers", None)
         alone = self.ensemble == 1
-        settings = SpectralSettings(
+        spectral = SpectralSettings(
             states=self.states,
             per_state=self.per_state,
             kappa=self.kappa,
             dropout=0.0 if alone else self.dropout,
             noise=0.0 if alone else self.noise,
         )
-        state, m = cluster_states(bank, settings, seed=self.seed + number, progress=progress)
-        over_words = np.flatnonzero(bank.token >= 0)
-        lexicon = build_lexicon(bank, m, state[over_words], None, language=self.grammar.language)
-        params = estimate(bank, m, count_states(bank, state, m), lexicon, self.smoothing)
-        if self.em:
-            params = run_em(
-                bank, params, self.em, self.smoothing, self.grammar.language, progress=progress
-            ).params
-        return params
+        settings = EstimatorSettings(
+            self.estimator, spectral, self.em, self.smoothing, self.grammar.language
+        )
+        with single_threaded():
+            self.params_ = [
+                fit_params(bank, settings, seed=self.seed + number, progress=progress)
+                for number in range(self.ensemble)
+            ]
+        return self
 
     # -- parsing -------------------------------------------------------------------------------
 
@@ -151,88 +190,165 @@ class LPCFG:
         kbest: int = 1,
         marginals: bool = False,
         constraints: Constraints | None = None,
+        decoder: Decoder | None = None,
     ) -> Parse:
         """Parse one tokenised sentence; there is always a tree."""
-        if isinstance(tokens, str):
-            raise TypeError("parse takes a list of tokens, not a str; did you mean text.split()?")
-        words = list(tokens)
-        if not words:
-            raise SettingsError("cannot parse a sentence without tokens")
+        self._fitted()
+        given = _checked_tokens(tokens)
+        chosen = self._checked(decoder or self.decoder, kbest)
+        if kbest < 1:
+            raise SettingsError(f"kbest must be at least 1, not {kbest}")
+        words = self.forms(given)
         flags = set()
-        if not all(self.params_[0].lexicon.knows(word) for word in words):
+        if not all(map(self.params_[0].lexicon.knows, words)):
             flags.add("unknown")
-        masks = build_masks(len(words), self.labels_, constraints)
-        emissions = [
-            [params.lexicon.emission(word, first=i == 0) for i, word in enumerate(words)]
-            for params in self.params_
-        ]
-        chart = build_chart(
-            self.coarse_, self.params_[0].lexicon, emissions[0],
-            beam=self.beam, threshold=self.threshold, masks=masks,
-        )  # fmt: skip
-        passes = []
-        if chart is not None:
-            found = map(fine_pass, [chart] * len(emissions), self.params_, emissions)
-            passes = [p for p in found if p is not None]
-        if chart is None or not passes:
-            return Parse(self._flat(words), float("-inf"), flags=frozenset(flags | {"fallback"}))
-        if chart.relaxed:
-            flags.add("relaxed")
-        scores = decoder_scores(chart, passes, self.decoder)
-        trees: dict[Tree, float] = {}
-        # Different binary trees may be one tree after undoing: look at more until k are different.
-        for score, tree in best_trees(
-            chart, scores, self.labels_, words, max(kbest * 10, 1) if kbest > 1 else 1
-        ):
-            trees.setdefault(restore(tree, self.wrapper_), score)
-            if len(trees) == kbest:
-                break
-        ranked = tuple((score, tree) for tree, score in trees.items())
-        best_score, best = ranked[0]
+        emissions = self._emissions(words, constraints)
+        chart, passes = self._chart(emissions, constraints, self.beam, self.threshold)
+        candidates: list[Candidate] = []
+        if chart is not None and passes:
+            if chart.relaxed:
+                flags.add("relaxed")
+            found = self._decode(chart, passes, emissions, chosen, given, kbest)
+            candidates = self._distinct(found, kbest, words, emissions)
+        if chart is None or not candidates:
+            tags = likeliest_tags(self.params_[0].lexicon, emissions[0], self.labels_)
+            required = constraints.required if constraints else ()
+            tree = flat_tree(tags, given, required, self.wrapper_)
+            return Parse(tree, float("-inf"), flags=frozenset(flags | {"fallback"}))
+        best = candidates[0]
         return Parse(
-            best,
-            best_score,
-            ranked if kbest > 1 else (),
-            self._marginals(chart, passes) if marginals else {},
+            best.tree,
+            best.log_score,
+            best.log_p,
+            tuple(candidates) if kbest > 1 else (),
+            constituent_posteriors(chart, passes, self.labels_) if marginals else {},
             frozenset(flags),
         )
 
-    def _flat(self, words: Sequence[str]) -> Tree:
-        """A tree for a sentence that the grammar cannot parse: tags under one node."""
-        lexicon = self.params_[0].lexicon
-        tags = []
-        for i, word in enumerate(words):
-            emission = lexicon.emission(word, first=i == 0)
-            label = lexicon.tags[emission.tags[int(np.argmax(emission.scores))]]
-            tags.append((self.labels_[label], word))
-        top = self.wrapper_ if self.wrapper_ else "X"
-        bare = restore(Tree.from_nested(("X", *tags)), None)
-        return restore(bare, top if top != "X" else None)
+    def forms(self, tokens: Sequence[str]) -> list[str]:
+        """The treebank's way to write each token: ``(`` is ``-LRB-`` in most of them."""
+        return [self.params_[0].lexicon.form(token) for token in tokens]
 
-    def _marginals(self, chart: Any, passes: Any) -> dict[tuple[int, int, str], float]:
-        from eigentext.trees.binarise import is_intermediate
-        from eigentext.trees.unary import split_chain
-
-        posterior = np.mean([p.items for p in passes], axis=0)
-        spans = chart.spans
-        found: dict[tuple[int, int, str], float] = {}
-        for item, value in enumerate(posterior.tolist()):
-            label = self.labels_[chart.item_label[item]]
-            if is_intermediate(label):
-                continue
-            start, end = spans[chart.item_span[item]].tolist()
-            for name in dict.fromkeys(split_chain(label)):
-                key = (start, end, name)
-                found[key] = found.get(key, 0.0) + value
+    def _emissions(
+        self, words: Sequence[str], constraints: Constraints | None
+    ) -> list[list[Emission]]:
+        """What each word may be, for each model."""
+        found = [
+            [params.lexicon.emission(word, first=i == 0) for i, word in enumerate(words)]
+            for params in self.params_
+        ]
+        for i, tag in ((constraints.tags if constraints else None) or {}).items():
+            if not 0 <= i < len(words):
+                continue  # build_masks will complain
+            for params, of_model in zip(self.params_, found, strict=True):
+                chains = [user_labels(self.labels_[label]) for label in params.lexicon.tags]
+                admitted = np.flatnonzero([chain[-1] == tag for chain in chains])
+                if len(admitted):
+                    of_model[i] = params.lexicon.emission_as(words[i], admitted, first=i == 0)
         return found
+
+    def _chart(
+        self,
+        emissions: Sequence[Sequence[Emission]],
+        constraints: Constraints | None,
+        beam: float,
+        threshold: float,
+    ) -> tuple[Chart | None, list[FinePass]]:
+        masks = build_masks(len(emissions[0]), self.labels_, constraints, self.wrapper_)
+        chart = build_chart(
+            self.coarse_, self.params_[0].lexicon, emissions[0],
+            beam=beam, threshold=threshold, masks=masks,
+        )  # fmt: skip
+        if chart is None:
+            return None, []
+        found = map(fine_pass, [chart] * len(emissions), self.params_, emissions)
+        return chart, [one for one in found if one is not None]
+
+    def _decode(
+        self,
+        chart: Chart,
+        passes: Sequence[FinePass],
+        emissions: Sequence[Sequence[Emission]],
+        decoder: Decoder,
+        words: Sequence[str],
+        kbest: int,
+    ) -> Iterator[tuple[float, Tree]]:
+        """Binary trees by falling score."""
+        if decoder == "viterbi":
+            found = viterbi_tree(chart, self.params_[0], emissions[0], self.labels_, words)
+            return iter(() if found is None else (found,))
+        scores = decoder_scores(chart, passes, decoder)
+        return best_trees(chart, scores, self.labels_, words, kbest * _MORE if kbest > 1 else 1)
+
+    def _distinct(
+        self,
+        binary_trees: Iterator[tuple[float, Tree]],
+        kbest: int,
+        words: Sequence[str],
+        emissions: Sequence[Sequence[Emission]],
+    ) -> list[Candidate]:
+        """The first k that are still different when the binarisation is undone."""
+        seen: set[Tree] = set()
+        found: list[Candidate] = []
+        of_words = words_log_p(words, self.params_[0])
+        for score, binary in binary_trees:
+            tree = restore(binary, self.wrapper_)
+            if tree in seen:
+                continue
+            seen.add(tree)
+            skeleton = skeleton_of(binary, self.rule_numbers)
+            if skeleton is None:
+                raise LookupError("the chart holds a rule that the grammar does not have")
+            log_p = log_mean(
+                [
+                    skeleton_log_score(skeleton, *model)
+                    for model in zip(self.params_, emissions, strict=True)
+                ]
+            )
+            found.append(Candidate(score, tree, log_p + of_words))
+            if len(found) == kbest:
+                break
+        return found
+
+    # -- scoring -------------------------------------------------------------------------------
+
+    @cached_property
+    def rule_numbers(self) -> RuleNumbers:
+        """Names of labels and rules to numbers."""
+        return RuleNumbers.of(self.labels_, self.coarse_.rules)
+
+    def score_tree(self, tree: Tree) -> float:
+        """log p(tree, words); -inf for one with a rule or a tag that training never saw."""
+        self._fitted()
+        return tree_log_score(self, tree)
+
+    def sentence_log_score(self, tokens: Sequence[str], *, exact: bool = False) -> float:
+        """log p(words): the sum over all trees that pruning leaves, or over all (``exact``).
+
+        Tags that the lexicon holds 100,000 times less likely than a word's best are not summed.
+        """
+        self._fitted()
+        words = self.forms(_checked_tokens(tokens))
+        emissions = self._emissions(words, None)
+        pruning = (0.0, 0.0) if exact else (self.beam, self.threshold)
+        chart, passes = self._chart(emissions, None, *pruning)
+        if chart is None or not passes:
+            return float("-inf")
+        lost = [float("-inf")] * (len(self.params_) - len(passes))
+        log_z = log_mean([one.log_z if one.sign > 0 else float("-inf") for one in passes] + lost)
+        return log_z + words_log_p(words, self.params_[0])
+
+    def _fitted(self) -> None:
+        if not hasattr(self, "params_"):
+            raise SettingsError("this parser is not trained: call fit, or LPCFG.load")
 
     # -- files ---------------------------------------------------------------------------------
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The settings, by name (scikit-learn manners)."""
         return {
-            "states": self.states, "ensemble": self.ensemble, "em": self.em,
-            "decoder": self.decoder, "beam": self.beam, "threshold": self.threshold,
+            "states": self.states, "estimator": self.estimator, "ensemble": self.ensemble,
+            "em": self.em, "decoder": self.decoder, "beam": self.beam, "threshold": self.threshold,
             "per_state": self.per_state, "kappa": self.kappa, "dropout": self.dropout,
             "noise": self.noise, "grammar": self.grammar, "smoothing": self.smoothing,
             "seed": self.seed,
@@ -242,6 +358,7 @@ class LPCFG:
         """Write a model file of kind ``lpcfg``."""
         from eigentext.constituency.storage import save_model
 
+        self._fitted()
         settings = self.get_params()
         settings["grammar"] = asdict(self.grammar)
         settings["smoothing"] = asdict(self.smoothing)
@@ -261,3 +378,14 @@ class LPCFG:
         model.labels_, model.wrapper_ = labels, wrapper
         model.coarse_, model.params_ = coarse, params
         return model
+
+
+def _checked_tokens(tokens: Sequence[str]) -> list[str]:
+    if isinstance(tokens, str):
+        raise TypeError("expected a list of tokens, not a str; did you mean text.split()?")
+    found = list(tokens)
+    if not all(isinstance(token, str) for token in found):
+        raise TypeError("every token must be a str")
+    if not found or "" in found:
+        raise SettingsError("cannot parse a sentence without tokens, or with an empty token")
+    return found

@@ -4,22 +4,30 @@ With h1, h2, h3 the states of parent, left and right child of rule r = a -> b c:
 
     tensor[r][h1, h2, h3] = q(r, h2, h3 | a, h1)
     root[a, h]            = q(a, h at the root)
-    lexicon               : P(ts | w) / P(ts), see lexicon.py
+    lexicon               : emits(ts) P(ts | w) / P(ts), see lexicon.py
 
 Back-off of the tensor, n_r,h1 the count of the rule with parent state h1 and
 lambda = sqrt(n) / (C_pair + sqrt(n)):
 
-    q(r, h2, h3 | a, h1) = P(r | a, h1) [lambda P(h2, h3 | r, h1) + (1 - lambda) P(h2 | r, h1) P(h3 | r, h1)]
+    q(r, h2, h3 | a, h1) = P(r | a, h1) [      lambda  P(h2, h3 | r, h1)
+                                         + (1 - lambda) P(h2 | r, h1) P(h3 | r, h1)]
 
-where P(r | a, h1), P(h2 | r, h1) and P(h3 | r, h1) are drawn towards the same without h1.
+where P(r | a, h1), P(h2 | r, h1) and P(h3 | r, h1) are drawn towards the same without h1.  A label
+that stands over words as well as over other labels does the former with the share ``emits``, drawn
+towards its share without states likewise; so all that a state may do sums to one.
+
+``Smoothing.none()`` makes every parameter a relative frequency.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -42,15 +50,27 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Smoothing:
-    """Strengths of the back-offs, in (square roots of) counts."""
+    """Strengths of the back-offs, in (square roots of) counts; the last two are the lexicon's."""
 
     C_rule: float = 3.0
     C_pair: float = 5.0
     C_single: float = 3.0
     C_root: float = 5.0
+    k_sig: float = 2.0
+    k_base: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if not 0 <= value < float("inf"):
+                raise SettingsError(f"smoothing {name} must be 0 or more, not {value}")
+
+    @classmethod
+    def none(cls) -> Smoothing:
+        """Relative frequencies."""
+        return cls(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LatentParams:
     """One latent-variable grammar.
 
@@ -67,15 +87,15 @@ class LatentParams:
     root: Floats
     lexicon: Lexicon
 
-    @property
+    @cached_property
     def label_ptr(self) -> Ints:
         """(labels + 1,) where each nonterminal's states begin in a vector over all states."""
         return np.concatenate([[0], np.cumsum(self.m)])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LatentCounts:
-    """(Expected) counts: of rules with states, of nonterminals with states, of roots with states."""
+    """(Expected) counts of rules, nonterminals and roots, each with states."""
 
     tensor: Floats
     states: Floats
@@ -125,4 +145,23 @@ def estimate(
     within = counts.states / of_label[label_of]
     C = smoothing.C_root
     root = (counts.roots + C * of_root[label_of] * within) / (bank.n_trees + C)
+    lexicon = replace(lexicon, emits=_emits(bank, m, counts, lexicon, smoothing), _cache={})
     return LatentParams(m, bank.rules, rule_ptr, tensor.astype(np.float32), root, lexicon)
+
+
+def _emits(
+    bank: Treebank, m: Ints, counts: LatentCounts, lexicon: Lexicon, smoothing: Smoothing
+) -> Floats:
+    """(n_ts,) P(a stands over a word | a, h), drawn towards the same without h by C_rule."""
+    tags = lexicon.tags
+    of_label = np.bincount(bank.label, minlength=len(m)).astype(float)
+    over_word = np.bincount(bank.label[bank.token >= 0], minlength=len(m))
+    share = (over_word[tags] / of_label[tags])[lexicon.ts_tag]
+    label_ptr = np.concatenate([[0], np.cumsum(m)])
+    place = np.arange(lexicon.n_ts) + (label_ptr[tags] - lexicon.tag_ptr[:-1])[lexicon.ts_tag]
+    of_state = counts.states[place]
+    with_word = np.bincount(lexicon.word_ts, weights=lexicon.word_n, minlength=lexicon.n_ts)
+    C = smoothing.C_rule
+    emits = (with_word + C * share) / np.maximum(of_state + C, 1e-30)
+    # A proper tag does nothing but stand over words, whatever rounding says.
+    return np.asarray(np.where(share == 1, 1.0, np.minimum(emits, 1.0)))

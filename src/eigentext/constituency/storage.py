@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
+    import numpy.typing as npt
+
 __all__ = ["KIND", "VERSION", "load_model", "save_model"]
 
 KIND = "lpcfg"
@@ -20,6 +22,7 @@ VERSION = 1
 
 _LEXICON_ARRAYS = (
     "tags", "tag_ptr", "base", "word_ptr", "word_ts", "word_n", "shape_ptr", "shape_ts", "shape_n",
+    "emits",
 )  # fmt: skip
 _LEXICON_NUMBERS = ("k_sig", "k_base", "trust")
 
@@ -35,11 +38,12 @@ def save_model(
     data: dict[str, Any] | None = None,
 ) -> None:
     """Write everything that parsing needs."""
-    arrays = {
+    arrays: dict[str, npt.NDArray[Any]] = {
         "rules": coarse.rules,
         "rule_p": coarse.rule_p,
         "root_p": coarse.root_p,
         "prior": coarse.prior,
+        "emits": coarse.emits,
     }
     strings: dict[str, Sequence[str]] = {"labels": labels}
     for number, one in enumerate(params):
@@ -77,18 +81,14 @@ def load_model(
     params = []
     for number in range(settings["ensemble"]):
         prefix = f"model{number}."
-        lexicon = Lexicon(
-            **{name: a[f"{prefix}lexicon.{name}"] for name in _LEXICON_ARRAYS},
-            words=words,
-            shapes=shapes,
-            language=settings["grammar"]["language"],
-            **numbers,
-        )
+        fields: dict[str, Any] = {name: a[f"{prefix}lexicon.{name}"] for name in _LEXICON_ARRAYS}
+        fields.update(numbers, words=words, shapes=shapes)
+        lexicon = Lexicon(**fields, language=settings["grammar"]["language"])
         params.append(
             LatentParams(
                 a[prefix + "m"], a["rules"], a[prefix + "rule_ptr"], a[prefix + "tensor"],
                 a[prefix + "root"], lexicon,
             )
         )  # fmt: skip
-    coarse = CoarseGrammar(a["rules"], a["rule_p"], a["root_p"], a["prior"])
+    coarse = CoarseGrammar(a["rules"], a["rule_p"], a["root_p"], a["prior"], a["emits"])
     return settings, tuple(file.strings["labels"]), wrapper, coarse, params

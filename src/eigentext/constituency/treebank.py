@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
     Ints = npt.NDArray[np.int64]
 
-__all__ = ["Treebank", "build_treebank"]
+__all__ = ["Language", "Treebank", "build_treebank"]
+
+Language = Literal["english", "generic"]
+"""Whose endings the signatures of rare and unknown words look at."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,7 @@ class Treebank:
 
 
 def build_treebank(
-    trees: Sequence[Tree], heads: Iterable[Sequence[int]], *, rare: int, language: str
+    trees: Sequence[Tree], heads: Iterable[Sequence[int]], *, rare: int, language: Language
 ) -> Treebank:
     """Lay binarised trees end to end; ``heads`` gives the head word of every non-leaf node.
 
@@ -105,7 +108,6 @@ def build_treebank(
     place[keep] = np.arange(len(keep))
     left, right, parent = (place[x[keep]] for x in (left_all, right_all, parent_all))
     n = len(keep)
-    me = np.arange(n)
     is_left = np.zeros(n, dtype=bool)
     is_left[left[left >= 0]] = True
     side = np.where(parent < 0, -1, np.where(is_left, 0, 1))
@@ -164,7 +166,7 @@ def build_treebank(
 
 
 def _word_numbers(
-    words: Sequence[str], first: npt.NDArray[np.bool_], rare: int, language: str
+    words: Sequence[str], first: npt.NDArray[np.bool_], rare: int, language: Language
 ) -> tuple[Ints, Ints, Ints, Ints]:
     """Numbers of word classes, signatures and endings, one per token."""
     counts = Counter(words)
@@ -177,10 +179,9 @@ def _word_numbers(
             shape = "\0sig " + signature(word, first=is_first, language=language)
             of_word = shape if counts[word] <= rare else word
             low = word.lower()
-            seen[key] = tuple(  # type: ignore[assignment]
-                1 + numbers.setdefault(name, len(numbers))
-                for name in (of_word, shape, "\0-2 " + low[-2:], "\0-3 " + low[-3:])
-            )
+            names = (of_word, shape, "\0-2 " + low[-2:], "\0-3 " + low[-3:])
+            w, s, two, three = (1 + numbers.setdefault(name, len(numbers)) for name in names)
+            seen[key] = (w, s, two, three)
         rows.append(seen[key])
     columns = np.array(rows, dtype=np.int64).T
     return columns[0], columns[1], columns[2], columns[3]

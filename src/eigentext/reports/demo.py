@@ -105,8 +105,11 @@ def _trees(report: Report, target: Path, say: Callable[[str], None]) -> LPCFG:
         "The best parse; colour is the posterior of each constituent",
     )
     report.table(
-        ("rank", "log score", "tree"),
-        [(rank, score, str(tree)) for rank, (score, tree) in enumerate(answer.kbest, start=1)],
+        ("rank", "log score", "log p(tree)", "tree"),
+        [
+            (rank, one.log_score, one.log_p, str(one.tree))
+            for rank, one in enumerate(answer.kbest, start=1)
+        ],
         caption="The three best trees of that sentence",
     )
     sizes = []

@@ -1,0 +1,113 @@
+"""What the parser answers: the best tree and its scores, the k best, and posteriors.
+
+There is always a tree.  When the grammar has none for a sentence (or none that meets the
+constraints), :func:`flat_tree` makes one of the words' likeliest tags and the required brackets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from eigentext.constituency.grammar import user_labels, with_wrapper
+from eigentext.trees.constituent import Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eigentext.constituency.chart import Chart
+    from eigentext.constituency.constraints import Span
+    from eigentext.constituency.fine import FinePass
+    from eigentext.constituency.lexicon import Emission, Lexicon
+
+__all__ = ["Candidate", "Parse", "constituent_posteriors", "flat_tree", "likeliest_tags"]
+
+
+class Candidate(NamedTuple):
+    """One of the k best: the decoder's score, the tree, and log p(tree) under the model."""
+
+    log_score: float
+    tree: Tree
+    log_p: float
+
+
+@dataclass(frozen=True)
+class Parse:
+    """The answer for one sentence.
+
+    ``tree``       the best tree; its words are the tokens as they were given
+    ``log_score``  what the decoder maximised: log of the product of rule posteriors
+                   (max-rule-product), the sum of posteriors (max-recall), or log of the weight of
+                   the best derivation, p(w) left out (viterbi)
+    ``log_p``      log p(tree, words) under the model; the mean of p over the models of an ensemble
+    ``kbest``      the k best different trees, the best first
+    ``marginals``  (start, end, label) -> posterior of that constituent
+    ``flags``      ``relaxed`` pruning had to be loosened, ``fallback`` the grammar has no such
+                   tree: words under their tags and what brackets were required, ``unknown`` a word
+                   was never seen in training
+    """
+
+    tree: Tree
+    log_score: float
+    log_p: float = float("-inf")
+    kbest: tuple[Candidate, ...] = ()
+    marginals: dict[tuple[int, int, str], float] = field(default_factory=dict)
+    flags: frozenset[str] = frozenset()
+
+
+def constituent_posteriors(
+    chart: Chart, passes: Sequence[FinePass], labels: Sequence[str]
+) -> dict[tuple[int, int, str], float]:
+    """(start, end, label) -> posterior, the mean over the models; a chain counts for all of it."""
+    posterior = np.mean([p.items for p in passes], axis=0)
+    spans = chart.spans[chart.item_span].tolist()
+    found: dict[tuple[int, int, str], float] = {}
+    for number, (start, end), value in zip(
+        chart.item_label.tolist(), spans, posterior.tolist(), strict=True
+    ):
+        for name in dict.fromkeys(user_labels(labels[number])):
+            key = (start, end, name)
+            found[key] = found.get(key, 0.0) + value
+    return found
+
+
+def likeliest_tags(
+    lexicon: Lexicon, emissions: Sequence[Emission], labels: Sequence[str]
+) -> list[str]:
+    """For each word the label of the grammar with the largest P(tag | word)."""
+    found = []
+    for emission in emissions:
+        share = emission.scores * lexicon.p_tag[emission.tags]
+        found.append(labels[lexicon.tags[emission.tags[int(np.argmax(share))]]])
+    return found
+
+
+def flat_tree(
+    tags: Sequence[str], words: Sequence[str], required: Sequence[Span], wrapper: str | None
+) -> Tree:
+    """Words under their tags, the required brackets over them, and one node ``X`` over all."""
+    n = len(words)
+    brackets = sorted(required, key=lambda span: (span[0], -span[1]))
+    if not any((start, end) == (0, n) for start, end, *_ in brackets):
+        brackets = [(0, n), *brackets]
+    opens: dict[int, list[tuple[int, str]]] = {}
+    for start, end, *label in brackets:
+        if end - start > 1 or n == 1 or (label and label[0] not in user_labels(tags[start])):
+            opens.setdefault(start, []).append((end, label[0] if label else "X"))
+    labels: list[str] = []
+    sizes: list[int] = []
+    still_open: list[tuple[int, int]] = []  # (end, node)
+    for at, (tag, word) in enumerate(zip(tags, words, strict=True)):
+        for end, name in opens.get(at, ()):
+            still_open.append((end, len(labels)))
+            labels.append(name)
+            sizes.append(0)
+        chain = user_labels(tag)
+        labels += [*chain, word]
+        sizes += range(len(chain) + 1, 0, -1)
+        while still_open and still_open[-1][0] == at + 1:
+            _, node = still_open.pop()
+            sizes[node] = len(labels) - node
+    return with_wrapper(Tree.unchecked(labels, sizes), wrapper)

@@ -1,0 +1,75 @@
+"""One way in to all estimators: from a treebank to the parameters of one grammar.
+
+* ``clustering``  spectral projections, k-means, smoothed counts; EM iterations after that if asked
+* ``em``          EM from a random start
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+
+from eigentext.constituency.learn_clusters import SpectralSettings, cluster_states
+from eigentext.constituency.learn_em import random_start, run_em
+from eigentext.constituency.lexicon import build_lexicon
+from eigentext.constituency.params import LatentParams, Smoothing, count_states, estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from eigentext.constituency.treebank import Language, Treebank
+
+    Progress = Callable[[int, int, str], None]
+
+__all__ = ["ESTIMATORS", "Estimator", "EstimatorSettings", "fit_params"]
+
+Estimator = Literal["clustering", "em"]
+ESTIMATORS: tuple[Estimator, ...] = get_args(Estimator)
+
+_EM_ITERATIONS = 50  # from a random start, unless told otherwise
+
+
+@dataclass(frozen=True)
+class EstimatorSettings:
+    """What the estimators need to know; ``em`` None: 50 iterations for em, none for clustering."""
+
+    estimator: Estimator
+    spectral: SpectralSettings
+    em: int | None
+    smoothing: Smoothing
+    language: Language
+
+
+def fit_params(
+    bank: Treebank, settings: EstimatorSettings, *, seed: int, progress: Progress | None = None
+) -> LatentParams:
+    """Estimate one grammar."""
+    iterations = settings.em
+    if settings.estimator == "clustering":
+        params = _clustered(bank, settings, seed, progress)
+    else:
+        n_nodes = np.bincount(bank.label, minlength=len(bank.labels))
+        m = np.clip(n_nodes // settings.spectral.per_state, 1, settings.spectral.states)
+        params = random_start(
+            bank, m, seed=seed, smoothing=settings.smoothing, language=settings.language
+        )
+        iterations = _EM_ITERATIONS if settings.em is None else settings.em
+    if not iterations:
+        return params
+    return run_em(
+        bank, params, iterations, settings.smoothing, settings.language, progress=progress
+    ).params
+
+
+def _clustered(
+    bank: Treebank, settings: EstimatorSettings, seed: int, progress: Progress | None
+) -> LatentParams:
+    smoothing = settings.smoothing
+    state, m = cluster_states(bank, settings.spectral, seed=seed, progress=progress)
+    lexicon = build_lexicon(
+        bank, m, state[bank.token >= 0], None, language=settings.language,
+        k_sig=smoothing.k_sig, k_base=smoothing.k_base,
+    )  # fmt: skip
+    return estimate(bank, m, count_states(bank, state, m), lexicon, smoothing)
