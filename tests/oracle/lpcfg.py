@@ -1,4 +1,4 @@
-"""A small latent-variable PCFG by the book: brute-force probabilities, exact moments, samples.
+"""A small latent-variable PCFG by the book: brute-force probabilities, exact moments, all trees.
 
 Everything here follows the definitions of papers/004 (sections 4 and 6) word for word and knows
 nothing of the package.  The grammars have no cycle among their nonterminals, so their trees can be
@@ -7,7 +7,7 @@ listed to the last one, and they are drawn without left/right symmetry.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
@@ -31,7 +31,6 @@ class OracleLPCFG:
     t: list
     q_word: dict
     pi: dict
-    _numbers: dict = field(default_factory=dict)
 
     @cached_property
     def number(self):
@@ -146,7 +145,7 @@ class OracleLPCFG:
         return rng.uniform(-1, 1, shape), rng.uniform(-1, 1, shape)
 
     def rule_features(self):
-        """I^a and J^a of real features: the rule (or word), and the parent's rule with the side."""
+        """I^a and J^a of real features: the rule (or word), and the rule above with the side."""
         d_in = len(self.rules) + self.n_words
         inside = np.zeros((self.n_labels, d_in, self.m))
         outside = np.zeros((self.n_labels, 2 * len(self.rules) + 1, self.m))
@@ -188,28 +187,25 @@ class OracleLPCFG:
         c_one = [G[a] @ self.pi.get(a, np.zeros(self.m)) for a in range(self.n_labels)]
         return sigma, D, d_inf, c_one
 
-    # -- samples -------------------------------------------------------------------------------
+    # -- all trees -----------------------------------------------------------------------------
 
-    def sample(self, n, rng):
-        """n trees with their states drawn and thrown away."""
-        roots = [(a, h) for a in self.pi for h in range(self.m)]
-        weights = np.array([self.pi[a][h] for a, h in roots])
-        of = {
-            a: [r for r, rule in enumerate(self.rules) if rule[0] == a]
-            for a in range(self.n_labels)
-        }
+    def inside(self, tree):
+        """(m,) P(tree | h at its root): the textbook recursion, fast enough for every tree."""
+        if len(tree) == 2:
+            return self.q_word[tree[0]][tree[1]]
+        r = self.number[tree[0], tree[1][0], tree[2][0]]
+        left, right = self.inside(tree[1]), self.inside(tree[2])
+        return self.q_rule[r] * (left @ self.s[r]) * (right @ self.t[r])
 
-        def pick(p):
-            return int(np.searchsorted(np.cumsum(p), rng.random() * p.sum(), side="right"))
-
-        def grow(a, h):
-            if a in self.q_word:
-                return (a, pick(self.q_word[a][:, h]))
-            r = of[a][pick(np.array([self.q_rule[r][h] for r in of[a]]))]
-            _, b, c = self.rules[r]
-            return (a, grow(b, pick(self.s[r][:, h])), grow(c, pick(self.t[r][:, h])))
-
-        return [grow(*roots[i]) for i in rng.choice(len(roots), n, p=weights / weights.sum())]
+    def all_trees(self):
+        """Every tree of the grammar and its probability; they sum to 1."""
+        trees = [
+            fill(skeleton, iter(words))
+            for root in self.pi
+            for skeleton in self.skeletons(root)
+            for words in product(range(self.n_words), repeat=n_leaves(skeleton))
+        ]
+        return trees, np.array([self.pi[tree[0]] @ self.inside(tree) for tree in trees])
 
 
 def draw(rng, *, m=2, n_words=3, same_size=False):

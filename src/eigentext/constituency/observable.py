@@ -24,7 +24,6 @@ import numpy as np
 from eigentext.linalg.conditioning import guarded_pinv
 from eigentext.linalg.svd import fix_signs
 from eigentext.linalg.tensors import (
-    change_basis,
     contract_children,
     contract_parent_and_left,
     contract_parent_and_right,
@@ -101,8 +100,7 @@ class Moments:
 
 def observable_tensor(D: Floats, inverse: Floats) -> Floats:
     """Equation 2: C[p, l, r] = sum over k of D[k, l, r] inverse[k, p], ``inverse`` of Sigma."""
-    _, left, right = D.shape
-    return change_basis(D, inverse.T, np.eye(left), np.eye(right))
+    return (inverse.T @ D.reshape(len(D), -1)).reshape(D.shape)
 
 
 def observable_form(moments: Moments, *, max_condition: float = 1e12) -> TensorForm:

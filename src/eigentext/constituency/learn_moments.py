@@ -1,0 +1,367 @@
+"""The moments estimator: the spectral algorithm of papers/004, figure 4, over a treebank.
+
+1. For each nonterminal a: inside features Phi_a, outside features Psi_a of its nodes, and the
+   leading directions U, V of Omega_a: Y = Phi U, Z = Psi V (:func:`singular_coordinates`).
+2. Sigma_a, and for every rule the third moment D of (outside, left child, right child)
+   (:func:`rule_moment`), for every word d_inf, for every root c_1.
+3. Multiplied by the inverse of Sigma_a these are the parameters, axes (parent, left, right).
+
+``plain=True`` is the paper.  By default four things are added, all of which vanish with much data:
+features are scaled; features are centred and a constant put in front, so that m = 1 is exactly the
+PCFG; moments are backed off to products of lower-order ones; the inverse has a ridge.
+
+The parameters are signed.  A spectral number is a score, never a probability: see ``fine.py`` for
+what becomes of negative ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast
+
+import numpy as np
+
+from eigentext.constituency.features import inside_features, outside_features, scaled_matrix
+from eigentext.constituency.lexicon_moments import build_moment_lexicon
+from eigentext.constituency.observable import Moments, observable_tensor
+from eigentext.constituency.params import LatentParams, tensor_layout
+from eigentext.errors import SettingsError
+from eigentext.linalg.conditioning import guarded_pinv
+from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.svd import fix_signs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy.typing as npt
+    from scipy.sparse import csr_matrix
+
+    from eigentext.constituency.learn_clusters import SpectralSettings
+    from eigentext.constituency.lexicon import Lexicon
+    from eigentext.constituency.treebank import Language, Treebank
+
+    Ints = npt.NDArray[np.int64]
+    Floats = npt.NDArray[np.float64]
+    Floats32 = npt.NDArray[np.float32]
+
+__all__ = [
+    "SCHEMES",
+    "Coordinates",
+    "MomentSmoothing",
+    "Scheme",
+    "fit_moments",
+    "node_weights",
+    "rule_moment",
+    "sample_moments",
+    "singular_coordinates",
+]
+
+Scheme = Literal["all", "one-per-tree", "one-per-tree-weighted"]
+SCHEMES: tuple[Scheme, ...] = ("all", "one-per-tree", "one-per-tree-weighted")
+
+
+@dataclass(frozen=True)
+class MomentSmoothing:
+    """Strengths of the back-offs; n is how often the rule (or the word with its tag) was seen.
+
+    ``C_mean``    means of a rule are shrunk by n / (n + C_mean) towards those of the nonterminal
+    ``C_pair``    covariances within a rule, by sqrt(n) / (C_pair + sqrt(n)) towards 0
+    ``C_triple``  the third central moment, likewise, on top of C_pair
+    ``C_root``    means of the roots, as C_mean
+    ``k_word``    outside mean of a word, towards that of its signature; ``k_shape`` of a signature
+    ``ridge``     1/s becomes s / (s^2 + ridge) in the inverse of Sigma
+    """
+
+    C_mean: float = 10.0
+    C_pair: float = 10.0
+    C_triple: float = 20.0
+    C_root: float = 5.0
+    k_word: float = 3.0
+    k_shape: float = 5.0
+    ridge: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if not 0 <= value < float("inf"):
+                raise SettingsError(f"smoothing {name} must be 0 or more, not {value}")
+
+    @classmethod
+    def none(cls) -> MomentSmoothing:
+        """Averages as they are: the paper."""
+        return cls(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+class Coordinates(NamedTuple):
+    """The projected nodes of one nonterminal: Y (n, m), Z (n, m), and the inverse of Sigma.
+
+    ``rows``  (n,) the nodes;  ``s``  the singular values, (m,) or one fewer with a constant
+    """
+
+    rows: Ints
+    Y: Floats
+    Z: Floats
+    inverse: Floats
+    s: Floats
+
+
+def node_weights(bank: Treebank, scheme: Scheme, rng: np.random.Generator) -> Floats:
+    """(N,) how much each node counts.
+
+    ``all``           every node once
+    ``one-per-tree``  one node of each tree, drawn evenly: the paper's scheme, whose samples are
+                      independent.  It draws from large trees too seldom, and since the size of a
+                      tree ties its inside to its outside, moments are biased when sizes differ
+    ``one-per-tree-weighted``  the same draw, weighted by the size of the tree, which undoes that
+    """
+    n = len(bank.label)
+    if scheme == "all":
+        return np.ones(n)
+    if scheme not in SCHEMES:
+        raise SettingsError(f"scheme must be one of {', '.join(SCHEMES)}, not {scheme!r}")
+    size = np.diff(np.append(bank.roots, n))
+    weights = np.zeros(n)
+    weights[bank.roots + rng.integers(size)] = 1.0 if scheme == "one-per-tree" else size
+    return weights
+
+
+def singular_coordinates(
+    Phi: csr_matrix, Psi: csr_matrix, weights: Floats, rank: int,
+    rng: np.random.Generator, *, centre: bool, n_iter: int = 3,
+) -> tuple[Floats, Floats, Floats]:  # fmt: skip
+    """Y = Phi U, Z = Psi V and s for the leading directions of Omega = Phi' diag(w) Psi.
+
+    ``weights`` are scaled to sum to 1; with ``centre``, Omega is the covariance instead and the
+    coordinates have (weighted) mean zero.  Block power iteration; Omega is never formed.
+    """
+    w = (weights / weights.sum()).astype(np.float32)[:, None]
+    n = len(w)
+
+    def centred(X: Floats32) -> Floats32:
+        return X - (w * X).sum(axis=0) if centre else X
+
+    PhiT, PsiT = Phi.T.tocsr(), Psi.T.tocsr()
+    block = min(rank + 6, n, Phi.shape[1], Psi.shape[1])
+    V = np.linalg.qr(PsiT @ (w * centred(rng.standard_normal((n, block)).astype(np.float32))))[0]
+    for _ in range(n_iter):
+        U = np.linalg.qr(PhiT @ (w * centred(Psi @ V)))[0]
+        V = np.linalg.qr(PsiT @ (w * centred(Phi @ U)))[0]
+    Y, Z = centred(Phi @ U).astype(np.float64), centred(Psi @ V).astype(np.float64)
+    left, s, right = np.linalg.svd((w * Y).T @ Z)
+    k = min(rank, int((s > 1e-5 * max(float(s[0]), 1e-30)).sum())) if len(s) else 0
+    # Omega of nothing but rounding, as when every node has the same features, has no directions.
+    k = k if k and s[0] > 1e-5 else 0
+    signed, along = fix_signs(left[:, :k], right[:k])
+    return Y @ signed, Z @ (right[:k] if along is None else along).T, s[:k]
+
+
+def project(
+    bank: Treebank,
+    settings: SpectralSettings,
+    weights: Floats,
+    *,
+    seed: int,
+    plain: bool,
+    ridge: float,
+    progress: Callable[[int, int, str], None] | None = None,
+) -> list[Coordinates]:
+    """Steps 0 and 1 of figure 4 for every nonterminal.
+
+    A nonterminal with too few nodes for two states, or without any direction, has one state and
+    constant coordinates: there the grammar is the PCFG.
+    """
+    inside = inside_features(bank, settings.inside)
+    outside = outside_features(bank, settings.outside)
+    order = np.argsort(bank.label, kind="stable")
+    bounds = np.searchsorted(bank.label[order], np.arange(len(bank.labels) + 1))
+    found = []
+    for a in range(len(bank.labels)):
+        rows = order[bounds[a] : bounds[a + 1]]
+        if progress is not None:
+            progress(int(bounds[a]), len(order), "moments")
+        w = weights[rows]
+        states = min(settings.states, int((w > 0).sum()) // settings.per_state)
+        one = np.ones((len(rows), 1))
+        alone = Coordinates(rows, one, one, np.ones((1, 1)), np.empty(0))
+        if states < 2:
+            found.append(alone)
+            continue
+        rng = np.random.default_rng([seed, a])
+        Phi, Psi = (_matrix(x[rows], settings, rng, plain=plain) for x in (inside, outside))
+        rank = states if plain else states - 1
+        Y, Z, s = singular_coordinates(Phi, Psi, w, rank, rng, centre=not plain)
+        if not len(s):
+            found.append(alone)
+            continue
+        # Any invertible change of U and V is as good; this one makes Sigma the identity, so that
+        # numbers of all coordinates are alike in size.
+        Y, Z = Y / np.sqrt(s), Z / np.sqrt(s)
+        if plain:
+            found.append(Coordinates(rows, Y, Z, _inverse_of_sigma(Y, Z, w), s))
+        else:
+            damped = np.diag(np.concatenate([[1.0], s**2 / (s**2 + ridge)]))
+            Y, Z = np.hstack([one, Y]), np.hstack([one, Z])
+            found.append(Coordinates(rows, Y, Z, damped, s))
+    return found
+
+
+def _matrix(
+    features: npt.NDArray[np.uint64], settings: SpectralSettings, rng: np.random.Generator,
+    *, plain: bool,
+) -> csr_matrix:  # fmt: skip
+    X = scaled_matrix(features, settings.kappa)
+    if plain:
+        X.data[:] = 1.0
+    if settings.dropout:
+        X.data *= rng.random(len(X.data), dtype=np.float32) >= settings.dropout
+    if settings.noise:
+        X.data *= 1 + settings.noise * rng.standard_normal(len(X.data), dtype=np.float32)
+    return X
+
+
+def _inverse_of_sigma(Y: Floats, Z: Floats, w: Floats) -> Floats:
+    """Sigma = sum of w y z' / sum of w, inverted on the directions that it can carry."""
+    sigma = (Y * w[:, None]).T @ Z / w.sum()
+    return guarded_pinv(sigma, max_condition=1e8, on_rank="ignore", symbol="Sigma")[0]
+
+
+def rule_moment(
+    Z: Floats, Y2: Floats, Y3: Floats, w: Floats, smoothing: MomentSmoothing
+) -> Floats:
+    """E[z y2 y3] over the nodes of one rule, weights w, axes (parent, left, right).
+
+    This is the one place where the order of the axes of D is decided (see ``observable.py``).
+    The raw moment is written as means, covariances and the third central moment; the less there
+    is to see of a rule, the more each of them is shrunk, which leaves products of lower-order
+    moments.  Without shrinking it is the plain average.  Coordinate 0, the constant, stays.
+    """
+    n = float(w.sum())
+    root = np.sqrt(n)
+    p = (w / n)[:, None]
+    keep_pair = root / (smoothing.C_pair + root)
+    keep_triple = keep_pair * root / (smoothing.C_triple + root)
+    z, y2, y3 = ((p * X).sum(axis=0) for X in (Z, Y2, Y3))
+    Zc, Lc, Rc = Z - z, Y2 - y2, Y3 - y3
+    for mean in (z, y2, y3):
+        mean[1:] *= n / (n + smoothing.C_mean)
+    pZ = p * Zc
+    D = z[:, None, None] * (y2[:, None] * y3 + keep_pair * ((p * Lc).T @ Rc))
+    D += (keep_pair * (pZ.T @ Lc))[:, :, None] * y3
+    D += (keep_pair * (pZ.T @ Rc))[:, None, :] * y2[:, None]
+    if keep_triple and len(w) > 1:
+        pairs = (Lc[:, :, None] * Rc[:, None, :]).reshape(len(w), -1)
+        D += keep_triple * (pZ.T @ pairs).reshape(D.shape)
+    return cast("Floats", D)
+
+
+def _nodes_of_rules(bank: Treebank, weights: Floats) -> list[Ints]:
+    """Nodes that count, by their rule."""
+    nodes = np.flatnonzero((bank.rule >= 0) & (weights > 0))
+    nodes = nodes[np.argsort(bank.rule[nodes], kind="stable")]
+    return np.split(nodes, np.searchsorted(bank.rule[nodes], np.arange(1, len(bank.rules))))
+
+
+def _places(bank: Treebank, coordinates: Sequence[Coordinates]) -> Ints:
+    """(N,) the row of each node in the coordinates of its nonterminal."""
+    place = np.empty(len(bank.label), dtype=np.int64)
+    for c in coordinates:
+        place[c.rows] = np.arange(len(c.rows))
+    return place
+
+
+def _rule_moments(
+    bank: Treebank, coordinates: Sequence[Coordinates], weights: Floats, smoothing: MomentSmoothing
+) -> list[Floats]:
+    """D of every rule: E[[r] z y2 y3 | a]."""
+    place = _places(bank, coordinates)
+    of_label = np.bincount(bank.label, weights=weights, minlength=len(bank.labels))
+    found = []
+    nodes_of_rules = _nodes_of_rules(bank, weights) if len(bank.rules) else []
+    for nodes, (a, b, c) in zip(nodes_of_rules, bank.rules.tolist(), strict=True):
+        A, B, C = coordinates[a], coordinates[b], coordinates[c]
+        if not len(nodes):
+            found.append(np.zeros((A.Z.shape[1], B.Y.shape[1], C.Y.shape[1])))
+            continue
+        w = weights[nodes]
+        Z = A.Z[place[nodes]]
+        Y2, Y3 = B.Y[place[bank.left[nodes]]], C.Y[place[bank.right[nodes]]]
+        found.append(w.sum() / of_label[a] * rule_moment(Z, Y2, Y3, w, smoothing))
+    return found
+
+
+def _roots(
+    bank: Treebank, coordinates: Sequence[Coordinates], weights: Floats, C_root: float
+) -> list[Floats]:
+    """c_1 of every nonterminal: E[[a] y | root]; if no drawn node is a root, all roots count."""
+    place = _places(bank, coordinates)
+    w = weights[bank.roots]
+    w = w if w.any() else np.ones(len(w))
+    found = []
+    for a, c in enumerate(coordinates):
+        here = bank.label[bank.roots] == a
+        total = w[here] @ c.Y[place[bank.roots[here]]]
+        total[1:] *= w[here].sum() / (w[here].sum() + C_root) if C_root else 1.0
+        found.append(total / w.sum())
+    return found
+
+
+def sample_moments(
+    bank: Treebank, coordinates: Sequence[Coordinates], weights: Floats, word_of_token: Ints
+) -> Moments:
+    """Step 2 of figure 4 by the letter: averages over the weighted nodes, nothing else."""
+    sigma, d_inf = [], {}
+    for a, c in enumerate(coordinates):
+        w = weights[c.rows]
+        n = max(float(w.sum()), 1e-300)
+        sigma.append((c.Y * w[:, None]).T @ c.Z / n)
+        token = bank.token[c.rows]
+        word = np.where(token >= 0, word_of_token[token], -1)
+        for x in np.unique(word[token >= 0]).tolist():
+            d_inf[a, x] = w[word == x] @ c.Z[word == x] / n
+    none = MomentSmoothing.none()
+    return Moments(
+        rules=bank.rules,
+        sigma=sigma,
+        D=_rule_moments(bank, coordinates, weights, none),
+        d_inf=d_inf,
+        c_one=_roots(bank, coordinates, weights, 0.0),
+    )
+
+
+def fit_moments(
+    bank: Treebank,
+    settings: SpectralSettings,
+    *,
+    seed: int = 0,
+    scheme: Scheme = "all",
+    plain: bool = False,
+    smoothing: MomentSmoothing | None = None,
+    language: Language = "english",
+    progress: Callable[[int, int, str], None] | None = None,
+) -> LatentParams:
+    """Parameters for the same chart and decoders as those of the other estimators, but signed.
+
+    ``plain`` switches off scaling, centring, back-off and ridge: figure 4 as it is.
+    """
+    smoothing = smoothing or MomentSmoothing()
+    if plain:
+        smoothing = MomentSmoothing.none()
+    weights = node_weights(bank, scheme, np.random.default_rng([seed, len(bank.labels)]))
+    with single_threaded():
+        coordinates = project(
+            bank, settings, weights,
+            seed=seed, plain=plain, ridge=smoothing.ridge, progress=progress,
+        )  # fmt: skip
+        m = np.array([c.Y.shape[1] for c in coordinates])
+        rule_ptr = tensor_layout(bank.rules, m)
+        tensor = np.empty(int(rule_ptr[-1]), np.float32)
+        moments = _rule_moments(bank, coordinates, weights, smoothing)
+        for r, (D, a) in enumerate(zip(moments, bank.rules[:, 0].tolist(), strict=True)):
+            C = observable_tensor(D, coordinates[a].inverse)
+            tensor[rule_ptr[r] : rule_ptr[r + 1]] = C.reshape(-1)
+        lexicon = build_moment_lexicon(
+            bank, [c.Z @ c.inverse for c in coordinates], _places(bank, coordinates), weights,
+            k_word=smoothing.k_word, k_shape=smoothing.k_shape, plain=plain, language=language,
+        )  # fmt: skip
+    root = np.concatenate(_roots(bank, coordinates, weights, smoothing.C_root))
+    # The lexicon answers like any other; only its counts are arranged differently.
+    return LatentParams(m, bank.rules, rule_ptr, tensor, root, cast("Lexicon", lexicon))

@@ -1,0 +1,223 @@
+"""Words under the moments estimator: tag scores from counts, latent vectors from outside means.
+
+1. ``tag_level`` is the ordinary lexicon with one state a tag: it decides how well a tag fits a
+   word, with all its care for rare and unknown words.
+2. Each (word, tag) has the sum of its nodes' outside coordinates z Sigma^-1; so has each
+   (signature, tag), over rare words.
+3. c_inf(tag -> word) = score of the tag times the mean of 2, drawn towards the signature's mean,
+   and that towards the tag's: n(a, x) / n(a) E[z' | a -> x] Sigma^-1 (equation 3) up to p(word).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from eigentext.constituency.lexicon import Emission, Lexicon, build_lexicon, index_words
+from eigentext.trees.signatures import signature
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from eigentext.constituency.treebank import Language, Treebank
+
+    Ints = npt.NDArray[np.int64]
+    Floats = npt.NDArray[np.float64]
+    Floats32 = npt.NDArray[np.float32]
+
+__all__ = ["MomentLexicon", "build_moment_lexicon"]
+
+_CACHE_LIMIT = 50_000
+
+
+@dataclass(frozen=True, eq=False)
+class MomentLexicon:
+    """Answers like :class:`Lexicon`, with signed vectors in place of states.
+
+    ``tag_level``   the lexicon with one state a tag
+    ``m``           (T,) length of each tag's vectors
+    ``word_vector`` flat sums of vectors, one per entry of ``tag_level.word_ts``, m of its tag each
+    ``shape_vector``  the same per entry of ``tag_level.shape_ts``
+    ``word_weight, shape_weight``  how many nodes (or what weight of them) each sum is over
+    ``tag_mean``    flat (sum m,) mean vector of each tag over its words
+    """
+
+    tag_level: Lexicon
+    m: Ints
+    word_vector: Floats32
+    shape_vector: Floats32
+    word_weight: Floats
+    shape_weight: Floats
+    tag_mean: Floats
+    k_word: float
+    k_shape: float
+    _cache: dict[tuple[str, bool], Emission] = field(default_factory=dict, repr=False)
+
+    @property
+    def tags(self) -> Ints:
+        """(T,) nonterminal number of each tag."""
+        return self.tag_level.tags
+
+    @cached_property
+    def tag_ptr(self) -> Ints:
+        """(T + 1,) where each tag's vector begins in ``Emission.states``."""
+        return np.concatenate([[0], np.cumsum(self.m)])
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Known words."""
+        return self.tag_level.words
+
+    @property
+    def shapes(self) -> tuple[str, ...]:
+        """Known signatures."""
+        return self.tag_level.shapes
+
+    @cached_property
+    def _word_at(self) -> Ints:
+        return np.concatenate([[0], np.cumsum(self.m[self.tag_level.word_ts])])
+
+    @cached_property
+    def _shape_at(self) -> Ints:
+        return np.concatenate([[0], np.cumsum(self.m[self.tag_level.shape_ts])])
+
+    def knows(self, word: str) -> bool:
+        """Was the word seen in training?"""
+        return self.tag_level.knows(word)
+
+    def form(self, token: str) -> str:
+        """The word of the treebank that a token stands for."""
+        return self.tag_level.form(token)
+
+    def log_p_word(self, word: str) -> float:
+        """log p(w); all unknown words are one symbol that counts as seen once."""
+        return self.tag_level.log_p_word(word)
+
+    def emission(self, word: str, *, first: bool) -> Emission:
+        """Scores of the tags that this word may have, and their vectors."""
+        key = (word, first)
+        found = self._cache.get(key)
+        if found is None:
+            if len(self._cache) >= _CACHE_LIMIT:
+                self._cache.clear()
+            plain = self.tag_level.emission(word, first=first)
+            found = self._cache[key] = self._with_vectors(plain, word, first)
+        return found
+
+    def emission_as(self, word: str, admitted: Ints, *, first: bool) -> Emission:
+        """The same when the word is known to have one of these tags (places in ``tags``)."""
+        plain = self.tag_level.emission_as(word, admitted, first=first)
+        return self._with_vectors(plain, word, first)
+
+    def _with_vectors(self, plain: Emission, word: str, first: bool) -> Emission:
+        known = self.tag_level
+        forms = [word]
+        if first and word[:1].isupper() and known.knows(word.lower()):
+            forms.append(word.lower())
+        rows = [known.word_number[form] for form in forms if form in known.word_number]
+        look = signature(word, first=first, language=known.language)
+        shape = known.shape_number.get(look)
+        states = np.zeros(int(self.tag_ptr[-1]), np.float32)
+        for t in plain.tags.tolist():
+            place = slice(self.tag_ptr[t], self.tag_ptr[t + 1])
+            vector = self.tag_mean[place]
+            if self.m[t] > 1:
+                if shape is not None:
+                    entry = _entry(known.shape_ptr, known.shape_ts, shape, t)
+                    if entry >= 0:
+                        of_shape = slice(self._shape_at[entry], self._shape_at[entry + 1])
+                        n = float(self.shape_weight[entry])
+                        vector = _drawn(self.shape_vector[of_shape], n, vector, self.k_shape)
+                total, n = np.zeros(int(self.m[t])), 0.0
+                for row in rows:
+                    entry = _entry(known.word_ptr, known.word_ts, row, t)
+                    if entry >= 0:
+                        total += self.word_vector[self._word_at[entry] : self._word_at[entry + 1]]
+                        n += float(self.word_weight[entry])
+                vector = _drawn(total, n, vector, self.k_word)
+            states[place] = plain.states[t] * vector
+        return Emission(plain.tags, plain.scores, states)
+
+
+def _entry(ptr: Ints, ts: Ints, row: int, tag: int) -> int:
+    """Where the counts of a row have this tag; -1 if nowhere."""
+    first, last = int(ptr[row]), int(ptr[row + 1])
+    place = first + int(np.searchsorted(ts[first:last], tag))
+    return place if place < last and ts[place] == tag else -1
+
+
+def _drawn(total: npt.NDArray[np.floating], n: float, towards: Floats, k: float) -> Floats:
+    """The mean of n vectors with this total, drawn towards another with the weight k."""
+    return np.asarray((total + k * towards) / (n + k)) if n + k > 0 else towards
+
+
+def build_moment_lexicon(
+    bank: Treebank, vectors: Sequence[Floats], place: Ints, weights: Floats, *,
+    k_word: float, k_shape: float, plain: bool, language: Language,
+) -> MomentLexicon:  # fmt: skip
+    """Sum the vectors (z Sigma^-1) of all preterminals by word and by signature.
+
+    ``vectors``  per nonterminal (n, m); ``place`` (N,) the row of each node in them;
+    ``weights``  (N,) how much each node counts; ``plain`` scores known words by counts alone
+    """
+    index = index_words(bank, language=language)
+    nodes = np.flatnonzero(bank.token >= 0)
+    one_state = np.ones(len(bank.labels), dtype=np.int64)
+    known = build_lexicon(
+        bank, one_state, np.zeros(len(nodes), dtype=np.int64), None,
+        language=language, index=index,
+    )  # fmt: skip
+    if plain:
+        known = replace(known, k_sig=0.0, k_base=0.0)
+    over_word = np.bincount(bank.label[nodes], minlength=len(bank.labels))
+    of_label = np.bincount(bank.label, minlength=len(bank.labels))
+    known = replace(known, emits=(over_word / np.maximum(of_label, 1))[known.tags], _cache={})
+
+    m = np.array([vectors[a].shape[1] for a in known.tags.tolist()])
+    word = index.type_word[index.type_of]
+    shape = np.where(index.type_rare[index.type_of], index.type_shape[index.type_of], -1)
+    # A word seen c times tells of unseen words with weight 1 / sqrt(c) an occurrence.
+    rare_weight = weights[nodes] / np.sqrt(np.bincount(word)[word])
+    word_sums = _Sums(known.word_ptr, known.word_ts, m)
+    shape_sums = _Sums(known.shape_ptr, known.shape_ts, m)
+    means = []
+    for t, a in enumerate(known.tags.tolist()):
+        here = np.flatnonzero(index.tag_of == t)
+        X = vectors[a][place[nodes[here]]]
+        w = weights[nodes[here]]
+        mean = w @ X / w.sum() if w.any() else X.mean(axis=0)
+        means.append(mean)
+        word_sums.add(t, word[here], X, w)
+        rare = shape[here] >= 0
+        shape_sums.add(t, shape[here][rare], X[rare], rare_weight[here][rare])
+    return MomentLexicon(
+        known, m, word_sums.vectors, shape_sums.vectors, word_sums.weights, shape_sums.weights,
+        np.concatenate(means), k_word, k_shape,
+    )  # fmt: skip
+
+
+class _Sums:
+    """Sums of vectors beside the entries of a table of counts in rows."""
+
+    def __init__(self, ptr: Ints, ts: Ints, m: Ints) -> None:
+        self.n_tags = len(m)
+        self.key = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr)) * self.n_tags + ts
+        self.at = np.concatenate([[0], np.cumsum(m[ts])])
+        self.vectors = np.zeros(int(self.at[-1]), np.float32)
+        self.weights = np.zeros(len(ts))
+
+    def add(self, tag: int, row: Ints, X: Floats, w: Floats) -> None:
+        """Vectors X (n, m) of nodes with this tag and these rows, weights w."""
+        if not len(row):
+            return
+        order = np.argsort(row, kind="stable")
+        rows, first = np.unique(row[order], return_index=True)
+        entry = np.searchsorted(self.key, rows * self.n_tags + tag)
+        sums = np.add.reduceat((X * w[:, None])[order], first, axis=0)
+        self.weights[entry] += np.add.reduceat(w[order], first)
+        self.vectors[self.at[entry][:, None] + np.arange(X.shape[1])] += sums.astype(np.float32)
