@@ -67,7 +67,8 @@ def word_scores(lexicon: Lexicon, index: WordIndex) -> npt.NDArray[np.float32]:
 
     def table(n: Floats, column: Ints, start: Ints, width: int) -> csr_array:
         """Counts by rows, and one empty row at the end that answers for -1."""
-        found = csr_array((n, column, np.append(start, start[-1])), shape=(len(start), width))
+        ends = np.append(start, start[-1])
+        found = csr_array((n.copy(), column.copy(), ends), shape=(len(start), width))
         found.sum_duplicates()
         return found
 
@@ -152,21 +153,26 @@ def random_start(
 ) -> LatentParams:
     """Parameters near the plain PCFG, jittered: where EM without a spectral start begins."""
     rng = np.random.default_rng(seed)
-    rule_ptr = tensor_layout(bank.rules, m)
-    rule = np.repeat(np.arange(len(bank.rules)), np.diff(rule_ptr))
+    size = m[bank.rules].prod(axis=1)
     of_rule = np.bincount(bank.rule[bank.rule >= 0], minlength=len(bank.rules))
-    spread = of_rule[rule] / np.diff(rule_ptr)[rule]
-    tensor = spread * rng.uniform(0.5, 1.5, len(rule))
+    tensor = np.repeat(of_rule / size, size) * rng.uniform(0.5, 1.5, int(size.sum()))
     label = np.repeat(np.arange(len(m)), m)
-    of_label = np.bincount(bank.label, minlength=len(m))
+    label_ptr = np.concatenate([[0], np.cumsum(m)])
     of_root = np.bincount(bank.label[bank.roots], minlength=len(m))
     tags = bank.label[bank.token >= 0]
     # Dirichlet(5, ..., 5) over the states of each word: gammas divided by their sum
     weights = rng.gamma(5.0, size=int(m[tags].sum()))
     weights /= np.repeat(np.add.reduceat(weights, np.cumsum(m[tags]) - m[tags]), m[tags])
-    counts = LatentCounts(
-        tensor, (of_label / m)[label].astype(float), (of_root / m)[label].astype(float)
-    )
+    # A state is counted as often as its rules and its words, so that they share out to one.
+    parent = np.repeat(bank.rules[:, 0], size)
+    width = np.repeat(m[bank.rules[:, 1:]].prod(axis=1), size)
+    within = np.arange(len(tensor)) - np.repeat(tensor_layout(bank.rules, m)[:-1], size)
+    of_tag = np.repeat(label_ptr[tags], m[tags])
+    within_tag = np.arange(len(weights)) - np.repeat(np.cumsum(m[tags]) - m[tags], m[tags])
+    states = np.zeros(len(label))
+    states += np.bincount(label_ptr[parent] + within // width, tensor, minlength=len(label))
+    states += np.bincount(of_tag + within_tag, weights, minlength=len(label))
+    counts = LatentCounts(tensor, states, (of_root / m)[label].astype(float))
     lexicon = build_lexicon(
         bank, m, None, weights, language=language, k_sig=smoothing.k_sig, k_base=smoothing.k_base
     )

@@ -1,0 +1,50 @@
+"""The oracle that lists all trees, and small treebanks."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+from eigentext.constituency import LPCFG
+from eigentext.datasets import load_english
+from eigentext.trees.constituent import Tree
+
+
+@pytest.fixture(scope="session")
+def oracle():
+    """The module tests/oracle/lpcfg_trees.py."""
+    path = Path(__file__).parent.parent / "oracle" / "lpcfg_trees.py"
+    spec = importlib.util.spec_from_file_location("oracle_lpcfg_trees", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="session")
+def english() -> list[Tree]:
+    """The training trees of our English sample."""
+    return [Tree.from_brackets(line) for line in load_english("train")]
+
+
+@pytest.fixture(scope="session")
+def parser(english) -> LPCFG:
+    """A parser of the English sample with four states."""
+    return LPCFG(states=4).fit(english)
+
+
+@pytest.fixture(scope="session")
+def toy() -> list[Tree]:
+    """A few ambiguous trees; A and B stand over words as well as over constituents."""
+    lines = (
+        "(S (A (A x) (B y)) (B (A x) (B y)))",
+        "(S (A x) (B (B y) (B (A x) (A y))))",
+        "(S (A (A y) (A x)) (B y))",
+        "(S (A x) (A y) (B x))",
+        "(S (A (A x) (B y)) (A y) (B y))",
+        "(S (B (C z)) (A x))",
+    )
+    return [Tree.from_brackets(line) for line in lines]

@@ -1,0 +1,228 @@
+"""The chart against all trees of a short sentence, listed one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from eigentext.constituency.chart import build_chart
+from eigentext.constituency.constraints import Constraints, build_masks
+from eigentext.constituency.decode import best_trees, decoder_scores, viterbi_tree
+from eigentext.constituency.fine import fine_pass
+from eigentext.constituency.grammar import restore
+
+seeds = st.integers(0, 2**32 - 1)
+lengths = st.integers(1, 4)
+quick = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+WORDS = ("u", "v", "w", "x", "y")
+
+
+def _chart(oracle, coarse, params, emissions, constraints=None):
+    masks = build_masks(len(emissions), oracle.LABELS, constraints)
+    return build_chart(coarse, params.lexicon, emissions, beam=0.0, threshold=0.0, masks=masks)
+
+
+def _named(chart, values):
+    """Applications by (rule, start, cut, end)."""
+    spans = chart.spans
+    found = {}
+    for number, value in enumerate(values.tolist()):
+        start, cut = spans[chart.item_span[chart.left[number]]].tolist()
+        end = int(spans[chart.item_span[chart.right[number]]][1])
+        found[int(chart.rule[number]), start, cut, end] = value
+    return found
+
+
+def _named_items(chart, values):
+    spans = chart.spans[chart.item_span].tolist()
+    labels = chart.item_label.tolist()
+    found = zip(labels, spans, values.tolist(), strict=True)
+    return {(label, *span): value for label, span, value in found}
+
+
+def _assert_same(found, expected, *, tolerance):
+    assert set(found) <= set(expected)
+    for key, value in expected.items():
+        assert found.get(key, 0.0) == pytest.approx(value, rel=tolerance, abs=1e-7)
+
+
+@quick
+@given(seeds, lengths)
+def test_coarse_posteriors(oracle, seed, n):
+    coarse, params, emissions = oracle.tiny_grammar(seed, n)
+    trees = oracle.all_trees(coarse, params.lexicon, emissions)
+    chart = _chart(oracle, coarse, params, emissions)
+    if not trees:
+        assert chart is None
+        return
+    weights = [oracle.coarse_weight(tree, coarse, params.lexicon, emissions) for tree in trees]
+    of_application, of_item = oracle.posteriors(trees, weights)
+    _assert_same(_named(chart, chart.posterior), of_application, tolerance=1e-4)
+    items = _named_items(chart, np.ones(len(chart.item_label)))
+    assert set(items) == set(of_item)
+
+
+@quick
+@given(seeds, lengths)
+def test_fine_posteriors_and_sentence_weight(oracle, seed, n):
+    coarse, params, emissions = oracle.tiny_grammar(seed, n, most_states=3)
+    trees = oracle.all_trees(coarse, params.lexicon, emissions)
+    if not trees:
+        return
+    weights = [oracle.state_weights(tree, params, emissions).sum() for tree in trees[:200]]
+    if len(trees) > 200:
+        return
+    found = fine_pass(chart := _chart(oracle, coarse, params, emissions), params, emissions)
+    of_application, of_item = oracle.posteriors(trees, weights)
+    _assert_same(_named(chart, found.applications), of_application, tolerance=1e-3)
+    _assert_same(_named_items(chart, found.items), of_item, tolerance=1e-3)
+    assert found.log_z == pytest.approx(np.log(sum(weights)), rel=1e-4, abs=1e-4)
+
+
+def _scores(oracle, decoder, trees, params, emissions):
+    """For every tree what the decoder maximises, by the book."""
+    states = [oracle.state_weights(tree, params, emissions) for tree in trees]
+    if decoder == "viterbi":
+        return [float(np.log(weights.max())) for weights in states]
+    of_application, of_item = oracle.posteriors(trees, [weights.sum() for weights in states])
+    if decoder == "max-recall":
+        return [sum(of_item[key] for key in tree.items()) for tree in trees]
+    return [
+        sum(np.log(of_application[key]) for key in tree.applications())
+        if tree.children
+        else float(np.log(of_item[tree.items()[0]]))
+        for tree in trees
+    ]
+
+
+def _decoded(oracle, decoder, coarse, params, emissions, k, constraints=None):
+    """(score, binary tree) as the parser finds them."""
+    chart = _chart(oracle, coarse, params, emissions, constraints)
+    if chart is None:
+        return []
+    words = WORDS[: len(emissions)]
+    if decoder == "viterbi":
+        found = viterbi_tree(chart, params, emissions, oracle.LABELS, words)
+        return [] if found is None else [found]
+    one = fine_pass(chart, params, emissions)
+    scores = decoder_scores(chart, [one], decoder)
+    return list(best_trees(chart, scores, oracle.LABELS, words, k))
+
+
+def _meets(tree, constraints):
+    """By the restored tree alone."""
+    spans = {}
+    for node, (start, end) in enumerate(tree.spans().tolist()):
+        if tree.sizes[node] > 1:
+            spans.setdefault((start, end), set()).add(tree.labels[node])
+    for start, end, *label in constraints.required:
+        if (start, end) not in spans or (label and label[0] not in spans[start, end]):
+            return False
+    for start, end, *label in constraints.forbidden:
+        if (start, end) in spans and (not label or label[0] in spans[start, end]):
+            return False
+    return all(tree.tags[word] == tag for word, tag in (constraints.tags or {}).items())
+
+
+@st.composite
+def constraint_sets(draw, n):
+    def span():
+        start = draw(st.integers(0, n - 1))
+        end = draw(st.integers(start + 1, n))
+        label = draw(st.sampled_from([None, "S", "A", "T", "U", "B"]))
+        return (start, end) if label is None else (start, end, label)
+
+    required, forbidden = [], []
+    for _ in range(draw(st.integers(0, 2))):
+        one = span()
+        if not any(
+            a[0] < one[0] < a[1] < one[1] or one[0] < a[0] < one[1] < a[1] for a in required
+        ):
+            required.append(one)
+    for _ in range(draw(st.integers(0, 2))):
+        forbidden.append(span())
+    words = draw(st.sets(st.integers(0, n - 1), max_size=1))
+    tags = {word: draw(st.sampled_from(["T", "U"])) for word in sorted(words)}
+    return Constraints(required, forbidden, tags)
+
+
+@quick
+@given(seeds, lengths, st.sampled_from(["max-rule-product", "max-recall", "viterbi"]))
+def test_every_decoder_finds_the_best_tree(oracle, decoder_seed, n, decoder):
+    coarse, params, emissions = oracle.tiny_grammar(decoder_seed, n)
+    trees = oracle.all_trees(coarse, params.lexicon, emissions)
+    if not 0 < len(trees) <= 120:
+        return
+    scores = _scores(oracle, decoder, trees, params, emissions)
+    ((score, tree),) = _decoded(oracle, decoder, coarse, params, emissions, 1)
+    by_tree = {
+        one.tree(oracle.LABELS, WORDS[:n]): value for one, value in zip(trees, scores, strict=True)
+    }
+    assert by_tree[tree] == pytest.approx(max(scores), rel=1e-4, abs=1e-4)
+    assert score == pytest.approx(max(scores), rel=1e-4, abs=1e-4)
+
+
+@quick
+@given(seeds, lengths, st.sampled_from(["max-rule-product", "max-recall"]))
+def test_k_best_is_the_sorted_list(oracle, seed, n, decoder):
+    coarse, params, emissions = oracle.tiny_grammar(seed, n)
+    trees = oracle.all_trees(coarse, params.lexicon, emissions)
+    if not 0 < len(trees) <= 120:
+        return
+    scores = _scores(oracle, decoder, trees, params, emissions)
+    found = _decoded(oracle, decoder, coarse, params, emissions, len(trees) + 1)
+    by_tree = {
+        one.tree(oracle.LABELS, WORDS[:n]): value for one, value in zip(trees, scores, strict=True)
+    }
+    assert {tree for _, tree in found} == set(by_tree)
+    assert len(found) == len(trees)
+    assert [score for score, _ in found] == pytest.approx(
+        sorted(scores, reverse=True), rel=1e-3, abs=1e-3
+    )
+    for score, tree in found:
+        assert score == pytest.approx(by_tree[tree], rel=1e-3, abs=1e-3)
+
+
+@quick
+@given(st.data(), seeds, st.integers(2, 4))
+@pytest.mark.parametrize("decoder", ["max-rule-product", "max-recall", "viterbi"])
+def test_constraints_are_a_filter(oracle, decoder, data, seed, n):
+    coarse, params, emissions = oracle.tiny_grammar(seed, n)
+    constraints = data.draw(constraint_sets(n))
+    trees = oracle.all_trees(coarse, params.lexicon, emissions)
+    words = WORDS[:n]
+    kept = [
+        tree
+        for tree in trees
+        if _meets(restore(tree.tree(oracle.LABELS, words), None), constraints)
+    ]
+    if len(trees) > 120:
+        return
+    found = _decoded(oracle, decoder, coarse, params, emissions, len(trees) + 1, constraints)
+    if not kept:
+        assert found == []
+        return
+    # Posteriors are those among the trees that meet the constraints.
+    scores = _scores(oracle, decoder, kept, params, emissions)
+    expected = sorted(scores, reverse=True)[: len(found)]
+    assert [score for score, _ in found] == pytest.approx(expected, rel=1e-3, abs=1e-3)
+    assert decoder == "viterbi" or len(found) == len(kept)
+    for _, tree in found:
+        assert _meets(restore(tree, None), constraints)
+
+
+@quick
+@given(seeds, st.integers(2, 4))
+def test_a_product_of_models_adds_logarithms(oracle, seed, n):
+    coarse, params, emissions = oracle.tiny_grammar(seed, n)
+    chart = _chart(oracle, coarse, params, emissions)
+    if chart is None:
+        return
+    one = fine_pass(chart, params, emissions)
+    alone, _ = decoder_scores(chart, [one], "max-rule-product")
+    both, _ = decoder_scores(chart, [one, one], "max-rule-product")
+    assert both == pytest.approx(2 * alone, rel=1e-6)

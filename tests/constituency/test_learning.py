@@ -1,0 +1,244 @@
+"""Estimators: relative frequencies, EM, determinism, files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from eigentext.constituency import LPCFG
+from eigentext.constituency.batch import parse_many
+from eigentext.constituency.grammar import GrammarSettings, prepare_tree, read_treebank
+from eigentext.constituency.learn_em import random_start, run_em, word_scores
+from eigentext.constituency.lexicon import build_lexicon, index_words
+from eigentext.constituency.params import Smoothing, count_states, estimate
+from eigentext.errors import ModelFileError, SettingsError
+from eigentext.trees.constituent import Tree
+
+PLAIN = GrammarSettings(heads="neutral", language="generic")
+
+
+def _pcfg_log_p(tree, trees, settings):
+    """log p(tree) from relative frequencies, counted the plain way over strings."""
+    rules = settings.head_rules()
+    expansions, parents, roots = Counter(), Counter(), Counter()
+
+    def expansions_of(tree):
+        binary = prepare_tree(tree, settings, rules)
+        for node in range(binary.n_nodes):
+            if binary.sizes[node] > 1:
+                below = tuple(binary.labels[child] for child in binary.children(node))
+                yield binary.labels[node], (*below, binary.sizes[node] == 2)
+
+    for one in trees:
+        roots[prepare_tree(one, settings, rules).labels[0]] += 1
+        for parent, below in expansions_of(one):
+            expansions[parent, below] += 1
+            parents[parent] += 1
+    top = roots[prepare_tree(tree, settings, rules).labels[0]]
+    factors = [top / len(trees)]
+    factors += [expansions[key] / parents[key[0]] for key in expansions_of(tree)]
+    return float(np.log(factors).sum()) if all(factors) else float("-inf")
+
+
+@pytest.mark.parametrize("estimator", ["clustering", "em"])
+def test_one_state_is_the_pcfg(toy, estimator):
+    parser = LPCFG(
+        states=1, estimator=estimator, em=1 if estimator == "em" else None,
+        smoothing=Smoothing.none(), grammar=PLAIN,
+    ).fit(toy)  # fmt: skip
+    n_tokens = sum(map(len, toy))
+    # p(w) keeps one token in N + 1 for all unknown words
+    for tree in toy:
+        expected = _pcfg_log_p(tree, toy, PLAIN) + len(tree) * np.log(n_tokens / (n_tokens + 1))
+        assert parser.score_tree(tree) == pytest.approx(expected, rel=1e-6)
+    assert parser.coarse_.rule_p == pytest.approx(parser.params_[0].tensor, rel=1e-6)
+    assert parser.coarse_.root_p == pytest.approx(parser.params_[0].root, rel=1e-12)
+
+
+def test_one_state_is_the_pcfg_on_the_sample(english):
+    parser = LPCFG(states=1, smoothing=Smoothing.none()).fit(english)
+    n = sum(map(len, english))
+    for tree in english[::25]:
+        expected = _pcfg_log_p(tree, english, parser.grammar) + len(tree) * np.log(n / (n + 1))
+        assert parser.score_tree(tree) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("smoothing", [Smoothing(), Smoothing.none()])
+def test_what_a_state_may_do_sums_to_one(english, toy, smoothing):
+    for trees in (english, toy):
+        bank, _ = read_treebank(trees, PLAIN)
+        m = np.clip(np.bincount(bank.label) // 3, 1, 4)
+        params = random_start(bank, m, seed=1, smoothing=smoothing, language="generic")
+        params = run_em(bank, params, 2, smoothing, "generic").params
+        total = np.zeros(int(m.sum()))
+        for (a, b, c), start in zip(bank.rules, params.rule_ptr, strict=False):
+            block = params.tensor[start : start + m[a] * m[b] * m[c]].reshape(m[a], -1)
+            total[params.label_ptr[a] : params.label_ptr[a + 1]] += block.sum(axis=1)
+        lexicon = params.lexicon
+        for t, a in enumerate(lexicon.tags):
+            total[params.label_ptr[a] : params.label_ptr[a + 1]] += lexicon.emits[
+                lexicon.tag_ptr[t] : lexicon.tag_ptr[t + 1]
+            ]
+        # A state that EM emptied has nothing to share out.
+        alive = total > 1e-6
+        assert total[alive] == pytest.approx(np.ones(alive.sum()), abs=1e-4)
+        assert alive.mean() > 0.9
+        assert params.root.sum() == pytest.approx(1.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_likelihood_never_falls(english, toy, seed):
+    for trees, settings in ((english[:120], GrammarSettings()), (toy, PLAIN)):
+        bank, _ = read_treebank(trees, settings)
+        m = np.clip(np.bincount(bank.label, minlength=len(bank.labels)) // 4, 1, 3)
+        none = Smoothing.none()
+        params = random_start(bank, m, seed=seed, smoothing=none, language=settings.language)
+        found = run_em(bank, params, 25, none, settings.language).log_likelihoods
+        assert np.all(np.isfinite(found))
+        assert np.diff(found).min() >= -1e-5 * abs(found[0])  # single precision
+        assert found[-1] > found[0] + 0.01 * abs(found[0])
+
+
+def test_log_likelihood_is_that_of_the_trees(toy):
+    bank, _ = read_treebank(toy, PLAIN)
+    m = np.full(len(bank.labels), 2)
+    start = random_start(bank, m, seed=3, smoothing=Smoothing(), language="generic")
+    parser = LPCFG(states=2, grammar=PLAIN).fit(toy)
+    parser.params_ = [start]
+    (first,) = run_em(bank, start, 1, Smoothing(), "generic").log_likelihoods
+    of_words = sum(start.lexicon.log_p_word(word) for tree in toy for word in tree.words)
+    assert first + of_words == pytest.approx(sum(map(parser.score_tree, toy)), rel=1e-5)
+
+
+@pytest.mark.parametrize("smoothing", [Smoothing(), Smoothing.none(), Smoothing(k_sig=0.0)])
+def test_word_scores_in_one_stroke(english, smoothing):
+    bank, _ = read_treebank(english, GrammarSettings())
+    rng = np.random.default_rng(0)
+    m = rng.integers(1, 4, len(bank.labels))
+    state = rng.integers(0, m[bank.label])
+    index = index_words(bank, language="english")
+    over_words = np.flatnonzero(bank.token >= 0)
+    lexicon = build_lexicon(
+        bank, m, state[over_words], None, language="english",
+        k_sig=smoothing.k_sig, k_base=smoothing.k_base,
+    )  # fmt: skip
+    lexicon = estimate(bank, m, count_states(bank, state, m), lexicon, smoothing).lexicon
+    expected = []
+    for node in over_words:
+        token = bank.token[node]
+        emission = lexicon.emission(bank.words[token], first=bank.first_in_sentence[token])
+        t = np.searchsorted(lexicon.tags, bank.label[node])
+        expected.append(emission.states[lexicon.tag_ptr[t] : lexicon.tag_ptr[t + 1]])
+    np.testing.assert_allclose(
+        word_scores(lexicon, index), np.concatenate(expected), rtol=1e-5, atol=1e-9
+    )
+
+
+def test_hard_states_are_expected_states_of_weight_one(english):
+    bank, _ = read_treebank(english, GrammarSettings())
+    m = np.full(len(bank.labels), 2)
+    over_words = np.flatnonzero(bank.token >= 0)
+    state = np.arange(len(over_words)) % 2
+    hard = build_lexicon(bank, m, state, None, language="english")
+    soft = build_lexicon(bank, m, None, np.eye(2)[state].reshape(-1), language="english")
+    for word in ("the", "horse", "Zyzzyva", "(", "42"):
+        for first in (True, False):
+            np.testing.assert_allclose(
+                hard.emission(word, first=first).states,
+                soft.emission(word, first=first).states,
+                rtol=1e-6,
+            )
+
+
+def test_em_improves_on_its_start(english):
+    short, long = (LPCFG(states=3, estimator="em", em=n, seed=5).fit(english) for n in (1, 15))
+    assert sum(map(long.score_tree, english)) > sum(map(short.score_tree, english))
+
+
+def test_fifty_iterations_by_default(toy, monkeypatch):
+    from eigentext.constituency import estimators
+
+    asked = []
+
+    def stub(bank, params, iterations, *rest, **more):
+        asked.append(iterations)
+        return replace(run_em(bank, params, 1, *rest, **more))
+
+    monkeypatch.setattr(estimators, "run_em", stub)
+    LPCFG(estimator="em").fit(toy)
+    LPCFG(estimator="em", em=3).fit(toy)
+    LPCFG(em=2).fit(toy)
+    LPCFG().fit(toy)
+    assert asked == [50, 3, 2]
+
+
+@pytest.mark.parametrize("settings", [{}, {"ensemble": 2}, {"estimator": "em", "em": 3}])
+def test_same_file_every_time_and_same_parses_after_loading(english, tmp_path, settings):
+    one = LPCFG(states=3, **settings).fit(english[:150])
+    two = LPCFG(states=3, **settings).fit(english[:150])
+    one.save(tmp_path / "one.lpcfg")
+    two.save(tmp_path / "two.lpcfg")
+    assert (tmp_path / "one.lpcfg").read_bytes() == (tmp_path / "two.lpcfg").read_bytes()
+    loaded = LPCFG.load(tmp_path / "one.lpcfg")
+    assert loaded.get_params() == one.get_params()
+    for tree in english[150:170]:
+        first = one.parse(tree.words, kbest=3, marginals=True)
+        assert loaded.parse(tree.words, kbest=3, marginals=True) == first
+        assert loaded.score_tree(tree) == one.score_tree(tree)
+
+
+def test_another_kind_of_file_is_refused(tmp_path):
+    (tmp_path / "x.lpcfg").write_bytes(b"not a model")
+    with pytest.raises(ModelFileError):
+        LPCFG.load(tmp_path / "x.lpcfg")
+
+
+def test_seeds_differ_and_do_not_depend_on_order(english):
+    a, b = (LPCFG(states=4, estimator="em", em=2, seed=s).fit(english[:80]) for s in (0, 1))
+    assert not np.array_equal(a.params_[0].tensor, b.params_[0].tensor)
+
+
+def test_processes_make_no_difference(parser, english):
+    sentences = [list(tree.words) for tree in english[:70]]
+    sentences[3] = []
+    alone = list(parse_many(parser, sentences, jobs=1, kbest=2))
+    both = list(parse_many(parser, sentences, jobs=2, kbest=2))
+    assert alone == both
+    assert [tokens for tokens, _ in both] == sentences
+    assert both[3][1] is None
+    assert sum(answer is None for _, answer in both) == 1
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"states": 0}, {"states": 65}, {"ensemble": 0}, {"em": -1}, {"decoder": "best"},
+        {"estimator": "luck"}, {"beam": -1.0}, {"threshold": 1.0}, {"per_state": 0},
+        {"decoder": "viterbi", "ensemble": 2},
+    ],
+)  # fmt: skip
+def test_settings_without_sense(settings):
+    with pytest.raises(SettingsError):
+        LPCFG(**settings)
+
+
+def test_smoothing_is_not_negative():
+    with pytest.raises(SettingsError, match="C_pair"):
+        Smoothing(C_pair=-1.0)
+
+
+def test_jobs_must_be_positive(parser):
+    with pytest.raises(SettingsError):
+        list(parse_many(parser, [["a"]], jobs=0))
+
+
+def test_only_our_trees(english):
+    with pytest.raises(TypeError, match="expected eigentext Trees, found str"):
+        LPCFG().fit([str(english[0])])
+    with pytest.raises(SettingsError, match="at least one tree"):
+        LPCFG().fit([])
+    with pytest.raises(SettingsError, match="alone under its tag"):
+        LPCFG().fit([Tree.from_nested(("S", "a", ("B", "b")))])

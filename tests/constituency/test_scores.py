@@ -1,0 +1,140 @@
+"""log p of trees and sentences, k-best through the model, against listing all trees."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from eigentext.constituency import LPCFG
+from eigentext.constituency.grammar import GrammarSettings, restore
+from eigentext.errors import SettingsError
+from eigentext.trees.constituent import Tree
+
+PLAIN = GrammarSettings(heads="neutral", language="generic")
+SENTENCES = ("x y", "x y y", "y x y x", "z x", "q x y")
+
+
+@pytest.fixture(scope="module", params=[1, 2])
+def small(request, toy):
+    return LPCFG(
+        states=2, per_state=2, ensemble=request.param, beam=0.0, threshold=0.0, grammar=PLAIN
+    ).fit(toy * 3)
+
+
+def _all(oracle, parser, words):
+    """(tree of the user, log p of this binary tree, list of weights by model) of every tree."""
+    models = []
+    for params in parser.params_:
+        emissions = [params.lexicon.emission(w, first=i == 0) for i, w in enumerate(words)]
+        models.append((params, emissions))
+    params, emissions = models[0]
+    of_words = sum(params.lexicon.log_p_word(word) for word in words)
+    found = []
+    for tree in oracle.all_trees(parser.coarse_, params.lexicon, emissions):
+        weights = [oracle.state_weights(tree, *model).sum() for model in models]
+        binary = tree.tree(parser.labels_, words)
+        found.append((tree, binary, math.log(np.mean(weights)) + of_words, weights))
+    return found
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_sentence_is_the_sum_of_its_trees(oracle, small, sentence):
+    words = sentence.split()
+    logs = [log_p for _, _, log_p, _ in _all(oracle, small, words)]
+    assert logs
+    total = float(np.logaddexp.reduce(logs))
+    assert small.sentence_log_score(words, exact=True) == pytest.approx(total, abs=1e-4)
+    assert small.sentence_log_score(words) == pytest.approx(total, abs=1e-4)
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_k_best_trees_carry_their_probability(oracle, small, sentence):
+    words = sentence.split()
+    every = _all(oracle, small, words)
+    log_scores = np.zeros(len(every))
+    for model in range(small.ensemble):
+        of_application, of_item = oracle.posteriors(
+            [tree for tree, *_ in every], [weights[model] for *_, weights in every]
+        )
+        log_scores += [
+            sum(math.log(of_application[key]) for key in tree.applications()) for tree, *_ in every
+        ]
+    best = {}
+    for score, (_, binary, log_p, _) in sorted(
+        zip(log_scores, every, strict=True), key=lambda pair: -pair[0]
+    ):
+        best.setdefault(restore(binary, small.wrapper_), (score, log_p))
+    found = small.parse(words, kbest=len(every) + 5).kbest
+    assert len({one.tree for one in found}) == len(found)
+    assert {one.tree for one in found} == set(best)
+    assert [one.log_score for one in found] == pytest.approx(
+        [score for score, _ in best.values()], abs=1e-3
+    )
+    for one in found:
+        assert one.log_p == pytest.approx(best[one.tree][1], abs=1e-4)
+        assert one.tree.words == tuple(words)
+
+
+def test_score_of_the_best_tree(parser, english):
+    for tree in english[:30]:
+        answer = parser.parse(tree.words, kbest=4)
+        assert answer.log_p == answer.kbest[0].log_p
+        assert answer.tree == answer.kbest[0].tree
+        assert parser.sentence_log_score(tree.words) >= answer.log_p - 1e-4
+        scores = [one.log_score for one in answer.kbest]
+        assert scores == sorted(scores, reverse=True)
+        for one in answer.kbest:
+            of_tree = parser.score_tree(one.tree)
+            assert of_tree == pytest.approx(one.log_p, abs=1e-6) or of_tree != one.log_p
+
+
+def test_trees_of_training_have_weight_and_strange_ones_have_none(parser, english):
+    assert all(math.isfinite(parser.score_tree(tree)) for tree in english)
+    for strange in (
+        "(TOP (S (NP (DT The) (NN farmer)) (VP (XX sold))))",  # unknown tag
+        "(TOP (QQ (DT The) (NN farmer)))",  # unknown label
+        "(TOP (. .) (. .))",  # unknown rule
+        "(TOP (S the))",  # a label that never stands over a word
+    ):
+        assert parser.score_tree(Tree.from_brackets(strange)) == -math.inf
+    nothing = Tree.from_brackets("(S (-NONE- *))")
+    assert parser.score_tree(nothing) == -math.inf
+
+
+def test_function_tags_and_wrappers_do_not_count(parser):
+    plain = Tree.from_brackets("(S (NP (DT The) (NN farmer)) (VP (VBD slept)) (. .))")
+    dressed = Tree.from_brackets(
+        "(ROOT (S (NP-SBJ-1 (DT The) (NN farmer)) (VP (VBD slept) (NP (-NONE- *))) (. .)))"
+    )
+    assert parser.score_tree(plain) == parser.score_tree(dressed)
+    assert math.isfinite(parser.score_tree(plain))
+
+
+def test_words_sum_to_one_with_one_unknown(parser):
+    lexicon = parser.params_[0].lexicon
+    known = sum(math.exp(lexicon.log_p_word(word)) for word in lexicon.words)
+    assert known + math.exp(lexicon.log_p_word("never-seen")) == pytest.approx(1.0, rel=1e-9)
+
+
+def test_viterbi_is_one_tree_of_one_model(parser, english):
+    with pytest.raises(SettingsError, match="viterbi"):
+        parser.parse(english[0].words, kbest=2, decoder="viterbi")
+    answer = parser.parse(english[0].words, decoder="viterbi")
+    of_words = sum(parser.params_[0].lexicon.log_p_word(word) for word in english[0].words)
+    # The best derivation is one of those that the tree's probability sums.
+    assert answer.log_score + of_words <= answer.log_p + 1e-6
+
+
+def test_not_trained():
+    with pytest.raises(SettingsError, match="not trained"):
+        LPCFG().parse(["a"])
+    with pytest.raises(SettingsError, match="not trained"):
+        LPCFG().score_tree(Tree.from_brackets("(S a)"))
+
+
+def test_exact_sum_is_at_least_the_pruned_one(parser, english):
+    for tree in english[:5]:
+        pruned = parser.sentence_log_score(tree.words)
+        assert parser.sentence_log_score(tree.words, exact=True) >= pruned - 1e-4
