@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Floats32 = npt.NDArray[np.float32]
 
-__all__ = ["FinePass", "fine_pass", "settle_negatives"]
+__all__ = ["FinePass", "coarse_pass", "fine_pass", "settle_negatives"]
 
 _CLIPPED = 1e-3  # of the coarse posterior: what a negative posterior counts for
 
@@ -115,3 +115,18 @@ def settle_negatives(applications: Floats32, items: Floats32, chart: Chart) -> f
         applications[below] = (_CLIPPED * chart.posterior[below]).astype(np.float32)
         np.maximum(items, 0, out=items)
     return share
+
+
+def coarse_pass(chart: Chart) -> FinePass | None:
+    """The plain PCFG's posteriors in place of a model's that failed; None for a single word.
+
+    Pruning took a little from them: the items of one span may sum to slightly less than 1.
+    """
+    if not len(chart.rule):
+        return None
+    items = np.zeros(len(chart.item_label))
+    np.add.at(items, chart.parent, chart.posterior)
+    for child in (chart.left, chart.right):
+        over_word = chart.word_of_item[child] >= 0
+        np.add.at(items, child[over_word], chart.posterior[over_word])
+    return FinePass(chart.posterior.astype(np.float32), items.astype(np.float32), float("nan"))

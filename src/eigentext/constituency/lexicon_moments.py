@@ -117,7 +117,8 @@ class MomentLexicon:
     def _with_vectors(self, plain: Emission, word: str, first: bool) -> Emission:
         known = self.tag_level
         forms = [word]
-        if first and word[:1].isupper() and known.knows(word.lower()):
+        by_counts_alone = known.k_base == 0 and known.knows(word)
+        if first and not by_counts_alone and word[:1].isupper() and known.knows(word.lower()):
             forms.append(word.lower())
         rows = [known.word_number[form] for form in forms if form in known.word_number]
         look = signature(word, first=first, language=known.language)
