@@ -30,7 +30,11 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
     Floats32 = npt.NDArray[np.float32]
 
-__all__ = ["MomentLexicon", "build_moment_lexicon"]
+__all__ = ["ARRAYS", "NUMBERS", "MomentLexicon", "build_moment_lexicon"]
+
+ARRAYS = ("m", "word_vector", "shape_vector", "word_weight", "shape_weight", "tag_mean")
+NUMBERS = ("k_word", "k_shape")
+"""What a file must hold beside ``tag_level``."""
 
 _CACHE_LIMIT = 50_000
 
@@ -67,6 +71,11 @@ class MomentLexicon:
     def tag_ptr(self) -> Ints:
         """(T + 1,) where each tag's vector begins in ``Emission.states``."""
         return np.concatenate([[0], np.cumsum(self.m)])
+
+    @property
+    def p_tag(self) -> Floats:
+        """(T,) P(tag)."""
+        return self.tag_level.p_tag
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -121,40 +130,32 @@ class MomentLexicon:
         if first and not by_counts_alone and word[:1].isupper() and known.knows(word.lower()):
             forms.append(word.lower())
         rows = [known.word_number[form] for form in forms if form in known.word_number]
-        look = signature(word, first=first, language=known.language)
-        shape = known.shape_number.get(look)
-        states = np.zeros(int(self.tag_ptr[-1]), np.float32)
-        for t in plain.tags.tolist():
-            place = slice(self.tag_ptr[t], self.tag_ptr[t + 1])
-            vector = self.tag_mean[place]
-            if self.m[t] > 1:
-                if shape is not None:
-                    entry = _entry(known.shape_ptr, known.shape_ts, shape, t)
-                    if entry >= 0:
-                        of_shape = slice(self._shape_at[entry], self._shape_at[entry + 1])
-                        n = float(self.shape_weight[entry])
-                        vector = _drawn(self.shape_vector[of_shape], n, vector, self.k_shape)
-                total, n = np.zeros(int(self.m[t])), 0.0
-                for row in rows:
-                    entry = _entry(known.word_ptr, known.word_ts, row, t)
-                    if entry >= 0:
-                        total += self.word_vector[self._word_at[entry] : self._word_at[entry + 1]]
-                        n += float(self.word_weight[entry])
-                vector = _drawn(total, n, vector, self.k_word)
-            states[place] = plain.states[t] * vector
+        shape = known.shape_number.get(signature(word, first=first, language=known.language))
+        flat = self.tag_mean.copy()
+        if shape is not None:
+            for entry in range(known.shape_ptr[shape], known.shape_ptr[shape + 1]):
+                vector = self.shape_vector[self._shape_at[entry] : self._shape_at[entry + 1]]
+                n = float(self.shape_weight[entry])
+                self._draw(flat, int(known.shape_ts[entry]), vector, n, self.k_shape)
+        sums: dict[int, tuple[Floats, float]] = {}
+        for row in rows:
+            for entry in range(known.word_ptr[row], known.word_ptr[row + 1]):
+                tag = int(known.word_ts[entry])
+                vector = self.word_vector[self._word_at[entry] : self._word_at[entry + 1]]
+                total, n = sums.get(tag, (np.zeros(len(vector)), 0.0))
+                sums[tag] = (total + vector, n + float(self.word_weight[entry]))
+        for tag, (total, n) in sums.items():
+            self._draw(flat, tag, total, n, self.k_word)
+        states = (flat * np.repeat(plain.states, self.m)).astype(np.float32)
         return Emission(plain.tags, plain.scores, states)
 
-
-def _entry(ptr: Ints, ts: Ints, row: int, tag: int) -> int:
-    """Where the counts of a row have this tag; -1 if nowhere."""
-    first, last = int(ptr[row]), int(ptr[row + 1])
-    place = first + int(np.searchsorted(ts[first:last], tag))
-    return place if place < last and ts[place] == tag else -1
-
-
-def _drawn(total: npt.NDArray[np.floating], n: float, towards: Floats, k: float) -> Floats:
-    """The mean of n vectors with this total, drawn towards another with the weight k."""
-    return np.asarray((total + k * towards) / (n + k)) if n + k > 0 else towards
+    def _draw(
+        self, flat: Floats, tag: int, total: npt.NDArray[np.floating], n: float, k: float
+    ) -> None:
+        """Replace a tag's vector v by (total + k v) / (n + k)."""
+        if n > 0:
+            here = slice(self.tag_ptr[tag], self.tag_ptr[tag + 1])
+            flat[here] = (total + k * flat[here]) / (n + k)
 
 
 def build_moment_lexicon(
