@@ -211,6 +211,19 @@ def test_many_sources_urls_and_packed_files(tmp_path, brute_force, check_counts)
         check_counts(count(sources, contexts="lr1", jobs=2, memory=budget), expected)
 
 
+def test_ranges_of_one_file_in_memory_at_the_same_time():
+    import fsspec
+
+    # memory:// hands out one object with one place to read at; threads must not share it
+    with fsspec.open("memory://counting/shared.txt", "wb") as out:
+        out.write(_random_text(2000))
+    source = ["memory://counting/shared.txt"]
+    expected = count(source, contexts="r1")
+    for _ in range(5):
+        budget = Budget(shard_bytes=5000, block_bytes=500)
+        assert count(source, contexts="r1", jobs=3, memory=budget) == expected
+
+
 def test_standard_input(monkeypatch, tmp_path, brute_force, check_counts):
     text = b"from a pipe\nfrom a pipe"
     for work_dir in (None, tmp_path / "work"):

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, vstack
 
+from eigentext.corpus.engines import LocalEngine
 from eigentext.corpus.pairs import count_pairs
 from eigentext.corpus.spill import Run, RunStore, load_arrays, save_arrays, saved
 
@@ -25,7 +26,7 @@ def _dense(blocks) -> np.ndarray:
 
 def _run(matrix: np.ndarray) -> Run:
     sparse = csr_array(matrix)
-    return Run(sparse.indptr.astype(np.int64), sparse.indices.astype(np.int32), sparse.data)
+    return Run.of(sparse.indptr.astype(np.int64), sparse.indices.astype(np.int32), sparse.data)
 
 
 matrices = st.lists(st.integers(0, 3), min_size=N * N, max_size=N * N).map(
@@ -34,16 +35,18 @@ matrices = st.lists(st.integers(0, 3), min_size=N * N, max_size=N * N).map(
 
 
 @settings(deadline=None, max_examples=40)
-@given(st.lists(matrices, min_size=1, max_size=5), st.sampled_from([1, 200, 600, 10**6]))
-def test_runs_add_up(tmp_path_factory, given_matrices, limit):
+@given(st.lists(matrices, min_size=1, max_size=5), st.sampled_from([1, 200, 600, 10**6]),
+       st.integers(1, 2))  # fmt: skip
+def test_runs_add_up(tmp_path_factory, given_matrices, limit, jobs):
+    engine = LocalEngine(jobs)
     folder = tmp_path_factory.mktemp("runs")
     store = RunStore(folder, limit)
     for matrix in given_matrices:
         store.add("a", _run(matrix))
         store.add("b", _run(matrix * 2**40))
     total = sum(given_matrices)
-    assert _dense(store.total("a")).tolist() == total.tolist()
-    assert _dense(store.total("b")).tolist() == (total * 2**40).tolist()
+    assert _dense(store.total("a", engine)).tolist() == total.tolist()
+    assert _dense(store.total("b", engine)).tolist() == (total * 2**40).tolist()
     assert not list(folder.iterdir())  # spilled runs are removed when they are used
 
 

@@ -117,8 +117,9 @@ def count(
             second_pass_here(job, handles, words, chosen_contexts, runs)
         elif chosen_contexts.spans:
             second_pass_away(job, words, chosen_contexts, runs)
+        here = engine if engine.shares_memory else LocalEngine()
         halves = tuple(
-            _assembled(runs, span, len(words), folder / "result", budget)
+            _assembled(runs, span, len(words), folder / "result", budget, here)
             for span in range(len(chosen_contexts.spans))
         )
         counts = Counts(
@@ -196,7 +197,9 @@ def _unigrams(
     return unigrams
 
 
-def _assembled(runs: RunStore, span: int, n_words: int, folder: Path, budget: Budget) -> Any:
+def _assembled(
+    runs: RunStore, span: int, n_words: int, folder: Path, budget: Budget, engine: Engine
+) -> Any:
     """One CSR matrix out of all runs of a span; left on disk when it is large."""
     from scipy.sparse import csr_array
 
@@ -213,7 +216,7 @@ def _assembled(runs: RunStore, span: int, n_words: int, folder: Path, budget: Bu
             folder.mkdir(parents=True, exist_ok=True)
             for file in files:
                 file.write_bytes(b"")
-        for block_starts, block_columns, block_data in runs.total(span):
+        for block_starts, block_columns, block_data in runs.total(span, engine):
             n_rows, size = len(block_starts) - 1, len(block_columns)
             if on_disk:
                 write_array(files[0], block_columns, "ab")

@@ -59,8 +59,18 @@ class Types:
         sizes = self.offsets[order + 1] - self.offsets[order]
         blob = np.zeros(int(sizes.sum()) + PAD, dtype=np.uint8)
         offsets = np.zeros(len(order) + 1, dtype=np.int64)
-        kernels.gather_types(self.blob, self.offsets, order, blob, offsets)
+        kernels.gather_types(self.blob, self.offsets, order, 0, blob, offsets)
         return Types(blob, offsets, self.counts[order])
+
+    def decoded(self) -> list[str]:
+        """All words as strings."""
+        from eigentext.corpus import kernels
+
+        # no word holds a line feed, so one decode and one split give them all
+        text = np.full(int(self.offsets[-1]) + len(self), ord("\n"), dtype=np.uint8)
+        unused = np.empty(len(self) + 1, dtype=np.int64)
+        kernels.gather_types(self.blob, self.offsets, np.arange(len(self)), 1, text, unused)
+        return text.tobytes().decode().split("\n")[:-1]
 
     @classmethod
     def from_words(cls, words: list[bytes]) -> Types:

@@ -264,15 +264,17 @@ def rehash(old: Any, new: Any, shift: int, hash_mask: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def gather_types(blob: Any, offsets: Any, order: Any, out: Any, out_offsets: Any) -> None:
-    """Copy the chosen types one after the other; ``out_offsets[0]`` is 0."""
+def gather_types(
+    blob: Any, offsets: Any, order: Any, gap: int, out: Any, out_offsets: Any
+) -> None:
+    """Copy the chosen types one after the other, with a gap of some bytes after each."""
     used = 0
     for i in range(order.shape[0]):
         start = offsets[order[i]]
         length = offsets[order[i] + 1] - start
         for at in range(length):
             out[used + at] = blob[start + at]
-        used += length
+        used += length + gap
         out_offsets[i + 1] = used
 
 

@@ -47,4 +47,4 @@ def count_pairs(ids: Int32s, begin: int, end: int, span: tuple[int, int], n_word
     columns = np.empty(used, dtype=np.int32)
     data = np.empty(used, dtype=np.int64)
     kernels.buckets_to_rows(bucket, sums, ends, row_starts[:-1].copy(), columns, data)
-    return Run(row_starts, columns, data)
+    return Run.of(row_starts, columns, data)

@@ -278,7 +278,7 @@ def second_pass_away(
     fresh = job.engine.map(count_shard, tasks)
     for number, shard in enumerate(job.shards):
         if number in missing:
-            runs = [Run(*arrays) for arrays in next(fresh)]
+            runs = [Run.of(*arrays) for arrays in next(fresh)]
             if job.resumable:
                 runs = [run.to_disk(name) for run, name in zip(runs, names[number], strict=True)]
         else:
@@ -305,7 +305,7 @@ def count_shard(
         for span in range(len(contexts.spans)):
             empty = np.zeros(len(vocabulary) + 1, dtype=np.int64)
             none = np.empty(0, dtype=np.int32)
-            store.add(span, Run(empty, none, none.astype(np.int64)))
+            store.add(span, Run.of(empty, none, none.astype(np.int64)))
         for segment in read_segments(shard, budget, errors=ShardErrors() if skip else None):
             n_ids = sum(len(ids) for ids in segment.ids)
             handle = Handle(n_ids, segment.n_tokens, segment.n_sentences, 0, segment=segment)
@@ -318,7 +318,7 @@ def count_shard(
                 tail = ids[max(0, len(ids) - contexts.farthest) :].copy()
         results = []
         for span in range(len(contexts.spans)):
-            blocks = list(store.total(span))
+            blocks = list(store.total(span, engine))
             starts = [np.zeros(1, dtype=np.int64)]
             for block in blocks:
                 starts.append(block[0][1:] + starts[-1][-1])

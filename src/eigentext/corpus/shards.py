@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import itertools
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -145,6 +146,9 @@ def _open_at(shard: Shard) -> Iterator[Callable[[memoryview], int]]:
             with driver_errors(shard.source, "cannot open"):
                 filesystem, path = filesystem_of(shard.source)
                 remote = stack.enter_context(filesystem.open(path, "rb"))
+                if isinstance(remote, io.BytesIO):
+                    # memory:// gives everyone the same object, with one place to read at
+                    remote = io.BytesIO(remote.getvalue())
                 remote.seek(begin)
 
             def fill(view: memoryview) -> int:

@@ -11,6 +11,7 @@ A full disk is a DataError that names the folder, and leaves no half-written run
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -25,6 +26,8 @@ from eigentext.errors import DataError
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from eigentext.corpus.engines import Engine
 
 __all__ = ["Run", "RunStore", "load_arrays", "load_slice", "save_arrays", "saved"]
 
@@ -99,44 +102,58 @@ def load_slice(path: Path, dtype: npt.DTypeLike, begin: int, end: int) -> npt.ND
 
 @dataclass(frozen=True)
 class Run:
-    """A block of CSR rows with sorted columns, in memory or (``folder``) on disk."""
+    """A block of CSR rows with sorted columns: arrays in memory, or the folder that holds them."""
 
-    starts: Int64s
-    columns: Int32s | None = None
-    data: Int64s | None = None
+    arrays: tuple[Int64s, Int32s, Int64s] | None
+    n_rows: int
+    n_entries: int
     folder: Path | None = None
 
-    @property
-    def n_entries(self) -> int:
-        """The number of stored counts."""
-        return int(self.starts[-1])
-
-    @property
-    def nbytes(self) -> int:
-        """Memory held."""
-        return self.starts.nbytes + (12 * self.n_entries if self.folder is None else 0)
-
-    def rows(self, begin: int, end: int) -> tuple[Int64s, Int32s, Int64s]:
-        """CSR arrays of some rows."""
-        first, last = int(self.starts[begin]), int(self.starts[end])
-        starts = self.starts[begin : end + 1] - first
-        if self.folder is not None:
-            columns = load_slice(self.folder / "columns", np.int32, first, last)
-            return starts, columns, load_slice(self.folder / "data", np.int64, first, last)
-        if self.columns is None or self.data is None:
-            raise ValueError("a run is either in memory or in a folder")
-        return starts, self.columns[first:last], self.data[first:last]
-
-    def to_disk(self, folder: Path) -> Run:
-        """Write the run into a folder of its own."""
-        _, columns, data = self.rows(0, len(self.starts) - 1)
-        save_arrays(folder, {"starts": self.starts, "columns": columns, "data": data}, {})
-        return Run(self.starts, folder=folder)
+    @classmethod
+    def of(cls, starts: Int64s, columns: Int32s, data: Int64s) -> Run:
+        """A run in memory."""
+        return cls((starts, columns, data), len(starts) - 1, int(starts[-1]))
 
     @classmethod
     def from_disk(cls, folder: Path) -> Run:
         """A run that was written before."""
-        return cls(load_arrays(folder, ["starts"])[0], folder=folder)
+        about = saved(folder)
+        if about is None:
+            raise DataError(str(folder), None, "intermediate results have disappeared")
+        return cls(None, about["n_rows"], about["n_entries"], folder)
+
+    def to_disk(self, folder: Path) -> Run:
+        """Write the run into a folder of its own."""
+        starts, columns, data = self.rows(0, self.n_rows)
+        about = {"n_rows": self.n_rows, "n_entries": self.n_entries}
+        save_arrays(folder, {"starts": starts, "columns": columns, "data": data}, about)
+        return Run(None, self.n_rows, self.n_entries, folder)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held."""
+        return 0 if self.arrays is None else sum(array.nbytes for array in self.arrays)
+
+    def starts(self, begin: int, end: int) -> Int64s:
+        """Where rows ``begin`` to ``end`` start, and where the last of them ends."""
+        if self.arrays is not None:
+            return self.arrays[0][begin : end + 1]
+        return load_slice(self._folder / "starts", np.int64, begin, end + 1)
+
+    def rows(self, begin: int, end: int) -> tuple[Int64s, Int32s, Int64s]:
+        """CSR arrays of some rows."""
+        starts = self.starts(begin, end)
+        first, last = int(starts[0]), int(starts[-1])
+        if self.arrays is not None:
+            return starts - first, self.arrays[1][first:last], self.arrays[2][first:last]
+        columns = load_slice(self._folder / "columns", np.int32, first, last)
+        return starts - first, columns, load_slice(self._folder / "data", np.int64, first, last)
+
+    @property
+    def _folder(self) -> Path:
+        if self.folder is None:
+            raise ValueError("a run is either in memory or in a folder")
+        return self.folder
 
 
 def add_runs(runs: Sequence[tuple[Int64s, Int32s, Int64s]]) -> tuple[Int64s, Int32s, Int64s]:
@@ -191,24 +208,30 @@ class RunStore:
         runs = self.runs[key]
         ours = [run for run in runs if run.folder is None]
         if len(ours) > 1:
-            summed = Run(*add_runs([run.rows(0, len(run.starts) - 1) for run in ours]))
+            summed = Run.of(*add_runs([run.rows(0, run.n_rows) for run in ours]))
             self.runs[key] = [run for run in runs if run.folder is not None] + [summed]
 
-    def total(self, key: Hashable) -> Iterator[tuple[Int64s, Int32s, Int64s]]:
+    def total(self, key: Hashable, engine: Engine) -> Iterator[tuple[Int64s, Int32s, Int64s]]:
         """The sum of all runs of a key, in blocks of rows, and forget the runs."""
-        self._condense(key)
         runs = self.runs.pop(key)
-        n_rows = len(runs[0].starts) - 1
-        entries = np.sum([run.starts for run in runs], axis=0)
-        step = max(1, self.limit // 48)  # of an entry there are at most four copies of 12 bytes
-        if len(runs) == 1 and runs[0].folder is None:
-            step = int(entries[-1]) + 1
-        begin = 0
-        while begin < n_rows:
-            end = int(np.searchsorted(entries, entries[begin] + step, side="right")) - 1
-            end = min(max(end, begin + 1), n_rows)
-            yield add_runs([run.rows(begin, end) for run in runs])
-            begin = end
+        n_rows = runs[0].n_rows
+        if len(runs) == 1 and runs[0].arrays is not None:
+            yield runs[0].arrays
+            return
+        entries = np.zeros(n_rows + 1, dtype=np.int64)
+        for run in runs:
+            entries += run.starts(0, n_rows)
+        # of an entry there are at most four copies of 12 bytes, and a result may be waiting
+        step = min(self.limit // 64 // engine.jobs, int(entries[-1]) // engine.jobs + 1)
+        cuts = [0]
+        while cuts[-1] < n_rows:
+            end = int(np.searchsorted(entries, entries[cuts[-1]] + step, side="right")) - 1
+            cuts.append(min(max(end, cuts[-1] + 1), n_rows))
+
+        def added(rows: tuple[int, int]) -> tuple[Int64s, Int32s, Int64s]:
+            return add_runs([run.rows(*rows) for run in runs])
+
+        yield from engine.map(added, itertools.pairwise(cuts))
         for run in runs:
             if run.folder is not None and run.folder.parent == self.folder:
                 shutil.rmtree(run.folder, ignore_errors=True)

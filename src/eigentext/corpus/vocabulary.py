@@ -64,17 +64,7 @@ class Vocabulary:
     @cached_property
     def words(self) -> tuple[str, ...]:
         """All words in the order of their ids, ``<unk>`` last."""
-        offsets = self.types.offsets
-        if len(self.types) == 0:
-            return (UNKNOWN,)
-        # no word holds a line feed, so one decode and one split give all words
-        used = int(offsets[-1])
-        blob = np.full(used + len(self.types), ord("\n"), dtype=np.uint8)
-        places = np.arange(used) + np.repeat(np.arange(len(self.types)), np.diff(offsets))
-        blob[places] = self.types.blob[:used]
-        words = blob.tobytes().decode().split("\n")
-        words[-1] = UNKNOWN  # what split leaves after the last line feed
-        return tuple(words)
+        return (*self.types.decoded(), UNKNOWN)
 
     @cached_property
     def ids(self) -> dict[str, int]:
