@@ -27,8 +27,8 @@ IN_FLIGHT_BYTES = 24  # one pair while it is counted: id, bucket, sum, and its e
 def parse_memory(setting: str | int) -> int:
     """Bytes of a setting such as ``"2GB"``, ``"500 MB"``, ``"1.5GiB"`` or a number of bytes.
 
-    >>> parse_memory("2GB"), parse_memory("1.5 KiB"), parse_memory(50_000_000)
-    (2000000000, 1536, 50000000)
+    >>> parse_memory("2GB"), parse_memory("1.5 GiB"), parse_memory(50_000_000)
+    (2000000000, 1610612736, 50000000)
     """
     text = str(setting).strip()
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?I?)B?", text.upper(), flags=re.ASCII)
