@@ -136,15 +136,14 @@ def constraint_sets(draw, n):
         label = draw(st.sampled_from([None, "S", "A", "T", "U", "B"]))
         return (start, end) if label is None else (start, end, label)
 
-    required, forbidden = [], []
+    required = []
     for _ in range(draw(st.integers(0, 2))):
         one = span()
         if not any(
             a[0] < one[0] < a[1] < one[1] or one[0] < a[0] < one[1] < a[1] for a in required
         ):
             required.append(one)
-    for _ in range(draw(st.integers(0, 2))):
-        forbidden.append(span())
+    forbidden = [span() for _ in range(draw(st.integers(0, 2)))]
     words = draw(st.sets(st.integers(0, n - 1), max_size=1))
     tags = {word: draw(st.sampled_from(["T", "U"])) for word in sorted(words)}
     return Constraints(required, forbidden, tags)

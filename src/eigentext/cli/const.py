@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,6 +18,38 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="Constituency parsing with latent-variable PCFGs.")
 
 
+class EstimatorName(StrEnum):
+    """How latent states are learned."""
+
+    clustering = "clustering"
+    em = "em"
+
+
+class DecoderName(StrEnum):
+    """What the tree that comes out is best at."""
+
+    max_rule_product = "max-rule-product"
+    max_recall = "max-recall"
+    viterbi = "viterbi"
+
+
+class HeadsName(StrEnum):
+    """Whose head rules."""
+
+    english = "english"
+    neutral = "neutral"
+
+
+class LanguageName(StrEnum):
+    """Whose word endings."""
+
+    english = "english"
+    generic = "generic"
+
+
+Model = Annotated[str, typer.Argument(help="A model written by `const train`.")]
+
+
 @app.command("train")
 def train(
     trees: options.Sources,
@@ -27,13 +60,17 @@ def train(
     ensemble: Annotated[
         int, typer.Option("--ensemble", min=1, help="So many models, trained with noise.")
     ] = 1,
-    em: Annotated[int, typer.Option("--em", min=0, help="EM iterations after clustering.")] = 0,
-    heads: Annotated[
-        str, typer.Option("--heads", help="Head rules: english, neutral.")
-    ] = "english",
+    estimator: Annotated[
+        EstimatorName, typer.Option("--estimator", help="How latent states are learned.")
+    ] = EstimatorName.clustering,
+    em: Annotated[
+        int | None,
+        typer.Option("--em", min=0, help="EM iterations: after clustering (0), or alone (50)."),
+    ] = None,
+    heads: Annotated[HeadsName, typer.Option("--heads", help="Head rules.")] = HeadsName.english,
     language: Annotated[
-        str, typer.Option("--language", help="Signatures of unknown words: english, generic.")
-    ] = "english",
+        LanguageName, typer.Option("--language", help="Signatures of unknown words.")
+    ] = LanguageName.english,
     seed: options.Seed = 0,
     on_error: options.SkipErrors = options.OnError.stop,
     quiet: options.Quiet = False,
@@ -49,21 +86,17 @@ def train(
 
     from eigentext.constituency import LPCFG
     from eigentext.constituency.grammar import GrammarSettings
-    from eigentext.errors import SettingsError
     from eigentext.formats.opening import expand
     from eigentext.formats.ptb import read_trees
 
-    if heads not in ("english", "neutral"):
-        raise SettingsError(f"--heads must be english or neutral, not {heads!r}")
-    if language not in ("english", "generic"):
-        raise SettingsError(f"--language must be english or generic, not {language!r}")
     began = time.process_time()
     parser = LPCFG(
         states=states,
+        estimator=estimator.value,
         ensemble=ensemble,
         em=em,
         seed=seed,
-        grammar=GrammarSettings(heads=heads, language=language),  # type: ignore[arg-type]
+        grammar=GrammarSettings(heads=heads.value, language=language.value),
     )
     sources = expand(trees)
     with skipping(on_error, quiet=quiet) as log, progress_bar(quiet=quiet) as update:
@@ -83,7 +116,7 @@ def train(
 
 @app.command("parse")
 def parse(
-    model: Annotated[str, typer.Argument(help="A model written by `const train`.")],
+    model: Model,
     files: Annotated[
         list[str] | None, typer.Argument(help="Text, one tokenised sentence a line; else stdin.")
     ] = None,
@@ -92,6 +125,9 @@ def parse(
     marginals: Annotated[
         bool, typer.Option("--marginals", help="Posteriors of constituents (JSON Lines).")
     ] = False,
+    decoder: Annotated[
+        DecoderName | None, typer.Option("--decoder", help="Another one than the model's own.")
+    ] = None,
     format_: options.Format = options.ResultFormat.native,
     raw: options.Raw = False,
     tokeniser: options.Tokeniser = "ptb",
@@ -123,7 +159,10 @@ def parse(
 
     def lines() -> Iterator[str]:
         sentences = _sentences(files or ["-"], raw, tokeniser)
-        found = parse_many(parser, sentences, jobs=jobs, kbest=kbest, marginals=marginals)
+        found = parse_many(
+            parser, sentences, jobs=jobs, kbest=kbest, marginals=marginals,
+            decoder=None if decoder is None else decoder.value,
+        )  # fmt: skip
         for tokens, answer in found:
             flags["sentences"] += 1
             for flag in ("fallback", "relaxed"):
@@ -189,6 +228,129 @@ def _as_json(tokens: list[str], answer: Parse | None) -> dict[str, Any]:
             for (start, end, label), p in sorted(answer.marginals.items())
         ]
     return found
+
+
+@app.command("score")
+def score(
+    model: Model,
+    trees: options.Sources,
+    output: options.Output = "-",
+    format_: options.Format = options.ResultFormat.native,
+    on_error: options.SkipErrors = options.OnError.stop,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+) -> None:
+    """Log probability of trees together with their words, one a line.
+
+    A tree with a rule or a tag that training never saw has log probability -inf (null in JSON); it
+    is counted, and left out of the total and of the perplexity.
+
+    Example:
+
+        $ eigentext const train sample/train.mrg -o english.lpcfg --states 2
+
+        $ eigentext const score english.lpcfg sample/test.mrg -o scores.txt
+    """
+    from json import dumps
+    from math import exp
+
+    from eigentext.constituency import LPCFG
+    from eigentext.formats.opening import expand
+    from eigentext.formats.ptb import read_trees
+    from eigentext.formats.writing import write_lines
+    from eigentext.trees.clean import strip_traces
+
+    parser = LPCFG.load(model)
+    as_json = format_ is options.ResultFormat.jsonl
+    total, n_trees, n_words, n_impossible = 0.0, 0, 0, 0
+
+    def lines() -> Iterator[str]:
+        nonlocal total, n_trees, n_words, n_impossible
+        for source in expand(trees):
+            for tree in read_trees(source, on_error=log):
+                found = parser.score_tree(tree)
+                spoken = strip_traces(tree)
+                length = 0 if spoken is None else len(spoken)
+                n_trees += 1
+                if found > float("-inf"):
+                    total += found
+                    n_words += length
+                else:
+                    n_impossible += 1
+                line = {"log_p": _finite(found), "words": length}
+                yield dumps(line) if as_json else f"{found:.6f}"
+
+    with skipping(on_error, quiet=quiet) as log:
+        write_lines(output, lines())
+    if json or not quiet:
+        figures = {
+            "trees": n_trees,
+            "words": n_words,
+            "log_p": total,
+            "perplexity_per_word": exp(-total / n_words) if n_words else None,
+            "impossible": n_impossible,
+            "skipped": skipped_count(log),
+        }
+        show_figures(figures, as_json=json, results_on_stdout=output == "-")
+
+
+@app.command("inspect")
+def inspect(
+    model: Model,
+    label: Annotated[
+        str | None,
+        typer.Option("--label", help="One nonterminal: its rules, and what its states are about."),
+    ] = None,
+    top: Annotated[int, typer.Option("--top", min=1, help="So many of each.")] = 10,
+    format_: options.Format = options.ResultFormat.native,
+) -> None:
+    """Show nonterminals and rules, or the latent states of one nonterminal.
+
+    Without --label: the most frequent nonterminals with their number of states, and their most
+    probable rules.  With it: for each latent state its weight, its most typical words and rules,
+    each with the probability of this state given that word or rule.
+
+    Example:
+
+        $ eigentext const train sample/train.mrg -o english.lpcfg --states 4
+
+        $ eigentext const inspect english.lpcfg --top 3
+
+        $ eigentext const inspect english.lpcfg --label NN --top 5
+    """
+    from itertools import islice
+    from json import dumps
+
+    from eigentext.constituency import LPCFG
+    from eigentext.constituency.inspection import nonterminals, rules_by_probability, states_of
+
+    parser = LPCFG.load(model)
+    as_json = format_ is options.ResultFormat.jsonl
+
+    def show(kind: str, found: dict[str, Any], line: str) -> None:
+        print(dumps({"kind": kind, **found}, ensure_ascii=False) if as_json else line)
+
+    def show_rules(parent: str) -> None:
+        for rule in rules_by_probability(parser, label=parent, top=top):
+            line = f"    {rule.p:.4f}  {rule.parent} -> {rule.left} {rule.right}"
+            show("rule", rule._asdict(), line)
+
+    if label is None:
+        for one in islice(nonterminals(parser), top):
+            plural = "s" if one.states > 1 else ""
+            line = f"{one.label}  {one.states} state{plural}  {one.share:.4f} of all nodes"
+            show("nonterminal", one._asdict(), line)
+            show_rules(one.label)
+        return
+    states = list(states_of(parser, label, top=top))
+    show_rules(label)
+    for state in states:
+        line = f"{label} state {state.state}  weight {state.weight:.4f}"
+        for name, typical in (("words", state.words), ("rules", state.rules)):
+            if typical:
+                shown = ", ".join(f"{text} ({p:.2f})" for text, p in typical)
+                line += f"\n    {name}: {shown}"
+        show("state", state._asdict(), line)
 
 
 @app.command("eval")

@@ -120,6 +120,23 @@ def contract_out(tensor, at, ma, mb, mc, outer, left, right, factor, pair, out_l
     return posterior
 
 
+@njit(cache=True, fastmath=True)
+def add_counts(tensor, at, ma, mb, mc, outer, left, right, factor, pair, counts):
+    """counts[h1, h2, h3] += factor * outer[h1] D[h1, h2, h3] left[h2] right[h3]."""
+    width = mb * mc
+    for y in range(mb):
+        ly = left[y] * factor
+        for z in range(mc):
+            pair[y * mc + z] = ly * right[z]
+    for x in range(ma):
+        o = outer[x]
+        if o != 0.0:
+            row = tensor[at + x * width : at + (x + 1) * width]
+            into = counts[at + x * width : at + (x + 1) * width]
+            for p in range(width):
+                into[p] += o * row[p] * pair[p]
+
+
 @njit(cache=True)
 def fine_inside(
     app_rule,
@@ -152,8 +169,8 @@ def fine_inside(
             scale[s] = -np.inf
             continue
         for p in range(group_ptr[g], group_ptr[g + 1]):
-            l, r, a = app_left[p], app_right[p], app_parent[p]
-            factor = math.exp(scale[item_span[l]] + scale[item_span[r]] - ref)
+            one, two, a = app_left[p], app_right[p], app_parent[p]
+            factor = math.exp(scale[item_span[one]] + scale[item_span[two]] - ref)
             if factor < 1e-30:
                 continue
             rule = app_rule[p]
@@ -164,8 +181,8 @@ def fine_inside(
                 ma,
                 mb,
                 mc,
-                inside[item_ptr[l] : item_ptr[l] + mb],
-                inside[item_ptr[r] : item_ptr[r] + mc],
+                inside[item_ptr[one] : item_ptr[one] + mb],
+                inside[item_ptr[two] : item_ptr[two] + mc],
                 np.float32(factor),
                 pair,
                 inside[item_ptr[a] : item_ptr[a] + ma],
@@ -212,8 +229,8 @@ def fine_outside(
         if scale[s] == -np.inf:
             continue
         for p in range(group_ptr[g], group_ptr[g + 1]):
-            l, r, a = app_left[p], app_right[p], app_parent[p]
-            exponent = scale[item_span[l]] + scale[item_span[r]] - scale[s]
+            one, two, a = app_left[p], app_right[p], app_parent[p]
+            exponent = scale[item_span[one]] + scale[item_span[two]] - scale[s]
             if exponent < -69.0:
                 continue
             rule = app_rule[p]
@@ -225,12 +242,12 @@ def fine_outside(
                 mb,
                 mc,
                 outside[item_ptr[a] : item_ptr[a] + ma],
-                inside[item_ptr[l] : item_ptr[l] + mb],
-                inside[item_ptr[r] : item_ptr[r] + mc],
+                inside[item_ptr[one] : item_ptr[one] + mb],
+                inside[item_ptr[two] : item_ptr[two] + mc],
                 np.float32(math.exp(exponent)),
                 pair,
-                outside[item_ptr[l] : item_ptr[l] + mb],
-                outside[item_ptr[r] : item_ptr[r] + mc],
+                outside[item_ptr[one] : item_ptr[one] + mb],
+                outside[item_ptr[two] : item_ptr[two] + mc],
             )
 
 
@@ -251,7 +268,8 @@ def best_by_score(app_parent, app_left, app_right, app_score, item_is_tag, item_
 
 @njit(cache=True)
 def expected_counts(
-    label, rule, left, right, roots, n_nodes, m, node_ptr, rules, rule_ptr, tensor, root, label_ptr,
+    label, rule, left, right, roots, n_nodes, m, node_ptr, rules, rule_ptr, tensor, root,
+    label_ptr,
     inside, log_scale, outside, counts, states, root_counts, log_likelihood,
 ):  # fmt: skip
     """E-step over trees whose shape is known; ``inside`` of preterminals is filled in already.
@@ -269,17 +287,17 @@ def expected_counts(
             a = label[node]
             own = inside[node_ptr[node] : node_ptr[node] + m[a]]
             if rule[node] >= 0:
-                l, r = left[node], right[node]
+                one, two = left[node], right[node]
                 for x in range(m[a]):
                     own[x] = np.float32(0.0)
                 contract_in(
                     tensor,
                     rule_ptr[rule[node]],
                     m[a],
-                    m[label[l]],
-                    m[label[r]],
-                    inside[node_ptr[l] : node_ptr[l] + m[label[l]]],
-                    inside[node_ptr[r] : node_ptr[r] + m[label[r]]],
+                    m[label[one]],
+                    m[label[two]],
+                    inside[node_ptr[one] : node_ptr[one] + m[label[one]]],
+                    inside[node_ptr[two] : node_ptr[two] + m[label[two]]],
                     np.float32(1.0),
                     pair,
                     own,
@@ -312,12 +330,12 @@ def expected_counts(
             a = label[node]
             own = outside[node_ptr[node] : node_ptr[node] + m[a]]
             if rule[node] >= 0:
-                l, r = left[node], right[node]
-                b, c = label[l], label[r]
-                in_l = inside[node_ptr[l] : node_ptr[l] + m[b]]
-                in_r = inside[node_ptr[r] : node_ptr[r] + m[c]]
-                out_l = outside[node_ptr[l] : node_ptr[l] + m[b]]
-                out_r = outside[node_ptr[r] : node_ptr[r] + m[c]]
+                one, two = left[node], right[node]
+                b, c = label[one], label[two]
+                in_l = inside[node_ptr[one] : node_ptr[one] + m[b]]
+                in_r = inside[node_ptr[two] : node_ptr[two] + m[c]]
+                out_l = outside[node_ptr[one] : node_ptr[one] + m[b]]
+                out_r = outside[node_ptr[two] : node_ptr[two] + m[c]]
                 for y in range(m[b]):
                     out_l[y] = np.float32(0.0)
                 for z3 in range(m[c]):
@@ -338,18 +356,10 @@ def expected_counts(
                     out_l,
                     out_r,
                 )
-                at = rule_ptr[rule[node]]
-                for x in range(m[a]):
-                    o = own[x] * factor
-                    if o == 0.0:
-                        continue
-                    for y in range(m[b]):
-                        oy = o * in_l[y]
-                        if oy == 0.0:
-                            continue
-                        base = at + (x * m[b] + y) * m[c]
-                        for z3 in range(m[c]):
-                            counts[base + z3] += oy * tensor[base + z3] * in_r[z3]
+                add_counts(
+                    tensor, rule_ptr[rule[node]], m[a], m[b], m[c], own, in_l, in_r, factor, pair,
+                    counts,
+                )  # fmt: skip
         for node in range(first, last):
             a = label[node]
             for x in range(m[a]):

@@ -1,0 +1,166 @@
+"""What a trained grammar has learned, in words: rules, nonterminals and their latent states.
+
+1. :func:`rules_by_probability`  p(a -> b c | a) of the plain PCFG, the most probable first.
+2. :func:`nonterminals`          number of states and share of the nodes of each.
+3. :func:`states_of`             for each state its weight and what is typical of it: for a tag the
+   words with the largest p(w, h | a) P(h | a, w), for an inner nonterminal the rules with the
+   largest such product (frequent, and pointing to this state rather than to another).
+
+Of an ensemble the first model is shown.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from eigentext.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy.typing as npt
+
+    from eigentext.constituency.model import LPCFG
+
+    Floats = npt.NDArray[np.float64]
+
+__all__ = [
+    "NonterminalSummary",
+    "RuleSummary",
+    "StateSummary",
+    "nonterminals",
+    "rules_by_probability",
+    "states_of",
+]
+
+
+class RuleSummary(NamedTuple):
+    """A binary rule of the plain PCFG."""
+
+    p: float
+    parent: str
+    left: str
+    right: str
+
+
+class NonterminalSummary(NamedTuple):
+    """A nonterminal: its latent states, its share of all nodes, and whether it is over words."""
+
+    label: str
+    states: int
+    share: float
+    over_words: bool
+
+
+class StateSummary(NamedTuple):
+    """A latent state: its weight among the states, and (name, P(state | name)) of typical ones."""
+
+    label: str
+    state: int
+    weight: float
+    words: tuple[tuple[str, float], ...]
+    rules: tuple[tuple[str, float], ...]
+
+
+def rules_by_probability(
+    model: LPCFG, *, label: str | None = None, top: int | None = None
+) -> Iterator[RuleSummary]:
+    """Rules grouped by their parent, the most frequent parent first, then by probability."""
+    coarse, names = model.coarse_, model.labels_
+    wanted = None if label is None else _number(model, label)
+    order = np.lexsort(
+        (-coarse.rule_p, coarse.rules[:, 0], -coarse.prior[coarse.rules[:, 0]])
+    ).tolist()
+    shown = 0
+    for number in order:
+        a, b, c = coarse.rules[number].tolist()
+        if wanted is not None and a != wanted:
+            continue
+        if shown == top:
+            return
+        shown += 1
+        yield RuleSummary(float(coarse.rule_p[number]), names[a], names[b], names[c])
+
+
+def nonterminals(model: LPCFG) -> Iterator[NonterminalSummary]:
+    """All nonterminals, the most frequent first."""
+    m, tags = model.params_[0].m, set(model.params_[0].lexicon.tags.tolist())
+    for a in np.argsort(-model.coarse_.prior, kind="stable").tolist():
+        yield NonterminalSummary(
+            model.labels_[a], int(m[a]), float(model.coarse_.prior[a]), a in tags
+        )
+
+
+def states_of(model: LPCFG, label: str, *, top: int = 8) -> Iterator[StateSummary]:
+    """The latent states of one nonterminal, with their typical words and rules."""
+    a = _number(model, label)
+    m = int(model.params_[0].m[a])
+    words, word_names = _word_counts(model, a, m)
+    rules, rule_names = _rule_counts(model, a, m)
+    weight = words.sum(axis=0) + rules.sum(axis=0)
+    weight = weight / max(float(weight.sum()), 1e-30)
+    for state in np.argsort(-weight, kind="stable").tolist():
+        yield StateSummary(
+            label,
+            state,
+            float(weight[state]),
+            _typical(words, word_names, state, top),
+            _typical(rules, rule_names, state, top),
+        )
+
+
+def _number(model: LPCFG, label: str) -> int:
+    number = model.rule_numbers.labels.get(label)
+    if number is None:
+        raise SettingsError(f"the grammar has no nonterminal {label!r}")
+    return number
+
+
+def _word_counts(model: LPCFG, a: int, m: int) -> tuple[Floats, list[str]]:
+    """(words, m) how often each word had the tag with each state."""
+    lexicon = model.params_[0].lexicon
+    t = int(np.searchsorted(lexicon.tags, a))
+    if t == len(lexicon.tags) or lexicon.tags[t] != a:
+        return np.zeros((0, m)), []
+    first, last = int(lexicon.tag_ptr[t]), int(lexicon.tag_ptr[t + 1])
+    at = np.flatnonzero((lexicon.word_ts >= first) & (lexicon.word_ts < last))
+    row = np.searchsorted(lexicon.word_ptr, at, side="right") - 1
+    found, place = np.unique(row, return_inverse=True)
+    counts = np.zeros((len(found), m))
+    counts[place.reshape(-1), lexicon.word_ts[at] - first] = lexicon.word_n[at]
+    return counts, [lexicon.words[w] for w in found.tolist()]
+
+
+def _rule_counts(model: LPCFG, a: int, m: int) -> tuple[Floats, list[str]]:
+    """(rules, m) P(rule, h | a) of the rules with this parent, in the nodes of the treebank."""
+    params, names = model.params_[0], model.labels_
+    numbers = np.flatnonzero(params.rules[:, 0] == a)
+    given = np.array(
+        [
+            params.tensor[params.rule_ptr[r] : params.rule_ptr[r + 1]].reshape(m, -1).sum(axis=1)
+            for r in numbers.tolist()
+        ]
+    ).reshape(-1, m)
+    # P(h | a) is not stored: the one that gives back p(rule | a), by EM with P(rule | a, h) fixed
+    p_state = np.full(m, 1.0 / m)
+    p_rule = model.coarse_.rule_p[numbers]
+    for _ in range(50 if len(numbers) else 0):
+        joint = given * p_state
+        shares = joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-30)
+        p_state = (shares * p_rule[:, None]).sum(axis=0)
+        p_state = p_state / max(float(p_state.sum()), 1e-30)
+    labels = [" ".join(names[x] for x in params.rules[r, 1:].tolist()) for r in numbers.tolist()]
+    return given * p_state, labels
+
+
+def _typical(
+    counts: Floats, names: list[str], state: int, top: int
+) -> tuple[tuple[str, float], ...]:
+    """Names by count times P(state | name), with P(state | name)."""
+    if not names:
+        return ()
+    share = counts[:, state] / np.maximum(counts.sum(axis=1), 1e-30)
+    order = np.argsort(-counts[:, state] * share, kind="stable")[:top].tolist()
+    return tuple((names[i], float(share[i])) for i in order if counts[i, state] > 0)
