@@ -5,7 +5,7 @@
 2. :func:`outside_features` looks at the rest of the tree: the rules above, the sibling, the
    neighbouring words, how much lies to the left and right.
 3. Each feature is a 64-bit mix of its template number and its values, one column per template, so
-   a node's sparse vector phi(t) or psi(o) has one entry per template; :func:`scaled_matrix` turns
+   a node's sparse vector phi(t) or psi(o) has one entry per template; :func:`scaled_rows` turns
    the rows of one nonterminal into a sparse matrix with entries sqrt(M / (count + kappa)).
 """
 
@@ -14,6 +14,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from eigentext.constituency.spectrum import FeatureRows
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -31,6 +33,7 @@ __all__ = [
     "inside_features",
     "outside_features",
     "scaled_matrix",
+    "scaled_rows",
 ]
 
 INSIDE_GROUPS = ("rule", "left_rule", "right_rule", "head_tag", "head_word", "length", "edges")
@@ -168,21 +171,37 @@ def _head_above(bank: Treebank) -> Ints:
     return above
 
 
-def scaled_matrix(features: npt.NDArray[np.uint64], kappa: float) -> csr_matrix:
+def scaled_rows(features: npt.NDArray[np.uint64], kappa: float) -> FeatureRows:
     """Sparse (M, d) matrix of one nonterminal's nodes, entries sqrt(M / (count + kappa)).
 
     >>> import numpy as np
-    >>> X = scaled_matrix(np.array([[1, 7], [1, 9]], dtype=np.uint64), kappa=0.0)
-    >>> X.shape, X.toarray().round(3).tolist()
-    ((2, 3), [[1.0, 1.414, 0.0], [1.0, 0.0, 1.414]])
+    >>> features = np.array([[1, 6], [1, 7], [1, 8], [1, 9]], dtype=np.uint64)
+    >>> rows = scaled_rows(features, kappa=0.0)
+    >>> rows.columns.tolist(), rows.values.tolist()[0], rows.width
+    ([[0, 1], [0, 2], [0, 3], [0, 4]], [1.0, 2.0], 5)
+    """
+    from eigentext.constituency.kernels_spectrum import number_features
+
+    columns = np.empty(features.shape, np.int32)
+    counts = np.empty(features.size, np.int64)
+    width = number_features(features, columns, counts)
+    scale = np.sqrt(len(features) / (counts[:width] + kappa)).astype(np.float32)
+    return FeatureRows(columns, scale[columns], width)
+
+
+def scaled_matrix(features: npt.NDArray[np.uint64], kappa: float) -> csr_matrix:
+    """:func:`scaled_rows` in scipy's form.
+
+    >>> import numpy as np
+    >>> X = scaled_matrix(np.array([[1, 6], [1, 7], [1, 8], [1, 9]], dtype=np.uint64), kappa=0.0)
+    >>> X.shape, X.toarray()[0].tolist()
+    ((4, 5), [1.0, 2.0, 0.0, 0.0, 0.0])
     """
     from scipy.sparse import csr_matrix
 
-    n, width = features.shape
-    _, column, count = np.unique(features, return_inverse=True, return_counts=True)
-    column = column.reshape(-1)
-    value = np.sqrt(n / (count + kappa)).astype(np.float32)[column]
-    rows = np.arange(0, n * width + 1, width)
-    matrix = csr_matrix((value, column, rows), shape=(n, len(count)))
+    columns, values, width = scaled_rows(features, kappa)
+    n, per_row = features.shape
+    ptr = np.arange(0, n * per_row + 1, per_row)
+    matrix = csr_matrix((values.reshape(-1), columns.reshape(-1), ptr), shape=(n, width))
     matrix.sum_duplicates()
     return matrix

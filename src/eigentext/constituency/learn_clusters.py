@@ -1,8 +1,9 @@
 """The clustering estimator: latent states by k-means on the spectral projections, then counts.
 
-1. For each nonterminal a: Phi_a (inside) and Psi_a (outside) features of its M_a nodes, and the top
-   singular directions of Omega_a = Phi_a' Psi_a / M_a.
-2. Every node gets the coordinates [Y diag(s), Z diag(s)] and, by k-means, one of m_a states,
+1. For each nonterminal a: Phi_a (inside) and Psi_a (outside) features of its M_a nodes, and the
+   top singular directions of Omega_a = Phi_a' Psi_a / M_a.
+2. Every node gets the coordinates [Y diag(s), Z diag(s)], each half brought to length 1, so that
+   what a node is like decides and not how unusual it is, and by k-means one of m_a states,
    m_a = min(m, M_a / per_state).
 3. Counting states in rules gives a proper latent-variable PCFG: no negative numbers.
 
@@ -21,15 +22,14 @@ from eigentext.constituency.features import (
     OUTSIDE_GROUPS,
     inside_features,
     outside_features,
-    scaled_matrix,
+    scaled_rows,
 )
-from eigentext.constituency.spectrum import omega_svd
+from eigentext.constituency.spectrum import FeatureRows, omega_svd
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import numpy.typing as npt
-    from scipy.sparse import csr_matrix
 
     from eigentext.constituency.treebank import Treebank
 
@@ -45,26 +45,33 @@ _FIT_ROWS = 12_000  # and the centres are fitted on so many; the rest are assign
 class SpectralSettings:
     """States and features of the spectral estimators.
 
-    ``states``     m, the most states a nonterminal may have; ``per_state`` nodes are needed for each
+    ``states``     m, the most states a nonterminal may have
+    ``per_state``  so many nodes are needed for each state
     ``kappa``      smoothing of the feature scaling sqrt(M / (count + kappa))
     ``dropout``    share of feature values set to zero; ``noise`` relative Gaussian noise on them
     """
 
     states: int = 16
     per_state: int = 10
-    kappa: float = 5.0
+    kappa: float = 50.0
     dropout: float = 0.0
     noise: float = 0.0
     inside: tuple[str, ...] = INSIDE_GROUPS
     outside: tuple[str, ...] = OUTSIDE_GROUPS
 
 
-def _noised(X: csr_matrix, settings: SpectralSettings, rng: np.random.Generator) -> csr_matrix:
+def _noised(X: FeatureRows, settings: SpectralSettings, rng: np.random.Generator) -> FeatureRows:
+    values = X.values
     if settings.dropout:
-        X.data *= rng.random(len(X.data), dtype=np.float32) >= settings.dropout
+        values = values * (rng.random(values.shape, dtype=np.float32) >= settings.dropout)
     if settings.noise:
-        X.data *= 1 + settings.noise * rng.standard_normal(len(X.data), dtype=np.float32)
-    return X
+        values = values * (1 + settings.noise * rng.standard_normal(values.shape, np.float32))
+    return X._replace(values=values)
+
+
+def _unit_rows(X: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    length = np.sqrt(np.einsum("ij,ij->i", X, X))
+    return np.asarray(X / np.maximum(length, 1e-12)[:, None], dtype=np.float32)
 
 
 def _kmeans(X: npt.NDArray[np.float32], m: int, rng: np.random.Generator) -> Ints:
@@ -106,11 +113,12 @@ def cluster_states(
         if wanted < 2:
             continue
         rng = np.random.default_rng([seed, a])
-        Phi = _noised(scaled_matrix(inside[rows], settings.kappa), settings, rng)
-        Psi = _noised(scaled_matrix(outside[rows], settings.kappa), settings, rng)
+        Phi = _noised(scaled_rows(inside[rows], settings.kappa), settings, rng)
+        Psi = _noised(scaled_rows(outside[rows], settings.kappa), settings, rng)
         found = omega_svd(Phi, Psi, wanted, rng)
         if not len(found.s):
             continue
-        state[rows] = _kmeans(np.hstack([found.Y * found.s, found.Z * found.s]), wanted, rng)
+        halves = [_unit_rows(found.Y * found.s), _unit_rows(found.Z * found.s)]
+        state[rows] = _kmeans(np.hstack(halves), wanted, rng)
         m[a] = wanted
     return state, m

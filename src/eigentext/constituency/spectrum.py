@@ -14,13 +14,40 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from eigentext.linalg.svd import fix_signs
+
 if TYPE_CHECKING:
     import numpy.typing as npt
-    from scipy.sparse import csr_matrix
 
     Floats = npt.NDArray[np.float32]
 
-__all__ = ["Spectrum", "omega_svd"]
+__all__ = ["FeatureRows", "Spectrum", "omega_svd"]
+
+_SPARE = 6  # directions beyond those asked for: they make the last ones converge
+
+
+class FeatureRows(NamedTuple):
+    """A sparse matrix with F entries in each of its M rows: places and values, both (M, F)."""
+
+    columns: npt.NDArray[np.int32]
+    values: Floats
+    width: int
+
+    def times(self, W: Floats) -> Floats:
+        """X W, dense (M, k)."""
+        from eigentext.constituency.kernels_spectrum import project
+
+        out = np.empty((len(self.columns), W.shape[1]), np.float32)
+        project(self.columns, self.values, W, out)
+        return out
+
+    def transposed_times(self, other: FeatureRows, W: Floats) -> Floats:
+        """X' (Y W), dense (d, k), where Y is the other matrix over the same rows."""
+        from eigentext.constituency.kernels_spectrum import cross
+
+        out = np.empty((self.width, W.shape[1]), np.float32)
+        cross(self.columns, self.values, other.columns, other.values, W, out)
+        return out
 
 
 class Spectrum(NamedTuple):
@@ -31,9 +58,9 @@ class Spectrum(NamedTuple):
     s: Floats
 
 
-def _orthonormal(W: Floats) -> Floats:
-    """Columns that span those of W; through W'W, twice, since once loses half the digits."""
-    for _ in range(2):
+def _orthonormal(W: Floats, times: int) -> Floats:
+    """Columns that span those of W, through W'W; once loses half the digits, twice does not."""
+    for _ in range(times):
         values, vectors = np.linalg.eigh((W.T @ W).astype(np.float64))
         good = values > 1e-10 * values[-1]
         if not good.any():
@@ -43,29 +70,28 @@ def _orthonormal(W: Floats) -> Floats:
 
 
 def omega_svd(
-    Phi: csr_matrix, Psi: csr_matrix, rank: int, rng: np.random.Generator, n_iter: int = 3
+    Phi: FeatureRows, Psi: FeatureRows, rank: int, rng: np.random.Generator, n_iter: int = 3
 ) -> Spectrum:
-    """Top singular directions of Phi' Psi / M as coordinates of the M nodes."""
-    M = Phi.shape[0]
-    # Both sides stay as M-row blocks (Phi U, Psi V); the d-row blocks are made on the way only.
-    block = min(rank + 6, M)
-    Z = rng.standard_normal((M, block)).astype(np.float32)
-    PhiT, PsiT = Phi.T.tocsr(), Psi.T.tocsr()
-    V = _orthonormal(PsiT @ Z)
-    for _ in range(n_iter):
-        U = _orthonormal(PhiT @ (Psi @ V))
+    """Top singular directions of Phi' Psi / M as coordinates of the M nodes.
+
+    >>> one = FeatureRows(np.array([[0], [1]], np.int32), np.ones((2, 1), np.float32), 2)
+    >>> omega_svd(one, one, 1, np.random.default_rng(0)).s.tolist()
+    [0.5]
+    """
+    M = len(Phi.columns)
+    block = min(rank + _SPARE, M, Phi.width, Psi.width)
+    V = rng.standard_normal((Psi.width, block)).astype(np.float32)
+    for step in range(n_iter):
+        # On the way the columns need only stay apart; the last ones must be orthonormal.
+        times = 2 if step == n_iter - 1 else 1
+        U = _orthonormal(Phi.transposed_times(Psi, V), times)
         if not U.shape[1]:
             empty = np.zeros((M, 0), np.float32)
             return Spectrum(empty, empty, np.zeros(0, np.float32))
-        V = _orthonormal(PsiT @ (Phi @ U))
-    Y, Z = Phi @ U, Psi @ V
+        V = _orthonormal(Psi.transposed_times(Phi, U), times)
+    Y, Z = Phi.times(U), Psi.times(V)
     left, s, right = np.linalg.svd((Y.T @ Z).astype(np.float64) / M)
     k = int(min(rank, (s > 1e-6 * max(s[0], 1e-30)).sum()))
-    left, right = left[:, :k], right[:k].T
-    # Fix signs: the largest coordinate of each left direction is positive.
-    flip = np.sign(left[np.abs(left).argmax(axis=0), np.arange(k)])
-    return Spectrum(
-        (Y @ (left * flip)).astype(np.float32),
-        (Z @ (right * flip)).astype(np.float32),
-        s[:k].astype(np.float32),
-    )
+    turned, _ = fix_signs(np.vstack([left[:, :k], right[:k].T]))
+    left, right = turned[: len(left)].astype(np.float32), turned[len(left) :].astype(np.float32)
+    return Spectrum(Y @ left, Z @ right, s[:k].astype(np.float32))

@@ -1,0 +1,86 @@
+"""Loops over feature rows: numbering them, and products with them.
+
+A feature matrix X (M nodes, d features) has one entry per node and template, so it is kept as
+``columns`` and ``values``, both (M, F), without row pointers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+Array = Any  # numba sees the types; mypy need not
+
+
+@njit(cache=True)
+def number_features(features: Array, columns: Array, counts: Array) -> int:
+    """Number the different features by first appearance and count them; returns how many.
+
+    Open addressing in a table at least twice as long as the entries: several times faster than
+    sorting, and sorting was a sixth of the training time.
+    """
+    n, width = features.shape
+    size = 16
+    while size < 2 * n * width:
+        size *= 2
+    table = np.empty(size, np.uint64)
+    number = np.full(size, -1, np.int32)
+    mask = np.uint64(size - 1)
+    found = 0
+    for i in range(n):
+        for f in range(width):
+            key = features[i, f]
+            slot = (key ^ (key >> np.uint64(32))) & mask
+            while number[slot] >= 0 and table[slot] != key:
+                slot = (slot + np.uint64(1)) & mask
+            if number[slot] < 0:
+                table[slot] = key
+                number[slot] = found
+                counts[found] = 0
+                found += 1
+            columns[i, f] = number[slot]
+            counts[number[slot]] += 1
+    return found
+
+
+@njit(cache=True, fastmath=True)
+def project(columns: Array, values: Array, W: Array, out: Array) -> None:
+    """out = X W."""
+    n, width = columns.shape
+    k = W.shape[1]
+    for i in range(n):
+        row = out[i]
+        for x in range(k):
+            row[x] = 0.0
+        for f in range(width):
+            v = values[i, f]
+            source = W[columns[i, f]]
+            for x in range(k):
+                row[x] += v * source[x]
+
+
+@njit(cache=True, fastmath=True)
+def cross(
+    columns: Array, values: Array, other_columns: Array, other_values: Array, W: Array, out: Array
+) -> None:
+    """out = X' (Y W) in one sweep over the nodes; Y is the other matrix."""
+    n, width = columns.shape
+    other_width = other_columns.shape[1]
+    k = W.shape[1]
+    row = np.empty(k, np.float32)
+    out[:] = 0.0
+    for i in range(n):
+        for x in range(k):
+            row[x] = 0.0
+        for f in range(other_width):
+            v = other_values[i, f]
+            source = W[other_columns[i, f]]
+            for x in range(k):
+                row[x] += v * source[x]
+        for f in range(width):
+            v = values[i, f]
+            target = out[columns[i, f]]
+            for x in range(k):
+                target[x] += v * row[x]
