@@ -9,8 +9,10 @@ from eigentext.constituency.observable import (
     Moments,
     TensorForm,
     house_order,
+    nodes_needed,
     observable_form,
     singular_bases,
+    smallest_element,
 )
 
 SEEDS = range(4)
@@ -36,15 +38,20 @@ def compare(grammar, form, *, rtol):
     assert n_trees > 50
 
 
-def exact_form(grammar, inside, outside, *, printed=False):
-    """Exact moments through the SVD bases and equations 2 to 4."""
+def exact_moments(grammar, inside, outside, *, printed=False):
+    """Exact moments in the SVD bases, and the bases."""
     bases = [singular_bases(Omega, grammar.m) for Omega in grammar.omega(inside, outside)]
     U, V = [b.U for b in bases], [b.V for b in bases]
     sigma, D, d_inf, c_one = grammar.moments(inside, outside, U, V)
     if printed:  # y2 z y3 where y3 z y2 is meant
         D = [np.swapaxes(d, 0, 2) for d in D]
     rules = np.array(grammar.rules)
-    return observable_form(Moments(rules, sigma, [house_order(d) for d in D], d_inf, c_one))
+    return Moments(rules, sigma, [house_order(d) for d in D], d_inf, c_one), bases
+
+
+def exact_form(grammar, inside, outside, *, printed=False):
+    """Equations 2 to 4."""
+    return observable_form(exact_moments(grammar, inside, outside, printed=printed)[0])
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -132,3 +139,21 @@ def test_the_oracle_is_a_distribution(lpcfg):
         for words in np.ndindex(*(2,) * n):
             total += grammar.marginals(list(words))[1]
     np.testing.assert_allclose(total, 1.0, rtol=1e-10)
+
+
+def test_theorem_3_bound_from_the_constants_of_a_grammar(lpcfg):
+    rng = np.random.default_rng(2)
+    grammar = lpcfg.draw(rng, m=2)
+    moments, bases = exact_moments(grammar, *grammar.random_features(rng, d=5))
+    every = [np.linalg.inv(S) for S in moments.sigma]
+    every += [*moments.D, *moments.d_inf.values(), moments.c_one[0], moments.c_one[1]]
+    Lambda = smallest_element(moments)
+    assert Lambda == pytest.approx(min(np.abs(x).min() for x in every))
+    n_rules = len(moments.rules) + len(moments.d_inf)
+    fixed = {"m": 2, "n_rules": n_rules, "tree_size": 7, "eps": 0.1, "delta": 0.05}
+    sigma = min(b.s[-1] for b in bases)
+    needed = nodes_needed(Lambda=Lambda, sigma=sigma, **fixed)
+    assert 0 < needed < float("inf")
+    assert nodes_needed(Lambda=Lambda, sigma=sigma / 2, **fixed) == pytest.approx(16 * needed)
+    assert nodes_needed(Lambda=Lambda / 2, sigma=sigma, **fixed) == pytest.approx(4 * needed)
+    assert nodes_needed(Lambda=Lambda, sigma=0.0, **fixed) == float("inf")

@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 
 from eigentext.constituency.learn_moments import Coordinates, node_weights, sample_moments
-from eigentext.constituency.observable import observable_form, singular_bases
+from eigentext.constituency.observable import (
+    observable_form,
+    singular_bases,
+)
 from eigentext.constituency.treebank import build_treebank
 from eigentext.trees.constituent import Tree
 
@@ -70,13 +73,17 @@ class World:
 
     def form(self, weights, bases):
         """Figure 4 on weighted nodes, in the numbers of the grammar's labels."""
-        coordinates = []
+        coordinates = self.coordinates(bases)
+        return observable_form(sample_moments(self.bank, coordinates, weights, self.word_of_token))
+
+    def coordinates(self, bases):
+        """Step 1 of figure 4."""
+        found = []
         for a, (U, V, s) in enumerate(bases):
             rows = np.flatnonzero(self.bank.label == a)
             Y, Z = U[self.phi[rows]], V[self.psi[rows]]
-            coordinates.append(Coordinates(rows, Y, Z, np.empty((0, 0)), s))
-        moments = sample_moments(self.bank, coordinates, weights, self.word_of_token)
-        return observable_form(moments)
+            found.append(Coordinates(rows, Y, Z, np.empty((0, 0)), s))
+        return found
 
     def error(self, form):
         """Worst error of p(tree) and of mu(a, i, j), as shares of the largest value."""

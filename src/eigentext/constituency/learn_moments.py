@@ -51,6 +51,7 @@ __all__ = [
     "Scheme",
     "fit_moments",
     "node_weights",
+    "project",
     "rule_moment",
     "sample_moments",
     "singular_coordinates",
@@ -72,13 +73,13 @@ class MomentSmoothing:
     ``ridge``     1/s becomes s / (s^2 + ridge) in the inverse of Sigma
     """
 
-    C_mean: float = 10.0
-    C_pair: float = 10.0
-    C_triple: float = 20.0
+    C_mean: float = 3.0
+    C_pair: float = 5.0
+    C_triple: float = 5.0
     C_root: float = 5.0
     k_word: float = 3.0
     k_shape: float = 5.0
-    ridge: float = 1.0
+    ridge: float = 4.0
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
@@ -233,6 +234,10 @@ def rule_moment(
     The raw moment is written as means, covariances and the third central moment; the less there
     is to see of a rule, the more each of them is shrunk, which leaves products of lower-order
     moments.  Without shrinking it is the plain average.  Coordinate 0, the constant, stays.
+
+    >>> Z, Y2, Y3 = np.ones((1, 2)), np.ones((1, 3)), np.ones((1, 4))
+    >>> rule_moment(Z, Y2, Y3, np.ones(1), MomentSmoothing.none()).shape
+    (2, 3, 4)
     """
     n = float(w.sum())
     root = np.sqrt(n)
@@ -341,6 +346,14 @@ def fit_moments(
     """Parameters for the same chart and decoders as those of the other estimators, but signed.
 
     ``plain`` switches off scaling, centring, back-off and ridge: figure 4 as it is.
+
+    >>> from eigentext.constituency.grammar import GrammarSettings, read_treebank
+    >>> from eigentext.constituency.learn_clusters import SpectralSettings
+    >>> from eigentext.trees.constituent import Tree
+    >>> trees = [Tree.from_brackets(s) for s in ("(S (A x) (B y))", "(S (B y) (A x))")]
+    >>> bank, _ = read_treebank(trees, GrammarSettings())
+    >>> fit_moments(bank, SpectralSettings(states=1)).tensor.tolist()
+    [0.5, 0.5]
     """
     smoothing = smoothing or MomentSmoothing()
     if plain:

@@ -43,9 +43,11 @@ __all__ = [
     "SkeletalTree",
     "TensorForm",
     "house_order",
+    "nodes_needed",
     "observable_form",
     "observable_tensor",
     "singular_bases",
+    "smallest_element",
 ]
 
 SkeletalTree: TypeAlias = "tuple[Any, ...]"
@@ -99,7 +101,11 @@ class Moments:
 
 
 def observable_tensor(D: Floats, inverse: Floats) -> Floats:
-    """Equation 2: C[p, l, r] = sum over k of D[k, l, r] inverse[k, p], ``inverse`` of Sigma."""
+    """Equation 2: C[p, l, r] = sum over k of D[k, l, r] inverse[k, p], ``inverse`` of Sigma.
+
+    >>> observable_tensor(np.ones((2, 1, 1)), np.diag([1.0, 0.5])).ravel().tolist()
+    [1.0, 0.5]
+    """
     return (inverse.T @ D.reshape(len(D), -1)).reshape(D.shape)
 
 
@@ -123,12 +129,52 @@ def observable_form(moments: Moments, *, max_condition: float = 1e12) -> TensorF
     )
 
 
+def smallest_element(moments: Moments) -> float:
+    """Lambda of theorem 3: the smallest absolute value in c_1, d_inf, D and the inverse of Sigma.
+
+    Parameters of nonterminals that are never a root are left out.
+
+    >>> one = np.ones((1, 1))
+    >>> smallest_element(Moments(np.zeros((0, 3), int), [2 * one], [], {}, [one[0]]))
+    0.5
+    """
+    found = [guarded_pinv(S, on_rank="ignore", symbol="Sigma")[0] for S in moments.sigma]
+    found += [*moments.D, *moments.d_inf.values(), *(c for c in moments.c_one if np.any(c))]
+    return min(float(np.abs(values).min()) for values in found)
+
+
+def nodes_needed(
+    *, m: int, n_rules: int, tree_size: int, Lambda: float, sigma: float, eps: float, delta: float
+) -> float:
+    """Theorem 3: so many nodes of each nonterminal, drawn independently, bound the error.
+
+    With probability 1 - delta, p^ / p of a tree of ``tree_size`` nodes is then within 1 +- eps.
+    ``sigma`` is the smallest m-th singular value of any Omega; ``n_rules`` counts a -> b c and
+    a -> x.  The root in the formula is the (2N + 1)-th.
+
+    >>> f"{nodes_needed(m=2, n_rules=20, tree_size=7, Lambda=.1, sigma=.1, eps=.5, delta=.1):.0e}"
+    '5e+12'
+    """
+    if Lambda == 0 or sigma == 0:
+        return float("inf")
+    slack = (1 + eps) ** (1 / (2 * tree_size + 1)) - 1
+    bound = 128 * m**2 / (slack**2 * Lambda**2 * sigma**4) * np.log(2 * m * n_rules / delta)
+    return float(bound)
+
+
 @dataclass(frozen=True)
 class TensorForm:
     """Parameters of the tensor form of the inside-outside algorithm (section 5).
 
     ``C``      per rule (m_a, m_b, m_c), axes (parent, left, right)
     ``c_inf``  per (tag, word) (m_a,);  ``c_one`` per nonterminal (m_a,)
+
+    >>> one = np.ones(1)
+    >>> form = TensorForm(
+    ...     np.array([[0, 1, 1]]), (np.full((1, 1, 1), 0.5),), {(1, 7): one}, (one, 0 * one)
+    ... )
+    >>> form.tree_score((0, (1, 7), (1, 7))), form.marginals([7, 7])[0, 0, 2]
+    (0.5, 0.5)
     """
 
     rules: Ints
