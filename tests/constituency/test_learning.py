@@ -175,7 +175,16 @@ def test_fifty_iterations_by_default(toy, monkeypatch):
     assert asked == [50, 3, 2]
 
 
-@pytest.mark.parametrize("settings", [{}, {"ensemble": 2}, {"estimator": "em", "em": 3}])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"ensemble": 2},
+        {"estimator": "em", "em": 3},
+        {"estimator": "moments"},
+        {"estimator": "moments", "ensemble": 2, "scheme": "one-per-tree"},
+    ],
+)
 def test_same_file_every_time_and_same_parses_after_loading(english, tmp_path, settings):
     one = LPCFG(states=3, **settings).fit(english[:150])
     two = LPCFG(states=3, **settings).fit(english[:150])
@@ -217,7 +226,8 @@ def test_processes_make_no_difference(parser, english):
     [
         {"states": 0}, {"states": 65}, {"ensemble": 0}, {"em": -1}, {"decoder": "best"},
         {"estimator": "luck"}, {"beam": -1.0}, {"threshold": 1.0}, {"per_state": 0},
-        {"decoder": "viterbi", "ensemble": 2},
+        {"decoder": "viterbi", "ensemble": 2}, {"decoder": "viterbi", "estimator": "moments"},
+        {"estimator": "moments", "em": 3},
     ],
 )  # fmt: skip
 def test_settings_without_sense(settings):

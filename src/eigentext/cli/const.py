@@ -23,6 +23,7 @@ class EstimatorName(StrEnum):
 
     clustering = "clustering"
     em = "em"
+    moments = "moments"
 
 
 class DecoderName(StrEnum):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from eigentext.constituency.grammar import user_labels, with_wrapper
+from eigentext.errors import SettingsError
 from eigentext.trees.constituent import Tree
 
 if TYPE_CHECKING:
@@ -22,7 +23,14 @@ if TYPE_CHECKING:
     from eigentext.constituency.fine import FinePass
     from eigentext.constituency.lexicon import Emission, Lexicon
 
-__all__ = ["Candidate", "Parse", "constituent_posteriors", "flat_tree", "likeliest_tags"]
+__all__ = [
+    "Candidate",
+    "Parse",
+    "checked_tokens",
+    "constituent_posteriors",
+    "flat_tree",
+    "likeliest_tags",
+]
 
 
 class Candidate(NamedTuple):
@@ -55,6 +63,18 @@ class Parse:
     kbest: tuple[Candidate, ...] = ()
     marginals: dict[tuple[int, int, str], float] = field(default_factory=dict)
     flags: frozenset[str] = frozenset()
+
+
+def checked_tokens(tokens: Sequence[str]) -> list[str]:
+    """The tokens of a sentence, if that is what they are."""
+    if isinstance(tokens, str):
+        raise TypeError("expected a list of tokens, not a str; did you mean text.split()?")
+    found = list(tokens)
+    if not all(isinstance(token, str) for token in found):
+        raise TypeError("every token must be a str")
+    if not found or "" in found:
+        raise SettingsError("cannot parse a sentence without tokens, or with an empty token")
+    return found
 
 
 def constituent_posteriors(

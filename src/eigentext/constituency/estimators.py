@@ -2,6 +2,7 @@
 
 * ``clustering``  spectral projections, k-means, smoothed counts; EM iterations after that if asked
 * ``em``          EM from a random start
+* ``moments``     the spectral algorithm of papers/004; its numbers are signed scores
 """
 
 from __future__ import annotations
@@ -19,13 +20,14 @@ from eigentext.constituency.params import LatentParams, Smoothing, count_states,
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from eigentext.constituency.learn_moments import Scheme
     from eigentext.constituency.treebank import Language, Treebank
 
     Progress = Callable[[int, int, str], None]
 
 __all__ = ["ESTIMATORS", "Estimator", "EstimatorSettings", "fit_params"]
 
-Estimator = Literal["clustering", "em"]
+Estimator = Literal["clustering", "em", "moments"]
 ESTIMATORS: tuple[Estimator, ...] = get_args(Estimator)
 
 _EM_ITERATIONS = 50  # from a random start, unless told otherwise
@@ -33,19 +35,32 @@ _EM_ITERATIONS = 50  # from a random start, unless told otherwise
 
 @dataclass(frozen=True)
 class EstimatorSettings:
-    """What the estimators need to know; ``em`` None: 50 iterations for em, none for clustering."""
+    """What the estimators need to know.
+
+    ``em``             iterations; None: 50 for em, none after clustering
+    ``plain, scheme``  of moments: figure 4 as it is; all nodes of each tree or one
+    """
 
     estimator: Estimator
     spectral: SpectralSettings
     em: int | None
     smoothing: Smoothing
     language: Language
+    plain: bool = False
+    scheme: Scheme = "all"
 
 
 def fit_params(
     bank: Treebank, settings: EstimatorSettings, *, seed: int, progress: Progress | None = None
 ) -> LatentParams:
     """Estimate one grammar."""
+    if settings.estimator == "moments":
+        from eigentext.constituency.learn_moments import fit_moments
+
+        return fit_moments(
+            bank, settings.spectral, seed=seed, scheme=settings.scheme, plain=settings.plain,
+            language=settings.language, progress=progress,
+        )  # fmt: skip
     iterations = settings.em
     if settings.estimator == "clustering":
         params = _clustered(bank, settings, seed, progress)

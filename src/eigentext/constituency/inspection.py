@@ -95,6 +95,8 @@ def nonterminals(model: LPCFG) -> Iterator[NonterminalSummary]:
 
 def states_of(model: LPCFG, label: str, *, top: int = 8) -> Iterator[StateSummary]:
     """The latent states of one nonterminal, with their typical words and rules."""
+    if model.estimator == "moments":
+        raise SettingsError("the moments estimator has directions, not states: nothing to show")
     a = _number(model, label)
     m = int(model.params_[0].m[a])
     words, word_names = _word_counts(model, a, m)

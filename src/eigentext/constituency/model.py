@@ -19,6 +19,7 @@ import numpy as np
 from eigentext.constituency.answer import (
     Candidate,
     Parse,
+    checked_tokens,
     constituent_posteriors,
     flat_tree,
     likeliest_tags,
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
 
     from eigentext.constituency.chart import Chart
     from eigentext.constituency.fine import FinePass
+    from eigentext.constituency.learn_moments import Scheme
     from eigentext.constituency.lexicon import Emission
     from eigentext.constituency.params import LatentParams
     from eigentext.trees.constituent import Tree
@@ -79,13 +81,14 @@ class LPCFG:
     """A latent-variable PCFG parser.
 
     ``states``      most latent states a nonterminal may have (m); 1 is the plain PCFG
-    ``estimator``   clustering, or em from a random start
+    ``estimator``   clustering, em (from a random start) or moments (papers/004; signed scores)
     ``ensemble``    number of models; more than one are trained with noise on the features
     ``em``          EM iterations; None: 50 for the em estimator, none after clustering
     ``decoder``     max-rule-product, max-recall or viterbi
     ``beam, threshold``  pruning of the coarse pass; 0 prunes nothing
     ``per_state``   so many nodes of a nonterminal are needed for each of its states
     ``kappa, dropout, noise``  of the spectral features, see ``learn_clusters``
+    ``plain, scheme``  of moments: figure 4 as it is; all nodes of each tree or one-per-tree
 
     >>> from eigentext.datasets import load_english
     >>> from eigentext.trees.constituent import Tree
@@ -114,6 +117,8 @@ class LPCFG:
         kappa: float = 5.0,
         dropout: float = 0.2,
         noise: float = 0.2,
+        plain: bool = False,
+        scheme: Scheme = "all",
         grammar: GrammarSettings | None = None,
         smoothing: Smoothing | None = None,
         seed: int = 0,
@@ -130,6 +135,8 @@ class LPCFG:
             raise SettingsError(f"em must be at least 0, not {em}")
         if not (0 <= beam < 1 and 0 <= threshold < 1):
             raise SettingsError("beam and threshold must be at least 0 and less than 1")
+        if estimator == "moments" and em:
+            raise SettingsError("EM cannot go on from the signed numbers of moments")
         self.states = states
         self.estimator: Estimator = estimator
         self.ensemble = ensemble
@@ -141,6 +148,8 @@ class LPCFG:
         self.kappa = kappa
         self.dropout = dropout
         self.noise = noise
+        self.plain = plain
+        self.scheme: Scheme = scheme
         self.grammar = grammar or GrammarSettings()
         self.smoothing = smoothing or Smoothing()
         self.seed = seed
@@ -153,6 +162,8 @@ class LPCFG:
                 "viterbi gives the best tree of one model; for several trees or models use "
                 "max-rule-product or max-recall"
             )
+        if decoder == "viterbi" and self.estimator == "moments":
+            raise SettingsError("viterbi needs states; the moments estimator has none")
         return decoder
 
     # -- learning ------------------------------------------------------------------------------
@@ -172,8 +183,9 @@ class LPCFG:
             noise=0.0 if alone else self.noise,
         )
         settings = EstimatorSettings(
-            self.estimator, spectral, self.em, self.smoothing, self.grammar.language
-        )
+            self.estimator, spectral, self.em, self.smoothing, self.grammar.language,
+            self.plain, self.scheme,
+        )  # fmt: skip
         with single_threaded():
             self.params_ = [
                 fit_params(bank, settings, seed=self.seed + number, progress=progress)
@@ -194,7 +206,7 @@ class LPCFG:
     ) -> Parse:
         """Parse one tokenised sentence; there is always a tree."""
         self._fitted()
-        given = _checked_tokens(tokens)
+        given = checked_tokens(tokens)
         chosen = self._checked(decoder or self.decoder, kbest)
         if kbest < 1:
             raise SettingsError(f"kbest must be at least 1, not {kbest}")
@@ -328,7 +340,7 @@ class LPCFG:
         Tags that the lexicon holds 100,000 times less likely than a word's best are not summed.
         """
         self._fitted()
-        words = self.forms(_checked_tokens(tokens))
+        words = self.forms(checked_tokens(tokens))
         emissions = self._emissions(words, None)
         pruning = (0.0, 0.0) if exact else (self.beam, self.threshold)
         chart, passes = self._chart(emissions, None, *pruning)
@@ -350,7 +362,8 @@ class LPCFG:
             "states": self.states, "estimator": self.estimator, "ensemble": self.ensemble,
             "em": self.em, "decoder": self.decoder, "beam": self.beam, "threshold": self.threshold,
             "per_state": self.per_state, "kappa": self.kappa, "dropout": self.dropout,
-            "noise": self.noise, "grammar": self.grammar, "smoothing": self.smoothing,
+            "noise": self.noise, "plain": self.plain, "scheme": self.scheme,
+             "grammar": self.grammar, "smoothing": self.smoothing,
             "seed": self.seed,
         }  # fmt: skip
 
@@ -378,14 +391,3 @@ class LPCFG:
         model.labels_, model.wrapper_ = labels, wrapper
         model.coarse_, model.params_ = coarse, params
         return model
-
-
-def _checked_tokens(tokens: Sequence[str]) -> list[str]:
-    if isinstance(tokens, str):
-        raise TypeError("expected a list of tokens, not a str; did you mean text.split()?")
-    found = list(tokens)
-    if not all(isinstance(token, str) for token in found):
-        raise TypeError("every token must be a str")
-    if not found or "" in found:
-        raise SettingsError("cannot parse a sentence without tokens, or with an empty token")
-    return found

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from eigentext.constituency import lexicon_moments
 from eigentext.constituency.chart import CoarseGrammar
 from eigentext.constituency.lexicon import Lexicon
 from eigentext.constituency.params import LatentParams
@@ -52,11 +53,19 @@ def save_model(
         arrays[prefix + "rule_ptr"] = one.rule_ptr
         arrays[prefix + "tensor"] = one.tensor
         arrays[prefix + "root"] = one.root
+        lexicon = _counts_of(one)
         for name in _LEXICON_ARRAYS:
-            arrays[f"{prefix}lexicon.{name}"] = getattr(one.lexicon, name)
-    lexicon = params[0].lexicon  # words and signatures are the same in every model
+            arrays[f"{prefix}lexicon.{name}"] = getattr(lexicon, name)
+        if settings["estimator"] == "moments":
+            for name in lexicon_moments.ARRAYS:
+                arrays[f"{prefix}vectors.{name}"] = getattr(one.lexicon, name)
+    lexicon = _counts_of(params[0])  # words and signatures are the same in every model
     strings["words"], strings["shapes"] = lexicon.words, lexicon.shapes
     numbers = {name: getattr(lexicon, name) for name in _LEXICON_NUMBERS}
+    if settings["estimator"] == "moments":
+        numbers["vectors"] = {
+            name: getattr(params[0].lexicon, name) for name in lexicon_moments.NUMBERS
+        }
     modelfile.save(
         path,
         KIND,
@@ -69,6 +78,12 @@ def save_model(
     )
 
 
+def _counts_of(params: LatentParams) -> Lexicon:
+    """The lexicon of counts: for moments the one below its vectors."""
+    found = params.lexicon
+    return found.tag_level if isinstance(found, lexicon_moments.MomentLexicon) else found
+
+
 def load_model(
     path: str | os.PathLike[str],
 ) -> tuple[dict[str, Any], tuple[str, ...], str | None, CoarseGrammar, list[LatentParams]]:
@@ -76,6 +91,7 @@ def load_model(
     file = modelfile.load(path, KIND, versions={VERSION})
     settings = dict(file.header.settings)
     wrapper, numbers = settings.pop("wrapper"), settings.pop("lexicon")
+    vectors = numbers.pop("vectors", None)
     a = file.arrays
     words, shapes = tuple(file.strings["words"]), tuple(file.strings["shapes"])
     params = []
@@ -84,6 +100,12 @@ def load_model(
         fields: dict[str, Any] = {name: a[f"{prefix}lexicon.{name}"] for name in _LEXICON_ARRAYS}
         fields.update(numbers, words=words, shapes=shapes)
         lexicon = Lexicon(**fields, language=settings["grammar"]["language"])
+        if vectors is not None:
+            more: dict[str, Any] = {
+                name: a[f"{prefix}vectors.{name}"] for name in lexicon_moments.ARRAYS
+            }
+            signed = lexicon_moments.MomentLexicon(tag_level=lexicon, **more, **vectors)
+            lexicon = cast("Lexicon", signed)  # it answers like one
         params.append(
             LatentParams(
                 a[prefix + "m"], a["rules"], a[prefix + "rule_ptr"], a[prefix + "tensor"],
