@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated
 
 import typer
 
 from eigentext.cli import options
 from eigentext.cli.output import progress_bar, remark, show_figures, skipping
+from eigentext.errors import EigentextError
 
 app = typer.Typer(no_args_is_help=True, help="Word counts and word representations.")
 
@@ -56,18 +59,25 @@ def count(
     from pathlib import Path
     from tempfile import TemporaryDirectory
 
+    from eigentext.corpus import workfolder
     from eigentext.corpus.counting import count as count_corpus
     from eigentext.corpus.counts import Counts
     from eigentext.corpus.engines import DaskEngine, LocalEngine
 
     vocabulary = None if vocab_from is None else Counts.load(vocab_from).vocabulary
-    engine = LocalEngine(jobs) if scheduler is None else DaskEngine(scheduler)
     work_dir = f"{output}.work"
     began, cpu_began = time.perf_counter(), _cpu_seconds()
     folder = Path(output).parent
-    with TemporaryDirectory(dir=folder if folder.is_dir() else None) as scratch:
+    with (
+        _cleared_on_bad_input(work_dir),
+        TemporaryDirectory(dir=folder if folder.is_dir() else None) as scratch,
+    ):
         sources = _tokenised(corpus, tokeniser, scratch) if raw else corpus
-        with skipping(on_error, quiet=quiet) as log, progress_bar(quiet=quiet) as update:
+        with (
+            LocalEngine(jobs) if scheduler is None else DaskEngine(scheduler) as engine,
+            skipping(on_error, quiet=quiet) as log,
+            progress_bar(quiet=quiet) as update,
+        ):
             counts = count_corpus(
                 sources,
                 contexts=contexts,
@@ -76,17 +86,14 @@ def count(
                 vocabulary=vocabulary,
                 memory=memory,
                 work_dir=work_dir,
+                keep_work=True,
                 engine=engine,
                 progress=update,
                 on_error=log,
             )
     counts.save(output)
+    workfolder.clear(work_dir)  # not before: a kill while saving must not lose the work
     seconds = time.perf_counter() - began
-    own, largest_child = (
-        resource.getrusage(who).ru_maxrss / 1024
-        for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    )
-    workers = jobs if jobs > 1 else 0
     if json or not quiet:
         figures = {
             "tokens": counts.n_tokens,
@@ -97,10 +104,21 @@ def count(
             "seconds": round(seconds, 3),
             "cpu_seconds": round(_cpu_seconds() - cpu_began, 3),
             "tokens_per_second": round(counts.n_tokens / seconds),
-            # pages that processes share are counted in each, so the truth is lower
-            "peak_memory_mb_at_most": round(own + workers * largest_child),
+            "peak_memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
         }
         show_figures(figures, as_json=json)
+
+
+@contextmanager
+def _cleared_on_bad_input(work_dir: str) -> Iterator[None]:
+    """Unfinished work waits for the next call, unless the input itself is at fault."""
+    from eigentext.corpus import workfolder
+
+    try:
+        yield
+    except EigentextError:
+        workfolder.clear(work_dir)
+        raise
 
 
 def _cpu_seconds() -> float:
