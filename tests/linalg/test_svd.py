@@ -91,13 +91,16 @@ def test_tied_values_give_the_subspace(method):
         assert subspace_overlap(U[:, group], result.U[:, group]) == pytest.approx(1, abs=1e-9)
 
 
-def test_more_copies_than_the_block_has_columns():
-    # a Krylov space of an 8-column block holds 8 copies of a value: the probe finds the others
-    values = np.concatenate([[3.0] * 40, 2.9 * 0.97 ** np.arange(150)])
-    A, U, _ = planted(250, 400, values)
-    result = truncated_svd(A, 50, method="krylov", block=8)
-    np.testing.assert_allclose(result.S, values[:50], rtol=1e-8)
-    assert subspace_overlap(U[:, :40], result.U[:, :40]) == pytest.approx(1, abs=1e-8)
+@pytest.mark.parametrize("decay", [0.98, 0.9])
+@pytest.mark.parametrize(("rank", "block"), [(12, 4), (6, 4), (3, 2), (60, 8)])
+def test_more_copies_than_the_block_has_columns(decay, rank, block):
+    # a Krylov space of a 4-column block holds 4 copies of a value: the hunt finds the others
+    values = np.concatenate([[1.0] * 40, 0.8 * decay ** np.arange(960)])
+    places = np.random.default_rng(11).permutation(1000)
+    A = sp.csr_matrix((values, (places, np.arange(1000))), shape=(1000, 1000))
+    result = truncated_svd(A, rank, method="krylov", block=block, tol=1e-3)
+    np.testing.assert_allclose(result.S, values[:rank], rtol=1e-4)
+    assert result.report.basis_size < 500
 
 
 def test_identity_is_one_big_tie():
@@ -145,8 +148,9 @@ def test_empty_rows_and_columns_stay_exactly_empty(method):
         check_triplets(matrix, result, atol=1e-7)
         empty_rows = np.diff(matrix.indptr) == 0
         empty_columns = np.diff(matrix.tocsc().indptr) == 0
-        assert np.abs(result.U[empty_rows]).max() <= 1e-12
-        assert np.abs(result.Vt[:, empty_columns]).max() <= 1e-12
+        tolerance = 0 if method == "krylov" else 1e-12
+        assert np.abs(result.U[empty_rows]).max() <= tolerance
+        assert np.abs(result.Vt[:, empty_columns]).max() <= tolerance
 
 
 @pytest.mark.parametrize("method", [*ROUTES, "auto"])
@@ -283,7 +287,7 @@ def test_overlap_setting_stops_earlier_and_keeps_its_word():
 
 
 def test_signs_are_fixed_by_the_largest_entry():
-    U = np.array([[0.1, -0.5, 0.5], [-0.9, 0.5, 0.5 + 1e-15], [0.3, 0.1, -0.5 - 1e-15]])
+    U = np.array([[0.1, -0.5, 0.5], [-0.9, 0.5, -0.5 - 1e-15], [0.3, 0.1, 0.5]])
     Vt = np.arange(6.0).reshape(3, 2)
     fixed, turned = fix_signs(U, Vt)
     np.testing.assert_array_equal(fixed, U * [-1, -1, 1])

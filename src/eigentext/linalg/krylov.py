@@ -9,8 +9,9 @@
    ``(theta, y)`` give Ritz vectors ``Q y``, whose residuals cost nothing: ``A A' Q y - theta Q y``
    is the part of the last block that was not in ``Q``.
 4. Done when the wanted residuals are small.  A Krylov space sees no more copies of a tied value
-   than its block has columns, so before it is believed a few random columns join the block and
-   the answer has to stay.  Or, on demand, done when the wanted subspace has settled.
+   than its block has columns, so before it is believed a short run from other random columns
+   looks for what is missing; what it finds joins the block.  Or, on demand, done when the wanted
+   subspace has settled.
 5. A basis that grows too large is restarted from its leading Ritz vectors (thick restart).
 
 A block Krylov space needs about three matrix-vector products per wanted vector on text, where
@@ -25,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eigentext.linalg.determinism import random_block
+from eigentext.linalg.pace import Pace, settled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,8 +35,9 @@ if TYPE_CHECKING:
 
 __all__ = ["KrylovResult", "leading_eigenvectors"]
 
-# random columns that join the block to look for copies of tied values
-_PROBE_COLUMNS = 16
+# the run that looks for missed copies of tied values: columns, and steps
+_HUNT_COLUMNS = 16
+_HUNT_STEPS = 6
 
 
 @dataclass(frozen=True)
@@ -77,15 +80,13 @@ def leading_eigenvectors(
     the residual of its singular triplet ``tol * s_1``.
     """
     lanczos = _BlockLanczos(gram, support, dtype=dtype, block=block, capacity=max_basis, seed=seed)
-    probed = False
-    restarts = 0
-    pace = _Pace(rank, block)
-    values_before = np.zeros(rank)
+    hunts = restarts = extra_products = 0
+    pace = Pace(rank, block)
     previous: NDArray[Any] | None = None  # coefficients of the wanted vectors at the last check
     while True:
         lanczos.step()
         whole = lanczos.is_whole
-        spent = lanczos.products >= max_products
+        spent = lanczos.products + extra_products >= max_products
         full = lanczos.is_full
         if not (whole or spent or full) and lanczos.size < pace.next_check:
             continue
@@ -94,34 +95,31 @@ def leading_eigenvectors(
         level = np.sqrt(np.maximum(theta, 0) * max(float(theta[0]), 0.0))
         slack = residuals / np.maximum(tol * level, lanczos.noise)
         worst = float(slack.max()) if n_wanted == rank else np.inf
-        settled = _settled(previous, y)
+        lost = pace.record(lanczos.size, worst, settled(previous, y))
         previous = y
-        lost = pace.record(lanczos.size, worst, settled)
+        vectors = None
         if overlap is not None:
             done = n_wanted == rank and (1 - lost >= overlap or worst <= 1)
             pace.aim(lanczos.size, (1 - overlap) / max(lost, 1e-12), lost_not_worst=True)
         else:
-            done = worst <= 1 and probed
-            if worst <= 1 and not probed:
-                probed = True
-                values_before = theta
-                lanczos.probe(_PROBE_COLUMNS)
-                pace.next_check = lanczos.size + 2 * (block + _PROBE_COLUMNS)
-            elif done:
-                moved = np.abs(theta - values_before).max() / max(float(theta[0]), 1e-300)
-                probed = done = bool(moved <= max(tol * tol, 50 * np.finfo(dtype).eps))
-                pace.aim(lanczos.size, 1.0)
-            else:
-                pace.aim(lanczos.size, 1.0 / max(worst, 1e-12))
+            done = worst <= 1
+            pace.aim(lanczos.size, 1.0 / max(worst, 1e-12))
+            if done and not whole:
+                hunts += 1
+                vectors = lanczos.basis @ y
+                missed, n_products = _hunt(lanczos, vectors, theta[-1], tol=tol, hunt=hunts)
+                extra_products += n_products
+                done = missed.shape[1] == 0
+                lanczos.join(missed)
+                pace.next_check = lanczos.size + 2 * block
         if done or whole or spent:
-            vectors = lanczos.basis @ y
             return KrylovResult(
-                vectors=vectors,
+                vectors=lanczos.basis @ y if vectors is None else vectors,
                 values=theta,
                 residuals=residuals,
                 converged=bool(done or whole),
                 steps=lanczos.steps,
-                products=lanczos.products,
+                products=lanczos.products + extra_products,
                 restarts=restarts,
                 basis_size=lanczos.size,
                 overlap=1.0 if whole else 1 - lost,
@@ -133,81 +131,40 @@ def leading_eigenvectors(
             pace.restarted(lanczos.size)
 
 
-def _settled(previous: NDArray[Any] | None, y: NDArray[Any]) -> float:
-    """Mean squared cosine between the wanted subspaces of two checks (nan at the first).
+def _hunt(
+    lanczos: _BlockLanczos, vectors: NDArray[Any], least: float, *, tol: float, hunt: int
+) -> tuple[NDArray[Any], int]:
+    """Directions outside ``vectors`` that have a larger value than the ``least`` of them.
 
-    The basis only grows, so the older coefficients are the newer ones' leading rows.
+    A short Lanczos run from a new start, in the complement of what was found.
     """
-    if previous is None or previous.shape[1] != y.shape[1]:
-        return float("nan")
-    cosines = previous.T @ y[: previous.shape[0]]
-    return float(np.square(cosines, dtype=np.float64).sum() / y.shape[1])
+    room = int(lanczos.dimension - vectors.shape[1])
+    columns = min(_HUNT_COLUMNS, room)
+    if columns <= 0:
+        return vectors[:, :0], 0
 
+    def deflated(x: NDArray[Any]) -> NDArray[Any]:
+        x = x - vectors @ (vectors.T @ x)
+        y = lanczos.gram(x)
+        return np.asarray(y - vectors @ (vectors.T @ y))
 
-class _Pace:
-    """Decides when to diagonalise next: a check of a large basis costs as much as some steps."""
-
-    def __init__(self, rank: int, block: int) -> None:
-        self.block = block
-        self.stride = max(block, -(-rank // 8))
-        self.next_check = max(2 * block, int(1.8 * rank))
-        self.size = self.step = 0
-        self.worst = np.inf
-        self.change = float("nan")
-        self.rate = float("nan")  # natural log of the error's change per basis column
-        self.change_rate = float("nan")
-
-    def record(self, size: int, worst: float, settled: float) -> float:
-        """Take in a check; gives the estimated loss of overlap that remains."""
-        step, step_before = size - self.size, self.step
-        if np.isfinite(worst) and np.isfinite(self.worst) and worst > 0 and step > 0:
-            self.rate = float(np.log(worst / self.worst)) / step
-        change, change_before = 1 - settled, self.change
-        self.size, self.step, self.worst, self.change = size, step, worst, change
-        if change <= 1e-7:
-            return max(change, 0.0)
-        decay = _decay(change_before, step_before, change, step)
-        self.change_rate = -decay
-        if not np.isfinite(decay):
-            return 1.0
-        left = float(np.exp(-decay * step))
-        # convergence gets faster as it goes, so that this errs on the safe side
-        return change * max(left / (1 - left), 0.25)
-
-    def aim(self, size: int, factor: float, *, lost_not_worst: bool = False) -> None:
-        """Next check where the error is expected to have shrunk by ``factor``."""
-        rate = self.change_rate if lost_not_worst else self.rate
-        ahead = self.stride
-        if np.isfinite(rate) and rate < 0 and factor < 1:
-            ahead = int(np.clip(np.log(factor) / rate, self.block, 2 * self.stride))
-        self.next_check = size + ahead
-
-    def restarted(self, size: int) -> None:
-        """A restart changes sizes: rates start anew."""
-        self.size, self.worst = size, np.inf
-        self.change = self.rate = self.change_rate = float("nan")
-        self.next_check = size + self.stride
-
-
-def _decay(change_1: float, step_1: int, change_2: float, step_2: int) -> float:
-    """The rate of an error that falls as ``exp(-rate * size)``, from two changes in a row.
-
-    ``change_1 = e (exp(rate step_1) - 1)`` led to the error ``e``, and
-    ``change_2 = e (1 - exp(-rate step_2))`` away from it; nan when nothing decays.
-    """
-    if not (change_1 > 0 and step_1 > 0 and step_2 > 0):
-        return float("nan")
-    ratio = change_2 / change_1
-    low, high = 0.0, 20.0 / min(step_1, step_2)
-    if ratio >= step_2 / step_1:
-        return float("nan")
-    for _ in range(50):
-        middle = (low + high) / 2
-        if -np.expm1(-middle * step_2) / np.expm1(middle * step_1) > ratio:
-            low = middle
-        else:
-            high = middle
-    return low
+    other = _BlockLanczos(
+        deflated,
+        lanczos.support,
+        dtype=lanczos.dtype,
+        block=columns,
+        capacity=_HUNT_STEPS * columns,
+        seed=lanczos.seed,
+        stream=1_000_000 * hunt,
+    )
+    for _ in range(_HUNT_STEPS):
+        other.step()
+        if other.is_whole:
+            break
+    theta, y, _ = other.ritz(columns)
+    margin = max(tol * tol, 50 * float(np.finfo(lanczos.dtype).eps)) * lanczos.largest
+    found = other.basis @ y[:, theta > least + margin]
+    return found - vectors @ (vectors.T @ found), other.products
 
 
 class _BlockLanczos:
@@ -222,19 +179,21 @@ class _BlockLanczos:
         block: int,
         capacity: int,
         seed: int,
+        stream: int = 0,
     ) -> None:
         self.gram, self.support, self.dtype, self.seed = gram, support, np.dtype(dtype), seed
         self.dimension = int(support.sum())
-        self.block = self.first_block = min(block, self.dimension)
-        self.capacity = max(capacity, 2 * block + _PROBE_COLUMNS)
-        room = min(self.capacity + 2 * (block + _PROBE_COLUMNS), self.dimension)
+        self.block = min(block, self.dimension)
+        self.capacity = max(capacity, 2 * block + _HUNT_COLUMNS)
+        room = min(self.capacity + 2 * (block + _HUNT_COLUMNS), self.dimension)
         # column-major, so that the leading columns are one piece of memory
         self.Q = np.empty((support.shape[0], room), dtype=dtype, order="F")
         self.T = np.zeros((room, room), dtype=np.float64)
         self.size = 0  # columns of Q that have been multiplied
         self.ready = 0  # columns of Q in all: the newest block waits for its product
         self.previous = 0  # where the block before the newest starts
-        self.products = self.steps = self.draws = 0
+        self.products = self.steps = 0
+        self.draws = stream
         self.largest = 0.0  # largest eigenvalue seen
         self.last_gram = np.zeros((0, 0))
         self.last_start = 0
@@ -300,11 +259,12 @@ class _BlockLanczos:
         squares = np.einsum("ij,ij->j", last, self.last_gram @ last)
         return theta, y, np.sqrt(np.maximum(squares, 0))
 
-    def probe(self, n_columns: int) -> None:
-        """Let random columns join the waiting block, in search of what the start missed."""
-        self._append(self._random(min(n_columns, self.Q.shape[1] - self.ready)))
-        self.block = min(self.ready - self.size, 2 * self.first_block)
-        self.unsettled = True
+    def join(self, z: NDArray[Any]) -> None:
+        """Let more directions wait for the next product."""
+        room = self.Q.shape[1] - self.ready
+        if z.shape[1] and room > 0:
+            self.unsettled = True
+            self._append(z[:, :room] * self.dtype.type(max(self.largest, 1.0)))
 
     def restart(self, keep: int) -> None:
         """Keep the leading Ritz vectors and the waiting block; forget the rest."""

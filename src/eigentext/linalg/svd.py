@@ -192,22 +192,14 @@ def truncated_svd(
         method = "dense"  # ARPACK finds all but one at the most
     with single_threaded():
         route: _Route
-        if reachable == 0 or not wide.matmat(_ones_like_columns(wide, seed)).any():
+        if reachable == 0 or not wide.matmat(_random_column(wide, seed)).any():
             route = _Route(method, np.zeros((shorter, 0), dtype=kind), True, 0, 0, 0, 0, 1.0)
         elif method == "dense":
             route = _dense(wide, reachable)
         elif method == "arpack":
             route = _arpack(wide, reachable, tol=tol, max_iter=max_iter, seed=seed)
         else:
-            route = _krylov(
-                wide,
-                reachable,
-                tol=tol,
-                overlap=overlap,
-                max_iter=max_iter,
-                block=block,
-                seed=seed,
-            )
+            route = _krylov(wide, reachable, tol, overlap, max_iter, block, seed)
         U, S, Vt, residuals = _finish(wide, route, rank_tol=rank_tol)
     got = S.shape[0]
     if got < rank:
@@ -254,7 +246,7 @@ class _Route:
     residuals: NDArray[np.float64] | None = None  # |A A' u - s^2 u| where that is good enough
 
 
-def _ones_like_columns(A: Operator, seed: int) -> NDArray[Any]:
+def _random_column(A: Operator, seed: int) -> NDArray[Any]:
     """A random probe: it is in the null space of a matrix that is not zero with chance nil."""
     return random_block(A.shape[1], 1, seed=seed, stream=0, dtype=A.dtype)
 
@@ -262,7 +254,6 @@ def _ones_like_columns(A: Operator, seed: int) -> NDArray[Any]:
 def _krylov(
     A: Operator,
     rank: int,
-    *,
     tol: float,
     overlap: float | None,
     max_iter: int | None,
