@@ -213,7 +213,9 @@ def _matrix(
     if plain:
         X.data[:] = 1.0
     if settings.dropout:
-        X.data *= rng.random(len(X.data), dtype=np.float32) >= settings.dropout
+        # The kept values stand in for the dropped: singular values keep their size for the ridge.
+        kept = rng.random(len(X.data), dtype=np.float32) >= settings.dropout
+        X.data *= kept / np.float32(1 - settings.dropout)
     if settings.noise:
         X.data *= 1 + settings.noise * rng.standard_normal(len(X.data), dtype=np.float32)
     return X
