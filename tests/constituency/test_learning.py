@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from eigentext.constituency import LPCFG
+from eigentext.constituency import LPCFG, batch
 from eigentext.constituency.batch import parse_many
 from eigentext.constituency.grammar import GrammarSettings, prepare_tree, read_treebank
 from eigentext.constituency.learn_em import random_start, run_em, word_scores
@@ -210,7 +210,8 @@ def test_seeds_differ_and_do_not_depend_on_order(english):
     assert not np.array_equal(a.params_[0].tensor, b.params_[0].tensor)
 
 
-def test_processes_make_no_difference(parser, english):
+def test_processes_make_no_difference(parser, english, monkeypatch):
+    monkeypatch.setattr(batch, "_CHUNK", 8)  # more chunks than the window holds
     sentences = [list(tree.words) for tree in english[:70]]
     sentences[3] = []
     alone = list(parse_many(parser, sentences, jobs=1, kbest=2))

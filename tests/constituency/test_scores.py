@@ -145,3 +145,20 @@ def test_exact_sum_is_at_least_the_pruned_one(parser, english):
     for tree in english[:5]:
         pruned = parser.sentence_log_score(tree.words)
         assert parser.sentence_log_score(tree.words, exact=True) >= pruned - 1e-4
+
+
+def test_two_binarisations_of_one_tree_count_once(parser, english):
+    words = list(english[0].words)
+    emissions = [
+        [parser.params_[0].lexicon.emission(w, first=i == 0) for i, w in enumerate(words)]
+    ]
+    one, two, *_ = (tree for _, tree in _binary_trees(parser, words, emissions))
+    stream = iter([(0.0, one), (-1.0, one), (-2.0, two), (-3.0, one)])
+    found = parser._distinct(stream, 2, words, emissions)
+    assert [candidate.log_score for candidate in found] == [0.0, -2.0]
+    assert found[0].tree != found[1].tree
+
+
+def _binary_trees(parser, words, emissions):
+    chart, passes = parser._chart(emissions, None, parser.beam, parser.threshold)
+    return parser._decode(chart, passes, emissions, "max-rule-product", words, 3)

@@ -85,6 +85,6 @@ def _clustered(
     state, m = cluster_states(bank, settings.spectral, seed=seed, progress=progress)
     lexicon = build_lexicon(
         bank, m, state[bank.token >= 0], None, language=settings.language,
-        k_sig=smoothing.k_sig, k_base=smoothing.k_base,
+        k_sig=smoothing.k_sig, k_base=smoothing.k_base, k_state=smoothing.k_state,
     )  # fmt: skip
     return estimate(bank, m, count_states(bank, state, m), lexicon, smoothing)

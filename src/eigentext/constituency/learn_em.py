@@ -98,6 +98,14 @@ def word_scores(lexicon: Lexicon, index: WordIndex) -> npt.NDArray[np.float32]:
         within = (1 - weight) * within + weight * lexicon.ts_given_base[ts]
         counts = by_word[word[row], ts] + by_word[lower[row], ts]
         p = (counts + lexicon.k_base * p_base[row] * within) / (n + lexicon.k_base)[row]
+        if lexicon.k_state:
+
+            def by_pair(values: Floats) -> Floats:
+                return np.asarray(np.bincount(row, weights=values)[row], dtype=float)
+
+            prior = within / np.maximum(by_pair(within), 1e-30)
+            drawn = (counts + lexicon.k_state * prior) / (by_pair(counts) + lexicon.k_state)
+            p = by_pair(p) * drawn
     score = (p / lexicon.p_ts[ts] * lexicon.emits[ts]).astype(np.float32)
     pair_of = pair_of.reshape(-1)
     lengths = m[pair_of]
@@ -142,7 +150,7 @@ def run_em(
         history.append(float(likelihood[np.isfinite(likelihood)].sum()))
         lexicon = build_lexicon(
             bank, m, None, outside[mask].astype(float), language=language, index=index,
-            k_sig=smoothing.k_sig, k_base=smoothing.k_base,
+            k_sig=smoothing.k_sig, k_base=smoothing.k_base, k_state=smoothing.k_state,
         )  # fmt: skip
         params = estimate(bank, m, counts, lexicon, smoothing)
     return EMResult(params, tuple(history))
@@ -174,6 +182,13 @@ def random_start(
     states += np.bincount(of_tag + within_tag, weights, minlength=len(label))
     counts = LatentCounts(tensor, states, (of_root / m)[label].astype(float))
     lexicon = build_lexicon(
-        bank, m, None, weights, language=language, k_sig=smoothing.k_sig, k_base=smoothing.k_base
+        bank,
+        m,
+        None,
+        weights,
+        language=language,
+        k_sig=smoothing.k_sig,
+        k_base=smoothing.k_base,
+        k_state=smoothing.k_state,
     )
     return estimate(bank, m, counts, lexicon, smoothing)

@@ -7,7 +7,10 @@ With ts = (tag, state), B = the base tag (the last label of a collapsed chain su
    trusts its counts alone.
 3. P(ts | w) = (c(w, ts) + k_base P(B | w) P(ts | B)) / (c(w) + k_base): a word seen only as NN may
    still be the NP>NN of a bare noun phrase.
-4. The score is emits(ts) P(ts | w) / P(ts), which is p(w | ts) up to the words' constant p(w);
+4. P(s | t, w) = (c(w, t, s) + k_state P(s | t, sig)) / (c(w, t) + k_state): the states of a few
+   occurrences say little about the next one, even where the tag is certain; a word seen ten times
+   is drawn towards P(s | t) instead.
+5. The score is emits(ts) P(ts | w) / P(ts), which is p(w | ts) up to the words' constant p(w);
    ``emits`` is the share of the label and state that stands over a word, 1 for a proper tag.
 
 p(w) is the share of the word in the training text; all unknown words together are one symbol that
@@ -82,6 +85,7 @@ class Lexicon:
     language: Language
     k_sig: float = 2.0
     k_base: float = 1.0
+    k_state: float = 4.0
     trust: float = 50.0
     _cache: dict[tuple[str, bool], Emission] = field(default_factory=dict, repr=False)
 
@@ -237,7 +241,15 @@ class Lexicon:
         backed_off = p_base[ts_base] * within
         if n == 0:
             return np.asarray(backed_off)
-        return np.asarray((counts + self.k_base * backed_off) / (n + self.k_base))
+        p = np.asarray((counts + self.k_base * backed_off) / (n + self.k_base))
+        if self.k_state == 0:
+            return p
+
+        def by_tag(values: Floats) -> Floats:
+            return _sums(self.ts_tag, values, len(self.tags))[self.ts_tag]
+
+        prior = within / np.maximum(by_tag(within), 1e-30)
+        return by_tag(p) * (counts + self.k_state * prior) / (by_tag(counts) + self.k_state)
 
     def _scored(self, p: Floats) -> Emission:
         p_tag = np.bincount(self.ts_tag, weights=p)
@@ -313,7 +325,7 @@ def index_words(bank: Treebank, *, language: Language, rare: int = 5) -> WordInd
 def build_lexicon(
     bank: Treebank, n_states: Ints, ts_of_node: Ints | None, weights: Floats | None,
     *, language: Language, rare: int = 5, k_sig: float = 2.0, k_base: float = 1.0,
-    index: WordIndex | None = None,
+    k_state: float = 4.0, index: WordIndex | None = None,
 ) -> Lexicon:  # fmt: skip
     """Count (word, tag, state); states from ``ts_of_node`` (hard) or ``weights`` (expected).
 
@@ -343,7 +355,7 @@ def build_lexicon(
         x.tags, tag_ptr, x.base,
         x.words, *_rows(word, ts, n, len(x.words), n_ts),
         x.shapes, *_rows(shape, ts[rare_ones], rare_n, len(x.shapes), n_ts),
-        np.ones(n_ts), language=language, k_sig=k_sig, k_base=k_base,
+        np.ones(n_ts), language=language, k_sig=k_sig, k_base=k_base, k_state=k_state,
     )  # fmt: skip
 
 

@@ -74,6 +74,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LPCFG", "Parse"]
 
+_KAPPA: dict[Estimator, float] = {"clustering": 50.0, "em": 50.0, "moments": 5.0}
 _MORE = 10  # so many binary trees are looked at for each tree wanted
 
 
@@ -87,7 +88,8 @@ class LPCFG:
     ``decoder``     max-rule-product, max-recall or viterbi
     ``beam, threshold``  pruning of the coarse pass; 0 prunes nothing
     ``per_state``   so many nodes of a nonterminal are needed for each of its states
-    ``kappa, dropout, noise``  of the spectral features, see ``learn_clusters``
+    ``kappa, dropout, noise``  of the spectral features, see ``learn_clusters``; kappa None: the
+                    best on dev, 50 for clustering, 5 for moments
     ``plain, scheme``  of moments: figure 4 as it is; all nodes of each tree or one-per-tree
 
     >>> from eigentext.datasets import load_english
@@ -114,9 +116,9 @@ class LPCFG:
         beam: float = 1e-4,
         threshold: float = 1e-4,
         per_state: int = 10,
-        kappa: float = 5.0,
-        dropout: float = 0.2,
-        noise: float = 0.2,
+        kappa: float | None = None,
+        dropout: float = 0.3,
+        noise: float = 0.3,
         plain: bool = False,
         scheme: Scheme = "all",
         grammar: GrammarSettings | None = None,
@@ -178,7 +180,7 @@ class LPCFG:
         spectral = SpectralSettings(
             states=self.states,
             per_state=self.per_state,
-            kappa=self.kappa,
+            kappa=_KAPPA[self.estimator] if self.kappa is None else self.kappa,
             dropout=0.0 if alone else self.dropout,
             noise=0.0 if alone else self.noise,
         )

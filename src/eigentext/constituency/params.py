@@ -50,7 +50,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Smoothing:
-    """Strengths of the back-offs, in (square roots of) counts; the last two are the lexicon's."""
+    """Strengths of the back-offs, in (square roots of) counts; k_ are the lexicon's."""
 
     C_rule: float = 3.0
     C_pair: float = 5.0
@@ -58,6 +58,7 @@ class Smoothing:
     C_root: float = 5.0
     k_sig: float = 2.0
     k_base: float = 1.0
+    k_state: float = 4.0
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
@@ -67,7 +68,7 @@ class Smoothing:
     @classmethod
     def none(cls) -> Smoothing:
         """Relative frequencies."""
-        return cls(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        return cls(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,7 +25,7 @@ _LEXICON_ARRAYS = (
     "tags", "tag_ptr", "base", "word_ptr", "word_ts", "word_n", "shape_ptr", "shape_ts", "shape_n",
     "emits",
 )  # fmt: skip
-_LEXICON_NUMBERS = ("k_sig", "k_base", "trust")
+_LEXICON_NUMBERS = ("k_sig", "k_base", "k_state", "trust")
 
 
 def save_model(
