@@ -1,4 +1,4 @@
-"""Run every benchmark on the data in $EIGENTEXT_DATA, one after the other, and show what they print.
+"""Run every benchmark on the data in $EIGENTEXT_DATA, one after the other.
 
 usage: python benchmarks/run_all.py [NAME ...]
 """

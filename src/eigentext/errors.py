@@ -1,12 +1,16 @@
 """What can go wrong, in words a person can act on.
 
-Every exception that eigentext raises on purpose derives from :class:`EigentextError`.  The command
-line turns those into one line on stderr and exit code 2; anything else is a fault of ours (exit 1).
+Every exception that eigentext raises on purpose derives from :class:`EigentextError`.  The
+command line turns those into one line on stderr and exit code 2; anything else is a fault of ours
+(exit 1).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 __all__ = [
     "DataError",
@@ -61,9 +65,7 @@ class RankError(EigentextError):
         super().__init__(symbol, asked, got)
 
     def __str__(self) -> str:
-        return (
-            f"{self.symbol} has numerical rank {self.got}, but rank {self.asked} was asked for"
-        )
+        return f"{self.symbol} has numerical rank {self.got}, but rank {self.asked} was asked for"
 
 
 class RankWarning(UserWarning):
@@ -79,9 +81,7 @@ class ModelFileError(EigentextError):
     'm.eig: the file is truncated'
     """
 
-    def __init__(
-        self, path: str, *, found: str = "", supported: str = "", why: str = ""
-    ) -> None:
+    def __init__(self, path: str, *, found: str = "", supported: str = "", why: str = "") -> None:
         self.path = str(path)
         self.found = found
         self.supported = supported
