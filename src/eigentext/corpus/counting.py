@@ -108,7 +108,9 @@ def count(
             more = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
             raise DataError(names[0] + more, None, "no tokens, expected text")
         if given is None:
-            words, complete, handles = _vocabulary_of(handles, budget, vocab_size, min_count)
+            words, complete, handles = _vocabulary_of(
+                handles, budget, engine, vocab_size, min_count
+            )
         else:
             words, complete = given, False
         unigrams = _unigrams(handles, words, n_tokens, known=given is None)
@@ -165,7 +167,11 @@ def _manifest(
 
 
 def _vocabulary_of(
-    handles: list[Handle], budget: Budget, vocab_size: int | None, min_count: int
+    handles: list[Handle],
+    budget: Budget,
+    engine: Engine,
+    vocab_size: int | None,
+    min_count: int,
 ) -> tuple[Vocabulary, bool, list[Handle]]:
     """The vocabulary of all segments, whether nothing was cut, and the segments with their ids."""
     types_bytes = 4 * sum(handle.types_bytes for handle in handles)  # a table has spare room
@@ -174,6 +180,7 @@ def _vocabulary_of(
         types_bytes,
         budget.table_bytes,
         lambda types: select(types, vocab_size, min_count),
+        engine,
     )
     if mappings is not None:
         handles = [

@@ -21,6 +21,8 @@ from eigentext.errors import SettingsError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from eigentext.corpus.engines import Engine
+
 __all__ = ["UNKNOWN", "Vocabulary", "merge_types", "select"]
 
 UNKNOWN = "<unk>"
@@ -119,37 +121,59 @@ def merge_types(
     total_bytes: int,
     table_bytes: int,
     choose: Callable[[Types], tuple[Int64s, int]],
+    engine: Engine | None = None,
 ) -> tuple[Types, int, list[Int32s] | None]:
     """Add up word tables and keep the words that ``choose`` keeps; also of how many.
 
     With more words than fit into ``table_bytes`` the tables are gone through several times, each
     time for the words whose hash falls into one part.  Otherwise the third result is the place of
-    each word of each table among those kept (their number for words that are not).
+    each word of each table among those kept (their number for words that are not).  The workers of
+    an ``engine`` that shares our memory take a part of the words each.
     """
     if len(tables) == 1:
         types = tables[0]()
         order, n_types = choose(types)
         return types.take(order), n_types, [_ranks(order, len(types))]
     n_parts = max(1, -(-total_bytes // table_bytes))
+    if n_parts == 1:
+        types, places = _merged([load() for load in tables], engine)
+        order, n_types = choose(types)
+        ranks = _ranks(order, len(types))
+        return types.take(order), n_types, [ranks[mapping] for mapping in places]
     kept: Types | None = None
     n_types = 0
     for part in range(n_parts):
         merged = WordTable()
-        places = []
         for load in tables:
-            mapping = merged.intern_types(load(), part, n_parts)
-            if n_parts == 1:
-                places.append(mapping)
+            merged.intern_types(load(), part, n_parts)
         types = merged.types
         order, n_here = choose(types)
         n_types += n_here
-        if n_parts == 1:
-            ranks = _ranks(order, len(types))
-            return types.take(order), n_types, [ranks[mapping] for mapping in places]
         chosen = types.take(order)
         joined = chosen if kept is None else _joined(kept, chosen)
         kept = joined.take(choose(joined)[0])
     return (kept if kept is not None else Types.from_words([])), n_types, None
+
+
+def _merged(tables: Sequence[Types], engine: Engine | None) -> tuple[Types, list[Int32s]]:
+    """All words of the tables, and for each table the places of its words among them."""
+    n_parts = engine.jobs if engine is not None and engine.shares_memory else 1
+    room = sum(map(len, tables)) // n_parts
+
+    def of_part(part: int) -> tuple[WordTable, list[Int32s]]:
+        merged = WordTable(room)
+        return merged, [merged.intern_types(table, part, n_parts) for table in tables]
+
+    found = list(
+        map(of_part, range(n_parts)) if engine is None else engine.map(of_part, range(n_parts))
+    )
+    types, places = found[0][0].types, found[0][1]
+    for merged, mappings in found[1:]:
+        base = np.int32(len(types))
+        types = _joined(types, merged.types)
+        for place, mapping in zip(places, mappings, strict=True):
+            np.copyto(place, mapping + base, where=mapping >= 0)
+    return types, places
 
 
 def _ranks(order: Int64s, n_types: int) -> Int32s:
