@@ -187,11 +187,45 @@ def test_a_mistagged_quote_is_put_back() -> None:
     assert (other_way.status, other_way.matched, other_way.crossing) == (0, 3, 0)
 
 
-def test_deep_trees() -> None:
-    n_levels = 50_000
-    deep = tree("(X " * n_levels + "(NN a)" + ")" * n_levels)
-    score = score_pair(deep, deep)
-    assert (score.matched, score.test) == (n_levels, n_levels)
+N_LEVELS = 100_000
+
+
+def test_deep_unary_chains() -> None:
+    half = N_LEVELS // 2
+    one, other = "(X " * half, "(Y " * half
+    deep = tree(one + other + "(NN a)" + ")" * N_LEVELS)
+    turned = tree(other + one + "(NN a)" + ")" * N_LEVELS)
+    score = score_pair(deep, turned)
+    assert (score.matched, score.test, score.crossing) == (N_LEVELS, N_LEVELS, 0)
+
+
+def test_deep_branching_trees() -> None:
+    """Every bracket is as long as it is deep: the cost must not be depth times length."""
+    right = tree("(X (NN a) " * N_LEVELS + "(NN a)" + ")" * N_LEVELS)
+    left = tree("(X " * N_LEVELS + "(NN a)" + " (NN a))" * N_LEVELS)
+    for same in (right, left):
+        score = score_pair(same, same)
+        assert (score.matched, score.gold, score.crossing) == (N_LEVELS, N_LEVELS, 0)
+    # all but the whole begin at 0 on one side and end with the sentence on the other
+    score = score_pair(right, left)
+    assert (score.matched, score.crossing) == (1, N_LEVELS - 1)
+
+
+@given(data=st.data())
+@settings(max_examples=100, deadline=None)
+def test_equal_labels_take_the_first_free_bracket(data: st.DataObject) -> None:
+    """Equality is not transitive, so the order of the brackets decides."""
+    labels = st.lists(st.sampled_from("ABC"), min_size=1, max_size=6)
+    rules = EvalbSettings(equal_labels=(("A", "B"), ("B", "C")))
+    gold, test = data.draw(labels), data.draw(labels)
+    chains = [tree("".join(f"({x} " for x in c) + "(NN a)" + ")" * len(c)) for c in (gold, test)]
+    free, matched = list(test), 0
+    for label in gold:
+        place = next((i for i, x in enumerate(free) if {x, label} != {"A", "C"}), None)
+        if place is not None:
+            del free[place]
+            matched += 1
+    assert score_pair(*chains, rules).matched == matched
 
 
 def test_predictions_and_bad_input() -> None:
@@ -202,6 +236,9 @@ def test_predictions_and_bad_input() -> None:
         evaluate([one, one], [one])
     with pytest.raises(DataError, match="it has 1 trees, but the test"):
         evaluate([one], [one, one])
+    for test in ([], [one]):
+        with pytest.raises(DataError, match="<gold trees>: no trees, expected at least one"):
+            evaluate([], test)
     with pytest.raises(TypeError, match=r"formats\.ptb"):
         evaluate(["(S (NN a))"], [one])  # type: ignore[list-item]
     with pytest.raises(SettingsError, match="failed='maybe'"):
@@ -217,7 +254,6 @@ def test_nothing_to_score_prints_zeros() -> None:
     assert "   1    1    2    0.00   0.00     0      0    0      0      0     0     0.00" in report
     assert "Bracketing FMeasure       =   0.00" in report
     assert "Number of Skip  sentence  =      1" in report
-    assert evaluate([], []).all.f1 == 0.0
 
 
 @pytest.mark.requires("data")

@@ -9,17 +9,24 @@ name quote tags -> ``scored`` drops what does not count -> ``n_matched`` and ``n
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict, deque
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from numpy.typing import NDArray
+
     from eigentext.formats.prm import EvalbSettings
     from eigentext.trees.constituent import Tree
+
+    IntArray = NDArray[np.int64]
 
 __all__ = ["Bracketing", "Rules"]
 
@@ -72,19 +79,25 @@ class Rules:
 
     def n_matched(self, gold: Sequence[Bracket], test: Sequence[Bracket]) -> int:
         """How many gold brackets find a test bracket of their own, taken in preorder."""
-        unmatched: defaultdict[tuple[int, int], list[str]] = defaultdict(list)
-        for label, start, end in test:
-            unmatched[start, end].append(label)
+        if not self.labeled:
+            gold_spans = Counter((start, end) for _, start, end in gold)
+            return (gold_spans & Counter((start, end) for _, start, end in test)).total()
+        equals: defaultdict[str, set[str]] = defaultdict(set)
+        for one, other in self.equal_labels:
+            equals[one].add(other)
+        unmatched: defaultdict[Bracket, deque[int]] = defaultdict(deque)
+        for place, bracket in enumerate(test):
+            unmatched[bracket].append(place)
         matched = 0
         for label, start, end in gold:
-            candidates = unmatched.get((start, end))
-            if not candidates:
-                continue
-            for place, other in enumerate(candidates):
-                if not self.labeled or self.same_label(label, other):
-                    del candidates[place]
-                    matched += 1
-                    break
+            queues = (
+                unmatched.get((other, start, end)) for other in {label, *equals.get(label, ())}
+            )
+            # every queue is in preorder, so the first of all is the least of their heads
+            first = min((queue for queue in queues if queue), key=itemgetter(0), default=None)
+            if first is not None:
+                first.popleft()
+                matched += 1
         return matched
 
     def n_crossing(self, gold: Sequence[Bracket], test: Sequence[Bracket]) -> int:
@@ -93,26 +106,40 @@ class Rules:
         A test bracket (s, e) is crossed if a gold bracket that ends strictly inside begins before
         s, or one that begins strictly inside ends after e: so for every position we keep the
         leftmost start of the gold brackets that end there and the rightmost end of those that
-        begin there.
+        begin there, and ask for their least and greatest value between s and e.
         """
         if not gold or not test:
             return 0
-        size = 1 + max(max(end for _, _, end in gold), max(end for _, _, end in test))
-        leftmost, rightmost = list(range(size)), list(range(size))
-        for _, start, end in gold:
-            leftmost[end] = min(leftmost[end], start)
-            rightmost[start] = max(rightmost[start], end)
-        known: dict[tuple[int, int], bool] = {}
-        crossing = 0
-        for _, start, end in test:
-            crossed = known.get((start, end))
-            if crossed is None:
-                crossed = end - start > 1 and (
-                    min(leftmost[start + 1 : end]) < start or max(rightmost[start + 1 : end]) > end
-                )
-                known[start, end] = crossed
-            crossing += crossed
-        return crossing
+        gold_spans = np.array([(start, end) for _, start, end in gold])
+        starts, ends = np.array([(start, end) for _, start, end in test]).T
+        size = 1 + max(int(gold_spans.max()), int(ends.max()))
+        leftmost, rightmost = np.arange(size), np.arange(size)
+        np.minimum.at(leftmost, gold_spans[:, 1], gold_spans[:, 0])
+        np.maximum.at(rightmost, gold_spans[:, 0], gold_spans[:, 1])
+        return _n_crossed(leftmost, rightmost, starts, ends)
+
+
+def _n_crossed(leftmost: IntArray, rightmost: IntArray, starts: IntArray, ends: IntArray) -> int:
+    """How many (s, e) have min(leftmost[s+1:e]) < s or max(rightmost[s+1:e]) > e.
+
+    Entry i of the tables is the extreme of ``width`` values from i on; a range of ``width`` to
+    2 ``width`` - 1 values is covered by two entries.  Doubling the width gives every range its
+    turn: O(n log n) time for n brackets however they nest, and room for one width at a time.
+    """
+    lengths = ends - starts - 1
+    longest = int(lengths.max())
+    crossed, width = 0, 1
+    while width <= longest:
+        chosen = (lengths >= width) & (lengths < 2 * width)
+        start, end = starts[chosen], ends[chosen]
+        first, last = start + 1, end - width
+        least = np.minimum(leftmost[first], leftmost[last])
+        greatest = np.maximum(rightmost[first], rightmost[last])
+        crossed += int(np.count_nonzero((least < start) | (greatest > end)))
+        leftmost = np.minimum(leftmost[:-width], leftmost[width:])
+        rightmost = np.maximum(rightmost[:-width], rightmost[width:])
+        width *= 2
+    return crossed
 
 
 class _Quote(NamedTuple):

@@ -302,7 +302,8 @@ def evaluate(
     """Score predicted trees against gold trees, pair by pair, in order.
 
     A prediction that is ``None`` is a failed parse: skipped as EVALB does, or, with
-    ``failed="empty"``, a tree without brackets, which costs recall.
+    ``failed="empty"``, a tree without brackets, which costs recall.  No gold trees at all are a
+    DataError: a score of nothing would look like a bad parser.
 
     >>> tree = Tree.from_brackets("(S (NP (PRP We)) (VP (VBP sing)))")
     >>> evaluate([tree, tree], [tree, None]).all.f1
@@ -336,6 +337,8 @@ def _paired(
         if not isinstance(one, Tree) or not (other is None or isinstance(other, Tree)):
             raise TypeError("evaluate needs Tree objects; formats.ptb reads them from a file")
         yield one, other
+    if number == 0:
+        raise DataError("<gold trees>", None, "no trees, expected at least one")
     if next(tests, missing) is not missing:
         raise DataError("<gold trees>", None, f"it has {number} trees, but the test trees go on")
 
