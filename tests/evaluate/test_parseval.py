@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigentext.errors import DataError, SettingsError
+from eigentext.evaluate.brackets import Rules
 from eigentext.evaluate.evalb import format_report
 from eigentext.evaluate.parseval import Summary, by_length, evaluate, parse_prediction, score_pair
 from eigentext.formats.prm import EvalbSettings
@@ -209,6 +210,18 @@ def test_deep_branching_trees() -> None:
     # all but the whole begin at 0 on one side and end with the sentence on the other
     score = score_pair(right, left)
     assert (score.matched, score.crossing) == (1, N_LEVELS - 1)
+
+
+spans = st.tuples(st.integers(0, 20), st.integers(1, 12)).map(lambda p: ("X", p[0], p[0] + p[1]))
+
+
+@given(gold=st.lists(spans, max_size=4), test=st.lists(spans, max_size=6))
+@settings(max_examples=300, deadline=None)
+def test_crossing_brackets_by_brute_force(
+    gold: list[tuple[str, int, int]], test: list[tuple[str, int, int]]
+) -> None:
+    crossing = sum(any(a < s < b < e or s < a < e < b for _, a, b in gold) for _, s, e in test)
+    assert Rules.of(EvalbSettings()).n_crossing(gold, test) == crossing
 
 
 @given(data=st.data())
