@@ -27,14 +27,29 @@ def _missing(requirement: str) -> str | None:
     """Why the requirement is not met, or None when it is."""
     if requirement == "data":
         return None if _data_folder() else "EIGENTEXT_DATA does not name a folder"
+    if requirement == "almor":
+        from eigentext.datasets import locate
+
+        return None if locate("almor") else "the ALMOR database is not in EIGENTEXT_DATA"
+    if requirement == "postgres":
+        return None if shutil.which("pg_ctl") else "no PostgreSQL server on this machine"
     if requirement == "chromium":
         found = shutil.which("chromium") or shutil.which("chromium-browser")
         return None if found else "no chromium on this machine"
     raise ValueError(f"unknown requirement {requirement!r}")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    for name in _required():
+        _missing(name)  # a misspelt requirement must not pass for a met one
+
+
+def _required() -> set[str]:
+    return set(filter(None, os.environ.get("EIGENTEXT_REQUIRE", "").split(",")))
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    required = set(filter(None, os.environ.get("EIGENTEXT_REQUIRE", "").split(",")))
+    required = _required()
     for mark in item.iter_markers("requires"):
         why = _missing(mark.args[0])
         if why and mark.args[0] in required:

@@ -62,6 +62,8 @@ def test_lazy_names():
     assert set(eigentext.__all__) <= set(dir(eigentext))
     for name in eigentext.__all__:
         assert getattr(eigentext, name) is not None
+    for room in ("linalg", "trees", "formats", "corpus", "constituency"):
+        assert getattr(eigentext, room).__name__ == f"eigentext.{room}"
     with pytest.raises(AttributeError, match="no_such_name"):
         _ = eigentext.no_such_name
 

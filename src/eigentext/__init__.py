@@ -41,11 +41,19 @@ __all__ = [
 ]
 
 
+_ROOMS = (
+    "cli", "constituency", "corpus", "datasets", "errors", "evaluate", "formats", "integrations",
+    "linalg", "reports", "trees", "web", "words",
+)  # fmt: skip
+
+
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"eigentext.{name}")
     if name in _HOME_OF:
         return getattr(import_module(_HOME_OF[name]), name)
     raise AttributeError(f"module 'eigentext' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*__all__, *_ROOMS])

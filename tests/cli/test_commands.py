@@ -140,7 +140,7 @@ def test_dash_is_stdin_and_stdout_and_figures_go_to_stderr(tmp_path):
 
 def test_debug_shows_the_traceback_wherever_it_stands(tmp_path):
     done = eigentext("convert", "no.mrg", "-o", "x.txt", "--debug", cwd=tmp_path)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert b"Traceback" in done.stderr
 
 
@@ -238,3 +238,79 @@ def test_parse_keeps_the_order_and_empty_lines(sample):
         assert first.startswith("(TOP ")
         assert second == ""
         assert re.findall(r"([^ ()]+)\)", third) == ["-LRB-", "a", "-RRB-", "🐱", "ок", "!"]
+
+
+def test_a_model_on_stdout_is_a_whole_model(sample):
+    for command in (
+        ["words", "count", "sample/text.txt", "-o", "-", "--json"],
+        ["const", "train", "sample/dev.mrg", "-o", "-", "--states", "1"],
+    ):
+        done = eigentext(*command, cwd=sample)
+        assert done.returncode == 0, done.stderr.decode()
+        (sample / "piped.model").write_bytes(done.stdout)
+        shown = eigentext("info", "piped.model", "--json", cwd=sample)
+        assert shown.returncode == 0, shown.stderr.decode()
+    assert not list(sample.glob("-*"))
+
+
+def test_info_shows_the_header_and_finds_damage(sample):
+    done = eigentext(
+        "words", "count", "sample/text.txt", "-o", "named.counts",
+        "--data-name", "sample", "--data-licence", "Apache-2.0", cwd=sample,
+    )  # fmt: skip
+    assert done.returncode == 0
+    shown = json.loads(eigentext("info", "named.counts", "--json", cwd=sample).stdout)
+    assert shown["kind"] == "counts"
+    assert shown["data"]["licence"] == "Apache-2.0"
+    content = bytearray((sample / "named.counts").read_bytes())
+    content[-5] ^= 4
+    (sample / "flipped.counts").write_bytes(content)
+    done = eigentext("info", "flipped.counts", cwd=sample)
+    assert done.returncode == 2
+    assert b"damaged" in done.stderr
+
+
+def test_raw_text_with_a_bad_line_can_be_skipped_and_names_the_source(tmp_path):
+    (tmp_path / "latin.txt").write_bytes(b"One line.\n\nDeux \xe9t\xe9s.\n\nThree.\n")
+    arguments = ["words", "count", "latin.txt", "--raw", "-o", "c", "--json"]
+    done = eigentext(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.decode().startswith("eigentext: latin.txt:3: ")
+    done = eigentext(*arguments, "--on-error", "skip", cwd=tmp_path)
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["tokens"] == 5
+    (tmp_path / "empty.txt").write_bytes(b"\n")
+    done = eigentext("words", "count", "empty.txt", "--raw", "-o", "d", cwd=tmp_path)
+    assert done.stderr == b"eigentext: empty.txt: no tokens, expected text\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c", "empty.txt", "latin.txt"]
+
+
+def test_a_killed_run_on_raw_text_is_resumed_from_what_was_tokenised(tmp_path):
+    (tmp_path / "raw.txt").write_text("A cat sat. A dog ran.\n")
+    from eigentext.cli import words
+
+    folder = str(tmp_path / "c.raw")
+    (first,) = words._tokenised([str(tmp_path / "raw.txt")], "ptb", folder, None)
+    stamp = os.stat(first).st_mtime_ns
+    (again,) = words._tokenised([str(tmp_path / "raw.txt")], "ptb", folder, None)
+    assert again == first
+    assert os.stat(again).st_mtime_ns == stamp
+    (other,) = words._tokenised([str(tmp_path / "raw.txt")], "whitespace", folder, None)
+    assert other != first
+
+
+def test_a_used_port_is_one_line(tmp_path):
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        done = eigentext("serve", "--port", port, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.decode().startswith(f"eigentext: cannot listen on 127.0.0.1:{port}")
+    assert done.stderr.count(b"\n") == 1
+
+
+def test_groups_without_a_command_show_their_help(tmp_path):
+    done = eigentext("words", cwd=tmp_path)
+    assert b"count" in done.stdout + done.stderr
+    assert b"eigentext: \n" not in done.stderr

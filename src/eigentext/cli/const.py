@@ -10,9 +10,11 @@ import typer
 
 from eigentext.cli import options
 from eigentext.cli.output import progress_bar, remark, show_figures, skipped_count, skipping
+from eigentext.cli.text_input import sentences
 
 if TYPE_CHECKING:
     from eigentext.constituency import Parse
+    from eigentext.formats.opening import SkipLog
     from eigentext.trees.constituent import Tree
 
 app = typer.Typer(no_args_is_help=True, help="Constituency parsing with latent-variable PCFGs.")
@@ -74,6 +76,8 @@ def train(
     ] = LanguageName.english,
     seed: options.Seed = 0,
     on_error: options.SkipErrors = options.OnError.stop,
+    data_name: options.DataName = None,
+    data_licence: options.DataLicence = None,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
@@ -103,7 +107,7 @@ def train(
     with skipping(on_error, quiet=quiet) as log, progress_bar(quiet=quiet) as update:
         read = [tree for source in sources for tree in read_trees(source, on_error=log)]
         parser.fit(read, progress=update)
-    parser.save(output, data={"files": sources})
+    parser.save(output, data=options.about_data(sources, data_name, data_licence))
     if json or not quiet:
         figures = {
             "trees": len(read),
@@ -112,7 +116,7 @@ def train(
             "rules": len(parser.coarse_.rules),
             "cpu_seconds": round(time.process_time() - began, 2),
         }
-        show_figures(figures, as_json=json)
+        show_figures(figures, as_json=json, results_on_stdout=output == "-")
 
 
 @app.command("parse")
@@ -133,6 +137,7 @@ def parse(
     raw: options.Raw = False,
     tokeniser: options.Tokeniser = "ptb",
     jobs: options.Jobs = 1,
+    on_error: options.SkipErrors = options.OnError.stop,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
@@ -158,10 +163,10 @@ def parse(
     as_json = format_ is options.ResultFormat.jsonl or marginals
     flags: dict[str, int] = {"sentences": 0, "fallback": 0, "relaxed": 0}
 
-    def lines() -> Iterator[str]:
-        sentences = _sentences(files or ["-"], raw, tokeniser)
+    def lines(log: SkipLog | None) -> Iterator[str]:
+        given = sentences(files or ["-"], raw=raw, tokeniser=tokeniser, on_error=log)
         found = parse_many(
-            parser, sentences, jobs=jobs, kbest=kbest, marginals=marginals,
+            parser, given, jobs=jobs, kbest=kbest, marginals=marginals,
             decoder=None if decoder is None else decoder.value,
         )  # fmt: skip
         for tokens, answer in found:
@@ -176,7 +181,8 @@ def parse(
                 trees = [one.tree for one in answer.kbest] or [answer.tree]
                 yield from map(_brackets, trees)
 
-    write_lines(output, lines())
+    with skipping(on_error, quiet=quiet) as log:
+        write_lines(output, lines(log))
     if flags["fallback"]:
         remark(f"{flags['fallback']} sentence(s) had no parse: a flat tree", quiet=quiet)
     if json:
@@ -184,16 +190,6 @@ def parse(
         rate = round(flags["sentences"] / seconds, 2)
         figures = {**flags, "seconds": round(seconds, 2), "sentences_per_second": rate}
         show_figures(figures, as_json=True, results_on_stdout=output == "-")
-
-
-def _sentences(files: list[str], raw: bool, tokeniser: str) -> Iterator[list[str]]:
-    from eigentext.corpus.raw_text import read_tokenised
-    from eigentext.formats.opening import expand
-    from eigentext.formats.text import read_sentences
-
-    for source in expand(files):
-        found = read_tokenised(source, tokeniser) if raw else read_sentences(source)
-        yield from found
 
 
 def _brackets(tree: Tree) -> str:

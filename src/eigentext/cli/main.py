@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -78,7 +79,7 @@ def run(arguments: Sequence[str]) -> int:
         return _INTERRUPTED
     except Exception as error:
         if debug:
-            raise
+            traceback.print_exc()
         return _explain(error)
 
 
@@ -89,7 +90,9 @@ def _explain(error: Exception) -> int:
         return 1 if isinstance(error, MissingExtraError) else 2
     # Usage errors are click's, whose classes are not part of typer's public names.
     if hasattr(error, "format_message") and hasattr(error, "exit_code"):
-        print(f"eigentext: {' '.join(error.format_message().split())}", file=sys.stderr)
+        message = " ".join(error.format_message().split())
+        if message:  # none when a group without a command has shown its help
+            print(f"eigentext: {message}", file=sys.stderr)
         return int(error.exit_code)
     print(
         f"eigentext: internal error: {type(error).__name__}: {error} (--debug shows where)",

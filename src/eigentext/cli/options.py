@@ -8,13 +8,6 @@ from typing import Annotated
 import typer
 
 
-class TextKind(StrEnum):
-    """How the input text of a command is laid out."""
-
-    tokens = "tokens"
-    raw = "raw"
-
-
 class OnError(StrEnum):
     """What a reader does with an item that it cannot read."""
 
@@ -43,7 +36,7 @@ ModelOutput = Annotated[
     str, typer.Option("--output", "-o", help="The model file to write.", show_default=False)
 ]
 Jobs = Annotated[
-    int, typer.Option("--jobs", "-j", min=1, help="Processes; the result is the same for any.")
+    int, typer.Option("--jobs", "-j", min=1, help="Workers; the result is the same for any number.")
 ]
 Seed = Annotated[int, typer.Option("--seed", help="Start of every random choice.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")]
@@ -61,5 +54,19 @@ Raw = Annotated[
     ),
 ]
 Tokeniser = Annotated[
-    str, typer.Option("--tokeniser", help="For --raw: ptb, generic, arabic or whitespace.")
+    str,
+    typer.Option(
+        "--tokeniser", help="For --raw: ptb, ud-en, french, arabic, generic, whitespace."
+    ),
 ]
+DataName = Annotated[
+    str | None, typer.Option("--data-name", help="Name of the data, for the model's header.")
+]
+DataLicence = Annotated[
+    str | None, typer.Option("--data-licence", help="Licence of the data, for the header.")
+]
+
+
+def about_data(sources: list[str], name: str | None, licence: str | None) -> dict[str, object]:
+    """What a model's header says of the data it was made from."""
+    return {"name": name, "licence": licence, "files": sources}

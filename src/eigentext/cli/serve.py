@@ -20,6 +20,14 @@ def serve(
 
         # eigentext serve --port 8000
     """
+    import socket
+
+    from eigentext.errors import SettingsError
     from eigentext.web import serve as serve_app
+
+    try:
+        socket.create_server((host, port)).close()
+    except OSError as error:
+        raise SettingsError(f"cannot listen on {host}:{port}: {error.strerror}") from error
 
     serve_app(host, port, log_level="warning" if quiet else "info")

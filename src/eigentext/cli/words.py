@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Annotated
 
@@ -10,7 +10,7 @@ import typer
 
 from eigentext.cli import options
 from eigentext.cli.output import progress_bar, remark, show_figures, skipping
-from eigentext.errors import EigentextError
+from eigentext.errors import DataError, EigentextError
 
 app = typer.Typer(no_args_is_help=True, help="Word counts and word representations.")
 
@@ -43,6 +43,8 @@ def count(
     raw: options.Raw = False,
     tokeniser: options.Tokeniser = "generic",
     on_error: options.SkipErrors = options.OnError.stop,
+    data_name: options.DataName = None,
+    data_licence: options.DataLicence = None,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
@@ -56,43 +58,35 @@ def count(
     """
     import resource
     import time
-    from pathlib import Path
-    from tempfile import TemporaryDirectory
 
-    from eigentext.corpus import workfolder
     from eigentext.corpus.counting import count as count_corpus
     from eigentext.corpus.counts import Counts
     from eigentext.corpus.engines import DaskEngine, LocalEngine
+    from eigentext.formats.opening import expand
 
     vocabulary = None if vocab_from is None else Counts.load(vocab_from).vocabulary
-    work_dir = f"{output}.work"
     began, cpu_began = time.perf_counter(), _cpu_seconds()
-    folder = Path(output).parent
     with (
-        _cleared_on_bad_input(work_dir),
-        TemporaryDirectory(dir=folder if folder.is_dir() else None) as scratch,
+        _work_folders(output) as (work_dir, raw_folder),
+        skipping(on_error, quiet=quiet) as log,
+        progress_bar(quiet=quiet) as update,
+        LocalEngine(jobs) if scheduler is None else DaskEngine(scheduler) as engine,
     ):
-        sources = _tokenised(corpus, tokeniser, scratch) if raw else corpus
-        with (
-            LocalEngine(jobs) if scheduler is None else DaskEngine(scheduler) as engine,
-            skipping(on_error, quiet=quiet) as log,
-            progress_bar(quiet=quiet) as update,
-        ):
-            counts = count_corpus(
-                sources,
-                contexts=contexts,
-                vocab_size=vocab_size,
-                min_count=min_count,
-                vocabulary=vocabulary,
-                memory=memory,
-                work_dir=work_dir,
-                keep_work=True,
-                engine=engine,
-                progress=update,
-                on_error=log,
-            )
-    counts.save(output)
-    workfolder.clear(work_dir)  # not before: a kill while saving must not lose the work
+        sources = expand(corpus)
+        counts = count_corpus(
+            _tokenised(sources, tokeniser, raw_folder, log) if raw else sources,
+            contexts=contexts,
+            vocab_size=vocab_size,
+            min_count=min_count,
+            vocabulary=vocabulary,
+            memory=memory,
+            work_dir=work_dir,
+            keep_work=True,
+            engine=engine,
+            progress=update,
+            on_error=log,
+        )
+        counts.save(output, data=options.about_data(sources, data_name, data_licence))
     seconds = time.perf_counter() - began
     if json or not quiet:
         figures = {
@@ -106,19 +100,33 @@ def count(
             "tokens_per_second": round(counts.n_tokens / seconds),
             "peak_memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
         }
-        show_figures(figures, as_json=json)
+        show_figures(figures, as_json=json, results_on_stdout=output == "-")
 
 
 @contextmanager
-def _cleared_on_bad_input(work_dir: str) -> Iterator[None]:
-    """Unfinished work waits for the next call, unless the input itself is at fault."""
+def _work_folders(output: str) -> Iterator[tuple[str | None, str]]:
+    """Where unfinished work and tokenised text wait; gone when the result is saved.
+
+    A killed run leaves them to the next one; bad input does not, since it would fail again.
+    """
+    from shutil import rmtree
+    from tempfile import TemporaryDirectory
+
     from eigentext.corpus import workfolder
 
+    if output == "-":
+        with TemporaryDirectory() as folder:
+            yield None, folder
+        return
+    work_dir, raw_folder = f"{output}.work", f"{output}.raw"
     try:
-        yield
+        yield work_dir, raw_folder
     except EigentextError:
         workfolder.clear(work_dir)
+        rmtree(raw_folder, ignore_errors=True)
         raise
+    workfolder.clear(work_dir)
+    rmtree(raw_folder, ignore_errors=True)
 
 
 def _cpu_seconds() -> float:
@@ -131,19 +139,27 @@ def _cpu_seconds() -> float:
     return spent
 
 
-def _tokenised(corpus: list[str], scheme: str, folder: str) -> list[str]:
-    """Tokenise raw text into files of one sentence a line; paragraph by paragraph."""
+def _tokenised(
+    sources: list[str], scheme: str, folder: str, on_error: Callable[[DataError], None] | None
+) -> list[str]:
+    """Tokenise raw text into files of one sentence a line; those that are there already stay."""
+    from hashlib import sha256
     from pathlib import Path
 
     from eigentext.corpus.raw_text import read_tokenised
-    from eigentext.formats.opening import expand
     from eigentext.formats.text import write_sentences
 
+    Path(folder).mkdir(parents=True, exist_ok=True)
     targets = []
-    for number, source in enumerate(expand(corpus)):
-        target = str(Path(folder) / f"{number:06d}.txt")
-        write_sentences(read_tokenised(source, scheme), target)
-        targets.append(target)
+    for source in sources:
+        file = Path(source)
+        state = [source, scheme, *(file.stat()[6:9] if file.is_file() else ())]
+        target = Path(folder, f"{sha256(repr(state).encode()).hexdigest()[:20]}.txt")
+        if not target.exists() or source == "-":
+            write_sentences(read_tokenised(source, scheme, on_error=on_error), str(target))
+        targets.append(str(target))
+    if not any(Path(target).stat().st_size for target in targets):
+        raise DataError(sources[0], None, "no tokens, expected text")
     return targets
 
 
@@ -174,7 +190,7 @@ def add(
     total.save(output)
     if json or not quiet:
         figures = {"tokens": total.n_tokens, "vocabulary": len(total.words)}
-        show_figures(figures, as_json=json)
+        show_figures(figures, as_json=json, results_on_stdout=output == "-")
 
 
 @app.command("inspect")

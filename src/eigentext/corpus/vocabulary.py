@@ -157,16 +157,15 @@ def merge_types(
 
 def _merged(tables: Sequence[Types], engine: Engine | None) -> tuple[Types, list[Int32s]]:
     """All words of the tables, and for each table the places of its words among them."""
-    n_parts = engine.jobs if engine is not None and engine.shares_memory else 1
+    here = engine if engine is not None and engine.shares_memory else None
+    n_parts = 1 if here is None else here.jobs
     room = sum(map(len, tables)) // n_parts
 
     def of_part(part: int) -> tuple[WordTable, list[Int32s]]:
         merged = WordTable(room)
         return merged, [merged.intern_types(table, part, n_parts) for table in tables]
 
-    found = list(
-        map(of_part, range(n_parts)) if engine is None else engine.map(of_part, range(n_parts))
-    )
+    found = list((map if here is None else here.map)(of_part, range(n_parts)))
     types, places = found[0][0].types, found[0][1]
     for merged, mappings in found[1:]:
         base = np.int32(len(types))

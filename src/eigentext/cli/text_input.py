@@ -1,0 +1,26 @@
+"""Sentences from the files a command was given, tokenised or raw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from eigentext.errors import DataError
+
+
+def sentences(
+    files: list[str],
+    *,
+    raw: bool,
+    tokeniser: str,
+    on_error: Callable[[DataError], None] | None = None,
+) -> Iterator[list[str]]:
+    """Token lists in the order of the files; an empty line of tokenised text is an empty list."""
+    from eigentext.corpus.raw_text import read_tokenised
+    from eigentext.formats.opening import expand
+    from eigentext.formats.text import read_sentences
+
+    for source in expand(files):
+        if raw:
+            yield from read_tokenised(source, tokeniser, on_error=on_error)
+        else:
+            yield from read_sentences(source, on_error=on_error)
