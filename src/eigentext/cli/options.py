@@ -36,7 +36,7 @@ ModelOutput = Annotated[
     str, typer.Option("--output", "-o", help="The model file to write.", show_default=False)
 ]
 Jobs = Annotated[
-    int, typer.Option("--jobs", "-j", min=1, help="Workers; the result is the same for any number.")
+    int, typer.Option("--jobs", "-j", min=1, help="Workers; the result does not depend on it.")
 ]
 Seed = Annotated[int, typer.Option("--seed", help="Start of every random choice.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")]
