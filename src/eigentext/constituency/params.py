@@ -54,7 +54,7 @@ class Smoothing:
 
     C_rule: float = 3.0
     C_pair: float = 5.0
-    C_single: float = 10.0
+    C_single: float = 20.0
     C_root: float = 5.0
     k_sig: float = 2.0
     k_base: float = 1.0
