@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -151,11 +151,13 @@ def parse(
 
         $ eigentext const parse english.lpcfg sample/text.txt -o trees.mrg
     """
+    import os
     import time
     from json import dumps
 
     from eigentext.constituency import LPCFG
     from eigentext.constituency.batch import parse_many
+    from eigentext.formats.opening import expand, numbered_lines
     from eigentext.formats.writing import write_lines
 
     began = time.perf_counter()
@@ -163,14 +165,21 @@ def parse(
     as_json = format_ is options.ResultFormat.jsonl or marginals
     flags: dict[str, int] = {"sentences": 0, "fallback": 0, "relaxed": 0}
 
-    def lines(log: SkipLog | None) -> Iterator[str]:
-        given = sentences(files or ["-"], raw=raw, tokeniser=tokeniser, on_error=log)
+    sources = expand(files or ["-"])
+    # how many there are is worth knowing only when it is known at once
+    countable = not raw and all(os.path.isfile(source) for source in sources)
+    counted = (numbered_lines(source, on_error=lambda _: None) for source in sources)
+    total = sum(1 for lines in counted for _ in lines) if countable else 0
+
+    def lines(log: SkipLog | None, update: Callable[[int, int, str], None]) -> Iterator[str]:
+        given = sentences(sources, raw=raw, tokeniser=tokeniser, on_error=log)
         found = parse_many(
             parser, given, jobs=jobs, kbest=kbest, marginals=marginals,
             decoder=None if decoder is None else decoder.value,
         )  # fmt: skip
         for tokens, answer in found:
             flags["sentences"] += 1
+            update(flags["sentences"], total, "parsing")
             for flag in ("fallback", "relaxed"):
                 flags[flag] += answer is not None and flag in answer.flags
             if as_json:
@@ -181,8 +190,11 @@ def parse(
                 trees = [one.tree for one in answer.kbest] or [answer.tree]
                 yield from map(_brackets, trees)
 
-    with skipping(on_error, quiet=quiet) as log:
-        write_lines(output, lines(log))
+    with (
+        skipping(on_error, quiet=quiet) as log,
+        progress_bar(quiet=quiet, unit="sentences") as update,
+    ):
+        write_lines(output, lines(log, update))
     if flags["fallback"]:
         remark(f"{flags['fallback']} sentence(s) had no parse: a flat tree", quiet=quiet)
     if json:

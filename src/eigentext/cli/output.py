@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -77,8 +78,12 @@ def skipped_count(log: Callable[[DataError], None] | None) -> int:
 
 
 @contextmanager
-def progress_bar(*, quiet: bool = False) -> Iterator[Callable[[int, int, str], None]]:
+def progress_bar(
+    *, quiet: bool = False, unit: str = "bytes"
+) -> Iterator[Callable[[int, int, str], None]]:
     """A bar with rate and time left, fed as ``update(done, total, stage)``.
+
+    Without a known total (0) it shows the rate alone.
 
     >>> with progress_bar(quiet=True) as update:
     ...     update(1, 10, "reading")
@@ -98,18 +103,21 @@ def progress_bar(*, quiet: bool = False) -> Iterator[Callable[[int, int, str], N
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.percentage:>3.0f}%"),
-        TransferSpeedColumn(),
+        TransferSpeedColumn() if unit == "bytes" else TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(),
         console=console,
         transient=True,
         disable=quiet or not console.is_terminal,
     )
     stages: dict[str, TaskID] = {}
+    began: dict[str, float] = {}
 
     def update(done: int, total: int, stage: str) -> None:
         if stage not in stages:
-            stages[stage] = bar.add_task(stage, total=total)
-        bar.update(stages[stage], completed=done, total=total)
+            stages[stage] = bar.add_task(stage, total=total or None, rate="")
+            began[stage] = time.monotonic()
+        rate = f"{done / max(time.monotonic() - began[stage], 1e-3):.1f} {unit}/s"
+        bar.update(stages[stage], completed=done, total=total or None, rate=rate)
 
     with bar:
         yield update
