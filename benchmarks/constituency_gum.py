@@ -58,11 +58,11 @@ def grammar_of(data: str) -> GrammarSettings:
 
 
 def train_and_parse(
-    train: Path, gold: Sequence[Tree], data: str, states: int, ensemble: int, seed: int
+    train: Path, gold: Sequence[Tree], data: str, states: int, em: int, ensemble: int, seed: int
 ) -> Run:
     """Train, parse every sentence of ``gold``, score."""
     start = time.process_time()
-    parser = LPCFG(states=states, ensemble=ensemble, seed=seed, grammar=grammar_of(data))
+    parser = LPCFG(states=states, em=em, ensemble=ensemble, seed=seed, grammar=grammar_of(data))
     parser.fit(read_trees(str(train)))
     training = time.process_time() - start
     parser.parse(gold[0].words)
@@ -143,6 +143,8 @@ def main() -> None:
     parser.add_argument("--split", choices=("dev", "test"), default="dev")
     parser.add_argument("--states", type=int, default=16)
     parser.add_argument("--ensemble", type=int, default=8, help="models; 1: no ensemble")
+    parser.add_argument("--ensemble-states", type=int, default=20, help="states in the ensemble")
+    parser.add_argument("--em", type=int, default=1, help="EM iterations after clustering")
     parser.add_argument("--seeds", type=int, default=1, help="single models: seeds 0, 1, ...")
     parser.add_argument("--limit", type=int, default=None, help="only so many sentences")
     parser.add_argument("--jar", default=None, help="the Berkeley parser, to train and run it")
@@ -167,13 +169,14 @@ def main() -> None:
         rivals.append(("Berkeley, run here", run.result))
         print(line(rivals[-1][0], [run]), flush=True)
     runs = [
-        train_and_parse(train, gold, options.data, states, 1, seed)
+        train_and_parse(train, gold, options.data, states, options.em, 1, seed)
         for seed in range(options.seeds)
     ]
     ours = [(f"one model, m={states}", runs[0].result)]
     print(line(f"{ours[0][0]}, {len(runs)} seeds", runs), flush=True)
     if options.ensemble > 1:
-        run = train_and_parse(train, gold, options.data, states, options.ensemble, 0)
+        states = options.ensemble_states
+        run = train_and_parse(train, gold, options.data, states, options.em, options.ensemble, 0)
         ours.append((f"product of {options.ensemble}, m={states}", run.result))
         print(line(ours[-1][0], [run]), flush=True)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
