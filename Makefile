@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 BUILD  := .build
 SOURCE := $(shell find src -type f -not -name '*.py[co]' -not -path '*/__pycache__/*') pyproject.toml README.md
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
-EXTRAS_TEST := dev,plot,web,cluster
+EXTRAS_TEST := dev,plot,web,cluster,spacy
 
 .PHONY: demo test lint bench wheel clean
 
