@@ -33,12 +33,6 @@ from eigentext.constituency.decode import (
     decoder_scores,
     viterbi_tree,
 )
-from eigentext.constituency.estimators import (
-    ESTIMATORS,
-    Estimator,
-    EstimatorSettings,
-    fit_params,
-)
 from eigentext.constituency.fine import fine_pass
 from eigentext.constituency.grammar import (
     GrammarSettings,
@@ -46,7 +40,6 @@ from eigentext.constituency.grammar import (
     restore,
     user_labels,
 )
-from eigentext.constituency.learn_clusters import SpectralSettings
 from eigentext.constituency.params import Smoothing
 from eigentext.constituency.scoring import (
     RuleNumbers,
@@ -56,8 +49,8 @@ from eigentext.constituency.scoring import (
     tree_log_score,
     words_log_p,
 )
+from eigentext.constituency.training import RECIPES, Recipe, TrainingSettings, learn_models
 from eigentext.errors import SettingsError
-from eigentext.linalg.determinism import single_threaded
 
 if TYPE_CHECKING:
     import os
@@ -74,7 +67,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LPCFG", "Parse"]
 
-_KAPPA: dict[Estimator, float] = {"clustering": 50.0, "em": 50.0, "moments": 5.0}
 _MORE = 10  # so many binary trees are looked at for each tree wanted
 
 
@@ -82,7 +74,8 @@ class LPCFG:
     """A latent-variable PCFG parser.
 
     ``states``      most latent states a nonterminal may have (m); 1 is the plain PCFG
-    ``estimator``   clustering, em (from a random start) or moments (papers/004; signed scores)
+    ``estimator``   clustering, em (from a random start), moments (papers/004; signed scores) or
+                    mixed (an ensemble of clustering and moments in turn)
     ``ensemble``    number of models; more than one are trained with noise on the features
     ``em``          EM iterations; None: 50 for the em estimator, none after clustering
     ``decoder``     max-rule-product, max-recall or viterbi
@@ -109,7 +102,7 @@ class LPCFG:
         self,
         *,
         states: int = 16,
-        estimator: Estimator = "clustering",
+        estimator: Recipe = "clustering",
         ensemble: int = 1,
         em: int | None = None,
         decoder: Decoder = "max-rule-product",
@@ -125,10 +118,12 @@ class LPCFG:
         smoothing: Smoothing | None = None,
         seed: int = 0,
     ) -> None:
-        if estimator not in ESTIMATORS:
+        if estimator not in RECIPES:
             raise SettingsError(
-                f"estimator must be one of {', '.join(ESTIMATORS)}, not {estimator!r}"
+                f"estimator must be one of {', '.join(RECIPES)}, not {estimator!r}"
             )
+        if estimator == "mixed" and ensemble < 2:
+            raise SettingsError("a mixed ensemble has at least 2 models")
         if not 1 <= states <= 64:
             raise SettingsError(f"states must lie between 1 and 64, not {states}")
         if ensemble < 1 or per_state < 1:
@@ -140,7 +135,7 @@ class LPCFG:
         if estimator == "moments" and em:
             raise SettingsError("EM cannot go on from the signed numbers of moments")
         self.states = states
-        self.estimator: Estimator = estimator
+        self.estimator: Recipe = estimator
         self.ensemble = ensemble
         self.em = em
         self.decoder: Decoder = self._checked(decoder)
@@ -176,23 +171,12 @@ class LPCFG:
         self.labels_ = bank.labels
         self.coarse_ = CoarseGrammar.from_treebank(bank)
         self.__dict__.pop("rule_numbers", None)
-        alone = self.ensemble == 1
-        spectral = SpectralSettings(
-            states=self.states,
-            per_state=self.per_state,
-            kappa=_KAPPA[self.estimator] if self.kappa is None else self.kappa,
-            dropout=0.0 if alone else self.dropout,
-            noise=0.0 if alone else self.noise,
-        )
-        settings = EstimatorSettings(
-            self.estimator, spectral, self.em, self.smoothing, self.grammar.language,
-            self.plain, self.scheme,
+        settings = TrainingSettings(
+            self.estimator, self.states, self.ensemble, self.em, self.per_state, self.kappa,
+            self.dropout, self.noise, self.plain, self.scheme, self.smoothing,
+            self.grammar.language, self.seed,
         )  # fmt: skip
-        with single_threaded():
-            self.params_ = [
-                fit_params(bank, settings, seed=self.seed + number, progress=progress)
-                for number in range(self.ensemble)
-            ]
+        self.params_ = learn_models(bank, settings, progress=progress)
         return self
 
     # -- parsing -------------------------------------------------------------------------------

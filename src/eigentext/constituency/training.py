@@ -1,0 +1,83 @@
+"""One or several grammars from one treebank.
+
+1. An ensemble's members see noised features, so that they differ; a model alone sees them clean.
+2. ``mixed`` ensembles take turns: the even members are learned by clustering, the odd ones by
+   moments.  The two make different mistakes, so their product is better than either's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, get_args
+
+from eigentext.constituency.estimators import Estimator, EstimatorSettings, fit_params
+from eigentext.constituency.learn_clusters import SpectralSettings
+from eigentext.constituency.params import Smoothing
+from eigentext.linalg.determinism import single_threaded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from eigentext.constituency.learn_moments import Scheme
+    from eigentext.constituency.params import LatentParams
+    from eigentext.constituency.treebank import Language, Treebank
+
+    Progress = Callable[[int, int, str], None]
+
+__all__ = ["RECIPES", "Recipe", "TrainingSettings", "learn_models"]
+
+Recipe = Literal["clustering", "em", "moments", "mixed"]
+RECIPES: tuple[Recipe, ...] = get_args(Recipe)
+
+_KAPPA: dict[Estimator, float] = {"clustering": 50.0, "em": 50.0, "moments": 5.0}
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """What ``LPCFG`` was told about learning; its docstring says what each means."""
+
+    estimator: Recipe = "clustering"
+    states: int = 16
+    ensemble: int = 1
+    em: int | None = None
+    per_state: int = 10
+    kappa: float | None = None
+    dropout: float = 0.3
+    noise: float = 0.3
+    plain: bool = False
+    scheme: Scheme = "all"
+    smoothing: Smoothing = field(default_factory=Smoothing)
+    language: Language = "english"
+    seed: int = 0
+
+    def of_member(self, number: int) -> EstimatorSettings:
+        """Settings of one model of the ensemble."""
+        estimator: Estimator
+        if self.estimator == "mixed":
+            estimator = "moments" if number % 2 else "clustering"
+        else:
+            estimator = self.estimator
+        alone = self.ensemble == 1
+        spectral = SpectralSettings(
+            states=self.states,
+            per_state=self.per_state,
+            kappa=_KAPPA[estimator] if self.kappa is None else self.kappa,
+            dropout=0.0 if alone else self.dropout,
+            noise=0.0 if alone else self.noise,
+        )
+        return EstimatorSettings(
+            estimator, spectral, self.em, self.smoothing, self.language, self.plain, self.scheme
+        )
+
+
+def learn_models(
+    bank: Treebank, settings: TrainingSettings, *, progress: Progress | None = None
+) -> list[LatentParams]:
+    """Estimate every model of the ensemble."""
+    with single_threaded():
+        return [
+            fit_params(
+                bank, settings.of_member(number), seed=settings.seed + number, progress=progress
+            )
+            for number in range(settings.ensemble)
+        ]
