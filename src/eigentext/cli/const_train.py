@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.output import progress_bar, show_figures, skipped_count, skipping
+from eigentext.cli.output import progress_bar, remark, show_figures, skipped_count, skipping
+
+if TYPE_CHECKING:
+    from eigentext.constituency.choose_states import States
 
 
 class EstimatorName(StrEnum):
@@ -37,9 +40,18 @@ class LanguageName(StrEnum):
 def train(
     trees: options.Sources,
     output: options.ModelOutput,
+    dev: Annotated[
+        list[str] | None,
+        typer.Option("--dev", help="Trees to score the parser on, and to choose --states by."),
+    ] = None,
     states: Annotated[
-        int, typer.Option("--states", min=1, max=64, help="Most latent states of a nonterminal.")
-    ] = 16,
+        str,
+        typer.Option(
+            "--states",
+            help="Most latent states of a nonterminal (1 to 64), or auto: from the spectrum, or "
+            "search: the best on --dev.",
+        ),
+    ] = "16",
     ensemble: Annotated[
         int, typer.Option("--ensemble", min=1, help="So many models, trained with noise.")
     ] = 1,
@@ -63,30 +75,57 @@ def train(
 ) -> None:
     """Train a parser on PTB-style trees.
 
+    With --dev its F1 on those trees (EVALB's rules) is among the figures.
+
     Example:
 
         $ eigentext const train sample/train.mrg -o english.lpcfg --states 4
+
+        $ eigentext const train sample/train.mrg -o auto.lpcfg --states auto --dev sample/dev.mrg
     """
     import time
 
     from eigentext.constituency import LPCFG
+    from eigentext.constituency.choose_states import f1_on, search_states
     from eigentext.constituency.grammar import GrammarSettings
+    from eigentext.errors import SettingsError
     from eigentext.formats.opening import expand
     from eigentext.formats.ptb import read_trees
 
     began = time.process_time()
-    parser = LPCFG(
-        states=states,
-        estimator=estimator.value,
-        ensemble=ensemble,
-        em=em,
-        seed=seed,
-        grammar=GrammarSettings(heads=heads.value, language=language.value),
-    )
+    searching = states == "search"
+    if searching and not dev:
+        raise SettingsError("--states search needs --dev TREES to search on")
+    settings: dict[str, Any] = {
+        "estimator": estimator.value,
+        "ensemble": ensemble,
+        "em": em,
+        "seed": seed,
+        "grammar": GrammarSettings(heads=heads.value, language=language.value),
+    }
+    parser = LPCFG(states=16 if searching else _states(states), **settings)
     sources = expand(trees)
+    about: dict[str, Any] = {}
     with skipping(on_error, quiet=quiet) as log, progress_bar(quiet=quiet) as update:
         read = [tree for source in sources for tree in read_trees(source, on_error=log)]
-        parser.fit(read, progress=update)
+        held_out = [t for source in expand(dev or []) for t in read_trees(source, on_error=log)]
+        if searching:
+            parser, tried = search_states(
+                lambda m: LPCFG(states=m, **settings).fit(read, progress=update),
+                held_out,
+                progress=update,
+            )
+            about["tried"] = {str(one.states): round(one.f1, 2) for one in tried}
+            about["states"] = parser.states
+            about["dev_f1"] = max(one.f1 for one in tried)
+            seconds = sum(one.seconds for one in tried)
+        else:
+            parser.fit(read, progress=update)
+            seconds = time.process_time() - began
+            if dev:
+                about["dev_f1"] = f1_on(parser, held_out, progress=update)
+    for states_tried, f1 in about.get("tried", {}).items():
+        remark(f"--states {states_tried}: F1 {f1:.2f} on dev", quiet=quiet or json)
     parser.save(output, data=options.about_data(sources, data_name, data_licence))
     if json or not quiet:
         figures = {
@@ -94,6 +133,18 @@ def train(
             "skipped": skipped_count(log),
             "nonterminals": len(parser.labels_),
             "rules": len(parser.coarse_.rules),
-            "cpu_seconds": round(time.process_time() - began, 2),
+            "cpu_seconds": round(seconds, 2),
+            **about,
         }
         show_figures(figures, as_json=json, results_on_stdout=output == "-")
+
+
+def _states(given: str) -> States:
+    """A number or ``auto``; the parser itself knows which numbers it takes."""
+    from eigentext.errors import SettingsError
+
+    if given == "auto":
+        return "auto"
+    if not given.isdecimal():
+        raise SettingsError(f"--states takes a number, auto or search, not {given!r}")
+    return int(given)

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
@@ -67,24 +67,29 @@ def fit_params(
     else:
         n_nodes = np.bincount(bank.label, minlength=len(bank.labels))
         m = np.clip(n_nodes // settings.spectral.per_state, 1, settings.spectral.states)
+        if settings.spectral.auto:
+            m = cluster_states(bank, settings.spectral, seed=seed, progress=progress).m
         params = random_start(
             bank, m, seed=seed, smoothing=settings.smoothing, language=settings.language
         )
         iterations = _EM_ITERATIONS if settings.em is None else settings.em
     if not iterations:
         return params
-    return run_em(
+    spectra = params.spectra
+    params = run_em(
         bank, params, iterations, settings.smoothing, settings.language, progress=progress
     ).params
+    return replace(params, spectra=spectra)
 
 
 def _clustered(
     bank: Treebank, settings: EstimatorSettings, seed: int, progress: Progress | None
 ) -> LatentParams:
     smoothing = settings.smoothing
-    state, m = cluster_states(bank, settings.spectral, seed=seed, progress=progress)
+    state, m, spectra = cluster_states(bank, settings.spectral, seed=seed, progress=progress)
     lexicon = build_lexicon(
         bank, m, state[bank.token >= 0], None, language=settings.language,
         k_sig=smoothing.k_sig, k_base=smoothing.k_base, k_state=smoothing.k_state,
     )  # fmt: skip
-    return estimate(bank, m, count_states(bank, state, m), lexicon, smoothing)
+    params = estimate(bank, m, count_states(bank, state, m), lexicon, smoothing)
+    return replace(params, spectra=spectra)

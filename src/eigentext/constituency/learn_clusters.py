@@ -4,7 +4,7 @@
    top singular directions of Omega_a = Phi_a' Psi_a / M_a.
 2. Every node gets the coordinates [Y diag(s), Z diag(s)], each half brought to length 1, so that
    what a node is like decides and not how unusual it is, and by k-means one of m_a states,
-   m_a = min(m, M_a / per_state).
+   m_a = min(m, M_a / per_state), or as many as the spectrum says (``choose_states``).
 3. Counting states in rules gives a proper latent-variable PCFG: no negative numbers.
 
 Noise on the features (dropout, Gaussian) gives a different model for each seed: an ensemble.
@@ -13,10 +13,11 @@ Noise on the features (dropout, Gaussian) gives a different model for each seed:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from eigentext.constituency.choose_states import noise_level, significant
 from eigentext.constituency.features import (
     INSIDE_GROUPS,
     OUTSIDE_GROUPS,
@@ -24,7 +25,7 @@ from eigentext.constituency.features import (
     outside_features,
     scaled_rows,
 )
-from eigentext.constituency.spectrum import FeatureRows, omega_svd
+from eigentext.constituency.spectrum import FeatureRows, Spectra, omega_svd
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
     Ints = npt.NDArray[np.int64]
 
-__all__ = ["SpectralSettings", "cluster_states"]
+__all__ = ["Clustering", "SpectralSettings", "cluster_states"]
 
 _SEED_ROWS = 1500  # k-means++ seeds are drawn from so many nodes
 _FIT_ROWS = 12_000  # and the centres are fitted on so many; the rest are assigned
@@ -46,18 +47,28 @@ class SpectralSettings:
     """States and features of the spectral estimators.
 
     ``states``     m, the most states a nonterminal may have
+    ``auto``       fewer where the spectrum has fewer directions above the noise
     ``per_state``  so many nodes are needed for each state
     ``kappa``      smoothing of the feature scaling sqrt(M / (count + kappa))
     ``dropout``    share of feature values set to zero; ``noise`` relative Gaussian noise on them
     """
 
     states: int = 16
+    auto: bool = False
     per_state: int = 10
     kappa: float = 50.0
     dropout: float = 0.0
     noise: float = 0.0
     inside: tuple[str, ...] = INSIDE_GROUPS
     outside: tuple[str, ...] = OUTSIDE_GROUPS
+
+
+class Clustering(NamedTuple):
+    """(N,) the state of every node, (labels,) states of every nonterminal, singular values."""
+
+    state: Ints
+    m: Ints
+    spectra: Spectra
 
 
 def _noised(X: FeatureRows, settings: SpectralSettings, rng: np.random.Generator) -> FeatureRows:
@@ -96,8 +107,8 @@ def cluster_states(
     *,
     seed: int = 0,
     progress: Callable[[int, int, str], None] | None = None,
-) -> tuple[Ints, Ints]:
-    """(N,) the state of every node and (labels,) the number of states of every nonterminal."""
+) -> Clustering:
+    """States for the nodes of every nonterminal."""
     inside = inside_features(bank, settings.inside)
     outside = outside_features(bank, settings.outside)
     n_labels = len(bank.labels)
@@ -105,6 +116,7 @@ def cluster_states(
     bounds = np.searchsorted(bank.label[order], np.arange(n_labels + 1))
     state = np.zeros(len(bank.label), dtype=np.int64)
     m = np.ones(n_labels, dtype=np.int64)
+    spectra: list[npt.NDArray[np.float32]] = [np.empty(0, np.float32)] * n_labels
     for a in range(n_labels):
         rows = order[bounds[a] : bounds[a + 1]]
         wanted = min(settings.states, len(rows) // settings.per_state)
@@ -116,9 +128,13 @@ def cluster_states(
         Phi = _noised(scaled_rows(inside[rows], settings.kappa), settings, rng)
         Psi = _noised(scaled_rows(outside[rows], settings.kappa), settings, rng)
         found = omega_svd(Phi, Psi, wanted, rng)
-        if not len(found.s):
+        spectra[a] = found.s
+        if settings.auto:
+            wanted = min(wanted, significant(found.s, noise_level(Phi, Psi, rng)))
+        if not len(found.s) or wanted < 2:
             continue
-        halves = [_unit_rows(found.Y * found.s), _unit_rows(found.Z * found.s)]
+        s = found.s[:wanted]
+        halves = [_unit_rows(X[:, :wanted] * s) for X in (found.Y, found.Z)]
         state[rows] = _kmeans(np.hstack(halves), wanted, rng)
         m[a] = wanted
-    return state, m
+    return Clustering(state, m, Spectra.of(spectra))

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 import numpy as np
 
+from eigentext.constituency.choose_states import significant
 from eigentext.constituency.features import inside_features, outside_features, scaled_matrix
 from eigentext.constituency.lexicon_moments import build_moment_lexicon
 from eigentext.constituency.observable import Moments, observable_tensor
@@ -191,6 +192,9 @@ def project(
         Phi, Psi = (_matrix(x[rows], settings, rng, plain=plain) for x in (inside, outside))
         rank = states if plain else states - 1
         Y, Z, s = singular_coordinates(Phi, Psi, w, rank, rng, centre=not plain)
+        if settings.auto:
+            keep = _above_noise(Phi, Psi, w, s, rng, centre=not plain)
+            Y, Z, s = Y[:, :keep], Z[:, :keep], s[:keep]
         if not len(s):
             found.append(alone)
             continue
@@ -204,6 +208,17 @@ def project(
             Y, Z = np.hstack([one, Y]), np.hstack([one, Z])
             found.append(Coordinates(rows, Y, Z, damped, s))
     return found
+
+
+def _above_noise(
+    Phi: csr_matrix, Psi: csr_matrix, w: Floats, s: Floats, rng: np.random.Generator,
+    *, centre: bool,
+) -> int:  # fmt: skip
+    """How many of s are larger than chance makes them: outside features dealt out anew."""
+    shuffled = Psi[rng.permutation(Psi.shape[0])]
+    _, _, noise = singular_coordinates(Phi, shuffled, w, 2, rng, centre=centre)
+    largest = noise[0 if centre else 1 :]  # that of the means is no noise
+    return significant(s, float(largest[0]) if len(largest) else 0.0)
 
 
 def _matrix(

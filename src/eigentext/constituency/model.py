@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from eigentext.constituency.answer import (
     likeliest_tags,
 )
 from eigentext.constituency.chart import CoarseGrammar, build_chart
+from eigentext.constituency.choose_states import States, checked_states
 from eigentext.constituency.constraints import Constraints, build_masks
 from eigentext.constituency.decode import (
     DECODERS,
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from eigentext.constituency.learn_moments import Scheme
     from eigentext.constituency.lexicon import Emission
     from eigentext.constituency.params import LatentParams
+    from eigentext.constituency.word_classes import WordClasses
     from eigentext.trees.constituent import Tree
 
     Progress = Callable[[int, int, str], None]
@@ -73,7 +75,8 @@ _MORE = 10  # so many binary trees are looked at for each tree wanted
 class LPCFG:
     """A latent-variable PCFG parser.
 
-    ``states``      most latent states a nonterminal may have (m); 1 is the plain PCFG
+    ``states``      most latent states a nonterminal may have (m); 1 is the plain PCFG; auto: as
+                    many as its singular values above the noise (``choose_states``)
     ``estimator``   clustering, em (from a random start), moments (papers/004; signed scores) or
                     mixed (an ensemble of clustering and moments in turn)
     ``ensemble``    number of models; more than one are trained with noise on the features
@@ -101,7 +104,7 @@ class LPCFG:
     def __init__(
         self,
         *,
-        states: int = 16,
+        states: States = 16,
         estimator: Recipe = "clustering",
         ensemble: int = 1,
         em: int | None = None,
@@ -124,8 +127,6 @@ class LPCFG:
             )
         if estimator == "mixed" and ensemble < 2:
             raise SettingsError("a mixed ensemble has at least 2 models")
-        if not 1 <= states <= 64:
-            raise SettingsError(f"states must lie between 1 and 64, not {states}")
         if ensemble < 1 or per_state < 1:
             raise SettingsError("ensemble and per_state must be at least 1")
         if em is not None and em < 0:
@@ -134,7 +135,7 @@ class LPCFG:
             raise SettingsError("beam and threshold must be at least 0 and less than 1")
         if estimator == "moments" and em:
             raise SettingsError("EM cannot go on from the signed numbers of moments")
-        self.states = states
+        self.states: States = checked_states(states)
         self.estimator: Recipe = estimator
         self.ensemble = ensemble
         self.em = em
@@ -165,9 +166,16 @@ class LPCFG:
 
     # -- learning ------------------------------------------------------------------------------
 
-    def fit(self, trees: Iterable[Tree], *, progress: Progress | None = None) -> LPCFG:
-        """Learn from trees with words and labels of any kind."""
+    def fit(
+        self,
+        trees: Iterable[Tree],
+        *,
+        classes: WordClasses | None = None,
+        progress: Progress | None = None,
+    ) -> LPCFG:
+        """Learn from trees with words and labels of any kind, and from classes of words."""
         bank, self.wrapper_ = read_treebank(trees, self.grammar)
+        bank = replace(bank, classes=classes)
         self.labels_ = bank.labels
         self.coarse_ = CoarseGrammar.from_treebank(bank)
         self.__dict__.pop("rule_numbers", None)

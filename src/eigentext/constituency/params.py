@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.constituency.lexicon import Lexicon
+    from eigentext.constituency.spectrum import Spectra
     from eigentext.constituency.treebank import Treebank
 
     Ints = npt.NDArray[np.int64]
@@ -79,6 +80,7 @@ class LatentParams:
     ``rules``      (R, 3) parent, left, right; ``rule_ptr`` (R + 1,) places in ``tensor``
     ``tensor``     flat, axis order (parent, left, right)
     ``root``       (sum m,)
+    ``spectra``    the singular values it was made from; None when it was not, or is not known
     """
 
     m: Ints
@@ -87,6 +89,7 @@ class LatentParams:
     tensor: npt.NDArray[np.float32]
     root: Floats
     lexicon: Lexicon
+    spectra: Spectra | None = None
 
     @cached_property
     def label_ptr(self) -> Ints:

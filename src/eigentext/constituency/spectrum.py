@@ -17,11 +17,13 @@ import numpy as np
 from eigentext.linalg.svd import fix_signs
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
 
     Floats = npt.NDArray[np.float32]
 
-__all__ = ["FeatureRows", "Spectrum", "omega_svd"]
+__all__ = ["FeatureRows", "Spectra", "Spectrum", "omega_svd"]
 
 _SPARE = 6  # directions beyond those asked for: they make the last ones converge
 
@@ -56,6 +58,35 @@ class Spectrum(NamedTuple):
     Y: Floats
     Z: Floats
     s: Floats
+
+
+class Spectra(NamedTuple):
+    """Singular values of Omega_a of every nonterminal, as they are kept with a model.
+
+    ``values``    flat; those of nonterminal a stand at ``ptr[a]`` to ``ptr[a + 1]``, falling
+    ``smallest``  (labels,) Lambda_a, see ``learn_moments``; None where there are no moments
+
+    >>> Spectra.of([np.array([3.0, 1.0]), np.empty(0)]).at(0).tolist()
+    [3.0, 1.0]
+    """
+
+    values: npt.NDArray[np.float64]
+    ptr: npt.NDArray[np.int64]
+    smallest: npt.NDArray[np.float64] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        found: Sequence[npt.NDArray[np.floating]],
+        smallest: npt.NDArray[np.float64] | None = None,
+    ) -> Spectra:
+        """From one vector for each nonterminal; an empty one where none was computed."""
+        ptr = np.concatenate([[0], np.cumsum([len(s) for s in found])]).astype(np.int64)
+        return cls(np.concatenate([*found, np.empty(0)]).astype(np.float64), ptr, smallest)
+
+    def at(self, a: int) -> npt.NDArray[np.float64]:
+        """The singular values of nonterminal a."""
+        return self.values[self.ptr[a] : self.ptr[a + 1]]
 
 
 def _orthonormal(W: Floats, times: int) -> Floats:

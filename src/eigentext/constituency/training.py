@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
+from eigentext.constituency.choose_states import AUTO_MOST
 from eigentext.constituency.estimators import Estimator, EstimatorSettings, fit_params
 from eigentext.constituency.learn_clusters import SpectralSettings
 from eigentext.constituency.params import Smoothing
@@ -18,6 +19,7 @@ from eigentext.linalg.determinism import single_threaded
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from eigentext.constituency.choose_states import States
     from eigentext.constituency.learn_moments import Scheme
     from eigentext.constituency.params import LatentParams
     from eigentext.constituency.treebank import Language, Treebank
@@ -37,7 +39,7 @@ class TrainingSettings:
     """What ``LPCFG`` was told about learning; its docstring says what each means."""
 
     estimator: Recipe = "clustering"
-    states: int = 16
+    states: States = 16
     ensemble: int = 1
     em: int | None = None
     per_state: int = 10
@@ -59,7 +61,8 @@ class TrainingSettings:
             estimator = self.estimator
         alone = self.ensemble == 1
         spectral = SpectralSettings(
-            states=self.states,
+            states=AUTO_MOST if self.states == "auto" else self.states,
+            auto=self.states == "auto",
             per_state=self.per_state,
             kappa=_KAPPA[estimator] if self.kappa is None else self.kappa,
             dropout=0.0 if alone else self.dropout,
