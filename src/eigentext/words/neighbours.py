@@ -1,0 +1,150 @@
+"""The words nearest to a word, and analogies; from a model or from any word2vec file.
+
+1. :func:`load_words` reads words and vectors: a model of kind ``embeddings`` or ``lrmvl``, or
+   word2vec's text or binary format, whichever the file is.
+2. :func:`parse_query` reads ``word`` or ``a:b::c`` (a is to b as c is to what?).
+3. :func:`nearest_words` multiplies a block of queries with all vectors at once, and takes the k
+   largest cosines of each; words of the query are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from eigentext.errors import SettingsError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["load_words", "near_spellings", "nearest_words", "parse_query"]
+
+_ANALOGY = re.compile(r"(.+?):(.+?)::(.+)")
+_CELLS_AT_ONCE = 1 << 24  # cosines held at once: 64 MB
+
+Neighbours = list[tuple[str, float]]
+
+
+def load_words(path: str | os.PathLike[str]) -> tuple[tuple[str, ...], NDArray[np.float32]]:
+    """Words and vectors of a model file or of a word2vec file.
+
+    >>> from eigentext.formats.word2vec import write_vectors
+    >>> write_vectors(["cat", "dog"], np.eye(2), "memory://doc/near.bin", binary=True)
+    >>> load_words("memory://doc/near.bin")[0]
+    ('cat', 'dog')
+    """
+    from eigentext.formats.opening import open_binary
+
+    with open_binary(path) as stream:
+        start = stream.read(9)
+    if start[8:] == b"{":  # safetensors: eight bytes of length, then JSON
+        from eigentext.formats.modelfile import read_header
+        from eigentext.words.embeddings import Embeddings
+
+        if read_header(path).kind == "lrmvl":
+            from eigentext.words.lrmvl import LRMVLModel
+
+            found = LRMVLModel.load(path).embeddings
+        else:
+            found = Embeddings.load(path)
+        return found.words, found.vectors
+    from eigentext.formats.word2vec import load_vectors
+
+    words, vectors = load_vectors(path)
+    return tuple(words), vectors
+
+
+def near_spellings(word: str, words: Iterable[str], n: int = 3) -> list[str]:
+    """Known words that are written much like this one, the likeliest first.
+
+    >>> near_spellings("recieve", ["receive", "Recieve", "deceive", "sea"], 2)
+    ['Recieve', 'receive']
+    """
+    from difflib import get_close_matches
+
+    known = list(words)
+    same = [other for other in known if other.lower() == word.lower()]
+    # a match at cutoff 0.75 cannot differ more than this in length
+    near = [other for other in known if 0.6 * len(word) <= len(other) <= 1.7 * len(word)]
+    close = get_close_matches(word, near, n=n, cutoff=0.75)
+    return list(dict.fromkeys([*same, *close]))[:n]
+
+
+def parse_query(query: str, known: Iterable[str] = ()) -> tuple[str, ...]:
+    """One word, or the three words of ``a:b::c``; a known word is a word, whatever is in it.
+
+    >>> parse_query("cat"), parse_query("man:king::woman"), parse_query("a:b::c", {"a:b::c"})
+    (('cat',), ('man', 'king', 'woman'), ('a:b::c',))
+    """
+    if query in known:
+        return (query,)
+    found = _ANALOGY.fullmatch(query)
+    return (query,) if found is None else (found[1], found[2], found[3])
+
+
+def nearest_words(
+    words: Sequence[str], vectors: NDArray[np.floating], queries: Sequence[str], k: int = 10
+) -> list[Neighbours]:
+    """For each query (a word, or ``a:b::c``) the k nearest words and their cosines.
+
+    Of equal cosines the one that comes first in ``words`` is first.  An analogy looks for words
+    near ``b - a + c``, all at length 1.
+
+    >>> words = ["man", "king", "woman", "queen", "sea"]
+    >>> vectors = np.array([[1.0, 0, 1], [1, 1, 1], [-1, 0, 1], [-1, 1, 1], [0, -1, 0]])
+    >>> [found[0][0] for found in nearest_words(words, vectors, ["man", "man:king::woman"], 1)]
+    ['king', 'queen']
+    """
+    if isinstance(queries, str):
+        raise TypeError("nearest_words() takes a list of queries, not one str: [query]")
+    if k < 1:
+        raise SettingsError(f"k is {k}, expected at least 1")
+    places = {word: row for row, word in enumerate(words)}
+    asked = [[_place(places, word) for word in parse_query(query, places)] for query in queries]
+    unit = _unit(vectors)
+    found: list[Neighbours] = []
+    step = max(1, _CELLS_AT_ONCE // max(len(words), 1))
+    for first in range(0, len(asked), step):
+        block = asked[first : first + step]
+        cosines = _unit(np.stack([_aim(unit, rows) for rows in block])) @ unit.T
+        for row, rows in zip(cosines, block, strict=True):
+            row[rows] = -np.inf
+            found.append([(words[i], float(row[i])) for i in _largest(row, k, len(set(rows)))])
+    return found
+
+
+def _place(places: dict[str, int], word: str) -> int:
+    if word in places:
+        return places[word]
+    near = near_spellings(word, places)
+    hint = f"; near spellings: {', '.join(near)}" if near else ""
+    raise SettingsError(f"the word {word!r} is not in the vocabulary{hint}")
+
+
+def _aim(unit: NDArray[np.float32], rows: list[int]) -> NDArray[np.float32]:
+    if len(rows) == 1:
+        return np.asarray(unit[rows[0]])
+    a, b, c = rows
+    return np.asarray(unit[b] - unit[a] + unit[c])
+
+
+def _largest(row: NDArray[np.float32], k: int, left_out: int) -> list[int]:
+    """The places of the k largest numbers, largest first, ties by place."""
+    k = min(k, len(row) - left_out)
+    if k <= 0:
+        return []
+    least = np.partition(row, len(row) - k)[len(row) - k]
+    candidates = np.flatnonzero(row >= least)
+    order = np.argsort(-row[candidates], kind="stable")[:k]
+    return [int(place) for place in candidates[order]]
+
+
+def _unit(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
+    rows = np.asarray(vectors, dtype=np.float32)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.where(lengths > 0, lengths, np.float32(1)))
