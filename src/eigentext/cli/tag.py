@@ -2,40 +2,273 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections import deque
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.output import show_figures
+from eigentext.cli.output import progress_bar, show_figures, skipped_count, skipping
+
+if TYPE_CHECKING:
+    from eigentext.formats.opening import SkipLog
+    from eigentext.tagging import Tagging
+    from eigentext.tagging.reading import Item
 
 app = typer.Typer(no_args_is_help=True, help="Tags of tokens: entities and parts of speech.")
 
 
+class InputFormat(StrEnum):
+    """What the input files are."""
+
+    auto = "auto"
+    columns = "columns"
+    conllu = "conllu"
+    tokens = "tokens"
+
+
+class ColumnName(StrEnum):
+    """Where CoNLL-U keeps the tags."""
+
+    upos = "upos"
+    xpos = "xpos"
+
+
+class SchemeName(StrEnum):
+    """What the tags are."""
+
+    auto = "auto"
+    bio2 = "bio2"
+    plain = "plain"
+
+
+From = Annotated[
+    InputFormat,
+    typer.Option("--from", help="Input: columns, CoNLL-U, or a tokenised sentence a line (.txt)."),
+]
+Column = Annotated[ColumnName, typer.Option("--column", help="Tag column of CoNLL-U.")]
+
+
+@app.command("train")
+def train(
+    files: options.Sources,
+    output: options.ModelOutput,
+    dev: Annotated[
+        str | None, typer.Option("--dev", help="Keep the epoch that is best on this file.")
+    ] = None,
+    paths: Annotated[
+        str | None, typer.Option("--paths", help="Brown clusters: bits TAB word TAB count.")
+    ] = None,
+    vectors: Annotated[
+        str | None, typer.Option("--vectors", help="Word vectors, word2vec text or binary.")
+    ] = None,
+    epochs: Annotated[int, typer.Option("--epochs", min=1, help="Passes, at most.")] = 12,
+    min_count: Annotated[
+        int, typer.Option("--min-count", min=1, help="Leave out features seen less often.")
+    ] = 1,
+    from_: From = InputFormat.auto,
+    column: Column = ColumnName.upos,
+    scheme: Annotated[
+        SchemeName, typer.Option("--scheme", help="bio2 for entities; plain for other tags.")
+    ] = SchemeName.auto,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Read tags outside BIO2 as the CoNLL scorer does.")
+    ] = False,
+    compact: Annotated[
+        bool, typer.Option("--compact", help="Keep clusters and vectors of training words only.")
+    ] = False,
+    seed: options.Seed = 0,
+    on_error: options.SkipErrors = options.OnError.stop,
+    data_name: options.DataName = None,
+    data_licence: options.DataLicence = None,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+) -> None:
+    """Train a tagger on columns (token first, tag last) or CoNLL-U.
+
+    Example:
+
+        $ eigentext tag train sample/entities.bio -o entities.tagger --epochs 5
+    """
+    import time
+
+    from eigentext.formats.opening import expand
+    from eigentext.tagging import SequenceTagger
+    from eigentext.tagging.reading import read_tagged
+
+    began = time.process_time()
+    sources = expand(files)
+    with (
+        skipping(on_error, quiet=quiet) as log,
+        progress_bar(quiet=quiet, unit="epochs") as update,
+    ):
+        tokens, tags, found = read_tagged(
+            sources, file_format=from_.value, column=column.value, scheme=scheme.value,
+            repair=repair, on_error=log,
+        )  # fmt: skip
+        held_out = None
+        if dev is not None:
+            held_out = read_tagged(
+                [dev], file_format=from_.value, column=column.value, scheme=found, repair=repair,
+                on_error=log,
+            )[:2]  # fmt: skip
+        tagger = SequenceTagger(
+            clusters=paths, vectors=vectors, epochs=epochs, min_count=min_count, scheme=found,
+            seed=seed,
+        )  # fmt: skip
+        tagger.fit(tokens, tags, dev=held_out, progress=update)
+    about = options.about_data(sources, data_name, data_licence)
+    tagger.save(output, compact=compact, data=about)
+    if json or not quiet:
+        figures: dict[str, Any] = {
+            "sentences": len(tokens),
+            "tokens": sum(map(len, tokens)),
+            "skipped": skipped_count(log),
+            "tags": len(tagger.tag_set_.inside),
+            "features": len(tagger.model_.weights),
+            "epoch": tagger.best_epoch_,
+        }
+        if tagger.dev_scores_:
+            name = "dev_f1" if found == "bio2" else "dev_accuracy"
+            figures[name] = round(max(tagger.dev_scores_), 2)
+        figures["cpu_seconds"] = round(time.process_time() - began, 2)
+        show_figures(figures, as_json=json, results_on_stdout=output == "-")
+
+
+@app.command("apply")
+def apply(
+    model: Annotated[str, typer.Argument(help="A model written by `tag train`.")],
+    files: Annotated[
+        list[str] | None, typer.Argument(help="Sentences; the tags in them are not looked at.")
+    ] = None,
+    output: options.Output = "-",
+    nbest: Annotated[
+        int, typer.Option("--nbest", min=1, help="So many answers with scores (JSON Lines).")
+    ] = 1,
+    beam: Annotated[
+        int | None, typer.Option("--beam", min=1, help="Tag sequences kept; 1 is greedy.")
+    ] = None,
+    from_: From = InputFormat.auto,
+    column: Column = ColumnName.upos,
+    format_: options.Format = options.ResultFormat.native,
+    jobs: options.Jobs = 1,
+    on_error: options.SkipErrors = options.OnError.stop,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+) -> None:
+    """Tag sentences: the input with the predicted tags in their place, or JSON Lines.
+
+    Text without columns (--from tokens) comes out as token TAB tag.
+
+    Example:
+
+        $ eigentext tag train sample/entities.bio -o entities.tagger --epochs 5
+
+        $ eigentext tag apply entities.tagger sample/entities.bio -o predicted.bio
+
+        $ eigentext tag apply entities.tagger sample/text.txt --nbest 3 -o answers.jsonl
+    """
+    import time
+    from json import dumps
+
+    from eigentext.formats.blocks import write_blocks
+    from eigentext.formats.opening import expand, write_lines
+    from eigentext.tagging import SequenceTagger
+    from eigentext.tagging.batch import tag_many
+    from eigentext.tagging.reading import read_items
+
+    began = time.perf_counter()
+    tagger = SequenceTagger.load(model)
+    tagger.beam = beam or tagger.beam
+    as_json = format_ is options.ResultFormat.jsonl or nbest > 1
+    counts = {"sentences": 0, "tokens": 0}
+    waiting: deque[Item] = deque()
+    sources = expand(files or ["-"])
+
+    def tokens(log: SkipLog | None) -> Iterator[list[str]]:
+        for source in sources:
+            for item in read_items(
+                source, file_format=from_.value, column=column.value, on_error=log
+            ):
+                waiting.append(item)
+                yield list(item.tokens)
+
+    def lines(log: SkipLog | None) -> Iterator[str]:
+        for answers in tag_many(tagger, tokens(log), jobs=jobs, n_best=nbest):
+            item = waiting.popleft()
+            counts["sentences"] += 1
+            counts["tokens"] += len(item.tokens)
+            update(counts["sentences"], 0, "tagging")
+            if as_json:
+                yield dumps(
+                    _as_json(item.tokens, answers, tagger.tag_set_.scheme), ensure_ascii=False
+                )
+            else:
+                yield item.with_tags(answers[0].tags if answers else [])
+
+    with (
+        skipping(on_error, quiet=quiet) as log,
+        progress_bar(quiet=quiet, unit="sentences") as update,
+    ):
+        if as_json:
+            write_lines(output, lines(log))
+        else:
+            write_blocks(lines(log), output)
+    if json:
+        seconds = time.perf_counter() - began
+        rate = round(counts["tokens"] / max(seconds, 1e-9))
+        figures = {**counts, "seconds": round(seconds, 2), "tokens_per_second": rate}
+        show_figures(figures, as_json=True, results_on_stdout=output == "-")
+
+
+def _as_json(tokens: Any, answers: list[Tagging], scheme: str) -> dict[str, Any]:
+    from eigentext.evaluate.ner import entities
+
+    found: dict[str, Any] = {"tokens": list(tokens), "tags": answers[0].tags if answers else []}
+    if scheme == "bio2":
+        found["entities"] = [entity._asdict() for entity in entities(found["tags"])]
+    if answers:
+        found["score"] = answers[0].score
+    if len(answers) > 1:
+        found["nbest"] = [answer._asdict() for answer in answers]
+    return found
+
+
 @app.command("eval")
 def eval_(
-    gold: Annotated[str, typer.Argument(help="Gold columns; the last one holds the tags.")],
-    predicted: Annotated[str, typer.Argument(help="Predicted columns of the same tokens.")],
+    gold: Annotated[str, typer.Argument(help="Gold tags: columns or CoNLL-U.")],
+    predicted: Annotated[str, typer.Argument(help="Predicted tags of the same tokens.")],
     strict: Annotated[
         bool, typer.Option("--strict", help="Count well-formed IOB2 entities only.")
     ] = False,
+    from_: From = InputFormat.auto,
+    column: Column = ColumnName.upos,
     json: options.Json = False,
 ) -> None:
-    """Score entity tags: precision, recall and F1 of whole entities, and token accuracy.
+    """Score tags: precision, recall and F1 of whole entities, and token accuracy.
+
+    Of CoNLL-U the accuracy of the column is shown.
 
     Example:
 
         $ eigentext tag eval sample/entities.bio sample/entities.bio
     """
     from eigentext.evaluate.ner import evaluate
-    from eigentext.formats.columns import read_columns
+    from eigentext.tagging.reading import format_of, read_items
 
-    result = evaluate(
-        (sentence.tags for sentence in read_columns(gold)),
-        (sentence.tags for sentence in read_columns(predicted)),
-        mode="strict" if strict else "conll",
-    )
-    figures: dict[str, float | int] = {
+    def tags(source: str) -> Iterator[Any]:
+        for item in read_items(source, file_format=from_.value, column=column.value):
+            yield item.tags or ()
+
+    result = evaluate(tags(gold), tags(predicted), mode="strict" if strict else "conll")
+    if format_of(gold, from_.value) == "conllu":
+        figures: dict[str, float | int] = {"tokens": result.n_tokens}
+        figures["accuracy"] = result.token_accuracy
+        show_figures(figures, as_json=json)
+        return
+    figures = {
         "precision": result.micro.precision,
         "recall": result.micro.recall,
         "f1": result.f1,

@@ -1,0 +1,261 @@
+"""Features, training and search of the tagger: arrays and scalars only, nothing is checked.
+
+Features.  A token has one feature per template or none (-1).  Static ones are numbers below F.  A
+template with tags has a first cell; the tags decided before pick the cell from there on:
+``first + t1`` or ``first + t1 * (T + 1) + t2``, where tag T stands before the sentence.
+
+Weights.  ``row_of`` maps a feature or cell to its row of weights, -1 as long as it was in no
+update.  With c the number of tokens seen and Delta_c the update at c, the mean of all weights is
+
+    (1/C) sum_c w_c = w_C - (1/C) sum_c (c - 1) Delta_c
+
+so an update adds Delta to ``weights`` and (c - 1) Delta to ``sums``: cost only where it changes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+_MIXER = np.uint64(0x9E3779B97F4A7C15)
+_SHIFT = np.uint64(29)
+_NONE = np.uint64(0)
+_ONE = np.uint64(1)
+
+
+@njit(cache=True)
+def feature_keys(types, starts, slot_keys, parts, seeds, out):
+    """Keys (tokens, templates) of sentences given by word ids; 0 where a slot is missing."""
+    n_templates, most = parts.shape[0], parts.shape[1]
+    for s in range(len(starts) - 1):
+        first, last = starts[s], starts[s + 1]
+        for i in range(first, last):
+            for t in range(n_templates):
+                key = seeds[t]
+                for p in range(most):
+                    slot = parts[t, p, 0]
+                    if slot < 0:
+                        break
+                    at = i + parts[t, p, 1]
+                    if at < first:
+                        word = 0
+                    elif at >= last:
+                        word = 1
+                    else:
+                        word = types[at]
+                    part = slot_keys[word, slot]
+                    if part == _NONE:
+                        key = _NONE
+                        break
+                    key = (key ^ part) * _MIXER
+                    key ^= key >> _SHIFT
+                    if key == _NONE:
+                        key = _ONE
+                out[i, t] = key
+
+
+@njit(cache=True)
+def fill_table(keys, table_keys, table_values):
+    """Put distinct keys into an empty open-addressing table (a power of two, half empty)."""
+    mask = np.uint64(len(table_keys) - 1)
+    for n in range(len(keys)):
+        at = keys[n] & mask
+        while table_keys[at] != _NONE:
+            at = (at + _ONE) & mask
+        table_keys[at] = keys[n]
+        table_values[at] = n
+
+
+@njit(cache=True)
+def look_up(keys, table_keys, table_values, out):
+    """Number of each key, -1 for those that are not in the table."""
+    mask = np.uint64(len(table_keys) - 1)
+    for i in range(keys.shape[0]):
+        for t in range(keys.shape[1]):
+            key = keys[i, t]
+            out[i, t] = -1
+            if key == _NONE:
+                continue
+            at = key & mask
+            while table_keys[at] != _NONE:
+                if table_keys[at] == key:
+                    out[i, t] = table_values[at]
+                    break
+                at = (at + _ONE) & mask
+
+
+@njit(cache=True)
+def static_scores(i, first, last, features, row_of, weights, vector_of, vectors, dense, scores):
+    """Scores of all tags by what does not depend on tags: features, and vectors around."""
+    n_tags = weights.shape[1]
+    for k in range(n_tags):
+        scores[k] = 0.0
+    for t in range(features.shape[1]):
+        f = features[i, t]
+        if f >= 0:
+            r = row_of[f]
+            if r >= 0:
+                for k in range(n_tags):
+                    scores[k] += weights[r, k]
+    reach = dense.shape[0] // 2
+    for o in range(dense.shape[0]):
+        at = i + o - reach
+        if at >= first and at < last and vector_of[at] >= 0:
+            x = vectors[vector_of[at]]
+            for k in range(n_tags):
+                w = dense[o, k]
+                total = np.float32(0.0)
+                for d in range(len(x)):
+                    total += w[d] * x[d]
+                scores[k] += total
+
+
+@njit(cache=True)
+def cell_of(first_cell, kind, t1, t2, n_tags):
+    """The cell that the tags before pick."""
+    if kind == 1:
+        return first_cell + t1
+    return first_cell + t1 * (n_tags + 1) + t2
+
+
+@njit(cache=True)
+def train(
+    order, begin, starts, features, cells, kinds, gold, row_of, weights, sums,
+    vector_of, vectors, dense, dense_sums, margin, counters,
+):  # fmt: skip
+    """One pass over sentences order[begin:]; stops early when there may be too few rows.
+
+    ``counters``: rows used, tokens seen, mistakes.  Returns how far it came in ``order``.
+    """
+    n_tags = weights.shape[1]
+    scores = np.empty(n_tags)
+    n_kinds = len(kinds)
+    now = np.empty(n_kinds, np.int64)
+    reach = dense.shape[0] // 2
+    most = features.shape[1] + n_kinds
+    for position in range(begin, len(order)):
+        s = order[position]
+        first, last = starts[s], starts[s + 1]
+        if counters[0] + (last - first) * most > weights.shape[0]:
+            return position
+        t1, t2 = n_tags, n_tags
+        for i in range(first, last):
+            static_scores(
+                i, first, last, features, row_of, weights, vector_of, vectors, dense, scores
+            )
+            for d in range(n_kinds):
+                now[d] = -1
+                if cells[i, d] >= 0:
+                    now[d] = cell_of(cells[i, d], kinds[d], t1, t2, n_tags)
+                    r = row_of[now[d]]
+                    if r >= 0:
+                        for k in range(n_tags):
+                            scores[k] += weights[r, k]
+            want = gold[i]
+            best = 0
+            rival = -1
+            for k in range(n_tags):
+                if scores[k] > scores[best]:
+                    best = k
+                if k != want and (rival < 0 or scores[k] > scores[rival]):
+                    rival = k
+            if best != want:
+                counters[2] += 1
+            if rival >= 0 and scores[want] - scores[rival] <= margin:
+                before = float(counters[1])
+                for t in range(most):
+                    f = features[i, t] if t < features.shape[1] else now[t - features.shape[1]]
+                    if f < 0:
+                        continue
+                    r = row_of[f]
+                    if r < 0:
+                        r = counters[0]
+                        row_of[f] = r
+                        counters[0] += 1
+                    weights[r, want] += 1.0
+                    weights[r, rival] -= 1.0
+                    sums[r, want] += before
+                    sums[r, rival] -= before
+                for o in range(dense.shape[0]):
+                    at = i + o - reach
+                    if at >= first and at < last and vector_of[at] >= 0:
+                        x = vectors[vector_of[at]]
+                        for d in range(len(x)):
+                            dense[o, want, d] += x[d]
+                            dense[o, rival, d] -= x[d]
+                            dense_sums[o, want, d] += before * x[d]
+                            dense_sums[o, rival, d] -= before * x[d]
+            counters[1] += 1
+            t2, t1 = t1, best
+    return len(order)
+
+
+@njit(cache=True)
+def search(
+    starts, features, cells, kinds, row_of, weights, vector_of, vectors, dense,
+    legal, may_end, width, n_best, tags_out, scores_out, found_out,
+):  # fmt: skip
+    """The n best tag sequences of each sentence by a beam; width 1 is greedy.
+
+    ``tags_out`` (n_best, tokens), ``scores_out`` (n_best, sentences), ``found_out`` (sentences).
+    """
+    n_tags = weights.shape[1]
+    n_kinds = len(kinds)
+    static = np.empty(n_tags)
+    scores = np.empty(n_tags)
+    longest = 0
+    for s in range(len(starts) - 1):
+        longest = max(longest, starts[s + 1] - starts[s])
+    tag = np.empty((longest, width), np.int32)
+    back = np.empty((longest, width), np.int32)
+    total = np.empty(width)
+    new_total = np.empty(width)
+    for s in range(len(starts) - 1):
+        first, last = starts[s], starts[s + 1]
+        n_kept = 1
+        total[0] = 0.0
+        for i in range(first, last):
+            n = i - first
+            static_scores(
+                i, first, last, features, row_of, weights, vector_of, vectors, dense, static
+            )
+            n_new = 0
+            for h in range(n_kept):
+                t1 = tag[n - 1, h] if n > 0 else n_tags
+                t2 = tag[n - 2, back[n - 1, h]] if n > 1 else n_tags
+                for k in range(n_tags):
+                    scores[k] = static[k]
+                for d in range(n_kinds):
+                    if cells[i, d] >= 0:
+                        r = row_of[cell_of(cells[i, d], kinds[d], t1, t2, n_tags)]
+                        if r >= 0:
+                            for k in range(n_tags):
+                                scores[k] += weights[r, k]
+                for k in range(n_tags):
+                    if not legal[t1, k] or (i == last - 1 and not may_end[k]):
+                        continue
+                    value = total[h] + scores[k]
+                    if n_new == width and value <= new_total[n_new - 1]:
+                        continue
+                    # insertion into the sorted beam; among equals the earlier one stays ahead
+                    if n_new < width:
+                        n_new += 1
+                    at = n_new - 1
+                    while at > 0 and new_total[at - 1] < value:
+                        new_total[at] = new_total[at - 1]
+                        tag[n, at] = tag[n, at - 1]
+                        back[n, at] = back[n, at - 1]
+                        at -= 1
+                    new_total[at] = value
+                    tag[n, at] = k
+                    back[n, at] = h
+            n_kept = n_new
+            for h in range(n_kept):
+                total[h] = new_total[h]
+        found_out[s] = min(n_best, n_kept) if last > first else 0
+        for b in range(found_out[s]):
+            scores_out[b, s] = total[b]
+            h = b
+            for i in range(last - 1, first - 1, -1):
+                tags_out[b, i] = tag[i - first, h]
+                h = back[i - first, h]

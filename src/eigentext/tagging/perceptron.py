@@ -1,0 +1,184 @@
+"""Training: feature numbers and gold tags -> averaged weights.
+
+1. Every feature that occurs ``min_count`` times gets a number; the static part of a template with
+   tags gets a block of cells, one per tag (or pair of tags) before.
+2. The kernel goes through the sentences in an order shuffled by the seed, tags each token with
+   the weights so far and its own earlier tags, and corrects where the gold tag does not win by
+   ``margin``.
+3. After each pass the average of all weights so far is a :class:`Model`; with development data
+   the best of them is kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from eigentext.tagging.features import Batch, FeatureTable, WordTable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from eigentext.tagging.schemes import TagSet
+    from eigentext.tagging.templates import Templates
+
+__all__ = ["Learner", "Model"]
+
+Floats = npt.NDArray[np.float32]
+_DYNAMIC_FACTOR = 2  # the static part of a template with tags must occur so much more often
+
+
+@dataclass(frozen=True)
+class Model:
+    """All that scoring needs.
+
+    ``table``     numbers of the static features; feature n < F has the number n
+    ``bases``     numbers of the static parts of templates with tags
+    ``first``     (bases,) first cell of each, from F on
+    ``row_of``    (F + cells,) row of the weights, -1 for none
+    ``weights``   (rows, T)
+    ``dense``     (places, T, d) weights of the vectors around a token
+    """
+
+    table: FeatureTable
+    bases: FeatureTable
+    first: npt.NDArray[np.int64]
+    row_of: npt.NDArray[np.int32]
+    weights: Floats
+    dense: Floats
+
+    def numbers(
+        self, words: WordTable, batch: Batch, templates: Templates
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+        """Static features (tokens, n) and first cells (tokens, m) of sentences."""
+        keys = words.feature_keys(batch, templates)
+        static = self.table.numbers(np.ascontiguousarray(keys[:, : templates.n_static]))
+        bases = self.bases.numbers(np.ascontiguousarray(keys[:, templates.n_static :]))
+        return static, _cells(bases, self.first)
+
+
+def _cells(bases: npt.NDArray[np.int32], first: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    if not len(first):
+        return np.full(bases.shape, -1, np.int64)
+    return np.where(bases >= 0, first[bases], -1)
+
+
+class Learner:
+    """The state of training; :meth:`run_epoch` goes once through the data."""
+
+    def __init__(
+        self,
+        words: WordTable,
+        templates: Templates,
+        batch: Batch,
+        gold: npt.NDArray[np.int64],
+        tag_set: TagSet,
+        vectors: Floats,
+        *,
+        min_count: int,
+        margin: float,
+        seed: int,
+        reach: int,
+    ) -> None:
+        self._batch, self._gold, self._vectors = batch, gold, vectors
+        self._margin, self._seed, self._kinds = margin, seed, templates.n_tags
+        n_tags = len(tag_set.inside)
+        keys = words.feature_keys(batch, templates)
+        static = np.ascontiguousarray(keys[:, : templates.n_static])
+        dynamic = np.ascontiguousarray(keys[:, templates.n_static :])
+        self._table = FeatureTable.counted(static, min_count)
+        self._features = self._table.numbers(static)
+        self._bases = FeatureTable.counted(dynamic, _DYNAMIC_FACTOR * min_count)
+        numbers = self._bases.numbers(dynamic)
+        size = np.ones(len(self._bases.keys), np.int64)
+        for column, kind in enumerate(self._kinds):
+            here = numbers[:, column]
+            size[here[here >= 0]] = (n_tags + 1) ** kind
+        n_static = len(self._table.keys)
+        self._first = n_static + np.concatenate([[0], np.cumsum(size)[:-1]]).astype(np.int64)
+        self._first = self._first[: len(size)]
+        self._cells = _cells(numbers, self._first)
+        self._row_of = np.full(n_static + int(size.sum()), -1, np.int32)
+        self._weights = np.zeros((1 << 12, n_tags), np.float32)
+        self._sums = np.zeros((1 << 12, n_tags), np.float64)
+        places = 2 * reach + 1 if vectors.size else 0
+        self._dense = np.zeros((places, n_tags, vectors.shape[1]), np.float32)
+        self._dense_sums = np.zeros(self._dense.shape, np.float64)
+        self._counters = np.zeros(3, np.int64)  # rows used, tokens seen, mistakes
+        self._epoch = 0
+
+    def run_epoch(self, progress: Callable[[int, int, str], None] | None = None) -> int:
+        """One pass over the sentences in a shuffled order; returns the number of mistakes."""
+        from eigentext.tagging.kernels import train
+
+        n_sentences = len(self._batch.starts) - 1
+        order = np.random.default_rng([self._seed, self._epoch]).permutation(n_sentences)
+        self._counters[2] = 0
+        done = 0
+        while done < n_sentences:
+            done = train(
+                order, done, self._batch.starts, self._features, self._cells, self._kinds,
+                self._gold, self._row_of, self._weights, self._sums, self._batch.vector_of,
+                self._vectors, self._dense, self._dense_sums, self._margin, self._counters,
+            )  # fmt: skip
+            if done < n_sentences:  # too few rows for the longest that may come
+                self._weights = np.concatenate([self._weights, np.zeros_like(self._weights)])
+                self._sums = np.concatenate([self._sums, np.zeros_like(self._sums)])
+        self._epoch += 1
+        if progress is not None:
+            progress(self._epoch, 0, "training")
+        return int(self._counters[2])
+
+    def average(self) -> Model:
+        """The mean of the weights after every token so far.
+
+        Features that were never in an update are left out of the tables.
+        """
+        rows = int(self._counters[0])
+        seen = max(int(self._counters[1]), 1)
+        weights = (self._weights[:rows] - self._sums[:rows] / seen).astype(np.float32)
+        dense = (self._dense - self._dense_sums / seen).astype(np.float32)
+        n_static = len(self._table.keys)
+        used = self._row_of[:n_static] >= 0
+        static_rows = self._row_of[:n_static][used]
+        cells = self._row_of[n_static:]
+        row_of = np.concatenate([static_rows, cells])
+        first = self._first - n_static + len(static_rows)
+        table = FeatureTable(self._table.keys[used])
+        return Model(table, self._bases, first, row_of, weights, dense)
+
+
+def empty_vectors() -> Floats:
+    """Vectors of no words."""
+    return np.zeros((0, 0), np.float32)
+
+
+def search(
+    model: Model,
+    words: WordTable,
+    templates: Templates,
+    tag_set: TagSet,
+    vectors: Floats,
+    batch: Batch,
+    *,
+    beam: int = 1,
+    n_best: int = 1,
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    """Tags (n_best, tokens), scores (n_best, sentences) and how many were found (sentences)."""
+    from eigentext.tagging.kernels import search as kernel
+
+    features, cells = model.numbers(words, batch, templates)
+    n_sentences = len(batch.starts) - 1
+    tags = np.zeros((n_best, batch.n_tokens), np.int32)
+    scores = np.full((n_best, n_sentences), -np.inf)
+    found = np.zeros(n_sentences, np.int64)
+    arguments: tuple[Any, ...] = (
+        batch.starts, features, cells, templates.n_tags, model.row_of, model.weights,
+        batch.vector_of, vectors, model.dense, tag_set.legal(), tag_set.may_end(),
+        max(beam, n_best), n_best, tags, scores, found,
+    )  # fmt: skip
+    kernel(*arguments)
+    return tags, scores, found
