@@ -89,6 +89,12 @@ def word_scores(lexicon: Lexicon, index: WordIndex) -> npt.NDArray[np.float32]:
         # An unknown signature has no counts of its own: the same formula gives P(ts | rare).
         p_shape = (2 * lexicon.p_rare[ts] + by_shape[shape[row], ts]) / (2 + of_shape[row])
         p_shape_base = (2 * rare_base[base] + shape_base[shape, base]) / (2 + of_shape)
+        if lexicon.by_class is not None and x.type_class is not None:
+            factor = lexicon.by_class.factors(x.type_class[of_type])
+            every = (2 * rare_base + shape_base[shape].toarray()) / (2 + of_shape)[:, None]
+            factor /= (every * factor).sum(axis=1, keepdims=True)
+            p_shape *= factor[row, base[row]]
+            p_shape_base *= factor[np.arange(len(pairs)), base]
         seen = word_base[word, base] + word_base[lower, base]
         k_sig = np.where(n < lexicon.trust, lexicon.k_sig, 0.0)
         p_base = (seen + k_sig * p_shape_base) / (n + k_sig)

@@ -30,12 +30,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from eigentext.constituency.grammar import user_labels
+from eigentext.constituency.word_classes import ClassCounts
 from eigentext.trees.signatures import signature
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.constituency.treebank import Language, Treebank
+    from eigentext.constituency.word_classes import WordClasses
 
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
@@ -87,6 +89,7 @@ class Lexicon:
     k_base: float = 1.0
     k_state: float = 4.0
     trust: float = 50.0
+    by_class: ClassCounts | None = None
     _cache: dict[tuple[str, bool], Emission] = field(default_factory=dict, repr=False)
 
     # -- what follows from the counts -------------------------------------------------------------
@@ -228,6 +231,8 @@ class Lexicon:
             lowered, n_lowered = self._row(word.lower())
             counts, n = counts + lowered, n + n_lowered
         of_shape = self.of_shape(signature(word, first=first, language=self.language))
+        if self.by_class is not None:
+            of_shape = self.by_class.applied(of_shape, ts_base, word)
         if n == 0:
             p_base = by_base(of_shape)
         elif n < self.trust:
@@ -285,10 +290,17 @@ class WordIndex:
     type_shape: Ints
     type_rare: npt.NDArray[np.bool_]
     language: Language
+    classes: WordClasses | None = None
+    type_class: Ints | None = None  # (K, ways)
 
 
 def index_words(bank: Treebank, *, language: Language, rare: int = 5) -> WordIndex:
     """Number the words of a treebank; one seen at most ``rare`` times speaks for its signature."""
+    key = ("words", language, rare, id(bank.classes))
+    return bank.once(key, lambda: _index_words(bank, language, rare))
+
+
+def _index_words(bank: Treebank, language: Language, rare: int) -> WordIndex:
     nodes = np.flatnonzero(bank.token >= 0)
     tags = np.unique(bank.label[nodes])
     token = bank.token[nodes]
@@ -318,7 +330,8 @@ def index_words(bank: Treebank, *, language: Language, rare: int = 5) -> WordInd
         type_of=np.array(type_of), words=tuple(words), shapes=tuple(shapes),
         type_word=np.array(type_word), type_lower=np.array(type_lower),
         type_shape=np.array([shapes.get(look, -1) for look in looks]),
-        type_rare=np.array(type_rare), language=language,
+        type_rare=np.array(type_rare), language=language, classes=bank.classes,
+        type_class=bank.classes.of_all(text for text, _ in types) if bank.classes else None,
     )  # fmt: skip
 
 
@@ -351,11 +364,17 @@ def build_lexicon(
     rare_n = n[rare_ones] / np.sqrt(seen[word[rare_ones]])
     shape = x.type_shape[type_of[rare_ones]]
     n_ts = int(tag_ptr[-1])
+    by_class = None
+    if x.classes is not None and x.type_class is not None:
+        by_class = ClassCounts.count(
+            x.classes, x.type_class[type_of], x.base[x.tag_of[row]], n / np.sqrt(seen[word]),
+            int(x.base.max()) + 1,
+        )  # fmt: skip
     return Lexicon(
         x.tags, tag_ptr, x.base,
         x.words, *_rows(word, ts, n, len(x.words), n_ts),
         x.shapes, *_rows(shape, ts[rare_ones], rare_n, len(x.shapes), n_ts),
-        np.ones(n_ts), language=language, k_sig=k_sig, k_base=k_base, k_state=k_state,
+        np.ones(n_ts), language=language, k_sig=k_sig, k_base=k_base, k_state=k_state, by_class=by_class,
     )  # fmt: skip
 
 

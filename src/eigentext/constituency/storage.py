@@ -8,6 +8,8 @@ from eigentext.constituency import lexicon_moments
 from eigentext.constituency.chart import CoarseGrammar
 from eigentext.constituency.lexicon import Lexicon
 from eigentext.constituency.params import LatentParams
+from eigentext.constituency.spectrum import Spectra
+from eigentext.constituency.word_classes import ClassCounts, WordClasses
 from eigentext.formats import modelfile
 
 if TYPE_CHECKING:
@@ -56,16 +58,32 @@ def save_model(
         lexicon = _counts_of(one)
         for name in _LEXICON_ARRAYS:
             arrays[f"{prefix}lexicon.{name}"] = getattr(lexicon, name)
-        if settings["estimator"] == "moments":
+        if lexicon.by_class is not None:
+            arrays[f"{prefix}class_counts"] = lexicon.by_class.counts
+        if one.spectra is not None:
+            arrays[f"{prefix}singular_values"] = one.spectra.values
+            arrays[f"{prefix}singular_ptr"] = one.spectra.ptr
+            if one.spectra.smallest is not None:
+                arrays[f"{prefix}smallest"] = one.spectra.smallest
+        if isinstance(one.lexicon, lexicon_moments.MomentLexicon):
             for name in lexicon_moments.ARRAYS:
                 arrays[f"{prefix}vectors.{name}"] = getattr(one.lexicon, name)
     lexicon = _counts_of(params[0])  # words and signatures are the same in every model
     strings["words"], strings["shapes"] = lexicon.words, lexicon.shapes
     numbers = {name: getattr(lexicon, name) for name in _LEXICON_NUMBERS}
-    if settings["estimator"] == "moments":
-        numbers["vectors"] = {
-            name: getattr(params[0].lexicon, name) for name in lexicon_moments.NUMBERS
-        }
+    if lexicon.by_class is not None:
+        classes = lexicon.by_class.classes
+        strings["class_words"], arrays["class_numbers"] = classes.words, classes.numbers
+        numbers["classes"] = {"sizes": classes.sizes, "strength": lexicon.by_class.strength}
+    # in a mixed ensemble they differ
+    numbers["of_models"] = [
+        {name: getattr(_counts_of(one), name) for name in _LEXICON_NUMBERS} for one in params
+    ]
+    for one in params:
+        if isinstance(one.lexicon, lexicon_moments.MomentLexicon):
+            numbers["vectors"] = {
+                name: getattr(one.lexicon, name) for name in lexicon_moments.NUMBERS
+            }
     modelfile.save(
         path,
         KIND,
@@ -91,25 +109,36 @@ def load_model(
     file = modelfile.load(path, KIND, versions={VERSION})
     settings = dict(file.header.settings)
     wrapper, numbers = settings.pop("wrapper"), settings.pop("lexicon")
-    vectors = numbers.pop("vectors", None)
+    vectors, of_models = numbers.pop("vectors", None), numbers.pop("of_models", None)
     a = file.arrays
+    of_classes, classes = numbers.pop("classes", None), None
+    if of_classes is not None:
+        sizes = tuple(of_classes["sizes"])
+        classes = WordClasses(tuple(file.strings["class_words"]), a["class_numbers"], sizes)
     words, shapes = tuple(file.strings["words"]), tuple(file.strings["shapes"])
     params = []
     for number in range(settings["ensemble"]):
         prefix = f"model{number}."
         fields: dict[str, Any] = {name: a[f"{prefix}lexicon.{name}"] for name in _LEXICON_ARRAYS}
-        fields.update(numbers, words=words, shapes=shapes)
+        fields.update(of_models[number] if of_models else numbers, words=words, shapes=shapes)
+        if classes is not None:
+            counts = a[f"{prefix}class_counts"]
+            fields["by_class"] = ClassCounts(classes, counts, of_classes["strength"])
         lexicon = Lexicon(**fields, language=settings["grammar"]["language"])
-        if vectors is not None:
+        if vectors is not None and f"{prefix}vectors.m" in a:
             more: dict[str, Any] = {
                 name: a[f"{prefix}vectors.{name}"] for name in lexicon_moments.ARRAYS
             }
             signed = lexicon_moments.MomentLexicon(tag_level=lexicon, **more, **vectors)
             lexicon = cast("Lexicon", signed)  # it answers like one
+        spectra = None
+        if f"{prefix}singular_ptr" in a:
+            smallest = a.get(f"{prefix}smallest")
+            spectra = Spectra(a[f"{prefix}singular_values"], a[f"{prefix}singular_ptr"], smallest)
         params.append(
             LatentParams(
                 a[prefix + "m"], a["rules"], a[prefix + "rule_ptr"], a[prefix + "tensor"],
-                a[prefix + "root"], lexicon,
+                a[prefix + "root"], lexicon, spectra,
             )
         )  # fmt: skip
     coarse = CoarseGrammar(a["rules"], a["rule_p"], a["root_p"], a["prior"], a["emits"])

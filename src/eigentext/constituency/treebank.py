@@ -10,8 +10,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
@@ -19,15 +19,18 @@ from eigentext.errors import SettingsError
 from eigentext.trees.signatures import signature
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Sequence
 
     import numpy.typing as npt
 
+    from eigentext.constituency.word_classes import WordClasses
     from eigentext.trees.constituent import Tree
 
     Ints = npt.NDArray[np.int64]
 
 __all__ = ["Language", "Treebank", "build_treebank"]
+
+T = TypeVar("T")
 
 Language = Literal["english", "generic"]
 """Whose endings the signatures of rare and unknown words look at."""
@@ -72,11 +75,20 @@ class Treebank:
     signature: Ints
     suffix2: Ints
     suffix3: Ints
+    classes: WordClasses | None = None  # of words, from elsewhere
+    _made: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def n_trees(self) -> int:
         """Number of trees."""
         return len(self.roots)
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What ``make`` makes from this treebank, made for the first model of an ensemble only."""
+        if key not in self._made:
+            self._made[key] = make()
+        found: T = self._made[key]
+        return found
 
 
 def build_treebank(
