@@ -76,7 +76,7 @@ def parse(
     began = time.perf_counter()
     parser = LPCFG.load(model)
     as_json = format_ is options.ResultFormat.jsonl or marginals
-    flags: dict[str, int] = {"sentences": 0, "fallback": 0, "relaxed": 0}
+    flags: dict[str, int] = {"sentences": 0, "fallback": 0, "coarse": 0, "relaxed": 0}
 
     sources = expand(files or ["-"])
     # how many there are is worth knowing only when it is known at once
@@ -93,7 +93,7 @@ def parse(
         for tokens, answer in found:
             flags["sentences"] += 1
             update(flags["sentences"], total, "parsing")
-            for flag in ("fallback", "relaxed"):
+            for flag in ("fallback", "coarse", "relaxed"):
                 flags[flag] += answer is not None and flag in answer.flags
             if as_json:
                 yield dumps(_as_json(tokens, answer), ensure_ascii=False)

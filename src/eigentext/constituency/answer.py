@@ -52,9 +52,10 @@ class Parse:
     ``log_p``      log p(tree, words) under the model; the mean of p over the models of an ensemble
     ``kbest``      the k best different trees, the best first
     ``marginals``  (start, end, label) -> posterior of that constituent
-    ``flags``      ``relaxed`` pruning had to be loosened, ``fallback`` the grammar has no such
-                   tree: words under their tags and what brackets were required, ``unknown`` a word
-                   was never seen in training
+    ``flags``      ``relaxed`` pruning had to be loosened, ``coarse`` the models give no tree any
+                   weight: the plain PCFG's, ``fallback`` the grammar has no such tree: words under
+                   their tags and what brackets were required, ``unknown`` a word was never seen in
+                   training
     """
 
     tree: Tree

@@ -15,7 +15,13 @@ import numpy as np
 from eigentext.constituency.learn_clusters import SpectralSettings, cluster_states
 from eigentext.constituency.learn_em import random_start, run_em
 from eigentext.constituency.lexicon import build_lexicon
-from eigentext.constituency.params import LatentParams, Smoothing, count_states, estimate
+from eigentext.constituency.params import (
+    LatentParams,
+    MomentSmoothing,
+    Smoothing,
+    count_states,
+    estimate,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,6 +54,7 @@ class EstimatorSettings:
     language: Language
     plain: bool = False
     scheme: Scheme = "all"
+    moment_smoothing: MomentSmoothing | None = None
 
 
 def fit_params(
@@ -59,7 +66,7 @@ def fit_params(
 
         return fit_moments(
             bank, settings.spectral, seed=seed, scheme=settings.scheme, plain=settings.plain,
-            language=settings.language, progress=progress,
+            smoothing=settings.moment_smoothing, language=settings.language, progress=progress,
         )  # fmt: skip
     iterations = settings.em
     if settings.estimator == "clustering":

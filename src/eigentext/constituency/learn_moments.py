@@ -16,16 +16,17 @@ what becomes of negative ones.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 import numpy as np
 
+from eigentext.constituency.bounds import smallest_elements
 from eigentext.constituency.choose_states import significant
 from eigentext.constituency.features import inside_features, outside_features, scaled_matrix
 from eigentext.constituency.lexicon_moments import build_moment_lexicon
 from eigentext.constituency.observable import Moments, observable_tensor
-from eigentext.constituency.params import LatentParams, tensor_layout
+from eigentext.constituency.params import LatentParams, MomentSmoothing, tensor_layout
+from eigentext.constituency.spectrum import Spectra
 from eigentext.errors import SettingsError
 from eigentext.linalg.conditioning import guarded_pinv
 from eigentext.linalg.determinism import single_threaded
@@ -60,38 +61,6 @@ __all__ = [
 
 Scheme = Literal["all", "one-per-tree", "one-per-tree-weighted"]
 SCHEMES: tuple[Scheme, ...] = ("all", "one-per-tree", "one-per-tree-weighted")
-
-
-@dataclass(frozen=True)
-class MomentSmoothing:
-    """Strengths of the back-offs; n is how often the rule (or the word with its tag) was seen.
-
-    ``C_mean``    means of a rule are shrunk by n / (n + C_mean) towards those of the nonterminal
-    ``C_pair``    covariances within a rule, by sqrt(n) / (C_pair + sqrt(n)) towards 0
-    ``C_triple``  the third central moment, likewise, on top of C_pair
-    ``C_root``    means of the roots, as C_mean
-    ``k_word``    outside mean of a word, towards that of its signature; ``k_shape`` of a signature
-    ``ridge``     1/s becomes s / (s^2 + ridge) in the inverse of Sigma; less kappa in the scaling
-                  of features makes s larger and asks for more (1 for 50, 2 for 20, 4 for 5)
-    """
-
-    C_mean: float = 3.0
-    C_pair: float = 5.0
-    C_triple: float = 5.0
-    C_root: float = 5.0
-    k_word: float = 3.0
-    k_shape: float = 5.0
-    ridge: float = 1.0
-
-    def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if not 0 <= value < float("inf"):
-                raise SettingsError(f"smoothing {name} must be 0 or more, not {value}")
-
-    @classmethod
-    def none(cls) -> MomentSmoothing:
-        """Averages as they are: the paper."""
-        return cls(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 class Coordinates(NamedTuple):
@@ -393,6 +362,10 @@ def fit_moments(
             bank, [c.Z @ c.inverse for c in coordinates], _places(bank, coordinates), weights,
             k_word=smoothing.k_word, k_shape=smoothing.k_shape, plain=plain, language=language,
         )  # fmt: skip
-    root = np.concatenate(_roots(bank, coordinates, weights, smoothing.C_root))
+    roots = _roots(bank, coordinates, weights, smoothing.C_root)
+    smallest = smallest_elements(bank, coordinates, weights, moments, roots)
     # The lexicon answers like any other; only its counts are arranged differently.
-    return LatentParams(m, bank.rules, rule_ptr, tensor, root, cast("Lexicon", lexicon))
+    return LatentParams(
+        m, bank.rules, rule_ptr, tensor, np.concatenate(roots), cast("Lexicon", lexicon),
+        Spectra.of([c.s for c in coordinates], smallest),
+    )  # fmt: skip

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 from functools import cached_property
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,14 +35,14 @@ from eigentext.constituency.decode import (
     decoder_scores,
     viterbi_tree,
 )
-from eigentext.constituency.fine import fine_pass
+from eigentext.constituency.fine import coarse_pass, fine_pass
 from eigentext.constituency.grammar import (
     GrammarSettings,
     read_treebank,
     restore,
     user_labels,
 )
-from eigentext.constituency.params import Smoothing
+from eigentext.constituency.params import MomentSmoothing, Smoothing
 from eigentext.constituency.scoring import (
     RuleNumbers,
     log_mean,
@@ -86,7 +87,8 @@ class LPCFG:
     ``per_state``   so many nodes of a nonterminal are needed for each of its states
     ``kappa, dropout, noise``  of the spectral features, see ``learn_clusters``; kappa None: the
                     best on dev, 50 for clustering, 5 for moments
-    ``plain, scheme``  of moments: figure 4 as it is; all nodes of each tree or one-per-tree
+    ``plain, scheme, moment_smoothing``  of moments: figure 4 as it is; all nodes of each tree or
+                    one-per-tree; strengths of its back-offs
 
     >>> from eigentext.datasets import load_english
     >>> from eigentext.trees.constituent import Tree
@@ -119,6 +121,7 @@ class LPCFG:
         scheme: Scheme = "all",
         grammar: GrammarSettings | None = None,
         smoothing: Smoothing | None = None,
+        moment_smoothing: MomentSmoothing | None = None,
         seed: int = 0,
     ) -> None:
         if estimator not in RECIPES:
@@ -150,6 +153,7 @@ class LPCFG:
         self.scheme: Scheme = scheme
         self.grammar = grammar or GrammarSettings()
         self.smoothing = smoothing or Smoothing()
+        self.moment_smoothing = moment_smoothing or MomentSmoothing()
         self.seed = seed
 
     def _checked(self, decoder: Decoder, kbest: int = 1) -> Decoder:
@@ -182,7 +186,7 @@ class LPCFG:
         settings = TrainingSettings(
             self.estimator, self.states, self.ensemble, self.em, self.per_state, self.kappa,
             self.dropout, self.noise, self.plain, self.scheme, self.smoothing,
-            self.grammar.language, self.seed,
+            self.grammar.language, self.seed, self.moment_smoothing,
         )  # fmt: skip
         self.params_ = learn_models(bank, settings, progress=progress)
         return self
@@ -211,11 +215,18 @@ class LPCFG:
         emissions = self._emissions(words, constraints)
         chart, passes = self._chart(emissions, constraints, self.beam, self.threshold)
         candidates: list[Candidate] = []
-        if chart is not None and passes:
+        if chart is not None:
             if chart.relaxed:
                 flags.add("relaxed")
-            found = self._decode(chart, passes, emissions, chosen, given, kbest)
-            candidates = self._distinct(found, kbest, words, emissions)
+            if passes:
+                found = self._decode(chart, passes, emissions, chosen, given, kbest)
+                candidates = self._distinct(found, kbest, words, emissions)
+            if not candidates and (coarse := coarse_pass(chart)) is not None:
+                flags.add("coarse")
+                passes = [coarse]
+                chosen = "max-recall" if chosen == "max-recall" else "max-rule-product"
+                found = self._decode(chart, passes, emissions, chosen, given, kbest)
+                candidates = self._distinct(found, kbest, words, emissions)
         if chart is None or not candidates:
             tags = likeliest_tags(self.params_[0].lexicon, emissions[0], self.labels_)
             required = constraints.required if constraints else ()
@@ -352,14 +363,7 @@ class LPCFG:
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The settings, by name (scikit-learn manners)."""
-        return {
-            "states": self.states, "estimator": self.estimator, "ensemble": self.ensemble,
-            "em": self.em, "decoder": self.decoder, "beam": self.beam, "threshold": self.threshold,
-            "per_state": self.per_state, "kappa": self.kappa, "dropout": self.dropout,
-            "noise": self.noise, "plain": self.plain, "scheme": self.scheme,
-             "grammar": self.grammar, "smoothing": self.smoothing,
-            "seed": self.seed,
-        }  # fmt: skip
+        return {name: getattr(self, name) for name in signature(LPCFG).parameters}
 
     def save(self, path: str | os.PathLike[str], *, data: dict[str, Any] | None = None) -> None:
         """Write a model file of kind ``lpcfg``."""
@@ -367,8 +371,8 @@ class LPCFG:
 
         self._fitted()
         settings = self.get_params()
-        settings["grammar"] = asdict(self.grammar)
-        settings["smoothing"] = asdict(self.smoothing)
+        for name in ("grammar", "smoothing", "moment_smoothing"):
+            settings[name] = asdict(settings[name])
         save_model(
             path, settings, self.labels_, self.wrapper_, self.coarse_, self.params_, data=data
         )
@@ -381,6 +385,8 @@ class LPCFG:
         settings, labels, wrapper, coarse, params = load_model(path)
         settings["grammar"] = GrammarSettings(**settings["grammar"])
         settings["smoothing"] = Smoothing(**settings["smoothing"])
+        # files of before it could be set have none
+        settings["moment_smoothing"] = MomentSmoothing(**settings.get("moment_smoothing", {}))
         model = cls(**settings)
         model.labels_, model.wrapper_ = labels, wrapper
         model.coarse_, model.params_ = coarse, params

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from eigentext.constituency.choose_states import AUTO_MOST
 from eigentext.constituency.estimators import Estimator, EstimatorSettings, fit_params
 from eigentext.constituency.learn_clusters import SpectralSettings
-from eigentext.constituency.params import Smoothing
+from eigentext.constituency.params import MomentSmoothing, Smoothing
 from eigentext.linalg.determinism import single_threaded
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ class TrainingSettings:
     smoothing: Smoothing = field(default_factory=Smoothing)
     language: Language = "english"
     seed: int = 0
+    moment_smoothing: MomentSmoothing | None = None
 
     def of_member(self, number: int) -> EstimatorSettings:
         """Settings of one model of the ensemble."""
@@ -69,8 +70,9 @@ class TrainingSettings:
             noise=0.0 if alone else self.noise,
         )
         return EstimatorSettings(
-            estimator, spectral, self.em, self.smoothing, self.language, self.plain, self.scheme
-        )
+            estimator, spectral, self.em, self.smoothing, self.language, self.plain, self.scheme,
+            self.moment_smoothing,
+        )  # fmt: skip
 
 
 def learn_models(

@@ -1,0 +1,125 @@
+"""Theorem 3 of papers/004 on a trained grammar: sigma_a, Lambda_a, and what they ask for.
+
+* ``sigma_a``   the m_a-th singular value of Omega_a; sigma is the smallest of all
+* ``Lambda_a``  the smallest absolute value in c_1, d_inf, D and the inverse of Sigma of a; Lambda
+                is the smallest of all.  Sigma is diagonal in the bases that come from the same
+                sample, so zeros beside its diagonal are left out
+* the number of nodes of each nonterminal with which p(tree) is within 1 +- eps (theorem 3)
+
+Singular values are kept with the model by the estimators that compute them (clustering, also when
+EM follows, and moments); Lambda only by moments, since the others have no observable
+representation.  :func:`theorem_3` says None for what is absent.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from eigentext.constituency.observable import nodes_needed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from eigentext.constituency.learn_moments import Coordinates
+    from eigentext.constituency.model import LPCFG
+    from eigentext.constituency.treebank import Treebank
+
+    Floats = npt.NDArray[np.float64]
+
+__all__ = ["NonterminalBound", "TheoremThree", "smallest_elements", "theorem_3"]
+
+
+class NonterminalBound(NamedTuple):
+    """One nonterminal: its states, singular values (falling), sigma_a and Lambda_a."""
+
+    label: str
+    states: int
+    singular_values: tuple[float, ...]
+    sigma: float | None
+    Lambda: float | None
+
+
+class TheoremThree(NamedTuple):
+    """All nonterminals, the most frequent first, and the smallest sigma and Lambda of all.
+
+    ``nodes_needed``  theorem 3's number of nodes of each nonterminal for a tree of ``tree_size``
+                      nodes, eps and delta; None where sigma or Lambda is absent
+    """
+
+    nonterminals: list[NonterminalBound]
+    sigma: float | None
+    Lambda: float | None
+    nodes_needed: float | None
+
+
+def smallest_elements(
+    bank: Treebank,
+    coordinates: Sequence[Coordinates],
+    weights: Floats,
+    D: Sequence[Floats],
+    c_one: Sequence[Floats],
+) -> Floats:
+    """(labels,) Lambda_a of every nonterminal from the moments of figure 4, step 2."""
+    numbers: dict[str, int] = {}
+    word_of_token = np.array([numbers.setdefault(word, len(numbers)) for word in bank.words])
+    found = np.full(len(bank.labels), np.inf)
+    for a, c in enumerate(coordinates):
+        found[a] = np.abs(np.diag(c.inverse)).min()
+        if np.any(c_one[a]):
+            found[a] = min(found[a], np.abs(c_one[a]).min())
+        token = bank.token[c.rows]
+        over_word = np.flatnonzero((token >= 0) & (weights[c.rows] > 0))
+        if len(over_word):
+            n = weights[c.rows].sum()
+            word = word_of_token[token[over_word]]
+            order = np.argsort(word, kind="stable")
+            first = np.unique(word[order], return_index=True)[1]
+            weighted = (c.Z[over_word] * weights[c.rows][over_word, None])[order]
+            d_inf = np.add.reduceat(weighted, first, axis=0) / n
+            found[a] = min(found[a], np.abs(d_inf).min())
+    for moment, a in zip(D, bank.rules[:, 0].tolist(), strict=True):
+        found[a] = min(found[a], float(np.abs(moment).min()))
+    return found
+
+
+def theorem_3(
+    model: LPCFG, *, number: int = 0, tree_size: int = 39, eps: float = 0.5, delta: float = 0.1
+) -> TheoremThree:
+    """Sigma and Lambda of one model of the ensemble; 39 nodes is a sentence of 20 words.
+
+    >>> from eigentext.constituency import LPCFG
+    >>> from eigentext.trees.constituent import Tree
+    >>> model = LPCFG(states=1).fit([Tree.from_brackets("(S (A x) (B y))")])
+    >>> theorem_3(model).sigma is None
+    True
+    """
+    params = model.params_[number]
+    spectra = params.spectra
+    found = []
+    for a in np.argsort(-model.coarse_.prior, kind="stable").tolist():
+        m = int(params.m[a])
+        values = () if spectra is None else tuple(spectra.at(a).tolist())
+        smallest = None if spectra is None else spectra.smallest
+        sigma = None
+        if values and m > 1:
+            # moments keep just what they use, and their constant coordinate has no value
+            last = len(values) if smallest is not None else m
+            sigma = values[last - 1] if last <= len(values) else 0.0
+        Lambda = None if smallest is None else float(smallest[a])
+        found.append(NonterminalBound(model.labels_[a], m, values, sigma, Lambda))
+    sigmas = [one.sigma for one in found if one.sigma is not None]
+    Lambdas = [one.Lambda for one in found if one.Lambda is not None]
+    needed = None
+    if sigmas and Lambdas:
+        counted = getattr(params.lexicon, "tag_level", params.lexicon)
+        needed = nodes_needed(
+            m=int(params.m.max()), n_rules=len(params.rules) + len(counted.word_ts),
+            tree_size=tree_size, Lambda=min(Lambdas), sigma=min(sigmas), eps=eps, delta=delta,
+        )  # fmt: skip
+    return TheoremThree(
+        found, min(sigmas) if sigmas else None, min(Lambdas) if Lambdas else None, needed
+    )

@@ -1,0 +1,88 @@
+"""Lambda and sigma of theorem 3: by the letter on small treebanks, and absent where they are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from eigentext.constituency import LPCFG
+from eigentext.constituency.bounds import smallest_elements, theorem_3
+from eigentext.constituency.grammar import GrammarSettings, read_treebank
+from eigentext.constituency.learn_clusters import SpectralSettings
+from eigentext.constituency.learn_moments import (
+    _roots,
+    _rule_moments,
+    node_weights,
+    project,
+    sample_moments,
+)
+from eigentext.constituency.observable import nodes_needed
+from eigentext.constituency.params import MomentSmoothing
+
+
+@pytest.mark.parametrize("scheme", ["all", "one-per-tree"])
+def test_lambda_is_the_smallest_element_of_the_moments(english, scheme):
+    bank, _ = read_treebank(english, GrammarSettings())
+    weights = node_weights(bank, scheme, np.random.default_rng(0))
+    coordinates = project(bank, SpectralSettings(states=3), weights, seed=0, plain=True, ridge=0.0)
+    none = MomentSmoothing.none()
+    found = smallest_elements(
+        bank, coordinates, weights,
+        _rule_moments(bank, coordinates, weights, none), _roots(bank, coordinates, weights, 0.0),
+    )  # fmt: skip
+    words = sorted(set(bank.words))
+    numbers = np.array([words.index(word) for word in bank.words])
+    moments = sample_moments(bank, coordinates, weights, numbers)
+    for a in range(len(bank.labels)):
+        elements = [np.diag(coordinates[a].inverse)]
+        elements += [d for (tag, _), d in moments.d_inf.items() if tag == a and np.any(d)]
+        elements += [D for D, rule in zip(moments.D, bank.rules, strict=True) if rule[0] == a]
+        if np.any(moments.c_one[a]):
+            elements.append(moments.c_one[a])
+        expected = min(float(np.abs(values).min()) for values in elements)
+        assert found[a] == pytest.approx(expected, rel=1e-9)
+
+
+def test_what_a_model_of_moments_says(english, tmp_path):
+    model = LPCFG(states=3, estimator="moments").fit(english)
+    model.save(tmp_path / "m")
+    for one in (model, LPCFG.load(tmp_path / "m")):
+        found = theorem_3(one, tree_size=7)
+        params = one.params_[0]
+        assert [b.label for b in found.nonterminals[:2]] == [
+            one.labels_[a] for a in np.argsort(-one.coarse_.prior, kind="stable")[:2]
+        ]
+        assert found.sigma == min(b.sigma for b in found.nonterminals if b.sigma is not None)
+        assert found.Lambda == min(params.spectra.smallest)
+        for bound in found.nonterminals:
+            assert list(bound.singular_values) == sorted(bound.singular_values, reverse=True)
+            # the constant coordinate has no singular value
+            assert len(bound.singular_values) == bound.states - 1
+            assert bound.sigma == (bound.singular_values[-1] if bound.states > 1 else None)
+        n_rules = len(params.rules) + len(params.lexicon.tag_level.word_ts)
+        assert found.nodes_needed == nodes_needed(
+            m=3, n_rules=n_rules, tree_size=7, Lambda=found.Lambda, sigma=found.sigma,
+            eps=0.5, delta=0.1,
+        )  # fmt: skip
+
+
+def test_clustering_has_sigma_but_no_lambda(english):
+    found = theorem_3(LPCFG(states=4, em=1).fit(english))
+    assert found.Lambda is None
+    assert found.nodes_needed is None
+    for bound in found.nonterminals:
+        if bound.states > 1:
+            values = (*bound.singular_values, 0.0, 0.0, 0.0)  # of smaller rank than that: 0
+            assert bound.sigma == values[bound.states - 1]
+            assert bound.singular_values[0] > 0
+    auto = theorem_3(LPCFG(states="auto").fit(english))
+    for bound in auto.nonterminals:
+        if bound.states > 1:
+            assert bound.sigma == bound.singular_values[bound.states - 1]
+
+
+def test_em_from_a_random_start_has_neither(english):
+    found = theorem_3(LPCFG(states=2, estimator="em", em=1).fit(english[:40]))
+    assert found.sigma is None
+    assert found.Lambda is None
+    assert all(bound.singular_values == () for bound in found.nonterminals)
