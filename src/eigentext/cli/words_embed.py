@@ -115,7 +115,9 @@ def embed(
                 sources, counts, contexts, settings, common, seed, flat=weighting is None
             )
         else:
-            raise NotImplementedError
+            if counts is not None:
+                raise SettingsError("LR-MVL goes along the text: expected a corpus, not --counts")
+            found, figures = _lrmvl(sources, size, iterations, kappa, common, seed)
     data = options.about_data(sources or [str(counts)], data_name, data_licence)
     found.save(output, data=data)
     if vectors is not None:
@@ -162,6 +164,32 @@ def _cca(
         "last_singular_value": float(values[-1]),
         "cpu_seconds_counting": round(counted - began, 3),
         "cpu_seconds_svd": round(time.process_time() - counted, 3),
+    }
+
+
+def _lrmvl(
+    sources: list[str],
+    size: int,
+    iterations: int,
+    kappa: float | None,
+    common: dict[str, Any],
+    seed: int,
+) -> tuple[Any, dict[str, Any]]:
+    """Vectors by two CCAs over smoothed contexts, and figures about them."""
+    from eigentext.words.lrmvl import LRMVLSettings, fit_lrmvl, token_ids
+
+    settings = LRMVLSettings(size=size, iterations=iterations)
+    if kappa is not None:
+        settings = LRMVLSettings(size=size, iterations=iterations, kappa=kappa)
+    vocabulary, ids = token_ids(sources, **common)
+    model = fit_lrmvl(ids, vocabulary.words, settings, seed=seed, progress=common["progress"])
+    values = model.embeddings.singular_values
+    return model, {
+        "tokens": int((ids >= 0).sum()),
+        "words": len(model.embeddings.words),
+        "size": size,
+        "first_correlation": float(values[0]),
+        "last_correlation": float(values[-1]),
     }
 
 
