@@ -164,7 +164,7 @@ def test_words_of_one_class_come_together():
             state = rng.choice(n_classes, p=follows[state])
         ids.append(-1)
     names = [f"w{i}" for i in range(n_classes * n_each)]
-    model = fit_lrmvl(np.array(ids, dtype=np.int32), names, LRMVLSettings(size=4))
+    model = fit_lrmvl(np.array(ids, dtype=np.int32), names, LRMVLSettings(size=8, exponent=1.0))
     cosines = model.embeddings.vectors @ model.embeddings.vectors.T
     np.fill_diagonal(cosines, -1)
     assert (cosines.argmax(axis=1) // n_each == np.arange(len(names)) // n_each).all()

@@ -56,6 +56,7 @@ class LRMVLSettings:
     """``size`` of a word's vector (even); smoothing ``rates``; ``iterations`` (rounds).
 
     ``kappa``              added to the counts of words and to the variances of contexts
+    ``exponent``           on the canonical correlations, which weigh the directions of U
     ``covariance_tokens``  so many tokens for L'L, R'R and L'R; None takes all
     """
 
@@ -63,6 +64,7 @@ class LRMVLSettings:
     rates: tuple[float, ...] = (0.1, 0.5, 0.9)
     iterations: int = 6
     kappa: float = 20.0
+    exponent: float = 0.0
     covariance_tokens: int | None = 1_000_000
 
     def __post_init__(self) -> None:
@@ -74,6 +76,8 @@ class LRMVLSettings:
             raise SettingsError(f"rates {self.rates}: expected numbers above 0 and up to 1")
         if self.iterations < 1:
             raise SettingsError(f"iterations {self.iterations}: expected at least 1")
+        if not np.isfinite(self.exponent):
+            raise SettingsError(f"exponent {self.exponent}: expected a finite number")
         if not 0 <= self.kappa < np.inf:
             raise SettingsError(f"kappa {self.kappa}: expected at least 0")
         if self.covariance_tokens is not None and self.covariance_tokens < 1:
@@ -248,7 +252,7 @@ def fit_lrmvl(
                 progress(round_ + 1, chosen.iterations + 1, "rounds")
     about = {
         "method": "lrmvl", "size": chosen.size, "rates": list(chosen.rates),
-        "iterations": chosen.iterations, "kappa": chosen.kappa,
+        "iterations": chosen.iterations, "kappa": chosen.kappa, "exponent": chosen.exponent,
         "covariance_tokens": chosen.covariance_tokens, "n_tokens": n_tokens,
     }  # fmt: skip
     known = counts > 0
@@ -356,5 +360,5 @@ def _words(
         WS / np.sqrt(scale / counts.sum()), counts, SS * (counts.sum() / scale),
         settings.size, ridge=settings.kappa, seed=seed,
     )  # fmt: skip
-    U = found.projections[0]
-    return vectors_from(U, np.ones(U.shape[1]), 0.0), found.correlations
+    U = vectors_from(found.projections[0], found.correlations, settings.exponent)
+    return U, found.correlations
