@@ -172,7 +172,8 @@ def test_fifty_iterations_by_default(toy, monkeypatch):
     LPCFG(estimator="em", em=3).fit(toy)
     LPCFG(em=2).fit(toy)
     LPCFG().fit(toy)
-    assert asked == [50, 3, 2]
+    LPCFG(em=0).fit(toy)
+    assert asked == [50, 3, 2, 1]
 
 
 @pytest.mark.parametrize(

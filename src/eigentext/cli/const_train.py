@@ -56,11 +56,16 @@ def train(
         int, typer.Option("--ensemble", min=1, help="So many models, trained with noise.")
     ] = 1,
     estimator: Annotated[
-        EstimatorName, typer.Option("--estimator", help="How latent states are learned.")
-    ] = EstimatorName.clustering,
+        EstimatorName | None,
+        typer.Option(
+            "--estimator",
+            help="How latent states are learned; unless told, clustering for one model, mixed "
+            "(clustering and moments in turn) for several.",
+        ),
+    ] = None,
     em: Annotated[
         int | None,
-        typer.Option("--em", min=0, help="EM iterations: after clustering (0), or alone (50)."),
+        typer.Option("--em", min=0, help="EM iterations: after clustering (1), or alone (50)."),
     ] = None,
     heads: Annotated[HeadsName, typer.Option("--heads", help="Head rules.")] = HeadsName.english,
     language: Annotated[
@@ -97,7 +102,7 @@ def train(
     if searching and not dev:
         raise SettingsError("--states search needs --dev TREES to search on")
     settings: dict[str, Any] = {
-        "estimator": estimator.value,
+        "estimator": None if estimator is None else estimator.value,
         "ensemble": ensemble,
         "em": em,
         "seed": seed,

@@ -37,13 +37,14 @@ Estimator = Literal["clustering", "em", "moments"]
 ESTIMATORS: tuple[Estimator, ...] = get_args(Estimator)
 
 _EM_ITERATIONS = 50  # from a random start, unless told otherwise
+_EM_AFTER_CLUSTERING = 1  # hard states become soft ones; more did not help on dev
 
 
 @dataclass(frozen=True)
 class EstimatorSettings:
     """What the estimators need to know.
 
-    ``em``             iterations; None: 50 for em, none after clustering
+    ``em``             iterations; None: 50 for em, one after clustering
     ``plain, scheme``  of moments: figure 4 as it is; all nodes of each tree or one
     """
 
@@ -68,9 +69,9 @@ def fit_params(
             bank, settings.spectral, seed=seed, scheme=settings.scheme, plain=settings.plain,
             smoothing=settings.moment_smoothing, language=settings.language, progress=progress,
         )  # fmt: skip
-    iterations = settings.em
     if settings.estimator == "clustering":
         params = _clustered(bank, settings, seed, progress)
+        iterations = _EM_AFTER_CLUSTERING if settings.em is None else settings.em
     else:
         n_nodes = np.bincount(bank.label, minlength=len(bank.labels))
         m = np.clip(n_nodes // settings.spectral.per_state, 1, settings.spectral.states)

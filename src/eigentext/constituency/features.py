@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eigentext.constituency.spectrum import FeatureRows
+from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     import numpy.typing as npt
     from scipy.sparse import csr_matrix
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "INSIDE_GROUPS",
     "OUTSIDE_GROUPS",
+    "checked_groups",
     "inside_features",
     "outside_features",
     "scaled_matrix",
@@ -47,6 +49,8 @@ OUTSIDE_GROUPS = (
     "position",
 )
 
+_PART_OF_A_GROUP = ("next_word",)  # of neighbours: with "parent" the paper's own example
+
 _LENGTH_BUCKETS = np.array([1, 2, 3, 4, 5, 6, 8, 11, 16, 21, 31, 41])
 _PLACE_BUCKETS = np.array([1, 2, 3, 5, 8, 13, 21])
 
@@ -61,10 +65,34 @@ def _mix(template: int, *values: npt.NDArray[np.integer]) -> npt.NDArray[np.uint
     return state
 
 
+def checked_groups(
+    inside: Sequence[str], outside: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The groups of features as tuples; SettingsError for an unknown or an empty one.
+
+    >>> checked_groups(["rule"], ["parent", "next_word"])
+    (('rule',), ('parent', 'next_word'))
+    """
+    for side, chosen, known in (
+        ("inside", inside, INSIDE_GROUPS),
+        ("outside", outside, (*OUTSIDE_GROUPS, *_PART_OF_A_GROUP)),
+    ):
+        if isinstance(chosen, str) or not chosen or not set(chosen) <= set(known):
+            raise SettingsError(
+                f"{side} must be a list of groups out of {', '.join(known)}, not {chosen!r}"
+            )
+    return tuple(inside), tuple(outside)
+
+
 def inside_features(
     bank: Treebank, groups: Collection[str] = INSIDE_GROUPS
 ) -> npt.NDArray[np.uint64]:
     """(N, F) feature numbers of the inside trees of all nodes."""
+    chosen = frozenset(groups)
+    return bank.once(("inside", chosen), lambda: _inside_features(bank, chosen))
+
+
+def _inside_features(bank: Treebank, groups: Collection[str]) -> npt.NDArray[np.uint64]:
     left, right = bank.left, bank.right
     inner = left >= 0
     # What a child contributes: its rule, or its tag with the word when it is a preterminal.
@@ -98,6 +126,11 @@ def outside_features(
     bank: Treebank, groups: Collection[str] = OUTSIDE_GROUPS
 ) -> npt.NDArray[np.uint64]:
     """(N, G) feature numbers of the outside trees of all nodes."""
+    chosen = frozenset(groups)
+    return bank.once(("outside", chosen), lambda: _outside_features(bank, chosen))
+
+
+def _outside_features(bank: Treebank, groups: Collection[str]) -> npt.NDArray[np.uint64]:
     up = _chain(bank.parent, 3)
     rule = np.append(bank.rule, -1)
     label = np.append(bank.label, -1)
@@ -139,6 +172,8 @@ def outside_features(
         columns.append(_mix(18, tag[at_left]))
         columns.append(_mix(19, tag[at_right]))
         columns.append(_mix(24, word[at_left]))
+        columns.append(_mix(25, word[at_right]))
+    elif "next_word" in groups:
         columns.append(_mix(25, word[at_right]))
     if "position" in groups:
         columns.append(_mix(20, np.digitize(before, _PLACE_BUCKETS)))

@@ -35,6 +35,7 @@ from eigentext.constituency.decode import (
     decoder_scores,
     viterbi_tree,
 )
+from eigentext.constituency.features import INSIDE_GROUPS, OUTSIDE_GROUPS, checked_groups
 from eigentext.constituency.fine import coarse_pass, fine_pass
 from eigentext.constituency.grammar import (
     GrammarSettings,
@@ -79,14 +80,15 @@ class LPCFG:
     ``states``      most latent states a nonterminal may have (m); 1 is the plain PCFG; auto: as
                     many as its singular values above the noise (``choose_states``)
     ``estimator``   clustering, em (from a random start), moments (papers/004; signed scores) or
-                    mixed (an ensemble of clustering and moments in turn)
+                    mixed (an ensemble of clustering and moments in turn); None: clustering for
+                    one model, mixed for several
     ``ensemble``    number of models; more than one are trained with noise on the features
-    ``em``          EM iterations; None: 50 for the em estimator, none after clustering
+    ``em``          EM iterations; None: 50 for the em estimator, one after clustering
     ``decoder``     max-rule-product, max-recall or viterbi
     ``beam, threshold``  pruning of the coarse pass; 0 prunes nothing
     ``per_state``   so many nodes of a nonterminal are needed for each of its states
-    ``kappa, dropout, noise``  of the spectral features, see ``learn_clusters``; kappa None: the
-                    best on dev, 50 for clustering, 5 for moments
+    ``kappa, dropout, noise``  of the spectral features, see ``learn_clusters``
+    ``inside, outside``  groups of features, see ``features``
     ``plain, scheme, moment_smoothing``  of moments: figure 4 as it is; all nodes of each tree or
                     one-per-tree; strengths of its back-offs
 
@@ -107,16 +109,18 @@ class LPCFG:
         self,
         *,
         states: States = 16,
-        estimator: Recipe = "clustering",
+        estimator: Recipe | None = None,
         ensemble: int = 1,
         em: int | None = None,
         decoder: Decoder = "max-rule-product",
         beam: float = 1e-4,
         threshold: float = 1e-4,
         per_state: int = 10,
-        kappa: float | None = None,
+        kappa: float = 50.0,
         dropout: float = 0.3,
         noise: float = 0.3,
+        inside: Sequence[str] = INSIDE_GROUPS,
+        outside: Sequence[str] = OUTSIDE_GROUPS,
         plain: bool = False,
         scheme: Scheme = "all",
         grammar: GrammarSettings | None = None,
@@ -124,7 +128,7 @@ class LPCFG:
         moment_smoothing: MomentSmoothing | None = None,
         seed: int = 0,
     ) -> None:
-        if estimator not in RECIPES:
+        if estimator is not None and estimator not in RECIPES:
             raise SettingsError(
                 f"estimator must be one of {', '.join(RECIPES)}, not {estimator!r}"
             )
@@ -139,7 +143,7 @@ class LPCFG:
         if estimator == "moments" and em:
             raise SettingsError("EM cannot go on from the signed numbers of moments")
         self.states: States = checked_states(states)
-        self.estimator: Recipe = estimator
+        self.estimator: Recipe | None = estimator
         self.ensemble = ensemble
         self.em = em
         self.decoder: Decoder = self._checked(decoder)
@@ -149,6 +153,7 @@ class LPCFG:
         self.kappa = kappa
         self.dropout = dropout
         self.noise = noise
+        self.inside, self.outside = checked_groups(inside, outside)
         self.plain = plain
         self.scheme: Scheme = scheme
         self.grammar = grammar or GrammarSettings()
@@ -186,7 +191,7 @@ class LPCFG:
         settings = TrainingSettings(
             self.estimator, self.states, self.ensemble, self.em, self.per_state, self.kappa,
             self.dropout, self.noise, self.plain, self.scheme, self.smoothing,
-            self.grammar.language, self.seed, self.moment_smoothing,
+            self.grammar.language, self.seed, self.moment_smoothing, self.inside, self.outside,
         )  # fmt: skip
         self.params_ = learn_models(bank, settings, progress=progress)
         return self
@@ -385,6 +390,8 @@ class LPCFG:
         settings, labels, wrapper, coarse, params = load_model(path)
         settings["grammar"] = GrammarSettings(**settings["grammar"])
         settings["smoothing"] = Smoothing(**settings["smoothing"])
+        if settings["kappa"] is None:  # as the first files had it
+            settings["kappa"] = 50.0
         # files of before it could be set have none
         settings["moment_smoothing"] = MomentSmoothing(**settings.get("moment_smoothing", {}))
         model = cls(**settings)
