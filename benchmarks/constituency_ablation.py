@@ -1,7 +1,7 @@
 """What each part of the constituency parser is worth, on GUM dev.
 
     python benchmarks/constituency_ablation.py                 # every row
-    python benchmarks/constituency_ablation.py --only features # features smoothing binarisation ...
+    python benchmarks/constituency_ablation.py --only features
 
 Each row changes one thing of the default model (clustering, or moments where the row says so);
 F1 by EVALB's rules with COLLINS.prm, mean over seeds.  ``$EIGENTEXT_DATA`` names the data.
