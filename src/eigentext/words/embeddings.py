@@ -63,7 +63,7 @@ class EmbeddingSettings:
 
     ``transform``  of the counts: sqrt, log, ppmi or none
     ``exponent``   on the singular values: 0 weighs all directions alike, 1 as they come
-    ``kappa``      added to the totals of words and contexts; steadies rare ones
+    ``kappa``      added to the totals of words and contexts; None: 0 for ppmi, 50 otherwise
     ``smoothing``  exponent on the totals of the contexts (word2vec's 0.75)
     ``shift``      the k of negative sampling, for ppmi
     ``weighting``  of a word at distance d in a bag of half-width w: flat 1, linear (w - d + 1) / w
@@ -74,7 +74,7 @@ class EmbeddingSettings:
     size: int = 200
     transform: Transform = "ppmi"
     exponent: float = 0.25
-    kappa: float = 5.0
+    kappa: float | None = None
     smoothing: float = 1.0
     shift: float = 1.0
     weighting: Weighting = "linear"
@@ -88,15 +88,23 @@ class EmbeddingSettings:
                 raise SettingsError(
                     f"{name} {getattr(self, name)!r}: expected {', '.join(allowed)}"
                 )
-        for name, least in (("kappa", 0.0), ("smoothing", 0.0)):
-            if not least <= getattr(self, name) < np.inf:
-                raise SettingsError(f"{name} {getattr(self, name)!r}: expected at least {least}")
+        for name in ("kappa", "smoothing"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value < np.inf:
+                raise SettingsError(f"{name} {value!r}: expected at least 0")
         if not np.isfinite(self.exponent):
             raise SettingsError(f"exponent {self.exponent!r}: expected a finite number")
         if not 0 < self.shift < np.inf:
             raise SettingsError(f"shift {self.shift!r}: expected a positive number")
         if not 0 < self.overlap < 1:
             raise SettingsError(f"overlap {self.overlap!r}: expected between 0 and 1")
+
+    @property
+    def used_kappa(self) -> float:
+        """``kappa``, or the value that stands for None."""
+        if self.kappa is not None:
+            return self.kappa
+        return 0.0 if self.transform == "ppmi" else 50.0
 
 
 @dataclass(frozen=True)
@@ -226,7 +234,8 @@ def scaled_contexts(matrix: Any, settings: EmbeddingSettings) -> Any:
     if settings.smoothing != 1.0 and columns.any():
         smoothed = np.where(columns > 0, columns, 1.0) ** settings.smoothing * (columns > 0)
         columns = smoothed * (columns.sum() / smoothed.sum())
-    rows, columns = rows + settings.kappa, columns + settings.kappa
+    kappa = settings.used_kappa
+    rows, columns = rows + kappa, columns + kappa
     if settings.transform == "ppmi":
         return ppmi(matrix, rows, columns, shift=settings.shift).astype(np.float32)
     if settings.transform == "sqrt":
@@ -293,6 +302,7 @@ def cca_embeddings(
         vectors = vectors_from(found.U, found.S, chosen.exponent)
     about = asdict(chosen) | {
         "method": "cca",
+        "kappa": chosen.used_kappa,
         "contexts": str(counts.contexts if contexts is None else parse_contexts(contexts)),
         "n_tokens": counts.n_tokens,
     }
