@@ -1,0 +1,248 @@
+"""CCA embeddings: the formulas against dense linear algebra, files, estimators, bad input."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import check_estimator
+
+from eigentext.corpus.counting import count
+from eigentext.corpus.counts import Counts
+from eigentext.errors import ModelFileError, RankError, RankWarning, SettingsError
+from eigentext.formats.opening import write_lines
+from eigentext.formats.word2vec import load_vectors
+from eigentext.words.embeddings import (
+    Embeddings,
+    EmbeddingSettings,
+    cca_embeddings,
+    context_counts,
+    contexts_to_count,
+    scaled_contexts,
+)
+from eigentext.words.estimators import LRMVL, CCAEmbedding
+
+SENTENCES = [
+    f"{d} {a} {n} {v} {d2} {n2}".split()
+    for d, a, n, v, d2, n2 in np.array(
+        np.meshgrid(
+            ["the", "a"], ["old", "red"], ["cat", "dog"], ["saw", "bit"], ["the"], ["hen", "fox"]
+        )
+    ).reshape(6, -1).T
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    path = tmp_path_factory.mktemp("embed") / "text.txt"
+    write_lines(path, [" ".join(sentence) for sentence in SENTENCES])
+    return str(path)
+
+
+tables = arrays(np.int64, (5, 4), elements=st.just(0) | st.integers(0, 40))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    tables,
+    st.sampled_from(["sqrt", "log", "ppmi", "none"]),
+    st.sampled_from([0.0, 3.0]),
+    st.sampled_from([1.0, 0.75]),
+    st.sampled_from([1.0, 5.0]),
+)
+def test_omega_by_the_formula(table, transform, kappa, smoothing, shift):
+    chosen = EmbeddingSettings(transform=transform, kappa=kappa, smoothing=smoothing, shift=shift)
+    found = scaled_contexts(sp.csr_array(table), chosen).toarray()
+    u, v = table.sum(axis=1).astype(float), table.sum(axis=0).astype(float)
+    if v.sum():
+        smooth = np.where(v > 0, np.maximum(v, 1) ** smoothing, 0)
+        v = smooth * v.sum() / smooth.sum()
+    u, v = u + kappa, v + kappa
+    f = {"sqrt": np.sqrt, "log": np.log1p}.get(transform, lambda x: x)
+    expected = np.zeros(table.shape)
+    for (i, j), c in np.ndenumerate(table):
+        if c and transform == "ppmi":
+            expected[i, j] = max(0.0, np.log(c * u.sum() / (u[i] * v[j])) - np.log(shift))
+        elif c:
+            expected[i, j] = f(c) / np.sqrt(f(u[i]) * f(v[j]))
+    np.testing.assert_allclose(found, expected, rtol=2e-6, atol=2e-6)
+
+
+def test_vectors_are_singular_vectors_with_an_exponent(text):
+    counts = count([text], contexts="lr2")
+    chosen = EmbeddingSettings(size=4, transform="sqrt", exponent=0.7, kappa=1.0)
+    found = cca_embeddings(counts, settings=chosen)
+    Omega = scaled_contexts(counts.context_matrix(), chosen).toarray()[: len(found.words)]
+    U, s, _ = np.linalg.svd(Omega.astype(np.float64))
+    rows = U[:, :4] * s[:4] ** 0.7
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    np.testing.assert_allclose(found.vectors @ found.vectors.T, rows @ rows.T, atol=1e-4)
+    np.testing.assert_allclose(found.singular_values, s[:4], rtol=1e-5)
+    assert found.words == counts.words[:-1]  # nothing is unknown, so <unk> has no vector
+    assert "<unk>" in cca_embeddings(count([text], contexts="lr2", vocab_size=5), 2).words
+
+
+@pytest.mark.parametrize("weighting", ["flat", "linear", "harmonic"])
+def test_a_weighted_bag_by_hand(text, weighting):
+    counts = count([text], contexts="lr4")
+    found = context_counts(counts, "bag3", weighting).toarray()
+    ids = counts.vocabulary.ids
+    expected = np.zeros(found.shape)
+    weight = {"flat": [1, 1, 1], "linear": [1, 2 / 3, 1 / 3], "harmonic": [1, 1 / 2, 1 / 3]}
+    for sentence in SENTENCES:
+        for i, word in enumerate(sentence):
+            for j, other in enumerate(sentence):
+                if 1 <= abs(i - j) <= 3:
+                    expected[ids[word], ids[other]] += weight[weighting][abs(i - j) - 1]
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    if weighting == "flat":
+        bag = count([text], contexts="bag3")
+        np.testing.assert_array_equal(context_counts(bag).toarray(), expected)
+
+
+def test_contexts_that_were_not_counted(text):
+    counts = count([text], contexts="lr2")
+    with pytest.raises(SettingsError, match=r"bag3 .*count with contexts bag3"):
+        context_counts(counts, "bag3")
+    bag = count([text], contexts="bag2")
+    with pytest.raises(SettingsError, match=r"linear weighting.*-2,-1,\+1,\+2"):
+        context_counts(bag, "bag2", "linear")
+    with pytest.raises(SettingsError, match="unigrams"):
+        contexts_to_count("unigrams", "flat")
+    assert cca_embeddings(bag, 2).settings["weighting"] == "flat"  # the default gives way
+
+
+def test_counts_of_a_new_shard_add(tmp_path, text):
+    half = len(SENTENCES) // 2
+    shards = []
+    for number, part in enumerate((SENTENCES[:half], SENTENCES[half:])):
+        write_lines(tmp_path / f"{number}.txt", [" ".join(s) for s in part])
+        shards.append(count([str(tmp_path / f"{number}.txt")], contexts="lr2"))
+    whole = cca_embeddings(count([text], contexts="lr2"), 4)
+    added = cca_embeddings(shards[0] + shards[1], 4)
+    assert added.words == whole.words
+    np.testing.assert_array_equal(added.vectors, whole.vectors)
+    first = CCAEmbedding(size=4, contexts="lr2").fit(SENTENCES[:half])
+    refitted = first.fit(first.counts_ + shards[1])
+    np.testing.assert_array_equal(refitted.embeddings_.vectors, whole.vectors)
+
+
+def test_saved_loaded_exported(tmp_path, text):
+    found = cca_embeddings(count([text], contexts="lr2"), 3, seed=5)
+    found.save(tmp_path / "m.vec", data={"name": "sample"})
+    back = Embeddings.load(tmp_path / "m.vec")
+    assert (back.words, back.seed, back.settings) == (found.words, 5, found.settings)
+    np.testing.assert_array_equal(back.vectors, found.vectors)
+    for name, size in (("v.txt", None), ("v.bin", 4), ("v.bin.gz", None)):
+        back.export(tmp_path / name)
+        words, vectors = load_vectors(tmp_path / name)
+        assert tuple(words) == found.words
+        np.testing.assert_array_equal(vectors, found.vectors)
+        if size:  # binary: four bytes a number
+            letters = sum(len(word.encode()) + 2 for word in words)
+            head = len(f"{len(words)} 3\n")
+            assert (tmp_path / name).stat().st_size == head + letters + 12 * len(words)
+    Counts.save(count([text]), tmp_path / "c")
+    with pytest.raises(ModelFileError, match="kind"):
+        Embeddings.load(tmp_path / "c")
+
+
+def test_the_same_for_any_number_of_jobs(text):
+    one, two = (cca_embeddings(count([text], contexts="lr2", jobs=j), 4) for j in (1, 2))
+    np.testing.assert_array_equal(one.vectors, two.vectors)
+
+
+def test_rank_and_types(tmp_path, text):
+    counts = count([text], contexts="lr2")
+    with pytest.raises(RankError, match="rank 100 was asked for"):
+        cca_embeddings(counts, 100, on_rank="error")
+    with pytest.warns(RankWarning):
+        assert cca_embeddings(counts, 100).vectors.shape[1] < 20
+    write_lines(tmp_path / "one", ["a a a a"])
+    with pytest.raises(SettingsError, match="one word type"):
+        cca_embeddings(count([str(tmp_path / "one")]), 1)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"size": 0}, {"size": 2.5}, {"transform": "cube"}, {"weighting": "x"}, {"kappa": -1},
+        {"smoothing": float("nan")}, {"shift": 0}, {"exponent": float("inf")}, {"overlap": 1.0},
+    ],
+)  # fmt: skip
+def test_bad_settings(bad):
+    with pytest.raises(SettingsError, match=next(iter(bad))):
+        EmbeddingSettings(**bad)
+
+
+def test_estimators_as_in_scikit_learn(tmp_path):
+    model = CCAEmbedding(size=4, contexts="lr1", seed=2)
+    assert clone(model).get_params() == model.get_params()
+    rows = model.fit_transform(SENTENCES)
+    assert rows.shape == (len(SENTENCES), 4)
+    vectors, places = model.embeddings_.vectors, model.embeddings_.places
+    mean = vectors[[places[word] for word in SENTENCES[0]]].mean(axis=0)
+    np.testing.assert_allclose(rows[0], mean, rtol=1e-6)
+    assert not model.transform([[], ["unheard", "of"]]).any()
+    assert model.neighbours("cat", 1)[0][0] == "dog"
+    model.save(tmp_path / "m")
+    back = CCAEmbedding.load(tmp_path / "m")
+    np.testing.assert_array_equal(back.transform(SENTENCES), rows)
+    assert back.get_params()["seed"] == 2
+    tokens = LRMVL(size=4, kappa=0.5, iterations=2).fit(SENTENCES)
+    tokens.save(tmp_path / "l")
+    first = LRMVL.load(tmp_path / "l")
+    assert first.get_params() == tokens.get_params()
+    np.testing.assert_array_equal(first.transform(SENTENCES)[3], tokens.transform(SENTENCES)[3])
+    for estimator in (CCAEmbedding(), LRMVL()):
+        with pytest.raises(ValueError, match="not fitted"):
+            estimator.transform(SENTENCES)
+        with pytest.raises(TypeError, match=r"use text\.split"):
+            estimator.fit(["a cat sat"])
+        with pytest.raises(TypeError, match="lists of tokens"):
+            estimator.fit("a cat sat")
+        with pytest.raises(TypeError, match="a token is a str"):
+            estimator.fit([[1, 2]])
+        with pytest.raises(SettingsError, match="no tokens"):
+            estimator.fit([[]])
+    with pytest.raises(TypeError, match="not counts"):
+        LRMVL().fit(count_of_unigrams())
+
+
+def count_of_unigrams() -> Counts:
+    from eigentext.words.inputs import as_counts
+
+    return as_counts(SENTENCES, "unigrams")
+
+
+# these feed tables of numbers; sentences are lists of words
+_NUMBERS = "takes sentences of words, not a table of numbers"
+_WITH_NUMBERS = """
+check_complex_data check_dict_unchanged check_do_not_raise_errors_in_init_or_set_param
+check_dont_overwrite_attributes check_dont_overwrite_parameters check_dtype_object check_estimator_sparse_array
+check_estimator_sparse_matrix check_estimator_sparse_tag check_estimators_dtypes
+check_estimators_empty_data_messages check_estimators_fit_returns_self
+check_estimators_nan_inf check_estimators_overwrite_params check_estimators_pickle
+check_f_contiguous_array_estimator check_fit1d check_fit2d_1feature check_fit2d_1sample
+check_fit2d_predict1d check_fit_check_is_fitted check_fit_idempotent
+check_fit_score_takes_y check_methods_sample_order_invariance check_methods_subset_invariance
+check_n_features_in check_n_features_in_after_fitting check_pipeline_consistency
+check_positive_only_tag_during_fit check_readonly_memmap_input check_transformer_data_not_an_array
+check_transformer_general check_transformer_preserve_dtypes
+""".split()
+
+
+@pytest.mark.parametrize("estimator", [CCAEmbedding(), LRMVL()], ids=["cca", "lrmvl"])
+def test_check_estimator_where_the_input_type_allows(estimator):
+    results = check_estimator(
+        estimator, expected_failed_checks=dict.fromkeys(_WITH_NUMBERS, _NUMBERS), on_fail=None,
+        on_skip=None,
+    )  # fmt: skip
+    failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
+    assert not failed
+    passed = {r["check_name"] for r in results if r["status"] == "passed"}
+    assert {"check_parameters_default_constructible", "check_get_params_invariance"} <= passed
