@@ -223,7 +223,8 @@ def count_of_unigrams() -> Counts:
 _NUMBERS = "takes sentences of words, not a table of numbers"
 _WITH_NUMBERS = """
 check_complex_data check_dict_unchanged check_do_not_raise_errors_in_init_or_set_param
-check_dont_overwrite_attributes check_dont_overwrite_parameters check_dtype_object check_estimator_sparse_array
+check_dont_overwrite_attributes check_dont_overwrite_parameters
+check_dtype_object check_estimator_sparse_array
 check_estimator_sparse_matrix check_estimator_sparse_tag check_estimators_dtypes
 check_estimators_empty_data_messages check_estimators_fit_returns_self
 check_estimators_nan_inf check_estimators_overwrite_params check_estimators_pickle
