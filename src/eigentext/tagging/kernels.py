@@ -121,7 +121,7 @@ def cell_of(first_cell, kind, t1, t2, n_tags):
 @njit(cache=True)
 def train(
     order, begin, starts, features, cells, kinds, gold, row_of, weights, sums,
-    vector_of, vectors, dense, dense_sums, margin, counters,
+    vector_of, vectors, dense, dense_sums, margins, counters,
 ):  # fmt: skip
     """One pass over sentences order[begin:]; stops early when there may be too few rows.
 
@@ -161,7 +161,7 @@ def train(
                     rival = k
             if best != want:
                 counters[2] += 1
-            if rival >= 0 and scores[want] - scores[rival] <= margin:
+            if rival >= 0 and scores[want] - scores[rival] <= margins[want]:
                 before = float(counters[1])
                 for t in range(most):
                     f = features[i, t] if t < features.shape[1] else now[t - features.shape[1]]

@@ -4,7 +4,7 @@
    tags gets a block of cells, one per tag (or pair of tags) before.
 2. The kernel goes through the sentences in an order shuffled by the seed, tags each token with
    the weights so far and its own earlier tags, and corrects where the gold tag does not win by
-   ``margin``.
+   its margin.
 3. After each pass the average of all weights so far is a :class:`Model`; with development data
    the best of them is kept.
 """
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Learner", "Model"]
 
 Floats = npt.NDArray[np.float32]
+_FIRST_ROWS = 1 << 12  # of weights; more as they are needed
 _DYNAMIC_FACTOR = 2  # the static part of a template with tags must occur so much more often
 
 
@@ -79,12 +80,12 @@ class Learner:
         vectors: Floats,
         *,
         min_count: int,
-        margin: float,
+        margins: npt.NDArray[np.float64],
         seed: int,
         reach: int,
     ) -> None:
         self._batch, self._gold, self._vectors = batch, gold, vectors
-        self._margin, self._seed, self._kinds = margin, seed, templates.n_tags
+        self._margins, self._seed, self._kinds = margins, seed, templates.n_tags
         n_tags = len(tag_set.inside)
         keys = words.feature_keys(batch, templates)
         static = np.ascontiguousarray(keys[:, : templates.n_static])
@@ -102,8 +103,8 @@ class Learner:
         self._first = self._first[: len(size)]
         self._cells = _cells(numbers, self._first)
         self._row_of = np.full(n_static + int(size.sum()), -1, np.int32)
-        self._weights = np.zeros((1 << 12, n_tags), np.float32)
-        self._sums = np.zeros((1 << 12, n_tags), np.float64)
+        self._weights = np.zeros((_FIRST_ROWS, n_tags), np.float32)
+        self._sums = np.zeros((_FIRST_ROWS, n_tags), np.float64)
         places = 2 * reach + 1 if vectors.size else 0
         self._dense = np.zeros((places, n_tags, vectors.shape[1]), np.float32)
         self._dense_sums = np.zeros(self._dense.shape, np.float64)
@@ -122,7 +123,7 @@ class Learner:
             done = train(
                 order, done, self._batch.starts, self._features, self._cells, self._kinds,
                 self._gold, self._row_of, self._weights, self._sums, self._batch.vector_of,
-                self._vectors, self._dense, self._dense_sums, self._margin, self._counters,
+                self._vectors, self._dense, self._dense_sums, self._margins, self._counters,
             )  # fmt: skip
             if done < n_sentences:  # too few rows for the longest that may come
                 self._weights = np.concatenate([self._weights, np.zeros_like(self._weights)])

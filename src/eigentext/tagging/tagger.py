@@ -12,6 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
 from eigentext.errors import DataError, SettingsError
@@ -74,6 +75,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         scheme: str = "auto",
         min_count: int = 1,
         margin: float = 0.0,
+        entity_margin: float = 0.0,
         beam: int = 1,
         templates: Sequence[str] | None = None,
         vector_scale: float = 1.0,
@@ -87,6 +89,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         self.scheme = scheme
         self.min_count = min_count
         self.margin = margin
+        self.entity_margin = entity_margin
         self.beam = beam
         self.templates = templates
         self.vector_scale = vector_scale
@@ -129,7 +132,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         learner = Learner(
             self._words, self.templates_, self._words.batch(sentences),
             self.tag_set_.encode(tags), self.tag_set_, self.vectors_, min_count=self.min_count,
-            margin=self.margin, seed=self.seed, reach=self.vector_reach,
+            margins=self._margins(), seed=self.seed, reach=self.vector_reach,
         )  # fmt: skip
         held_out = None if dev is None else _checked(*dev)
         self.dev_scores_: list[float] = []
@@ -164,6 +167,13 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
             raise SettingsError("margin, vector_scale and vector_reach must not be negative")
         if self.seed < 0:
             raise SettingsError(f"seed is {self.seed}, but a seed is a non-negative integer")
+
+    def _margins(self) -> npt.NDArray[np.float64]:
+        """What each tag must win by in training."""
+        found = np.full(len(self.tag_set_.inside), self.margin)
+        if self.tag_set_.scheme == "bio2":
+            found[1:] += self.entity_margin  # all but O
+        return found * len(self.templates_.all)
 
     def _as_bio2(self, tags: list[list[str]]) -> list[list[str]]:
         if self.repair:
