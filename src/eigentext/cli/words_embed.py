@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -197,28 +198,33 @@ def neighbours(
     model: Annotated[str, typer.Argument(help="A model of vectors, or a word2vec file.")],
     words: Annotated[list[str], typer.Argument(help="Words, or analogies a:b::c.")],
     k: Annotated[int, typer.Option("-k", min=1, help="So many neighbours of each.")] = 10,
+    output: options.Output = "-",
     format_: options.Format = options.ResultFormat.native,
 ) -> None:
     """List the words nearest to a word by cosine, or the answers to an analogy.
+
+    The columns are the query, the word and the cosine.
 
     Example:
 
         $ eigentext words embed sample/text.txt -o text.vec --size 20
 
-        $ eigentext words neighbours text.vec the -k 3
+        $ eigentext words neighbours text.vec the of -k 3
     """
     from json import dumps
 
+    from eigentext.formats.opening import write_lines
     from eigentext.words.neighbours import load_words, nearest_words
 
     known, vectors = load_words(model)
+    lines = []
     for query, found in zip(words, nearest_words(known, vectors, words, k), strict=True):
         if format_ is options.ResultFormat.jsonl:
             near = [{"word": word, "cosine": round(cosine, 4)} for word, cosine in found]
-            print(dumps({"query": query, "neighbours": near}, ensure_ascii=False))
-            continue
-        for word, cosine in found:
-            print(f"{query}\t{word}\t{cosine:.4f}")
+            lines.append(dumps({"query": query, "neighbours": near}, ensure_ascii=False))
+        else:
+            lines.extend(f"{query}\t{word}\t{cosine:.4f}" for word, cosine in found)
+    write_lines(output, lines)
 
 
 def evaluate(
@@ -236,7 +242,10 @@ def evaluate(
         list[str] | None, typer.Option("--paths", help="Clusters whose MI is wanted.")
     ] = None,
     counts: Annotated[
-        str | None, typer.Option("--counts", help="Bigram counts (r1) for the MI of --paths.")
+        str | None, typer.Option("--counts", help="Counts with the context +1, for --paths.")
+    ] = None,
+    text: Annotated[
+        list[str] | None, typer.Option("--text", help="Text in place of counts, for --paths.")
     ] = None,
     json: options.Json = False,
 ) -> None:
@@ -246,42 +255,73 @@ def evaluate(
 
         $ eigentext words embed sample/text.txt -o text.vec --size 20
 
-        $ eigentext words eval text.vec --similarity sample/pairs.txt
-    """
-    from pathlib import Path
+        $ eigentext words neighbours text.vec the of -k 9 -o pairs.tsv
 
-    from eigentext.evaluate import similarity as scores
+        $ eigentext words eval text.vec --similarity pairs.tsv
+    """
     from eigentext.formats.opening import expand
 
     if not (similarity or analogies or paths):
         raise SettingsError("nothing to score: expected --similarity, --analogies or --paths")
     figures: dict[str, Any] = {}
     if similarity or analogies:
-        from eigentext.words.neighbours import load_words
-
         if model is None:
             raise SettingsError("--similarity and --analogies need a model of vectors")
-        words, vectors = load_words(model)
-        places = {word: row for row, word in enumerate(words)}
-        for file in expand(similarity or []):
-            found = scores.score_similarity(places, vectors, scores.read_pairs(file))
-            figures[Path(file).name] = {
-                "spearman": None if found.rho != found.rho else round(found.rho, 4),
-                "covered": found.covered,
-                "pairs": found.total,
-            }
-        for file in expand(analogies or []):
-            for section, questions in scores.read_analogies(file).items():
-                answer = scores.score_analogies(places, vectors, questions)
-                figures[f"{Path(file).name}: {section}"] = {
-                    "right": answer.right,
-                    "covered": answer.covered,
-                    "questions": answer.total,
-                }
+        figures |= _score_vectors(model, expand(similarity or []), expand(analogies or []))
     if paths:
-        raise SettingsError("--paths: not yet")
+        if (counts is None) == (not text):
+            raise SettingsError("--paths needs --counts or --text, and not both")
+        figures |= _score_paths(expand(paths), counts, expand(text or []))
     if json:
         show_figures(figures, as_json=True)
         return
     for name, values in figures.items():
         print(name, *(f"{key} {value}" for key, value in values.items()), sep="\t")
+
+
+def _score_vectors(model: str, similarity: list[str], analogies: list[str]) -> dict[str, Any]:
+    from pathlib import Path
+
+    from eigentext.evaluate import similarity as scores
+    from eigentext.words.neighbours import load_words
+
+    words, vectors = load_words(model)
+    places = {word: row for row, word in enumerate(words)}
+    figures: dict[str, Any] = {}
+    for file in similarity:
+        found = scores.score_similarity(places, vectors, scores.read_pairs(file))
+        figures[Path(file).name] = {
+            "spearman": None if isnan(found.rho) else round(found.rho, 4),
+            "covered": found.covered,
+            "pairs": found.total,
+        }
+    for file in analogies:
+        for section, questions in scores.read_analogies(file).items():
+            answer = scores.score_analogies(places, vectors, questions)
+            figures[f"{Path(file).name}: {section}"] = {
+                "accuracy": None if isnan(answer.accuracy) else round(answer.accuracy, 4),
+                "right": answer.right,
+                "covered": answer.covered,
+                "questions": answer.total,
+            }
+    return figures
+
+
+def _score_paths(paths: list[str], counts: str | None, text: list[str]) -> dict[str, Any]:
+    from pathlib import Path
+
+    from eigentext.corpus.counts import Counts
+    from eigentext.evaluate.clustering import paths_information
+    from eigentext.formats.brown_paths import read_paths
+
+    held = None if counts is None else Counts.load(counts)
+    figures: dict[str, Any] = {}
+    for file in paths:
+        clusters = {entry.word: entry.bits for entry in read_paths(file)}
+        found = paths_information(clusters, text if held is None else held)
+        figures[Path(file).name] = {
+            "mutual_information": round(found[None], 4),
+            "clusters": len(set(clusters.values())),
+            "words": len(clusters),
+        }
+    return figures

@@ -78,7 +78,7 @@ class EmbeddingSettings:
     smoothing: float = 1.0
     shift: float = 1.0
     weighting: Weighting = "linear"
-    overlap: float = 0.99
+    overlap: float = 0.9
 
     def __post_init__(self) -> None:
         if isinstance(self.size, bool) or int(self.size) != self.size or self.size < 1:
