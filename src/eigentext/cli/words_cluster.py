@@ -1,0 +1,149 @@
+"""``eigentext words cluster`` and ``words assign``: text or counts to a hierarchy of words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from eigentext.cli import options
+from eigentext.cli.output import progress_bar, show_figures
+from eigentext.errors import SettingsError
+
+if TYPE_CHECKING:
+    from eigentext.words.clusters import SpectralClusters
+
+PathsFile = Annotated[
+    str | None, typer.Option("--paths", help="Also write bits TAB word TAB count here.")
+]
+
+
+def cluster(
+    output: options.ModelOutput,
+    corpus: Annotated[
+        list[str] | None,
+        typer.Argument(help="Files, globs or URLs of tokenised text.", show_default=False),
+    ] = None,
+    counts: Annotated[
+        str | None, typer.Option("--counts", help="Stored counts instead of text.")
+    ] = None,
+    paths: PathsFile = None,
+    clusters: Annotated[int, typer.Option("--clusters", "-m", min=1, help="How many.")] = 200,
+    vocab_size: Annotated[
+        int | None,
+        typer.Option("--vocab-size", min=1, help="The n most frequent words; others are <unk>."),
+    ] = None,
+    method: Annotated[
+        str, typer.Option("--method", help="spectral, paper, exchange or brown.")
+    ] = "spectral",
+    contexts: Annotated[
+        str, typer.Option("--contexts", help="r1, lr1, lr2, or positions such as -2,+1.")
+    ] = "lr1",
+    kappa: Annotated[float, typer.Option("--kappa", help="Pseudo-count of the scaling.")] = 200.0,
+    passes: Annotated[
+        int | None,
+        typer.Option("--passes", min=0, help="Exchange passes; the method's own without it."),
+    ] = None,
+    hierarchy: Annotated[
+        str | None,
+        typer.Option("--hierarchy", help="bisect, mi, ward, average, single or kmeans."),
+    ] = None,
+    memory: Annotated[
+        str, typer.Option("--memory", help="Counting spills to disk beyond this.")
+    ] = "2GB",
+    jobs: options.Jobs = 1,
+    seed: options.Seed = 0,
+    on_error: options.SkipErrors = options.OnError.stop,
+    data_name: options.DataName = None,
+    data_licence: options.DataLicence = None,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+) -> None:
+    """Cluster words into a binary hierarchy, as Brown clustering does, in seconds.
+
+    Every word gets a path of bits; a prefix of it names a coarser cluster.
+
+    Example:
+
+        $ eigentext words cluster sample/text.txt -o text.clusters --paths paths --clusters 20
+
+        $ eigentext words count sample/text.txt -o text.counts --contexts lr2
+
+        $ eigentext words cluster --counts text.counts -o b.clusters --method brown --clusters 20
+    """
+    import time
+
+    from eigentext.cli.output import skipping
+    from eigentext.corpus.counting import count
+    from eigentext.corpus.counts import Counts
+    from eigentext.formats.opening import expand
+    from eigentext.words.clustering import ClusterSettings, contexts_to_count
+    from eigentext.words.clusters import SpectralClusters
+
+    if (counts is None) == (not corpus):
+        raise SettingsError("give either a corpus or --counts")
+    if counts is not None and vocab_size is not None:
+        raise SettingsError("--vocab-size is for a corpus: counts have their vocabulary already")
+    ClusterSettings(clusters, method, contexts, kappa, passes, hierarchy)  # before any work
+    began, cpu_began = time.perf_counter(), time.process_time()
+    seconds: dict[str, float] = {}
+    with progress_bar(quiet=quiet) as update, skipping(on_error, quiet=quiet) as log:
+        if counts is not None:
+            found, sources = Counts.load(counts), [counts]
+        else:
+            sources = expand(corpus or [])
+            found = count(
+                sources, contexts=contexts_to_count(contexts), vocab_size=vocab_size, jobs=jobs,
+                memory=memory, progress=update, on_error=log,
+            )  # fmt: skip
+        seconds["input"] = time.process_time() - cpu_began
+        model = SpectralClusters(
+            clusters, vocab_size=vocab_size, method=method, contexts=contexts, kappa=kappa,
+            passes=passes, hierarchy=hierarchy, seed=seed,
+        ).fit(found, progress=update)  # fmt: skip
+    cpu_written = time.process_time()
+    model.save(output, data=options.about_data(sources, data_name, data_licence))
+    if paths is not None:
+        model.write_paths(paths)
+    if json or not quiet:
+        ended = time.process_time()
+        seconds |= model.clustering_.seconds | {"output": ended - cpu_written}
+        show_figures(
+            _figures(model, found.n_tokens, seconds) | {
+                "seconds": round(time.perf_counter() - began, 3),
+                "cpu_seconds": round(ended - cpu_began, 3),
+            },
+            as_json=json,
+            results_on_stdout="-" in (output, paths),
+        )  # fmt: skip
+
+
+def _figures(model: SpectralClusters, n_tokens: int, seconds: dict[str, float]) -> dict[str, Any]:
+    from eigentext.words.hierarchy import prefix_information
+
+    found = model.clustering_
+    values = found.singular_values.tolist()
+    lengths = [n for n in (2, 4, 6, 8, 10) if 2**n <= 4 * len(found.paths)]
+    return {
+        "tokens": n_tokens,
+        "vocabulary": len(found.words),
+        "clusters": len(found.paths),
+        "mutual_information": round(found.information, 6),
+        "mutual_information_by_pass": [round(value, 6) for value in found.history],
+        "mutual_information_by_prefix": {
+            str(k): round(v, 4)
+            for k, v in prefix_information(found.pairs, found.paths, lengths).items()
+        },
+        "longest_path": max(map(len, found.paths)),
+        "gamma": None if found.gamma is None else round(found.gamma, 3),
+        "singular_values": [round(v, 4) for v in (*values[:3], *values[-1:])],
+        "cpu_seconds_by_stage": {stage: round(s, 3) for stage, s in seconds.items()},
+        "cpu_seconds_without_input_and_output": round(
+            sum(s for stage, s in seconds.items() if stage not in ("input", "output")), 3
+        ),
+    }
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands to ``eigentext words``."""
+    app.command("cluster")(cluster)

@@ -1,0 +1,115 @@
+"""Mutual information of neighbouring clusters (Eq. 3 of Stratos et al.), for any clustering.
+
+    MI = sum over (c, c') of  n(c, c') / N  log( n(c, c') N / (n(c, .) n(., c')) )
+
+n counts pairs of neighbours within a line, N is their number; natural logarithm.
+:func:`mutual_information` takes pair counts of words and a cluster for each word;
+:func:`paths_information` takes a ``paths`` file and text, or counts, and any length of prefix.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eigentext.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from eigentext.corpus.counts import Counts
+
+__all__ = ["cluster_pairs", "information_of_pairs", "mutual_information", "paths_information"]
+
+
+def information_of_pairs(pairs: npt.NDArray[Any]) -> float:
+    """The mutual information in a dense matrix of pair counts, in nats.
+
+    >>> round(information_of_pairs(np.array([[0, 5], [5, 0]])), 4)
+    0.6931
+    """
+    counts = np.asarray(pairs, dtype=np.float64)
+    total = counts.sum()
+    if total <= 0:
+        return 0.0
+    entropy = _x_log_x(counts) - _x_log_x(counts.sum(axis=1)) - _x_log_x(counts.sum(axis=0))
+    return float(entropy / total + np.log(total))
+
+
+def _x_log_x(x: npt.NDArray[np.float64]) -> float:
+    seen = x[x > 0]
+    return float((seen * np.log(seen)).sum())
+
+
+def cluster_pairs(
+    pairs: Any, labels: npt.NDArray[np.integer[Any]], n_clusters: int
+) -> npt.NDArray[np.int64]:
+    """How often cluster a stands before cluster b: (m, m), from (n, n) CSR counts of words.
+
+    >>> from scipy.sparse import csr_array
+    >>> cluster_pairs(csr_array(np.array([[0, 2], [3, 0]])), np.array([1, 1]), 2).tolist()
+    [[0, 0], [0, 5]]
+    """
+    rows = np.repeat(np.asarray(labels), np.diff(pairs.indptr))
+    cells = rows.astype(np.int64) * n_clusters + np.asarray(labels)[pairs.indices]
+    # float64 sums are exact below 2**53
+    sums = np.bincount(cells, weights=pairs.data, minlength=n_clusters**2)
+    return sums.astype(np.int64).reshape(n_clusters, n_clusters)
+
+
+def mutual_information(pairs: Any, labels: npt.NDArray[np.integer[Any]]) -> float:
+    """The mutual information of a clustering, given (n, n) CSR counts of neighbouring words.
+
+    >>> from scipy.sparse import csr_array
+    >>> pairs = csr_array(np.array([[0, 0, 2], [0, 0, 3], [4, 1, 0]]))
+    >>> round(mutual_information(pairs, np.array([0, 0, 1])), 4)
+    0.6931
+    """
+    labels = np.asarray(labels)
+    return information_of_pairs(cluster_pairs(pairs, labels, int(labels.max(initial=0)) + 1))
+
+
+def paths_information(
+    clusters: Mapping[str, str],
+    text: Counts | Iterable[str],
+    prefixes: Sequence[int | None] = (None,),
+) -> dict[int | None, float]:
+    """The mutual information of a clustering given as bits by word, for each length of prefix.
+
+    ``text`` is counts with the context +1, or files of tokenised text.  Words outside the
+    clustering share one cluster of their own (or that of ``<unk>`` if it has one).
+
+    >>> from eigentext.formats.opening import atomic_write
+    >>> with atomic_write("memory://mi-example.txt") as out:
+    ...     _ = out.write(b"a x b y a y b x\\n")
+    >>> bits = {"a": "00", "b": "01", "x": "1", "y": "1"}
+    >>> {k: round(v, 4) for k, v in paths_information(bits, ["memory://mi-example.txt"],
+    ...                                               [1, None]).items()}
+    {1: 0.6829, None: 0.6829}
+    """
+    from eigentext.corpus.counting import count
+    from eigentext.corpus.counts import Counts
+
+    if not clusters:
+        raise DataError("clusters", None, "no words in this clustering")
+    counts = (
+        text if isinstance(text, Counts) else count(text, contexts="r1", vocabulary=list(clusters))
+    )
+    unknown = clusters.get("<unk>")
+    found: dict[int | None, float] = {}
+    for length in prefixes:
+        numbers: dict[str | None, int] = {}
+        labels = np.array(
+            [
+                numbers.setdefault(
+                    None if (bits := clusters.get(word, unknown)) is None else bits[:length],
+                    len(numbers),
+                )
+                for word in counts.words
+            ]
+        )
+        found[length] = mutual_information(counts.matrix(+1), labels)
+    return found

@@ -1,0 +1,237 @@
+"""Word clusters as an estimator and as a model file.
+
+1. :class:`SpectralClusters` takes token lists, or stored counts, and clusters their words;
+2. ``labels_``, ``paths_`` and ``predict``/``transform`` give the clusters of words;
+3. ``save`` and ``load`` keep them as a model file of kind ``clusters``; ``write_paths`` writes the
+   file that tools for Brown clusters read.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin
+
+from eigentext.corpus.counts import Counts
+from eigentext.errors import DataError, ModelFileError, SettingsError
+from eigentext.words.clustering import (
+    Clustering,
+    ClusterSettings,
+    cluster_counts,
+    contexts_to_count,
+)
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Sequence
+
+    import numpy.typing as npt
+
+__all__ = ["FORMAT_VERSION", "KIND", "SpectralClusters", "count_tokens", "load_clusters"]
+
+KIND = "clusters"
+FORMAT_VERSION = 1
+
+
+class SpectralClusters(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+    """Clusters of words in a binary hierarchy, from text or counts.
+
+    >>> sentences = [s.split() for s in ["a cat ran", "a dog ran", "the cat sat", "the dog sat"]]
+    >>> clusters = SpectralClusters(n_clusters=3).fit(sentences * 3)
+    >>> cat, dog, the = clusters.predict(["cat", "dog", "the"]).tolist()
+    >>> cat == dog != the
+    True
+
+    Args:
+        n_clusters: how many clusters, m
+        vocab_size: keep the n most frequent words; all others are the word ``<unk>``
+        method: ``spectral``, ``paper``, ``exchange`` or ``brown``
+        contexts: relative positions whose words are a word's context
+        kappa: pseudo-count of the scaling
+        passes: exchange passes; None takes the method's own
+        hierarchy: how the tree is made; None takes the method's own
+        seed: start of the decomposition's random block
+
+    After ``fit``: ``words_``, ``counts_``, ``labels_`` (n,), ``paths_`` (bits of each word),
+    ``cluster_paths_``, ``mutual_information_``, ``gamma_``, ``singular_values_``, ``clustering_``.
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 200,
+        *,
+        vocab_size: int | None = None,
+        method: str = "spectral",
+        contexts: str = "lr1",
+        kappa: float = 200.0,
+        passes: int | None = None,
+        hierarchy: str | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.vocab_size = vocab_size
+        self.method = method
+        self.contexts = contexts
+        self.kappa = kappa
+        self.passes = passes
+        self.hierarchy = hierarchy
+        self.seed = seed
+
+    def fit(
+        self,
+        X: Iterable[Sequence[str]] | Counts,
+        y: object = None,
+        *,
+        progress: Callable[[int, int, str], None] | None = None,
+    ) -> SpectralClusters:
+        """Cluster the words of token lists, or of counts that hold the contexts (and +1 or -1)."""
+        settings = ClusterSettings(
+            self.n_clusters, self.method, self.contexts, self.kappa, self.passes, self.hierarchy,
+            seed=self.seed,
+        )  # fmt: skip
+        if isinstance(X, Counts):
+            counts = X
+        else:
+            counts = count_tokens(X, contexts_to_count(self.contexts), self.vocab_size)
+        return self._take(cluster_counts(counts, settings, progress=progress))
+
+    def _take(self, found: Clustering) -> SpectralClusters:
+        self.clustering_ = found
+        self.words_ = found.words
+        self.counts_ = found.counts
+        self.labels_ = found.labels
+        self.cluster_paths_ = found.paths
+        self.paths_ = [found.paths[label] for label in found.labels.tolist()]
+        self.mutual_information_ = found.information
+        self.gamma_ = found.gamma
+        self.singular_values_ = found.singular_values
+        self._ids = {word: i for i, word in enumerate(found.words)}
+        return self
+
+    def predict(self, words: Iterable[str]) -> npt.NDArray[np.int64]:
+        """The cluster of each word; that of ``<unk>`` for others, or -1 where there is none."""
+        self._check_fitted(words)
+        unknown = self._ids.get("<unk>")
+        ids = [self._ids.get(word, unknown) for word in words]
+        return np.array([-1 if i is None else self.labels_[i] for i in ids], dtype=np.int64)
+
+    def transform(self, words: Iterable[str]) -> list[str]:
+        """The bits of each word; those of ``<unk>`` for others, or "" where there is none."""
+        paths = self.cluster_paths_
+        return ["" if label < 0 else paths[label] for label in self.predict(words).tolist()]
+
+    def _check_fitted(self, words: Iterable[str]) -> None:
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(self, "labels_")
+        if isinstance(words, str):
+            raise TypeError(f"words are a list of strings: [{words!r}]")
+
+    def write_paths(self, path: str) -> int:
+        """Write bits TAB word TAB count for every word, sorted by bits, then by count."""
+        from eigentext.formats.brown_paths import PathEntry, write_paths
+
+        self._check_fitted(())
+        order = sorted(range(len(self.words_)), key=lambda i: (self.paths_[i], i))
+        counts = self.counts_.tolist()
+        return write_paths(
+            (PathEntry(self.paths_[i], self.words_[i], counts[i]) for i in order), path
+        )
+
+    def save(self, path: str | os.PathLike[str], *, data: dict[str, Any] | None = None) -> None:
+        """Write a model file of kind ``clusters``."""
+        from eigentext.formats import modelfile
+
+        self._check_fitted(())
+        found = self.clustering_
+        arrays = {
+            "labels": found.labels,
+            "counts": found.counts,
+            "pairs": found.pairs,
+            "singular_values": found.singular_values,
+            "history": np.array(found.history, dtype=np.float64),
+        }
+        settings = {
+            **dataclasses.asdict(found.settings),
+            "vocab_size": self.vocab_size,
+            "mutual_information": found.information,
+            "gamma": found.gamma,
+        }
+        modelfile.save(
+            path, KIND, arrays, settings=settings, format_version=FORMAT_VERSION,
+            strings={"words": found.words, "paths": found.paths}, seed=self.seed, data=data,
+        )  # fmt: skip
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> SpectralClusters:
+        """Read a model file of kind ``clusters``."""
+        return load_clusters(path)
+
+
+def count_tokens(
+    sentences: Iterable[Sequence[str]], contexts: str, vocab_size: int | None
+) -> Counts:
+    """Count token lists as :func:`~eigentext.corpus.counting.count` counts files.
+
+    >>> count_tokens([["a", "b"], ["a"]], "r1", None).words
+    ('a', 'b', '<unk>')
+    """
+    import os
+    import tempfile
+
+    from eigentext.corpus.counting import count
+    from eigentext.formats.text import write_sentences
+
+    if isinstance(sentences, str):
+        raise TypeError("sentences are lists of tokens: [['a', 'sentence'], ...], not a string")
+    handle, name = tempfile.mkstemp(suffix=".txt")
+    os.close(handle)
+    try:
+        write_sentences(sentences, name)
+        if os.path.getsize(name) == 0:
+            raise DataError("sentences", None, "no tokens, expected text")
+        return count([name], contexts=contexts, vocab_size=vocab_size)
+    except DataError as error:
+        if error.path == name:
+            raise DataError("sentences", error.line, error.why) from error
+        raise
+    finally:
+        os.unlink(name)
+
+
+def load_clusters(path: str | os.PathLike[str]) -> SpectralClusters:
+    """Read a model file of kind ``clusters``."""
+    from eigentext.formats import modelfile
+
+    file = modelfile.load(path, KIND, {FORMAT_VERSION})
+    try:
+        said = dict(file.header.settings)
+        vocab_size, information = said.pop("vocab_size"), float(said.pop("mutual_information"))
+        gamma = said.pop("gamma")
+        settings = ClusterSettings(**said)
+        labels, paths = file.arrays["labels"], file.strings["paths"]
+        m, n_words = settings.n_clusters, len(file.strings["words"])
+        sound = (
+            labels.shape == (n_words,) == file.arrays["counts"].shape
+            and len(paths) == m
+            and file.arrays["pairs"].shape == (m, m)
+            and (labels >= 0).all()
+            and (labels < m).all()
+        )
+        if not sound:
+            raise ValueError(f"arrays for {n_words} words in {m} clusters expected")
+        found = Clustering(
+            tuple(file.strings["words"]), file.arrays["counts"], labels, paths,
+            file.arrays["pairs"], information, settings, file.arrays["singular_values"], gamma,
+            file.arrays["history"].tolist(),
+        )  # fmt: skip
+    except (KeyError, ValueError, TypeError, SettingsError) as error:
+        why = f"the parts of these clusters do not fit together: {error}"
+        raise ModelFileError(str(path), why=why) from error
+    model = SpectralClusters(
+        m, vocab_size=vocab_size, method=settings.method, contexts=settings.contexts,
+        kappa=settings.kappa, passes=settings.passes, hierarchy=settings.tree, seed=settings.seed,
+    )  # fmt: skip
+    return model._take(found)

@@ -1,0 +1,215 @@
+"""A binary tree over finished clusters, whose prefixes are clusterings themselves.
+
+``bisect`` (the default) works from the root down: every group of clusters is cut in two along
+its main direction, then clusters change sides between siblings for as long as that raises the
+mutual information of all groups at this depth.  So each length of prefix is optimised as such.
+``mi`` joins, from the leaves up, the two groups whose union costs least mutual information (Brown
+et al.); ``ward``, ``average`` and ``single`` join by distance between the clusters' vectors, and
+``kmeans`` cuts by recursive 2-means on them.
+
+The vectors of clusters are those of figure 4 applied to cluster pairs, times singular values.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eigentext.errors import SettingsError
+from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.scaling import inverse_sqrt_totals
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+__all__ = [
+    "HIERARCHIES",
+    "cluster_vectors",
+    "hierarchy",
+    "paths_of_merges",
+    "prefix_information",
+]
+
+HIERARCHIES = ("bisect", "mi", "ward", "average", "single", "kmeans")
+
+_ROUNDS = 10  # passes between siblings at each depth, at the most
+
+
+def hierarchy(pairs: npt.NDArray[Any], method: str = "bisect") -> list[str]:
+    """The path of each cluster, as bits, given (m, m) counts of cluster pairs.
+
+    >>> pairs = np.array([[0, 9, 8, 1], [9, 0, 1, 8], [8, 1, 0, 9], [1, 8, 9, 0]])
+    >>> sorted(hierarchy(pairs))
+    ['00', '01', '10', '11']
+    """
+    if method not in HIERARCHIES:
+        raise SettingsError(f"hierarchy {method!r}: expected one of {', '.join(HIERARCHIES)}")
+    counts = np.asarray(pairs)
+    m = counts.shape[0]
+    if m == 1:
+        return [""]
+    if method == "mi":
+        from eigentext.words.brown import merge_by_information
+
+        return paths_of_merges(merge_by_information(counts), m)
+    with single_threaded():
+        vectors = cluster_vectors(counts)
+        if method in ("ward", "average", "single"):
+            from scipy.cluster.hierarchy import linkage
+
+            return paths_of_merges(_from_linkage(linkage(vectors, method)), m)
+        weights = (counts.sum(axis=0) + counts.sum(axis=1)).astype(np.float64)
+        return _top_down(counts, vectors, np.maximum(weights, 1.0), refined=method == "bisect")
+
+
+def cluster_vectors(pairs: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Vectors of clusters, U S of the scaled pair counts to both sides; (m, m)."""
+    counts = np.asarray(pairs, dtype=np.float64)
+    left = inverse_sqrt_totals(counts.sum(axis=1), 1.0)
+    right = inverse_sqrt_totals(counts.sum(axis=0), 1.0)
+    scaled = left[:, None] * counts * right[None, :]
+    both = np.hstack([scaled, scaled.T])
+    values, turned = np.linalg.eigh(both @ both.T)
+    vectors = turned[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0.0))
+    # the first direction tells frequency alone
+    return np.ascontiguousarray(vectors[:, 1:] if vectors.shape[1] > 1 else vectors)
+
+
+def paths_of_merges(merges: npt.NDArray[np.integer[Any]], n_clusters: int) -> list[str]:
+    """Bits from merges (kept, freed), in order; the union keeps the first one's number.
+
+    >>> paths_of_merges(np.array([[0, 2], [0, 1]]), 3)
+    ['00', '1', '01']
+    """
+    members = {k: [k] for k in range(n_clusters)}
+    bits: list[list[str]] = [[] for _ in range(n_clusters)]
+    for kept, freed in merges.tolist():
+        for k in members[kept]:
+            bits[k].append("0")
+        for k in members[freed]:
+            bits[k].append("1")
+        members[kept] += members.pop(freed)
+    return ["".join(reversed(path)) for path in bits]
+
+
+def _from_linkage(linked: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Merges by smallest member out of scipy's list of merges."""
+    n = linked.shape[0] + 1
+    smallest = list(range(n))
+    merges = []
+    for a, b in linked[:, :2].astype(np.int64).tolist():
+        first, second = sorted((smallest[a], smallest[b]))
+        merges.append((first, second))
+        smallest.append(first)
+    return np.array(merges, dtype=np.int64)
+
+
+def _top_down(
+    counts: npt.NDArray[Any],
+    vectors: npt.NDArray[np.float64],
+    weights: npt.NDArray[np.float64],
+    *,
+    refined: bool,
+) -> list[str]:
+    """Cut every group in two, depth by depth."""
+    m = counts.shape[0]
+    groups = np.zeros(m, dtype=np.int64)
+    bits: list[str] = [""] * m
+    while True:
+        sizes = np.bincount(groups)
+        open_groups = np.flatnonzero(sizes > 1)
+        if not open_groups.size:
+            return bits
+        n_groups = sizes.shape[0]
+        sibling = np.full(n_groups + open_groups.size, -1, dtype=np.int64)
+        below = groups.copy()
+        for new, group in enumerate(open_groups.tolist(), start=n_groups):
+            members = np.flatnonzero(groups == group)
+            sides = _two_means(vectors[members], weights[members])
+            below[members[sides]] = new
+            sibling[group], sibling[new] = new, group
+        if refined:
+            _change_sides(counts, below, sibling, weights)
+        for item in range(m):
+            if sizes[groups[item]] > 1:
+                bits[item] += "1" if below[item] >= n_groups else "0"
+        groups = below
+
+
+def _two_means(
+    vectors: npt.NDArray[np.float64], weights: npt.NDArray[np.float64]
+) -> npt.NDArray[np.bool_]:
+    """A cut in two: at the median of the main direction, then Lloyd's steps; no side is empty."""
+    share = weights / weights.sum()
+    centred = vectors - share @ vectors
+    root = np.sqrt(share)[:, None] * centred
+    if root.shape[0] <= root.shape[1]:
+        _, turned = np.linalg.eigh(root @ root.T)
+        along = centred @ (root.T @ turned[:, -1])
+    else:
+        _, turned = np.linalg.eigh(root.T @ root)
+        along = centred @ turned[:, -1]
+    ranks = np.argsort(along, kind="stable")
+    middle = int(np.searchsorted(np.cumsum(share[ranks]), 0.5)) + 1
+    sides = np.zeros(vectors.shape[0], dtype=np.bool_)
+    sides[ranks[min(max(middle, 1), vectors.shape[0] - 1) :]] = True
+    for _ in range(20):
+        means = [
+            np.average(vectors[sides == side], axis=0, weights=weights[sides == side])
+            for side in (False, True)
+        ]
+        apart = [np.square(vectors - mean).sum(axis=1) for mean in means]
+        moved = apart[1] < apart[0]
+        if moved.all() or not moved.any() or np.array_equal(moved, sides):
+            break
+        sides = moved
+    if sides[0]:  # the heavier item of the first place stays on side 0: one fixed orientation
+        sides = ~sides
+    return sides
+
+
+def _change_sides(
+    counts: npt.NDArray[Any],
+    groups: npt.NDArray[np.int64],
+    sibling: npt.NDArray[np.int64],
+    weights: npt.NDArray[np.float64],
+) -> None:
+    """Exchange between siblings, in place, until the mutual information rises no more."""
+    from scipy.sparse import csr_array
+
+    from eigentext.words import kernels_exchange as kernels
+    from eigentext.words.exchange import ExchangeState, NeighbourLists
+
+    pairs = csr_array(counts)
+    lists = NeighbourLists.of(pairs)
+    state = ExchangeState.of(pairs, groups, sibling.shape[0])
+    order = np.argsort(-weights, kind="stable").astype(np.int64)
+    arguments = (
+        order, *lists.after, *lists.before, groups, sibling, *state.arrays(), 1e-6
+    )  # fmt: skip
+    for _ in range(_ROUNDS):
+        if kernels.sibling_pass(*arguments) == 0:  # moves
+            return
+
+
+def prefix_information(
+    pairs: npt.NDArray[Any], paths: Sequence[str], lengths: Sequence[int]
+) -> dict[int, float]:
+    """The mutual information of the clusterings that prefixes of the paths give.
+
+    >>> prefix_information(np.array([[0, 5], [5, 0]]), ["0", "1"], [0, 1])[0]
+    0.0
+    """
+    from scipy.sparse import csr_array
+
+    from eigentext.evaluate.clustering import mutual_information
+
+    found = {}
+    for length in lengths:
+        numbers: dict[str, int] = {}
+        labels = [numbers.setdefault(path[:length], len(numbers)) for path in paths]
+        found[length] = mutual_information(csr_array(np.asarray(pairs)), np.array(labels))
+    return found

@@ -1,0 +1,117 @@
+"""Compiled loops of the Ward variant: arrays and scalars in, preallocated arrays out.
+
+The cost of a merge (Eq. 2) is kept for every pair of active clusters and brought up to date by
+the recurrence of Lance and Williams.  For words that wait, ``dots[s, t]`` is the inner product of
+the centroid in slot s with the t-th of them; it is linear in the centroid, so a merge updates it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True)
+def _tighten(c, cost, active, nearest, bound):
+    """Find the nearest active cluster of c by a scan of its row."""
+    row = cost[c]
+    least = np.inf
+    at = -1
+    for k in range(row.shape[0]):
+        if active[k] and k != c and row[k] < least:
+            least = row[k]
+            at = k
+    nearest[c] = at
+    bound[c] = least
+
+
+@njit(cache=True)
+def _merge_cheapest(cost, active, sizes, squares, nearest, bound, tight, dots):
+    """Merge the cheapest pair (figure 5, 2b to 2e); gives (kept, freed, cost, tightenings)."""
+    n_slots = active.shape[0]
+    n_tightened = 0
+    while True:
+        best = -1
+        for c in range(n_slots):
+            if active[c] and (best < 0 or bound[c] < bound[best]):
+                best = c
+        if tight[best]:
+            break
+        _tighten(best, cost, active, nearest, bound)
+        tight[best] = True
+        n_tightened += 1
+    other = nearest[best]
+    i, j = min(best, other), max(best, other)
+    n_i, n_j = sizes[i], sizes[j]
+    both = n_i + n_j
+    price = cost[i, j]
+    active[j] = False
+    for k in range(n_slots):
+        if active[k] and k != i:
+            n_k = sizes[k]
+            value = ((n_i + n_k) * cost[i, k] + (n_j + n_k) * cost[j, k] - n_k * price) / (
+                both + n_k
+            )
+            cost[i, k] = value
+            cost[k, i] = value
+            if nearest[k] == i or nearest[k] == j:
+                tight[k] = False
+    # |mean|^2 of the union, from the squares of both and their distance
+    squares[i] = (n_i * squares[i] + n_j * squares[j] - price) / both
+    sizes[i] = both
+    for t in range(dots.shape[1]):
+        dots[i, t] = (n_i * dots[i, t] + n_j * dots[j, t]) / both
+    # a union is no nearer to any cluster than its parts were: a valid bound, to be tightened
+    bound[i] = price
+    tight[i] = False
+    return i, j, price, n_tightened
+
+
+@njit(cache=True)
+def ward_batch(first, lengths, mutual, cost, active, sizes, squares, nearest, bound, tight,
+               dots, slot_label, parents):  # fmt: skip
+    """Take in a batch of words, each followed by one merge; gives the number of tightenings.
+
+    ``lengths`` (t,) are the words' squared lengths, ``mutual`` (t, t) their inner products.
+    ``slot_label[s]`` is the node that stands in slot s (a word's own number, at first), and
+    ``parents[x]`` the node that x was merged into.
+    """
+    n_tightened = 0
+    for t in range(lengths.shape[0]):
+        free = 0
+        while active[free]:
+            free += 1
+        for k in range(active.shape[0]):
+            if active[k]:
+                n_k = sizes[k]
+                distance = max(squares[k] - 2.0 * dots[k, t] + lengths[t], 0.0)
+                value = n_k / (n_k + 1.0) * distance
+                cost[free, k] = value
+                cost[k, free] = value
+        active[free] = True
+        sizes[free] = 1.0
+        squares[free] = lengths[t]
+        slot_label[free] = first + t
+        for s in range(dots.shape[1]):
+            dots[free, s] = mutual[t, s]
+        _tighten(free, cost, active, nearest, bound)
+        tight[free] = True
+        i, j, _, count = _merge_cheapest(cost, active, sizes, squares, nearest, bound, tight, dots)
+        parents[slot_label[j]] = slot_label[i]
+        n_tightened += count
+    return n_tightened
+
+
+@njit(cache=True)
+def ward_finish(cost, active, sizes, squares, nearest, bound, tight, dots, merges, prices):
+    """Merge the active clusters down to one; row k of ``merges`` is (kept slot, freed slot)."""
+    n_tightened = 0
+    for k in range(merges.shape[0]):
+        i, j, price, count = _merge_cheapest(
+            cost, active, sizes, squares, nearest, bound, tight, dots
+        )
+        merges[k, 0] = i
+        merges[k, 1] = j
+        prices[k] = price
+        n_tightened += count
+    return n_tightened

@@ -1,0 +1,113 @@
+"""From pair counts to word vectors (figure 4 of Stratos et al., contexts as in its appendix A).
+
+1. :func:`context_counts` gives the counts of each chosen relative position; side by side they
+   are B (n, s n).
+2. :func:`omega` scales them:  Omega = diag(u + kappa)^-1/2  B  diag(v + kappa)^-1/2       (Eq. 1)
+   (counts throughout: the factors N - 1 of the probabilities cancel).
+3. :func:`embed` takes the m left singular vectors and gives every row length 1: M.
+
+By theorem 5.1, at the exact moments of a Brown model U = sqrt(O) Q' with Q orthogonal, so rows
+of M are equal just when their words share a cluster.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eigentext.corpus.contexts import Contexts, parse_contexts
+from eigentext.errors import DataError, SettingsError
+from eigentext.linalg.scaling import cca_scale
+from eigentext.linalg.svd import ConvergenceReport, truncated_svd
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from eigentext.corpus.counts import Counts
+
+__all__ = ["WordVectors", "context_counts", "embed", "omega", "positions_of"]
+
+_SMALL = 20_000_000  # cells up to which float64 costs next to nothing
+
+
+@dataclass(frozen=True)
+class WordVectors:
+    """``vectors`` M (n, r), rows of length 1 (or 0 for a word without contexts);
+    ``singular_values`` (r,); ``report`` of the decomposition."""
+
+    vectors: npt.NDArray[Any]
+    singular_values: npt.NDArray[Any]
+    report: ConvergenceReport
+
+
+def positions_of(contexts: str | Contexts) -> tuple[int, ...]:
+    """The relative positions of a context setting; bags have none and are refused.
+
+    >>> positions_of("lr1")
+    (-1, 1)
+    """
+    parsed = parse_contexts(contexts)
+    if not parsed.positions:
+        raise SettingsError(f"contexts {parsed}: clusters need positions such as lr1 or -2,+1")
+    return parsed.positions
+
+
+def context_counts(
+    counts: Counts, positions: tuple[int, ...], words: npt.NDArray[np.intp] | None = None
+) -> list[Any]:
+    """One CSR matrix per position, of all words or of the given ones among themselves.
+
+    Counts of +d serve -d too (transposed), whichever of them was asked for when counting.
+    """
+    distances = [near for near, far in counts.contexts.spans if near == far]
+    found: dict[int, Any] = {}
+    for distance in sorted({abs(p) for p in positions}):
+        if counts.contexts.bag or distance not in distances:
+            raise SettingsError(
+                f"these counts have contexts {counts.contexts}, but distance {distance} is needed"
+            )
+        half = counts.halves[counts.contexts.spans.index((distance, distance))]
+        found[distance] = half if words is None else half[words][:, words]
+    return [found[p] if p > 0 else found[-p].T.tocsr() for p in positions]
+
+
+def omega(
+    blocks: list[Any], totals: npt.NDArray[Any], kappa: float, *, dtype: Any = np.float64
+) -> Any:
+    """``diag(u + kappa)^-1/2 [B_1 .. B_s] diag(v + kappa)^-1/2``; u are the words' totals.
+
+    >>> from scipy.sparse import csr_array
+    >>> pairs = csr_array(np.array([[0, 4], [4, 0]]))
+    >>> omega([pairs], np.array([4, 4]), 0.0).toarray().tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    """
+    from scipy.sparse import hstack
+
+    return cca_scale(hstack(blocks, format="csr"), row_totals=totals, kappa=kappa, dtype=dtype)
+
+
+def embed(
+    Omega: Any,
+    rank: int,
+    *,
+    overlap: float | None = None,
+    power: float = 0.0,
+    seed: int = 0,
+) -> WordVectors:
+    """The ``rank`` leading left singular vectors, times S^``power``, with rows of length 1.
+
+    The paper's M has power 0.  With an ``overlap`` below 1 the decomposition stops early.
+
+    >>> embed(np.diag([2.0, 1.0]), 2).vectors.tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    dtype = np.float64 if Omega.shape[0] * Omega.shape[1] <= _SMALL else np.float32
+    found = truncated_svd(Omega, rank, dtype=dtype, overlap=overlap, seed=seed, symbol="Omega")
+    weighted = found.U * (found.S**power).astype(found.U.dtype)
+    lengths = np.linalg.norm(weighted, axis=1, keepdims=True)
+    vectors = weighted / np.where(lengths > 0, lengths, 1)
+    if not np.isfinite(vectors).all():
+        raise DataError("Omega", None, "word vectors are not finite")
+    return WordVectors(vectors, found.S, found.report)
