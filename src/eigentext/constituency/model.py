@@ -25,7 +25,7 @@ from eigentext.constituency.answer import (
     flat_tree,
     likeliest_tags,
 )
-from eigentext.constituency.chart import CoarseGrammar, build_chart
+from eigentext.constituency.chart import CoarseGrammar, beam_for, build_chart
 from eigentext.constituency.choose_states import States, checked_states
 from eigentext.constituency.constraints import Constraints, build_masks
 from eigentext.constituency.decode import (
@@ -182,7 +182,10 @@ class LPCFG:
         classes: WordClasses | None = None,
         progress: Progress | None = None,
     ) -> LPCFG:
-        """Learn from trees with words and labels of any kind, and from classes of words."""
+        """Learn from trees with words and labels of any kind.
+
+        ``classes`` tell of rare and unknown words, ``text`` has sentences without trees.
+        """
         bank, self.wrapper_ = read_treebank(trees, self.grammar)
         bank = replace(bank, classes=classes)
         self.labels_ = bank.labels
@@ -279,7 +282,7 @@ class LPCFG:
         masks = build_masks(len(emissions[0]), self.labels_, constraints, self.wrapper_)
         chart = build_chart(
             self.coarse_, self.params_[0].lexicon, emissions[0],
-            beam=beam, threshold=threshold, masks=masks,
+            beam=beam_for(beam, len(emissions[0])), threshold=threshold, masks=masks,
         )  # fmt: skip
         if chart is None:
             return None, []
