@@ -64,7 +64,7 @@ def train(
     vectors: Annotated[
         str | None, typer.Option("--vectors", help="Word vectors, word2vec text or binary.")
     ] = None,
-    epochs: Annotated[int, typer.Option("--epochs", min=1, help="Passes, at most.")] = 12,
+    epochs: Annotated[int, typer.Option("--epochs", min=1, help="Passes, at most.")] = 8,
     min_count: Annotated[
         int, typer.Option("--min-count", min=1, help="Leave out features seen less often.")
     ] = 1,
@@ -160,7 +160,8 @@ def apply(
 ) -> None:
     """Tag sentences: the input with the predicted tags in their place, or JSON Lines.
 
-    Text without columns (--from tokens) comes out as token TAB tag.
+    Text without columns (--from tokens) comes out as token TAB tag; an empty line of it is left
+    out there, and kept in JSON Lines.
 
     Example:
 
@@ -205,8 +206,8 @@ def apply(
                 yield dumps(
                     _as_json(item.tokens, answers, tagger.tag_set_.scheme), ensure_ascii=False
                 )
-            else:
-                yield item.with_tags(answers[0].tags if answers else [])
+            elif answers:  # columns have no way to say that a sentence is empty
+                yield item.with_tags(answers[0].tags)
 
     with (
         skipping(on_error, quiet=quiet) as log,

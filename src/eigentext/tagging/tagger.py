@@ -52,7 +52,9 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
     ``epochs``     passes over the data; with development data, at most so many
     ``scheme``     bio2 for entities, plain for other tags, auto to tell from the tags
     ``min_count``  features that training saw less often are left out
-    ``margin``     the gold tag must win by this much, or the weights are corrected
+    ``margin``     the gold tag must win by so many features, in multiples of the number of
+                   templates, or the weights are corrected
+    ``entity_margin``  what is added to that for tags of entities: more recall
     ``beam``       tag sequences kept while tagging; 1 is greedy
     ``templates``  None for the default ones, see ``templates``
     ``vector_scale, vector_reach``  vectors are scaled to this mean length; words so far around
@@ -71,11 +73,11 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         *,
         clusters: str | os.PathLike[str] | Mapping[str, str] | None = None,
         vectors: str | os.PathLike[str] | Mapping[str, Any] | None = None,
-        epochs: int = 12,
+        epochs: int = 8,
         scheme: str = "auto",
         min_count: int = 1,
         margin: float = 0.0,
-        entity_margin: float = 0.0,
+        entity_margin: float = 2.0,
         beam: int = 1,
         templates: Sequence[str] | None = None,
         vector_scale: float = 1.0,
