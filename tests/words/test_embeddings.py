@@ -22,6 +22,7 @@ from eigentext.words.embeddings import (
     cca_embeddings,
     context_counts,
     contexts_to_count,
+    fold_contexts,
     scaled_contexts,
 )
 from eigentext.words.estimators import LRMVL, CCAEmbedding
@@ -74,7 +75,7 @@ def test_omega_by_the_formula(table, transform, kappa, smoothing, shift):
 
 def test_vectors_are_singular_vectors_with_an_exponent(text):
     counts = count([text], contexts="lr2")
-    chosen = EmbeddingSettings(size=4, transform="sqrt", exponent=0.7, kappa=1.0)
+    chosen = EmbeddingSettings(size=4, transform="sqrt", exponent=0.7, kappa=1.0, fold_case=False)
     found = cca_embeddings(counts, settings=chosen)
     Omega = scaled_contexts(counts.context_matrix(), chosen).toarray()[: len(found.words)]
     U, s, _ = np.linalg.svd(Omega.astype(np.float64))
@@ -102,6 +103,29 @@ def test_a_weighted_bag_by_hand(text, weighting):
     if weighting == "flat":
         bag = count([text], contexts="bag3")
         np.testing.assert_array_equal(context_counts(bag).toarray(), expected)
+
+
+def test_case_is_folded_in_contexts_only(tmp_path):
+    lines = ["The cat sat", "the Cat sat", "the dog sat", "The dog ran", "a cat ran"] * 3
+    write_lines(tmp_path / "t", lines)
+    counts = count([str(tmp_path / "t")], contexts="lr1")
+    matrix = counts.context_matrix()
+    folded = fold_contexts(matrix, counts.words).toarray()
+    forms = sorted({word.lower() for word in counts.words})
+    assert folded.shape == (len(counts.words), 2 * len(forms))
+    dense, n = matrix.toarray(), len(counts.words)
+    for position in (0, 1):
+        seen = {
+            form: dense[:, position * n :][:, [w.lower() == form for w in counts.words] +
+                  [False] * (2 * n - position * n - n)].sum(axis=1)
+            for form in forms
+        }  # fmt: skip
+        half = folded[:, position * len(forms) : (position + 1) * len(forms)]
+        assert sorted(map(tuple, half.T)) == sorted(tuple(column) for column in seen.values())
+    kept = cca_embeddings(counts, 3, fold_case=False)
+    lower = cca_embeddings(counts, 3)
+    assert {"The", "the"} <= set(lower.words)  # words keep their case
+    assert not np.allclose(kept.singular_values, lower.singular_values)
 
 
 def test_contexts_that_were_not_counted(text):

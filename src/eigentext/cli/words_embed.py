@@ -60,6 +60,10 @@ def embed(
         float, typer.Option("--smoothing", help="Exponent on the totals of contexts.")
     ] = 1.0,
     shift: Annotated[float, typer.Option("--shift", help="Of PPMI: log(shift) off.")] = 1.0,
+    fold_case: Annotated[
+        bool,
+        typer.Option("--fold-case/--keep-case", help="Contexts that differ in case are one."),
+    ] = True,
     iterations: Annotated[int, typer.Option("--iterations", min=1, help="Rounds of LR-MVL.")] = 6,
     vocab_size: Annotated[
         int | None, typer.Option("--vocab-size", min=1, help="Keep the n most frequent words.")
@@ -106,7 +110,7 @@ def embed(
     with skipping(on_error, quiet=quiet) as log, progress_bar(quiet=quiet) as update:
         chosen = {"exponent": exponent, "kappa": kappa, "weighting": weighting}
         settings = EmbeddingSettings(
-            size=size, transform=transform, smoothing=smoothing, shift=shift,  # type: ignore[arg-type]
+            size=size, transform=transform, smoothing=smoothing, shift=shift, fold_case=fold_case,  # type: ignore[arg-type]
             **{name: value for name, value in chosen.items() if value is not None},  # type: ignore[arg-type]
         )  # fmt: skip
         common: dict[str, Any] = {"vocab_size": vocab_size, "min_count": min_count}

@@ -32,7 +32,7 @@ from eigentext.linalg.svd import truncated_svd
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -44,6 +44,7 @@ __all__ = [
     "cca_embeddings",
     "context_counts",
     "contexts_to_count",
+    "fold_contexts",
     "scaled_contexts",
     "vectors_from",
 ]
@@ -68,6 +69,7 @@ class EmbeddingSettings:
     ``shift``      the k of negative sampling, for ppmi
     ``weighting``  of a word at distance d in a bag of half-width w: flat 1, linear (w - d + 1) / w
                    (word2vec's dynamic window in the mean), harmonic 1 / d
+    ``fold_case``  contexts that differ in case alone are one context
     ``overlap``    how near the true subspace the SVD must come (mean squared cosine)
     """
 
@@ -78,6 +80,7 @@ class EmbeddingSettings:
     smoothing: float = 1.0
     shift: float = 1.0
     weighting: Weighting = "linear"
+    fold_case: bool = True
     overlap: float = 0.9
 
     def __post_init__(self) -> None:
@@ -214,6 +217,28 @@ def context_counts(
     return (before + before.T).tocsr()
 
 
+def fold_contexts(matrix: Any, words: Sequence[str]) -> Any:
+    """Add up the columns of context words that differ in case alone, position by position.
+
+    >>> from scipy.sparse import csr_array
+    >>> fold_contexts(csr_array(np.array([[1, 2, 3]])), ["The", "cat", "the"]).toarray().tolist()
+    [[4, 2]]
+    """
+    from scipy.sparse import csr_array
+
+    forms: dict[str, int] = {}
+    column = np.array([forms.setdefault(word.lower(), len(forms)) for word in words])
+    if len(forms) == len(words):
+        return matrix
+    n_positions = matrix.shape[1] // len(words)
+    moved = np.concatenate([column + len(forms) * p for p in range(n_positions)])
+    shape = (matrix.shape[0], n_positions * len(forms))
+    columns = moved.astype(matrix.indices.dtype)[matrix.indices]
+    folded = csr_array((matrix.data.copy(), columns, matrix.indptr.copy()), shape=shape)
+    folded.sum_duplicates()
+    return folded
+
+
 def _weight(weighting: Weighting, distance: int, width: int) -> float:
     if weighting == "linear":
         return (width - distance + 1) / width
@@ -253,9 +278,10 @@ def vectors_from(
     >>> vectors_from(np.array([[3.0, 4.0], [0.0, 0.0]]), np.array([1.0, 1.0]), 0.5).tolist()
     [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
     """
-    rows = U.astype(np.float64) * S.astype(np.float64) ** exponent
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(rows / np.where(lengths > 0, lengths, 1.0), dtype=np.float32)
+    rows = U * (S.astype(np.float64) ** exponent).astype(U.dtype)
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    rows /= np.where(lengths > 0, lengths, lengths.dtype.type(1))[:, None]
+    return rows.astype(np.float32, copy=False)
 
 
 def cca_embeddings(
@@ -294,6 +320,8 @@ def cca_embeddings(
         )
     with single_threaded():
         matrix = context_counts(counts, contexts, chosen.weighting)[: len(words)]
+        if chosen.fold_case:
+            matrix = fold_contexts(matrix, counts.words)
         Omega = scaled_contexts(matrix, chosen)  # (words, contexts)
         found = truncated_svd(
             Omega, chosen.size, dtype=np.float32, overlap=chosen.overlap, seed=seed,

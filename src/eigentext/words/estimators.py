@@ -68,6 +68,7 @@ class CCAEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         smoothing: float = EmbeddingSettings.smoothing,
         shift: float = EmbeddingSettings.shift,
         weighting: Weighting | None = None,
+        fold_case: bool = True,
         overlap: float = EmbeddingSettings.overlap,
         vocab_size: int | None = None,
         min_count: int = 1,
@@ -82,6 +83,7 @@ class CCAEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.smoothing = smoothing
         self.shift = shift
         self.weighting = weighting
+        self.fold_case = fold_case
         self.overlap = overlap
         self.vocab_size = vocab_size
         self.min_count = min_count
@@ -94,6 +96,7 @@ class CCAEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         settings = EmbeddingSettings(
             size=self.size, transform=self.scaling, exponent=self.exponent, kappa=self.kappa,
             smoothing=self.smoothing, shift=self.shift, weighting=weighting, overlap=self.overlap,
+            fold_case=self.fold_case,
         )  # fmt: skip
         if isinstance(X, Counts):
             self.counts_ = as_counts(X, X.contexts)
@@ -145,7 +148,7 @@ class CCAEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         said = dict(found.settings)
         if said.get("method") != "cca":
             raise SettingsError(f"{path}: vectors of method {said.get('method')!r}, expected cca")
-        names = ("size", "exponent", "kappa", "smoothing", "shift", "weighting", "overlap")
+        names = "size exponent kappa smoothing shift weighting fold_case overlap".split()
         model = cls(
             **{name: said[name] for name in names},
             scaling=said["transform"],
