@@ -1,7 +1,7 @@
-"""Constituency parsing: one clustering model and an ensemble, against the Berkeley parser.
+"""Constituency parsing: one model and a mixed ensemble, against the Berkeley parser.
 
     python benchmarks/constituency_gum.py                                # GUM dev
-    python benchmarks/constituency_gum.py --split test --seeds 5 --ensemble 8
+    python benchmarks/constituency_gum.py --split test --seeds 5
     python benchmarks/constituency_gum.py --data icepahc --ensemble 1
 
 ``$EIGENTEXT_DATA`` names the folder with constituency/{gum,craft,icepahc}/{train,dev,test}.mrg and
@@ -22,7 +22,7 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigentext.constituency import LPCFG
 from eigentext.constituency.grammar import GrammarSettings
@@ -57,13 +57,10 @@ def grammar_of(data: str) -> GrammarSettings:
     return GrammarSettings()
 
 
-def train_and_parse(
-    train: Path, gold: Sequence[Tree], data: str, states: int, em: int, ensemble: int, seed: int
-) -> Run:
+def train_and_parse(train: Path, gold: Sequence[Tree], data: str, **settings: Any) -> Run:
     """Train, parse every sentence of ``gold``, score."""
     start = time.process_time()
-    parser = LPCFG(states=states, em=em, ensemble=ensemble, seed=seed, grammar=grammar_of(data))
-    parser.fit(read_trees(str(train)))
+    parser = LPCFG(grammar=grammar_of(data), **settings).fit(read_trees(str(train)))
     training = time.process_time() - start
     parser.parse(gold[0].words)
     start = time.process_time()
@@ -141,11 +138,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--data", choices=("gum", "craft", "icepahc"), default="gum")
     parser.add_argument("--split", choices=("dev", "test"), default="dev")
-    parser.add_argument("--states", type=int, default=16)
+    parser.add_argument("--states", type=int, default=16, help="of one clustering model")
+    parser.add_argument(
+        "--moments-states", type=int, default=24, help="of one moments model; 0: none"
+    )
     parser.add_argument("--ensemble", type=int, default=8, help="models; 1: no ensemble")
     parser.add_argument("--ensemble-states", type=int, default=20, help="states in the ensemble")
-    parser.add_argument("--em", type=int, default=1, help="EM iterations after clustering")
-    parser.add_argument("--seeds", type=int, default=1, help="single models: seeds 0, 1, ...")
+    parser.add_argument("--seeds", type=int, default=1, help="seeds 0, 1, ...")
+    parser.add_argument("--ensemble-seeds", type=int, default=1, help="so many ensembles")
     parser.add_argument("--limit", type=int, default=None, help="only so many sentences")
     parser.add_argument("--jar", default=None, help="the Berkeley parser, to train and run it")
     options = parser.parse_args()
@@ -157,7 +157,7 @@ def main() -> None:
 
     print("| parser | F1 | tagging | complete | length errors | training s | sentences/s |")
     print("|---|---|---|---|---|---|---|")
-    train, states = treebank / "train.mrg", options.states
+    train = treebank / "train.mrg"
     rivals: list[tuple[str, ParsevalResult]] = []
     peer = peer_trees(options.data, options.split, folder)
     if peer is not None:
@@ -168,17 +168,25 @@ def main() -> None:
         run = run_berkeley(options.jar, train, gold, ROUNDS.get(options.data, 5))
         rivals.append(("Berkeley, run here", run.result))
         print(line(rivals[-1][0], [run]), flush=True)
-    runs = [
-        train_and_parse(train, gold, options.data, states, options.em, 1, seed)
-        for seed in range(options.seeds)
+    models: list[tuple[str, int, dict[str, Any]]] = [
+        (f"clustering, m={options.states}", options.seeds, {"states": options.states})
     ]
-    ours = [(f"one model, m={states}", runs[0].result)]
-    print(line(f"{ours[0][0]}, {len(runs)} seeds", runs), flush=True)
+    if options.moments_states:
+        states = options.moments_states
+        settings = {"estimator": "moments", "states": states}
+        models.append((f"moments, m={states}", options.seeds, settings))
     if options.ensemble > 1:
-        states = options.ensemble_states
-        run = train_and_parse(train, gold, options.data, states, options.em, options.ensemble, 0)
-        ours.append((f"product of {options.ensemble}, m={states}", run.result))
-        print(line(ours[-1][0], [run]), flush=True)
+        settings = {"ensemble": options.ensemble, "states": options.ensemble_states}
+        name = f"product of {options.ensemble}, m={options.ensemble_states}"
+        models.append((name, options.ensemble_seeds, settings))
+    ours = []
+    for name, n_seeds, settings in models:
+        runs = [
+            train_and_parse(train, gold, options.data, seed=100 * seed, **settings)
+            for seed in range(n_seeds)
+        ]
+        ours.append((name, runs[0].result))
+        print(line(f"{name}, {n_seeds} seeds" if n_seeds > 1 else name, runs), flush=True)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"\npeak memory {peak:.2f} GiB\n")
     for rival, theirs in rivals:
