@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eigentext.constituency.chart import Chart
-    from eigentext.constituency.constraints import Span
+    from eigentext.constituency.constraints import Constraints, Span
     from eigentext.constituency.fine import FinePass
     from eigentext.constituency.lexicon import Emission, Lexicon
+    from eigentext.constituency.params import LatentParams
 
 __all__ = [
     "Candidate",
@@ -30,6 +31,7 @@ __all__ = [
     "constituent_posteriors",
     "flat_tree",
     "likeliest_tags",
+    "word_emissions",
 ]
 
 
@@ -132,3 +134,25 @@ def flat_tree(
             _, node = still_open.pop()
             sizes[node] = len(labels) - node
     return with_wrapper(Tree.unchecked(labels, sizes), wrapper)
+
+
+def word_emissions(
+    params: Sequence[LatentParams],
+    labels: Sequence[str],
+    words: Sequence[str],
+    constraints: Constraints | None,
+) -> list[list[Emission]]:
+    """What each word may be, for each model."""
+    found = [
+        [one.lexicon.emission(word, first=i == 0) for i, word in enumerate(words)]
+        for one in params
+    ]
+    for i, tag in ((constraints.tags if constraints else None) or {}).items():
+        if not 0 <= i < len(words):
+            continue  # build_masks will complain
+        for one, of_model in zip(params, found, strict=True):
+            chains = [user_labels(labels[label]) for label in one.lexicon.tags]
+            admitted = np.flatnonzero([chain[-1] == tag for chain in chains])
+            if len(admitted):
+                of_model[i] = one.lexicon.emission_as(words[i], admitted, first=i == 0)
+    return found

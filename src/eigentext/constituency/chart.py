@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from eigentext.constituency.params import Totals
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -72,17 +74,17 @@ class CoarseGrammar:
     @classmethod
     def from_treebank(cls, bank: Treebank) -> CoarseGrammar:
         """Relative frequencies of the rules, the roots and the nonterminals."""
-        n_labels = len(bank.labels)
-        of_label = np.bincount(bank.label, minlength=n_labels).astype(float)
-        of_rule = np.bincount(bank.rule[bank.rule >= 0], minlength=len(bank.rules))
-        of_tag = np.bincount(bank.label[bank.token >= 0], minlength=n_labels)
-        of_root = np.bincount(bank.label[bank.roots], minlength=n_labels)
+        return cls.from_totals(bank.rules, Totals.of(bank))
+
+    @classmethod
+    def from_totals(cls, rules: Ints, totals: Totals) -> CoarseGrammar:
+        """The same from counts that are there already."""
         return cls(
-            rules=bank.rules,
-            rule_p=of_rule / of_label[bank.rules[:, 0]],
-            root_p=of_root / bank.n_trees,
-            prior=of_label / of_label.sum(),
-            emits=of_tag / of_label,
+            rules=rules,
+            rule_p=totals.rules / totals.labels[rules[:, 0]],
+            root_p=totals.roots / totals.roots.sum(),
+            prior=totals.labels / totals.labels.sum(),
+            emits=totals.over_words / totals.labels,
         )
 
 
@@ -123,8 +125,6 @@ class Chart:
         return np.stack([first, last + 1], axis=1)
 
 
-def build_chart(
-    grammar: CoarseGrammar,
 def beam_for(beam: float, n: int) -> float:
     """The beam for a sentence of n words: the longer, the more is cut, since time grows with n^3.
 
@@ -136,15 +136,19 @@ def beam_for(beam: float, n: int) -> float:
     return max(beam, min(beam * (n / _LONG) ** 3, _WIDEST))
 
 
+def build_chart(
+    grammar: CoarseGrammar,
     lexicon: Lexicon,
     emissions: Sequence[Emission],
     *,
     beam: float,
     threshold: float,
     masks: Masks,
+    relax: bool = True,
 ) -> Chart | None:
-    """Prune; None when even the unpruned grammar has no parse."""
-    for relaxed, (b, t) in enumerate(((beam, threshold), (beam * 1e-3, threshold * 1e-2), (0, 0))):
+    """Prune; None when even the unpruned grammar has no parse (or, not relaxed, the pruned)."""
+    tries = ((beam, threshold), (beam * 1e-3, threshold * 1e-2), (0, 0))
+    for relaxed, (b, t) in enumerate(tries if relax else tries[:1]):
         chart = _one_pass(grammar, lexicon, emissions, b, t, masks, relaxed)
         if chart is not None:
             return chart

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Floats32 = npt.NDArray[np.float32]
 
-__all__ = ["FinePass", "coarse_pass", "fine_pass", "settle_negatives"]
+__all__ = ["FinePass", "Sweeps", "coarse_pass", "fine_pass", "fine_sweeps", "settle_negatives"]
 
 _CLIPPED = 1e-3  # of the coarse posterior: what a negative posterior counts for
 
@@ -45,10 +45,38 @@ class FinePass(NamedTuple):
     sign: int = 1
 
 
+class Sweeps(NamedTuple):
+    """Both sweeps over a chart, cells scaled, ``outside`` divided by Z.
+
+    ``item_ptr``         (I + 1,) where the states of each item begin in ``inside, outside``
+    ``scale``            (S,) log of what each span's ``inside`` was divided by
+    """
+
+    item_ptr: npt.NDArray[np.int64]
+    inside: Floats32
+    outside: Floats32
+    scale: npt.NDArray[np.float64]
+    applications: Floats32
+    log_z: float
+    sign: int
+
+
 def fine_pass(
     chart: Chart, params: LatentParams, emissions: Sequence[Emission]
 ) -> FinePass | None:
     """Posteriors under one model; None when it gives the pruned chart no weight at all."""
+    swept = fine_sweeps(chart, params, emissions)
+    if swept is None:
+        return None
+    items = np.add.reduceat(swept.inside * swept.outside, swept.item_ptr[:-1])
+    negative = settle_negatives(swept.applications, items, chart)
+    return FinePass(swept.applications, items, swept.log_z, negative, swept.sign)
+
+
+def fine_sweeps(
+    chart: Chart, params: LatentParams, emissions: Sequence[Emission]
+) -> Sweeps | None:
+    """Inside and outside of every item and state; None as above."""
     from eigentext.constituency.kernels_fine import fine_inside, fine_outside
 
     m, lexicon = params.m, params.lexicon
@@ -95,10 +123,9 @@ def fine_pass(
         params.rule_ptr, params.tensor, chart.item_span, item_ptr, chart.group_span,
         inside, scale, outside, applications,
     )  # fmt: skip
-    items = np.add.reduceat(inside * outside, item_ptr[:-1])
-    negative = settle_negatives(applications, items, chart)
     log_z = float(np.log(abs(z)) + top_scale)
-    return FinePass(applications, items, log_z, negative, 1 if z > 0 else -1)
+    sign = 1 if z > 0 else -1
+    return Sweeps(item_ptr, inside, outside, scale, applications, log_z, sign)
 
 
 def settle_negatives(applications: Floats32, items: Floats32, chart: Chart) -> float:

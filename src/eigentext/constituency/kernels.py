@@ -17,6 +17,8 @@ import math
 import numpy as np
 from numba import njit
 
+from eigentext.constituency.kernels_fine import add_counts
+
 
 @njit(cache=True, inline="always")
 def span_id(i, j, n):
@@ -298,3 +300,28 @@ def tree_inside(
     for x in range(m[label[0]]):
         weight += root[label_ptr[label[0]] + x] * inside[node_ptr[0] + x]
     return total + math.log(weight) if weight > 0.0 else -np.inf
+
+
+@njit(cache=True)
+def chart_counts(
+    app_rule, app_parent, app_left, app_right, posterior, rules, m, rule_ptr, tensor, item_span,
+    item_ptr, inside, scale, outside, weight, least, counts,
+):  # fmt: skip
+    """Add the expected rules with states of one sentence to ``counts``, times ``weight``.
+
+    Applications with a posterior of ``least`` or less count for nothing.
+    """
+    widest = m.max()
+    pair = np.empty(widest * widest, np.float32)
+    for p in range(len(app_rule)):
+        if posterior[p] <= least:
+            continue
+        one, two, a = app_left[p], app_right[p], app_parent[p]
+        exponent = scale[item_span[one]] + scale[item_span[two]] - scale[item_span[a]]
+        r = app_rule[p]
+        ma, mb, mc = m[rules[r, 0]], m[rules[r, 1]], m[rules[r, 2]]
+        add_counts(
+            tensor, rule_ptr[r], ma, mb, mc, outside[item_ptr[a] : item_ptr[a] + ma],
+            inside[item_ptr[one] : item_ptr[one] + mb], inside[item_ptr[two] : item_ptr[two] + mc],
+            np.float32(math.exp(exponent) * weight), pair, counts,
+        )  # fmt: skip

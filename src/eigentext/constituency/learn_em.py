@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
 
-__all__ = ["EMResult", "random_start", "run_em", "word_scores"]
+__all__ = ["EMResult", "expect_states", "random_start", "run_em", "word_scores"]
 
 
 @dataclass(frozen=True)
@@ -130,36 +130,45 @@ def run_em(
     progress: Callable[[int, int, str], None] | None = None,
 ) -> EMResult:
     """So many iterations from these parameters."""
-    from eigentext.constituency.kernels_fine import expected_counts
-
-    m = params.m
-    node_ptr = np.concatenate([[0], np.cumsum(m[bank.label])])
-    mask = np.repeat(bank.token >= 0, m[bank.label])
     index = index_words(bank, language=language)
     history = []
     for iteration in range(iterations):
         if progress is not None:
             progress(iteration, iterations, "EM")
-        inside = np.zeros(int(node_ptr[-1]), np.float32)
-        outside = np.zeros_like(inside)
-        inside[mask] = word_scores(params.lexicon, index)
-        counts = LatentCounts(
-            np.zeros(len(params.tensor)), np.zeros(int(m.sum())), np.zeros(int(m.sum()))
-        )
-        likelihood = np.zeros(bank.n_trees)
-        expected_counts(
-            bank.label, bank.rule, bank.left, bank.right, bank.roots, len(bank.label), m,
-            node_ptr, bank.rules, params.rule_ptr, params.tensor, params.root, params.label_ptr,
-            inside, np.zeros(len(bank.label)), outside, counts.tensor, counts.states, counts.roots,
-            likelihood,
-        )  # fmt: skip
-        history.append(float(likelihood[np.isfinite(likelihood)].sum()))
+        counts, words, likelihood = expect_states(bank, params, index)
+        history.append(likelihood)
         lexicon = build_lexicon(
-            bank, m, None, outside[mask].astype(float), language=language, index=index,
+            bank, params.m, None, words, language=language, index=index,
             k_sig=smoothing.k_sig, k_base=smoothing.k_base, k_state=smoothing.k_state,
         )  # fmt: skip
-        params = estimate(bank, m, counts, lexicon, smoothing)
+        params = estimate(bank, params.m, counts, lexicon, smoothing)
     return EMResult(params, tuple(history))
+
+
+def expect_states(
+    bank: Treebank, params: LatentParams, index: WordIndex
+) -> tuple[LatentCounts, Floats, float]:
+    """The E-step: counts, the states of all preterminals end to end, and the log-likelihood."""
+    from eigentext.constituency.kernels_fine import expected_counts
+
+    m = params.m
+    node_ptr = np.concatenate([[0], np.cumsum(m[bank.label])])
+    mask = np.repeat(bank.token >= 0, m[bank.label])
+    inside = np.zeros(int(node_ptr[-1]), np.float32)
+    outside = np.zeros_like(inside)
+    inside[mask] = word_scores(params.lexicon, index)
+    counts = LatentCounts(
+        np.zeros(len(params.tensor)), np.zeros(int(m.sum())), np.zeros(int(m.sum()))
+    )
+    likelihood = np.zeros(bank.n_trees)
+    expected_counts(
+        bank.label, bank.rule, bank.left, bank.right, bank.roots, len(bank.label), m,
+        node_ptr, bank.rules, params.rule_ptr, params.tensor, params.root, params.label_ptr,
+        inside, np.zeros(len(bank.label)), outside, counts.tensor, counts.states, counts.roots,
+        likelihood,
+    )  # fmt: skip
+    total = float(likelihood[np.isfinite(likelihood)].sum())
+    return counts, outside[mask].astype(float), total
 
 
 def random_start(

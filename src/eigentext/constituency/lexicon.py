@@ -113,7 +113,9 @@ class Lexicon:
     def n_words(self) -> Floats:
         """(words,) how often each word was seen."""
         total = np.concatenate([[0.0], np.cumsum(self.word_n)])
-        return np.asarray(np.rint(total[self.word_ptr[1:]] - total[self.word_ptr[:-1]]))
+        n = np.diff(total[self.word_ptr])
+        whole = np.rint(n)  # expected states of a treebank's words sum to whole numbers
+        return np.asarray(np.where(np.abs(n - whole) < 1e-3, whole, n))
 
     @cached_property
     def ts_tag(self) -> Ints:
@@ -366,15 +368,15 @@ def build_lexicon(
     n_ts = int(tag_ptr[-1])
     by_class = None
     if x.classes is not None and x.type_class is not None:
-        by_class = ClassCounts.count(
-            x.classes, x.type_class[type_of], x.base[x.tag_of[row]], n / np.sqrt(seen[word]),
-            int(x.base.max()) + 1,
-        )  # fmt: skip
+        weight, base = n / np.sqrt(seen[word]), x.base[x.tag_of[row]]
+        of_word, n_base = x.type_class[type_of], int(x.base.max()) + 1
+        by_class = ClassCounts.count(x.classes, of_word, base, weight, n_base)
     return Lexicon(
         x.tags, tag_ptr, x.base,
         x.words, *_rows(word, ts, n, len(x.words), n_ts),
         x.shapes, *_rows(shape, ts[rare_ones], rare_n, len(x.shapes), n_ts),
-        np.ones(n_ts), language=language, k_sig=k_sig, k_base=k_base, k_state=k_state, by_class=by_class,
+        np.ones(n_ts), language=language, k_sig=k_sig, k_base=k_base,
+        k_state=k_state, by_class=by_class,
     )  # fmt: skip
 
 

@@ -15,8 +15,6 @@ from functools import cached_property
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from eigentext.constituency.answer import (
     Candidate,
     Parse,
@@ -24,6 +22,7 @@ from eigentext.constituency.answer import (
     constituent_posteriors,
     flat_tree,
     likeliest_tags,
+    word_emissions,
 )
 from eigentext.constituency.chart import CoarseGrammar, beam_for, build_chart
 from eigentext.constituency.choose_states import States, checked_states
@@ -41,7 +40,6 @@ from eigentext.constituency.grammar import (
     GrammarSettings,
     read_treebank,
     restore,
-    user_labels,
 )
 from eigentext.constituency.params import MomentSmoothing, Smoothing
 from eigentext.constituency.scoring import (
@@ -62,6 +60,7 @@ if TYPE_CHECKING:
     from eigentext.constituency.chart import Chart
     from eigentext.constituency.fine import FinePass
     from eigentext.constituency.learn_moments import Scheme
+    from eigentext.constituency.learn_semi import FreeText, SemiResult
     from eigentext.constituency.lexicon import Emission
     from eigentext.constituency.params import LatentParams
     from eigentext.constituency.word_classes import WordClasses
@@ -104,6 +103,7 @@ class LPCFG:
     wrapper_: str | None
     coarse_: CoarseGrammar
     params_: list[LatentParams]
+    semi_: SemiResult  # of the last fit with ``text``
 
     def __init__(
         self,
@@ -180,6 +180,7 @@ class LPCFG:
         trees: Iterable[Tree],
         *,
         classes: WordClasses | None = None,
+        text: FreeText | None = None,
         progress: Progress | None = None,
     ) -> LPCFG:
         """Learn from trees with words and labels of any kind.
@@ -197,6 +198,10 @@ class LPCFG:
             self.grammar.language, self.seed, self.moment_smoothing, self.inside, self.outside,
         )  # fmt: skip
         self.params_ = learn_models(bank, settings, progress=progress)
+        if text is not None:
+            from eigentext.constituency.learn_semi import learn_semi
+
+            self.semi_ = learn_semi(self, bank, text, progress=progress)
         return self
 
     # -- parsing -------------------------------------------------------------------------------
@@ -220,7 +225,7 @@ class LPCFG:
         flags = set()
         if not all(map(self.params_[0].lexicon.knows, words)):
             flags.add("unknown")
-        emissions = self._emissions(words, constraints)
+        emissions = word_emissions(self.params_, self.labels_, words, constraints)
         chart, passes = self._chart(emissions, constraints, self.beam, self.threshold)
         candidates: list[Candidate] = []
         if chart is not None:
@@ -253,24 +258,6 @@ class LPCFG:
     def forms(self, tokens: Sequence[str]) -> list[str]:
         """The treebank's way to write each token: ``(`` is ``-LRB-`` in most of them."""
         return [self.params_[0].lexicon.form(token) for token in tokens]
-
-    def _emissions(
-        self, words: Sequence[str], constraints: Constraints | None
-    ) -> list[list[Emission]]:
-        """What each word may be, for each model."""
-        found = [
-            [params.lexicon.emission(word, first=i == 0) for i, word in enumerate(words)]
-            for params in self.params_
-        ]
-        for i, tag in ((constraints.tags if constraints else None) or {}).items():
-            if not 0 <= i < len(words):
-                continue  # build_masks will complain
-            for params, of_model in zip(self.params_, found, strict=True):
-                chains = [user_labels(self.labels_[label]) for label in params.lexicon.tags]
-                admitted = np.flatnonzero([chain[-1] == tag for chain in chains])
-                if len(admitted):
-                    of_model[i] = params.lexicon.emission_as(words[i], admitted, first=i == 0)
-        return found
 
     def _chart(
         self,
@@ -354,7 +341,7 @@ class LPCFG:
         """
         self._fitted()
         words = self.forms(checked_tokens(tokens))
-        emissions = self._emissions(words, None)
+        emissions = word_emissions(self.params_, self.labels_, words, None)
         pruning = (0.0, 0.0) if exact else (self.beam, self.threshold)
         chart, passes = self._chart(emissions, None, *pruning)
         if chart is None or not passes:

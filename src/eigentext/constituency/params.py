@@ -44,6 +44,7 @@ __all__ = [
     "LatentParams",
     "MomentSmoothing",
     "Smoothing",
+    "Totals",
     "count_states",
     "estimate",
     "tensor_layout",
@@ -141,6 +142,39 @@ class LatentCounts:
     roots: Floats
 
 
+@dataclass(frozen=True, eq=False)
+class Totals:
+    """(Expected) counts without states.
+
+    ``rules``  (R,);  ``labels, over_words, roots`` (labels,) all nodes of a label, those of them
+    that stand over a word, and those on top
+    """
+
+    rules: Floats
+    labels: Floats
+    over_words: Floats
+    roots: Floats
+
+    @classmethod
+    def of(cls, bank: Treebank) -> Totals:
+        """Counts of a treebank."""
+        n = len(bank.labels)
+        return cls(
+            np.bincount(bank.rule[bank.rule >= 0], minlength=len(bank.rules)).astype(float),
+            np.bincount(bank.label, minlength=n).astype(float),
+            np.bincount(bank.label[bank.token >= 0], minlength=n).astype(float),
+            np.bincount(bank.label[bank.roots], minlength=n).astype(float),
+        )
+
+    def __add__(self, other: Totals) -> Totals:
+        return Totals(
+            self.rules + other.rules,
+            self.labels + other.labels,
+            self.over_words + other.over_words,
+            self.roots + other.roots,
+        )
+
+
 def tensor_layout(rules: Ints, m: Ints) -> Ints:
     """(R + 1,) where the tensor of each rule begins."""
     return np.concatenate([[0], np.cumsum(m[rules].prod(axis=1))])
@@ -165,37 +199,37 @@ def count_states(bank: Treebank, state: Ints, m: Ints) -> LatentCounts:
 
 
 def estimate(
-    bank: Treebank, m: Ints, counts: LatentCounts, lexicon: Lexicon, smoothing: Smoothing
-) -> LatentParams:
-    """Smoothed parameters from counts."""
+    bank: Treebank, m: Ints, counts: LatentCounts, lexicon: Lexicon, smoothing: Smoothing,
+    totals: Totals | None = None,
+) -> LatentParams:  # fmt: skip
+    """Smoothed parameters from counts; ``totals`` where they are of more than the treebank."""
     from eigentext.constituency.kernels_fine import smooth_rules
 
     label_ptr = np.concatenate([[0], np.cumsum(m)])
     rule_ptr = tensor_layout(bank.rules, m)
-    of_rule = np.bincount(bank.rule[bank.rule >= 0], minlength=len(bank.rules)).astype(float)
-    of_label = np.bincount(bank.label, minlength=len(m)).astype(float)
+    totals = Totals.of(bank) if totals is None else totals
     tensor = np.empty(int(rule_ptr[-1]))
     smooth_rules(
-        counts.tensor, rule_ptr, bank.rules, m, label_ptr, counts.states, of_rule, of_label,
+        counts.tensor, rule_ptr, bank.rules, m, label_ptr, counts.states,
+        totals.rules, totals.labels,
         smoothing.C_rule, smoothing.C_pair, smoothing.C_single, tensor,
     )  # fmt: skip
     label_of = np.repeat(np.arange(len(m)), m)
-    of_root = np.bincount(bank.label[bank.roots], minlength=len(m)) / bank.n_trees
-    within = counts.states / of_label[label_of]
+    n_trees = totals.roots.sum()
+    of_root = totals.roots / n_trees
+    within = counts.states / totals.labels[label_of]
     C = smoothing.C_root
-    root = (counts.roots + C * of_root[label_of] * within) / (bank.n_trees + C)
-    lexicon = replace(lexicon, emits=_emits(bank, m, counts, lexicon, smoothing), _cache={})
+    root = (counts.roots + C * of_root[label_of] * within) / (n_trees + C)
+    lexicon = replace(lexicon, emits=_emits(totals, m, counts, lexicon, smoothing), _cache={})
     return LatentParams(m, bank.rules, rule_ptr, tensor.astype(np.float32), root, lexicon)
 
 
 def _emits(
-    bank: Treebank, m: Ints, counts: LatentCounts, lexicon: Lexicon, smoothing: Smoothing
+    totals: Totals, m: Ints, counts: LatentCounts, lexicon: Lexicon, smoothing: Smoothing
 ) -> Floats:
     """(n_ts,) P(a stands over a word | a, h), drawn towards the same without h by C_rule."""
     tags = lexicon.tags
-    of_label = np.bincount(bank.label, minlength=len(m)).astype(float)
-    over_word = np.bincount(bank.label[bank.token >= 0], minlength=len(m))
-    share = (over_word[tags] / of_label[tags])[lexicon.ts_tag]
+    share = (totals.over_words[tags] / totals.labels[tags])[lexicon.ts_tag]
     label_ptr = np.concatenate([[0], np.cumsum(m)])
     place = np.arange(lexicon.n_ts) + (label_ptr[tags] - lexicon.tag_ptr[:-1])[lexicon.ts_tag]
     of_state = counts.states[place]

@@ -1,0 +1,353 @@
+"""EM that goes on from trees to sentences without trees, or with only some brackets (section 8).
+
+Each round:
+
+1. E-step on the trees, as in ``learn_em``: expected states of known skeletons.
+2. E-step on each sentence: the pruned chart within its brackets, both sweeps of each model, and
+   from them the expected rules, words and roots with states, as in a tree, times a weight.
+3. M-step: ``params.estimate`` on the sum of both; the coarse grammar gets the same counts without
+   states, so that it goes on pruning for the grammar that there is now.
+
+The counts of the trees stay in the sum with weight 1: no rule of the treebank can vanish.  A word
+that only the sentences have becomes a word of the lexicon with its expected, weighted counts.
+With ``Smoothing.none()``, no pruning and weight 1 this is EM, and the likelihood of trees and
+sentences never falls (up to single precision).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from eigentext.constituency.answer import word_emissions
+from eigentext.constituency.chart import CoarseGrammar, build_chart
+from eigentext.constituency.constraints import Constraints, build_masks
+from eigentext.constituency.fine import fine_sweeps
+from eigentext.constituency.learn_em import expect_states
+from eigentext.constituency.lexicon import build_lexicon, index_words
+from eigentext.constituency.lexicon_moments import MomentLexicon
+from eigentext.constituency.params import LatentCounts, Totals, estimate
+from eigentext.errors import SettingsError
+from eigentext.linalg.determinism import single_threaded
+from eigentext.trees.clean import WRAPPERS, clean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    import numpy.typing as npt
+
+    from eigentext.constituency.chart import Chart
+    from eigentext.constituency.lexicon import Emission, Lexicon, WordIndex
+    from eigentext.constituency.model import LPCFG
+    from eigentext.constituency.params import LatentParams
+    from eigentext.constituency.treebank import Treebank
+    from eigentext.trees.constituent import Tree
+
+    Ints = npt.NDArray[np.int64]
+    Floats = npt.NDArray[np.float64]
+    Progress = Callable[[int, int, str], None]
+
+__all__ = ["FreeText", "SemiResult", "add_sentence", "learn_semi", "partial_brackets"]
+
+_BLANK = ("", "X")  # labels that say "a constituent" and no more
+
+
+@dataclass(frozen=True)
+class FreeText:
+    """Sentences without trees, and how far to trust them.
+
+    ``unlabelled``  lists of tokens;  ``partial`` pairs of tokens and what is known of the tree
+    ``weight, partial_weight``  what an expected count is worth beside one in a tree
+    ``rounds``      of EM
+    ``longest``     longer sentences are skipped and counted
+    ``least``       posteriors of so much or less count for nothing
+    """
+
+    unlabelled: Iterable[Sequence[str]] = ()
+    partial: Iterable[tuple[Sequence[str], Constraints]] = ()
+    weight: float = 0.1
+    partial_weight: float = 1.0
+    rounds: int = 1
+    longest: int = 40
+    least: float = 1e-4
+
+    def __post_init__(self) -> None:
+        for name in ("weight", "partial_weight"):
+            if not 0 <= getattr(self, name) < float("inf"):
+                raise SettingsError(f"{name} must be 0 or more, not {getattr(self, name)}")
+        if self.rounds < 0 or self.longest < 1:
+            raise SettingsError("rounds must be 0 or more, and longest 1 or more")
+        if not 0 <= self.least < 1:
+            raise SettingsError(f"least must be at least 0 and less than 1, not {self.least}")
+
+
+@dataclass(frozen=True)
+class SemiResult:
+    """What became of the sentences.
+
+    ``log_likelihoods``  weighted, of trees and sentences before each round, mean of the models;
+    tags that are given are taken for granted
+    ``n_used, n_long, n_unparsed``  sentences: learned from in the last round, too long, without a
+    parse (or with a label that the treebank does not have)
+    """
+
+    log_likelihoods: tuple[float, ...]
+    n_used: int
+    n_long: int
+    n_unparsed: int
+
+
+class _Sentence(NamedTuple):
+    words: list[str]
+    constraints: Constraints | None
+    weight: float
+
+
+class Expected(NamedTuple):
+    """What the sentences add to one model's counts: flat tensors, roots, and (word, ts) pairs."""
+
+    tensor: Floats
+    roots: Floats
+    pairs: list[tuple[str, Ints, Floats]]
+
+    @classmethod
+    def none(cls, params: LatentParams) -> Expected:
+        """Nothing yet."""
+        return cls(np.zeros(len(params.tensor)), np.zeros(int(params.m.sum())), [])
+
+
+def partial_brackets(tree: Tree) -> tuple[list[str], Constraints]:
+    """What a tree with some brackets says: labels X and none at all mean any constituent.
+
+    A bracket without a label around a single word says nothing.
+
+    >>> from eigentext.trees.constituent import Tree
+    >>> tokens, known = partial_brackets(Tree.from_brackets("(X (NP the (X big) (NN dog)) barks)"))
+    >>> tokens, known.required, known.tags
+    (['the', 'big', 'dog', 'barks'], ((0, 4), (0, 3, 'NP')), {2: 'NN'})
+    """
+    cleaned = clean(tree)
+    if cleaned is None:
+        raise SettingsError("a tree with some brackets needs at least one word")
+    required: list[tuple[int, int] | tuple[int, int, str]] = []
+    tags: dict[int, str] = {}
+    n = len(cleaned)
+    for label, size, (start, end) in zip(
+        cleaned.labels, cleaned.sizes.tolist(), cleaned.spans().tolist(), strict=True
+    ):
+        if size == 1 or (label in WRAPPERS and (start, end) == (0, n)):
+            continue
+        if size == 2:
+            if label not in _BLANK:
+                tags[start] = label
+        elif label not in _BLANK:
+            required.append((start, end, label))
+        elif end - start > 1:
+            required.append((start, end))
+    return list(cleaned.words), Constraints(tuple(required), (), tags or None)
+
+
+def learn_semi(
+    parser: LPCFG, bank: Treebank, text: FreeText, *, progress: Progress | None = None
+) -> SemiResult:
+    """Rounds of EM over the trees that the parser was trained on and over the text, in place."""
+    if any(isinstance(one.lexicon, MomentLexicon) for one in parser.params_):
+        raise SettingsError("EM cannot go on from the signed numbers of moments")
+    short, n_long = [], 0
+    for sentence in _sentences(parser, text):
+        if len(sentence.words) > text.longest:
+            n_long += 1
+        else:
+            short.append(sentence)
+    index = index_words(bank, language=parser.grammar.language)
+    history, n_used = [], 0
+    with single_threaded():
+        for number in range(text.rounds):
+            params = parser.params_
+            found = [Expected.none(one) for one in params]
+            likelihood, n_used = 0.0, 0
+            for place, sentence in enumerate(short):
+                if progress is not None:
+                    progress(place, len(short), f"sentences without trees, round {number + 1}")
+                gained = _expect(parser, sentence, text.least, found)
+                if gained is not None:
+                    n_used += 1
+                    likelihood += gained
+            of_trees = []
+            totals = Totals.of(bank)
+            added = [_totals(one, new) for one, new in zip(params, found, strict=True)]
+            renewed = []
+            for one, new, more in zip(params, found, added, strict=True):
+                fresh, log_p = _maximise(parser, bank, index, one, new, totals + more)
+                renewed.append(fresh)
+                of_trees.append(log_p)
+            parser.params_ = renewed
+            parser.coarse_ = CoarseGrammar.from_totals(bank.rules, totals + _mean(added))
+            history.append(likelihood + float(np.mean(of_trees)))
+    return SemiResult(tuple(history), n_used, n_long, len(short) - n_used)
+
+
+def _sentences(parser: LPCFG, text: FreeText) -> Iterable[_Sentence]:
+    for tokens in text.unlabelled:
+        if isinstance(tokens, str):
+            raise TypeError("unlabelled sentences are lists of tokens, not strings")
+        if tokens and text.weight:
+            yield _Sentence(parser.forms(tokens), None, text.weight)
+    for tokens, known in text.partial:
+        if isinstance(tokens, str):
+            raise TypeError("partial sentences begin with lists of tokens, not strings")
+        if tokens and text.partial_weight:
+            yield _Sentence(parser.forms(tokens), known, text.partial_weight)
+
+
+def _expect(
+    parser: LPCFG, sentence: _Sentence, least: float, found: Sequence[Expected]
+) -> float | None:
+    """E-step on one sentence: its weighted log-likelihood, or None when it has no parse."""
+    params = parser.params_
+    try:
+        masks = build_masks(
+            len(sentence.words), parser.labels_, sentence.constraints, parser.wrapper_
+        )
+    except SettingsError:  # a label that the treebank does not have, or brackets that cross
+        return None
+    emissions = word_emissions(params, parser.labels_, sentence.words, sentence.constraints)
+    chart = build_chart(
+        parser.coarse_, params[0].lexicon, emissions[0],
+        beam=parser.beam, threshold=parser.threshold, masks=masks, relax=False,
+    )  # fmt: skip
+    if chart is None:
+        return None
+    log_ps = []
+    for one, of_words, into in zip(params, emissions, found, strict=True):
+        log_z = add_sentence(chart, one, of_words, sentence.words, sentence.weight, least, into)
+        if log_z is None:
+            continue
+        log_ps.append(log_z + sum(map(one.lexicon.log_p_word, sentence.words)))
+    return sentence.weight * float(np.mean(log_ps)) if log_ps else None
+
+
+def add_sentence(
+    chart: Chart, params: LatentParams, emissions: Sequence[Emission], words: Sequence[str],
+    weight: float, least: float, into: Expected,
+) -> float | None:  # fmt: skip
+    """Add the expected counts of one chart; returns log Z, None when the model gives it no weight.
+
+    E[rule, h1, h2, h3] = sum over applications of outside[parent][h1] tensor[r][h1, h2, h3]
+                          inside[left][h2] inside[right][h3] / Z
+    """
+    from eigentext.constituency.kernels import chart_counts
+
+    swept = fine_sweeps(chart, params, emissions)
+    if swept is None or swept.sign < 0:
+        return None
+    chart_counts(
+        chart.rule, chart.parent, chart.left, chart.right, swept.applications, params.rules,
+        params.m, params.rule_ptr, params.tensor, chart.item_span, swept.item_ptr, swept.inside,
+        swept.scale, swept.outside, weight, least, into.tensor,
+    )  # fmt: skip
+    posterior = (swept.inside * swept.outside).astype(float)
+    for item in chart.root_items:
+        a = chart.item_label[item]
+        states = slice(params.label_ptr[a], params.label_ptr[a + 1])
+        into.roots[states] += weight * posterior[swept.item_ptr[item] : swept.item_ptr[item + 1]]
+    lexicon = params.lexicon
+    over_words = np.flatnonzero(chart.word_of_item >= 0)
+    for item in over_words.tolist():
+        t = int(np.searchsorted(lexicon.tags, chart.item_label[item]))
+        n = posterior[swept.item_ptr[item] : swept.item_ptr[item + 1]]
+        if n.sum() > least:
+            ts = np.arange(lexicon.tag_ptr[t], lexicon.tag_ptr[t + 1])
+            into.pairs.append((words[chart.word_of_item[item]], ts, weight * n))
+    return swept.log_z
+
+
+def _totals(params: LatentParams, new: Expected) -> Totals:
+    """The expected counts without states."""
+    n_labels, lexicon = len(params.m), params.lexicon
+    rules = np.add.reduceat(np.append(new.tensor, 0.0), params.rule_ptr[:-1])[: len(params.rules)]
+    over_words = np.zeros(n_labels)
+    if new.pairs:
+        ts = np.concatenate([ts for _, ts, _ in new.pairs])
+        n = np.concatenate([n for _, _, n in new.pairs])
+        over_words += np.bincount(lexicon.tags[lexicon.ts_tag[ts]], n, minlength=n_labels)
+    labels = over_words + np.bincount(params.rules[:, 0], rules, minlength=n_labels)
+    roots = np.add.reduceat(new.roots, params.label_ptr[:-1])
+    return Totals(rules, labels, over_words, roots)
+
+
+def _mean(parts: Sequence[Totals]) -> Totals:
+    return Totals(
+        np.mean([one.rules for one in parts], axis=0),
+        np.mean([one.labels for one in parts], axis=0),
+        np.mean([one.over_words for one in parts], axis=0),
+        np.mean([one.roots for one in parts], axis=0),
+    )
+
+
+def _maximise(
+    parser: LPCFG, bank: Treebank, index: WordIndex, params: LatentParams, new: Expected,
+    totals: Totals,
+) -> tuple[LatentParams, float]:  # fmt: skip
+    """One model's M-step, and the log-likelihood of the trees before it."""
+    counts, words, log_p = expect_states(bank, params, index)
+    log_p += sum(map(params.lexicon.log_p_word, bank.words))
+    smoothing = parser.smoothing
+    lexicon = build_lexicon(
+        bank, params.m, None, words, language=parser.grammar.language, index=index,
+        k_sig=smoothing.k_sig, k_base=smoothing.k_base, k_state=smoothing.k_state,
+    )  # fmt: skip
+    states = counts.states + _states(params, new)
+    if new.pairs:
+        lexicon = _with_words(lexicon, new)
+    summed = LatentCounts(counts.tensor + new.tensor, states, counts.roots + new.roots)
+    return estimate(bank, params.m, summed, lexicon, smoothing, totals), log_p
+
+
+def _states(params: LatentParams, new: Expected) -> Floats:
+    """(sum m,) expected states: as parents of rules and over words, so that they share to one."""
+    a, b, c = params.rules.T
+    m, n_states = params.m, int(params.m.sum())
+    parent = np.repeat(np.arange(len(params.rules)), m[a])
+    first = np.cumsum(m[a]) - m[a]
+    x = np.arange(len(parent)) - first[parent]
+    width = (m[b] * m[c])[parent]
+    if len(width):
+        starts = params.rule_ptr[:-1][parent] + x * width
+        sums = np.add.reduceat(new.tensor, starts)
+        states = np.bincount(params.label_ptr[a][parent] + x, sums, minlength=n_states)
+    else:
+        states = np.zeros(n_states)
+    lexicon = params.lexicon
+    for _, ts, n in new.pairs:
+        t = lexicon.ts_tag[ts[0]]
+        states[params.label_ptr[lexicon.tags[t]] + ts - lexicon.tag_ptr[t]] += n
+    return states
+
+
+def _with_words(lexicon: Lexicon, new: Expected) -> Lexicon:
+    """The lexicon with expected counts added, and with words that only the sentences have."""
+    from scipy.sparse import coo_array, csr_array
+
+    number = dict(lexicon.word_number)
+    row = [number.setdefault(word, len(number)) for word, _, _ in new.pairs]
+    rows = np.repeat(row, [len(ts) for _, ts, _ in new.pairs])
+    ts = np.concatenate([ts for _, ts, _ in new.pairs])
+    n = np.concatenate([n for _, _, n in new.pairs])
+    shape = (len(number), lexicon.n_ts)
+    ends = np.append(
+        lexicon.word_ptr, np.full(len(number) - len(lexicon.words), len(lexicon.word_n))
+    )
+    known = csr_array((lexicon.word_n, lexicon.word_ts, ends), shape=shape)
+    both = (known + coo_array((n, (rows, ts)), shape=shape).tocsr()).tocsr()
+    both.sum_duplicates()
+    return replace(
+        lexicon,
+        words=tuple(number),
+        word_ptr=both.indptr.astype(np.int64),
+        word_ts=both.indices.astype(np.int64),
+        word_n=both.data.astype(float),
+        _cache={},
+    )

@@ -1,0 +1,209 @@
+"""EM on sentences without trees: expected counts against all trees, listed one by one."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from eigentext.constituency import LPCFG
+from eigentext.constituency.chart import build_chart
+from eigentext.constituency.constraints import Constraints, build_masks
+from eigentext.constituency.grammar import GrammarSettings
+from eigentext.constituency.learn_semi import Expected, FreeText, add_sentence, partial_brackets
+from eigentext.constituency.params import Smoothing
+from eigentext.errors import SettingsError
+from eigentext.trees.constituent import Tree
+
+PLAIN = GrammarSettings(heads="neutral", language="generic")
+BINARY = (
+    "(S (A (A x) (B y)) (B (A x) (B y)))",
+    "(S (A x) (B (B y) (B (A x) (A y))))",
+    "(S (A (A y) (A x)) (B y))",
+    "(S (B y) (A (A x) (B y)))",
+    "(S (A (B y) (A x)) (B (A x) (B y)))",
+)
+
+
+@pytest.fixture(scope="module")
+def binary() -> list[Tree]:
+    return [Tree.from_brackets(line) for line in BINARY]
+
+
+def _listed(trees, params, emissions):
+    """Expected rules, roots and words with states, summed over all trees and all states."""
+    tensor, roots, words = np.zeros(len(params.tensor)), np.zeros(int(params.m.sum())), {}
+    total = 0.0
+    label_ptr, m = params.label_ptr, params.m
+    for tree in trees:
+        nodes = list(tree.nodes())
+        place = {id(node): at for at, node in enumerate(nodes)}
+        for states in product(*(range(m[node.label]) for node in nodes)):
+            weight = params.root[label_ptr[tree.label] + states[0]]
+            used, over = [], []
+            for node, state in zip(nodes, states, strict=True):
+                if node.children:
+                    _, b, c = params.rules[node.rule]
+                    one, two = (states[place[id(child)]] for child in node.children)
+                    at = params.rule_ptr[node.rule] + (state * m[b] + one) * m[c] + two
+                    weight *= float(params.tensor[at])
+                    used.append(at)
+                else:
+                    t = int(np.searchsorted(params.lexicon.tags, node.label))
+                    ts = int(params.lexicon.tag_ptr[t]) + state
+                    weight *= float(emissions[node.start].states[ts])
+                    over.append((node.start, ts))
+            np.add.at(tensor, used, weight)
+            roots[label_ptr[tree.label] + states[0]] += weight
+            for key in over:
+                words[key] = words.get(key, 0.0) + weight
+            total += weight
+    return tensor / total, roots / total, {key: n / total for key, n in words.items()}
+
+
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 4))
+def test_expected_counts_are_those_of_all_trees(oracle, seed, n):
+    coarse, params, emissions = oracle.tiny_grammar(seed, n)
+    trees = oracle.all_trees(coarse, params.lexicon, emissions)
+    if not 0 < len(trees) <= 60:
+        return
+    masks = build_masks(n, oracle.LABELS, None)
+    chart = build_chart(coarse, params.lexicon, emissions, beam=0.0, threshold=0.0, masks=masks)
+    words = [str(i) for i in range(n)]
+    found = Expected.none(params)
+    add_sentence(chart, params, emissions, words, 3.0, 0.0, found)
+    tensor, roots, of_words = _listed(trees, params, emissions)
+    np.testing.assert_allclose(found.tensor, 3 * tensor, rtol=1e-3, atol=1e-5)
+    np.testing.assert_allclose(found.roots, 3 * roots, rtol=1e-3, atol=1e-5)
+    seen = {}
+    for word, ts, weight in found.pairs:
+        seen.update({(int(word), int(k)): v for k, v in zip(ts, weight, strict=True)})
+    for key, value in of_words.items():
+        assert seen[key] == pytest.approx(3 * value, rel=1e-3, abs=1e-5)
+
+
+@pytest.mark.parametrize("states", [1, 2])
+def test_a_tree_given_in_full_counts_as_itself(binary, states):
+    text = FreeText(
+        partial=[partial_brackets(tree) for tree in binary], partial_weight=1.0, least=0.0
+    )
+    again = LPCFG(
+        states=states, em=0, per_state=2, grammar=PLAIN, beam=0.0, threshold=0.0,
+        smoothing=Smoothing.none(),
+    ).fit(binary, text=text)  # fmt: skip
+    # Twice the same counts: the parameters are those of one EM iteration on the trees alone.
+    alone = LPCFG(
+        states=states, per_state=2, em=1, grammar=PLAIN, beam=0.0, threshold=0.0,
+        smoothing=Smoothing.none(),
+    ).fit(binary)  # fmt: skip
+    assert again.semi_.n_used == len(binary)
+    np.testing.assert_allclose(again.params_[0].tensor, alone.params_[0].tensor, atol=1e-5)
+    np.testing.assert_allclose(again.params_[0].root, alone.params_[0].root, atol=1e-5)
+    np.testing.assert_allclose(again.coarse_.rule_p, alone.coarse_.rule_p, atol=1e-5)
+
+
+@pytest.mark.parametrize("states", [1, 2])
+def test_likelihood_never_falls(toy, binary, states):
+    trees = [*toy, *binary]
+    sentences = ["x y x y".split(), "y x".split(), "x y y y".split(), "y x y x y".split()]
+    brackets = partial_brackets(binary[0])[1].required
+    known = [
+        ("x y x".split(), Constraints(required=[(0, 2)])),
+        (binary[0].words, Constraints(required=brackets)),
+    ]
+    text = FreeText(sentences, known, weight=1.0, rounds=12, least=0.0)
+    parser = LPCFG(
+        states=states, per_state=4, grammar=PLAIN, beam=0.0, threshold=0.0,
+        smoothing=Smoothing.none(),
+    ).fit(trees, text=text)  # fmt: skip
+    found = parser.semi_.log_likelihoods
+    assert parser.semi_.n_used == 6
+    assert len(found) == 12
+    assert np.all(np.isfinite(found))
+    assert np.diff(found).min() >= -1e-4
+    assert found[-1] > found[0] + 0.1
+
+
+def test_no_rule_of_the_treebank_vanishes(english):
+    text = FreeText([tree.words for tree in english[40:80]], weight=50.0, rounds=3)
+    parser = LPCFG(states=2).fit(english[:40], text=text)
+    params = parser.params_[0]
+    of_rule = np.add.reduceat(params.tensor, params.rule_ptr[:-1])
+    assert of_rule.min() > 0
+    assert parser.coarse_.rule_p.min() > 0
+    assert parser.semi_.n_used > 20
+
+
+def test_expected_counts_share_out_to_one(english):
+    text = FreeText([tree.words for tree in english[40:80]], weight=0.5, rounds=2)
+    params = LPCFG(states=3).fit(english[:40], text=text).params_[0]
+    m, total = params.m, np.zeros(int(params.m.sum()))
+    for (a, b, c), start in zip(params.rules, params.rule_ptr, strict=False):
+        block = params.tensor[start : start + m[a] * m[b] * m[c]].reshape(m[a], -1)
+        total[params.label_ptr[a] : params.label_ptr[a + 1]] += block.sum(axis=1)
+    lexicon = params.lexicon
+    for t, a in enumerate(lexicon.tags):
+        emits = lexicon.emits[lexicon.tag_ptr[t] : lexicon.tag_ptr[t + 1]]
+        total[params.label_ptr[a] : params.label_ptr[a + 1]] += emits
+    assert total == pytest.approx(np.ones(len(total)), abs=1e-3)
+    assert params.root.sum() == pytest.approx(1.0, abs=1e-3)
+
+
+def test_new_words_become_known_and_files_keep_them(english, tmp_path):
+    text = FreeText([["The", "wug", "sold", "the", "horse", "."]] * 3, weight=1.0)
+    parser = LPCFG(states=2).fit(english, text=text)
+    assert parser.params_[0].lexicon.knows("wug")
+    plain = LPCFG(states=2).fit(english)
+    assert not plain.params_[0].lexicon.knows("wug")
+    parser.save(tmp_path / "m")
+    again = LPCFG.load(tmp_path / "m")
+    tokens = "The wug barked at the horse .".split()
+    assert again.parse(tokens) == parser.parse(tokens)
+
+
+def test_the_same_answer_twice(english):
+    def fitted():
+        text = FreeText([tree.words for tree in english[30:60]], rounds=2)
+        return LPCFG(states=2, ensemble=2, estimator="clustering").fit(english[:30], text=text)
+
+    for one, two in zip(fitted().params_, fitted().params_, strict=True):
+        np.testing.assert_array_equal(one.tensor, two.tensor)
+
+
+def test_long_and_hopeless_sentences_are_counted(english):
+    words = english[0].words
+    text = FreeText(
+        [words, [*words] * 10, []],
+        [(words, Constraints(required=[(0, 2, "NOPE")])), ("a b".split(), Constraints())],
+        longest=30,
+    )
+    found = LPCFG(states=1).fit(english, text=text).semi_
+    assert (found.n_long, found.n_used + found.n_unparsed) == (1, 3)
+    assert found.n_unparsed >= 1
+
+
+def test_what_brackets_say():
+    tree = Tree.from_brackets("(TOP (S (X (DT the) (X cat)) ( (VBD sat) (X (X (RB down))))))")
+    tokens, known = partial_brackets(tree)
+    assert tokens == "the cat sat down".split()
+    assert tuple(known.required) == ((0, 4, "S"), (0, 2), (2, 4))
+    assert known.tags == {0: "DT", 2: "VBD", 3: "RB"}
+
+
+@pytest.mark.parametrize("bad", [{"weight": -1.0}, {"rounds": -1}, {"longest": 0}, {"least": 1.0}])
+def test_bad_settings(bad):
+    with pytest.raises(SettingsError):
+        FreeText(**bad)
+
+
+def test_wrong_input(english):
+    with pytest.raises(TypeError, match="lists of tokens"):
+        LPCFG(states=1).fit(english[:5], text=FreeText(["a b"]))
+    with pytest.raises(SettingsError, match="moments"):
+        LPCFG(states=2, estimator="moments").fit(english[:20], text=FreeText([["a"]]))
