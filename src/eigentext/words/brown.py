@@ -5,7 +5,8 @@ from the likelihood is merged.  The m clusters that are left are merged down to 
 
 Only pairs of words that are in are counted, and n(c) are the tokens of cluster c in the whole
 text, as p1 and p2 are in figure 7.  All losses are kept up to date by O(1) work per pair, as
-there; pairs that a merge leaves as they were (both clusters never beside the smaller part) are skipped,
+there; pairs that a merge leaves as they were (both clusters never beside the smaller part) are
+skipped,
 which makes a merge O(m times neighbouring clusters) where figure 7 is O(m^2).
 """
 

@@ -1,13 +1,16 @@
 """A binary tree over finished clusters, whose prefixes are clusterings themselves.
 
-``bisect`` (the default) works from the root down: every group of clusters is cut in two along
-its main direction, then clusters change sides between siblings for as long as that raises the
-mutual information of all groups at this depth.  So each length of prefix is optimised as such.
+``bisect`` (the default) starts in the middle of the tree, where prefixes are used most:
+
+1. exchange sorts the clusters into 64 groups (fewer for few clusters): the prefixes of 6 bits;
+2. upwards, groups are joined in pairs, those matchings that lose least mutual information;
+3. downwards, every group is cut in two along its main direction, then clusters change sides
+   between siblings for as long as that raises the mutual information at this depth.
+
 ``mi`` joins, from the leaves up, the two groups whose union costs least mutual information (Brown
 et al.); ``ward``, ``average`` and ``single`` join by distance between the clusters' vectors, and
-``kmeans`` cuts by recursive 2-means on them.
-
-The vectors of clusters are those of figure 4 applied to cluster pairs, times singular values.
+``kmeans`` cuts by recursive 2-means on them.  Vectors of clusters are those of figure 4 applied to
+cluster pairs, times singular values.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eigentext.errors import SettingsError
+from eigentext.evaluate.clustering import cluster_pairs, mutual_information
 from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.scaling import inverse_sqrt_totals
 
@@ -29,12 +33,14 @@ __all__ = [
     "HIERARCHIES",
     "cluster_vectors",
     "hierarchy",
+    "joining_losses",
     "paths_of_merges",
     "prefix_information",
 ]
 
 HIERARCHIES = ("bisect", "mi", "ward", "average", "single", "kmeans")
 
+_MIDDLE = 6  # bits of the prefix that is made first
 _ROUNDS = 10  # passes between siblings at each depth, at the most
 
 
@@ -61,8 +67,12 @@ def hierarchy(pairs: npt.NDArray[Any], method: str = "bisect") -> list[str]:
             from scipy.cluster.hierarchy import linkage
 
             return paths_of_merges(_from_linkage(linkage(vectors, method)), m)
-        weights = (counts.sum(axis=0) + counts.sum(axis=1)).astype(np.float64)
-        return _top_down(counts, vectors, np.maximum(weights, 1.0), refined=method == "bisect")
+        weights = np.maximum(counts.sum(axis=0) + counts.sum(axis=1), 1).astype(np.float64)
+        if method == "kmeans":
+            start = np.zeros(m, dtype=np.int64)
+            return _downwards(counts, vectors, weights, start, [""], refined=False)
+        start, bits = _middle(counts, weights)
+        return _downwards(counts, vectors, weights, start, bits, refined=True)
 
 
 def cluster_vectors(pairs: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
@@ -107,17 +117,102 @@ def _from_linkage(linked: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     return np.array(merges, dtype=np.int64)
 
 
-def _top_down(
+def _middle(
+    counts: npt.NDArray[Any], weights: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[np.int64], list[str]]:
+    """Groups of clusters by exchange, and their bits by pairing them up to the root."""
+    from scipy.sparse import csr_array
+
+    from eigentext.words.exchange import frequency_start, refine
+
+    m = counts.shape[0]
+    depth = min(_MIDDLE, max(int(np.log2(m)) - 1, 0))
+    pairs = csr_array(counts)
+    order = np.argsort(-weights, kind="stable")
+    n_groups = 2**depth
+    labels = refine(pairs, frequency_start(order, n_groups), n_groups, order, passes=50).labels
+    bits = [""] * n_groups
+    members = [[g] for g in range(n_groups)]
+    table = cluster_pairs(pairs, labels, n_groups)
+    while len(members) > 1:
+        above = np.zeros(len(members), dtype=np.int64)
+        matched = _match(joining_losses(table))
+        for number, (i, j) in enumerate(matched):
+            for side, group in ((i, "0"), (j, "1")):
+                above[side] = number
+                for g in members[side]:
+                    bits[g] = group + bits[g]
+        members = [members[i] + members[j] for i, j in matched]
+        table = cluster_pairs(csr_array(table), above, len(matched))
+    return labels, bits
+
+
+def joining_losses(table: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """What joining each pair of groups takes from N times the mutual information; (g, g).
+
+    >>> joining_losses(np.array([[0, 5], [5, 0]])).round(4).tolist()
+    [[inf, 6.9315], [6.9315, inf]]
+    """
+    n = np.asarray(table, dtype=np.float64)
+    g = n.shape[0]
+    f_n = _f(n)
+    rows, columns = n.sum(axis=1), n.sum(axis=0)
+    losses = np.zeros((g, g))
+    for i in range(g):
+        beside = f_n[i] + f_n - _f(n[i] + n)  # (j, k): third group k to the right of i and j
+        before = f_n[:, i] + f_n.T - _f(n[:, i] + n.T)
+        for part in (beside, before):
+            # the cells among i and j themselves become one: they are added below
+            losses[i] += part.sum(axis=1) - part[:, i] - np.diagonal(part)
+        four = n[i, i] + n[i] + n[:, i] + np.diagonal(n)
+        losses[i] += f_n[i, i] + f_n[i] + f_n[:, i] + np.diagonal(f_n) - _f(four)
+        for totals in (rows, columns):
+            losses[i] -= _f(totals[i]) + _f(totals) - _f(totals[i] + totals)
+    np.fill_diagonal(losses, np.inf)
+    return (losses + losses.T) / 2
+
+
+def _f(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    return np.asarray(x * np.log(np.where(x > 0, x, 1.0)))
+
+
+def _match(losses: npt.NDArray[np.float64]) -> list[tuple[int, int]]:
+    """All groups in pairs: the cheapest first, then pairs swap partners while that is cheaper."""
+    g = losses.shape[0]
+    free = set(range(g))
+    matched: list[tuple[int, int]] = []
+    for place in np.argsort(losses, axis=None, kind="stable").tolist():
+        i, j = divmod(place, g)
+        if i < j and i in free and j in free:
+            matched.append((i, j))
+            free -= {i, j}
+    better = True
+    while better:
+        better = False
+        for a in range(len(matched)):
+            for b in range(a):
+                (i, j), (k, o) = matched[a], matched[b]
+                now = losses[i, j] + losses[k, o]
+                for first, second in (((i, k), (j, o)), ((i, o), (j, k))):
+                    if losses[first] + losses[second] < now - 1e-9 * (1 + abs(now)):
+                        matched[a], matched[b] = first, second
+                        better = True
+                        break
+    return sorted((min(pair), max(pair)) for pair in matched)
+
+
+def _downwards(
     counts: npt.NDArray[Any],
     vectors: npt.NDArray[np.float64],
     weights: npt.NDArray[np.float64],
+    groups: npt.NDArray[np.int64],
+    starts: list[str],
     *,
     refined: bool,
 ) -> list[str]:
-    """Cut every group in two, depth by depth."""
+    """Cut every group in two, depth by depth, until each cluster is alone."""
     m = counts.shape[0]
-    groups = np.zeros(m, dtype=np.int64)
-    bits: list[str] = [""] * m
+    bits = [starts[group] for group in groups.tolist()]
     while True:
         sizes = np.bincount(groups)
         open_groups = np.flatnonzero(sizes > 1)
@@ -204,8 +299,6 @@ def prefix_information(
     0.0
     """
     from scipy.sparse import csr_array
-
-    from eigentext.evaluate.clustering import mutual_information
 
     found = {}
     for length in lengths:
