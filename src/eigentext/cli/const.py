@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eigentext.cli import const_train, options
+from eigentext.cli import const_inspect, const_train, options
 from eigentext.cli.output import progress_bar, remark, show_figures, skipped_count, skipping
 from eigentext.cli.text_input import sentences
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="Constituency parsing with latent-variable PCFGs.")
 app.command("train")(const_train.train)
+app.command("inspect")(const_inspect.inspect)
 
 
 class DecoderName(StrEnum):
@@ -214,65 +215,6 @@ def score(
             "skipped": skipped_count(log),
         }
         show_figures(figures, as_json=json, results_on_stdout=output == "-")
-
-
-@app.command("inspect")
-def inspect(
-    model: Model,
-    label: Annotated[
-        str | None,
-        typer.Option("--label", help="One nonterminal: its rules, and what its states are about."),
-    ] = None,
-    top: Annotated[int, typer.Option("--top", min=1, help="So many of each.")] = 10,
-    format_: options.Format = options.ResultFormat.native,
-) -> None:
-    """Show nonterminals and rules, or the latent states of one nonterminal.
-
-    Without --label: the most frequent nonterminals with their number of states, and their most
-    probable rules.  With it: for each latent state its weight, its most typical words and rules,
-    each with the probability of this state given that word or rule.
-
-    Example:
-
-        $ eigentext const train sample/train.mrg -o english.lpcfg --states 4
-
-        $ eigentext const inspect english.lpcfg --top 3
-
-        $ eigentext const inspect english.lpcfg --label NN --top 5
-    """
-    from itertools import islice
-    from json import dumps
-
-    from eigentext.constituency import LPCFG
-    from eigentext.constituency.inspection import nonterminals, rules_by_probability, states_of
-
-    parser = LPCFG.load(model)
-    as_json = format_ is options.ResultFormat.jsonl
-
-    def show(kind: str, found: dict[str, Any], line: str) -> None:
-        print(dumps({"kind": kind, **found}, ensure_ascii=False) if as_json else line)
-
-    def show_rules(parent: str) -> None:
-        for rule in rules_by_probability(parser, label=parent, top=top):
-            line = f"    {rule.p:.4f}  {rule.parent} -> {rule.left} {rule.right}"
-            show("rule", rule._asdict(), line)
-
-    if label is None:
-        for one in islice(nonterminals(parser), top):
-            plural = "s" if one.states > 1 else ""
-            line = f"{one.label}  {one.states} state{plural}  {one.share:.4f} of all nodes"
-            show("nonterminal", one._asdict(), line)
-            show_rules(one.label)
-        return
-    states = list(states_of(parser, label, top=top))
-    show_rules(label)
-    for state in states:
-        line = f"{label} state {state.state}  weight {state.weight:.4f}"
-        for name, typical in (("words", state.words), ("rules", state.rules)):
-            if typical:
-                shown = ", ".join(f"{text} ({p:.2f})" for text, p in typical)
-                line += f"\n    {name}: {shown}"
-        show("state", state._asdict(), line)
 
 
 @app.command("eval")

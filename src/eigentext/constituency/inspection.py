@@ -4,7 +4,8 @@
 2. :func:`nonterminals`          number of states and share of the nodes of each.
 3. :func:`states_of`             for each state its weight and what is typical of it: for a tag the
    words with the largest p(w, h | a) P(h | a, w), for an inner nonterminal the rules with the
-   largest such product (frequent, and pointing to this state rather than to another).
+   largest such product (frequent, and pointing to this state rather than to another); and its
+   contexts likewise: the rules that have the nonterminal among their children.
 
 Of an ensemble the first model is shown.
 """
@@ -55,13 +56,17 @@ class NonterminalSummary(NamedTuple):
 
 
 class StateSummary(NamedTuple):
-    """A latent state: its weight among the states, and (name, P(state | name)) of typical ones."""
+    """A latent state: its weight among the states, and (name, P(state | name)) of typical ones.
+
+    A context is a rule with ``_`` for the child in question: ``S -> _ VP``.
+    """
 
     label: str
     state: int
     weight: float
     words: tuple[tuple[str, float], ...]
     rules: tuple[tuple[str, float], ...]
+    contexts: tuple[tuple[str, float], ...] = ()
 
 
 def rules_by_probability(
@@ -101,6 +106,7 @@ def states_of(model: LPCFG, label: str, *, top: int = 8) -> Iterator[StateSummar
     m = int(model.params_[0].m[a])
     words, word_names = _word_counts(model, a, m)
     rules, rule_names = _rule_counts(model, a, m)
+    contexts, context_names = _context_counts(model, a, m)
     weight = words.sum(axis=0) + rules.sum(axis=0)
     weight = weight / max(float(weight.sum()), 1e-30)
     for state in np.argsort(-weight, kind="stable").tolist():
@@ -110,6 +116,7 @@ def states_of(model: LPCFG, label: str, *, top: int = 8) -> Iterator[StateSummar
             float(weight[state]),
             _typical(words, word_names, state, top),
             _typical(rules, rule_names, state, top),
+            _typical(contexts, context_names, state, top),
         )
 
 
@@ -137,7 +144,16 @@ def _word_counts(model: LPCFG, a: int, m: int) -> tuple[Floats, list[str]]:
 
 def _rule_counts(model: LPCFG, a: int, m: int) -> tuple[Floats, list[str]]:
     """(rules, m) P(rule, h | a) of the rules with this parent, in the nodes of the treebank."""
-    params, names = model.params_[0], model.labels_
+    numbers, given, p_state = _state_shares(model, a)
+    names, rules = model.labels_, model.params_[0].rules
+    labels = [" ".join(names[x] for x in rules[r, 1:].tolist()) for r in numbers.tolist()]
+    return given * p_state, labels
+
+
+def _state_shares(model: LPCFG, a: int) -> tuple[npt.NDArray[np.int64], Floats, Floats]:
+    """Rules with parent a, (rules, m) P(rule | a, h), and (m,) P(h | a)."""
+    params = model.params_[0]
+    m = int(params.m[a])
     numbers = np.flatnonzero(params.rules[:, 0] == a)
     given = np.array(
         [
@@ -148,13 +164,33 @@ def _rule_counts(model: LPCFG, a: int, m: int) -> tuple[Floats, list[str]]:
     # P(h | a) is not stored: the one that gives back p(rule | a), by EM with P(rule | a, h) fixed
     p_state = np.full(m, 1.0 / m)
     p_rule = model.coarse_.rule_p[numbers]
-    for _ in range(50 if len(numbers) else 0):
+    for _ in range(50 if len(numbers) and m > 1 else 0):
         joint = given * p_state
         shares = joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-30)
         p_state = (shares * p_rule[:, None]).sum(axis=0)
         p_state = p_state / max(float(p_state.sum()), 1e-30)
-    labels = [" ".join(names[x] for x in params.rules[r, 1:].tolist()) for r in numbers.tolist()]
-    return given * p_state, labels
+    return numbers, given, p_state
+
+
+def _context_counts(model: LPCFG, a: int, m: int) -> tuple[Floats, list[str]]:
+    """(contexts, m) share of all nodes that stand in this place of this rule with this state."""
+    params, names, prior = model.params_[0], model.labels_, model.coarse_.prior
+    shares: dict[int, Floats] = {}
+    found, labels = [], []
+    for side in (1, 2):
+        for r in np.flatnonzero(params.rules[:, side] == a).tolist():
+            parent, left, right = params.rules[r].tolist()
+            if parent not in shares:
+                shares[parent] = _state_shares(model, parent)[2]
+            tensor = params.tensor[params.rule_ptr[r] : params.rule_ptr[r + 1]]
+            shape = (int(params.m[parent]), int(params.m[left]), int(params.m[right]))
+            # axes: parent, left, right
+            of_child = np.tensordot(shares[parent], tensor.reshape(shape), axes=1).sum(2 - side)
+            found.append(prior[parent] * of_child)
+            sibling = names[right] if side == 1 else names[left]
+            place = f"_ {sibling}" if side == 1 else f"{sibling} _"
+            labels.append(f"{names[parent]} -> {place}")
+    return np.array(found).reshape(-1, m), labels
 
 
 def _typical(

@@ -16,6 +16,7 @@ import io
 import re
 import threading
 import warnings
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,11 +26,11 @@ from eigentext.reports.markup import elide, escape, printable, text_width
 from eigentext.reports.placing import free_places, pushed_apart
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike
 
-__all__ = ["PALETTE", "bar_plot", "line_plot", "scatter_words"]
+__all__ = ["PALETTE", "bar_plot", "line_plot", "line_plot_png", "scatter_words"]
 
 #: Colours of series, in order; each has a contrast of at least 3 on white and on near-black.
 PALETTE = ("#3b82c4", "#d9772b", "#3a9a63", "#9a6fd0", "#d4575b", "#8a8f98")
@@ -75,6 +76,43 @@ def line_plot(
     >>> svg.startswith("<svg ") and "ours" in svg
     True
     """
+    draw = _line_drawing(series, title, x_label, y_label, log_x, log_y, size)
+    return _svg(draw, size, title or "Line plot")
+
+
+def line_plot_png(
+    series: Mapping[str, tuple[ArrayLike, ArrayLike]],
+    *,
+    title: str = "",
+    x_label: str = "",
+    y_label: str = "",
+    log_x: bool = False,
+    log_y: bool = False,
+    size: tuple[float, float] = (7.0, 3.8),
+) -> bytes:
+    """The same as :func:`line_plot`, as PNG on white.
+
+    >>> line_plot_png({"ours": ([1, 2, 3], [0.5, 0.7, 0.8])})[1:4]
+    b'PNG'
+    """
+    draw = _line_drawing(series, title, x_label, y_label, log_x, log_y, size)
+    raw = io.BytesIO()
+    with _figure(draw, size) as figure:
+        figure.patch.set(visible=True, facecolor="white")
+        figure.savefig(raw, format="png", dpi=2 * _DOTS, metadata={"Software": None})
+    return raw.getvalue()
+
+
+def _line_drawing(
+    series: Mapping[str, tuple[ArrayLike, ArrayLike]],
+    title: str,
+    x_label: str,
+    y_label: str,
+    log_x: bool,
+    log_y: bool,
+    size: tuple[float, float],
+) -> Callable[[Any], None]:
+    """What fills a figure with lines."""
     curves = {
         name: (_vector(f"x of {name!r}", x), _vector(f"y of {name!r}", y))
         for name, (x, y) in series.items()
@@ -113,7 +151,7 @@ def line_plot(
             spot = figure.transFigure.inverted().transform((right_edge + 4, height))
             _write(figure, spot, names[k], color=PALETTE[k % len(PALETTE)], va="center")
 
-    return _svg(draw, size, title or "Line plot")
+    return draw
 
 
 def bar_plot(
@@ -287,23 +325,30 @@ def _write(figure: Any, spot: tuple[float, float], text: str, **look: Any) -> No
     figure.text(*spot, printable(text), parse_math=False, **look)
 
 
-def _svg(draw: Any, size: tuple[float, float], title: str) -> str:
-    """Let `draw` fill a new figure and return it as SVG that is fit for a page."""
+@contextmanager
+def _figure(draw: Callable[[Any], None], size: tuple[float, float]) -> Iterator[Any]:
+    """A figure of its own, filled by `draw`, under our settings; to be saved in the block."""
     try:
         import matplotlib
-        from matplotlib.backends.backend_svg import FigureCanvasSVG
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError as error:
         raise MissingExtraError("plots", extra="plot", modules=["matplotlib"]) from error
-    raw = io.StringIO()
     with _one_at_a_time, matplotlib.rc_context(_RC), warnings.catch_warnings():
         # the browser has the glyphs that matplotlib's own font lacks
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         warnings.filterwarnings("ignore", message="Matplotlib currently does not support")
         figure = Figure(figsize=size, dpi=_DOTS)
-        FigureCanvasSVG(figure)
+        FigureCanvasAgg(figure)
         figure.patch.set_visible(False)
         draw(figure)
+        yield figure
+
+
+def _svg(draw: Callable[[Any], None], size: tuple[float, float], title: str) -> str:
+    """Let `draw` fill a new figure and return it as SVG that is fit for a page."""
+    raw = io.StringIO()
+    with _figure(draw, size) as figure:
         nothing = dict.fromkeys(["Creator", "Date", "Format", "Type"])
         figure.savefig(raw, format="svg", metadata=nothing, dpi=_DOTS)
     return _fit_for_page(raw.getvalue(), title)

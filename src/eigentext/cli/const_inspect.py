@@ -1,0 +1,152 @@
+"""``eigentext const inspect``: what a parser has learned, for a linguist and for a theorist."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from eigentext.cli import options
+
+if TYPE_CHECKING:
+    from eigentext.constituency.bounds import TheoremThree
+
+_PLOTTED = 6  # nonterminals: as many as there are colours
+
+
+def inspect(
+    model: Annotated[str, typer.Argument(help="A model written by `const train`.")],
+    label: Annotated[
+        str | None,
+        typer.Option("--label", help="One nonterminal: its rules, and what its states are about."),
+    ] = None,
+    top: Annotated[int, typer.Option("--top", min=1, help="So many of each.")] = 10,
+    plot: Annotated[
+        str | None,
+        typer.Option("--plot", help="Draw singular values per nonterminal: FILE.svg or FILE.png."),
+    ] = None,
+    format_: options.Format = options.ResultFormat.native,
+) -> None:
+    """Show nonterminals and rules, or the latent states of one nonterminal.
+
+    Without --label: the most frequent nonterminals with their number of states and sigma_a, and
+    their most probable rules; then sigma and Lambda of theorem 3 (papers/004), where the model has
+    them.  With it: for each latent state its weight, its most typical words, rules and contexts,
+    each with the probability of this state given that word, rule or context.
+
+    Example:
+
+        $ eigentext const train sample/train.mrg -o english.lpcfg --states 4
+
+        $ eigentext const inspect english.lpcfg --top 3
+
+        $ eigentext const inspect english.lpcfg --label NN --top 5
+
+        $ eigentext const inspect english.lpcfg --top 1 --plot spectrum.svg
+    """
+    from itertools import islice
+    from json import dumps
+
+    from eigentext.constituency import LPCFG
+    from eigentext.constituency.bounds import theorem_3
+    from eigentext.constituency.inspection import nonterminals, rules_by_probability, states_of
+
+    parser = LPCFG.load(model)
+    theorem = theorem_3(parser)
+    bounds = {one.label: one for one in theorem.nonterminals}
+    if plot is not None:
+        _plot(plot, theorem, label)
+    as_json = format_ is options.ResultFormat.jsonl
+
+    def show(kind: str, found: dict[str, Any], line: str) -> None:
+        print(dumps({"kind": kind, **found}, ensure_ascii=False) if as_json else line)
+
+    def show_rules(parent: str) -> None:
+        for rule in rules_by_probability(parser, label=parent, top=top):
+            line = f"    {rule.p:.4f}  {rule.parent} -> {rule.left} {rule.right}"
+            show("rule", rule._asdict(), line)
+
+    def numbers(name: str) -> tuple[dict[str, Any], str]:
+        bound = bounds[name]
+        found = {"sigma": bound.sigma, "Lambda": bound.Lambda}
+        text = "".join(f"  {key}_a {x:.3g}" for key, x in found.items() if x is not None)
+        return {**found, "singular_values": bound.singular_values}, text
+
+    if label is None:
+        for one in islice(nonterminals(parser), top):
+            plural = "s" if one.states > 1 else ""
+            more, text = numbers(one.label)
+            line = f"{one.label}  {one.states} state{plural}  {one.share:.4f} of all nodes{text}"
+            show("nonterminal", {**one._asdict(), **more}, line)
+            show_rules(one.label)
+        show("theorem 3", _theorem(theorem), _theorem_line(theorem))
+        return
+    if parser.estimator == "moments":  # directions, not states: there is but the spectrum to show
+        if label not in bounds:
+            list(states_of(parser, label))
+        more, text = numbers(label)
+        show_rules(label)
+        values = " ".join(f"{s:.3g}" for s in bounds[label].singular_values)
+        line = f"{label}  {bounds[label].states} dimensions{text}\n    singular values: {values}"
+        show("dimensions", {"label": label, "states": bounds[label].states, **more}, line)
+        return
+    states = list(states_of(parser, label, top=top))
+    show_rules(label)
+    for state in states:
+        line = f"{label} state {state.state}  weight {state.weight:.4f}"
+        for name in ("words", "rules", "contexts"):
+            if typical := getattr(state, name):
+                shown = ", ".join(f"{text} ({p:.2f})" for text, p in typical)
+                line += f"\n    {name}: {shown}"
+        show("state", state._asdict(), line)
+
+
+def _theorem(theorem: TheoremThree) -> dict[str, Any]:
+    needed = theorem.nodes_needed
+    finite = needed is not None and needed < float("inf")
+    return {
+        "sigma": theorem.sigma,
+        "Lambda": theorem.Lambda,
+        "nodes_needed": needed if finite else None,
+    }
+
+
+def _theorem_line(theorem: TheoremThree) -> str:
+    """What theorem 3 says of this model, or plainly that it says nothing."""
+    if theorem.sigma is None:
+        return (
+            "theorem 3: no sigma and no Lambda: this model was not made from singular values, or "
+            "none of its nonterminals has two states"
+        )
+    if theorem.Lambda is None:
+        return (
+            f"theorem 3: sigma {theorem.sigma:.3g}; no Lambda: only models of the moments "
+            "estimator have the moments that it is the smallest element of"
+        )
+    return (
+        f"theorem 3: sigma {theorem.sigma:.3g}, Lambda {theorem.Lambda:.3g}; p(tree) of 39 nodes "
+        f"is within a half with probability 0.9 from {theorem.nodes_needed:.1g} nodes of each "
+        "nonterminal"
+    )
+
+
+def _plot(path: str, theorem: TheoremThree, label: str | None) -> None:
+    from eigentext.errors import SettingsError
+    from eigentext.formats.opening import atomic_write
+    from eigentext.reports.const_plots import singular_value_plot
+
+    suffix = path.rpartition(".")[2].lower()
+    if suffix not in ("svg", "png"):
+        raise SettingsError(f"--plot writes .svg or .png, not {path!r}")
+    chosen = {
+        one.label: one.singular_values
+        for one in theorem.nonterminals
+        if one.singular_values and (label is None or one.label == label)
+    }
+    if not chosen:
+        whose = "this model" if label is None else f"nonterminal {label!r}"
+        raise SettingsError(f"{whose} has no singular values to plot")
+    shown = dict(list(chosen.items())[:_PLOTTED])
+    drawn = singular_value_plot(shown, as_png=suffix == "png")
+    with atomic_write(path) as file:
+        file.write(drawn)
