@@ -12,6 +12,11 @@ from eigentext.cli.output import progress_bar, remark, show_figures, skipped_cou
 
 if TYPE_CHECKING:
     from eigentext.constituency.choose_states import States
+    from eigentext.constituency.learn_semi import FreeText
+    from eigentext.constituency.word_classes import WordClasses
+    from eigentext.formats.opening import SkipLog
+
+WEIGHT, PARTIAL_WEIGHT, ROUNDS = 0.1, 1.0, 1  # as in learn_semi.FreeText
 
 
 class EstimatorName(StrEnum):
@@ -71,6 +76,29 @@ def train(
     language: Annotated[
         LanguageName, typer.Option("--language", help="Signatures of unknown words.")
     ] = LanguageName.english,
+    paths: Annotated[
+        str | None, typer.Option("--paths", help="Brown paths file: classes of rare words.")
+    ] = None,
+    vectors: Annotated[
+        str | None, typer.Option("--vectors", help="word2vec file: classes of rare words.")
+    ] = None,
+    unlabelled: Annotated[
+        list[str] | None,
+        typer.Option("--unlabelled", help="Sentences without trees, one a line, tokenised."),
+    ] = None,
+    partial: Annotated[
+        list[str] | None,
+        typer.Option("--partial", help="Trees with some brackets; label X: any constituent."),
+    ] = None,
+    unlabelled_weight: Annotated[
+        float, typer.Option("--unlabelled-weight", min=0, help="Of a count beside a tree's.")
+    ] = WEIGHT,
+    partial_weight: Annotated[
+        float, typer.Option("--partial-weight", min=0, help="The same for --partial.")
+    ] = PARTIAL_WEIGHT,
+    unlabelled_rounds: Annotated[
+        int, typer.Option("--unlabelled-rounds", min=0, help="EM rounds over both.")
+    ] = ROUNDS,
     seed: options.Seed = 0,
     on_error: options.SkipErrors = options.OnError.stop,
     data_name: options.DataName = None,
@@ -80,13 +108,16 @@ def train(
 ) -> None:
     """Train a parser on PTB-style trees.
 
-    With --dev its F1 on those trees (EVALB's rules) is among the figures.
+    With --dev its F1 on those trees (EVALB's rules) is among the figures. Classes of words help
+    most when trees are few; so do brackets without labels.
 
     Example:
 
         $ eigentext const train sample/train.mrg -o english.lpcfg --states 4
 
         $ eigentext const train sample/train.mrg -o auto.lpcfg --states auto --dev sample/dev.mrg
+
+        $ eigentext const train sample/train.mrg -o more.lpcfg --states 2 --partial sample/dev.mrg
     """
     import time
 
@@ -113,10 +144,17 @@ def train(
     about: dict[str, Any] = {}
     with skipping(on_error, quiet=quiet) as log, progress_bar(quiet=quiet) as update:
         read = [tree for source in sources for tree in read_trees(source, on_error=log)]
+        more: dict[str, Any] = {
+            "classes": _classes(paths, vectors, log),
+            "text": _text(
+                unlabelled, partial, log, weight=unlabelled_weight, rounds=unlabelled_rounds,
+                partial_weight=partial_weight,
+            ),
+        }  # fmt: skip
         held_out = [t for source in expand(dev or []) for t in read_trees(source, on_error=log)]
         if searching:
             parser, tried = search_states(
-                lambda m: LPCFG(states=m, **settings).fit(read, progress=update),
+                lambda m: LPCFG(states=m, **settings).fit(read, progress=update, **more),
                 held_out,
                 progress=update,
             )
@@ -125,7 +163,7 @@ def train(
             about["dev_f1"] = max(one.f1 for one in tried)
             seconds = sum(one.seconds for one in tried)
         else:
-            parser.fit(read, progress=update)
+            parser.fit(read, progress=update, **more)
             seconds = time.process_time() - began
             if dev:
                 about["dev_f1"] = f1_on(parser, held_out, progress=update)
@@ -133,7 +171,7 @@ def train(
         remark(f"--states {states_tried}: F1 {f1:.2f} on dev", quiet=quiet or json)
     parser.save(output, data=options.about_data(sources, data_name, data_licence))
     if json or not quiet:
-        figures = {
+        figures: dict[str, Any] = {
             "trees": len(read),
             "skipped": skipped_count(log),
             "nonterminals": len(parser.labels_),
@@ -141,6 +179,10 @@ def train(
             "cpu_seconds": round(seconds, 2),
             **about,
         }
+        if more["text"] is not None:
+            figures["sentences_used"] = parser.semi_.n_used
+            figures["too_long"] = parser.semi_.n_long
+            figures["without_parse"] = parser.semi_.n_unparsed
         show_figures(figures, as_json=json, results_on_stdout=output == "-")
 
 
@@ -153,3 +195,48 @@ def _states(given: str) -> States:
     if not given.isdecimal():
         raise SettingsError(f"--states takes a number, auto or search, not {given!r}")
     return int(given)
+
+
+def _classes(paths: str | None, vectors: str | None, log: SkipLog | None) -> WordClasses | None:
+    """Classes of words from either file or both."""
+    if paths is None and vectors is None:
+        return None
+    from eigentext.constituency.word_classes import WordClasses
+    from eigentext.formats.brown_paths import read_paths
+    from eigentext.formats.word2vec import load_vectors
+
+    parts = []
+    if paths is not None:
+        parts.append(WordClasses.from_paths(read_paths(paths, on_error=log)))
+    if vectors is not None:
+        parts.append(WordClasses.from_vectors(*load_vectors(vectors, on_error=log)))
+    return WordClasses.merged(parts)
+
+
+def _text(
+    unlabelled: list[str] | None, partial: list[str] | None, log: SkipLog | None, *,
+    weight: float, partial_weight: float, rounds: int,
+) -> FreeText | None:  # fmt: skip
+    """Sentences without trees and with some brackets."""
+    if not unlabelled and not partial:
+        return None
+    from eigentext.constituency.learn_semi import FreeText, partial_brackets
+    from eigentext.formats.opening import expand
+    from eigentext.formats.ptb import read_trees
+    from eigentext.formats.text import read_sentences
+
+    return FreeText(
+        [
+            tokens
+            for source in expand(unlabelled or [])
+            for tokens in read_sentences(source, drop_empty=True, on_error=log)
+        ],
+        [
+            partial_brackets(tree)
+            for source in expand(partial or [])
+            for tree in read_trees(source, on_error=log)
+        ],
+        weight=weight,
+        partial_weight=partial_weight,
+        rounds=rounds,
+    )

@@ -1,0 +1,141 @@
+"""Constituency parsing with few trees: word classes, plain sentences and brackets as well.
+
+    python benchmarks/constituency_semi.py --share 10 --states 8 --seeds 3
+    python benchmarks/constituency_semi.py --share 100 --states 16 --seeds 3 --only trees,paths
+
+``$EIGENTEXT_DATA`` names the folder with constituency/gum/{train,dev}.mrg, a Brown paths file in
+peers/ and plain text in text/.  ``--share`` percent of the training trees are given (every tenth
+for 10); the others are sentences without trees, or with their brackets but no labels.  F1 and
+tagging on dev, EVALB's rules with COLLINS.prm; CPU seconds of one thread, reading not included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import time
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from eigentext.constituency import LPCFG
+from eigentext.constituency.constraints import Constraints
+from eigentext.constituency.learn_semi import FreeText, partial_brackets
+from eigentext.constituency.word_classes import WordClasses
+from eigentext.evaluate.parseval import evaluate
+from eigentext.formats.brown_paths import read_paths
+from eigentext.formats.opening import numbered_lines
+from eigentext.formats.prm import EvalbSettings
+from eigentext.formats.ptb import read_trees
+from eigentext.formats.word2vec import load_vectors
+from eigentext.linalg.determinism import single_threaded
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eigentext.trees.constituent import Tree
+
+ALL = ("trees", "paths", "vectors", "both", "text", "wiki", "brackets", "paths+brackets")
+
+
+def brackets_only(tree: Tree) -> tuple[list[str], Constraints]:
+    """The tokens, and the spans of more than one word without labels."""
+    words, known = partial_brackets(tree)
+    spans = dict.fromkeys((one[0], one[1]) for one in known.required if one[1] - one[0] > 1)
+    return words, Constraints(required=tuple(spans))
+
+
+def main() -> None:
+    """Print one row for each kind of knowledge."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--share", type=int, default=10, help="percent of the training trees")
+    parser.add_argument("--states", type=int, default=8)
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--only", default=",".join(ALL), help=f"some of {','.join(ALL)}")
+    parser.add_argument("--paths", default=None, help="Brown paths; else those in peers/")
+    parser.add_argument("--vectors", default=None, help="word2vec file; without it no such rows")
+    parser.add_argument("--wiki", type=int, default=5000, help="sentences of plain text")
+    parser.add_argument("--limit", type=int, default=None, help="only so many dev sentences")
+    parser.add_argument("--weight", type=float, default=FreeText.weight)
+    parser.add_argument("--partial-weight", type=float, default=FreeText.partial_weight)
+    parser.add_argument("--rounds", type=int, default=FreeText.rounds)
+    options = parser.parse_args()
+    folder = Path(os.environ["EIGENTEXT_DATA"])
+    gum = folder / "constituency" / "gum"
+    every = round(100 / options.share)
+    trees = list(read_trees(str(gum / "train.mrg")))
+    some, others = trees[::every], [tree for i, tree in enumerate(trees) if i % every]
+    gold = list(read_trees(str(gum / "dev.mrg")))[: options.limit]
+    wanted = options.only.split(",")
+
+    paths_file = options.paths or str(folder / "peers" / "wcluster-wiki50k-200.paths.xz")
+    paths = WordClasses.from_paths(read_paths(paths_file))
+    vectors = None
+    if options.vectors is not None:
+        vectors = WordClasses.from_vectors(*load_vectors(options.vectors))
+
+    def text(**known: object) -> FreeText:
+        return FreeText(
+            weight=options.weight, partial_weight=options.partial_weight, rounds=options.rounds,
+            **known,
+        )  # fmt: skip
+
+    def wiki() -> list[list[str]]:
+        source = sorted(str(path) for path in (folder / "text").glob("*wiki*"))[0]
+        lines = (line.split() for _, line in numbered_lines(source))
+        return list(islice((one for one in lines if 0 < len(one) < 30), options.wiki))
+
+    def fit(kind: str, seed: int) -> LPCFG:
+        model = LPCFG(states=options.states, seed=seed)
+        if kind == "trees":
+            return model.fit(some)
+        if kind == "paths":
+            return model.fit(some, classes=paths)
+        if kind == "vectors":
+            return model.fit(some, classes=vectors)
+        if kind == "both" and vectors is not None:
+            return model.fit(some, classes=WordClasses.merged([paths, vectors]))
+        if kind == "text":
+            return model.fit(some, text=text(unlabelled=[tree.words for tree in others]))
+        if kind == "wiki":
+            return model.fit(some, text=text(unlabelled=wiki()))
+        known = text(partial=[brackets_only(tree) for tree in others])
+        return model.fit(some, classes=paths if kind == "paths+brackets" else None, text=known)
+
+    LPCFG(states=2).fit(some[:50], text=FreeText([some[0].words])).parse(gold[0].words)  # compile
+    print(f"{len(some)} trees, m={options.states}, weights {options.weight} and "
+          f"{options.partial_weight}, {options.rounds} round(s)\n")  # fmt: skip
+    print("| knowledge | F1 | tagging | training s | sentences used | dropped |")
+    print("|---|---|---|---|---|---|")
+    for kind in wanted:
+        if (kind in ("vectors", "both") and vectors is None) or (
+            kind in ("text", "brackets", "paths+brackets") and not others
+        ):
+            continue
+        f1, tagging, seconds, used, dropped = [], [], [], 0, 0
+        for seed in range(options.seeds):
+            start = time.process_time()
+            model = fit(kind, seed)
+            seconds.append(time.process_time() - start)
+            found = evaluate(gold, parsed(model, gold), EvalbSettings.collins(), failed="empty")
+            f1.append(found.all.f1)
+            tagging.append(found.all.tag_accuracy)
+            if hasattr(model, "semi_"):
+                used, dropped = model.semi_.n_used, model.semi_.n_long + model.semi_.n_unparsed
+        spread = f" ({min(f1):.2f} to {max(f1):.2f})" if len(f1) > 1 else ""
+        print(
+            f"| {kind} | {statistics.fmean(f1):.2f}{spread} | {statistics.fmean(tagging):.2f} "
+            f"| {statistics.fmean(seconds):.1f} | {used} | {dropped} |",
+            flush=True,
+        )
+
+
+def parsed(model: LPCFG, gold: Sequence[Tree]) -> list[Tree]:
+    """Every sentence, tokens given."""
+    return [model.parse(tree.words).tree for tree in gold]
+
+
+if __name__ == "__main__":
+    with single_threaded():
+        main()
