@@ -7,16 +7,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from eigentext.constituency.treebank import Language, Treebank, build_treebank
-from eigentext.errors import SettingsError
-from eigentext.trees.binarise import binarise, binarised_heads, is_intermediate, unbinarise
+from eigentext.constituency.prepare import prepare_trees
+from eigentext.constituency.treebank import Language, Treebank, assemble
+from eigentext.trees.binarise import binarise, is_intermediate, unbinarise
 from eigentext.trees.clean import WRAPPERS, clean
 from eigentext.trees.constituent import Tree
 from eigentext.trees.heads import HeadRules
@@ -75,28 +74,10 @@ def prepare_tree(tree: Tree, settings: GrammarSettings, rules: HeadRules) -> Tre
 
 def read_treebank(trees: Iterable[Tree], settings: GrammarSettings) -> tuple[Treebank, str | None]:
     """All nodes of the prepared trees, and the wrapper label that most trees had."""
-    rules = settings.head_rules()
-    prepared, heads, wrappers = [], [], Counter[str | None]()
-    for tree in trees:
-        if not isinstance(tree, Tree):
-            hint = "; see eigentext.integrations.nltk_trees" if _is_nltk(tree) else ""
-            raise TypeError(f"expected eigentext Trees, found {type(tree).__name__}{hint}")
-        if not np.all(tree.sizes[np.flatnonzero(tree.is_leaf) - 1] == 2):
-            raise SettingsError("every word of a training tree must stand alone under its tag")
-        binary = prepare_tree(tree, settings, rules)
-        if binary is None:
-            continue
-        wrappers[tree.labels[0] if tree.labels[0] in WRAPPERS else None] += 1
-        prepared.append(binary)
-        heads.append(binarised_heads(binary, rules)[~binary.is_leaf].tolist())
-    if not prepared:
-        raise SettingsError("a grammar needs at least one tree with words")
-    bank = build_treebank(prepared, heads, rare=settings.rare, language=settings.language)
-    return bank, max(wrappers, key=lambda label: (wrappers[label], label or ""))
-
-
-def _is_nltk(tree: object) -> bool:
-    return type(tree).__module__.partition(".")[0] == "nltk"
+    flat, wrapper = prepare_trees(
+        trees, settings.head_rules(), direction=settings.direction, h=settings.h
+    )
+    return assemble(flat, rare=settings.rare, language=settings.language), wrapper
 
 
 @lru_cache(maxsize=1 << 16)

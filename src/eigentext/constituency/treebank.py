@@ -1,17 +1,19 @@
 """All nodes of all training trees in flat arrays: what features, counts and EM run over.
 
-1. Each tree is cleaned, its unary chains are collapsed and it is binarised head-outward, so every
-   node is either a preterminal over one word or has exactly two children (:func:`prepare`).
-2. The preorder arrays of all trees are laid end to end and the words dropped from them: node ``i``
-   then has its left child at ``left[i]``, and a parent always comes before its children.
-3. Labels, rules and words become integers.  Rare words share the number of their signature.
+1. Trees come binarised, so that every node is a preterminal over one word or has exactly two
+   children: all at once from :mod:`~eigentext.constituency.prepare`, or as Tree objects
+   (:func:`build_treebank`).
+2. The preorder arrays of all trees lie end to end without the words: node ``i`` has its left child
+   at ``left[i]``, and a parent always comes before its children (:class:`FlatTrees`).
+3. Labels, rules and words become integers, numbered as they first appear (:func:`assemble`).  Rare
+   words share the number of their signature.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
     Ints = npt.NDArray[np.int64]
 
-__all__ = ["Language", "Treebank", "build_treebank"]
+__all__ = ["FlatTrees", "Language", "Numbering", "Treebank", "assemble", "build_treebank"]
 
 T = TypeVar("T")
 
@@ -91,6 +93,35 @@ class Treebank:
         return found
 
 
+class Numbering(dict[T, int]):
+    """Numbers for what is looked up, in the order of its first coming.
+
+    >>> numbers = Numbering()
+    >>> [numbers[label] for label in ("NP", "VP", "NP")]
+    [0, 1, 0]
+    """
+
+    def __missing__(self, key: T) -> int:
+        number = self[key] = len(self)
+        return number
+
+
+class FlatTrees(NamedTuple):
+    """Binarised trees end to end in preorder, words apart; names in any order, used or not.
+
+    ``sizes``  (N,) nodes of the subtree, itself included and words left out: 1 for a preterminal
+    ``label``  (N,) places in ``label_names``; ``word`` (n tokens,) places in ``word_names``
+    ``head``   (N,) the head word's place in the running text
+    """
+
+    sizes: Ints
+    label: Ints
+    label_names: Sequence[str]
+    head: Ints
+    word: Ints
+    word_names: Sequence[str]
+
+
 def build_treebank(
     trees: Sequence[Tree], heads: Iterable[Sequence[int]], *, rare: int, language: Language
 ) -> Treebank:
@@ -101,99 +132,119 @@ def build_treebank(
     if not trees:
         raise SettingsError("a grammar needs at least one tree")
     sizes = np.concatenate([tree.sizes for tree in trees]).astype(np.int64)
-    n_all = len(sizes)
-    leaf = sizes == 1
-    inner = sizes > 2
-    at = np.arange(n_all)
-    # With words still among the nodes: first child i + 1, second child behind the first's subtree.
-    left_all = np.where(inner, at + 1, -1)
-    right_all = np.where(inner, at + 1 + sizes[np.minimum(at + 1, n_all - 1)], -1)
-    parent_all = np.full(n_all, -1)
-    parent_all[left_all[inner]] = at[inner]
-    parent_all[right_all[inner]] = at[inner]
-    words_before = np.cumsum(leaf) - leaf
-    end_all = words_before[np.minimum(at + sizes, n_all - 1)]
-    end_all[at + sizes == n_all] = leaf.sum()
-
-    keep = np.flatnonzero(~leaf)
-    place = np.full(n_all + 1, -1)  # the last entry answers for -1
-    place[keep] = np.arange(len(keep))
-    left, right, parent = (place[x[keep]] for x in (left_all, right_all, parent_all))
-    n = len(keep)
-    is_left = np.zeros(n, dtype=bool)
-    is_left[left[left >= 0]] = True
-    side = np.where(parent < 0, -1, np.where(is_left, 0, 1))
-    sibling = np.where(parent < 0, -1, np.where(is_left, right[parent], left[parent]))
-
-    n_nodes = np.array([len(tree.sizes) for tree in trees])
-    tree_start = np.concatenate([[0], np.cumsum(n_nodes)[:-1]])
-    tree_of = np.repeat(np.arange(len(trees)), n_nodes)[keep]
-    offset = words_before[tree_start][tree_of]
-    length = np.array([len(tree) for tree in trees])[tree_of]
-    start, end = words_before[keep] - offset, end_all[keep] - offset
-    roots = np.flatnonzero(parent < 0)
-
-    depth = np.zeros(n, dtype=np.int64)
-    level = roots
-    while True:
-        kids = np.concatenate([left[level], right[level]])
-        kids = kids[kids >= 0]
-        if not len(kids):
-            break
-        depth[kids] = depth[parent[kids]] + 1
-        level = kids
-
-    names: dict[str, int] = {}
-    all_labels = [label for tree in trees for label in tree.labels]
-    label = np.array([names.setdefault(all_labels[i], len(names)) for i in keep.tolist()])
-    words = tuple(all_labels[i] for i in np.flatnonzero(leaf).tolist())
-    token = np.where(left < 0, start + offset, -1)
-
-    inner_nodes = np.flatnonzero(left >= 0)
-    keys = np.stack([label[inner_nodes], label[left[inner_nodes]], label[right[inner_nodes]]], 1)
-    rules, number = (
-        np.unique(keys, axis=0, return_inverse=True) if len(keys) else (keys, np.empty(0, int))
+    inner = sizes > 1
+    nodes = np.flatnonzero(inner)
+    before = np.concatenate(([0], np.cumsum(inner)))
+    numbers = Numbering[str]()
+    number = np.fromiter(
+        map(numbers.__getitem__, chain.from_iterable(tree.labels for tree in trees)),
+        dtype=np.int64,
+        count=len(sizes),
     )
+    n_words = np.array([len(tree) for tree in trees])
+    n_inner = np.array([tree.n_nodes for tree in trees]) - n_words
+    offset = np.repeat(np.cumsum(n_words) - n_words, n_inner)
+    names = list(numbers)
+    flat = FlatTrees(
+        sizes=before[nodes + sizes[nodes]] - before[nodes],
+        label=number[nodes],
+        label_names=names,
+        head=offset + np.fromiter(chain.from_iterable(heads), dtype=np.int64, count=len(nodes)),
+        word=number[~inner],
+        word_names=names,
+    )
+    return assemble(flat, rare=rare, language=language)
+
+
+def assemble(flat: FlatTrees, *, rare: int, language: Language) -> Treebank:
+    """Work out all arrays of the treebank from binarised trees laid end to end."""
+    sizes = flat.sizes
+    n = len(sizes)
+    at = np.arange(n)
+    preterminal = sizes == 1
+    inner = np.flatnonzero(~preterminal)
+    # first child at i + 1, second child behind the first's subtree
+    left, right, parent, side, sibling = (np.full(n, -1) for _ in range(5))
+    left[inner] = inner + 1
+    right[inner] = inner + 1 + sizes[inner + 1]
+    first_child, second_child = left[inner], right[inner]
+    parent[first_child] = parent[second_child] = inner
+    side[first_child], side[second_child] = 0, 1
+    sibling[first_child], sibling[second_child] = second_child, first_child
+    roots = np.flatnonzero(parent < 0)
+    # of the nodes before i, those whose subtrees have ended are no ancestors of i
+    depth = at - np.cumsum(np.bincount(at + sizes, minlength=n + 1)[:n])
+
+    words_before = np.concatenate(([0], np.cumsum(preterminal)))
+    n_nodes = sizes[roots]
+    offset = np.repeat(words_before[roots], n_nodes)
+    length = np.repeat(words_before[roots + n_nodes] - words_before[roots], n_nodes)
+    token = np.where(preterminal, words_before[:-1], -1)
+
+    used, label = _as_they_come(flat.label, len(flat.label_names))
+    rules, number = _rules(label[inner], label[first_child], label[second_child], len(used))
     rule = np.full(n, -1)
-    rule[inner_nodes] = number.reshape(-1)
+    rule[inner] = number
 
-    first = np.zeros(len(words), dtype=bool)
-    first[np.unique(offset)] = True
-    word_at, signature_at, suffix2_at, suffix3_at = _word_numbers(words, first, rare, language)
-    tag_at = np.empty(len(words), dtype=np.int64)
-    tag_at[token[token >= 0]] = label[token >= 0]
-
-    def at_preterminals(numbers: Ints) -> Ints:
-        return np.where(token >= 0, numbers[np.maximum(token, 0)], 0)
-
+    first = np.zeros(len(flat.word), dtype=bool)
+    first[words_before[roots]] = True
+    words = tuple(map(flat.word_names.__getitem__, flat.word.tolist()))
+    numbers = _word_numbers(flat.word, flat.word_names, first, rare, language)
+    at_preterminals = np.zeros((4, n), dtype=np.int64)
+    at_preterminals[:, preterminal] = numbers
     return Treebank(
-        labels=tuple(names), rules=rules, label=label, rule=rule, left=left, right=right,
-        parent=parent, sibling=sibling, side=side, start=start, end=end,
-        head=np.fromiter((h for tree in heads for h in tree), dtype=np.int64, count=n),
+        labels=tuple(flat.label_names[name] for name in used.tolist()),
+        rules=rules, label=label, rule=rule, left=left, right=right,
+        parent=parent, sibling=sibling, side=side, start=words_before[:-1] - offset,
+        end=words_before[at + sizes] - offset, head=flat.head - offset,
         offset=offset, length=length, depth=depth, token=token, roots=roots,
-        words=words, first_in_sentence=first, word_at=word_at, tag_at=tag_at,
-        word_class=at_preterminals(word_at), signature=at_preterminals(signature_at),
-        suffix2=at_preterminals(suffix2_at), suffix3=at_preterminals(suffix3_at),
+        words=words, first_in_sentence=first, word_at=numbers[0], tag_at=label[preterminal],
+        word_class=at_preterminals[0], signature=at_preterminals[1],
+        suffix2=at_preterminals[2], suffix3=at_preterminals[3],
     )  # fmt: skip
 
 
+def _as_they_come(numbers: Ints, bound: int) -> tuple[Ints, Ints]:
+    """The distinct numbers in the order of their first coming, and for each number its place."""
+    first = np.full(bound, len(numbers))
+    first[numbers[::-1]] = np.arange(len(numbers))[::-1]  # of several, the last assigned holds
+    used = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(numbers))]
+    place = np.empty(bound, dtype=np.int64)
+    place[used] = np.arange(len(used))
+    return used, place[numbers]
+
+
+def _rules(parent: Ints, left: Ints, right: Ints, n_labels: int) -> tuple[Ints, Ints]:
+    """The distinct (parent, left, right) in order, and for each node the place of its own."""
+    if n_labels >= 1 << 21:  # three of them do not fit into one int64
+        pairs, right = np.unique(left * n_labels + right, return_inverse=True)
+        keys, number = np.unique(parent * len(pairs) + right, return_inverse=True)
+        above, pair = np.divmod(keys, max(1, len(pairs)))
+        below = pairs[pair]
+    else:
+        keys, number = np.unique(
+            (parent * n_labels + left) * n_labels + right, return_inverse=True
+        )
+        above, below = np.divmod(keys, n_labels * n_labels)
+    return np.stack([above, *np.divmod(below, n_labels)], axis=1), number
+
+
 def _word_numbers(
-    words: Sequence[str], first: npt.NDArray[np.bool_], rare: int, language: Language
-) -> tuple[Ints, Ints, Ints, Ints]:
-    """Numbers of word classes, signatures and endings, one per token."""
-    counts = Counter(words)
-    numbers: dict[str, int] = {}
-    seen: dict[tuple[str, bool], tuple[int, int, int, int]] = {}
+    word: Ints,
+    names: Sequence[str],
+    first: npt.NDArray[np.bool_],
+    rare: int,
+    language: Language,
+) -> Ints:
+    """(4, n tokens): numbers of word classes, signatures, endings of two and three letters."""
+    counts = np.bincount(word, minlength=len(names))
+    pairs, pair_at = _as_they_come(2 * word + first, 2 * len(names))
+    numbers = Numbering[str]()
     rows = []
-    for word, is_first in zip(words, first.tolist(), strict=True):
-        key = (word, is_first)
-        if key not in seen:
-            shape = "\0sig " + signature(word, first=is_first, language=language)
-            of_word = shape if counts[word] <= rare else word
-            low = word.lower()
-            names = (of_word, shape, "\0-2 " + low[-2:], "\0-3 " + low[-3:])
-            w, s, two, three = (1 + numbers.setdefault(name, len(numbers)) for name in names)
-            seen[key] = (w, s, two, three)
-        rows.append(seen[key])
-    columns = np.array(rows, dtype=np.int64).T
-    return columns[0], columns[1], columns[2], columns[3]
+    for pair in pairs.tolist():
+        name = names[pair >> 1]
+        shape = "\0sig " + signature(name, first=bool(pair & 1), language=language)
+        of_word = shape if counts[pair >> 1] <= rare else name
+        low = name.lower()
+        rows.append([numbers[x] for x in (of_word, shape, "\0-2 " + low[-2:], "\0-3 " + low[-3:])])
+    return np.take(1 + np.array(rows, dtype=np.int64).T, pair_at, axis=1)

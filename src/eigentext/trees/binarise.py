@@ -37,7 +37,15 @@ from eigentext.trees.unary import escape_chain, split_chain
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["binarise", "binarised_heads", "is_intermediate", "unbinarise"]
+__all__ = [
+    "binarise",
+    "binarised_heads",
+    "check_settings",
+    "escape_label",
+    "intermediates",
+    "is_intermediate",
+    "unbinarise",
+]
 
 _SPECIAL = re.compile(r"[\\@^|]")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
@@ -46,7 +54,12 @@ _BASE = re.compile(r"(?:[^\\^|]|\\.|\\\Z)*", re.DOTALL)
 
 
 @lru_cache(maxsize=1 << 16)
-def _escape(label: str) -> str:
+def escape_label(label: str) -> str:
+    r"""Return a label as it is written by :func:`binarise`.
+
+    >>> escape_label("ADVP|PRT")
+    'ADVP\\|PRT'
+    """
     return _SPECIAL.sub(r"\\\g<0>", label)
 
 
@@ -70,16 +83,19 @@ def _base(label: str) -> str:
 
 
 @lru_cache(maxsize=1 << 16)
-def _intermediates(
-    label: str, siblings: tuple[str, ...], head: int, h: int | None, name_head: bool
+def intermediates(
+    label: str, siblings: tuple[str, ...], head: int, h: int | None, name_head: bool = False
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Labels of the new nodes under one parent, ``label``, whose children are ``siblings``.
 
     The first tuple is for the nodes that span children [j, n) with j = 1, ..., head; the second
     for those that span [head, m) with m = n - 1, ..., head + 2: outside in, and so in preorder.
+
+    >>> intermediates("S", ("NP", "MD", "VP", "."), 2, 1)
+    (('@<S|MD', '@>S|.'), ())
     """
     n = len(siblings)
-    named = [_escape(sibling) for sibling in siblings]
+    named = [escape_label(sibling) for sibling in siblings]
     start = f"{label}|{named[head]}" if name_head else label
     joined = [*named[head:], *named[:head][::-1]]  # in the order of joining
 
@@ -94,7 +110,11 @@ def _intermediates(
     return to_left, to_right
 
 
-def _check(direction: str, h: int | None, v: int) -> None:
+def check_settings(direction: str, h: int | None, v: int = 1) -> None:
+    """Raise a SettingsError if :func:`binarise` cannot go by these.
+
+    >>> check_settings("head", None)
+    """
     if direction not in ("head", "right", "left"):
         raise SettingsError(f"direction must be 'head', 'right' or 'left', not {direction!r}")
     if h is not None and (not isinstance(h, int) or h < 0):
@@ -133,7 +153,7 @@ def binarise(
     >>> unbinarise(binarise(tree, h=None, v=2)) == tree
     True
     """
-    _check(direction, h, v)
+    check_settings(direction, h, v)
     rules = heads if heads is not None else _english()
     labels, sizes = tree.labels, tree.sizes.tolist()
     children = _children(sizes)
@@ -154,7 +174,7 @@ def binarise(
         if size == 1:
             out_labels.append(labels[node])
             continue
-        label = _escape(labels[node])
+        label = escape_label(labels[node])
         context: tuple[str, ...] = ()
         if v > 1:
             context = above.pop(node, ())
@@ -174,8 +194,8 @@ def binarise(
             head = rules.head_child(bottom, names)
         else:
             head = n - 1 if direction == "right" else 0
-        parent = "^".join((_escape(escape_chain(bottom)), *context))
-        to_left, to_right = _intermediates(parent, tuple(names), head, h, name_head)
+        parent = "^".join((escape_label(escape_chain(bottom)), *context))
+        to_left, to_right = intermediates(parent, tuple(names), head, h, name_head)
         for j, name in enumerate(to_left, start=1):
             start = below[j]
             before[start] = [(name, end - start + added[end] - added[start] + n - j - 1)]

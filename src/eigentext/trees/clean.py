@@ -21,10 +21,13 @@ from eigentext.trees.constituent import Tree
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-__all__ = ["WRAPPERS", "base_label", "clean", "strip_traces", "with_root"]
+__all__ = ["TRACE", "WRAPPERS", "base_label", "clean", "strip_traces", "with_root"]
 
 WRAPPERS = frozenset({"", "TOP", "ROOT", "S1", "VROOT"})
 """Labels that stand for "the whole sentence" and say nothing about its category."""
+
+TRACE = "-NONE-"
+"""The tag of a word that is not said."""
 
 _SUFFIX = re.compile(r"(?<=[^-=])[-=].*", re.DOTALL)
 
@@ -40,7 +43,7 @@ def base_label(label: str) -> str:
     return label if label[:1] in ("-", "=") else _SUFFIX.sub("", label)
 
 
-def strip_traces(tree: Tree, trace_labels: Collection[str] = ("-NONE-",)) -> Tree | None:
+def strip_traces(tree: Tree, trace_labels: Collection[str] = (TRACE,)) -> Tree | None:
     """Drop the words under trace labels and what covers only such; None if nothing is left.
 
     >>> tree = Tree.from_brackets("(S (NP-SBJ (-NONE- *)) (VP (TO to) (VP (VB go))))")
@@ -90,7 +93,7 @@ def clean(
     tag_functions: bool = True,
     repeats: bool = False,
     root: str | None = None,
-    trace_labels: Collection[str] = ("-NONE-",),
+    trace_labels: Collection[str] = (TRACE,),
 ) -> Tree | None:
     """Strip what a parser does not learn; None if the tree holds nothing but traces.
 

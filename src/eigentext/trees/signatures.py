@@ -22,14 +22,19 @@ __all__ = ["signature", "signatures"]
 
 # longest first; "s" is dealt with apart, because of "ss", "us" and "is"
 _ENDINGS = (
-    *("ation", "able", "ible", "less", "ment", "ness", "ship", "tion"),
-    *("ing", "ion", "est", "ity", "ful", "ive", "ous", "ish", "ism", "ist", "ize", "ise"),
-    *("ed", "er", "or", "ly", "al", "ic", "an", "ry"),
-    "y",
+    frozenset({"ation"}),
+    frozenset({"able", "ible", "less", "ment", "ness", "ship", "tion"}),
+    frozenset(
+        {"ing", "ion", "est", "ity", "ful", "ive", "ous", "ish", "ism", "ist", "ize", "ise"}
+    ),
+    frozenset({"ed", "er", "or", "ly", "al", "ic", "an", "ry"}),
+    frozenset({"y"}),
 )
 
 
 def _case(word: str, *, first: bool, known: Container[str]) -> str:
+    if word.islower() and (word.isalpha() or word.isascii()):
+        return "lower"  # most words; the rest says the same of them
     letters = [character for character in word if character.isalpha()]
     if not letters:
         return "none"
@@ -51,6 +56,8 @@ def _case(word: str, *, first: bool, known: Container[str]) -> str:
 
 def _marks(word: str) -> str:
     """Digits, hyphens, and anything that is neither letter nor digit nor those."""
+    if word.isalpha():
+        return ""
     categories = {unicodedata.category(character) for character in word}
     found = []
     if any(category in ("Nd", "Nl", "No") for category in categories):
@@ -67,20 +74,35 @@ def _english_ending(word: str) -> str:
     if len(word) >= 3 and lowered.endswith("s") and lowered[-2] not in "siu'":
         return "s"
     if len(word) >= 5:
-        for ending in _ENDINGS:
-            if lowered.endswith(ending):
-                return ending
+        for length, endings in zip(range(5, 0, -1), _ENDINGS, strict=True):
+            if lowered[-length:] in endings:
+                return lowered[-length:]
     return ""
 
 
 def _last_letters(word: str) -> str:
     """Return the last three letters, or fewer when something else comes before."""
+    folded = word.casefold()
+    if folded[-3:].isalpha():
+        return folded[-3:]
     kept: list[str] = []
-    for character in reversed(word.casefold()):
+    for character in reversed(folded):
         if unicodedata.category(character)[0] not in "LM" or len(kept) == 3:
             break
         kept.append(character)
     return "".join(reversed(kept))
+
+
+def _looks(word: str, first: bool, known: Container[str], language: str) -> tuple[str, str, str]:
+    """The case, the case with the marks, and the longest ending."""
+    case, marks = _case(word, first=first, known=known), _marks(word)
+    if language == "english":
+        ending = _english_ending(word)
+    elif language == "generic":
+        ending = _last_letters(word)
+    else:
+        raise SettingsError(f"language must be 'english' or 'generic', not {language!r}")
+    return case, f"{case}-{marks}" if marks else case, ending
 
 
 def signatures(
@@ -102,16 +124,9 @@ def signatures(
     >>> signatures("hestanna", language="generic")
     ('<lower-nna>', '<lower-na>', '<lower-a>', '<lower>', '<unk>')
     """
-    if language not in ("english", "generic"):
-        raise SettingsError(f"language must be 'english' or 'generic', not {language!r}")
-    case, marks = _case(word, first=first, known=known), _marks(word)
-    looks = f"{case}-{marks}" if marks else case
-    if language == "english":
-        endings = [_english_ending(word)]
-    else:
-        letters = _last_letters(word)
-        endings = [letters[at:] for at in range(len(letters))]
-    levels = [f"<{looks}-{ending}>" for ending in endings if ending]
+    case, looks, ending = _looks(word, first, known, language)
+    shorter = range(len(ending) if language == "generic" else min(1, len(ending)))
+    levels = [f"<{looks}-{ending[at:]}>" for at in shorter]
     return tuple(dict.fromkeys((*levels, f"<{looks}>", f"<{case}>", "<unk>")))
 
 
@@ -127,4 +142,5 @@ def signature(
     >>> signature("1,234.5"), signature("USSR"), signature("Qatari"), signature("كتابها")
     ('<none-digit-sign>', '<upper>', '<Capital>', '<uncased>')
     """
-    return signatures(word, first=first, known=known, language=language)[0]
+    _, looks, ending = _looks(word, first, known, language)
+    return f"<{looks}-{ending}>" if ending else f"<{looks}>"

@@ -1,0 +1,312 @@
+"""All training trees at once: cleaned, collapsed and binarised as flat arrays.
+
+The same work as ``grammar.prepare_tree`` does on one tree, in a few strokes over all nodes:
+
+1. The preorder arrays of all trees are laid end to end, labels become numbers, and words, each
+   alone under its tag, go into an array of their own (:func:`_collect`).
+2. Traces go; labels lose their function tags, once per distinct label (:func:`_cleaned`).
+3. A node over an only child is merged with it: in preorder a unary chain is a run of nodes, and
+   its label is made once per distinct run (:func:`_collapsed`).
+4. Nodes are ordered by depth, so that siblings stand side by side.  Head child and intermediate
+   labels are found once per distinct production (:class:`_Productions`).
+5. The intermediate nodes are put in their places: each comes right before the first child that it
+   covers (:func:`_binarised`).
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+
+from eigentext.constituency.treebank import FlatTrees, Numbering
+from eigentext.errors import SettingsError
+from eigentext.trees.binarise import check_settings, escape_label, intermediates
+from eigentext.trees.clean import TRACE, WRAPPERS, base_label
+from eigentext.trees.constituent import Tree
+from eigentext.trees.unary import SEPARATOR, escape_chain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import numpy.typing as npt
+
+    from eigentext.trees.heads import HeadRules
+
+    Ints = npt.NDArray[np.int64]
+    Flags = npt.NDArray[np.bool_]
+
+__all__ = ["prepare_trees"]
+
+
+class _Nodes(NamedTuple):
+    """Constituents and tags of all trees in preorder, and their words."""
+
+    sizes: Ints  # nodes of the subtree without words: 1 for a tag
+    label: Ints  # places in ``names``
+    word: Ints
+    names: list[str]
+
+
+def prepare_trees(
+    trees: Iterable[Tree],
+    rules: HeadRules,
+    *,
+    direction: Literal["head", "right", "left"] = "head",
+    h: int | None = 1,
+) -> tuple[FlatTrees, str | None]:
+    """All trees binarised, without those of traces only; and the wrapper that most had.
+
+    >>> from eigentext.trees.heads import HeadRules
+    >>> tree = Tree.from_brackets("(TOP (S (NP-SBJ (PRP I)) (MD can) (VP (VB go)) (. .)))")
+    >>> flat, wrapper = prepare_trees([tree], HeadRules.english())
+    >>> [flat.label_names[label] for label in flat.label]
+    ['S', 'NP>PRP', '@<S|MD', 'MD', '@>S|.', 'VP>VB', '.']
+    >>> flat.sizes.tolist(), flat.head.tolist(), wrapper
+    ([7, 1, 5, 1, 3, 1, 1], [2, 0, 2, 1, 2, 2, 3], 'TOP')
+    """
+    check_settings(direction, h)
+    nodes, wrapper = _cleaned(_collect(trees))
+    collapsed = _collapsed(nodes)
+    return _binarised(collapsed, rules, direction, h), wrapper
+
+
+def _collect(trees: Iterable[Tree]) -> _Nodes:
+    """Lay the trees end to end; labels and words become numbers."""
+    numbers = Numbering[str]()
+    number = numbers.__getitem__
+    collected = array("q")
+    all_sizes = []
+    for tree in trees:
+        if not isinstance(tree, Tree):
+            hint = "; see eigentext.integrations.nltk_trees" if _is_nltk(tree) else ""
+            raise TypeError(f"expected eigentext Trees, found {type(tree).__name__}{hint}")
+        collected.extend(map(number, tree.labels))
+        all_sizes.append(tree.sizes)
+    if not all_sizes:
+        raise _no_tree()
+    label = np.frombuffer(collected, dtype=np.int64)
+    sizes = np.concatenate(all_sizes).astype(np.int64)
+    leaf = sizes == 1
+    if not np.all(sizes[np.flatnonzero(leaf) - 1] == 2):
+        raise SettingsError("every word of a training tree must stand alone under its tag")
+    return _Nodes(_sizes_of_kept(sizes, ~leaf), label[~leaf], label[leaf], list(numbers))
+
+
+def _is_nltk(tree: object) -> bool:
+    return type(tree).__module__.partition(".")[0] == "nltk"
+
+
+def _no_tree() -> SettingsError:
+    return SettingsError("a grammar needs at least one tree with words")
+
+
+def _sizes_of_kept(sizes: Ints, kept: Flags) -> Ints:
+    """Sizes of the subtrees of the nodes kept, in nodes kept."""
+    before = np.concatenate(([0], np.cumsum(kept)))
+    nodes = np.flatnonzero(kept)
+    found: Ints = before[nodes + sizes[nodes]] - before[nodes]
+    return found
+
+
+def _depths(sizes: Ints) -> Ints:
+    """Number of ancestors: of the nodes before, those whose subtrees have not ended."""
+    n = len(sizes)
+    at = np.arange(n)
+    found: Ints = at - np.cumsum(np.bincount(at + sizes, minlength=n + 1)[:n])
+    return found
+
+
+def _cleaned(nodes: _Nodes) -> tuple[_Nodes, str | None]:
+    """Without traces and function tags; and the wrapper that most trees had."""
+    sizes, label, word, names = nodes
+    roots = np.flatnonzero(_depths(sizes) == 0)
+    if TRACE in names:
+        tag = sizes == 1
+        spoken = tag & (label != names.index(TRACE))
+        before = np.concatenate(([0], np.cumsum(spoken)))
+        covers = before[np.arange(len(sizes)) + sizes] > before[:-1]
+        roots = roots[covers[roots]]
+        word = word[spoken[tag]]
+        wrapper_of = label[roots]
+        sizes, label = _sizes_of_kept(sizes, covers), label[covers]
+    else:
+        wrapper_of = label[roots]
+    if not len(roots):
+        raise _no_tree()
+    wrappers = Counter[str | None]()
+    for number in wrapper_of.tolist():
+        wrappers[names[number] if names[number] in WRAPPERS else None] += 1
+    wrapper = max(wrappers, key=lambda name: (wrappers[name], name or ""))
+
+    plain = np.arange(len(names))
+    for number in np.flatnonzero(np.bincount(label, minlength=len(names))).tolist():
+        base = base_label(names[number])
+        if base != names[number]:
+            plain[number] = len(names)
+            names.append(base)
+    # two labels may have become one
+    numbers = Numbering[str]()
+    merged = np.array([numbers[name] for name in names])
+    return _Nodes(sizes, merged[plain[label]], merged[word], list(numbers)), wrapper
+
+
+class _Collapsed(NamedTuple):
+    """Nodes with two children and more, and tags; unary chains are one node each."""
+
+    sizes: Ints
+    top: Ints  # the first label of the chain, a place in ``names``
+    bottom: Ints  # the last
+    label: Ints  # the whole chain's, a place in ``grammar_names``
+    word: Ints
+    names: list[str]
+    grammar_names: Numbering[str]
+
+
+def _collapsed(nodes: _Nodes) -> _Collapsed:
+    """Take the wrapper off and make one node of every unary chain."""
+    sizes, label, word, names = nodes
+    only_child = np.zeros(len(sizes), dtype=bool)
+    only_child[:-1] = (sizes[:-1] > 1) & (sizes[:-1] == sizes[1:] + 1)
+    kept = np.flatnonzero(~only_child)
+    first = np.concatenate(([0], kept[:-1] + 1))  # of the chain that ends with the node kept
+    wraps = np.array([name in WRAPPERS for name in names])
+    first += (_depths(sizes)[first] == 0) & only_child[first] & wraps[label[first]]
+
+    grammar_names = Numbering[str]()
+    number = np.full(len(names), -1)
+    bottom = label[kept]
+    for plain in np.flatnonzero(np.bincount(bottom, minlength=len(names))).tolist():
+        number[plain] = grammar_names[escape_label(escape_chain(names[plain]))]
+    composite = number[bottom]
+    longer = np.flatnonzero(kept > first)
+    chain_of, chains = _distinct(label, first[longer], kept[longer] + 1)
+    of_chain = [
+        grammar_names[escape_label(SEPARATOR.join(escape_chain(names[plain]) for plain in chain))]
+        for chain in chains
+    ]
+    composite[longer] = np.array(of_chain, dtype=np.int64)[chain_of]
+    new_sizes = _sizes_of_kept(sizes, ~only_child)
+    return _Collapsed(new_sizes, label[first], bottom, composite, word, names, grammar_names)
+
+
+def _distinct(values: Ints, start: Ints, end: Ints) -> tuple[Ints, list[list[int]]]:
+    """For each of the runs values[start:end] a number, and the distinct runs by number."""
+    packed = values.astype(np.int32).tobytes()
+    numbers = Numbering[bytes]()
+    ends = zip((4 * start).tolist(), (4 * end).tolist(), strict=True)
+    found = np.fromiter((numbers[packed[a:b]] for a, b in ends), dtype=np.int64, count=len(start))
+    return found, [np.frombuffer(run, dtype=np.int32).tolist() for run in numbers]
+
+
+class _Productions:
+    """What distinct productions have in common: the head child and the intermediate labels."""
+
+    def __init__(self, distinct: list[list[int]], names: Sequence[str]) -> None:
+        self.distinct = distinct
+        self.names = names
+
+    def resolve(
+        self,
+        rules: HeadRules,
+        direction: Literal["head", "right", "left"],
+        h: int | None,
+        grammar_names: Numbering[str],
+    ) -> tuple[Ints, Ints, Ints]:
+        """Head child of each, where its intermediate labels begin, and those labels end to end.
+
+        A node with two children has its head by the rules whatever the direction.
+        """
+        names = self.names
+        number = grammar_names.__getitem__
+        heads, begin, labels = [], [], array("q")
+        for parent, *children in self.distinct:
+            below = tuple([names[child] for child in children])
+            n = len(below)
+            if direction == "head" or n == 2:
+                head = rules.head_child(names[parent], below)
+            else:
+                head = n - 1 if direction == "right" else 0
+            heads.append(head)
+            begin.append(len(labels))
+            if n > 2:
+                above = escape_label(escape_chain(names[parent]))
+                to_left, to_right = intermediates(above, below, head, h)
+                labels.extend(map(number, to_left))
+                labels.extend(map(number, to_right))
+        return (
+            np.array(heads, dtype=np.int64),
+            np.array(begin, dtype=np.int64),
+            np.array(labels, dtype=np.int64),
+        )
+
+
+def _binarised(
+    nodes: _Collapsed,
+    rules: HeadRules,
+    direction: Literal["head", "right", "left"],
+    h: int | None,
+) -> FlatTrees:
+    """Put the intermediate nodes in; find the head word of every node."""
+    sizes = nodes.sizes
+    n = len(sizes)
+    depth = _depths(sizes)
+    narrow = depth.astype(np.uint16) if depth.max() < 1 << 16 else depth  # sorted by radix
+    order = np.argsort(narrow, kind="stable")  # siblings side by side, families as their parents
+    rank = np.empty(n, dtype=np.int64)
+    rank[order] = np.arange(n)
+    parent = order[sizes[order] > 1]
+    eldest = rank[parent + 1]  # place in ``order`` of the first child
+    n_children = np.diff(np.append(eldest, n))
+
+    # each parent's label, then its children's
+    n_roots = n - int(n_children.sum())
+    begin = eldest - n_roots + np.arange(len(parent))
+    runs = np.empty(n - n_roots + len(parent), dtype=np.int64)
+    of_child = np.ones(len(runs), dtype=bool)
+    of_child[begin] = False
+    runs[begin] = nodes.bottom[parent]
+    runs[of_child] = nodes.top[order[n_roots:]]
+    production, distinct = _distinct(runs, begin, begin + n_children + 1)
+    head_of, labels_at, labels = _Productions(distinct, nodes.names).resolve(
+        rules, direction, h, nodes.grammar_names
+    )
+
+    head_place = head_of[production]
+    head = np.arange(n)  # a tag is its own head
+    head[parent] = order[eldest + head_place]
+    while True:  # each turn doubles the steps down
+        further = head[head]
+        if np.array_equal(further, head):
+            break
+        head = further
+    tag = sizes == 1
+    head_word = (np.cumsum(tag) - 1)[head]
+
+    # One entry per new node: ``turn`` counts those of one parent, outside in.  First come those
+    # that span children [turn + 1, n), then those that span [head, n - 1), [head, n - 2), ...
+    n_new = np.maximum(n_children - 2, 0)
+    family = np.repeat(np.arange(len(parent)), n_new)
+    turn = np.arange(len(family)) - np.repeat(np.cumsum(n_new) - n_new, n_new)
+    place, first, width = head_place[family], eldest[family], n_children[family]
+    n_to_left = np.minimum(place, width - 2)
+    to_left = turn < n_to_left
+    of_head = turn - n_to_left
+    child = order[first + np.where(to_left, turn + 1, place)]  # the new node stands before it
+    last = order[first + np.where(to_left, width - 1, width - 2 - of_head)]
+
+    n_before = np.bincount(child, minlength=n)
+    now_at = np.arange(n) + np.cumsum(n_before)
+    end = now_at[np.arange(n) + sizes - 1] + 1
+    new_at = (now_at - n_before)[child] + np.where(to_left, 0, of_head + (place > 0))
+    n_all = n + len(family)
+    new_sizes, label, heads = (np.empty(n_all, dtype=np.int64) for _ in range(3))
+    new_sizes[now_at] = end - now_at
+    new_sizes[new_at] = end[last] - new_at
+    label[now_at] = nodes.label
+    label[new_at] = labels[labels_at[production[family]] + turn]
+    heads[now_at] = head_word
+    heads[new_at] = head_word[parent[family]]
+    return FlatTrees(new_sizes, label, list(nodes.grammar_names), heads, nodes.word, nodes.names)
