@@ -7,7 +7,8 @@
 ``$EIGENTEXT_DATA`` names the folder with ner/{wnut17,litbank}/{train,dev,test}.bio and
 dependency/ewt.  One tagger per seed, trained on train alone with the default settings; F1 of whole
 entities by the CoNLL (seqeval) rules, mean over the seeds with the lowest and highest.  The p
-value is a paired bootstrap over sentences (counts of all seeds added) against the first row.
+value is a paired bootstrap over sentences (counts of all seeds added) against no clusters with the
+same beam.
 With several tables of clusters each is also tested against every other.  Seconds are CPU time of
 one thread, compiled code warm; training includes looking at the words and reading the clusters.
 """
@@ -17,7 +18,9 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from collections import defaultdict
 from collections.abc import Sequence
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,6 +40,7 @@ class Outcome(NamedTuple):
     """Scores of one system on dev and test, a value per seed; counts by sentence of all seeds."""
 
     name: str
+    beam: int
     dev: list[float]
     test: list[float]
     dev_counts: np.ndarray
@@ -57,30 +61,36 @@ def parts_of_speech_of(folder: Path, split: str) -> Split:
     return [one.forms for one in read], [one.column("upos") for one in read]
 
 
-def run(name: str, splits: dict[str, Split], seeds: int, options: dict[str, Any]) -> Outcome:
-    """Train with every seed and score."""
-    scores: dict[str, list[float]] = {"dev": [], "test": []}
-    counts: dict[str, list[np.ndarray]] = {"dev": [], "test": []}
+def run(
+    name: str, splits: dict[str, Split], seeds: int, beams: list[int], options: dict[str, Any]
+) -> list[Outcome]:
+    """Train with every seed and score, with each beam."""
+    scores: dict[tuple[int, str], list[float]] = defaultdict(list)
+    counts: dict[tuple[int, str], list[np.ndarray]] = defaultdict(list)
+    speeds: dict[int, list[float]] = defaultdict(list)
     seconds: list[float] = []
-    speeds: list[float] = []
     for seed in range(seeds):
         began = time.process_time()
         tagger = SequenceTagger(seed=seed, **options).fit(*splits["train"])
         seconds.append(time.process_time() - began)
-        for split in ("dev", "test"):
+        for beam, split in product(beams, ("dev", "test")):
             tokens, gold = splits[split]
+            tagger.beam = beam
             began = time.process_time()
             found = tagger.predict(tokens)
-            speeds.append(sum(map(len, tokens)) / (time.process_time() - began))
+            speeds[beam].append(sum(map(len, tokens)) / (time.process_time() - began))
             result = evaluate(gold, found)
             is_ner = tagger.tag_set_.scheme == "bio2"
-            scores[split].append(result.f1 if is_ner else result.token_accuracy)
-            counts[split].append(np.array(result.sentence_counts, np.float64))
-    added = {split: np.sum(counts[split], axis=0) for split in counts}
-    return Outcome(
-        name, scores["dev"], scores["test"], added["dev"], added["test"],
-        float(np.mean(seconds)), float(np.median(speeds)),
-    )  # fmt: skip
+            scores[beam, split].append(result.f1 if is_ner else result.token_accuracy)
+            counts[beam, split].append(np.array(result.sentence_counts, np.float64))
+    return [
+        Outcome(
+            name, beam, scores[beam, "dev"], scores[beam, "test"],
+            np.sum(counts[beam, "dev"], axis=0), np.sum(counts[beam, "test"], axis=0),
+            float(np.mean(seconds)), float(np.median(speeds[beam])),
+        )
+        for beam in beams
+    ]  # fmt: skip
 
 
 def spread(values: list[float]) -> str:
@@ -97,17 +107,18 @@ def said(result: Comparison) -> str:
 
 def table(outcomes: list[Outcome], *, with_gain: bool) -> None:
     """One row per system, as Markdown."""
-    columns = ["features", "dev", "test", "training CPU s", "tokens per CPU s"]
+    columns = ["features", "beam", "dev", "test", "training CPU s", "tokens per CPU s"]
     if with_gain:
-        columns[3:3] = ["gain on dev", "gain on test"]
+        columns[4:4] = ["gain on dev", "gain on test"]
     print("| " + " | ".join(columns) + " |\n|" + "---|" * len(columns))
     for one in outcomes:
-        cells = [one.name, spread(one.dev), spread(one.test)]
-        if with_gain and one is outcomes[0]:
+        cells = [one.name, str(one.beam), spread(one.dev), spread(one.test)]
+        plain = next(other for other in outcomes if other.beam == one.beam)
+        if with_gain and one is plain:
             cells += ["", ""]
         elif with_gain:
-            cells.append(said(compare(one.dev_counts, outcomes[0].dev_counts)))
-            cells.append(said(compare(one.test_counts, outcomes[0].test_counts)))
+            cells.append(said(compare(one.dev_counts, plain.dev_counts)))
+            cells.append(said(compare(one.test_counts, plain.test_counts)))
         cells += [f"{one.seconds:.1f}", f"{one.speed:,.0f}"]
         print("| " + " | ".join(cells) + " |", flush=True)
 
@@ -128,6 +139,7 @@ def main() -> None:
     parser.add_argument("--vectors", nargs="*", default=[], metavar="NAME=FILE")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--epochs", type=int, default=None)
+    parser.add_argument("--beams", type=int, nargs="+", default=[1])
     parser.add_argument("--pos", action="store_true", help="UPOS on EWT instead of entities")
     arguments = parser.parse_args()
     home = Path(os.environ["EIGENTEXT_DATA"])
@@ -143,16 +155,20 @@ def main() -> None:
             read = parts_of_speech_of if arguments.pos else entities_of
             splits = {split: read(folder, split) for split in ("train", "dev", "test")}
             outcomes = [
-                run(name, splits, arguments.seeds, {**options, **more})
+                outcome
                 for name, options in systems.items()
+                for outcome in run(
+                    name, splits, arguments.seeds, arguments.beams, {**options, **more}
+                )
             ]
             print(f"\n{data}: {len(splits['train'][0])} sentences, {arguments.seeds} seed(s)\n")
             table(outcomes, with_gain=not arguments.pos)
             rivals = [one for one in outcomes if one.name in clusters]
-            for place, one in enumerate(rivals):
-                for other in rivals[place + 1 :]:
+            for one, other in combinations(rivals, 2):
+                if one.beam == other.beam:
                     result = compare(one.test_counts, other.test_counts)
-                    print(f"\n{one.name} against {other.name} on test: {said(result)}")
+                    pair = f"{one.name} against {other.name}, beam {one.beam}"
+                    print(f"\n{pair}, on test: {said(result)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         epochs: int = 8,
         scheme: str = "auto",
         min_count: int = 1,
-        margin: float = 0.0,
+        margin: float = 0.2,
         entity_margin: float = 2.0,
         beam: int = 1,
         templates: Sequence[str] | None = None,
