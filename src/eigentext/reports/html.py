@@ -47,6 +47,8 @@ class Report:
         self._subtitle = subtitle
         self._pieces: list[str] = []
         self._sections: list[str] = []
+        self._styles: list[str] = []
+        self._scripts: list[str] = []
 
     def section(self, title: str) -> Report:
         """Start a section; sections are numbered in the table of contents."""
@@ -121,6 +123,12 @@ class Report:
             f'aria-label="{escape(caption or "figure")}">{svg.strip()}</div>{note}</figure>'
         )
 
+    def part(self, markup: str, *, style: str = "", script: str = "") -> Report:
+        """Add markup of our own making, with what it needs; it is not checked nor escaped."""
+        self._styles.append(style)
+        self._scripts.append(script)
+        return self._add(markup)
+
     def details(self, summary: str, *paragraphs: str, verbatim: bool = False) -> Report:
         """Add text that is folded away until asked for; `verbatim` keeps its lines as they are."""
         tag = "pre" if verbatim else "p"
@@ -134,6 +142,8 @@ class Report:
         assets = files("eigentext.reports")
         style = assets.joinpath("report.css").read_text(encoding="utf-8")
         script = assets.joinpath("report.js").read_text(encoding="utf-8")
+        style = "\n".join([style, *dict.fromkeys(filter(None, self._styles))])
+        script = "\n".join([script, *dict.fromkeys(filter(None, self._scripts))])
         digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
         policy = (
             "default-src 'none'; img-src data:; style-src 'unsafe-inline'; "

@@ -11,9 +11,7 @@ matplotlib comes with the extra ``plot`` and is imported when the first plot is 
 
 from __future__ import annotations
 
-import hashlib
 import io
-import re
 import threading
 import warnings
 from contextlib import contextmanager
@@ -22,15 +20,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eigentext.errors import MissingExtraError
-from eigentext.reports.markup import elide, escape, printable, text_width
+from eigentext.reports.markup import elide, printable, text_width
 from eigentext.reports.placing import free_places, pushed_apart
+from eigentext.reports.svg import fit_for_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike
 
-__all__ = ["PALETTE", "bar_plot", "line_plot", "line_plot_png", "scatter_words"]
+__all__ = [
+    *("PALETTE", "bar_plot", "line_plot", "line_plot_png", "scatter_words", "scatter_words_png")
+]
 
 #: Colours of series, in order; each has a contrast of at least 3 on white and on near-black.
 PALETTE = ("#3b82c4", "#d9772b", "#3a9a63", "#9a6fd0", "#d4575b", "#8a8f98")
@@ -95,12 +96,7 @@ def line_plot_png(
     >>> line_plot_png({"ours": ([1, 2, 3], [0.5, 0.7, 0.8])})[1:4]
     b'PNG'
     """
-    draw = _line_drawing(series, title, x_label, y_label, log_x, log_y, size)
-    raw = io.BytesIO()
-    with _figure(draw, size) as figure:
-        figure.patch.set(visible=True, facecolor="white")
-        figure.savefig(raw, format="png", dpi=2 * _DOTS, metadata={"Software": None})
-    return raw.getvalue()
+    return _png(_line_drawing(series, title, x_label, y_label, log_x, log_y, size), size)
 
 
 def _line_drawing(
@@ -232,6 +228,29 @@ def scatter_words(
     >>> scatter_words(["cat", "dog"], [[0.0, 1.0], [1.0, 0.0]]).count("</text>")
     2
     """
+    return _svg(_map_drawing(words, points, groups, title, size), size, title or "Map of words")
+
+
+def scatter_words_png(
+    words: Sequence[str],
+    points: ArrayLike,
+    *,
+    groups: Sequence[int] | None = None,
+    title: str = "",
+    size: tuple[float, float] = (7.5, 6.0),
+) -> bytes:
+    """The same as :func:`scatter_words`, as PNG on white."""
+    return _png(_map_drawing(words, points, groups, title, size), size)
+
+
+def _map_drawing(
+    words: Sequence[str],
+    points: ArrayLike,
+    groups: Sequence[int] | None,
+    title: str,
+    size: tuple[float, float],
+) -> Callable[[Any], None]:
+    """What fills a figure with words."""
     _no_single_str("words", words)
     spots = np.asarray(points, dtype=np.float64)
     if spots.shape != (len(words), 2) or not len(words):
@@ -261,7 +280,7 @@ def scatter_words(
                 at = figure.transFigure.inverted().transform(corner)
                 _write(figure, at, word, va="center", color=colour, fontsize=font_size)
 
-    return _svg(draw, size, title or "Map of words")
+    return draw
 
 
 # --- matplotlib --------------------------------------------------------------------------------
@@ -351,20 +370,15 @@ def _svg(draw: Callable[[Any], None], size: tuple[float, float], title: str) -> 
     with _figure(draw, size) as figure:
         nothing = dict.fromkeys(["Creator", "Date", "Format", "Type"])
         figure.savefig(raw, format="svg", metadata=nothing, dpi=_DOTS)
-    return _fit_for_page(raw.getvalue(), title)
+    return fit_for_page(raw.getvalue(), title, ink=_INK)
 
 
-def _fit_for_page(svg: str, title: str) -> str:
-    svg = svg[svg.index("<svg") :].strip()
-    svg = svg.replace(_INK, "currentColor")
-    svg = svg.replace("'DejaVu Sans'", "system-ui, 'Noto Sans', 'DejaVu Sans', sans-serif")
-    svg = re.sub(r"<metadata>.*?</metadata>\s*|<!--.*?-->\s*", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'<g id="[^"]*"', "<g", svg)  # only what is referred to keeps its id
-    prefix = "p" + hashlib.sha256(svg.encode()).hexdigest()[:8]
-    svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{prefix}-", svg)
-    opening = svg.index(">") + 1
-    head = svg[:opening].replace("<svg ", '<svg role="img" ', 1)
-    return f"{head}<title>{escape(title)}</title>{svg[opening:]}"
+def _png(draw: Callable[[Any], None], size: tuple[float, float]) -> bytes:
+    raw = io.BytesIO()
+    with _figure(draw, size) as figure:
+        figure.patch.set(visible=True, facecolor="white")
+        figure.savefig(raw, format="png", dpi=2 * _DOTS, metadata={"Software": None})
+    return raw.getvalue()
 
 
 # --- checks ------------------------------------------------------------------------------------

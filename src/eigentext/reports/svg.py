@@ -9,7 +9,9 @@ strict content security policy and many of them fit on one page.  Lines and text
 
 from __future__ import annotations
 
+import hashlib
 import math
+import re
 from typing import TYPE_CHECKING
 
 from eigentext.reports.markup import elide, escape, is_right_to_left, printable
@@ -22,6 +24,7 @@ __all__ = [
     "HALF_LABEL",
     "LONGEST_TEXT",
     "MARGIN",
+    "fit_for_page",
     "number",
     "shown_text",
     "svg_document",
@@ -107,3 +110,17 @@ def number(value: float) -> str:
     """
     short = f"{value:.2f}".rstrip("0").rstrip(".")
     return "0" if short == "-0" else short
+
+
+def fit_for_page(svg: str, title: str, *, ink: str) -> str:
+    """matplotlib's SVG as a page wants it: the ink follows the page, the ids are its own."""
+    svg = svg[svg.index("<svg") :].strip()
+    svg = svg.replace(ink, "currentColor")
+    svg = svg.replace("'DejaVu Sans'", "system-ui, 'Noto Sans', 'DejaVu Sans', sans-serif")
+    svg = re.sub(r"<metadata>.*?</metadata>\s*|<!--.*?-->\s*", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'<g id="[^"]*"', "<g", svg)  # only what is referred to keeps its id
+    prefix = "p" + hashlib.sha256(svg.encode()).hexdigest()[:8]
+    svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{prefix}-", svg)
+    opening = svg.index(">") + 1
+    head = svg[:opening].replace("<svg ", '<svg role="img" ', 1)
+    return f"{head}<title>{escape(title)}</title>{svg[opening:]}"
