@@ -154,7 +154,10 @@ def learn_semi(
 ) -> SemiResult:
     """Rounds of EM over the trees that the parser was trained on and over the text, in place."""
     if any(isinstance(one.lexicon, MomentLexicon) for one in parser.params_):
-        raise SettingsError("EM cannot go on from the signed numbers of moments")
+        raise SettingsError(
+            "sentences without trees need the estimator clustering or em: EM cannot go on from "
+            "the signed numbers of moments"
+        )
     short, n_long = [], 0
     for sentence in _sentences(parser, text):
         if len(sentence.words) > text.longest:
@@ -314,12 +317,11 @@ def _states(params: LatentParams, new: Expected) -> Floats:
     first = np.cumsum(m[a]) - m[a]
     x = np.arange(len(parent)) - first[parent]
     width = (m[b] * m[c])[parent]
+    states = np.zeros(n_states)
     if len(width):
         starts = params.rule_ptr[:-1][parent] + x * width
         sums = np.add.reduceat(new.tensor, starts)
-        states = np.bincount(params.label_ptr[a][parent] + x, sums, minlength=n_states)
-    else:
-        states = np.zeros(n_states)
+        states += np.bincount(params.label_ptr[a][parent] + x, sums, minlength=n_states)
     lexicon = params.lexicon
     for _, ts, n in new.pairs:
         t = lexicon.ts_tag[ts[0]]
