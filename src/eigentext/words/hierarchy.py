@@ -71,7 +71,7 @@ def hierarchy(pairs: npt.NDArray[Any], method: str = "bisect") -> list[str]:
         if method == "kmeans":
             start = np.zeros(m, dtype=np.int64)
             return _downwards(counts, vectors, weights, start, [""], refined=False)
-        start, bits = _middle(counts, weights)
+        start, bits = _middle(counts, vectors, weights)
         return _downwards(counts, vectors, weights, start, bits, refined=True)
 
 
@@ -118,19 +118,33 @@ def _from_linkage(linked: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
 
 
 def _middle(
-    counts: npt.NDArray[Any], weights: npt.NDArray[np.float64]
+    counts: npt.NDArray[Any],
+    vectors: npt.NDArray[np.float64],
+    weights: npt.NDArray[np.float64],
 ) -> tuple[npt.NDArray[np.int64], list[str]]:
-    """Groups of clusters by exchange, and their bits by pairing them up to the root."""
+    """Groups of clusters by exchange, and their bits by pairing them up to the root.
+
+    Exchange ends in a local optimum, so it is started twice, and the better end is taken.
+    """
     from scipy.sparse import csr_array
 
     from eigentext.words.exchange import frequency_start, refine
+    from eigentext.words.ward import ward
 
     m = counts.shape[0]
     depth = min(_MIDDLE, max(int(np.log2(m)) - 1, 0))
     pairs = csr_array(counts)
     order = np.argsort(-weights, kind="stable")
     n_groups = 2**depth
-    labels = refine(pairs, frequency_start(order, n_groups), n_groups, order, passes=50).labels
+    by_vectors = np.empty(m, dtype=np.int64)
+    by_vectors[order] = ward(vectors[order], n_groups).labels
+    labels = max(
+        (
+            refine(pairs, start, n_groups, order, passes=50)
+            for start in (frequency_start(order, n_groups), by_vectors)
+        ),
+        key=lambda found: found.information[-1],
+    ).labels
     bits = [""] * n_groups
     members = [[g] for g in range(n_groups)]
     table = cluster_pairs(pairs, labels, n_groups)

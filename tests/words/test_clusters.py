@@ -1,0 +1,148 @@
+"""Clustering end to end: methods, model file, paths, determinism, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from eigentext.corpus.counting import count
+from eigentext.errors import DataError, ModelFileError, RankError, SettingsError
+from eigentext.evaluate.clustering import paths_information
+from eigentext.formats.brown_paths import read_paths
+from eigentext.formats.opening import write_lines
+from eigentext.words.clustering import METHODS, contexts_to_count
+from eigentext.words.clusters import SpectralClusters, load_clusters
+
+SUBJECTS, VERBS, THINGS = "I you we they".split(), "see like want".split(), "tea soup rice".split()
+
+
+def sentences(seed=0, n=300):
+    rng = np.random.default_rng(seed)
+    return [
+        [str(rng.choice(SUBJECTS)), str(rng.choice(VERBS)), "some", str(rng.choice(THINGS)), "."]
+        for _ in range(n)
+    ]
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    path = tmp_path_factory.mktemp("clusters") / "text"
+    write_lines(str(path), [" ".join(s) for s in sentences()])
+    return str(path)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("contexts", ["r1", "lr1", "lr2", "-2,+1"])
+def test_every_method_finds_the_word_classes(method, contexts):
+    model = SpectralClusters(5, method=method, contexts=contexts, kappa=1.0).fit(sentences())
+    for group in (SUBJECTS, VERBS, THINGS):
+        assert len(set(model.predict(group).tolist())) == 1
+    assert len(set(model.labels_.tolist())) == 5
+    assert model.mutual_information_ == pytest.approx(
+        paths_information(
+            dict(zip(model.words_, model.paths_, strict=True)),
+            count_of(sentences()),
+        )[None]
+    )
+
+
+def count_of(lines):
+    write_lines("memory://test/clusters.txt", [" ".join(s) for s in lines])
+    return count(["memory://test/clusters.txt"], contexts="r1")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_same_paths_for_any_number_of_jobs(corpus, method, tmp_path):
+    written = []
+    for jobs in (1, 2):
+        counts = count([corpus], contexts="lr1", jobs=jobs)
+        model = SpectralClusters(4, method=method).fit(counts)
+        model.write_paths(str(tmp_path / "paths"))
+        written.append((tmp_path / "paths").read_bytes())
+    assert written[0] == written[1]
+
+
+def test_model_file_and_paths_round_trip(tmp_path):
+    model = SpectralClusters(5, vocab_size=9).fit(sentences())
+    model.save(tmp_path / "m")
+    back = load_clusters(tmp_path / "m")
+    assert back.get_params() == model.get_params()
+    assert back.words_ == model.words_
+    assert back.paths_ == model.paths_
+    assert np.array_equal(back.labels_, model.labels_)
+    assert back.mutual_information_ == model.mutual_information_
+    model.write_paths(str(tmp_path / "paths"))
+    entries = list(read_paths(str(tmp_path / "paths")))
+    assert {e.word: e.bits for e in entries} == dict(zip(model.words_, model.paths_, strict=True))
+    assert [e.bits for e in entries] == sorted(e.bits for e in entries)
+    assert sum(e.count for e in entries) == 5 * 300
+    with pytest.raises(ModelFileError, match="kind 'clusters'"):
+        SpectralClusters.load(corpus_counts(tmp_path))
+
+
+def corpus_counts(folder):
+    count_of(sentences()).save(folder / "c")
+    return folder / "c"
+
+
+def test_unk_is_a_word_like_others_and_stands_in_for_unknown_ones():
+    model = SpectralClusters(4, vocab_size=6).fit(sentences())
+    assert len(model.words_) == 7
+    assert "<unk>" in model.words_
+    assert model.transform(["never-seen"]) == model.transform(["<unk>"])
+    whole = SpectralClusters(4).fit(sentences())
+    assert "<unk>" not in whole.words_
+    assert whole.predict(["never-seen"]).tolist() == [-1]
+    assert whole.transform(["never-seen"]) == [""]
+
+
+def test_scikit_learn_manners():
+    model = SpectralClusters(3, method="exchange", passes=2)
+    assert clone(model).get_params() == model.get_params()
+    assert model.set_params(n_clusters=4).fit(sentences()).labels_.max() == 3
+    labels = SpectralClusters(3).fit_predict(sentences())
+    assert labels.shape == (12,)
+
+
+def test_exchange_passes_improve_on_the_paper():
+    rng = np.random.default_rng(5)
+    lines = [[f"w{x}" for x in rng.zipf(1.5, 12) % 80] for _ in range(800)]
+    paper = SpectralClusters(8, method="paper").fit(lines)
+    refined = SpectralClusters(8, method="paper", passes=3).fit(lines)
+    assert refined.mutual_information_ > paper.mutual_information_
+    assert refined.clustering_.history == sorted(refined.clustering_.history)
+    assert paper.gamma_ > 0
+    assert paper.singular_values_.shape == (8,)
+
+
+@pytest.mark.parametrize(
+    ("settings", "lines", "error", "message"),
+    [
+        ({"n_clusters": 50}, sentences(), SettingsError, "50 clusters for 12 different words"),
+        ({"n_clusters": 1}, [["a", "a"]], DataError, "1 different word"),
+        ({"n_clusters": 2}, [], DataError, "no tokens"),
+        ({"n_clusters": 2}, [["a"], ["b"]], DataError, "side by side"),
+        ({"method": "nonsense"}, sentences(), SettingsError, "spectral, paper"),
+        ({"hierarchy": "nonsense"}, sentences(), SettingsError, "bisect"),
+        ({"contexts": "bag2"}, sentences(), SettingsError, "positions"),
+        ({"kappa": -1.0}, sentences(), SettingsError, "kappa"),
+        ({"passes": -1}, sentences(), SettingsError, "passes"),
+        ({"n_clusters": 4, "contexts": "r1"}, [["a", "b", "c", "d"]] * 5, RankError, "rank"),
+    ],
+)
+def test_what_is_refused(settings, lines, error, message):
+    with pytest.raises(error, match=message):
+        SpectralClusters(**{"n_clusters": 3, **settings}).fit(lines)
+
+
+def test_strings_are_refused_with_a_hint():
+    with pytest.raises(TypeError, match="lists of tokens"):
+        SpectralClusters(2).fit("a string")
+    with pytest.raises(TypeError, match="list of strings"):
+        SpectralClusters(2).fit(sentences()).predict("word")
+
+
+def test_contexts_that_have_to_be_counted():
+    assert contexts_to_count("lr2") == "-2,-1,+1,+2"
+    assert contexts_to_count("-3,2") == "-3,+2,+1"

@@ -1,0 +1,94 @@
+"""Ward's variant against a naive one that searches all pairs at every merge."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eigentext.errors import SettingsError
+from eigentext.words import ward as ward_module
+from eigentext.words.ward import ward
+
+
+def naive(points, m):
+    """Figure 5 without bounds: clusters as lists of points, Eq. 2 from their means."""
+
+    def cost(a, b):
+        gap = np.square(points[a].mean(axis=0) - points[b].mean(axis=0)).sum()
+        return len(a) * len(b) / (len(a) + len(b)) * gap
+
+    def merge(clusters):
+        pairs = [(i, j) for i in range(len(clusters)) for j in range(i)]
+        costs = [cost(clusters[i], clusters[j]) for i, j in pairs]
+        i, j = pairs[int(np.argmin(costs))]
+        rest = [c for k, c in enumerate(clusters) if k not in (i, j)]
+        return [*rest, clusters[i] + clusters[j]], min(costs)
+
+    clusters = [[i] for i in range(m)]
+    for i in range(m, len(points)):
+        clusters, _ = merge([*clusters, [i]])
+    found = {frozenset(c) for c in clusters}
+    costs, unions = [], set()
+    while len(clusters) > 1:
+        clusters, price = merge(clusters)
+        costs.append(price)
+        unions |= {frozenset(c) for c in clusters}
+    return found, costs, unions | found
+
+
+def partition(labels):
+    return {frozenset(np.flatnonzero(labels == c).tolist()) for c in range(labels.max() + 1)}
+
+
+@given(st.integers(0, 10_000), st.integers(2, 30), st.integers(1, 10), st.integers(1, 4))
+def test_lazy_bounds_give_the_merges_of_the_naive_algorithm(seed, n, m, d):
+    rng = np.random.default_rng(seed)
+    points, m = rng.normal(size=(n, d)), min(m, n)
+    found = ward(points, m)
+    groups, costs, unions = naive(points, m)
+    assert partition(found.labels) == groups
+    np.testing.assert_allclose(found.costs, costs, rtol=1e-9, atol=1e-12)
+    members = {c: frozenset(np.flatnonzero(found.labels == c).tolist()) for c in range(m)}
+    for kept, freed in found.merges.tolist():
+        members[kept] |= members.pop(freed)
+        assert members[kept] in unions
+
+
+def test_batches_do_not_change_the_result(monkeypatch):
+    points = np.random.default_rng(3).normal(size=(200, 5))
+    whole = ward(points, 12)
+    monkeypatch.setattr(ward_module, "_BATCH", 7)
+    parts = ward(points, 12)
+    assert np.array_equal(whole.labels, parts.labels)
+    assert np.array_equal(whole.merges, parts.merges)
+
+
+def test_full_ward_equals_scipy_when_all_words_are_active():
+    from scipy.cluster.hierarchy import fcluster, linkage
+
+    points = np.random.default_rng(0).normal(size=(40, 4))
+    linked = linkage(points, "ward")
+    found = ward(points, 40)
+    # scipy's heights are sqrt(2 d) of Eq. 2
+    np.testing.assert_allclose(np.sqrt(2 * found.costs), linked[:, 2], rtol=1e-9)
+    labels = np.arange(40)
+    for kept, freed in found.merges[:30].tolist():
+        labels[labels == freed] = kept
+    ours = {frozenset(np.flatnonzero(labels == c).tolist()) for c in np.unique(labels)}
+    theirs = fcluster(linked, 10, "maxclust")
+    assert ours == {frozenset(np.flatnonzero(theirs == c).tolist()) for c in np.unique(theirs)}
+
+
+def test_gamma_counts_searches_and_equal_vectors_are_no_trouble():
+    found = ward(np.ones((50, 3)), 5)
+    assert partition(found.labels)
+    assert found.costs.max() == pytest.approx(0, abs=1e-12)
+    assert found.gamma >= 0
+
+
+@pytest.mark.parametrize("m", [0, 6])
+def test_impossible_numbers_of_clusters(m):
+    with pytest.raises(SettingsError, match="5 words"):
+        ward(np.eye(5), m)
