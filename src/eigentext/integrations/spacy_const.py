@@ -1,0 +1,293 @@
+"""The spaCy component ``eigentext_const``: constituents of the sentences of a Doc.
+
+1. Each sentence (something before it in the pipeline must set boundaries) is parsed; tokens of
+   white space are left out.  The trees go to ``doc._.const_trees`` as plain lists, so they travel
+   with ``Doc.to_bytes`` and ``DocBin(store_user_data=True)``.
+2. Spans and tokens read them, with the attributes that users of benepar know:
+
+   * ``_.labels``        labels of the constituent, top first; () for a word under its tag alone
+   * ``_.parse_string``  its tree in brackets
+   * ``_.constituents``  spans of all constituents in it, itself first, words last in each
+   * ``_.parent``        the constituent above it, None above a sentence
+   * ``_.children``      the constituents right below it
+
+A span that is no constituent raises :class:`NotAConstituentError`.  Importing this module
+registers the component and the attributes; with the entry point of the installed package spaCy
+finds it by itself.  It needs the extra ``spacy``.
+
+>>> import spacy
+>>> from eigentext.constituency import LPCFG
+>>> from eigentext.datasets import load_english
+>>> from eigentext.trees.constituent import Tree
+>>> nlp = spacy.blank("en")
+>>> _ = nlp.add_pipe("sentencizer")
+>>> trees = [Tree.from_brackets(line) for line in load_english("train")]
+>>> nlp.add_pipe("eigentext_const").parser = LPCFG(states=2).fit(trees)
+>>> (sentence,) = nlp("The farmer sold the horse.").sents
+>>> sentence._.parse_string
+'(S (NP (DT The) (NN farmer)) (VP (VBD sold) (NP (DT the) (NN horse))) (. .))'
+>>> [child._.labels for child in sentence._.children]
+[('NP',), ('VP',), ()]
+"""
+
+from __future__ import annotations
+
+import tempfile
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from eigentext.constituency import LPCFG
+from eigentext.errors import MissingExtraError, SettingsError
+from eigentext.formats.ptb import escape
+from eigentext.trees.clean import WRAPPERS
+from eigentext.trees.constituent import Tree
+
+try:
+    from spacy.language import Language
+    from spacy.tokens import Doc, Span, Token
+except ImportError as missing:
+    raise MissingExtraError("spaCy components", extra="spacy", modules=["spacy"]) from missing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from eigentext.constituency.decode import Decoder
+
+__all__ = ["ConstituencyComponent", "NotAConstituentError", "create"]
+
+_FILE = "parser.lpcfg"
+
+
+class NotAConstituentError(SettingsError):
+    """The span is not a constituent of the tree of its sentence."""
+
+
+# --- the component -----------------------------------------------------------------------------
+
+
+class ConstituencyComponent:
+    """Parses the sentences of Docs; made by ``nlp.add_pipe("eigentext_const", config=...)``.
+
+    ``model``     a file of ``eigentext const train``; or set ``parser`` to a trained LPCFG
+    ``decoder``   another one than the model's own
+    ``set_tags``  also write the parser's tags to ``token.tag_``
+    """
+
+    def __init__(
+        self,
+        name: str = "eigentext_const",
+        model: str | None = None,
+        decoder: Decoder | None = None,
+        set_tags: bool = False,
+    ) -> None:
+        self.name = name
+        self.model = model
+        self.decoder = decoder
+        self.set_tags = set_tags
+        self._parser: LPCFG | None = None
+        # A pipeline on disk brings its own copy: then the path it was trained from may be gone.
+        if model is not None and Path(model).exists():
+            self._parser = LPCFG.load(model)
+
+    @property
+    def parser(self) -> LPCFG:
+        """The parser in use."""
+        if self._parser is None:
+            if self.model is None:
+                raise SettingsError(
+                    f"{self.name} has no model: nlp.add_pipe('eigentext_const', "
+                    "config={'model': 'FILE'}) with a file of `eigentext const train`"
+                )
+            self._parser = LPCFG.load(self.model)  # says what is wrong with the path
+        return self._parser
+
+    @parser.setter
+    def parser(self, parser: LPCFG) -> None:
+        self._parser = parser
+
+    def __call__(self, doc: Doc) -> Doc:
+        """Parse every sentence of the Doc."""
+        if len(doc) and not doc.has_annotation("SENT_START"):
+            raise SettingsError(
+                f"{self.name} needs sentence boundaries: put nlp.add_pipe('sentencizer'), "
+                "a senter or a dependency parser before it"
+            )
+        trees = []
+        for sentence in doc.sents if len(doc) else ():
+            spoken = [token for token in sentence if not token.is_space]
+            if not spoken:
+                continue
+            answer = self.parser.parse([token.text for token in spoken], decoder=self.decoder)
+            places = [token.i for token in spoken]
+            tree, flags = answer.tree, sorted(answer.flags)
+            trees.append([places, list(tree.labels), tree.sizes.tolist(), flags])
+            if self.set_tags:
+                for token, tag in zip(spoken, tree.tags, strict=True):
+                    token.tag_ = tag
+        doc._.const_trees = trees
+        return doc
+
+    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
+        """Docs in their order, a batch at a time."""
+        docs = iter(stream)
+        while batch := list(islice(docs, batch_size)):
+            yield from map(self, batch)
+
+    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
+        """Write the parser below a folder."""
+        folder = Path(path)
+        folder.mkdir(parents=True, exist_ok=True)
+        self.parser.save(folder / _FILE)
+
+    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> ConstituencyComponent:
+        """Read what :meth:`to_disk` wrote."""
+        self._parser = LPCFG.load(Path(path) / _FILE)
+        return self
+
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+        """The parser as the bytes of its model file."""
+        with tempfile.TemporaryDirectory() as folder:
+            self.to_disk(folder)
+            return (Path(folder) / _FILE).read_bytes()
+
+    def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> ConstituencyComponent:
+        """Read what :meth:`to_bytes` made."""
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / _FILE).write_bytes(data)
+            return self.from_disk(folder)
+
+
+def create(
+    nlp: Language, name: str, model: str | None, decoder: str | None, set_tags: bool
+) -> ConstituencyComponent:
+    """What spaCy calls for ``add_pipe("eigentext_const")``."""
+    chosen: Any = decoder
+    return ConstituencyComponent(name, model, chosen, set_tags)
+
+
+# --- reading the trees -------------------------------------------------------------------------
+
+
+class _Constituent(NamedTuple):
+    """Nodes with one span: tokens from ``start`` to ``end``, labels top first, the top node."""
+
+    start: int
+    end: int
+    labels: tuple[str, ...]
+    node: int
+    parent: int
+
+
+@lru_cache(maxsize=512)
+def _layout(
+    places: tuple[int, ...], labels: tuple[str, ...], sizes: tuple[int, ...]
+) -> tuple[list[_Constituent], Tree]:
+    """Constituents of one sentence in preorder, and its tree without the wrapper on top."""
+    if labels[0] in WRAPPERS and len(sizes) > 2 and sizes[1] == sizes[0] - 1:
+        labels, sizes = labels[1:], sizes[1:]
+    tree = Tree.unchecked(labels, sizes)
+    found: list[_Constituent] = []
+    above: list[int] = []  # constituents that are not finished
+    for node, (first, last) in enumerate(tree.spans().tolist()):
+        if sizes[node] == 1:
+            continue
+        start, end = places[first], places[last - 1] + 1
+        named = () if sizes[node] == 2 else (labels[node],)
+        if found and (found[-1].start, found[-1].end) == (start, end):
+            found[-1] = found[-1]._replace(labels=found[-1].labels + named)
+            continue
+        while above and found[above[-1]].end <= start:
+            above.pop()
+        found.append(_Constituent(start, end, named, node, above[-1] if above else -1))
+        above.append(len(found) - 1)
+    return found, tree
+
+
+def _find(span: Span) -> tuple[Doc, list[_Constituent], Tree, int]:
+    """The constituent that the span is, as its place among those of its sentence."""
+    doc, start, end = span.doc, span.start, span.end
+    trees = doc._.const_trees
+    if trees is None:
+        raise SettingsError("this Doc has not been parsed: is eigentext_const in the pipeline?")
+    while start < end and doc[start].is_space:
+        start += 1
+    while start < end and doc[end - 1].is_space:
+        end -= 1
+    for places, labels, sizes, _ in trees:
+        if places[0] <= start and end <= places[-1] + 1:
+            found, tree = _layout(tuple(places), tuple(labels), tuple(sizes))
+            for number, one in enumerate(found):
+                if (one.start, one.end) == (start, end):
+                    return doc, found, tree, number
+    raise NotAConstituentError(f"{span.text!r} is not a constituent")
+
+
+def _labels(span: Span) -> tuple[str, ...]:
+    _, found, _, number = _find(span)
+    return found[number].labels
+
+
+def _parse_string(span: Span) -> str:
+    _, found, tree, number = _find(span)
+    node = found[number].node
+    last = node + int(tree.sizes[node])
+    part = Tree.unchecked(tree.labels[node:last], tree.sizes[node:last])
+    return str(part.with_words([escape(word) for word in part.words]))
+
+
+def _constituents(span: Span) -> Iterator[Span]:
+    doc, found, _, number = _find(span)
+    end = found[number].end
+    for one in islice(found, number, None):
+        if one.start >= end:
+            return
+        yield doc[one.start : one.end]
+
+
+def _parent(span: Span) -> Span | None:
+    doc, found, _, number = _find(span)
+    if found[number].parent < 0:
+        return None
+    above = found[found[number].parent]
+    return doc[above.start : above.end]
+
+
+def _children(span: Span) -> Iterator[Span]:
+    doc, found, _, number = _find(span)
+    for one in found:
+        if one.parent == number:
+            yield doc[one.start : one.end]
+
+
+def _of_token(read: Callable[[Span], Any]) -> Callable[[Token], Any]:
+    """The same attribute of a token, as a span of one."""
+
+    def read_token(token: Token) -> Any:
+        return read(token.doc[token.i : token.i + 1])
+
+    return read_token
+
+
+def _register() -> None:
+    """The component and the attributes; those of another package with the same names give way."""
+    Language.factory(
+        "eigentext_const",
+        default_config={"model": None, "decoder": None, "set_tags": False},
+        func=create,
+    )
+    Doc.set_extension("const_trees", default=None, force=True)
+    attributes: dict[str, Callable[[Span], Any]] = {
+        "labels": _labels,
+        "parse_string": _parse_string,
+        "constituents": _constituents,
+        "parent": _parent,
+        "children": _children,
+    }
+    for name, read in attributes.items():
+        Span.set_extension(name, getter=read, force=True)
+        Token.set_extension(name, getter=_of_token(read), force=True)
+
+
+_register()
