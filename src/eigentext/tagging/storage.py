@@ -29,8 +29,8 @@ __all__ = ["KIND", "VERSION", "load_tagger", "save_tagger"]
 KIND = "tagger"
 VERSION = 1
 _KEPT = (
-    "epochs", "scheme", "min_count", "margin", "entity_margin", "beam", "vector_scale", "vector_reach", "repair",
-    "seed",
+    "epochs", "scheme", "min_count", "margin", "entity_margin", "beam", "vector_scale",
+    "vector_reach", "repair", "seed",
 )  # fmt: skip
 Tagger = TypeVar("Tagger", bound="SequenceTagger")
 
