@@ -16,6 +16,7 @@ from eigentext.corpus.counts import Counts
 from eigentext.errors import ModelFileError, RankError, RankWarning, SettingsError
 from eigentext.formats.opening import write_lines
 from eigentext.formats.word2vec import load_vectors
+from eigentext.words import embeddings
 from eigentext.words.embeddings import (
     Embeddings,
     EmbeddingSettings,
@@ -71,6 +72,21 @@ def test_omega_by_the_formula(table, transform, kappa, smoothing, shift):
         elif c:
             expected[i, j] = f(c) / np.sqrt(f(u[i]) * f(v[j]))
     np.testing.assert_allclose(found, expected, rtol=2e-6, atol=2e-6)
+
+
+@settings(max_examples=30, deadline=None)
+@given(tables, st.sampled_from([0.0, 3.0]), st.sampled_from([1.0, 5.0]))
+def test_the_compiled_ppmi_is_the_plain_one(table, kappa, shift):
+    chosen = EmbeddingSettings(kappa=kappa, shift=shift)
+    plain = scaled_contexts(sp.csr_array(table), chosen)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(embeddings, "_KERNEL_NONZEROS", 0)
+        compiled = scaled_contexts(sp.csr_array(table), chosen)
+    assert compiled.dtype == plain.dtype
+    np.testing.assert_allclose(compiled.toarray(), plain.toarray(), rtol=1e-6, atol=1e-6)
+    # an entry that is zero but for rounding may be stored by one and not by the other
+    assert (compiled.data > 0).all()
+    assert abs(compiled.nnz - plain.nnz) <= (plain.toarray() < 1e-6).sum()
 
 
 def test_vectors_are_singular_vectors_with_an_exponent(text):

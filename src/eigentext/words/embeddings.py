@@ -52,6 +52,8 @@ __all__ = [
 KIND = "embeddings"
 FORMAT_VERSION = 1
 
+_KERNEL_NONZEROS = 300_000  # below this numba need not be loaded
+
 Transform = Literal["sqrt", "log", "ppmi", "none"]
 Weighting = Literal["flat", "linear", "harmonic"]
 TRANSFORMS: tuple[Transform, ...] = get_args(Transform)
@@ -262,12 +264,34 @@ def scaled_contexts(matrix: Any, settings: EmbeddingSettings) -> Any:
     kappa = settings.used_kappa
     rows, columns = rows + kappa, columns + kappa
     if settings.transform == "ppmi":
-        return ppmi(matrix, rows, columns, shift=settings.shift).astype(np.float32)
+        return _ppmi(matrix, rows, columns, settings.shift)
     if settings.transform == "sqrt":
         matrix, rows, columns = sqrt_transform(matrix), np.sqrt(rows), np.sqrt(columns)
     elif settings.transform == "log":
         matrix, rows, columns = log_transform(matrix), np.log1p(rows), np.log1p(columns)
     return cca_scale(matrix, rows, columns, dtype=np.float32)
+
+
+def _ppmi(
+    matrix: Any, rows: npt.NDArray[np.float64], columns: npt.NDArray[np.float64], shift: float
+) -> Any:
+    """As :func:`eigentext.linalg.scaling.ppmi`, in float32; large matrices in compiled code."""
+    if matrix.nnz < _KERNEL_NONZEROS:
+        return ppmi(matrix, rows, columns, shift=shift).astype(np.float32)
+    from scipy.sparse import csr_array
+
+    from eigentext.words import kernels
+
+    starts = np.empty_like(matrix.indptr)
+    kept, values = np.empty_like(matrix.indices), np.empty(matrix.nnz, dtype=np.float32)
+    with np.errstate(divide="ignore"):  # a total of 0 has no entries
+        row_logs, column_logs = np.log(rows), np.log(columns)
+        offset = float(np.log(rows.sum()) - np.log(shift))
+    used = kernels.ppmi_rows(
+        matrix.indptr, matrix.indices, matrix.data.astype(np.float64, copy=False), row_logs,
+        column_logs, offset, starts, kept, values,
+    )  # fmt: skip
+    return csr_array((values[:used], kept[:used], starts), shape=matrix.shape)
 
 
 def vectors_from(
@@ -281,7 +305,7 @@ def vectors_from(
     rows = U * (S.astype(np.float64) ** exponent).astype(U.dtype)
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
     rows /= np.where(lengths > 0, lengths, lengths.dtype.type(1))[:, None]
-    return rows.astype(np.float32, copy=False)
+    return np.asarray(rows, dtype=np.float32)
 
 
 def cca_embeddings(
