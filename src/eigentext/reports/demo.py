@@ -1,7 +1,7 @@
 """The main job on the sample data, end to end: train, parse, count, embed, analyse; one report.
 
 1. Trees: train parsers on our English sample with growing numbers of states, score them on the
-   held-out part, show a tree with its posteriors and a pair of attachments.
+   held-out part, show curves of learning, spectra of nonterminals, and a tree with its posteriors.
 2. Dependencies of a sentence by head rules.
 3. Words: count the contexts in the text that every Python installation carries, take the SVD, show
    neighbours and a map.
@@ -18,11 +18,14 @@ import numpy as np
 
 from eigentext import datasets
 from eigentext.constituency import LPCFG
+from eigentext.constituency.bounds import theorem_3
+from eigentext.constituency.choose_states import f1_on
 from eigentext.corpus.counting import count
 from eigentext.evaluate import parseval
 from eigentext.formats.prm import EvalbSettings
 from eigentext.formats.text import write_sentences
 from eigentext.reports.arcs import arcs_svg
+from eigentext.reports.const_plots import CurvePoint, learning_curve, singular_value_plot
 from eigentext.reports.drawing import tree_svg
 from eigentext.reports.html import Report
 from eigentext.reports.plots import line_plot, scatter_words
@@ -97,6 +100,7 @@ def _trees(report: Report, target: Path, say: Callable[[str], None]) -> LPCFG:
         "sentences a second",
     )
     report.table(header, rows, caption="Parsers on the held-out sample", digits=2)
+    _learning(report, train, held_out, say)
     parser.save(target / "english.lpcfg", data={"name": "sample", "licence": "Apache-2.0"})
     parser = LPCFG.load(target / "english.lpcfg")
     answer = parser.parse(_SHOWN.split(), kbest=3, marginals=True)
@@ -121,6 +125,35 @@ def _trees(report: Report, target: Path, say: Callable[[str], None]) -> LPCFG:
         ("siblings remembered", "nonterminals"), sizes, caption="Binarisation and grammar size"
     )
     return parser
+
+
+def _learning(
+    report: Report, train: list[Tree], held_out: list[Tree], say: Callable[[str], None]
+) -> None:
+    """F1 as trees become more, and the spectra that ``states="auto"`` chooses by."""
+    points = []
+    for share in (0.1, 0.25, 0.5, 1.0):
+        trees = train[: round(share * len(train))]
+        for name, states in (("plain PCFG", 1), ("4 states", 4)):
+            began = time.process_time()
+            parser = LPCFG(states=states, per_state=15).fit(trees)
+            seconds = max(time.process_time() - began, 1e-3)
+            points.append(CurvePoint(name, len(trees), seconds, f1_on(parser, held_out)))
+    report.figure(learning_curve(points), "F1 on held-out trees against the number of trees")
+    report.figure(
+        learning_curve(points, against="seconds"), "The same against the CPU seconds of training"
+    )
+    parser = LPCFG(states="auto").fit(train)
+    say(f"const: states from the spectrum: F1 {f1_on(parser, held_out):.1f} on held-out trees")
+    spectra = {
+        f"{one.label} ({one.states})": one.singular_values
+        for one in theorem_3(parser).nonterminals
+        if one.singular_values
+    }
+    report.figure(
+        singular_value_plot(dict(list(spectra.items())[:6])).decode(),
+        "Singular values of frequent nonterminals; in brackets how many are above the noise",
+    )
 
 
 def _posteriors(answer: Parse) -> list[float]:
