@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from typing import Literal
 
 import pytest
@@ -74,6 +76,35 @@ def test_any_string_from_fine_to_coarse(
     assert not any(
         character.isspace() or character in "()" for level in levels for character in level
     )
+
+
+LOOKS = st.text(alphabet="aAbsSdyZßǅⓐªⅷⅧ1-–'\u0301İıكـ漢٣", max_size=7) | st.text(max_size=4)
+
+
+@given(LOOKS)
+def test_words_seen_at_a_glance(word: str) -> None:
+    """Ordinary words take shortcuts: the same must come out letter by letter."""
+    letters = [c for c in word if unicodedata.category(c)[0] == "L"]
+    small = [c for c in letters if c.islower()]
+    capitals = [c for c in letters if c.isupper() or c.istitle()]
+    case, *rest = signatures(word)[0][1:-1].split("-")
+    assert (case == "none") == (not letters)
+    assert (case == "lower") == (bool(small) and not capitals)
+    kinds = {unicodedata.category(c) for c in word}
+    marks = [
+        *(["digit"] if kinds & {"Nd", "Nl", "No"} else []),
+        *(["dash"] if "Pd" in kinds else []),
+        *(["sign"] if any(kind[0] in "PSC" for kind in kinds - {"Pd"}) else []),
+    ]
+    assert rest[: len(marks)] == marks
+    assert not {"digit", "dash", "sign"} & set(rest[len(marks) :])
+    last = re.search(r"\w{0,3}\Z", "".join(
+        "w" if unicodedata.category(c)[0] in "LM" else " " for c in word.casefold()
+    ))  # fmt: skip
+    ending = word.casefold()[len(word.casefold()) - len(last[0]) :]
+    finest = signature(word, language="generic")
+    assert finest == f"<{'-'.join([case, *marks, *([ending] if ending else [])])}>"
+    assert finest == signatures(word, language="generic")[0]
 
 
 def test_unknown_language() -> None:

@@ -8,7 +8,7 @@ The same work as ``grammar.prepare_tree`` does on one tree, in a few strokes ove
 3. A node over an only child is merged with it: in preorder a unary chain is a run of nodes, and
    its label is made once per distinct run (:func:`_collapsed`).
 4. Nodes are ordered by depth, so that siblings stand side by side.  Head child and intermediate
-   labels are found once per distinct production (:class:`_Productions`).
+   labels are found once per distinct production (:func:`_resolved`).
 5. The intermediate nodes are put in their places: each comes right before the first child that it
    covers (:func:`_binarised`).
 """
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     Ints = npt.NDArray[np.int64]
     Flags = npt.NDArray[np.bool_]
+    Direction = Literal["head", "right", "left"]
 
 __all__ = ["prepare_trees"]
 
@@ -54,7 +55,7 @@ def prepare_trees(
     trees: Iterable[Tree],
     rules: HeadRules,
     *,
-    direction: Literal["head", "right", "left"] = "head",
+    direction: Direction = "head",
     h: int | None = 1,
 ) -> tuple[FlatTrees, str | None]:
     """All trees binarised, without those of traces only; and the wrapper that most had.
@@ -201,52 +202,41 @@ def _distinct(values: Ints, start: Ints, end: Ints) -> tuple[Ints, list[list[int
     return found, [np.frombuffer(run, dtype=np.int32).tolist() for run in numbers]
 
 
-class _Productions:
-    """What distinct productions have in common: the head child and the intermediate labels."""
+def _resolved(
+    productions: list[list[int]],
+    names: Sequence[str],
+    rules: HeadRules,
+    direction: Direction,
+    h: int | None,
+    grammar_names: Numbering[str],
+) -> tuple[Ints, Ints, Ints]:
+    """Head child of each production, where its intermediate labels begin, and those end to end.
 
-    def __init__(self, distinct: list[list[int]], names: Sequence[str]) -> None:
-        self.distinct = distinct
-        self.names = names
-
-    def resolve(
-        self,
-        rules: HeadRules,
-        direction: Literal["head", "right", "left"],
-        h: int | None,
-        grammar_names: Numbering[str],
-    ) -> tuple[Ints, Ints, Ints]:
-        """Head child of each, where its intermediate labels begin, and those labels end to end.
-
-        A node with two children has its head by the rules whatever the direction.
-        """
-        names = self.names
-        number = grammar_names.__getitem__
-        heads, begin, labels = [], [], array("q")
-        for parent, *children in self.distinct:
-            below = tuple([names[child] for child in children])
-            n = len(below)
-            if direction == "head" or n == 2:
-                head = rules.head_child(names[parent], below)
-            else:
-                head = n - 1 if direction == "right" else 0
-            heads.append(head)
-            begin.append(len(labels))
-            if n > 2:
-                above = escape_label(escape_chain(names[parent]))
-                to_left, to_right = intermediates(above, below, head, h)
-                labels.extend(map(number, to_left))
-                labels.extend(map(number, to_right))
-        return (
-            np.array(heads, dtype=np.int64),
-            np.array(begin, dtype=np.int64),
-            np.array(labels, dtype=np.int64),
-        )
+    A node with two children has its head by the rules whatever the direction.
+    """
+    number = grammar_names.__getitem__
+    heads, begin, labels = array("q"), array("q"), array("q")
+    for parent, *children in productions:
+        below = tuple([names[child] for child in children])
+        n = len(below)
+        if direction == "head" or n == 2:
+            head = rules.head_child(names[parent], below)
+        else:
+            head = n - 1 if direction == "right" else 0
+        heads.append(head)
+        begin.append(len(labels))
+        if n > 2:
+            above = escape_label(escape_chain(names[parent]))
+            to_left, to_right = intermediates(above, below, head, h)
+            labels.extend(map(number, to_left))
+            labels.extend(map(number, to_right))
+    return np.array(heads), np.array(begin), np.array(labels)
 
 
 def _binarised(
     nodes: _Collapsed,
     rules: HeadRules,
-    direction: Literal["head", "right", "left"],
+    direction: Direction,
     h: int | None,
 ) -> FlatTrees:
     """Put the intermediate nodes in; find the head word of every node."""
@@ -270,8 +260,8 @@ def _binarised(
     runs[begin] = nodes.bottom[parent]
     runs[of_child] = nodes.top[order[n_roots:]]
     production, distinct = _distinct(runs, begin, begin + n_children + 1)
-    head_of, labels_at, labels = _Productions(distinct, nodes.names).resolve(
-        rules, direction, h, nodes.grammar_names
+    head_of, labels_at, labels = _resolved(
+        distinct, nodes.names, rules, direction, h, nodes.grammar_names
     )
 
     head_place = head_of[production]

@@ -44,6 +44,9 @@ __all__ = [
 ]
 
 _PIECE = re.compile(r"\([^ \t\n\r\f\v()]*|[^ \t\n\r\f\v()]+|\)+")
+# A line as write_trees writes it; its units: a label, or a tag, its word and what closes behind.
+_PLAIN = re.compile(r"(?:\((?:[^ \t\n\r\f\v()]++ [^ \t\n\r\f\v()]++\)++|[^ \t\n\r\f\v()]*+) ?+)++")
+_UNIT = re.compile(r"\(([^ \t\n\r\f\v()]*+)(?: ([^ \t\n\r\f\v()]++)(\)++))?+")
 _UNWRITABLE = re.compile(r"[ \t\n\r\f\v()]")
 
 _BRACKETS = {
@@ -115,6 +118,32 @@ def _read_on(path: str, on_error: OnError) -> Iterator[tuple[int, Tree]]:
         on_error(error)
 
 
+def _plain_tree(line: str) -> Tree | None:
+    """The tree of a line that holds exactly one; None if it must be looked at piece by piece."""
+    if line.count("(") != line.count(")") or not _PLAIN.fullmatch(line):
+        return None
+    labels: list[str] = []
+    sizes: list[int] = []
+    open_nodes: list[int] = []
+    for label, word, closing in _UNIT.findall(line):
+        if not word:
+            open_nodes.append(len(labels))
+            labels.append(label)
+            sizes.append(0)
+            continue
+        labels += (label, word)
+        sizes += (2, 1)
+        n_closed = len(closing) - 1  # besides the tag
+        if n_closed:
+            if n_closed > len(open_nodes):
+                return None
+            end = len(labels)
+            for _ in range(n_closed):
+                node = open_nodes.pop()
+                sizes[node] = end - node
+    return Tree.unchecked(labels, sizes) if sizes[0] == len(labels) else None
+
+
 class _Scanner:
     """The tree that is being read, line by line."""
 
@@ -139,6 +168,13 @@ class _Scanner:
         done: list[tuple[int, Tree]] = []
         self.saved = done
         self.last_line = number
+        if not open_nodes:
+            tree = _plain_tree(line)
+            if tree is not None:
+                self.begun = number
+                self.n_trees += 1
+                done.append((number, tree))
+                return done
         # Is the last node a word whose tag is still open, so that nothing but ')' may follow?
         word_before = bool(open_nodes) and sizes[-1] == 1 and open_nodes[-1] == len(labels) - 2
         for piece in _PIECE.findall(line):
