@@ -8,13 +8,14 @@ from typing import Annotated
 
 import typer
 
-from eigentext.cli import options, words_cluster, words_embed
+from eigentext.cli import options, words_cluster, words_embed, words_report
 from eigentext.cli.output import progress_bar, remark, show_figures, skipping
 from eigentext.errors import DataError, EigentextError
 
 app = typer.Typer(no_args_is_help=True, help="Word counts and word representations.")
 words_embed.register(app)
 words_cluster.register(app)
+words_report.register(app)
 
 
 @app.command("count")

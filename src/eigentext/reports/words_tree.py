@@ -76,6 +76,12 @@ class ClusterTree:
         """The bits of a node."""
         return self.bits[node.first][: node.length]
 
+    def paths(self) -> dict[str, str]:
+        """The bits of every word."""
+        return {
+            word: path for path, words in zip(self.bits, self.words, strict=True) for word in words
+        }
+
     def examples(self, node: Node, k: int) -> list[str]:
         """The k most frequent words below a node; without counts, the first ones of each cluster.
 
@@ -212,7 +218,7 @@ def cluster_tree_svg(tree: ClusterTree, *, ends: int = 40, words: int = 7) -> st
         bits = tree.bits[node.first][nodes[parent].length : node.length]
         room = max(int((step - 6) / 6.6), 1)
         parts.append(
-            _text("et-tag", x[parent] + 5, y[k] - 5, elide(bits, room), bits, _SMALL, 0.65)
+            _text("et-tag", x[parent] + 5, y[k] - 7, elide(bits, room), bits, _SMALL, 0.65)
         )
     for k in leaves:
         if x[k] < edge:  # a faint line to where the words stand

@@ -1,0 +1,147 @@
+"""``eigentext words report``: a page to browse word clusters, and pictures of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from eigentext.cli import options
+from eigentext.cli.output import remark, show_figures
+from eigentext.errors import SettingsError
+
+if TYPE_CHECKING:
+    from eigentext.reports.words_tree import ClusterTree
+    from eigentext.words.clustering import Clustering
+
+
+def register(app: typer.Typer) -> None:
+    """Put this command under ``eigentext words``."""
+    app.command("report")(report)
+
+
+def report(
+    model: Annotated[
+        str, typer.Argument(help="A model of clusters, or the paths file of any Brown tool.")
+    ],
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="The HTML page to write; '-' is stdout.")
+    ],
+    vectors: Annotated[
+        str | None,
+        typer.Option("--vectors", help="A model of vectors or a word2vec file: adds a map."),
+    ] = None,
+    tree: Annotated[
+        str | None, typer.Option("--tree", help="Also write the cluster tree here, .svg.")
+    ] = None,
+    map_: Annotated[
+        str | None, typer.Option("--map", help="Also write the map of words, .svg or .png.")
+    ] = None,
+    values: Annotated[
+        str | None,
+        typer.Option("--values", help="Also write the plot of singular values, .svg or .png."),
+    ] = None,
+    title: Annotated[str, typer.Option("--title", help="Of the page.")] = "Word clusters",
+    top: Annotated[
+        int, typer.Option("--top", min=1, help="Words of a cluster that are listed at once.")
+    ] = 50,
+    max_words: Annotated[
+        int, typer.Option("--max-words", min=1, help="So many frequent words can be searched.")
+    ] = 100_000,
+    map_words: Annotated[int, typer.Option("--map-words", min=1, help="Words on the map.")] = 200,
+    ends: Annotated[int, typer.Option("--ends", min=1, help="Ends of the drawn tree.")] = 40,
+    on_error: options.SkipErrors = options.OnError.stop,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+) -> None:
+    """Write one HTML page to browse clusters by prefix, with counts and example words.
+
+    The page needs no network.  A model adds mutual information and singular values, vectors add a
+    map and the nearest words.
+
+    Example:
+
+        $ eigentext words cluster sample/text.txt -o text.clusters --paths paths --clusters 20
+
+        $ eigentext words embed sample/text.txt -o text.vec --size 20
+
+        $ eigentext words report text.clusters --vectors text.vec -o words.html --map map.svg
+
+        $ eigentext words report paths -o paths.html --tree tree.svg
+    """
+    import os
+
+    from eigentext.formats.opening import atomic_write
+    from eigentext.reports import words_map
+    from eigentext.reports.words_page import WordVectors, words_report
+    from eigentext.reports.words_tree import cluster_tree_svg
+    from eigentext.words.neighbours import load_words
+
+    _check_names(tree, map_, values)
+    if map_ is not None and vectors is None:
+        raise SettingsError("--map needs --vectors")
+    clusters, found = _load(model, on_error, quiet=quiet)
+    if values is not None and (found is None or not len(found.singular_values)):
+        raise SettingsError(f"{model} has no singular values to plot")
+    held = None if vectors is None else WordVectors(*load_words(vectors))
+    page = words_report(
+        clusters, title=title, subtitle=os.path.basename(model), found=found, vectors=held,
+        top=top, max_words=max_words, map_words=map_words, ends=ends,
+        remark=lambda text: remark(text, quiet=quiet),
+    )  # fmt: skip
+    pictures: list[tuple[str, str | bytes]] = []
+    if tree is not None:
+        pictures.append((tree, cluster_tree_svg(clusters, ends=ends)))
+    if map_ is not None and held is not None:
+        placed = words_map.map_points(
+            held.words, held.vectors, n_words=map_words, paths=clusters.paths()
+        )
+        draw: Any = words_map.word_map_png if _is_png(map_) else words_map.word_map
+        pictures.append((map_, draw(placed)))
+    if values is not None and found is not None:
+        draw = words_map.decay_plot_png if _is_png(values) else words_map.decay_plot
+        pictures.append((values, draw(found.singular_values)))
+    page.write(output)
+    for path, picture in pictures:
+        with atomic_write(path) as out:
+            out.write(picture if isinstance(picture, bytes) else picture.encode("utf-8"))
+    if json or not quiet:
+        figures = {
+            "clusters": len(clusters.bits),
+            "words": clusters.n_words,
+            "page_bytes": len(page.html().encode("utf-8")),
+        }
+        show_figures(figures, as_json=json, results_on_stdout=output == "-")
+
+
+def _is_png(path: str) -> bool:
+    return path.lower().endswith(".png")
+
+
+def _check_names(tree: str | None, map_: str | None, values: str | None) -> None:
+    if tree is not None and not tree.lower().endswith(".svg"):
+        raise SettingsError(f"--tree writes .svg, not {tree!r}")
+    for option, path in (("--map", map_), ("--values", values)):
+        if path is not None and not path.lower().endswith((".svg", ".png")):
+            raise SettingsError(f"{option} writes .svg or .png, not {path!r}")
+
+
+def _load(
+    model: str, on_error: options.OnError, *, quiet: bool
+) -> tuple[ClusterTree, Clustering | None]:
+    """The tree of a model, with what else it knows, or of a paths file."""
+    from eigentext.cli.output import skipping
+    from eigentext.formats.opening import open_binary
+    from eigentext.reports.words_page import tree_of_clustering
+    from eigentext.reports.words_tree import read_tree
+
+    if model != "-":  # a model file cannot come by a pipe
+        with open_binary(model) as stream:
+            start = stream.read(9)
+        if start[8:] == b"{":  # safetensors: eight bytes of length, then JSON
+            from eigentext.words.clusters import load_clusters
+
+            found = load_clusters(model).clustering_
+            return tree_of_clustering(found), found
+    with skipping(on_error, quiet=quiet) as log:
+        return read_tree(model, on_error=log), None

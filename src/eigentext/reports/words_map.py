@@ -1,0 +1,137 @@
+"""Word vectors as pictures: a map of frequent words, and the decay of singular values.
+
+1. :func:`plane` projects vectors on their two principal directions, with fixed signs.
+2. :func:`map_points` chooses frequent words, letters first of all, and places them.
+3. :func:`word_map` and :func:`word_map_png` draw them, coloured by the first bits of their
+   clusters; :func:`decay_plot` draws singular values.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from eigentext.errors import SettingsError
+from eigentext.linalg.determinism import single_threaded
+from eigentext.reports.plots import line_plot, line_plot_png, scatter_words, scatter_words_png
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["decay_plot", "decay_plot_png", "map_points", "plane", "word_map", "word_map_png"]
+
+_COLOURED_BITS = 2  # four groups: as many colours as can be told apart
+
+
+class MapPoints(NamedTuple):
+    """Words, their points (n, 2), and the numbers of their groups, if there are any."""
+
+    words: list[str]
+    points: NDArray[np.float64]
+    groups: list[int] | None
+
+
+def plane(vectors: ArrayLike) -> NDArray[np.float64]:
+    """The vectors on their two principal directions; the same vectors give the same bytes.
+
+    The largest coordinate of each direction is positive.
+
+    >>> plane([[0.0, 0, 1], [0, 0, 3], [0, 0, 2]])[:, 0].tolist()
+    [-1.0, 1.0, 0.0]
+    """
+    rows = np.asarray(vectors, dtype=np.float64)
+    with single_threaded():
+        centred = rows - rows.mean(axis=0)
+        _, directions = np.linalg.eigh(centred.T @ centred)
+        axes = directions[:, : -3 if directions.shape[1] > 2 else None : -1]
+        largest = np.abs(axes).argmax(axis=0)
+        axes = axes * np.where(axes[largest, np.arange(axes.shape[1])] < 0, -1.0, 1.0)
+        points = centred @ axes
+    if points.shape[1] < 2:
+        points = np.hstack([points, np.zeros((points.shape[0], 2 - points.shape[1]))])
+    return np.asarray(points)
+
+
+def map_points(
+    words: Sequence[str],
+    vectors: ArrayLike,
+    *,
+    n_words: int = 200,
+    paths: Mapping[str, str] | None = None,
+) -> MapPoints:
+    """Place the first words that have a letter; a group is the first bits of a word's path.
+
+    Words without a path are left out where ``paths`` are given.
+
+    >>> map_points(["the", ",", "cat"], np.eye(3), paths={"the": "00", "cat": "11"}).words
+    ['the', 'cat']
+    """
+    if n_words < 1:
+        raise SettingsError(f"a map of {n_words} words: expected at least 1")
+    rows = np.asarray(vectors, dtype=np.float64)
+    fit = [
+        i for i, word in enumerate(words)
+        if any(map(str.isalpha, word)) and not word.startswith("<")
+        and (paths is None or word in paths) and np.isfinite(rows[i]).all()
+    ][:n_words]  # fmt: skip
+    if not fit:
+        raise SettingsError("no word to put on the map: none of the vectors' words has a cluster")
+    shown = [words[i] for i in fit]
+    groups = None
+    if paths is not None:
+        prefixes = [paths[word][:_COLOURED_BITS] for word in shown]
+        numbers = {prefix: k for k, prefix in enumerate(sorted(set(prefixes)))}
+        groups = [numbers[prefix] for prefix in prefixes]
+    return MapPoints(shown, plane(rows[fit]), groups)
+
+
+def word_map(placed: MapPoints, *, title: str = "") -> str:
+    """The map as SVG; a label that would cover a more frequent word's is left out.
+
+    >>> word_map(map_points(["cat", "dog"], np.eye(2))).count("</text>")
+    2
+    """
+    return scatter_words(placed.words, placed.points, groups=placed.groups, title=title)
+
+
+def word_map_png(placed: MapPoints, *, title: str = "") -> bytes:
+    """The map as PNG.
+
+    >>> word_map_png(map_points(["cat", "dog"], np.eye(2)))[1:4]
+    b'PNG'
+    """
+    return scatter_words_png(placed.words, placed.points, groups=placed.groups, title=title)
+
+
+def decay_plot(values: ArrayLike, *, name: str = "Omega", title: str = "") -> str:
+    """Singular values by rank as SVG, both axes logarithmic where all are positive.
+
+    >>> decay_plot([1.0, 0.5, 0.25]).startswith("<svg ")
+    True
+    """
+    return line_plot(**_decay(values, name, title))
+
+
+def decay_plot_png(values: ArrayLike, *, name: str = "Omega", title: str = "") -> bytes:
+    """The same as :func:`decay_plot`, as PNG.
+
+    >>> decay_plot_png([1.0, 0.5, 0.25])[1:4]
+    b'PNG'
+    """
+    return line_plot_png(**_decay(values, name, title))
+
+
+def _decay(values: ArrayLike, name: str, title: str) -> dict[str, Any]:
+    heights = np.asarray(values, dtype=np.float64)
+    logarithmic = len(heights) > 1 and bool((heights > 0).all())
+    return {
+        "series": {name: (np.arange(1, len(heights) + 1), heights)},
+        "title": title,
+        "x_label": "rank",
+        "y_label": "singular value",
+        "log_x": logarithmic,
+        "log_y": logarithmic,
+    }

@@ -1,0 +1,281 @@
+"""One HTML page to browse word clusters: by prefix, by word, by zooming into the tree.
+
+1. :func:`words_browser` packs the tree into compact JSON (the words of each cluster in one string,
+   prefixes as ranges of clusters) and puts it beside the script that shows it.
+2. :func:`words_report` makes the page: the browser, the tree as a drawing, and, where there is
+   more than a paths file, mutual information, singular values, neighbours and a map of words.
+
+The page needs no network, and its content policy forbids it; words reach the page as data only.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from eigentext.errors import MissingExtraError, SettingsError
+from eigentext.formats.brown_paths import PathEntry
+from eigentext.reports.html import Report
+from eigentext.reports.markup import printable
+from eigentext.reports.plots import line_plot
+from eigentext.reports.words_map import decay_plot, map_points, word_map
+from eigentext.reports.words_tree import ClusterTree, cluster_tree_svg, tree_of_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from eigentext.words.clustering import Clustering
+
+__all__ = ["WordVectors", "tree_of_clustering", "words_browser", "words_report"]
+
+_QUERIES = 3000  # so many frequent words have their neighbours in the page
+_NEIGHBOURS = 10
+
+_MARKUP = """\
+<div class="wb">
+<noscript><p>Browsing needs JavaScript; the drawing below shows the tree without it.</p></noscript>
+<div id="wb-browser" hidden>
+<div class="wb-bar">
+<div class="wb-find"><label for="wb-search">Find a word, or a prefix of bits</label>
+<input id="wb-search" type="text" role="combobox" aria-expanded="false" aria-controls="wb-list"
+aria-autocomplete="list" autocomplete="off" autocapitalize="off" spellcheck="false" dir="auto">
+<ul id="wb-list" role="listbox" aria-label="Found" hidden></ul></div>
+<div><label for="wb-weight">Width shows</label><select id="wb-weight">
+<option value="words">words</option>TOKENS<option value="clusters">clusters</option>
+</select></div>
+<div class="wb-zoom"><button type="button" id="wb-in">Zoom in</button>
+<button type="button" id="wb-out">Zoom out</button>
+<button type="button" id="wb-whole">Whole tree</button></div>
+</div>
+<div id="wb-picture" role="group" aria-label="Tree, zoomable"></div>
+<p class="wb-note">Shown: <span id="wb-at"></span>. Click a block to zoom into it, the top one to
+zoom out; with the keyboard: arrows, Enter, + and −, / for the search box.</p>
+<div class="wb-panes"><div id="wb-tree" role="tree" aria-label="Clusters by prefix"></div>
+<section id="wb-detail" aria-label="Chosen prefix"></section></div>
+<p id="wb-status" class="wb-note" role="status"></p>
+</div>
+<script type="application/json" id="wb-data">DATA</script>
+</div>"""
+
+
+@dataclass(frozen=True)
+class WordVectors:
+    """Words, by decreasing frequency, and their vectors (n, d)."""
+
+    words: Sequence[str]
+    vectors: NDArray[Any]
+
+
+def tree_of_clustering(found: Clustering) -> ClusterTree:
+    """The tree of clusters that were learned here."""
+    labels, counts = found.labels.tolist(), found.counts.tolist()
+    return tree_of_paths(
+        PathEntry(found.paths[label], word, count)
+        for word, label, count in zip(found.words, labels, counts, strict=True)
+    )
+
+
+def words_browser(
+    tree: ClusterTree,
+    *,
+    top: int = 50,
+    max_words: int = 100_000,
+    vectors: WordVectors | None = None,
+) -> dict[str, str]:
+    """Markup, style and script of the browser, for :meth:`Report.part`.
+
+    The page holds the ``max_words`` most frequent words, and at least ``top`` of each cluster.
+
+    >>> tree = tree_of_paths([PathEntry("0", "cat", 5), PathEntry("1", "</script>", 9)])
+    >>> part = words_browser(tree)
+    >>> sorted(part), part["markup"].count("</script>")
+    (['markup', 'script', 'style'], 1)
+    """
+    if top < 1 or max_words < 1:
+        raise SettingsError(f"{min(top, max_words)} words in a page: expected 1 or more")
+    sizes = [len(words) for words in tree.words]
+    kept = _kept(tree, top, max_words)
+    data: dict[str, Any] = {
+        "bits": tree.bits,
+        "words": [
+            "\t".join(printable(word).replace("\t", "\ufffd") for word in words[:n])
+            for words, n in zip(tree.words, kept, strict=True)
+        ],
+        "counts": [
+            " ".join(map(str, counts[:n])) for counts, n in zip(tree.counts, kept, strict=True)
+        ]
+        if tree.counted
+        else None,
+        "sizes": sizes,
+        "totals": [sum(counts) for counts in tree.counts],
+        "nodes": tree.nodes,
+        "counted": tree.counted,
+        "top": top,
+    }
+    if vectors is not None:
+        data["near"] = _near(tree, kept, vectors)
+    packed = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    # inside strings only, where JSON may spell them so: no markup can begin in the data
+    packed = packed.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    tokens = '<option value="tokens">tokens</option>' if tree.counted else ""
+    assets = files("eigentext.reports")
+    return {
+        "markup": _MARKUP.replace("TOKENS", tokens).replace("DATA", packed),
+        "style": assets.joinpath("words_page.css").read_text(encoding="utf-8"),
+        "script": assets.joinpath("words_page.js").read_text(encoding="utf-8"),
+    }
+
+
+def _kept(tree: ClusterTree, top: int, max_words: int) -> list[int]:
+    """How many words of each cluster go into the page."""
+    if tree.n_words <= max_words:
+        return [len(words) for words in tree.words]
+    ranked = sorted(
+        (
+            (-count, rank, c)
+            for c, counts in enumerate(tree.counts)
+            for rank, count in enumerate(counts)
+        )
+    )
+    kept = [0] * len(tree.words)
+    for _, _, c in ranked[:max_words]:
+        kept[c] += 1
+    return [max(n, min(top, len(words))) for n, words in zip(kept, tree.words, strict=True)]
+
+
+def _near(tree: ClusterTree, kept: list[int], vectors: WordVectors) -> dict[int, list[int]]:
+    """Numbers of the nearest words of frequent words, among those in the page."""
+    from eigentext.words.neighbours import nearest_words
+
+    number: dict[str, int] = {}
+    ranks: list[tuple[int, int, str]] = []
+    start = 0
+    for words, counts, n in zip(tree.words, tree.counts, kept, strict=True):
+        for rank in range(n):
+            number.setdefault(words[rank], start + rank)
+            ranks.append((-counts[rank], rank, words[rank]))
+        start += n
+    rows = {word: row for row, word in enumerate(vectors.words) if word in number}
+    ranks.sort()
+    queries = list(dict.fromkeys(word for _, _, word in ranks if word in rows))[:_QUERIES]
+    if not queries:
+        raise SettingsError("no word of the clusters has a vector: do they belong together?")
+    shared = list(rows)
+    # the words go by their numbers here, so that none with colons passes for an analogy
+    names = [str(number[word]) for word in shared]
+    found = nearest_words(
+        names, vectors.vectors[list(rows.values())], [str(number[word]) for word in queries],
+        _NEIGHBOURS,
+    )  # fmt: skip
+    return {
+        number[word]: [int(name) for name, _ in near]
+        for word, near in zip(queries, found, strict=True)
+    }
+
+
+def words_report(
+    tree: ClusterTree,
+    *,
+    title: str = "Word clusters",
+    subtitle: str = "",
+    found: Clustering | None = None,
+    vectors: WordVectors | None = None,
+    top: int = 50,
+    max_words: int = 100_000,
+    map_words: int = 200,
+    ends: int = 40,
+    remark: Callable[[str], None] = print,
+) -> Report:
+    """The whole page; ``found`` adds figures of the clustering, ``vectors`` neighbours and a map.
+
+    Without matplotlib the plots are left out, and ``remark`` is told so.
+
+    >>> tree = tree_of_paths([PathEntry("0", "cat", 5), PathEntry("1", "the", 9)])
+    >>> "wb-search" in words_report(tree).html()
+    True
+    """
+    report = Report(title, subtitle)
+    report.table(*_facts(tree, found), numeric=[1])
+    report.section("Browse").part(
+        **words_browser(tree, top=top, max_words=max_words, vectors=vectors)
+    )
+    report.section("Tree").figure(
+        cluster_tree_svg(tree, ends=ends),
+        "Prefixes with their most frequent words; those with most clusters are opened first",
+    )
+    try:
+        if found is not None:
+            _information(report, found)
+            if len(found.singular_values):
+                report.section("Singular values").figure(
+                    decay_plot(found.singular_values),
+                    "Singular values of the scaled context counts, both axes logarithmic",
+                )
+        if vectors is not None:
+            placed = map_points(
+                vectors.words, vectors.vectors, n_words=map_words, paths=tree.paths()
+            )
+            report.section("Map").figure(
+                word_map(placed),
+                f"{len(placed.words)} frequent words on the two main directions of their vectors; "
+                "colours are the first two bits of their clusters",
+            )
+    except MissingExtraError as error:
+        remark(f"plots are left out: {error}")
+    return report
+
+
+def _facts(tree: ClusterTree, found: Clustering | None) -> tuple[list[str], list[tuple[str, str]]]:
+    facts = [
+        ("clusters", f"{len(tree.bits):,}"),
+        ("words", f"{tree.n_words:,}"),
+        ("longest path, bits", f"{max(map(len, tree.bits)):,}"),
+    ]
+    if tree.counted:
+        facts.insert(2, ("tokens", f"{tree.n_tokens:,}"))
+    if found is not None:
+        settings = found.settings
+        facts.append(("mutual information, nats", f"{found.information:.4f}"))
+        facts.append(("method", settings.method))
+        if settings.method != "exchange" and settings.method != "brown":
+            facts.append(("contexts, kappa", f"{settings.contexts}, {settings.kappa:g}"))
+        if found.gamma is not None:
+            facts.append(("gamma, row searches per merge", f"{found.gamma:.2f}"))
+        facts.append(("seed", str(settings.seed)))
+    return ["", ""], facts
+
+
+def _information(report: Report, found: Clustering) -> None:
+    from eigentext.words.hierarchy import prefix_information
+
+    longest = max(map(len, found.paths))
+    lengths = [n for n in (1, 2, 3, 4, 6, 8, 10, 12, 16, 20) if n < longest] + [longest]
+    values = prefix_information(found.pairs, found.paths, lengths)
+    rows = [
+        (n, len({path[:n] for path in found.paths}), values[n], values[n] / found.information)
+        for n in lengths
+    ] if found.information > 0 else []  # fmt: skip
+    report.section("Mutual information").text(
+        "Of the groups of neighbouring words, in nats; a group is all clusters with the same first "
+        "bits, and the last row is that of the clusters themselves."
+    )
+    report.table(
+        ("bits", "groups", "mutual information", "share"), rows, caption="By length of prefix"
+    )
+    if found.history:
+        report.table(
+            ("pass", "mutual information"), list(enumerate(found.history, start=1)),
+            caption="During exchange", digits=4,
+        )  # fmt: skip
+    if rows:
+        report.figure(
+            line_plot(
+                {"prefixes": ([row[0] for row in rows], [row[2] for row in rows])},
+                x_label="bits", y_label="mutual information",
+            ),
+            "Mutual information by length of prefix",
+        )  # fmt: skip
