@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eigentext.cli import options
+from eigentext.cli import options, words_lm
 from eigentext.cli.output import progress_bar, show_figures
 from eigentext.errors import SettingsError
 
@@ -39,7 +39,7 @@ def cluster(
     contexts: Annotated[
         str, typer.Option("--contexts", help="r1, lr1, lr2, or positions such as -2,+1.")
     ] = "lr1",
-    kappa: Annotated[float, typer.Option("--kappa", help="Pseudo-count of the scaling.")] = 200.0,
+    kappa: Annotated[float, typer.Option("--kappa", help="Pseudo-count of the scaling.")] = 100.0,
     passes: Annotated[
         int | None,
         typer.Option("--passes", min=0, help="Exchange passes; the method's own without it."),
@@ -144,6 +144,52 @@ def _figures(model: SpectralClusters, n_tokens: int, seconds: dict[str, float]) 
     }
 
 
+def assign(
+    model: Annotated[str, typer.Argument(help="A model of `words cluster`.")],
+    corpus: options.Sources,
+    output: options.ModelOutput,
+    paths: PathsFile = None,
+    by: Annotated[
+        str, typer.Option("--by", help="information (gain of it) or centroid (nearest).")
+    ] = "information",
+    min_count: Annotated[
+        int, typer.Option("--min-count", min=1, help="Put in words seen at least so often.")
+    ] = 1,
+    jobs: options.Jobs = 1,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+) -> None:
+    """Put the words of new text into existing clusters, without learning anew.
+
+    Example:
+
+        $ eigentext words cluster sample/text.txt -o a.clusters --clusters 20 --vocab-size 100
+
+        $ eigentext words assign a.clusters sample/text.txt -o b.clusters --paths paths
+    """
+    from eigentext.corpus.counting import count
+    from eigentext.formats.opening import expand
+    from eigentext.words.clusters import load_clusters
+
+    known = load_clusters(model)
+    sources = expand(corpus)
+    with progress_bar(quiet=quiet) as update:
+        counts = count(sources, contexts="r1", min_count=min_count, jobs=jobs, progress=update)
+    more = known.assign(counts, by=by)
+    more.save(output, data=options.about_data(sources, None, None))
+    if paths is not None:
+        more.write_paths(paths)
+    if json or not quiet:
+        figures = {
+            "words_before": len(known.words_),
+            "words_put_in": len(more.words_) - len(known.words_),
+            "mutual_information": round(more.mutual_information_, 6),
+        }
+        show_figures(figures, as_json=json, results_on_stdout="-" in (output, paths))
+
+
 def register(app: typer.Typer) -> None:
     """Add these commands to ``eigentext words``."""
     app.command("cluster")(cluster)
+    app.command("assign")(assign)
+    words_lm.register(app)

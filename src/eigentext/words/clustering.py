@@ -48,7 +48,7 @@ Progress = Callable[[int, int, str], None]
 class ClusterSettings:
     """How to cluster; None takes what the method has as its own.
 
-    ``kappa``   pseudo-count of the scaling (200)
+    ``kappa``   pseudo-count of the scaling (100)
     ``passes``  exchange passes (5 for spectral and exchange, 0 for paper and brown)
     ``tree``    a name of :data:`~eigentext.words.hierarchy.HIERARCHIES` (bisect; paper and brown
                 have their own merges)
@@ -61,7 +61,7 @@ class ClusterSettings:
     n_clusters: int = 200
     method: str = "spectral"
     contexts: str = "lr1"
-    kappa: float = 200.0
+    kappa: float = 100.0
     passes: int | None = None
     tree: str | None = None
     core: int | None = None

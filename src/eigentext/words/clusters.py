@@ -29,7 +29,14 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-__all__ = ["FORMAT_VERSION", "KIND", "SpectralClusters", "count_tokens", "load_clusters"]
+__all__ = [
+    "FORMAT_VERSION",
+    "KIND",
+    "SpectralClusters",
+    "count_tokens",
+    "load_clusters",
+    "read_clusters",
+]
 
 KIND = "clusters"
 FORMAT_VERSION = 1
@@ -65,7 +72,7 @@ class SpectralClusters(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         vocab_size: int | None = None,
         method: str = "spectral",
         contexts: str = "lr1",
-        kappa: float = 200.0,
+        kappa: float = 100.0,
         passes: int | None = None,
         hierarchy: str | None = None,
         seed: int = 0,
@@ -128,6 +135,16 @@ class SpectralClusters(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "labels_")
         if isinstance(words, str):
             raise TypeError(f"words are a list of strings: [{words!r}]")
+
+    def assign(self, X: Iterable[Sequence[str]] | Counts, *, by: str = "information") -> Any:
+        """A copy with the words of other text put into these clusters, without learning anew."""
+        from sklearn.base import clone
+
+        from eigentext.words.assign import assign
+
+        self._check_fitted(())
+        counts = X if isinstance(X, Counts) else count_tokens(X, "r1", None)
+        return clone(self)._take(assign(self.clustering_, counts, by=by))
 
     def write_paths(self, path: str) -> int:
         """Write bits TAB word TAB count for every word, sorted by bits, then by count."""
@@ -235,3 +252,22 @@ def load_clusters(path: str | os.PathLike[str]) -> SpectralClusters:
         kappa=settings.kappa, passes=settings.passes, hierarchy=settings.tree, seed=settings.seed,
     )  # fmt: skip
     return model._take(found)
+
+
+def read_clusters(path: str) -> dict[str, str]:
+    """The bits of every word, from a model file of kind ``clusters`` or a Brown ``paths`` file.
+
+    >>> from eigentext.formats.opening import write_lines
+    >>> _ = write_lines("memory://doc/read.paths", ["0\\tcat\\t2", "1\\tran\\t1"])
+    >>> read_clusters("memory://doc/read.paths")
+    {'cat': '0', 'ran': '1'}
+    """
+    from eigentext.formats.brown_paths import read_paths
+
+    try:
+        model = load_clusters(path)
+    except ModelFileError as error:
+        if "no eigentext model" not in error.found:
+            raise
+        return {entry.word: entry.bits for entry in read_paths(path)}
+    return dict(zip(model.words_, model.paths_, strict=True))

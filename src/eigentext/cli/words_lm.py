@@ -1,0 +1,144 @@
+"""``eigentext words lm``: the class-based bigram model of a clustering."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+from eigentext.cli import options
+from eigentext.cli.output import show_figures
+
+Model = Annotated[str, typer.Argument(help="A model of `words lm train`.")]
+Mix = Annotated[
+    float | None,
+    typer.Option("--mix", min=0.0, max=1.0, help="Weight of classes; words have the rest."),
+]
+
+
+def _sentences(corpus: list[str]) -> Iterator[list[str]]:
+    from eigentext.formats.opening import expand
+    from eigentext.formats.text import read_sentences
+
+    for source in expand(corpus):
+        yield from read_sentences(source, drop_empty=True)
+
+
+def train(
+    clusters: Annotated[str, typer.Argument(help="A model of `words cluster`, or a paths file.")],
+    corpus: options.Sources,
+    output: options.ModelOutput,
+    mix: Mix = None,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+) -> None:
+    """Learn a class-based bigram model: which class follows which, and which words it has.
+
+    Example:
+
+        $ eigentext words cluster sample/text.txt -o text.clusters --clusters 20
+
+        $ eigentext words lm train text.clusters sample/text.txt -o text.lm
+    """
+    from eigentext.words.class_model import ClassBigram
+    from eigentext.words.clusters import read_clusters
+
+    model = ClassBigram(read_clusters(clusters), mix=0.5 if mix is None else mix)
+    model.fit(_sentences(corpus)).save(output, data=options.about_data(corpus, None, None))
+    if json or not quiet:
+        figures = {
+            "words": len(model.words),
+            "classes": len(model.names),
+            "tokens": int(model.pairs.sum()),
+            "discount": round(model.word_model.discount, 4),
+        }
+        show_figures(figures, as_json=json, results_on_stdout=output == "-")
+
+
+def score(
+    model: Model,
+    corpus: options.Sources,
+    mix: Mix = None,
+    format_: options.Format = options.ResultFormat.native,
+) -> None:
+    """Print the log probability of every sentence.
+
+    Example:
+
+        $ eigentext words cluster sample/text.txt -o text.clusters --clusters 20
+
+        $ eigentext words lm train text.clusters sample/text.txt -o text.lm
+
+        $ eigentext words lm score text.lm sample/text.txt
+    """
+    from json import dumps
+
+    from eigentext.words.class_model import ClassBigram
+
+    found = ClassBigram.load(model)
+    for tokens in _sentences(corpus):
+        value = found.log_probability(tokens, mix=mix)
+        if format_ is options.ResultFormat.jsonl:
+            print(dumps({"log_probability": value, "tokens": tokens}, ensure_ascii=False))
+        else:
+            print(f"{value:.4f}\t{' '.join(tokens)}")
+
+
+def perplexity(
+    model: Model, corpus: options.Sources, mix: Mix = None, json: options.Json = False
+) -> None:
+    """Perplexity of text, by classes, by words (Kneser-Ney) and by both.
+
+    Example:
+
+        $ eigentext words cluster sample/text.txt -o text.clusters --clusters 20
+
+        $ eigentext words lm train text.clusters sample/text.txt -o text.lm
+
+        $ eigentext words lm perplexity text.lm sample/text.txt
+    """
+    from eigentext.words.class_model import ClassBigram
+
+    found = ClassBigram.load(model)
+    sentences = list(_sentences(corpus))
+    figures = {
+        "perplexity": round(found.perplexity(sentences, mix=mix), 3),
+        "classes_alone": round(found.perplexity(sentences, mix=1.0), 3),
+        "kneser_ney_alone": round(found.perplexity(sentences, mix=0.0), 3),
+        "sentences": len(sentences),
+    }
+    show_figures(figures, as_json=json)
+
+
+def sample(
+    model: Model,
+    number: Annotated[int, typer.Option("--number", "-n", min=0, help="So many.")] = 10,
+    seed: options.Seed = 0,
+) -> None:
+    """Print sentences drawn from the model.
+
+    Example:
+
+        $ eigentext words cluster sample/text.txt -o text.clusters --clusters 20
+
+        $ eigentext words lm train text.clusters sample/text.txt -o text.lm
+
+        $ eigentext words lm sample text.lm --number 3
+    """
+    from eigentext.words.class_model import ClassBigram
+
+    for tokens in ClassBigram.load(model).sample(number, seed=seed):
+        print(" ".join(tokens))
+
+
+app = typer.Typer(no_args_is_help=True, help="Class-based bigram language models.")
+for _name, _command in (
+    ("train", train), ("score", score), ("perplexity", perplexity), ("sample", sample)
+):  # fmt: skip
+    app.command(_name)(_command)
+
+
+def register(words: typer.Typer) -> None:
+    """Add the group to ``eigentext words``."""
+    words.add_typer(app, name="lm")

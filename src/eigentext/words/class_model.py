@@ -1,0 +1,248 @@
+"""The class-based bigram model (pi, T, O), mixed with words, beside interpolated Kneser-Ney.
+
+    p(x_1 .. x_N) = pi(C(x_1)) prod o(x_i | C(x_i)) prod t(C(x_{i+1}) | C(x_i))       (section 4)
+
+1. :meth:`ClassBigram.fit` counts tokens; clusters of words are given.  Every word outside the
+   clustering is ``<unk>``.  A sentence begins and ends: the end is a class and word of its own.
+2. t is smoothed towards the classes' frequency, o by adding to ``<unk>`` and unseen words, so
+   that every sentence over the vocabulary has a probability, and all of them sum to 1.
+3. With ``mix`` < 1 the word model (interpolated Kneser-Ney) has the rest of the weight:
+   p(y | x) = mix p_class(y | x) + (1 - mix) p_words(y | x).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eigentext.errors import DataError, ModelFileError, SettingsError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    import numpy.typing as npt
+
+__all__ = ["FORMAT_VERSION", "KIND", "ClassBigram", "KneserNeyBigram"]
+
+KIND = "class-bigram"
+FORMAT_VERSION = 1
+UNKNOWN, END = "<unk>", "</s>"
+
+
+class KneserNeyBigram:
+    """Interpolated Kneser-Ney over ids 0 .. n - 1; id n - 1 also stands for the beginning.
+
+    p(y | x) = max(c(x, y) - d, 0) / c(x) + d kinds(x) / c(x) p_cont(y),  where p_cont mixes the
+    number of different words before y with the uniform distribution in the same way.
+    """
+
+    def __init__(self, pairs: Any, *, discount: float | None = None) -> None:
+        from scipy.sparse import csr_array
+
+        matrix = csr_array(pairs)
+        matrix.sum_duplicates()
+        self.pairs = matrix
+        n = matrix.shape[0]
+        data = matrix.data
+        ones, twos = int((data == 1).sum()), int((data == 2).sum())
+        estimate = ones / (ones + 2 * twos) if ones else 0.5
+        self.discount = min(max(estimate, 0.05), 0.95) if discount is None else discount
+        if not 0 < self.discount < 1:
+            raise SettingsError(f"discount {self.discount!r}: expected between 0 and 1")
+        d = self.discount
+        before = np.bincount(matrix.indices, minlength=n).astype(np.float64)
+        kinds = max(float(before.sum()), 1.0)
+        lower = np.maximum(before - d, 0.0) / kinds
+        self.continuation = lower + (1 - lower.sum()) / n
+        totals = np.asarray(matrix.sum(axis=1), dtype=np.float64).ravel()
+        self.totals = totals
+        different = np.diff(matrix.indptr).astype(np.float64)
+        self.backoff = np.where(totals > 0, d * different / np.maximum(totals, 1.0), 1.0)
+
+    def probabilities(
+        self, before: npt.NDArray[np.int64], words: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.float64]:
+        """p(word | word before) for pairs of ids."""
+        seen = np.asarray(self.pairs[before, words], dtype=np.float64).ravel()
+        own = np.maximum(seen - self.discount, 0.0) / np.maximum(self.totals[before], 1.0)
+        return np.asarray(own + self.backoff[before] * self.continuation[words])
+
+    def row(self, before: int) -> npt.NDArray[np.float64]:
+        """p(. | word before); (n,)."""
+        values = np.asarray(self.backoff[before] * self.continuation)
+        start, stop = self.pairs.indptr[before], self.pairs.indptr[before + 1]
+        own = np.maximum(self.pairs.data[start:stop] - self.discount, 0.0)
+        values[self.pairs.indices[start:stop]] += own / max(self.totals[before], 1.0)
+        return values
+
+
+class ClassBigram:
+    """A bigram model over clusters of words, mixed with one over words.
+
+    >>> clusters = {"a": "00", "the": "00", "cat": "01", "dog": "01", "ran": "1"}
+    >>> model = ClassBigram(clusters).fit([["a", "cat", "ran"], ["the", "dog", "ran"]])
+    >>> model.log_probability(["a", "dog", "ran"]) > model.log_probability(["dog", "a", "ran"])
+    True
+
+    Args:
+        clusters: a name (such as bits) for every word
+        mix: weight of the class model; 1 is the class model alone, 0 the word model alone
+        smooth: pseudo-counts of a word's emission and of the class transitions
+    """
+
+    def __init__(
+        self, clusters: Mapping[str, str], *, mix: float = 0.5, smooth: float = 0.5
+    ) -> None:
+        if not clusters:
+            raise DataError("clusters", None, "no words in this clustering")
+        if not 0 <= mix <= 1:
+            raise SettingsError(f"mix {mix!r}: expected a number from 0 to 1")
+        if not smooth > 0:
+            raise SettingsError(f"smooth {smooth!r}: expected a positive number")
+        self.mix, self.smooth = mix, smooth
+        known = {word: bits for word, bits in clusters.items() if word != END}
+        known.setdefault(UNKNOWN, UNKNOWN)
+        self.words = (*known, END)
+        self.names = (*sorted(set(known.values())), END)
+        number = {name: i for i, name in enumerate(self.names)}
+        self.class_of = np.array([number[b] for b in known.values()] + [number[END]])
+        self._ids = {word: i for i, word in enumerate(self.words)}
+
+    # ------------------------------------------------------------ learning
+
+    def fit(self, sentences: Iterable[Sequence[str]]) -> ClassBigram:
+        """Count sentences; the beginning of one is what follows the end of another."""
+        from scipy.sparse import coo_array
+
+        n, end = len(self.words), self._ids[END]
+        befores, afters = [], []
+        for ids in self._ids_of(sentences):
+            befores.append(np.concatenate([[end], ids]))
+            afters.append(np.concatenate([ids, [end]]))
+        if not any(b.shape[0] > 1 for b in befores):
+            raise DataError("sentences", None, "no tokens, expected text")
+        ones = np.ones(sum(map(len, befores)), dtype=np.int64)
+        where = (np.concatenate(befores), np.concatenate(afters))
+        self._take(coo_array((ones, where), shape=(n, n)).tocsr())
+        return self
+
+    def _take(self, pairs: Any) -> None:
+        """The parameters from counts of pairs of ids."""
+        from eigentext.evaluate.clustering import cluster_pairs
+
+        pairs.sum_duplicates()
+        m, smooth = len(self.names), self.smooth
+        self.pairs = pairs
+        counts = np.asarray(pairs.sum(axis=0), dtype=np.float64).ravel() + smooth
+        of_class = np.bincount(self.class_of, weights=counts, minlength=m)
+        self.emission = counts / of_class[self.class_of]
+        table = cluster_pairs(pairs, self.class_of, m).astype(np.float64)
+        share = of_class / of_class.sum()
+        # Witten and Bell: as much for unseen classes as there were different ones
+        kinds = (table > 0).sum(axis=1, keepdims=True) + smooth
+        self.transition = (table + kinds * share) / (table.sum(axis=1, keepdims=True) + kinds)
+        self.initial = self.transition[-1]  # pi: what follows the end of a sentence
+        self.word_model = KneserNeyBigram(pairs)
+
+    # ------------------------------------------------------------ use
+
+    def _ids_of(self, sentences: Iterable[Sequence[str]]) -> Iterator[npt.NDArray[np.int64]]:
+        unknown = self._ids[UNKNOWN]
+        for tokens in sentences:
+            if isinstance(tokens, str):
+                raise TypeError(f"a sentence is a list of tokens, not a string: {tokens[:40]!r}")
+            ids = [self._ids.get(token, unknown) for token in tokens]
+            yield np.array(
+                [unknown if i == len(self.words) - 1 else i for i in ids], dtype=np.int64
+            )
+
+    def _pairs_probability(
+        self, before: npt.NDArray[np.int64], after: npt.NDArray[np.int64], mix: float
+    ) -> npt.NDArray[np.float64]:
+        found = np.zeros(before.shape[0])
+        if mix > 0:
+            step = self.transition[self.class_of[before], self.class_of[after]]
+            found += mix * step * self.emission[after]
+        if mix < 1:
+            found += (1 - mix) * self.word_model.probabilities(before, after)
+        return found
+
+    def log_probability(self, tokens: Sequence[str], *, mix: float | None = None) -> float:
+        """log p(x_1 .. x_N, end), natural logarithm."""
+        (ids,) = self._ids_of([tokens])
+        end = np.array([self._ids[END]])
+        before, after = np.concatenate([end, ids]), np.concatenate([ids, end])
+        mix = self.mix if mix is None else mix
+        return float(np.log(self._pairs_probability(before, after, mix)).sum())
+
+    def perplexity(self, sentences: Iterable[Sequence[str]], *, mix: float | None = None) -> float:
+        """exp of minus the mean log probability of a token, ends of sentences included."""
+        total, n = 0.0, 0
+        for tokens in sentences:
+            total += self.log_probability(tokens, mix=mix)
+            n += len(tokens) + 1
+        if n == 0:
+            raise DataError("sentences", None, "no sentences to score")
+        return float(np.exp(-total / n))
+
+    def distribution(self, before: str | None = None) -> dict[str, float]:
+        """p(. | word before), over all words and the end; None is the beginning."""
+        last = self._ids[END] if before is None else self._ids.get(before, self._ids[UNKNOWN])
+        return dict(zip(self.words, self._row(last).tolist(), strict=True))
+
+    def _row(self, before: int) -> npt.NDArray[np.float64]:
+        step = self.transition[self.class_of[before]]
+        row = self.mix * step[self.class_of] * self.emission
+        return np.asarray(row + (1 - self.mix) * self.word_model.row(before))
+
+    def sample(self, n_sentences: int, *, seed: int = 0, longest: int = 200) -> list[list[str]]:
+        """Sentences drawn from the model; one is cut where it gets too long."""
+        rng = np.random.default_rng(seed)
+        end = self._ids[END]
+        drawn = []
+        for _ in range(n_sentences):
+            tokens: list[str] = []
+            last = end
+            while len(tokens) < longest:
+                row = self._row(last)
+                last = int(np.searchsorted(np.cumsum(row), rng.random() * row.sum()))
+                last = min(last, end)
+                if last == end:
+                    break
+                tokens.append(self.words[last])
+            drawn.append(tokens)
+        return drawn
+
+    # ------------------------------------------------------------ storage
+
+    def save(self, path: str | os.PathLike[str], *, data: Mapping[str, Any] | None = None) -> None:
+        """Write a model file of kind ``class-bigram``."""
+        from eigentext.formats import modelfile
+
+        names = [self.names[c] for c in self.class_of[:-1].tolist()]
+        modelfile.save(
+            path, KIND, modelfile.pack_csr("pairs", self.pairs),
+            settings={"mix": self.mix, "smooth": self.smooth}, format_version=FORMAT_VERSION,
+            strings={"words": self.words[:-1], "classes": names}, data=data,
+        )  # fmt: skip
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> ClassBigram:
+        """Read a model file of kind ``class-bigram``."""
+        from eigentext.formats import modelfile
+
+        file = modelfile.load(path, KIND, {FORMAT_VERSION})
+        try:
+            clusters = dict(zip(file.strings["words"], file.strings["classes"], strict=True))
+            said = file.header.settings
+            model = cls(clusters, mix=float(said["mix"]), smooth=float(said["smooth"]))
+            pairs = file.csr("pairs")
+            if pairs.shape != (len(model.words),) * 2:
+                raise ValueError(f"counts for {len(model.words)} words expected")
+            model._take(pairs)
+        except (KeyError, ValueError, TypeError, DataError, SettingsError) as error:
+            why = f"the parts of this model do not fit together: {error}"
+            raise ModelFileError(str(path), why=why) from error
+        return model

@@ -1,0 +1,69 @@
+"""New words in old clusters: they land with their like, and the old ones stay."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from eigentext.errors import SettingsError
+from eigentext.evaluate.clustering import cluster_pairs
+from eigentext.words.assign import WAYS
+from eigentext.words.clusters import SpectralClusters, count_tokens
+
+GROUPS = ["I you we".split(), "see like want".split(), "tea soup rice".split()]
+
+
+def sentences(groups, n, seed=0):
+    """Two clauses a line, so that every word has neighbours on both sides."""
+    rng = np.random.default_rng(seed)
+    return [
+        [w for _ in "12" for w in (*(str(rng.choice(group)) for group in groups), ".")]
+        for _ in range(n)
+    ]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return SpectralClusters(4).fit(sentences(GROUPS, 300))
+
+
+@pytest.mark.parametrize("by", WAYS)
+def test_new_words_join_their_like(model, by):
+    grown = [[*GROUPS[0], "he"], [*GROUPS[1], "sell"], [*GROUPS[2], "bread"]]
+    new = sentences(grown, 200, seed=1)
+    more = model.assign(new, by=by)
+    for old, word in (("you", "he"), ("see", "sell"), ("rice", "bread")):
+        assert more.transform([word]) == more.transform([old])
+    assert more.predict(model.words_).tolist() == model.labels_.tolist()
+    assert set(more.words_) == {word for group in grown for word in group} | {"."}
+    assert more.counts_.sum() == model.counts_.sum() + 8 * 200
+    assert len(model.words_) == 10  # the old model is as it was
+
+
+@pytest.mark.parametrize("by", WAYS)
+def test_counts_of_cluster_pairs_grow_by_the_pairs_of_new_words(model, by):
+    grown = [[*GROUPS[0], "he"], GROUPS[1], [*GROUPS[2], "bread"]]
+    new = sentences(grown, 100, seed=2)
+    more = model.assign(new, by=by)
+    counts = count_tokens(new, "r1", None)
+    labels = np.array([more.predict([w])[0] for w in counts.words])
+    fresh = np.isin(counts.words, ["he", "bread"])
+    pairs = counts.matrix(1).toarray() * (fresh[:, None] | fresh[None, :])
+    expected = model.clustering_.pairs + cluster_pairs(csr_array(pairs), np.maximum(labels, 0), 4)
+    assert np.array_equal(more.clustering_.pairs, expected)
+
+
+def test_unk_is_left_out_where_there_was_none(model):
+    more = model.assign(count_tokens(sentences(GROUPS, 20), "r1", 5))
+    assert "<unk>" not in more.words_
+
+
+def test_a_word_beside_unknown_words_only_still_gets_a_cluster(model):
+    for by in WAYS:
+        assert model.assign([["xyz", "zyx"], ["alone"]], by=by).predict(["alone"])[0] >= 0
+
+
+def test_unknown_way(model):
+    with pytest.raises(SettingsError, match="information, centroid"):
+        model.assign([["a"]], by="nonsense")
