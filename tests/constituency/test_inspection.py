@@ -50,7 +50,7 @@ def test_states_tell_words_apart():
         for k in range(40)
         for side in ("X", "Y")
     ]
-    parser = LPCFG(states=2, per_state=5).fit(trees)
+    parser = LPCFG(states=2, per_state=5, em=0).fit(trees)
     states = list(states_of(parser, "N"))
     assert len(states) == 2
     assert sum(state.weight for state in states) == pytest.approx(1.0)
