@@ -36,7 +36,10 @@ if TYPE_CHECKING:
 
     from eigentext.trees.constituent import Tree
 
-ALL = ("trees", "paths", "vectors", "both", "text", "wiki", "brackets", "paths+brackets")
+ALL = (
+    "trees", "em", "paths", "vectors", "paths+vectors", "text", "wiki", "brackets",
+    "paths+text", "paths+brackets",
+)  # fmt: skip
 
 
 def brackets_only(tree: Tree) -> tuple[list[str], Constraints]:
@@ -52,7 +55,9 @@ def main() -> None:
     parser.add_argument("--share", type=int, default=10, help="percent of the training trees")
     parser.add_argument("--states", type=int, default=8)
     parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--only", default=",".join(ALL), help=f"some of {','.join(ALL)}")
+    parser.add_argument(
+        "--only", default=",".join(ALL), help=f"rows, parts joined by +; else {','.join(ALL)}"
+    )
     parser.add_argument("--paths", default=None, help="Brown paths; else those in peers/")
     parser.add_argument("--vectors", default=None, help="word2vec file; without it no such rows")
     parser.add_argument("--wiki", type=int, default=5000, help="sentences of plain text")
@@ -70,10 +75,9 @@ def main() -> None:
     wanted = options.only.split(",")
 
     paths_file = options.paths or str(folder / "peers" / "wcluster-wiki50k-200.paths.xz")
-    paths = WordClasses.from_paths(read_paths(paths_file))
-    vectors = None
+    ways = {"paths": WordClasses.from_paths(read_paths(paths_file))}
     if options.vectors is not None:
-        vectors = WordClasses.from_vectors(*load_vectors(options.vectors))
+        ways["vectors"] = WordClasses.from_vectors(*load_vectors(options.vectors))
 
     def text(**known: object) -> FreeText:
         return FreeText(
@@ -87,21 +91,16 @@ def main() -> None:
         return list(islice((one for one in lines if 0 < len(one) < 30), options.wiki))
 
     def fit(kind: str, seed: int) -> LPCFG:
-        model = LPCFG(states=options.states, seed=seed)
-        if kind == "trees":
-            return model.fit(some)
-        if kind == "paths":
-            return model.fit(some, classes=paths)
-        if kind == "vectors":
-            return model.fit(some, classes=vectors)
-        if kind == "both" and vectors is not None:
-            return model.fit(some, classes=WordClasses.merged([paths, vectors]))
-        if kind == "text":
-            return model.fit(some, text=text(unlabelled=[tree.words for tree in others]))
-        if kind == "wiki":
-            return model.fit(some, text=text(unlabelled=wiki()))
-        known = text(partial=[brackets_only(tree) for tree in others])
-        return model.fit(some, classes=paths if kind == "paths+brackets" else None, text=known)
+        parts = kind.split("+")
+        # EM on text begins with one more E-step on the trees: "em" is that alone
+        model = LPCFG(states=options.states, seed=seed, em=2 if "em" in parts else None)
+        classes = [ways[part] for part in parts if part in ways]
+        merged = WordClasses.merged(classes) if classes else None
+        plain = [tree.words for tree in others] if "text" in parts else []
+        plain += wiki() if "wiki" in parts else []
+        known = [brackets_only(tree) for tree in others] if "brackets" in parts else []
+        more = text(unlabelled=plain, partial=known) if plain or known else None
+        return model.fit(some, classes=merged, text=more)
 
     LPCFG(states=2).fit(some[:50], text=FreeText([some[0].words])).parse(gold[0].words)  # compile
     print(f"{len(some)} trees, m={options.states}, weights {options.weight} and "
@@ -109,8 +108,8 @@ def main() -> None:
     print("| knowledge | F1 | tagging | training s | sentences used | dropped |")
     print("|---|---|---|---|---|---|")
     for kind in wanted:
-        if (kind in ("vectors", "both") and vectors is None) or (
-            kind in ("text", "brackets", "paths+brackets") and not others
+        if ("vectors" in kind and "vectors" not in ways) or (
+            not others and ("text" in kind or "brackets" in kind)
         ):
             continue
         f1, tagging, seconds, used, dropped = [], [], [], 0, 0
