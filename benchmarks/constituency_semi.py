@@ -79,12 +79,6 @@ def main() -> None:
     if options.vectors is not None:
         ways["vectors"] = WordClasses.from_vectors(*load_vectors(options.vectors))
 
-    def text(**known: object) -> FreeText:
-        return FreeText(
-            weight=options.weight, partial_weight=options.partial_weight, rounds=options.rounds,
-            **known,
-        )  # fmt: skip
-
     def wiki() -> list[list[str]]:
         source = sorted(str(path) for path in (folder / "text").glob("*wiki*"))[0]
         lines = (line.split() for _, line in numbered_lines(source))
@@ -96,10 +90,21 @@ def main() -> None:
         model = LPCFG(states=options.states, seed=seed, em=2 if "em" in parts else None)
         classes = [ways[part] for part in parts if part in ways]
         merged = WordClasses.merged(classes) if classes else None
-        plain = [tree.words for tree in others] if "text" in parts else []
-        plain += wiki() if "wiki" in parts else []
+        plain: list[Sequence[str]] = []
+        if "text" in parts:
+            plain += [tree.words for tree in others]
+        if "wiki" in parts:
+            plain += wiki()
         known = [brackets_only(tree) for tree in others] if "brackets" in parts else []
-        more = text(unlabelled=plain, partial=known) if plain or known else None
+        if not plain and not known:
+            return model.fit(some, classes=merged)
+        more = FreeText(
+            plain,
+            known,
+            weight=options.weight,
+            partial_weight=options.partial_weight,
+            rounds=options.rounds,
+        )
         return model.fit(some, classes=merged, text=more)
 
     LPCFG(states=2).fit(some[:50], text=FreeText([some[0].words])).parse(gold[0].words)  # compile
