@@ -111,6 +111,8 @@ def parse(
         write_lines(output, lines(log, update))
     if flags["fallback"]:
         remark(f"{flags['fallback']} sentence(s) had no parse: a flat tree", quiet=quiet)
+    if flags["coarse"]:
+        remark(f"{flags['coarse']} sentence(s) were parsed by the plain PCFG alone", quiet=quiet)
     if json:
         seconds = time.perf_counter() - began
         rate = round(flags["sentences"] / seconds, 2)
