@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["decay_plot", "decay_plot_png", "map_points", "plane", "word_map", "word_map_png"]
 
+_DECADES = 100.0  # from such a ratio on, a logarithmic axis has enough marks to be read
 _COLOURED_BITS = 2  # four groups: as many colours as can be told apart
 
 
@@ -64,6 +65,7 @@ def map_points(
 ) -> MapPoints:
     """Place the first words that have a letter; a group is the first bits of a word's path.
 
+    The points are those of :func:`plane`, drawn in at the edges, arcsinh(x / median |x|).
     Words without a path are left out where ``paths`` are given.
 
     >>> map_points(["the", ",", "cat"], np.eye(3), paths={"the": "00", "cat": "11"}).words
@@ -85,7 +87,10 @@ def map_points(
         prefixes = [paths[word][:_COLOURED_BITS] for word in shown]
         numbers = {prefix: k for k, prefix in enumerate(sorted(set(prefixes)))}
         groups = [numbers[prefix] for prefix in prefixes]
-    return MapPoints(shown, plane(rows[fit]), groups)
+    points = plane(rows[fit])
+    # a few words far out would squeeze all others: linear in the middle, logarithmic outside
+    spread = np.median(np.abs(points), axis=0)
+    return MapPoints(shown, np.arcsinh(points / np.where(spread > 0, spread, 1.0)), groups)
 
 
 def word_map(placed: MapPoints, *, title: str = "") -> str:
@@ -107,7 +112,7 @@ def word_map_png(placed: MapPoints, *, title: str = "") -> bytes:
 
 
 def decay_plot(values: ArrayLike, *, name: str = "Omega", title: str = "") -> str:
-    """Singular values by rank as SVG, both axes logarithmic where all are positive.
+    """Singular values by rank as SVG; ranks are logarithmic, values too where they span decades.
 
     >>> decay_plot([1.0, 0.5, 0.25]).startswith("<svg ")
     True
@@ -126,12 +131,12 @@ def decay_plot_png(values: ArrayLike, *, name: str = "Omega", title: str = "") -
 
 def _decay(values: ArrayLike, name: str, title: str) -> dict[str, Any]:
     heights = np.asarray(values, dtype=np.float64)
-    logarithmic = len(heights) > 1 and bool((heights > 0).all())
+    positive = len(heights) > 1 and bool((heights > 0).all())
     return {
         "series": {name: (np.arange(1, len(heights) + 1), heights)},
         "title": title,
         "x_label": "rank",
         "y_label": "singular value",
-        "log_x": logarithmic,
-        "log_y": logarithmic,
+        "log_x": len(heights) > 1,
+        "log_y": positive and float(heights.max() / heights.min()) >= _DECADES,
     }

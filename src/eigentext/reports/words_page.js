@@ -57,7 +57,7 @@
   };
   const label = (node, k) => best(node, k).map((w) => words[w]);
   // words between isolates, so that none turns the order of the others
-  const line = (list) => list.map((word) => `\u2068${word}\u2069`).join(", ");
+  const line = (list) => list.map((word) => `\u2068${word}\u2069`).join(" · ");
   const pathTo = (node) => {
     const path = [node];
     while (path[0].parent >= 0) path.unshift(nodes[path[0].parent]);
@@ -72,7 +72,13 @@
 
   // --- state ------------------------------------------------------------------------------------
   let chosen = nodes[0], word = -1, zoom = nodes[0], weight = "words";
-  const open = new Set([0, ...nodes[0].children.map((node) => node.id)]);
+  const open = new Set(); // at first what fits without scrolling, generation by generation
+  for (let queue = [nodes[0]], rows = 1; queue.length;) {
+    const node = queue.shift();
+    if (!node.children.length || (rows += node.children.length) > 22) continue;
+    open.add(node.id);
+    queue.push(...node.children);
+  }
 
   const select = (node, { w = -1, from = "" } = {}) => {
     chosen = node;
@@ -86,8 +92,9 @@
     const hash = w >= 0 ? `word=${encodeURIComponent(words[w])}` : `bits=${node.prefix}`;
     try { history.replaceState(null, "", `#${hash}`); } catch { /* a page without an address */ }
   };
+  const room = (node) => (node.children.length || node.parent < 0 ? node : nodes[node.parent]);
   const zoomTo = (node) => {
-    zoom = node.children.length || node.parent < 0 ? node : nodes[node.parent];
+    zoom = room(node);
     drawPicture();
   };
 
@@ -138,14 +145,14 @@
       (box.querySelector(`[data-node="${from === "picture" ? chosen.id : held}"]`)
         ?? box.querySelector('[tabindex="0"]')).focus({ preventScroll: true });
     $("out").disabled = $("whole").disabled = zoom === nodes[0];
-    $("in").disabled = !chosen.children.length || chosen === zoom;
+    $("in").disabled = room(chosen) === zoom;
     $("at").textContent = zoom === nodes[0] ? "the whole tree" : `below ${zoom.prefix}`;
   };
   $("picture").addEventListener("click", (event) => {
     const block = event.target.closest("button");
     if (!block) return;
     const node = nodes[block.dataset.node];
-    zoom = node === zoom && node.parent >= 0 ? nodes[node.parent] : node.children.length ? node : zoom;
+    zoom = node === zoom ? nodes[Math.max(node.parent, 0)] : room(node);
     select(node, { from: "picture" });
   });
   $("picture").addEventListener("keydown", (event) => {
@@ -193,7 +200,7 @@
     const on = tree.querySelector('[aria-selected="true"]');
     if (!on) { tree.firstChild.tabIndex = 0; return; }
     if (from === "tree") on.focus({ preventScroll: true });
-    const low = on.offsetTop - tree.offsetTop, view = tree.clientHeight;
+    const low = on.offsetTop, view = tree.clientHeight;
     if (low < tree.scrollTop || low + on.offsetHeight > tree.scrollTop + view) tree.scrollTop = low - view / 2;
   };
   const fold = (node, out) => {

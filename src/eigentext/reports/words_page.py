@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from eigentext.errors import MissingExtraError, SettingsError
 from eigentext.formats.brown_paths import PathEntry
 from eigentext.reports.html import Report
-from eigentext.reports.markup import printable
+from eigentext.reports.markup import escape, printable
 from eigentext.reports.plots import line_plot
 from eigentext.reports.words_map import decay_plot, map_points, word_map
 from eigentext.reports.words_tree import ClusterTree, cluster_tree_svg, tree_of_paths
@@ -199,7 +199,11 @@ def words_report(
     True
     """
     report = Report(title, subtitle)
-    report.table(*_facts(tree, found), numeric=[1])
+    facts = "".join(
+        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>"
+        for name, value in _facts(tree, found)
+    )
+    report.part(f'<dl class="wb-facts">{facts}</dl>')
     report.section("Browse").part(
         **words_browser(tree, top=top, max_words=max_words, vectors=vectors)
     )
@@ -213,7 +217,7 @@ def words_report(
             if len(found.singular_values):
                 report.section("Singular values").figure(
                     decay_plot(found.singular_values),
-                    "Singular values of the scaled context counts, both axes logarithmic",
+                    "Singular values of the scaled context counts",
                 )
         if vectors is not None:
             placed = map_points(
@@ -221,32 +225,30 @@ def words_report(
             )
             report.section("Map").figure(
                 word_map(placed),
-                f"{len(placed.words)} frequent words on the two main directions of their vectors; "
-                "colours are the first two bits of their clusters",
+                f"{len(placed.words)} frequent words on the two main directions of their vectors, "
+                "drawn in at the edges; colours are the first two bits of their clusters",
             )
     except MissingExtraError as error:
         remark(f"plots are left out: {error}")
     return report
 
 
-def _facts(tree: ClusterTree, found: Clustering | None) -> tuple[list[str], list[tuple[str, str]]]:
-    facts = [
-        ("clusters", f"{len(tree.bits):,}"),
-        ("words", f"{tree.n_words:,}"),
-        ("longest path, bits", f"{max(map(len, tree.bits)):,}"),
-    ]
+def _facts(tree: ClusterTree, found: Clustering | None) -> list[tuple[str, str]]:
+    """What stands at the head of the page."""
+    facts = [("clusters", f"{len(tree.bits):,}"), ("words", f"{tree.n_words:,}")]
     if tree.counted:
-        facts.insert(2, ("tokens", f"{tree.n_tokens:,}"))
+        facts.append(("tokens", f"{tree.n_tokens:,}"))
+    facts.append(("longest path", f"{max(map(len, tree.bits)):,} bits"))
     if found is not None:
         settings = found.settings
-        facts.append(("mutual information, nats", f"{found.information:.4f}"))
+        facts.append(("mutual information", f"{found.information:.4f} nats"))
         facts.append(("method", settings.method))
-        if settings.method != "exchange" and settings.method != "brown":
-            facts.append(("contexts, kappa", f"{settings.contexts}, {settings.kappa:g}"))
-        if found.gamma is not None:
-            facts.append(("gamma, row searches per merge", f"{found.gamma:.2f}"))
+        if found.gamma is not None:  # vectors and Ward's variant were at work
+            facts.append(("contexts", settings.contexts))
+            facts.append(("kappa", f"{settings.kappa:g}"))
+            facts.append(("gamma", f"{found.gamma:.2f}"))
         facts.append(("seed", str(settings.seed)))
-    return ["", ""], facts
+    return facts
 
 
 def _information(report: Report, found: Clustering) -> None:
@@ -260,8 +262,8 @@ def _information(report: Report, found: Clustering) -> None:
         for n in lengths
     ] if found.information > 0 else []  # fmt: skip
     report.section("Mutual information").text(
-        "Of the groups of neighbouring words, in nats; a group is all clusters with the same first "
-        "bits, and the last row is that of the clusters themselves."
+        "Of the groups of neighbouring words, in nats; a group is all clusters with the same "
+        "first bits, and the last row is that of the clusters themselves."
     )
     report.table(
         ("bits", "groups", "mutual information", "share"), rows, caption="By length of prefix"
