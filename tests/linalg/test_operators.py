@@ -143,3 +143,11 @@ def test_large_product_takes_the_compiled_road():
 def test_shapes_that_do_not_fit(build, message):
     with pytest.raises(ValueError, match=message):
         build()
+
+
+def test_writing_out_a_long_product_takes_the_smaller_identity():
+    rng = np.random.default_rng(0)
+    wide = as_operator(rng.standard_normal((3, 200_000)))  # its larger identity has 320 GB
+    product = Product(as_operator(np.eye(2, 3)), wide)
+    np.testing.assert_allclose(product.to_dense(), wide.to_dense()[:2])
+    np.testing.assert_allclose(product.T.to_dense(), wide.to_dense()[:2].T)

@@ -63,7 +63,10 @@ class Operator:
 
     def to_dense(self) -> NDArray[Any]:
         """The matrix written out; for small ones and for tests."""
-        return self.matmat(np.eye(self.shape[1], dtype=self.dtype))
+        n_rows, n_columns = self.shape
+        if n_rows < n_columns:  # the smaller identity
+            return np.ascontiguousarray(self.rmatmat(np.eye(n_rows, dtype=self.dtype)).T)
+        return self.matmat(np.eye(n_columns, dtype=self.dtype))
 
     @property
     def T(self) -> Operator:
