@@ -38,7 +38,7 @@ def clusters_of(source: str | os.PathLike[str] | Mapping[str, str] | None) -> di
 def vectors_of(
     source: str | os.PathLike[str] | Mapping[str, Any] | None, scale: float
 ) -> tuple[list[str], npt.NDArray[np.float32]]:
-    """Words, and their vectors scaled so that the mean length is ``scale``.
+    """Words, and their vectors, each scaled to the length ``scale``.
 
     >>> words, matrix = vectors_of({"a": [3.0, 4.0], "b": [0.0, 5.0]}, scale=1.0)
     >>> words, np.linalg.norm(matrix, axis=1).tolist()
@@ -60,7 +60,7 @@ def vectors_of(
         name = os.fspath(source)
     if not matrix.size or not np.isfinite(matrix).all():
         raise DataError(name, None, "no vectors, or some that are not finite numbers")
-    length = float(np.linalg.norm(matrix.astype(np.float64), axis=1).mean())
-    if length == 0.0:
+    lengths = np.linalg.norm(matrix.astype(np.float64), axis=1, keepdims=True)
+    if not lengths.any():
         raise DataError(name, None, "all vectors are zero")
-    return words, (matrix * np.float32(scale / length)).astype(np.float32)
+    return words, (matrix * (scale / np.maximum(lengths, 1e-30))).astype(np.float32)

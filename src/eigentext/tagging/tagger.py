@@ -57,7 +57,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
     ``entity_margin``  what is added to that for tags of entities: more recall
     ``beam``       tag sequences kept while tagging; 1 is greedy
     ``templates``  None for the default ones, see ``templates``
-    ``vector_scale, vector_reach``  vectors are scaled to this mean length; words so far around
+    ``vector_scale, vector_reach``  every vector is scaled to this length; words so far around
     ``repair``     tags outside BIO2 are read as the CoNLL scorer reads them; else an error
     ``seed``       of the shuffles
 
