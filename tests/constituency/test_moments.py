@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.sparse import csr_matrix
 
 from eigentext.constituency.chart import CoarseGrammar, build_chart
 from eigentext.constituency.constraints import build_masks
@@ -26,6 +25,7 @@ from eigentext.constituency.learn_moments import (
     singular_coordinates,
 )
 from eigentext.constituency.observable import observable_form
+from eigentext.constituency.spectrum import FeatureRows
 from eigentext.errors import SettingsError
 
 NONE = MomentSmoothing.none()
@@ -79,6 +79,12 @@ def test_without_evidence_the_rule_moment_is_a_product_of_means():
     np.testing.assert_allclose(D, expected, atol=1e-12)
 
 
+def feature_rows(X: np.ndarray) -> FeatureRows:
+    """A dense matrix with every column in every row."""
+    columns = np.tile(np.arange(X.shape[1], dtype=np.int32), (len(X), 1))
+    return FeatureRows(columns, X.astype(np.float32), X.shape[1])
+
+
 @pytest.mark.parametrize("centre", [False, True])
 def test_singular_coordinates_are_those_of_the_dense_omega(centre):
     rng = np.random.default_rng(4)
@@ -89,7 +95,7 @@ def test_singular_coordinates_are_those_of_the_dense_omega(centre):
     w = rng.uniform(0, 1, 60)
     w[:10] = 0
     p = w / w.sum()
-    sparse = [csr_matrix(X.astype(np.float32)) for X in (Phi, Psi)]
+    sparse = [feature_rows(X) for X in (Phi, Psi)]
     Y, Z, s = singular_coordinates(*sparse, w, 3, rng, centre=centre, n_iter=60)
     if centre:
         Phi, Psi = Phi - p @ Phi, Psi - p @ Psi
@@ -101,7 +107,7 @@ def test_singular_coordinates_are_those_of_the_dense_omega(centre):
 
 
 def test_features_without_information_have_no_directions():
-    same = csr_matrix(np.ones((30, 2), np.float32))
+    same = feature_rows(np.ones((30, 2)))
     rng = np.random.default_rng(0)
     Y, Z, s = singular_coordinates(same, same, np.ones(30), 4, rng, centre=True)
     assert Y.shape == Z.shape == (30, 0)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from eigentext.constituency.features import scaled_matrix, scaled_rows
+from eigentext.constituency.features import scaled_rows
 from eigentext.constituency.spectrum import FeatureRows, omega_svd
 
 FEATURES = hnp.arrays(
@@ -35,7 +35,6 @@ def test_rows_are_numbered_and_scaled_as_by_sorting(features, kappa):
     assert len(pairs) == len(different)
     expected = np.sqrt(len(features) / (count + kappa))[number.reshape(features.shape)]
     np.testing.assert_allclose(rows.values, expected, rtol=1e-6)
-    np.testing.assert_allclose(scaled_matrix(features, kappa).toarray(), dense(rows), rtol=1e-6)
 
 
 @settings(deadline=None)

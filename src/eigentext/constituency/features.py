@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     import numpy.typing as npt
-    from scipy.sparse import csr_matrix
 
     from eigentext.constituency.treebank import Treebank
 
@@ -34,7 +33,6 @@ __all__ = [
     "checked_groups",
     "inside_features",
     "outside_features",
-    "scaled_matrix",
     "scaled_rows",
 ]
 
@@ -222,21 +220,3 @@ def scaled_rows(features: npt.NDArray[np.uint64], kappa: float) -> FeatureRows:
     width = number_features(features, columns, counts)
     scale = np.sqrt(len(features) / (counts[:width] + kappa)).astype(np.float32)
     return FeatureRows(columns, scale[columns], width)
-
-
-def scaled_matrix(features: npt.NDArray[np.uint64], kappa: float) -> csr_matrix:
-    """:func:`scaled_rows` in scipy's form.
-
-    >>> import numpy as np
-    >>> X = scaled_matrix(np.array([[1, 6], [1, 7], [1, 8], [1, 9]], dtype=np.uint64), kappa=0.0)
-    >>> X.shape, X.toarray()[0].tolist()
-    ((4, 5), [1.0, 2.0, 0.0, 0.0, 0.0])
-    """
-    from scipy.sparse import csr_matrix
-
-    columns, values, width = scaled_rows(features, kappa)
-    n, per_row = features.shape
-    ptr = np.arange(0, n * per_row + 1, per_row)
-    matrix = csr_matrix((values.reshape(-1), columns.reshape(-1), ptr), shape=(n, width))
-    matrix.sum_duplicates()
-    return matrix

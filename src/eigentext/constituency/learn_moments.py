@@ -22,11 +22,11 @@ import numpy as np
 
 from eigentext.constituency.bounds import smallest_elements
 from eigentext.constituency.choose_states import significant
-from eigentext.constituency.features import inside_features, outside_features, scaled_matrix
+from eigentext.constituency.features import inside_features, outside_features, scaled_rows
 from eigentext.constituency.lexicon_moments import build_moment_lexicon
 from eigentext.constituency.observable import Moments, observable_tensor
 from eigentext.constituency.params import LatentParams, MomentSmoothing, tensor_layout
-from eigentext.constituency.spectrum import Spectra
+from eigentext.constituency.spectrum import FeatureRows, Spectra, orthonormal
 from eigentext.errors import SettingsError
 from eigentext.linalg.conditioning import guarded_pinv
 from eigentext.linalg.determinism import single_threaded
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import numpy.typing as npt
-    from scipy.sparse import csr_matrix
 
     from eigentext.constituency.learn_clusters import SpectralSettings
     from eigentext.constituency.lexicon import Lexicon
@@ -97,33 +96,53 @@ def node_weights(bank: Treebank, scheme: Scheme, rng: np.random.Generator) -> Fl
 
 
 def singular_coordinates(
-    Phi: csr_matrix, Psi: csr_matrix, weights: Floats, rank: int,
+    Phi: FeatureRows, Psi: FeatureRows, weights: Floats, rank: int,
     rng: np.random.Generator, *, centre: bool, n_iter: int = 3,
 ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
     """Y = Phi U, Z = Psi V and s for the leading directions of Omega = Phi' diag(w) Psi.
 
-    ``weights`` are scaled to sum to 1; with ``centre``, Omega is the covariance instead and the
-    coordinates have (weighted) mean zero.  Block power iteration; Omega is never formed.
+    ``weights`` are scaled to sum to 1; with ``centre``, Omega is the covariance instead,
+    Phi' (diag(w) - w w') Psi, and the coordinates have (weighted) mean zero.  Block power
+    iteration; Omega is never formed.
     """
     w = (weights / weights.sum()).astype(np.float32)[:, None]
-    n = len(w)
+    weighted = Psi._replace(values=Psi.values * w)  # diag(w) Psi
+    one = np.ones((1, 1), np.float32)
+    of_phi, of_psi = (X.transposed_times(_column_of(w), one) for X in (Phi, Psi))  # means
 
-    def centred(X: Floats32) -> Floats32:
-        return X - (w * X).sum(axis=0) if centre else X
+    def forth(V: Floats32) -> Floats32:
+        """Omega V."""
+        found = Phi.transposed_times(weighted, V)
+        return found - of_phi @ (of_psi.T @ V) if centre else found
 
-    PhiT, PsiT = Phi.T.tocsr(), Psi.T.tocsr()
-    block = min(rank + 6, n, Phi.shape[1], Psi.shape[1])
-    V = np.linalg.qr(PsiT @ (w * centred(rng.standard_normal((n, block)).astype(np.float32))))[0]
-    for _ in range(n_iter):
-        U = np.linalg.qr(PhiT @ (w * centred(Psi @ V)))[0]
-        V = np.linalg.qr(PsiT @ (w * centred(Phi @ U)))[0]
-    Y, Z = centred(Phi @ U).astype(np.float64), centred(Psi @ V).astype(np.float64)
+    def back(U: Floats32) -> Floats32:
+        """Omega' U."""
+        found = weighted.transposed_times(Phi, U)
+        return found - of_psi @ (of_phi.T @ U) if centre else found
+
+    block = min(rank + 6, len(w), Phi.width, Psi.width)
+    V = rng.standard_normal((Psi.width, block)).astype(np.float32)
+    for step in range(n_iter):
+        # On the way the columns need only stay apart; the last ones must be orthonormal.
+        times = 2 if step == n_iter - 1 else 1
+        U = orthonormal(forth(V), times)
+        V = orthonormal(back(U), times) if U.shape[1] else V[:, :0]
+        if not V.shape[1]:
+            return np.empty((len(w), 0)), np.empty((len(w), 0)), np.empty(0)
+    Y, Z = (X.times(W).astype(np.float64) for X, W in ((Phi, U), (Psi, V)))
+    if centre:
+        Y, Z = (X - (w * X).sum(axis=0) for X in (Y, Z))
     left, s, right = np.linalg.svd((w * Y).T @ Z)
     k = min(rank, int((s > 1e-5 * max(float(s[0]), 1e-30)).sum())) if len(s) else 0
     # Omega of nothing but rounding, as when every node has the same features, has no directions.
     k = k if k and s[0] > 1e-5 else 0
     signed, along = fix_signs(left[:, :k], right[:k])
     return Y @ signed, Z @ (right[:k] if along is None else along).T, s[:k]
+
+
+def _column_of(w: Floats32) -> FeatureRows:
+    """One column as a feature matrix."""
+    return FeatureRows(np.zeros((len(w), 1), np.int32), w, 1)
 
 
 def project(
@@ -158,7 +177,7 @@ def project(
             found.append(alone)
             continue
         rng = np.random.default_rng([seed, a])
-        Phi, Psi = (_matrix(x[rows], settings, rng, plain=plain) for x in (inside, outside))
+        Phi, Psi = (_rows(x[rows], settings, rng, plain=plain) for x in (inside, outside))
         rank = states if plain else states - 1
         Y, Z, s = singular_coordinates(Phi, Psi, w, rank, rng, centre=not plain)
         if settings.auto:
@@ -180,30 +199,30 @@ def project(
 
 
 def _above_noise(
-    Phi: csr_matrix, Psi: csr_matrix, w: Floats, s: Floats, rng: np.random.Generator,
+    Phi: FeatureRows, Psi: FeatureRows, w: Floats, s: Floats, rng: np.random.Generator,
     *, centre: bool,
 ) -> int:  # fmt: skip
     """How many of s are larger than chance makes them: outside features dealt out anew."""
-    shuffled = Psi[rng.permutation(Psi.shape[0])]
+    dealt = rng.permutation(len(Psi.columns))
+    shuffled = Psi._replace(columns=Psi.columns[dealt], values=Psi.values[dealt])
     _, _, noise = singular_coordinates(Phi, shuffled, w, 2, rng, centre=centre)
     largest = noise[0 if centre else 1 :]  # that of the means is no noise
     return significant(s, float(largest[0]) if len(largest) else 0.0)
 
 
-def _matrix(
+def _rows(
     features: npt.NDArray[np.uint64], settings: SpectralSettings, rng: np.random.Generator,
     *, plain: bool,
-) -> csr_matrix:  # fmt: skip
-    X = scaled_matrix(features, settings.kappa)
-    if plain:
-        X.data[:] = 1.0
+) -> FeatureRows:  # fmt: skip
+    X = scaled_rows(features, settings.kappa)
+    values: Floats32 = np.ones_like(X.values) if plain else X.values
     if settings.dropout:
         # The kept values stand in for the dropped: singular values keep their size for the ridge.
-        kept = rng.random(len(X.data), dtype=np.float32) >= settings.dropout
-        X.data *= kept / np.float32(1 - settings.dropout)
+        kept = rng.random(values.shape, dtype=np.float32) >= settings.dropout
+        values = values * kept.astype(np.float32) / np.float32(1 - settings.dropout)
     if settings.noise:
-        X.data *= 1 + settings.noise * rng.standard_normal(len(X.data), dtype=np.float32)
-    return X
+        values = values * (1 + settings.noise * rng.standard_normal(values.shape, np.float32))
+    return X._replace(values=values)
 
 
 def _inverse_of_sigma(Y: Floats, Z: Floats, w: Floats) -> Floats:

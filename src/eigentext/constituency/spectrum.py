@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float32]
 
-__all__ = ["FeatureRows", "Spectra", "Spectrum", "omega_svd"]
+__all__ = ["FeatureRows", "Spectra", "Spectrum", "omega_svd", "orthonormal"]
 
 _SPARE = 6  # directions beyond those asked for: they make the last ones converge
 
@@ -89,7 +89,7 @@ class Spectra(NamedTuple):
         return self.values[self.ptr[a] : self.ptr[a + 1]]
 
 
-def _orthonormal(W: Floats, times: int) -> Floats:
+def orthonormal(W: Floats, times: int) -> Floats:
     """Columns that span those of W, through W'W; once loses half the digits, twice does not."""
     for _ in range(times):
         values, vectors = np.linalg.eigh((W.T @ W).astype(np.float64))
@@ -115,11 +115,11 @@ def omega_svd(
     for step in range(n_iter):
         # On the way the columns need only stay apart; the last ones must be orthonormal.
         times = 2 if step == n_iter - 1 else 1
-        U = _orthonormal(Phi.transposed_times(Psi, V), times)
+        U = orthonormal(Phi.transposed_times(Psi, V), times)
         if not U.shape[1]:
             empty = np.zeros((M, 0), np.float32)
             return Spectrum(empty, empty, np.zeros(0, np.float32))
-        V = _orthonormal(Psi.transposed_times(Phi, U), times)
+        V = orthonormal(Psi.transposed_times(Phi, U), times)
     Y, Z = Phi.times(U), Psi.times(V)
     left, s, right = np.linalg.svd((Y.T @ Z).astype(np.float64) / M)
     k = int(min(rank, (s > 1e-6 * max(s[0], 1e-30)).sum()))
