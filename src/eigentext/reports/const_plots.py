@@ -67,7 +67,8 @@ def learning_curve(
         raise ValueError(f"against must be trees or seconds, not {against!r}")
     by_name: dict[str, list[tuple[float, float]]] = {}
     for point in points:
-        x = float(getattr(point, against))
+        # seconds to two digits: more is not known, and the axis is marked with them
+        x = float(point.trees if against == "trees" else f"{point.seconds:.2g}")
         if not (x > 0 and np.isfinite(point.f1)):
             raise ValueError(f"{point} has no place on a logarithmic axis")
         by_name.setdefault(point.name, []).append((x, point.f1))
