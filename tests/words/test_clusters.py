@@ -146,3 +146,45 @@ def test_strings_are_refused_with_a_hint():
 def test_contexts_that_have_to_be_counted():
     assert contexts_to_count("lr2") == "-2,-1,+1,+2"
     assert contexts_to_count("-3,2") == "-3,+2,+1"
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "message"),
+    [
+        (b"a b\nb a\n", ["-m", "9"], "9 clusters for 2 different words"),
+        (b"", ["-m", "2"], "no tokens"),
+        (b"a a a\n", ["-m", "1"], "1 different word"),
+        (b"a \xff b\n", ["-m", "2"], "not UTF-8"),
+        (b"a b c d\n", ["-m", "4", "--contexts", "r1"], "Omega has numerical rank 3"),
+        (b"a b\n", ["-m", "2", "--counts", "x"], "either a corpus or --counts"),
+        (b"a b\nb a\n", ["-m", "2", "--paths", "/no/such/folder/p"], "no such folder"),
+    ],
+)
+def test_the_command_says_what_is_wrong_in_one_line(text, arguments, message, tmp_path, capsys):
+    from eigentext.cli.main import run
+
+    (tmp_path / "text").write_bytes(text)
+    target = tmp_path / "model"
+    code = run(["words", "cluster", str(tmp_path / "text"), "-o", str(target), *arguments])
+    said = capsys.readouterr().err
+    assert code == 2
+    assert message in said
+    assert said.count("\n") == 1
+
+
+def test_a_full_disk_leaves_nothing_behind(tmp_path, monkeypatch, capsys):
+    import errno
+    import os
+
+    from eigentext.cli.main import run
+
+    (tmp_path / "text").write_text("a b\nb a\nb b\n")
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    code = run(["words", "cluster", str(tmp_path / "text"), "-o", str(tmp_path / "m"), "-m", "2"])
+    assert code == 2
+    assert "No space left" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["text"]
