@@ -64,9 +64,14 @@ def word2vec(text: str, words: list[str], skip_gram: int) -> Vectors:
     model = Word2Vec(
         vector_size=200, window=5, negative=5, sg=skip_gram, epochs=5, workers=1, seed=1,
         min_count=1,
-        trim_rule=lambda word, *_: utils.RULE_KEEP if word in kept else utils.RULE_DISCARD,
     )  # fmt: skip
-    model.build_vocab(corpus_file=text)
+    # here, not above: without a corpus the constructor takes a rule and never applies it
+    model.build_vocab(
+        corpus_file=text,
+        trim_rule=lambda word, *_: utils.RULE_KEEP if word in kept else utils.RULE_DISCARD,
+    )
+    if set(model.wv.index_to_key) != kept:
+        raise SystemExit(f"gensim has {len(model.wv)} words, expected {len(kept)}")
     model.train(
         corpus_file=text, total_words=model.corpus_total_words,
         total_examples=model.corpus_count, epochs=model.epochs,
