@@ -87,7 +87,6 @@ def main() -> None:
         best = max(one.f1 for one in em)
         print(f"| {states} | {name} | {best:.2f} | {mean:.1f} | {mean + both:.1f} | 1 | 1 |")
         for label, settings in (
-            ("clustering, no EM", {"estimator": "clustering", "em": 0}),
             ("clustering", {"estimator": "clustering"}),
             ("moments", {"estimator": "moments"}),
         ):

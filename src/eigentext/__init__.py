@@ -43,7 +43,7 @@ __all__ = [
 
 _ROOMS = (
     "cli", "constituency", "corpus", "datasets", "errors", "evaluate", "formats", "integrations",
-    "linalg", "reports", "trees", "web", "words",
+    "linalg", "reports", "tagging", "trees", "web", "words",
 )  # fmt: skip
 
 
