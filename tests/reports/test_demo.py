@@ -17,6 +17,10 @@ def test_demo_writes_a_page_and_models(tmp_path):
     assert any(line.startswith("const: 4 states, 3 model(s): F1 ") for line in said)
     assert read_header(tmp_path / "out" / "english.lpcfg").kind == "lpcfg"
     assert read_header(tmp_path / "out" / "python.counts").kind == "counts"
+    assert read_header(tmp_path / "out" / "python.clusters").kind == "clusters"
+    assert "wb-search" in (tmp_path / "out" / "words.html").read_text(encoding="utf-8")
+    assert "The cluster tree" in html
+    assert any(line.startswith("words: ") and "60 clusters" in line for line in said)
     # the page is whole: nothing is fetched from elsewhere
     assert "http://" not in html.replace("http://www.w3.org/", "")
     assert "src=" not in html

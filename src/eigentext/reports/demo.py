@@ -3,8 +3,7 @@
 1. Trees: train parsers on our English sample with growing numbers of states, score them on the
    held-out part, show curves of learning, spectra of nonterminals, and a tree with its posteriors.
 2. Dependencies of a sentence by head rules.
-3. Words: count the contexts in the text that every Python installation carries, take the SVD, show
-   neighbours and a map.
+3. Words: clusters and vectors of the text that every Python installation carries.
 4. Arabic: the analyses that the small lexicon gives, beside the right one.
 """
 
@@ -20,20 +19,17 @@ from eigentext import datasets
 from eigentext.constituency import LPCFG
 from eigentext.constituency.bounds import theorem_3
 from eigentext.constituency.choose_states import f1_on
-from eigentext.corpus.counting import count
 from eigentext.evaluate import parseval
 from eigentext.formats.prm import EvalbSettings
-from eigentext.formats.text import write_sentences
 from eigentext.reports.arcs import arcs_svg
 from eigentext.reports.const_plots import CurvePoint, learning_curve, singular_value_plot
+from eigentext.reports.demo_words import words_section
 from eigentext.reports.drawing import tree_svg
 from eigentext.reports.html import Report
-from eigentext.reports.plots import line_plot, scatter_words
 from eigentext.trees.binarise import binarise
 from eigentext.trees.const_to_dep import to_dependencies
 from eigentext.trees.constituent import Tree
 from eigentext.trees.unary import collapse
-from eigentext.words.embeddings import cca_embeddings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,7 +49,7 @@ def run_demo(folder: str, say: Callable[[str], None] = print) -> Path:
     report = Report("eigentext", "The main job on the sample data, end to end")
     parser = _trees(report, target, say)
     _dependencies(report, parser)
-    _words(report, target, say)
+    words_section(report, target, say)
     _arabic(report, say)
     page = target / "index.html"
     report.write(page)
@@ -173,53 +169,6 @@ def _dependencies(report: Report, parser: LPCFG) -> None:
         arcs_svg(tree.forms, tree.heads.tolist(), tree.relations, tags=tree.tags),
         "The same parse as dependencies, by head rules",
     )
-
-
-def _words(report: Report, target: Path, say: Callable[[str], None]) -> None:
-    from eigentext.datasets.python_text import sentences
-
-    text = target / "python.txt"
-    n_sentences = write_sentences(sentences(), text)
-    began = time.process_time()
-    counts = count([str(text)], contexts="lr2", vocab_size=3000)
-    counted = time.process_time() - began
-    counts.save(target / "python.counts")
-    began = time.process_time()
-    found = cca_embeddings(counts, 50)
-    embedded = time.process_time() - began
-    say(
-        f"words: {counts.n_tokens:,} tokens in {n_sentences:,} sentences counted in "
-        f"{counted:.1f} s, 50 dimensions in {embedded:.1f} s"
-    )
-    report.section("Words").text(
-        f"{counts.n_tokens:,} tokens from the documentation that every Python installation "
-        f"carries; the {len(counts.words) - 1:,} most frequent words, their two neighbours on "
-        "either side, and the leading singular directions of the scaled counts."
-    )
-    report.figure(
-        line_plot(
-            {"Omega": (np.arange(1, 51), found.singular_values)},
-            x_label="rank",
-            y_label="singular value",
-        ),
-        "Singular values",
-    )
-    queries = [
-        w for w in ("list", "string", "returns", "the", "file", "error", "two") if w in found.words
-    ]
-    rows = [(w, ", ".join(near for near, _ in found.neighbours(w, 6))) for w in queries]
-    report.table(("word", "nearest by cosine"), rows, caption="Neighbours")
-    shown = [i for i, w in enumerate(found.words) if w.isalpha() and len(w) > 2][:150]
-    points = _plane(found.vectors[shown])
-    report.figure(
-        scatter_words([found.words[i] for i in shown], points), "150 frequent words in the plane"
-    )
-
-
-def _plane(vectors: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    centred = vectors - vectors.mean(axis=0)
-    U, S, _ = np.linalg.svd(centred, full_matrices=False)
-    return np.asarray((U * S)[:, :2])
 
 
 def _arabic(report: Report, say: Callable[[str], None]) -> None:

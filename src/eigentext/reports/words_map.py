@@ -44,16 +44,14 @@ def plane(vectors: ArrayLike) -> NDArray[np.float64]:
     [-1.0, 1.0, 0.0]
     """
     rows = np.asarray(vectors, dtype=np.float64)
+    rows = np.pad(rows, ((0, 0), (0, max(2 - rows.shape[1], 0))))
     with single_threaded():
         centred = rows - rows.mean(axis=0)
         _, directions = np.linalg.eigh(centred.T @ centred)
-        axes = directions[:, : -3 if directions.shape[1] > 2 else None : -1]
+        axes = directions[:, :-3:-1]
         largest = np.abs(axes).argmax(axis=0)
-        axes = axes * np.where(axes[largest, np.arange(axes.shape[1])] < 0, -1.0, 1.0)
-        points = centred @ axes
-    if points.shape[1] < 2:
-        points = np.hstack([points, np.zeros((points.shape[0], 2 - points.shape[1]))])
-    return np.asarray(points)
+        axes = axes * np.where(axes[largest, [0, 1]] < 0, -1.0, 1.0)
+        return np.asarray(centred @ axes)
 
 
 def map_points(

@@ -380,6 +380,7 @@
     wide = entry.contentRect.width;
     drawPicture();
   }).observe($("picture"));
+  $("plain").remove();
   $("browser").hidden = false;
   if (!follow()) drawAll("");
 })();

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,6 @@ from eigentext.errors import MissingExtraError, SettingsError
 from eigentext.formats.brown_paths import PathEntry
 from eigentext.reports.html import Report
 from eigentext.reports.markup import escape, printable
-from eigentext.reports.plots import line_plot
 from eigentext.reports.words_map import decay_plot, map_points, word_map
 from eigentext.reports.words_tree import ClusterTree, cluster_tree_svg, tree_of_paths
 
@@ -37,7 +37,7 @@ _NEIGHBOURS = 10
 
 _MARKUP = """\
 <div class="wb">
-<noscript><p>Browsing needs JavaScript; the drawing below shows the tree without it.</p></noscript>
+<p id="wb-plain">Browsing needs JavaScript; the drawing below shows the tree without it.</p>
 <div id="wb-browser" hidden>
 <div class="wb-bar">
 <div class="wb-find"><label for="wb-search">Find a word, or a prefix of bits</label>
@@ -211,23 +211,23 @@ def words_report(
         cluster_tree_svg(tree, ends=ends),
         "Prefixes with their most frequent words; those with most clusters are opened first",
     )
+    plots: list[tuple[str, Callable[[], str], str]] = []
+    if found is not None:
+        _information(report, found)
+        if len(found.singular_values):
+            caption = "Singular values of the scaled context counts"
+            plots.append(("Singular values", partial(decay_plot, found.singular_values), caption))
+    if vectors is not None:
+        placed = map_points(vectors.words, vectors.vectors, n_words=map_words, paths=tree.paths())
+        caption = (
+            f"{len(placed.words)} frequent words on the two main directions of their vectors, "
+            "drawn in at the edges; colours are the first two bits of their clusters"
+        )
+        plots.append(("Map", partial(word_map, placed), caption))
     try:
-        if found is not None:
-            _information(report, found)
-            if len(found.singular_values):
-                report.section("Singular values").figure(
-                    decay_plot(found.singular_values),
-                    "Singular values of the scaled context counts",
-                )
-        if vectors is not None:
-            placed = map_points(
-                vectors.words, vectors.vectors, n_words=map_words, paths=tree.paths()
-            )
-            report.section("Map").figure(
-                word_map(placed),
-                f"{len(placed.words)} frequent words on the two main directions of their vectors, "
-                "drawn in at the edges; colours are the first two bits of their clusters",
-            )
+        for section, draw, caption in plots:
+            svg = draw()
+            report.section(section).figure(svg, caption)
     except MissingExtraError as error:
         remark(f"plots are left out: {error}")
     return report
@@ -272,12 +272,4 @@ def _information(report: Report, found: Clustering) -> None:
         report.table(
             ("pass", "mutual information"), list(enumerate(found.history, start=1)),
             caption="During exchange", digits=4,
-        )  # fmt: skip
-    if rows:
-        report.figure(
-            line_plot(
-                {"prefixes": ([row[0] for row in rows], [row[2] for row in rows])},
-                x_label="bits", y_label="mutual information",
-            ),
-            "Mutual information by length of prefix",
         )  # fmt: skip
