@@ -16,6 +16,7 @@ from eigentext.constituency.learn_moments import (
     project,
     sample_moments,
 )
+from eigentext.constituency.lexicon import index_words
 from eigentext.constituency.observable import nodes_needed
 from eigentext.constituency.params import MomentSmoothing
 
@@ -27,7 +28,7 @@ def test_lambda_is_the_smallest_element_of_the_moments(english, scheme):
     coordinates = project(bank, SpectralSettings(states=3), weights, seed=0, plain=True, ridge=0.0)
     none = MomentSmoothing.none()
     found = smallest_elements(
-        bank, coordinates, weights,
+        bank, index_words(bank, language="english"), coordinates, weights,
         _rule_moments(bank, coordinates, weights, none), _roots(bank, coordinates, weights, 0.0),
     )  # fmt: skip
     words = sorted(set(bank.words))

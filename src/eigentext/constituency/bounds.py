@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.constituency.learn_moments import Coordinates
+    from eigentext.constituency.lexicon import WordIndex
     from eigentext.constituency.model import LPCFG
     from eigentext.constituency.treebank import Treebank
 
@@ -58,14 +59,15 @@ class TheoremThree(NamedTuple):
 
 def smallest_elements(
     bank: Treebank,
+    index: WordIndex,
     coordinates: Sequence[Coordinates],
     weights: Floats,
     D: Sequence[Floats],
     c_one: Sequence[Floats],
 ) -> Floats:
     """(labels,) Lambda_a of every nonterminal from the moments of figure 4, step 2."""
-    numbers: dict[str, int] = {}
-    word_of_token = np.array([numbers.setdefault(word, len(numbers)) for word in bank.words])
+    word_of_token = np.zeros(len(bank.words), np.int64)
+    word_of_token[bank.token[bank.token >= 0]] = index.type_word[index.type_of]
     found = np.full(len(bank.labels), np.inf)
     for a, c in enumerate(coordinates):
         found[a] = np.abs(np.diag(c.inverse)).min()

@@ -23,6 +23,7 @@ import numpy as np
 from eigentext.constituency.bounds import smallest_elements
 from eigentext.constituency.choose_states import significant
 from eigentext.constituency.features import inside_features, outside_features, scaled_rows
+from eigentext.constituency.lexicon import index_words
 from eigentext.constituency.lexicon_moments import build_moment_lexicon
 from eigentext.constituency.observable import Moments, observable_tensor
 from eigentext.constituency.params import LatentParams, MomentSmoothing, tensor_layout
@@ -246,6 +247,12 @@ def rule_moment(
     (2, 3, 4)
     """
     n = float(w.sum())
+    if len(w) == 1:  # half of all rules: nothing varies, only means are left
+        means = [X[0].copy() for X in (Z, Y2, Y3)]
+        for mean in means:
+            mean[1:] *= n / (n + smoothing.C_mean)
+        z, y2, y3 = means
+        return cast("Floats", z[:, None, None] * (y2[:, None] * y3))
     root = np.sqrt(n)
     p = (w / n)[:, None]
     keep_pair = root / (smoothing.C_pair + root)
@@ -258,7 +265,7 @@ def rule_moment(
     D = z[:, None, None] * (y2[:, None] * y3 + keep_pair * ((p * Lc).T @ Rc))
     D += (keep_pair * (pZ.T @ Lc))[:, :, None] * y3
     D += (keep_pair * (pZ.T @ Rc))[:, None, :] * y2[:, None]
-    if keep_triple and len(w) > 1:
+    if keep_triple:
         pairs = (Lc[:, :, None] * Rc[:, None, :]).reshape(len(w), -1)
         D += keep_triple * (pZ.T @ pairs).reshape(D.shape)
     return cast("Floats", D)
@@ -382,7 +389,9 @@ def fit_moments(
             k_word=smoothing.k_word, k_shape=smoothing.k_shape, plain=plain, language=language,
         )  # fmt: skip
     roots = _roots(bank, coordinates, weights, smoothing.C_root)
-    smallest = smallest_elements(bank, coordinates, weights, moments, roots)
+    smallest = smallest_elements(
+        bank, index_words(bank, language=language), coordinates, weights, moments, roots
+    )
     # The lexicon answers like any other; only its counts are arranged differently.
     return LatentParams(
         m, bank.rules, rule_ptr, tensor, np.concatenate(roots), cast("Lexicon", lexicon),

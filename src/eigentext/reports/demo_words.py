@@ -60,7 +60,7 @@ def words_section(report: Report, target: Path, say: Callable[[str], None]) -> N
         "and vectors of 50 dimensions. The page words.html beside this one is for browsing."
     )
     report.figure(
-        cluster_tree_svg(tree, ends=24), "The cluster tree, with its most frequent words"
+        cluster_tree_svg(tree, ends=24, words=5), "The cluster tree, with its most frequent words"
     )
     report.table(
         ("path", "words", "tokens", "most frequent"), _largest(tree, 12),
