@@ -42,9 +42,14 @@ def _commands() -> dict[tuple[str, ...], str]:
     found: dict[tuple[str, ...], str] = {}
     for command in app.registered_commands:
         found[(command.name or command.callback.__name__,)] = command.callback.__doc__
-    for group in app.registered_groups:
-        for command in group.typer_instance.registered_commands:
-            found[(group.name, command.name)] = command.callback.__doc__
+    pending = [((group.name,), group.typer_instance) for group in app.registered_groups]
+    while pending:
+        name, inside = pending.pop()
+        for command in inside.registered_commands:
+            found[(*name, command.name)] = command.callback.__doc__
+        pending += [
+            ((*name, deeper.name), deeper.typer_instance) for deeper in inside.registered_groups
+        ]
     return found
 
 
