@@ -25,6 +25,7 @@ from eigentext.formats import opening, writing
 from eigentext.formats.opening import (
     SkipLog,
     atomic_write,
+    check_writable,
     expand,
     numbered_lines,
     open_binary,
@@ -604,3 +605,18 @@ def test_skip_log_counts_all_and_keeps_the_first() -> None:
         log(DataError("a", line, "bad"))
     assert (log.count, log.messages) == (10, ["a:1: bad", "a:2: bad", "a:3: bad"])
     assert str(log).startswith("10 items skipped; the first: a:1: bad")
+
+
+def test_a_target_is_looked_at_before_work_begins(tmp_path):
+    check_writable(tmp_path / "new", "-", None, "memory://anywhere/x", f"file://{tmp_path}/new")
+    check_writable("/dev/null")
+    assert not list(tmp_path.iterdir())
+    for bad, why in (
+        (tmp_path / "no" / "x", "no such folder"),
+        (f"file://{tmp_path}/no/x", "no such folder"),
+        (tmp_path, "a folder, expected a file name"),
+        (f"{tmp_path}/x/", "a folder, expected a file name"),
+        ("", "a folder, expected a file name"),
+    ):
+        with pytest.raises(DataError, match=why):
+            check_writable("-", bad)

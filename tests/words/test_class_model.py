@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
+from sklearn.exceptions import NotFittedError
 
 from eigentext.errors import DataError, ModelFileError, SettingsError
 from eigentext.words.class_model import ClassBigram, KneserNeyBigram
@@ -40,7 +41,7 @@ def test_a_sentence_is_the_product_of_its_steps(text, mix):
 
 def test_sentences_of_a_length_and_what_goes_on_sum_to_one():
     model = ClassBigram(CLUSTERS, mix=0.7).fit([["a", "c"], ["b", "d", "x"], ["a"]])
-    words = [w for w in model.words if w != "</s>"]
+    words = [w for w in model.words_ if w != "</s>"]
     ended = sum(exp(model.log_probability(s)) for n in range(4) for s in product(words, repeat=n))
     going_on = 0.0
     for s in product(words, repeat=4):
@@ -55,17 +56,17 @@ def test_sentences_of_a_length_and_what_goes_on_sum_to_one():
 def test_the_formula_of_section_4():
     text = [["a", "c", "d"], ["b", "c"], ["b", "d", "d"]]
     model = ClassBigram(CLUSTERS, mix=1.0).fit(text)
-    C = dict(zip(model.words, model.class_of.tolist(), strict=True))
-    o = dict(zip(model.words, model.emission.tolist(), strict=True))
-    t, pi = model.transition, model.initial
+    C = dict(zip(model.words_, model.class_of_.tolist(), strict=True))
+    o = dict(zip(model.words_, model.emission_.tolist(), strict=True))
+    t, pi = model.transition_, model.initial_
     x = ["b", "c", "d"]
     expected = pi[C["b"]] * t[C["b"], C["c"]] * t[C["c"], C["d"]] * t[C["d"], C["</s>"]]
     for word in (*x, "</s>"):
         expected *= o[word]
     assert model.log_probability(x) == pytest.approx(log(expected))
     np.testing.assert_allclose(t.sum(axis=1), 1)
-    for c in range(len(model.names)):
-        assert model.emission[model.class_of == c].sum() == pytest.approx(1)
+    for c in range(len(model.names_)):
+        assert model.emission_[model.class_of_ == c].sum() == pytest.approx(1)
 
 
 def test_kneser_ney_by_hand():
@@ -119,13 +120,15 @@ def test_the_end_mark_in_text_is_an_unknown_word():
 @pytest.mark.parametrize(
     ("call", "error"),
     [
-        (lambda: ClassBigram({}), DataError),
-        (lambda: ClassBigram(CLUSTERS, mix=2), SettingsError),
-        (lambda: ClassBigram(CLUSTERS, smooth=0), SettingsError),
+        (lambda: ClassBigram({}).fit([["a"]]), DataError),
+        (lambda: ClassBigram(CLUSTERS, mix=2).fit([["a"]]), SettingsError),
+        (lambda: ClassBigram(CLUSTERS, smooth=0).fit([["a"]]), SettingsError),
         (lambda: ClassBigram(CLUSTERS).fit([]), DataError),
         (lambda: ClassBigram(CLUSTERS).fit([[]]), DataError),
         (lambda: ClassBigram(CLUSTERS).fit(["a string"]), TypeError),
         (lambda: ClassBigram(CLUSTERS).fit([["a"]]).perplexity([]), DataError),
+        (lambda: ClassBigram(CLUSTERS).log_probability(["a"]), NotFittedError),
+        (lambda: ClassBigram(CLUSTERS).sample(1), NotFittedError),
     ],
 )
 def test_what_is_refused(call, error):

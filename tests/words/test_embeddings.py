@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import check_estimator
 
 from eigentext.corpus.counting import count
 from eigentext.corpus.counts import Counts
@@ -257,33 +256,3 @@ def count_of_unigrams() -> Counts:
     from eigentext.words.inputs import as_counts
 
     return as_counts(SENTENCES, "unigrams")
-
-
-# these feed tables of numbers; sentences are lists of words
-_NUMBERS = "takes sentences of words, not a table of numbers"
-_WITH_NUMBERS = """
-check_complex_data check_dict_unchanged check_do_not_raise_errors_in_init_or_set_param
-check_dont_overwrite_attributes check_dont_overwrite_parameters
-check_dtype_object check_estimator_sparse_array
-check_estimator_sparse_matrix check_estimator_sparse_tag check_estimators_dtypes
-check_estimators_empty_data_messages check_estimators_fit_returns_self
-check_estimators_nan_inf check_estimators_overwrite_params check_estimators_pickle
-check_f_contiguous_array_estimator check_fit1d check_fit2d_1feature check_fit2d_1sample
-check_fit2d_predict1d check_fit_check_is_fitted check_fit_idempotent
-check_fit_score_takes_y check_methods_sample_order_invariance check_methods_subset_invariance
-check_n_features_in check_n_features_in_after_fitting check_pipeline_consistency
-check_positive_only_tag_during_fit check_readonly_memmap_input check_transformer_data_not_an_array
-check_transformer_general check_transformer_preserve_dtypes
-""".split()
-
-
-@pytest.mark.parametrize("estimator", [CCAEmbedding(), LRMVL()], ids=["cca", "lrmvl"])
-def test_check_estimator_where_the_input_type_allows(estimator):
-    results = check_estimator(
-        estimator, expected_failed_checks=dict.fromkeys(_WITH_NUMBERS, _NUMBERS), on_fail=None,
-        on_skip=None,
-    )  # fmt: skip
-    failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
-    assert not failed
-    passed = {r["check_name"] for r in results if r["status"] == "passed"}
-    assert {"check_parameters_default_constructible", "check_get_params_invariance"} <= passed

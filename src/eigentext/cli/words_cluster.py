@@ -76,7 +76,7 @@ def cluster(
     from eigentext.cli.output import skipping
     from eigentext.corpus.counting import count
     from eigentext.corpus.counts import Counts
-    from eigentext.formats.opening import expand
+    from eigentext.formats.opening import check_writable, expand
     from eigentext.words.clustering import ClusterSettings, contexts_to_count
     from eigentext.words.clusters import SpectralClusters
 
@@ -85,6 +85,7 @@ def cluster(
     if counts is not None and vocab_size is not None:
         raise SettingsError("--vocab-size is for a corpus: counts have their vocabulary already")
     ClusterSettings(clusters, method, contexts, kappa, passes, hierarchy)  # before any work
+    check_writable(output, paths)
     began, cpu_began = time.perf_counter(), time.process_time()
     seconds: dict[str, float] = {}
     with progress_bar(quiet=quiet) as update, skipping(on_error, quiet=quiet) as log:
@@ -168,9 +169,10 @@ def assign(
         $ eigentext words assign a.clusters sample/text.txt -o b.clusters --paths paths
     """
     from eigentext.corpus.counting import count
-    from eigentext.formats.opening import expand
+    from eigentext.formats.opening import check_writable, expand
     from eigentext.words.clusters import load_clusters
 
+    check_writable(output, paths)
     known = load_clusters(model)
     sources = expand(corpus)
     with progress_bar(quiet=quiet) as update:

@@ -96,7 +96,7 @@ def embed(
     """
     import time
 
-    from eigentext.formats.opening import expand
+    from eigentext.formats.opening import check_writable, expand
     from eigentext.words.embeddings import EmbeddingSettings
 
     if (counts is None) == (not corpus):
@@ -105,6 +105,7 @@ def embed(
         raise SettingsError(f"method {method!r}: expected cca or lrmvl")
     if size < 1:
         raise SettingsError(f"size {size}: expected at least 1")
+    check_writable(output, vectors)
     began = time.process_time()
     sources = expand(corpus or [])
     with skipping(on_error, quiet=quiet) as log, progress_bar(quiet=quiet) as update:

@@ -41,17 +41,19 @@ def train(
 
         $ eigentext words lm train text.clusters sample/text.txt -o text.lm
     """
+    from eigentext.formats.opening import check_writable
     from eigentext.words.class_model import ClassBigram
     from eigentext.words.clusters import read_clusters
 
+    check_writable(output)
     model = ClassBigram(read_clusters(clusters), mix=0.5 if mix is None else mix)
     model.fit(_sentences(corpus)).save(output, data=options.about_data(corpus, None, None))
     if json or not quiet:
         figures = {
-            "words": len(model.words),
-            "classes": len(model.names),
-            "tokens": int(model.pairs.sum()),
-            "discount": round(model.word_model.discount, 4),
+            "words": len(model.words_),
+            "classes": len(model.names_),
+            "tokens": int(model.pairs_.sum()),
+            "discount": round(model.word_model_.discount, 4),
         }
         show_figures(figures, as_json=json, results_on_stdout=output == "-")
 

@@ -27,13 +27,14 @@ from typing import Any, cast
 from eigentext.errors import DataError
 from eigentext.formats.archives import unpacked
 from eigentext.formats.storage import Source, driver_errors, filesystem_of, is_url, reason
-from eigentext.formats.writing import atomic_write, write_lines
+from eigentext.formats.writing import atomic_write, check_writable, write_lines
 
 __all__ = [
     "OnError",
     "SkipLog",
     "Source",
     "atomic_write",
+    "check_writable",
     "expand",
     "numbered_lines",
     "open_binary",

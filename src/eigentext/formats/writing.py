@@ -27,7 +27,7 @@ from eigentext.formats.storage import Source, driver_errors, filesystem_of, is_u
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["atomic_write", "write_lines"]
+__all__ = ["atomic_write", "check_writable", "write_lines"]
 
 _BLOCK = 1 << 20
 
@@ -197,6 +197,43 @@ def _to_url(url: str) -> Iterator[_GuardedWriter]:
         with contextlib.suppress(Exception):
             filesystem.rm(temporary)
         raise
+
+
+def check_writable(*paths: Source | None) -> None:
+    """Fail now, before long work, where :func:`atomic_write` would only fail at its end.
+
+    Looks at the folder of each path; None and ``-`` pass.
+
+    >>> check_writable("result.txt", "-", None)
+    >>> check_writable("no/such/folder/result.txt")
+    Traceback (most recent call last):
+    eigentext.errors.DataError: no/such/folder/result.txt: no such folder: no/such/folder
+    """
+    for path in paths:
+        target = "-" if path is None else os.fspath(path)
+        inner = target
+        if target != "-" and is_url(target):
+            with driver_errors(target, "cannot write"):
+                filesystem, inner = filesystem_of(target)
+                if filesystem.isdir(inner):
+                    raise DataError(target, None, "a folder, expected a file name to write to")
+            if not target.startswith(("file://", "local://")):
+                continue
+        if target != "-":
+            _finish(target, lambda inner=inner: _check_folder(inner))  # type: ignore[misc]
+
+
+def _check_folder(path: str) -> None:
+    real = os.path.realpath(path)
+    folder = os.path.dirname(real)
+    if not path or path.endswith(("/", os.sep)) or os.path.isdir(real):
+        raise IsADirectoryError(errno.EISDIR, "is a folder")
+    if os.path.exists(real) and not os.path.isfile(real):
+        return  # a device or a pipe is written to directly
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(errno.ENOENT, "no such folder")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
 def write_lines(path: Source, lines: Iterable[str]) -> int:

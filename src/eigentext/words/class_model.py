@@ -15,8 +15,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from eigentext.errors import DataError, ModelFileError, SettingsError
+from eigentext.words.inputs import checked_sentences
 
 if TYPE_CHECKING:
     import os
@@ -78,7 +81,7 @@ class KneserNeyBigram:
         return values
 
 
-class ClassBigram:
+class ClassBigram(BaseEstimator):  # type: ignore[misc]
     """A bigram model over clusters of words, mixed with one over words.
 
     >>> clusters = {"a": "00", "the": "00", "cat": "01", "dog": "01", "ran": "1"}
@@ -90,35 +93,45 @@ class ClassBigram:
         clusters: a name (such as bits) for every word
         mix: weight of the class model; 1 is the class model alone, 0 the word model alone
         smooth: pseudo-counts of a word's emission and of the class transitions
+
+    After ``fit``: ``words_``, ``names_`` of the classes and the class of each word ``class_of_``
+    (indices into them), ``initial_`` (pi), ``transition_`` (T), ``emission_`` (the word's entry
+    of O), ``pairs_`` (counts) and ``word_model_``.
     """
 
     def __init__(
-        self, clusters: Mapping[str, str], *, mix: float = 0.5, smooth: float = 0.5
+        self, clusters: Mapping[str, str] | None = None, *, mix: float = 0.5, smooth: float = 0.5
     ) -> None:
-        if not clusters:
+        self.clusters = clusters
+        self.mix = mix
+        self.smooth = smooth
+
+    def _number_words(self) -> None:
+        """Check the parameters; ids of words, their classes, and the end."""
+        if not self.clusters:
             raise DataError("clusters", None, "no words in this clustering")
-        if not 0 <= mix <= 1:
-            raise SettingsError(f"mix {mix!r}: expected a number from 0 to 1")
-        if not smooth > 0:
-            raise SettingsError(f"smooth {smooth!r}: expected a positive number")
-        self.mix, self.smooth = mix, smooth
-        known = {word: bits for word, bits in clusters.items() if word != END}
+        if not 0 <= self.mix <= 1:
+            raise SettingsError(f"mix {self.mix!r}: expected a number from 0 to 1")
+        if not self.smooth > 0:
+            raise SettingsError(f"smooth {self.smooth!r}: expected a positive number")
+        known = {word: bits for word, bits in self.clusters.items() if word != END}
         known.setdefault(UNKNOWN, UNKNOWN)
-        self.words = (*known, END)
-        self.names = (*sorted(set(known.values())), END)
-        number = {name: i for i, name in enumerate(self.names)}
-        self.class_of = np.array([number[b] for b in known.values()] + [number[END]])
-        self._ids = {word: i for i, word in enumerate(self.words)}
+        self.words_ = (*known, END)
+        self.names_ = (*sorted(set(known.values())), END)
+        number = {name: i for i, name in enumerate(self.names_)}
+        self.class_of_ = np.array([number[b] for b in known.values()] + [number[END]])
+        self._ids = {word: i for i, word in enumerate(self.words_)}
 
     # ------------------------------------------------------------ learning
 
-    def fit(self, sentences: Iterable[Sequence[str]]) -> ClassBigram:
+    def fit(self, X: Iterable[Sequence[str]], y: object = None) -> ClassBigram:
         """Count sentences; the beginning of one is what follows the end of another."""
         from scipy.sparse import coo_array
 
-        n, end = len(self.words), self._ids[END]
+        self._number_words()
+        n, end = len(self.words_), self._ids[END]
         befores, afters = [], []
-        for ids in self._ids_of(sentences):
+        for ids in self._ids_of(X):
             befores.append(np.concatenate([[end], ids]))
             afters.append(np.concatenate([ids, [end]]))
         if not any(b.shape[0] > 1 for b in befores):
@@ -133,29 +146,27 @@ class ClassBigram:
         from eigentext.evaluate.clustering import cluster_pairs
 
         pairs.sum_duplicates()
-        m, smooth = len(self.names), self.smooth
-        self.pairs = pairs
+        m, smooth = len(self.names_), self.smooth
+        self.pairs_ = pairs
         counts = np.asarray(pairs.sum(axis=0), dtype=np.float64).ravel() + smooth
-        of_class = np.bincount(self.class_of, weights=counts, minlength=m)
-        self.emission = counts / of_class[self.class_of]
-        table = cluster_pairs(pairs, self.class_of, m).astype(np.float64)
+        of_class = np.bincount(self.class_of_, weights=counts, minlength=m)
+        self.emission_ = counts / of_class[self.class_of_]
+        table = cluster_pairs(pairs, self.class_of_, m).astype(np.float64)
         share = of_class / of_class.sum()
         # Witten and Bell: as much for unseen classes as there were different ones
         kinds = (table > 0).sum(axis=1, keepdims=True) + smooth
-        self.transition = (table + kinds * share) / (table.sum(axis=1, keepdims=True) + kinds)
-        self.initial = self.transition[-1]  # pi: what follows the end of a sentence
-        self.word_model = KneserNeyBigram(pairs)
+        self.transition_ = (table + kinds * share) / (table.sum(axis=1, keepdims=True) + kinds)
+        self.initial_ = self.transition_[-1]  # pi: what follows the end of a sentence
+        self.word_model_ = KneserNeyBigram(pairs)
 
     # ------------------------------------------------------------ use
 
     def _ids_of(self, sentences: Iterable[Sequence[str]]) -> Iterator[npt.NDArray[np.int64]]:
         unknown = self._ids[UNKNOWN]
-        for tokens in sentences:
-            if isinstance(tokens, str):
-                raise TypeError(f"a sentence is a list of tokens, not a string: {tokens[:40]!r}")
+        for tokens in checked_sentences(sentences):
             ids = [self._ids.get(token, unknown) for token in tokens]
             yield np.array(
-                [unknown if i == len(self.words) - 1 else i for i in ids], dtype=np.int64
+                [unknown if i == len(self.words_) - 1 else i for i in ids], dtype=np.int64
             )
 
     def _pairs_probability(
@@ -163,14 +174,15 @@ class ClassBigram:
     ) -> npt.NDArray[np.float64]:
         found = np.zeros(before.shape[0])
         if mix > 0:
-            step = self.transition[self.class_of[before], self.class_of[after]]
-            found += mix * step * self.emission[after]
+            step = self.transition_[self.class_of_[before], self.class_of_[after]]
+            found += mix * step * self.emission_[after]
         if mix < 1:
-            found += (1 - mix) * self.word_model.probabilities(before, after)
+            found += (1 - mix) * self.word_model_.probabilities(before, after)
         return found
 
     def log_probability(self, tokens: Sequence[str], *, mix: float | None = None) -> float:
         """log p(x_1 .. x_N, end), natural logarithm."""
+        check_is_fitted(self, "pairs_")
         (ids,) = self._ids_of([tokens])
         end = np.array([self._ids[END]])
         before, after = np.concatenate([end, ids]), np.concatenate([ids, end])
@@ -187,18 +199,28 @@ class ClassBigram:
             raise DataError("sentences", None, "no sentences to score")
         return float(np.exp(-total / n))
 
+    def score_samples(self, X: Iterable[Sequence[str]]) -> npt.NDArray[np.float64]:
+        """The log probability of each sentence."""
+        return np.array([self.log_probability(tokens) for tokens in checked_sentences(X)])
+
+    def score(self, X: Iterable[Sequence[str]], y: object = None) -> float:
+        """Minus the logarithm of the perplexity, so that more is better, as searches want it."""
+        return -float(np.log(self.perplexity(X)))
+
     def distribution(self, before: str | None = None) -> dict[str, float]:
         """p(. | word before), over all words and the end; None is the beginning."""
+        check_is_fitted(self, "pairs_")
         last = self._ids[END] if before is None else self._ids.get(before, self._ids[UNKNOWN])
-        return dict(zip(self.words, self._row(last).tolist(), strict=True))
+        return dict(zip(self.words_, self._row(last).tolist(), strict=True))
 
     def _row(self, before: int) -> npt.NDArray[np.float64]:
-        step = self.transition[self.class_of[before]]
-        row = self.mix * step[self.class_of] * self.emission
-        return np.asarray(row + (1 - self.mix) * self.word_model.row(before))
+        step = self.transition_[self.class_of_[before]]
+        row = self.mix * step[self.class_of_] * self.emission_
+        return np.asarray(row + (1 - self.mix) * self.word_model_.row(before))
 
     def sample(self, n_sentences: int, *, seed: int = 0, longest: int = 200) -> list[list[str]]:
         """Sentences drawn from the model; one is cut where it gets too long."""
+        check_is_fitted(self, "pairs_")
         rng = np.random.default_rng(seed)
         end = self._ids[END]
         drawn = []
@@ -211,7 +233,7 @@ class ClassBigram:
                 last = min(last, end)
                 if last == end:
                     break
-                tokens.append(self.words[last])
+                tokens.append(self.words_[last])
             drawn.append(tokens)
         return drawn
 
@@ -219,13 +241,14 @@ class ClassBigram:
 
     def save(self, path: str | os.PathLike[str], *, data: Mapping[str, Any] | None = None) -> None:
         """Write a model file of kind ``class-bigram``."""
+        check_is_fitted(self, "pairs_")
         from eigentext.formats import modelfile
 
-        names = [self.names[c] for c in self.class_of[:-1].tolist()]
+        names = [self.names_[c] for c in self.class_of_[:-1].tolist()]
         modelfile.save(
-            path, KIND, modelfile.pack_csr("pairs", self.pairs),
+            path, KIND, modelfile.pack_csr("pairs", self.pairs_),
             settings={"mix": self.mix, "smooth": self.smooth}, format_version=FORMAT_VERSION,
-            strings={"words": self.words[:-1], "classes": names}, data=data,
+            strings={"words": self.words_[:-1], "classes": names}, data=data,
         )  # fmt: skip
 
     @classmethod
@@ -238,9 +261,10 @@ class ClassBigram:
             clusters = dict(zip(file.strings["words"], file.strings["classes"], strict=True))
             said = file.header.settings
             model = cls(clusters, mix=float(said["mix"]), smooth=float(said["smooth"]))
+            model._number_words()
             pairs = file.csr("pairs")
-            if pairs.shape != (len(model.words),) * 2:
-                raise ValueError(f"counts for {len(model.words)} words expected")
+            if pairs.shape != (len(model.words_),) * 2:
+                raise ValueError(f"counts for {len(model.words_)} words expected")
             model._take(pairs)
         except (KeyError, ValueError, TypeError, DataError, SettingsError) as error:
             why = f"the parts of this model do not fit together: {error}"

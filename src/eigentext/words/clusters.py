@@ -22,6 +22,7 @@ from eigentext.words.clustering import (
     cluster_counts,
     contexts_to_count,
 )
+from eigentext.words.inputs import checked_sentences
 
 if TYPE_CHECKING:
     import os
@@ -129,6 +130,14 @@ class SpectralClusters(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         paths = self.cluster_paths_
         return ["" if label < 0 else paths[label] for label in self.predict(words).tolist()]
 
+    def __sklearn_tags__(self) -> Any:
+        # transform is there, but takes words, not what fit takes: no fit_transform of the mixin
+        from sklearn.utils import TransformerTags
+
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags = TransformerTags()
+        return tags
+
     def _check_fitted(self, words: Iterable[str]) -> None:
         from sklearn.utils.validation import check_is_fitted
 
@@ -201,12 +210,10 @@ def count_tokens(
     from eigentext.corpus.counting import count
     from eigentext.formats.text import write_sentences
 
-    if isinstance(sentences, str):
-        raise TypeError("sentences are lists of tokens: [['a', 'sentence'], ...], not a string")
     handle, name = tempfile.mkstemp(suffix=".txt")
     os.close(handle)
     try:
-        write_sentences(sentences, name)
+        write_sentences(checked_sentences(sentences), name)
         if os.path.getsize(name) == 0:
             raise DataError("sentences", None, "no tokens, expected text")
         return count([name], contexts=contexts, vocab_size=vocab_size)

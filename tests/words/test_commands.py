@@ -1,0 +1,149 @@
+"""`eigentext words`: what is refused before work begins, odd input, and figures."""
+
+from __future__ import annotations
+
+import errno
+import json
+import math
+import os
+
+import pytest
+
+from eigentext.cli.main import run
+from eigentext.corpus import spill
+from eigentext.corpus.memory import Budget
+from eigentext.words.class_model import ClassBigram
+
+LINES = ["a cat ran", "a dog ran", "the cat sat", "the dog sat", "the dog ran"] * 3
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text").write_text("\n".join(LINES) + "\n")
+    return tmp_path
+
+
+def words(*arguments):
+    return run(["words", *map(str, arguments)])
+
+
+def figures(capsys):
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["cluster", "text", "-o", "m", "-m", "3", "--paths", "no/such/p"],
+        ["cluster", "text", "-o", "no/such/m", "-m", "3", "--paths", "p"],
+        ["embed", "text", "-o", "m", "--size", "2", "--vectors", "no/such/v.bin"],
+        ["embed", "text", "-o", "m", "--size", "2", "--vectors", "no/such/v", "--method", "lrmvl"],
+        ["assign", "text", "text", "-o", "m", "--paths", "no/such/p"],
+        ["lm", "train", "text", "text", "-o", "no/such/m"],
+    ],
+)
+def test_a_folder_that_is_not_there_is_refused_before_the_text_is_read(
+    folder, capsys, monkeypatch, arguments
+):
+    import eigentext.corpus.counting
+
+    def no_work(*_, **__):
+        raise AssertionError("the text was read first")
+
+    monkeypatch.setattr(eigentext.corpus.counting, "count", no_work)
+    assert words(*arguments) == 2
+    assert "no such folder: no/such" in capsys.readouterr().err
+    assert [path.name for path in folder.iterdir()] == ["text"]
+
+
+@pytest.mark.parametrize("command", ["cluster", "embed"])
+def test_a_disk_that_fills_up_during_a_spill(folder, capsys, monkeypatch, command):
+    # so little memory that counting has to write its runs to disk
+    little = Budget(segment_tokens=50, batch_pairs=20, run_bytes=100)
+    monkeypatch.setattr(Budget, "share_out", lambda *_: little)
+    work = folder / "temporary"
+    work.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(work))
+    written = []
+    write = spill.write_array
+
+    def full(path, array, mode="wb"):
+        written.append(path)
+        if "spill" in str(path):
+            with open(path, mode) as out:
+                out.write(b"half")
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        write(path, array, mode)
+
+    monkeypatch.setattr(spill, "write_array", full)
+    size = ["-m", "3"] if command == "cluster" else ["--size", "3"]
+    assert words(command, "text", "-o", "m", *size) == 2
+    said = capsys.readouterr().err
+    assert any("spill" in str(path) for path in written), "nothing was spilled"
+    assert "cannot write intermediate results here: No space left" in said
+    assert said.count("\n") == 1
+    assert {path.name for path in folder.iterdir()} == {"text", "temporary"}
+    assert not list(work.iterdir())
+
+
+@pytest.mark.parametrize("command", ["cluster", "embed"])
+def test_one_line_that_never_ends(folder, capsys, command):
+    # longer than the blocks in which files are read
+    (folder / "line").write_text(" ".join(LINES * 4000))
+    (folder / "lines").write_text("\n".join(LINES * 4000))
+    n_tokens = 3 * len(LINES) * 4000
+    assert (folder / "line").stat().st_size > 500_000
+    size = ["-m", "3"] if command == "cluster" else ["--size", "3"]
+    for name in ("line", "lines"):
+        assert words(command, name, "-o", f"{name}.m", *size, "--json") == 0
+        assert figures(capsys)["tokens"] == n_tokens
+
+
+@pytest.mark.parametrize("method", ["spectral", "exchange"])
+def test_the_same_files_for_any_number_of_jobs(folder, method):
+    for jobs in (1, 2):
+        arguments = ["text", "-o", f"{jobs}.m", "--paths", f"{jobs}.paths", "-m", "3", "-q"]
+        assert words("cluster", *arguments, "--jobs", jobs, "--method", method) == 0
+    assert (folder / "1.paths").read_bytes() == (folder / "2.paths").read_bytes()
+    assert (folder / "1.m").read_bytes() == (folder / "2.m").read_bytes()
+
+
+def test_clusters_are_scored_by_text_or_counts(folder, capsys):
+    assert words("cluster", "text", "-o", "m", "--paths", "p", "-m", "3", "--json") == 0
+    told = figures(capsys)["mutual_information"]
+    assert words("count", "text", "-o", "c", "--contexts", "r1", "-q") == 0
+    for source in (["--text", "text"], ["--counts", "c"]):
+        assert words("eval", "--paths", "p", *source, "--json") == 0
+        assert figures(capsys)["p"] == {
+            "mutual_information": pytest.approx(told, abs=1e-4),
+            "clusters": 3,
+            "words": 6,
+        }
+    assert words("eval", "--paths", "p", "--text", "text") == 0
+    assert capsys.readouterr().out.startswith("p\tmutual_information ")
+    assert words("eval", "--paths", "p") == 2
+    assert "--paths needs --counts or --text" in capsys.readouterr().err
+
+
+def test_sentences_are_scored(folder, capsys):
+    (folder / "p").write_text(
+        "00\ta\t6\n00\tthe\t9\n01\tcat\t6\n01\tdog\t9\n1\tran\t9\n1\tsat\t6\n"
+    )
+    (folder / "new").write_text("the cat ran\n\nran the the\n")
+    assert words("lm", "train", "p", "text", "-o", "lm", "--mix", "0.7", "--json") == 0
+    assert figures(capsys)["classes"] == 5  # with <unk> and the end of a sentence
+    model = ClassBigram.load("lm")
+    expected = [model.log_probability(s.split()) for s in ("the cat ran", "ran the the")]
+    assert expected[0] > expected[1]
+    assert words("lm", "score", "lm", "new", "--format", "jsonl") == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row["log_probability"] for row in rows] == expected
+    assert rows[0]["tokens"] == ["the", "cat", "ran"]
+    assert words("lm", "score", "lm", "new") == 0
+    assert capsys.readouterr().out.splitlines()[1] == f"{expected[1]:.4f}\tran the the"
+    assert words("lm", "score", "lm", "new", "--mix", "1", "--format", "jsonl") == 0
+    by_class = json.loads(capsys.readouterr().out.splitlines()[0])["log_probability"]
+    assert by_class == model.log_probability(["the", "cat", "ran"], mix=1.0) != expected[0]
+    assert words("lm", "perplexity", "lm", "new", "--json") == 0
+    assert figures(capsys)["perplexity"] == pytest.approx(math.exp(-sum(expected) / 8), abs=1e-3)
