@@ -107,7 +107,9 @@ def run_berkeley(jar: str, train: Path, gold: Sequence[Tree], rounds: int) -> Ru
             text=True,
         ).stdout
         parsing = spent() - start
-    found = [parse_prediction(line) for line in printed.splitlines()]
+    # It prints the wrapper on top without its label.
+    lines = [line.replace("( (", "(TOP (", 1) for line in printed.splitlines()]
+    found = [parse_prediction(line) for line in lines]
     return Run(training, len(gold) / parsing, evaluate(gold, found, RULES, failed="empty"))
 
 
