@@ -11,6 +11,7 @@ import pytest
 from eigentext.constituency import LPCFG, batch
 from eigentext.constituency.batch import parse_many
 from eigentext.constituency.grammar import GrammarSettings, prepare_tree, read_treebank
+from eigentext.constituency.learn_clusters import _kmeans
 from eigentext.constituency.learn_em import random_start, run_em, word_scores
 from eigentext.constituency.lexicon import build_lexicon, index_words
 from eigentext.constituency.params import Smoothing, count_states, estimate
@@ -254,3 +255,13 @@ def test_only_our_trees(english):
         LPCFG().fit([])
     with pytest.raises(SettingsError, match="alone under its tag"):
         LPCFG().fit([Tree.from_nested(("S", "a", ("B", "b")))])
+
+
+def test_nodes_that_are_alike_make_no_noise():
+    """Three kinds of nodes but for rounding, eight states: some stay empty, without a warning."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(np.eye(3, 8), 40, axis=0) + 2e-7 * rng.standard_normal((120, 8))
+    state = _kmeans(X.astype(np.float32), 8, rng)  # warnings are errors in these tests
+    kinds = [set(state[at : at + 40].tolist()) for at in (0, 40, 80)]
+    assert not kinds[0] & kinds[1]
+    assert not kinds[1] & kinds[2]

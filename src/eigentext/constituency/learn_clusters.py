@@ -12,6 +12,7 @@ Noise on the features (dropout, Gaussian) gives a different model for each seed:
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -88,6 +89,7 @@ def _unit_rows(X: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
 def _kmeans(X: npt.NDArray[np.float32], m: int, rng: np.random.Generator) -> Ints:
     """A state for each row."""
     from sklearn.cluster import KMeans, kmeans_plusplus
+    from sklearn.exceptions import ConvergenceWarning
 
     n = len(X)
     rows = X if n <= _FIT_ROWS else X[rng.choice(n, _FIT_ROWS, replace=False)]
@@ -97,7 +99,10 @@ def _kmeans(X: npt.NDArray[np.float32], m: int, rng: np.random.Generator) -> Int
     if len(np.unique(few, axis=0)) < m:  # fewer different nodes than states
         return np.unique(X.round(6), axis=0, return_inverse=True)[1].reshape(-1) % m
     seeds, _ = kmeans_plusplus(few, m, random_state=int(rng.integers(2**31)))
-    fitted = KMeans(m, init=seeds, n_init=1, max_iter=30, tol=1e-3).fit(rows)
+    with warnings.catch_warnings():
+        # Many nodes may be alike; a state that none of them takes does no harm.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fitted = KMeans(m, init=seeds, n_init=1, max_iter=30, tol=1e-3).fit(rows)
     return np.asarray(fitted.labels_ if len(rows) == n else fitted.predict(X), dtype=np.int64)
 
 
