@@ -75,13 +75,18 @@ class Text:
         self._counts: Any = None
 
     @property
+    def path(self) -> str:
+        """Where the text lies."""
+        if self.file is None:
+            raise SystemExit("--text is needed for rows that are not there yet")
+        return self.file
+
+    @property
     def counts(self) -> Any:
         """Of two words on either side, which hold R1, LR1 and LR2."""
         if self._counts is None:
-            if self.file is None:
-                raise SystemExit("--text is needed for rows that are not there yet")
-            warm_up(self.file)
-            self._counts = count([self.file], contexts="lr2", vocab_size=self.vocab)
+            warm_up(self.path)
+            self._counts = count([self.path], contexts="lr2", vocab_size=self.vocab)
         return self._counts
 
 
@@ -118,7 +123,8 @@ def wcluster(kept: Kept, text: Text, m: int) -> str | None:
     if f"clusters {name}" not in kept.rows:
         clusters = {entry.word: entry.bits for entry in read_paths(str(stored))}
         kept.paths(name).write_text("".join(f"{b}\t{w}\t1\n" for w, b in clusters.items()))
-        told = paths_information(clusters, text.counts)[None]
+        # by the text: among words of equal count its vocabulary may have taken others than ours
+        told = paths_information(clusters, [text.path])[None]
         kept.add(
             f"clusters {name}", gamma=None, seconds={"merge": WCLUSTER_SECONDS[m]},
             information=told,
