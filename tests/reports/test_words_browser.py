@@ -59,7 +59,7 @@ def page(browser: Any, address: str) -> Iterator[Any]:
     """The page, opened; it must not complain, nor ask for anything else."""
     context = browser.new_context(viewport={"width": 1100, "height": 900})
     page = context.new_page()
-    page.set_default_timeout(20_000)
+    page.set_default_timeout(60_000)  # a busy machine is slow, not wrong
     complaints: list[str] = []
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
