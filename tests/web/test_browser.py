@@ -65,7 +65,7 @@ def page(browser: Any) -> Iterator[Any]:
     """A fresh page; whatever it complains about is kept in `page.complaints`."""
     context = browser.new_context(viewport={"width": 1100, "height": 800})
     page = context.new_page()
-    page.set_default_timeout(20_000)
+    page.set_default_timeout(60_000)  # a busy machine is slow, not wrong
     page.complaints = []
     page.on("pageerror", lambda error: page.complaints.append(str(error)))
     page.on("console", lambda m: page.complaints.append(m.text) if m.type == "error" else None)
