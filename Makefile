@@ -13,7 +13,7 @@ demo: $(VENV)/.installed
 	$(BIN)/eigentext demo -o demo-report
 
 test: $(VENV)/.installed-dev
-	EIGENTEXT_TEST_WHEEL=1 $(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term:skip-covered $(PYTEST_ARGS)
+	EIGENTEXT_TEST_WHEEL=1 $(BIN)/python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
