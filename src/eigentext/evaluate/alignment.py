@@ -9,6 +9,7 @@ it takes the longest common subsequence of lower-cased forms.
 from __future__ import annotations
 
 import unicodedata
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -27,7 +28,7 @@ ROOT = -1  # the head of a root
 
 @dataclass
 class Words:
-    """All words of a text; one entry per word in each list but the last four."""
+    """All words of a text; one entry per word in each list but the last five."""
 
     starts: list[int] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
@@ -38,22 +39,26 @@ class Words:
     xpos: list[str] = field(default_factory=list)
     feats: list[str] = field(default_factory=list)
     heads: list[int] = field(default_factory=list)  # place in these lists, or ROOT
-    relations: list[str] = field(default_factory=list)  # without subtypes
+    relations: list[str] = field(default_factory=list)  # as compared: with subtypes or without
+    plain: list[str] = field(default_factory=list)  # relations without subtypes
     sentence_of: list[int] = field(default_factory=list)
     token_spans: list[tuple[int, int]] = field(default_factory=list)
     sentence_spans: list[tuple[int, int]] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)  # words of each sentence
+    places: list[tuple[str, int]] = field(default_factory=list)  # file and line of each sentence
     text: str = ""
 
     @classmethod
-    def of(cls, sentences: Iterable[TenColumnSentence]) -> Words:
-        """Lay the sentences end to end."""
+    def of(cls, sentences: Iterable[TenColumnSentence], *, subtypes: bool = False) -> Words:
+        """Lay the sentences end to end; relations are cut at ``:`` unless ``subtypes``."""
         words = cls()
         characters: list[str] = []
         position = 0
         for sentence in sentences:
             position = words._add(sentence, characters, position)
         words.text = "".join(characters)
+        if not subtypes:
+            words.relations = words.plain
         return words
 
     def _add(self, sentence: TenColumnSentence, characters: list[str], position: int) -> int:
@@ -84,17 +89,27 @@ class Words:
             self.xpos.append(row[4])
             self.feats.append(row[5])
             if row[6] == "_":
-                why = f"word {number} has no head, expected a tree to score"
+                why = "the sentence that begins here has no heads; expected a tree to score"
                 raise DataError(sentence.source, sentence.first_line, why)
             self.heads.append(first + int(row[6]) - 1 if row[6] != "0" else ROOT)
-            self.relations.append(row[7].partition(":")[0])
+            self.relations.append(row[7])
+            self.plain.append(row[7].partition(":")[0])
         self.sentence_of += [len(self.sentence_spans)] * len(rows)
         self.sentence_spans.append((begun, position))
         self.sizes.append(len(rows))
+        self.places.append((sentence.source, sentence.first_line))
         return position
 
     def __len__(self) -> int:
         return len(self.forms)
+
+    def sentence_at(self, place: int) -> int:
+        """The sentence that holds a character of the text, or the last one before it."""
+        return max(bisect_right(self.sentence_spans, place, key=lambda span: span[0]) - 1, 0)
+
+    def where(self, place: int) -> tuple[str, int | None]:
+        """File and first line of the sentence that holds a character of the text."""
+        return self.places[self.sentence_at(place)] if self.places else ("<no sentences>", None)
 
 
 def _without_spaces(form: str) -> str:
@@ -110,8 +125,13 @@ def _check_same_text(gold: Words, system: Words) -> None:
     shorter = min(len(gold.text), len(system.text))
     place = next((k for k, (one, other) in enumerate(both) if one != other), shorter)
     found, expected = system.text[place : place + 20], gold.text[place : place + 20]
-    why = f"another text: {found!r} where the gold text has {expected!r} (character {place})"
-    raise DataError("<system sentences>", None, why)
+    gold_file, gold_line = gold.where(place)
+    why = (
+        f"another text than that of {gold_file}: in the sentence that begins here "
+        f"{f'found {found!r}' if found else 'the text ends'} where the gold text has "
+        f"{f'{expected!r} (line {gold_line})' if expected else 'ended'}"
+    )
+    raise DataError(*system.where(place), why)
 
 
 def align(gold: Words, system: Words) -> list[int | None]:

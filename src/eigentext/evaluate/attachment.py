@@ -2,108 +2,66 @@
 
 Flow of the datum: gold and system sentences -> two lists of words, aligned by characters
 (:mod:`eigentext.evaluate.alignment`; the sentences may be cut into words and sentences differently
-as long as the text is the same) -> for every aligned pair, which columns agree -> counts:
+as long as the text is the same) -> for every aligned pair, which columns agree
+(:mod:`eigentext.evaluate.attachment_counts`) -> counts:
 
     precision = correct / system words     recall = correct / gold words     F1 = 2 P R / (P + R)
 
 With the same words on both sides the three are one number, the accuracy.  Relations are compared
-without subtypes (``nsubj:pass`` is ``nsubj``).  UAS: heads agree; LAS: heads and relations; CLAS:
-LAS over content relations only; MLAS: CLAS with tags, features and function words; BLEX: CLAS with
-lemmas.
+without subtypes (``nsubj:pass`` is ``nsubj``) unless they are asked for.  UAS: heads agree; LAS:
+heads and relations; CLAS: LAS over content relations only; MLAS: CLAS with tags, features and
+function words; BLEX: CLAS with lemmas.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from eigentext.errors import SettingsError
-from eigentext.evaluate.alignment import ROOT, Words, align
+from eigentext.evaluate.alignment import Words
+from eigentext.evaluate.attachment_counts import Comparison, Score, is_content
+from eigentext.evaluate.attachment_tables import (
+    DistanceRow,
+    LengthRow,
+    RelationRow,
+    by_distance,
+    by_length,
+    by_relation,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable, Sequence
 
+    from eigentext.evaluate import bootstrap
     from eigentext.formats.conll import TenColumnSentence
 
-__all__ = ["AttachmentResult", "LengthRow", "RelationRow", "Score", "evaluate"]
-
-
-def _names(text: str) -> frozenset[str]:
-    """The words of a list written as one string."""
-    return frozenset(text.split())
-
-
-CONTENT_RELATIONS = _names(
-    "nsubj obj iobj csubj ccomp xcomp obl vocative expl dislocated advcl advmod discourse "
-    "nmod appos nummod acl amod conj fixed flat compound list parataxis orphan goeswith "
-    "reparandum root dep"
-)
-FUNCTION_RELATIONS = _names("aux cop mark det clf case cc")
-UNIVERSAL_FEATURES = _names(
-    "PronType NumType Poss Reflex Foreign Abbr Gender Animacy Number Case Definite Degree "
-    "VerbForm Mood Tense Aspect Voice Evident Polarity Person Polite"
-)
-
-
-class Score(NamedTuple):
-    """Counts of one measure; the percentages are made of them.
-
-    >>> Score(correct=3, gold=4, system=6).f1
-    60.0
-    """
-
-    correct: int
-    gold: int
-    system: int
-
-    @property
-    def precision(self) -> float:
-        """Percentage of the system's items that are right."""
-        return 100.0 * self.correct / self.system if self.system else 0.0
-
-    @property
-    def recall(self) -> float:
-        """Percentage of the gold items that were found."""
-        return 100.0 * self.correct / self.gold if self.gold else 0.0
-
-    @property
-    def f1(self) -> float:
-        """Harmonic mean of the two, in percent."""
-        total = self.gold + self.system
-        return 200.0 * self.correct / total if total else 0.0
-
-
-class LengthRow(NamedTuple):
-    """Gold sentences of a range of lengths, both ends included."""
-
-    shortest: int
-    longest: int
-    n_sentences: int
-    uas: Score
-    las: Score
-
-
-class RelationRow(NamedTuple):
-    """One relation: how often its gold words have the right head, and the right head and label.
-
-    ``las.system`` counts the system's words with this relation, so that precision has a meaning.
-    """
-
-    relation: str
-    uas: Score
-    las: Score
+__all__ = [
+    "AttachmentResult",
+    "DistanceRow",
+    "LengthRow",
+    "RelationRow",
+    "Score",
+    "compare_systems",
+    "evaluate",
+]
 
 
 @dataclass(frozen=True)
 class AttachmentResult:
-    """All scores; ``scores`` by name, the usual ones as attributes too (F1 in percent)."""
+    """All scores; ``scores`` by name, the usual ones as attributes too (F1 in percent).
+
+    ``sentence_counts`` and ``head_counts`` have for each gold sentence the words with the right
+    head and relation, and with the right head: (correct, gold, system).
+    """
 
     scores: dict[str, Score]
-    n_complete: int
-    sentence_counts: tuple[tuple[int, int, int], ...]
-    by_relation: tuple[RelationRow, ...]
+    sentence_counts: tuple[Score, ...] = field(repr=False)
+    head_counts: tuple[Score, ...] = field(repr=False)
+    by_relation: tuple[RelationRow, ...] = field(repr=False)
     by_length: tuple[LengthRow, ...] = field(repr=False)
+    by_distance: tuple[DistanceRow, ...] = field(repr=False)
 
     @property
     def uas(self) -> float:
@@ -121,111 +79,31 @@ class AttachmentResult:
         return self.scores["CLAS"].f1
 
     @property
+    def n_complete(self) -> int:
+        """Gold sentences whose every word has the right head and relation."""
+        return sum(one.gold > 0 and one.correct == one.gold for one in self.sentence_counts)
+
+    @property
     def complete_match(self) -> float:
         """Percentage of the gold sentences whose every word has the right head and relation."""
-        n_sentences = len(self.sentence_counts)
-        return 100.0 * self.n_complete / n_sentences if n_sentences else 0.0
+        return _complete(self.sentence_counts)
+
+    @property
+    def unlabelled_complete_match(self) -> float:
+        """Percentage of the gold sentences whose every word has the right head."""
+        return _complete(self.head_counts)
 
     def as_dict(self) -> dict[str, float]:
-        """F1 of every measure, and complete match, in percent."""
+        """F1 of every measure, and complete matches, in percent."""
         figures = {name: score.f1 for name, score in self.scores.items()}
-        return {**figures, "complete match": self.complete_match}
+        complete = {"UCM": self.unlabelled_complete_match, "LCM": self.complete_match}
+        return {**figures, **complete}
 
 
-def _universal(feats: str) -> str:
-    kept = (pair for pair in feats.split("|") if pair.partition("=")[0] in UNIVERSAL_FEATURES)
-    return "|".join(sorted(kept))
-
-
-class _Comparison:
-    """Two aligned texts: answers which aligned pairs agree in what."""
-
-    def __init__(self, gold: Words, system: Words) -> None:
-        self.gold, self.system = gold, system
-        self.partner = align(gold, system)
-        self.pairs = [(g, s) for s, g in enumerate(self.partner) if g is not None]
-
-    def same_head(self, g: int, s: int) -> bool:
-        head = self.system.heads[s]
-        if head == ROOT or self.gold.heads[g] == ROOT:
-            return head == self.gold.heads[g]
-        return self.partner[head] == self.gold.heads[g]
-
-    def same_relation(self, g: int, s: int) -> bool:
-        return self.gold.relations[g] == self.system.relations[s]
-
-    def labelled(self, g: int, s: int) -> bool:
-        return self.same_relation(g, s) and self.same_head(g, s)
-
-    def same_lemma(self, g: int, s: int) -> bool:
-        return self.gold.lemmas[g] in ("_", self.system.lemmas[s])
-
-    def same_upos(self, g: int, s: int) -> bool:
-        return self.gold.upos[g] == self.system.upos[s]
-
-    def same_xpos(self, g: int, s: int) -> bool:
-        return self.gold.xpos[g] == self.system.xpos[s]
-
-    def same_feats(self, g: int, s: int) -> bool:
-        return _universal(self.gold.feats[g]) == _universal(self.system.feats[s])
-
-    def same_tags(self, g: int, s: int) -> bool:
-        return self.same_upos(g, s) and self.same_xpos(g, s) and self.same_feats(g, s)
-
-    def count(
-        self,
-        agree: Callable[[int, int], bool],
-        kept: Callable[[Words, int], bool] = lambda words, place: True,
-    ) -> Score:
-        """Agreeing pairs among the words kept; a pair is kept for its gold word."""
-        return Score(
-            sum(kept(self.gold, g) and agree(g, s) for g, s in self.pairs),
-            sum(kept(self.gold, g) for g in range(len(self.gold))),
-            sum(kept(self.system, s) for s in range(len(self.system))),
-        )
-
-    def without_punctuation(self, agree: Callable[[int, int], bool]) -> Score:
-        """Words the gold side calls punctuation do not count, on either side."""
-        gold, system = self.gold, self.system
-        n_system = sum(
-            not _is_punctuation(gold, g) if g is not None else not _is_punctuation(system, s)
-            for s, g in enumerate(self.partner)
-        )
-        return Score(
-            sum(not _is_punctuation(gold, g) and agree(g, s) for g, s in self.pairs),
-            sum(not _is_punctuation(gold, g) for g in range(len(gold))),
-            n_system,
-        )
-
-    def morphology_agrees(self) -> Callable[[int, int], bool]:
-        """MLAS: label, tags and features agree, and so do all function words below."""
-        below: list[dict[int, list[int]]] = []
-        for words in (self.gold, self.system):
-            children: dict[int, list[int]] = {}
-            for place, relation in enumerate(words.relations):
-                if relation in FUNCTION_RELATIONS:
-                    children.setdefault(words.heads[place], []).append(place)
-            below.append(children)
-        gold_below, system_below = below
-
-        def alike(g: int, s: int) -> bool:
-            return self.same_relation(g, s) and self.same_upos(g, s) and self.same_feats(g, s)
-
-        def agree(g: int, s: int) -> bool:
-            if not (alike(g, s) and self.same_head(g, s)):
-                return False
-            mine, its = gold_below.get(g, []), system_below.get(s, [])
-            return [self.partner[child] for child in its] == mine and all(map(alike, mine, its))
-
-        return agree
-
-
-def _is_punctuation(words: Words, place: int) -> bool:
-    return words.relations[place] == "punct" or words.upos[place] == "PUNCT"
-
-
-def _is_content(words: Words, place: int) -> bool:
-    return words.relations[place] in CONTENT_RELATIONS
+def _complete(counts: Sequence[Score]) -> float:
+    """Share of the sentences all of whose counted words are right; none counted: left out."""
+    whole = [one.correct == one.gold for one in counts if one.gold]
+    return 100.0 * sum(whole) / len(whole) if whole else 0.0
 
 
 def _spans_score(gold: list[tuple[int, int]], system: list[tuple[int, int]]) -> Score:
@@ -237,9 +115,15 @@ def evaluate(
     gold: Iterable[TenColumnSentence],
     system: Iterable[TenColumnSentence],
     *,
+    punctuation: bool = True,
+    subtypes: bool = False,
     length_width: int = 10,
 ) -> AttachmentResult:
     """Score the system's trees against the gold trees of the same text.
+
+    ``punctuation=False`` leaves words that the gold side calls punctuation (relation ``punct`` or
+    tag ``PUNCT``) out of every count, complete matches and tables too; other words that hang from
+    them still count.  ``subtypes=True`` compares relations as they stand.
 
     >>> from eigentext.formats.conllu import make_sentence
     >>> words = ["dogs", "bark", "."]
@@ -248,11 +132,14 @@ def evaluate(
     >>> result = evaluate([gold], [system])
     >>> round(result.uas, 1), round(result.las, 1), result.scores["UAS without punct"].f1
     (66.7, 33.3, 100.0)
+    >>> evaluate([gold], [system], punctuation=False).unlabelled_complete_match
+    100.0
     """
     if length_width < 1:
         raise SettingsError(f"length_width is {length_width}, expected 1 or more")
-    mine, its = Words.of(gold), Words.of(system)
-    both = _Comparison(mine, its)
+    mine, its = Words.of(gold, subtypes=subtypes), Words.of(system, subtypes=subtypes)
+    both = Comparison(mine, its, punctuation=punctuation)
+    spoken = Comparison(mine, its, punctuation=False) if punctuation else both
     scores = {
         "Tokens": _spans_score(mine.token_spans, its.token_spans),
         "Sentences": _spans_score(mine.sentence_spans, its.sentence_spans),
@@ -264,56 +151,49 @@ def evaluate(
         "Lemmas": both.count(both.same_lemma),
         "UAS": both.count(both.same_head),
         "LAS": both.count(both.labelled),
-        "CLAS": both.count(both.labelled, _is_content),
-        "MLAS": both.count(both.morphology_agrees(), _is_content),
-        "BLEX": both.count(
-            lambda g, s: both.labelled(g, s) and both.same_lemma(g, s), _is_content
-        ),
-        "UAS without punct": both.without_punctuation(both.same_head),
-        "LAS without punct": both.without_punctuation(both.labelled),
+        "CLAS": both.count(both.labelled, is_content),
+        "MLAS": both.count(both.morphology_agrees(), is_content),
+        "BLEX": both.count(lambda g, s: both.labelled(g, s) and both.same_lemma(g, s), is_content),
+        "UAS without punct": spoken.count(spoken.same_head),
+        "LAS without punct": spoken.count(spoken.labelled),
     }
-    headed = Counter(mine.sentence_of[g] for g, s in both.pairs if both.same_head(g, s))
-    labelled = Counter(mine.sentence_of[g] for g, s in both.pairs if both.labelled(g, s))
-    counts = tuple((labelled[k], size, size) for k, size in enumerate(mine.sizes))
+    headed, labelled = both.by_sentence(both.same_head), both.by_sentence(both.labelled)
     return AttachmentResult(
         scores=scores,
-        n_complete=sum(correct == size for correct, size, _ in counts),
-        sentence_counts=counts,
-        by_relation=_by_relation(both),
-        by_length=_by_length(mine.sizes, headed, labelled, length_width),
+        sentence_counts=labelled,
+        head_counts=headed,
+        by_relation=by_relation(both),
+        by_length=by_length(mine.sizes, headed, labelled, length_width),
+        by_distance=by_distance(both),
     )
 
 
-def _by_relation(both: _Comparison) -> tuple[RelationRow, ...]:
-    in_gold = Counter(both.gold.relations)
-    in_system = Counter(both.system.relations)
-    headed: Counter[str] = Counter()
-    labelled: Counter[str] = Counter()
-    for g, s in both.pairs:
-        if both.same_head(g, s):
-            headed[both.gold.relations[g]] += 1
-            labelled[both.gold.relations[g]] += both.same_relation(g, s)
-    return tuple(
-        RelationRow(
-            name,
-            Score(headed[name], in_gold[name], in_gold[name]),
-            Score(labelled[name], in_gold[name], in_system[name]),
-        )
-        for name in sorted({*in_gold, *in_system}, key=lambda name: (-in_gold[name], name))
+def compare_systems(
+    first: AttachmentResult,
+    second: AttachmentResult,
+    *,
+    measure: Literal["UAS", "LAS"] = "LAS",
+    method: Literal["bootstrap", "permutation"] = "bootstrap",
+    n_samples: int = 10_000,
+    seed: int = 0,
+) -> bootstrap.Comparison:
+    """Paired test over sentences of two systems scored on the same gold trees.
+
+    >>> from eigentext.formats.conllu import make_sentence
+    >>> gold = [make_sentence(["dogs", "bark"], head=[2, 0])] * 30
+    >>> worse = [make_sentence(["dogs", "bark"], head=[0, 1])] * 5 + gold[5:]
+    >>> found = compare_systems(evaluate(gold, gold), evaluate(gold, worse), measure="UAS")
+    >>> round(found.difference, 2), found.p_value < 0.05
+    (16.67, True)
+    """
+    from eigentext.evaluate.bootstrap import compare
+
+    if measure not in ("UAS", "LAS"):
+        raise SettingsError(f"measure {measure!r}, expected 'UAS' or 'LAS'")
+    one, other = (
+        result.head_counts if measure == "UAS" else result.sentence_counts
+        for result in (first, second)
     )
-
-
-def _by_length(
-    sizes: list[int], headed: Counter[int], labelled: Counter[int], width: int
-) -> tuple[LengthRow, ...]:
-    buckets: dict[int, list[int]] = {}
-    for sentence, size in enumerate(sizes):
-        buckets.setdefault((size - 1) // width, []).append(sentence)
-    rows = []
-    for place in sorted(buckets):
-        members = buckets[place]
-        n_words = sum(sizes[k] for k in members)
-        uas = Score(sum(headed[k] for k in members), n_words, n_words)
-        las = Score(sum(labelled[k] for k in members), n_words, n_words)
-        rows.append(LengthRow(place * width + 1, (place + 1) * width, len(members), uas, las))
-    return tuple(rows)
+    if [score.gold for score in one] != [score.gold for score in other]:
+        raise SettingsError("the two systems were not scored on the same gold sentences")
+    return compare(one, other, method=method, n_samples=n_samples, seed=seed)
