@@ -18,12 +18,13 @@ from numba import njit
 
 
 @njit(cache=True)
-def fill_eisner(arc, complete, incomplete, split, last):
+def fill_eisner(arc, complete, incomplete, between, split, last):
     """First-order chart over words 1..n.
 
-    With a = min(h, d), b = max(h, d)::
+    ::
 
-        incomplete[h, d] = arc[h, d] + max over a <= m < b of complete[a, m] + complete[b, m + 1]
+        between[a, b]    = max over a <= m < b of complete[a, m] + complete[b, m + 1]
+        incomplete[h, d] = arc[h, d] + between[min(h, d), max(h, d)]
         complete[h, e]   = max over d after h up to e of incomplete[h, d] + complete[d, e]
 
     ``split[a, b]`` keeps the best m and ``last[h, e]`` the best d.
@@ -34,34 +35,39 @@ def fill_eisner(arc, complete, incomplete, split, last):
     for width in range(1, n):
         for a in range(1, n + 1 - width):
             b = a + width
-            best = -np.inf
-            where = a
-            for m in range(a, b):
-                value = complete[a, m] + complete[b, m + 1]
-                if value > best:
-                    best = value
-                    where = m
-            split[a, b] = where
-            incomplete[a, b] = best + arc[a, b]
-            incomplete[b, a] = best + arc[b, a]
-            best = -np.inf
-            where = b
-            for d in range(a + 1, b + 1):
-                value = incomplete[a, d] + complete[d, b]
-                if value > best:
-                    best = value
-                    where = d
-            complete[a, b] = best
-            last[a, b] = where
-            best = -np.inf
-            where = a
-            for d in range(a, b):
-                value = incomplete[b, d] + complete[d, a]
-                if value > best:
-                    best = value
-                    where = d
-            complete[b, a] = best
-            last[b, a] = where
+            join(a, b, complete, between, split)
+            incomplete[a, b] = between[a, b] + arc[a, b]
+            incomplete[b, a] = between[a, b] + arc[b, a]
+            close(a, b, complete, incomplete, last)
+            close(b, a, complete, incomplete, last)
+
+
+@njit(cache=True, inline="always")
+def join(a, b, complete, between, split):
+    """The facing halves of two words a < b."""
+    best = -np.inf
+    where = a
+    for m in range(a, b):
+        value = complete[a, m] + complete[b, m + 1]
+        if value > best:
+            best = value
+            where = m
+    between[a, b] = best
+    split[a, b] = where
+
+
+@njit(cache=True, inline="always")
+def close(h, e, complete, incomplete, last):
+    """The outermost modifier d of h gets its outer half, which reaches to e."""
+    best = -np.inf
+    where = e
+    for d in range(min(h + 1, e), max(h, e + 1)):
+        value = incomplete[h, d] + complete[d, e]
+        if value > best:
+            best = value
+            where = d
+    complete[h, e] = best
+    last[h, e] = where
 
 
 @njit(cache=True)
@@ -70,9 +76,10 @@ def eisner_kernel(arc, heads):
     n = arc.shape[0] - 1
     complete = np.empty((n + 1, n + 1))
     incomplete = np.empty((n + 1, n + 1))
+    between = np.empty((n + 1, n + 1))
     split = np.empty((n + 1, n + 1), np.int32)
     last = np.empty((n + 1, n + 1), np.int32)
-    fill_eisner(arc, complete, incomplete, split, last)
+    fill_eisner(arc, complete, incomplete, between, split, last)
     heads[:] = -1
     score = -np.inf
     root = 0
@@ -124,15 +131,7 @@ def fill_siblings(arc, sib, complete, incomplete, between, split, last, before):
     for width in range(1, n):
         for a in range(1, n + 1 - width):
             b = a + width
-            best = -np.inf
-            where = a
-            for m in range(a, b):
-                value = complete[a, m] + complete[b, m + 1]
-                if value > best:
-                    best = value
-                    where = m
-            between[a, b] = best
-            split[a, b] = where
+            join(a, b, complete, between, split)
             best = complete[b, a + 1] + sib[a, a, b]
             where = a
             for s in range(a + 1, b):
@@ -151,24 +150,8 @@ def fill_siblings(arc, sib, complete, incomplete, between, split, last, before):
                     where = s
             incomplete[b, a] = best + arc[b, a]
             before[b, a] = where
-            best = -np.inf
-            where = b
-            for d in range(a + 1, b + 1):
-                value = incomplete[a, d] + complete[d, b]
-                if value > best:
-                    best = value
-                    where = d
-            complete[a, b] = best
-            last[a, b] = where
-            best = -np.inf
-            where = a
-            for d in range(a, b):
-                value = incomplete[b, d] + complete[d, a]
-                if value > best:
-                    best = value
-                    where = d
-            complete[b, a] = best
-            last[b, a] = where
+            close(a, b, complete, incomplete, last)
+            close(b, a, complete, incomplete, last)
 
 
 @njit(cache=True)
@@ -233,7 +216,7 @@ def tree_score(arc, heads):
 
 
 @njit(cache=True)
-def mst_kernel(arc, heads):
+def contract(arc, heads, into, chosen_tail, chosen_tip, chosen_score, settled):
     """Best tree with one child of the root, projective or not: Chu-Liu/Edmonds in O(n^2).
 
     Trees are ordered by (few root arcs, high score), so a root arc loses against every other arc
@@ -246,6 +229,10 @@ def mst_kernel(arc, heads):
     path are done) or one on the path (a cycle: it becomes one node, kept in the slot of that
     word, with the scores of entering arcs less what the arc they replace had).  The node number
     of a slot, and for each node the node it went into, lead back to the arcs.
+
+    Returns the number of nodes (words first, then cycles), 0 if there is no tree.  For each node:
+    ``into`` the cycle it went into or -1, its best entering arc ``chosen_tail -> chosen_tip`` and
+    what that scored at this node's level, and whether the arc was ``settled`` away by another.
     """
     n = arc.shape[0] - 1
     size = n + 1
@@ -259,15 +246,12 @@ def mst_kernel(arc, heads):
             tip[d, h] = d
     state = np.zeros(size, np.int8)  # 0 new, 1 on the path, 2 done, 3 swallowed by another slot
     node_of = np.arange(size)
-    into = np.full(2 * size, -1, np.int32)
-    chosen_tail = np.zeros(2 * size, np.int32)
-    chosen_tip = np.zeros(2 * size, np.int32)
-    chosen_score = np.zeros(size)
-    chosen_slot = np.zeros(size, np.int32)
     path = np.empty(size, np.int32)
     n_nodes = size
     n_roots = 0
     heads[:] = -1
+    into[:] = -1
+    settled[:] = False
     state[0] = 2
     for start in range(1, size):
         if state[start] != 0:
@@ -285,13 +269,13 @@ def mst_kernel(arc, heads):
                     u = h
             if u == 0:
                 n_roots += 1
-                if n_roots > 1 or enter[v, 0] == -np.inf:
-                    return -np.inf
+                best = enter[v, 0]
+                if n_roots > 1 or best == -np.inf:
+                    return 0
             node = node_of[v]
             chosen_tail[node] = tail[v, u]
             chosen_tip[node] = tip[v, u]
-            chosen_score[v] = best
-            chosen_slot[v] = u
+            chosen_score[node] = best
             if state[u] == 2:
                 for p in range(length):
                     state[path[p]] = 2
@@ -308,14 +292,14 @@ def mst_kernel(arc, heads):
                 if c == u:
                     break
                 state[c] = 3
-            first = chosen_score[u]
+            first = chosen_score[node_of[u]]
             for x in range(size):
                 if state[x] != 3 and x != u and enter[u, x] != -np.inf:
                     enter[u, x] -= first
             while path[length - 1] != u:
                 length -= 1
                 c = path[length]
-                less = chosen_score[c]
+                less = chosen_score[node_of[c]]
                 for x in range(size):
                     if state[x] == 3 or x == u:
                         continue
@@ -330,7 +314,6 @@ def mst_kernel(arc, heads):
             node_of[u] = n_nodes
             n_nodes += 1
     # the arc into a node breaks all cycles between that node and the word it enters
-    settled = np.zeros(n_nodes, np.bool_)
     for node in range(n_nodes - 1, 0, -1):
         if settled[node]:
             continue
@@ -340,4 +323,16 @@ def mst_kernel(arc, heads):
         while inner != node:
             settled[inner] = True
             inner = into[inner]
+    return n_nodes
+
+
+@njit(cache=True)
+def mst_kernel(arc, heads):
+    """Best tree with one child of the root, projective or not: Chu-Liu/Edmonds in O(n^2)."""
+    room = 2 * arc.shape[0]
+    into = np.empty(room, np.int32)
+    tails = np.empty(room, np.int32)
+    tips = np.empty(room, np.int32)
+    if contract(arc, heads, into, tails, tips, np.empty(room), np.empty(room, np.bool_)) == 0:
+        return -np.inf
     return tree_score(arc, heads)
