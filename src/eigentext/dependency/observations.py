@@ -1,0 +1,245 @@
+"""What a node of a tree shows: words and tags as numbers, and trees as flat arrays.
+
+1. :class:`Observations` is learned from trees: for each channel (``word``, ``tag`` or
+   ``word|tag``) the values that occur ``min_count`` times or more get a number; a rarer word
+   is represented by its signature, and what is still unknown by ``<unk>``.
+2. ``encode`` turns forms and tags into (channels, n) numbers; -1 where nothing was observed.
+3. :class:`Forest` holds many trees end to end: numbers, the place of each node's parent.
+
+A channel is one emission of a node's hidden state; ``word+tag`` has two of them, so that
+``p(word, tag | h) = p(word | h) p(tag | h)``, while ``word|tag`` has one, of pairs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from eigentext.errors import DataError, SettingsError
+from eigentext.trees.signatures import signatures
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import numpy.typing as npt
+
+    from eigentext.trees.dependency import DependencyTree
+
+    Ints = npt.NDArray[np.int64]
+    Small = npt.NDArray[np.int32]
+
+__all__ = ["UNKNOWN", "Forest", "Observations", "check_heads"]
+
+UNKNOWN = "<unk>"
+_FEW = 4  # a signature seen less often gives way to a coarser one
+CHANNELS = ("word", "tag", "word|tag")
+
+
+@dataclass(frozen=True)
+class Observations:
+    """Names of what each channel can show, and how words are looked up.
+
+    ``spec``       channels joined by ``+``, each ``word``, ``tag`` or ``word|tag``
+    ``names``      for each channel the names in order of number; the last is ``<unk>``
+    ``min_count``  rarer words are shown by their signatures
+    ``lower``      words are looked up in small letters
+
+    >>> from eigentext.trees.dependency import DependencyTree
+    >>> tree = DependencyTree(["a", "dog", "barks"], [2, 3, 0], tags=["DET", "NOUN", "VERB"])
+    >>> seen = Observations.learn([tree], "word|tag", min_count=1)
+    >>> seen.encode(["a", "cat", None], ["DET", "NOUN", None]).tolist()
+    [[0, 3, -1]]
+    """
+
+    spec: str
+    names: tuple[tuple[str, ...], ...]
+    min_count: int = 2
+    lower: bool = True
+    language: str = "english"
+    _known: dict[tuple[int, str], int] = field(default_factory=dict, compare=False, repr=False)
+
+    @classmethod
+    def learn(
+        cls,
+        trees: Iterable[DependencyTree],
+        spec: str = "word|tag",
+        *,
+        min_count: int = 2,
+        lower: bool = True,
+        language: str = "english",
+    ) -> Observations:
+        """Number what occurs in the trees, the most frequent first."""
+        channels = _channels(spec)
+        if min_count < 1:
+            raise SettingsError(f"min_count {min_count}: expected at least 1")
+        if language not in ("english", "generic"):
+            raise SettingsError(f"language must be 'english' or 'generic', not {language!r}")
+        counts: list[Counter[str]] = [Counter() for _ in channels]
+        shapes: list[Counter[str]] = [Counter() for _ in channels]
+        pairs: Counter[tuple[str, str]] = Counter()
+        for tree in trees:
+            if tree.tags is None and any("tag" in name for name in channels):
+                raise DataError("trees", None, f"a tree without tags: {spec!r} needs them")
+            tags = tree.tags or ("",) * len(tree)
+            pairs.update(zip(tree.forms, tags, strict=True))
+        if not pairs:
+            raise DataError("trees", None, "found no trees: expected at least one")
+        for (form, tag), n in pairs.items():
+            word = form.lower() if lower else form
+            for at, name in enumerate(channels):
+                counts[at][_joined(name, word, tag)] += n
+        for (form, tag), n in pairs.items():
+            word = form.lower() if lower else form
+            for at, name in enumerate(channels):
+                if "word" not in name:
+                    continue
+                seen = counts[at][_joined(name, word, tag)]
+                if seen < min_count:  # a word seen once or twice speaks for all unseen ones
+                    for shape in signatures(form, language=language):  # type: ignore[arg-type]
+                        shapes[at][_joined(name, shape, tag)] += n
+        names = []
+        for at, name in enumerate(channels):
+            floor = min_count if "word" in name else 1
+            kept = [(-n, value) for value, n in counts[at].items() if n >= floor]
+            kept += [
+                (-n, value)
+                for value, n in shapes[at].items()
+                if value != UNKNOWN and (n >= _FEW or value.startswith(UNKNOWN))
+            ]
+            names.append((*(value for _, value in sorted(kept)), UNKNOWN))
+        return cls(spec, tuple(names), min_count, lower, language)
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """The channels of the specification."""
+        return _channels(self.spec)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many values each channel has."""
+        return tuple(len(one) for one in self.names)
+
+    @cached_property
+    def numbers(self) -> tuple[dict[str, int], ...]:
+        """For each channel the number of each name."""
+        return tuple({name: at for at, name in enumerate(one)} for one in self.names)
+
+    def encode(self, forms: Sequence[str | None], tags: Sequence[str | None] | None) -> Small:
+        """(channels, n) numbers; -1 where the form or tag is None."""
+        if isinstance(forms, str):
+            raise TypeError("forms must be a sequence of words, not one str; did you mean [...]?")
+        n = len(forms)
+        found = np.full((len(self.names), n), -1, np.int32)
+        for channel, name in enumerate(self.channels):
+            if "tag" in name and tags is None:
+                raise DataError("trees", None, f"a tree without tags: {self.spec!r} needs them")
+            for at in range(n):
+                tag = tags[at] if tags is not None else ""
+                form = forms[at]
+                if ("tag" in name and tag is None) or ("word" in name and form is None):
+                    continue
+                found[channel, at] = self._number(channel, name, form or "", tag or "")
+        return found
+
+    def _number(self, channel: int, name: str, form: str, tag: str) -> int:
+        key = (channel, f"{form}\t{tag}" if name == "word|tag" else tag if name == "tag" else form)
+        found = self._known.get(key)
+        if found is not None:
+            return found
+        numbers = self.numbers[channel]
+        word = form.lower() if self.lower else form
+        found = numbers.get(_joined(name, word, tag))
+        if found is None and name != "tag":
+            for shape in signatures(form, language=self.language):  # type: ignore[arg-type]
+                found = numbers.get(_joined(name, shape, tag))
+                if found is not None:
+                    break
+        if found is None:
+            found = numbers[UNKNOWN]
+        if len(self._known) < 200_000:
+            self._known[key] = found
+        return found
+
+
+def _joined(name: str, word: str, tag: str) -> str:
+    return f"{word}|{tag}" if name == "word|tag" else word if name == "word" else tag
+
+
+def _channels(spec: str) -> tuple[str, ...]:
+    found = tuple(spec.split("+"))
+    if not all(name in CHANNELS for name in found) or len(set(found)) < len(found):
+        raise SettingsError(
+            f"observations {spec!r}: expected {', '.join(CHANNELS)}, or several joined by +"
+        )
+    return found
+
+
+def check_heads(heads: npt.ArrayLike, n: int) -> Small:
+    """(trees, n) heads for one sentence as int32; a cycle or a head out of range is an error.
+
+    >>> check_heads([[0, 1], [2, 0]], 2).tolist()
+    [[0, 1], [2, 0]]
+    """
+    found = np.asarray(heads)
+    if found.ndim != 2 or found.shape[1] != n or (found.size and found.dtype.kind not in "iu"):
+        raise ValueError(
+            f"expected heads of shape (trees, {n}) and integers, found {found.dtype} "
+            f"of shape {found.shape}"
+        )
+    if found.size and (found.min() < 0 or found.max() > n):
+        raise ValueError(f"a head is out of range: expected 0..{n}")
+    return np.ascontiguousarray(found, np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Trees end to end.
+
+    ``seen``    (channels, N) numbers of observations, -1 where missing
+    ``heads``   (N,) number of the head within its own sentence, 1.., 0 for a root
+    ``ptr``     (trees + 1,) where each tree begins
+    """
+
+    seen: Small
+    heads: Small
+    ptr: Ints
+
+    @classmethod
+    def of(cls, trees: Iterable[DependencyTree], observations: Observations) -> Forest:
+        """Encode trees."""
+        seen, heads = [], []
+        for tree in trees:
+            seen.append(observations.encode(tree.forms, tree.tags))
+            heads.append(tree.heads)
+        if not seen:
+            raise DataError("trees", None, "found no trees: expected at least one")
+        ptr = np.concatenate([[0], np.cumsum([len(one) for one in heads])]).astype(np.int64)
+        return cls(np.concatenate(seen, axis=1), np.concatenate(heads).astype(np.int32), ptr)
+
+    def __len__(self) -> int:
+        """Number of trees."""
+        return len(self.ptr) - 1
+
+    @cached_property
+    def parents(self) -> Ints:
+        """(N,) place of each node's parent in the flat arrays, -1 for a root."""
+        start = np.repeat(self.ptr[:-1], np.diff(self.ptr))
+        return np.where(self.heads > 0, start + self.heads - 1, -1)
+
+    @cached_property
+    def sides(self) -> npt.NDArray[np.int8]:
+        """(N,) 0 for a left child, 1 for a right child, -1 for a root."""
+        here = np.arange(len(self.heads))
+        found = np.where(self.parents > here, 0, 1).astype(np.int8)
+        return np.where(self.parents < 0, -1, found).astype(np.int8)
+
+    def part(self, begin: int, end: int) -> Forest:
+        """Trees ``begin`` to ``end``, for shards."""
+        lo, hi = self.ptr[begin], self.ptr[end]
+        return Forest(
+            self.seen[:, lo:hi], self.heads[lo:hi], self.ptr[begin : end + 1] - self.ptr[begin]
+        )
