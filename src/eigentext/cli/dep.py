@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from eigentext.cli import dep_eval
+from eigentext.cli import dep_draw, dep_eval
 
 app = typer.Typer(no_args_is_help=True, help="Dependency parsing, and what trees hide.")
 # in the order of a day's work: train, parse, rerank; score and inspect; eval and draw
 app.command("eval")(dep_eval.eval_)
+app.command("draw")(dep_draw.draw)

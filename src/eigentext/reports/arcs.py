@@ -1,16 +1,15 @@
 """Dependency trees as arcs above the sentence, in self-contained, accessible SVG.
 
-The flow: heads -> levels, short arcs first -> gaps between words, widened until each label fits
-its arc -> arcs, labels and arrow heads.
+The flow: one tree, or two to compare -> arcs, each with its label, its probability and whose it is
+-> their places (:mod:`eigentext.reports.arcs_layout`) -> lines, arrow heads, labels and words.
 """
 
 from __future__ import annotations
 
-from itertools import pairwise
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
+from eigentext.reports.arcs_layout import Arc, Row, lay_out
 from eigentext.reports.markup import is_right_to_left, text_width
 from eigentext.reports.svg import (
     FONT_SIZE,
@@ -28,14 +27,12 @@ if TYPE_CHECKING:
 
 __all__ = ["arcs_svg"]
 
-Arc = tuple[int, int, int]  # length, left end, dependent; words count from 0
-
 _SMALL = 11.5
 _ARC_BASE = 16.0  # height of the lowest arc
 _ARC_STEP = 21.0  # one level above the other, with room for a label
 _ARROW = 6.0
-_PORT_GAP = 8.0  # between the ends of arcs at one word
-_WORD_GAP = 18.0
+_LABEL_RISE = 7.0  # of a label's middle above its arc
+_COLOURS = {"first": "#2b84cc", "second": "#d9622b"}  # told apart on light and on dark paper
 
 
 def arcs_svg(
@@ -45,162 +42,275 @@ def arcs_svg(
     *,
     tags: Sequence[str] | None = None,
     title: str | None = None,
+    probabilities: Sequence[float] | None = None,
+    against: Sequence[int] | None = None,
+    against_relations: Sequence[str] | None = None,
+    names: tuple[str, str] = ("first", "second"),
+    direction: Literal["auto", "ltr", "rtl"] = "auto",
+    width: float | None = None,
 ) -> str:
     """Draw a dependency tree as arcs from heads to dependents above the sentence.
 
-    `heads` counts words from 1; 0 marks a root, which gets an arrow from above.  An arc runs above
-    every arc within its span, so the arcs of a projective tree never cross.
+    ``heads`` counts words from 1; 0 marks a root, which gets an arrow from above.  An arc runs
+    above every arc within its span, so the arcs of a projective tree never cross.
+
+    ``probabilities``  of each word's arc, 0 to 1: unlikely arcs are faint, labels tell the number
+    ``against``        heads of another tree: what only one of the two has is coloured, and dashed
+                       where it is the other's; ``names`` says in the legend whose tree is whose
+    ``direction``      of the sentence; by itself it is that of its script
+    ``width``          break the sentence into rows no wider than this, where words allow it
 
     >>> svg = arcs_svg(["dogs", "bark"], [2, 0], ["nsubj", "root"])
     >>> svg.startswith("<svg "), "nsubj" in svg
     (True, True)
     """
     _check_columns(forms, heads, relations, tags)
-    n_words = len(forms)
+    _check_columns(forms, heads if against is None else against, against_relations, None, "other ")
+    _check_settings(probabilities, len(forms), direction, width)
     words = [shown_text(form) for form in forms]
-    names = [shown_text(name) for name in relations or [""] * n_words]
-    under = [shown_text(tag) for tag in tags or [""] * n_words]
-    mirrored = is_right_to_left(forms)
-
-    arcs = sorted(
-        (abs(head - word), min(head, word) - 1, word - 1)
-        for word, head in enumerate(heads, start=1)
-        if head
-    )  # short arcs first
-    levels = _arc_levels(arcs, n_words)
-    ports = _arc_ports(arcs, levels, n_words)
+    under = [shown_text(tag) for tag in tags or [""] * len(words)]
+    arcs = _arcs(heads, relations, probabilities)
+    if against is not None:
+        arcs = _merged(arcs, _arcs(against, against_relations, None))
+    label_widths = [text_width(arc.label, _SMALL) for arc in arcs]
     widths = [
-        max(
-            text_width(words[i], FONT_SIZE, bold=True),
-            text_width(under[i], _SMALL),
-            _PORT_GAP * len(ports[i]),
-            text_width(names[i], _SMALL) if heads[i] == 0 else 0.0,
-        )
-        for i in range(n_words)
+        max(text_width(word, FONT_SIZE, bold=True), text_width(tag, _SMALL))
+        for word, tag in zip(words, under, strict=True)
     ]
-    label_widths = [text_width(name, _SMALL) for name in names]
-    centres, width = _word_columns(widths, arcs, label_widths)
+    for arc, needed in zip(arcs, label_widths, strict=True):
+        if arc.head < 0:
+            widths[arc.dependent] = max(widths[arc.dependent], needed)
+    limit = None if width is None else width - 2 * MARGIN
+    rows = lay_out(arcs, widths, label_widths, limit)
+    mirrored = is_right_to_left(forms) if direction == "auto" else direction == "rtl"
 
-    top_level = max(levels.values(), default=0)
-    full_width = width + 2 * MARGIN
-    base = MARGIN + _SMALL + _ARC_BASE + (top_level + 1) * _ARC_STEP
-    word_y = base + HALF_LABEL + 3
-    full_height = word_y + (FONT_SIZE + 6 if tags else 0) + HALF_LABEL + MARGIN
-
-    def place(column: float) -> float:
-        return full_width - MARGIN - column if mirrored else MARGIN + column
-
-    def port(word: int, dependent: int) -> float:
-        order = ports[word].index(dependent)
-        return place(centres[word] + (order - (len(ports[word]) - 1) / 2) * _PORT_GAP)
-
-    lines: list[str] = []
-    arrows: list[str] = []
-    texts: list[str] = []
-    for word, head in enumerate(heads):
-        if head == 0:
-            tip, top = port(word, word), base - _ARC_BASE - (top_level + 1) * _ARC_STEP
-            lines.append(f"M{number(tip)} {number(top)}V{number(base - _ARROW)}")
-            at, label_y = tip, top - 7
-        else:
-            start, tip = port(head - 1, word), port(word, word)
-            peak = base - _ARC_BASE - levels[word] * _ARC_STEP
-            lines.append(_arc_line(start, tip, base, peak))
-            at, label_y = (start + tip) / 2, peak - 7
-        arrows.append(_arrow_head(tip, base))
-        if names[word]:
-            note = f"{forms[head - 1]} → {forms[word]}" if head else f"root → {forms[word]}"
-            texts.append(
-                svg_text("et-relation", at, label_y, names[word], names[word], note, _SMALL)
-            )
-    for i in range(n_words):
-        texts.append(svg_text("et-word", place(centres[i]), word_y, words[i], forms[i]))
-        if under[i]:
-            below = word_y + FONT_SIZE + 4
-            texts.append(
-                svg_text("et-tag", place(centres[i]), below, under[i], under[i], "", _SMALL)
-            )
-
-    described = "; ".join(
-        f"{forms[i]} ← {forms[heads[i] - 1] if heads[i] else 'root'}"
-        + (f" ({names[i]})" if names[i] else "")
-        for i in range(min(n_words, 200))
-    )
+    legend = [] if against is None else [f"only {shown_text(name)}" for name in names]
+    legend_widths = [text_width(name, _SMALL) + 34 for name in legend]
+    full_width = max(*(row.width for row in rows), sum(legend_widths)) + 2 * MARGIN
+    sheet = _Sheet(arcs, forms, full_width, mirrored, names)
+    top = MARGIN
+    for row in rows:
+        base = top + _SMALL + _ARC_BASE + (row.height + bool(row.roots)) * _ARC_STEP
+        sheet.draw_arcs(row, base)
+        word_y = base + HALF_LABEL + 3
+        for i in range(row.first, row.last):
+            x = sheet.place(row.centres[i - row.first])
+            sheet.texts.append(svg_text("et-word", x, word_y, words[i], forms[i]))
+            if under[i]:
+                below = word_y + FONT_SIZE + 4
+                sheet.texts.append(svg_text("et-tag", x, below, under[i], under[i], "", _SMALL))
+        top = word_y + (FONT_SIZE + 6 if tags else 0) + HALF_LABEL + MARGIN
+    if legend:
+        sheet.draw_legend(legend, legend_widths, top + HALF_LABEL)
+        top += 2 * HALF_LABEL
     return svg_document(
         full_width,
-        full_height,
+        top,
         title=title or "Dependency arcs",
-        description=described,
-        parts=[svg_lines(lines), *arrows, *texts],
+        description=_described(arcs, forms, names),
+        parts=[*sheet.paths(), *sheet.arrows, *sheet.texts],
         mirrored=mirrored,
     )
 
 
-def _arc_levels(arcs: Sequence[Arc], n_words: int) -> dict[int, int]:
-    """For each dependent the level of its arc: above all arcs that share a gap with it so far."""
-    highest = np.zeros(max(n_words - 1, 1), dtype=np.int64)  # per gap between words
-    levels: dict[int, int] = {}
-    for length, left, dependent in arcs:
-        below = highest[left : left + length]
-        levels[dependent] = int(below.max())
-        below[:] = levels[dependent] + 1
-    return levels
-
-
-def _arc_ports(arcs: Sequence[Arc], levels: dict[int, int], n_words: int) -> list[list[int]]:
-    """For each word its arcs from left to right, each named by its dependent (a root by itself).
-
-    To the left the lowest arc comes first and to the right it comes last: then an arc's leg never
-    crosses a lower arc of the same word.
-    """
-    leftward: list[list[int]] = [[] for _ in range(n_words)]
-    rightward: list[list[int]] = [[] for _ in range(n_words)]
-    for length, left, dependent in sorted(arcs, key=lambda arc: levels[arc[2]]):
-        rightward[left].append(dependent)
-        leftward[left + length].append(dependent)
-    roots = set(range(n_words)).difference(dependent for _, _, dependent in arcs)
+def _arcs(
+    heads: Sequence[int], relations: Sequence[str] | None, probabilities: Sequence[float] | None
+) -> list[Arc]:
+    labels = relations or [""] * len(heads)
+    chances = probabilities if probabilities is not None else [None] * len(heads)
     return [
-        [*leftward[word], *([word] if word in roots else []), *reversed(rightward[word])]
-        for word in range(n_words)
+        Arc(int(head) - 1, word, shown_text(label), "both", None if p is None else float(p))
+        for word, (head, label, p) in enumerate(zip(heads, labels, chances, strict=True))
     ]
 
 
-def _word_columns(
-    widths: Sequence[float],
-    arcs: Sequence[Arc],
-    label_widths: Sequence[float],
-) -> tuple[list[float], float]:
-    """The middle of each word, and the width of the whole."""
-    steps = np.array([(a + b) / 2 + _WORD_GAP for a, b in pairwise(widths)])
-    for length, left, dependent in arcs:
-        # ends of arcs may sit off the middle of their words: leave room for half a word each
-        slack = (widths[left] + widths[left + length]) / 2 if length == 1 else 0.0
-        needed = label_widths[dependent] + min(slack, 24.0) + 14
-        missing = needed - float(steps[left : left + length].sum())
-        if missing > 0:
-            steps[left : left + length] += missing / length
-    centres = widths[0] / 2 + np.concatenate([[0.0], np.cumsum(steps)])
-    return centres.tolist(), float(centres[-1] + widths[-1] / 2)
+def _merged(mine: Sequence[Arc], others: Sequence[Arc]) -> list[Arc]:
+    """Arcs of two trees: what they share once, with both labels where these differ."""
+    found = []
+    for one, other in zip(mine, others, strict=True):
+        if one.head == other.head:
+            same = one.label == other.label or not other.label
+            label = one.label if same else f"{one.label or '–'} ≠ {other.label}"
+            found.append(one._replace(label=label))
+        else:
+            found += [one._replace(kind="first"), other._replace(kind="second")]
+    return found
 
 
-def _arc_line(start: float, tip: float, base: float, peak: float) -> str:
-    """Up from the head, across with round corners, and down to the dependent."""
-    radius = min(10.0, abs(tip - start) / 2, base - _ARROW - peak)
-    towards = 1 if tip > start else -1
-    near, far = number(start + towards * radius), number(tip - towards * radius)
-    return (
-        f"M{number(start)} {number(base)}V{number(peak + radius)}"
-        f"Q{number(start)} {number(peak)} {near} {number(peak)}H{far}"
-        f"Q{number(tip)} {number(peak)} {number(tip)} {number(peak + radius)}"
-        f"V{number(base - _ARROW)}"
+class _Sheet:
+    """What has been drawn so far; lines of one look share a path."""
+
+    def __init__(
+        self,
+        arcs: Sequence[Arc],
+        forms: Sequence[str],
+        full_width: float,
+        mirrored: bool,
+        names: tuple[str, str],
+    ) -> None:
+        self.given, self.forms, self.names = arcs, forms, names
+        self.full_width, self.mirrored = full_width, mirrored
+        self.lines: dict[tuple[str, float | None], list[str]] = {}
+        self.arrows: list[str] = []
+        self.texts: list[str] = []
+
+    def place(self, column: float) -> float:
+        """From a place in a row to one on the sheet."""
+        return self.full_width - MARGIN - column if self.mirrored else MARGIN + column
+
+    def draw_arcs(self, row: Row, base: float) -> None:
+        """All that runs above one row whose arrows end at ``base``."""
+        tops = [base - _ARC_BASE - level * _ARC_STEP for level in row.levels]
+        root_top = base - _ARC_BASE - row.height * _ARC_STEP
+        legs = [  # x and upper end of every upright line
+            *((x, tops[k]) for k, ends in enumerate(row.legs) for x in ends),
+            *((x, root_top) for x in row.roots.values()),
+        ]
+        legs.sort()
+        for k, (piece, (left, right)) in enumerate(zip(row.pieces, row.legs, strict=True)):
+            arc = self.given[piece.arc]
+            ends = [  # the piece's own ends, or None where it goes on in another row
+                None if piece.left < 0 else base,
+                None if piece.right == row.last - row.first else base,
+            ]
+            leftmost = min(arc.head, arc.dependent) == arc.dependent  # the arrow is on the left
+            tip = 0 if leftmost else 1
+            if ends[tip] is not None:
+                ends[tip] = base - _ARROW
+                self._arrow(arc, left if leftmost else right, base)
+            self._line(arc, _piece_line(self.place(left), self.place(right), ends, tops[k]))
+            half = text_width(arc.label, _SMALL) / 2
+            self._label(arc, _free_middle(left, right, half, tops[k], legs), tops[k])
+        for place, x in row.roots.items():
+            arc = self.given[place]
+            at = number(self.place(x))
+            self._line(arc, f"M{at} {number(root_top)}V{number(base - _ARROW)}")
+            self._arrow(arc, x, base)
+            self._label(arc, x, root_top)
+
+    def draw_legend(self, names: Sequence[str], widths: Sequence[float], y: float) -> None:
+        """A line of each colour with what it stands for."""
+        x = MARGIN
+        for (kind, colour), name, width in zip(_COLOURS.items(), names, widths, strict=True):
+            self._line(Arc(-1, 0, "", kind), f"M{number(x)} {number(y)}h20")
+            text = svg_text("et-legend", x + (width + 12) / 2, y, name, name, "", _SMALL)
+            self.texts.append(_coloured(text, colour))
+            x += width
+
+    def paths(self) -> list[str]:
+        """The lines; those of the usual look first."""
+        usual = self.lines.pop(("both", None), [])
+        found = [svg_lines(usual)] if usual else []
+        for (kind, opacity), lines in self.lines.items():
+            dashes = ' stroke-dasharray="5 3"' if kind == "second" else ""
+            strength = number(0.8 if opacity is None else opacity)
+            found.append(
+                f'<path class="et-edge et-{kind}" d="{"".join(lines)}" fill="none" '
+                f'stroke="{_COLOURS.get(kind, "currentColor")}" stroke-opacity="{strength}" '
+                f'stroke-width="1.6"{dashes}/>'
+            )
+        return found
+
+    def _line(self, arc: Arc, line: str) -> None:
+        opacity = None if arc.probability is None else round(_strength(arc.probability), 2)
+        self.lines.setdefault((arc.kind, opacity), []).append(line)
+
+    def _arrow(self, arc: Arc, x: float, base: float) -> None:
+        colour = _COLOURS.get(arc.kind, "currentColor")
+        opacity = 0.7 if arc.probability is None else _strength(arc.probability)
+        self.arrows.append(
+            f'<path class="et-arrow" d="M{number(self.place(x) - 3.5)} {number(base - _ARROW)}h7'
+            f'l-3.5 {number(_ARROW)}z" fill="{colour}" fill-opacity="{number(opacity)}"/>'
+        )
+
+    def _label(self, arc: Arc, x: float, top: float) -> None:
+        if not arc.label:
+            return
+        head = self.forms[arc.head] if arc.head >= 0 else "root"
+        note = f"{head} → {self.forms[arc.dependent]}"
+        if arc.probability is not None:
+            note += f", p = {arc.probability:.3g}"
+        if arc.kind != "both":
+            note += f" (only {self.names[arc.kind == 'second']})"
+        text = svg_text(
+            "et-relation", self.place(x), top - _LABEL_RISE, arc.label, arc.label, note, _SMALL
+        )
+        different = arc.kind if arc.kind != "both" else "second" if " ≠ " in arc.label else ""
+        self.texts.append(_coloured(text, _COLOURS[different]) if different else text)
+
+
+def _coloured(text: str, colour: str) -> str:
+    return text.replace('fill-opacity="0.75"', "").replace("<text ", f'<text fill="{colour}" ', 1)
+
+
+def _strength(probability: float) -> float:
+    """Opacity of an arc: never invisible."""
+    return 0.15 + 0.75 * probability
+
+
+def _piece_line(left: float, right: float, ends: Sequence[float | None], top: float) -> str:
+    """Up at one end, across with round corners, down at the other; no leg where it goes on."""
+    towards = 1 if right > left else -1
+    first, second = ends
+    radius = min(10.0, abs(right - left) / 2, *(y - top for y in ends if y is not None))
+    near, far = number(left + towards * radius), number(right - towards * radius)
+    x, end, y = number(left), number(right), number(top)
+    bend = number(top + radius)
+    start = f"M{x} {y}" if first is None else f"M{x} {number(first)}V{bend}Q{x} {y} {near} {y}"
+    return start + (
+        f"H{end}" if second is None else f"H{far}Q{end} {y} {end} {bend}V{number(second)}"
     )
 
 
-def _arrow_head(x: float, base: float) -> str:
-    return (
-        f'<path class="et-arrow" d="M{number(x - 3.5)} {number(base - _ARROW)}h7'
-        f'l-3.5 {number(_ARROW)}z" fill="currentColor" fill-opacity="0.7"/>'
+def _free_middle(
+    left: float, right: float, half: float, top: float, legs: Sequence[tuple[float, float]]
+) -> float:
+    """Where a label stands over its arc: the middle, or the place next to it that no leg crosses.
+
+    Arcs of one projective tree have no such legs; those of two trees, or of a tree that is not
+    projective, may.
+    """
+    middle, room = (left + right) / 2, (right - left) / 2 - half - 2
+    if room <= 0:
+        return middle
+    crossing = [x for x, upper in legs if left < x < right and upper < top - 0.1]
+    reach = half + 3
+    if all(abs(x - middle) > reach for x in crossing):
+        return middle
+    edges = [x + side * (reach + 0.01) for x in crossing for side in (-1, 1)]
+    free = [
+        at
+        for at in edges
+        if abs(at - middle) <= room and all(abs(x - at) > reach for x in crossing)
+    ]
+    return min(free, key=lambda at: abs(at - middle), default=middle)
+
+
+def _described(arcs: Sequence[Arc], forms: Sequence[str], names: tuple[str, str]) -> str:
+    """The tree in words, for those who cannot see it."""
+    whose = {"both": "", "first": f" [only {names[0]}]", "second": f" [only {names[1]}]"}
+    return "; ".join(
+        f"{forms[arc.dependent]} ← {forms[arc.head] if arc.head >= 0 else 'root'}"
+        + (f" ({arc.label})" if arc.label else "")
+        + whose[arc.kind]
+        for arc in arcs[:200]
     )
+
+
+def _check_settings(
+    probabilities: Sequence[float] | None, n_words: int, direction: str, width: float | None
+) -> None:
+    if probabilities is not None and len(probabilities) != n_words:
+        raise ValueError(
+            f"probabilities has {len(probabilities)} items, but there are {n_words} words"
+        )
+    for p in probabilities if probabilities is not None else ():
+        if not 0.0 <= p <= 1.0 or math.isnan(p):
+            raise ValueError(f"probabilities must lie between 0 and 1, found {p}")
+    if direction not in ("auto", "ltr", "rtl"):
+        raise ValueError(f"direction {direction!r}, expected 'auto', 'ltr' or 'rtl'")
+    if width is not None and not width > 0:
+        raise ValueError(f"width is {width}, expected a number above 0")
 
 
 def _check_columns(
@@ -208,6 +318,7 @@ def _check_columns(
     heads: Sequence[int],
     relations: Sequence[str] | None,
     tags: Sequence[str] | None,
+    whose: str = "",
 ) -> None:
     for name, column in (("forms", forms), ("relations", relations), ("tags", tags)):
         if isinstance(column, str):
@@ -216,8 +327,8 @@ def _check_columns(
     if not n_words:
         raise ValueError("there is no word to draw")
     for name, size in (
-        ("heads", len(heads)),
-        ("relations", n_words if relations is None else len(relations)),
+        (f"{whose}heads", len(heads)),
+        (f"{whose}relations", n_words if relations is None else len(relations)),
         ("tags", n_words if tags is None else len(tags)),
     ):
         if size != n_words:
@@ -225,5 +336,5 @@ def _check_columns(
     for word, head in enumerate(heads, start=1):
         if not 0 <= head <= n_words or head == word:
             raise ValueError(
-                f"word {word} has head {head}: expected 0 to {n_words}, other than itself"
+                f"{whose}word {word} has head {head}: expected 0 to {n_words}, other than itself"
             )

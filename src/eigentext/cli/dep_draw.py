@@ -1,0 +1,181 @@
+"""``eigentext dep draw``: dependency trees as arcs, in SVG or on an HTML page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from eigentext.cli import options
+from eigentext.cli.dep_eval import trees_of
+from eigentext.cli.output import remark
+
+if TYPE_CHECKING:
+    from eigentext.formats.conll import TenColumnSentence
+
+    Pair = tuple[int, TenColumnSentence, TenColumnSentence | None]
+
+_MOST = 200  # trees on one page
+
+
+class DirectionName(StrEnum):
+    """Which way a sentence runs."""
+
+    auto = "auto"
+    ltr = "ltr"
+    rtl = "rtl"
+
+
+def draw(
+    trees: Annotated[str, typer.Argument(help="Trees, CoNLL-U or CoNLL-X; '-' is stdin.")],
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="FILE.svg: one tree; FILE.html: all of them.")
+    ],
+    sentence: Annotated[
+        list[int] | None,
+        typer.Option("--sentence", "-n", min=1, help="Which one, from 1; may be given often."),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option("--against", help="Trees of the same sentences: differing arcs in colour."),
+    ] = None,
+    width: Annotated[
+        int, typer.Option("--width", min=0, help="Break into rows of so many pixels; 0: never.")
+    ] = 840,
+    direction: Annotated[
+        DirectionName, typer.Option("--direction", help="auto: as the script runs.")
+    ] = DirectionName.auto,
+    quiet: options.Quiet = False,
+) -> None:
+    """Draw dependency trees as arcs above their sentences.
+
+    With --against, what only the first file has is blue, what only the other has is orange and
+    dashed, and a relation that differs shows both names.  Where a word's last column has
+    `Prob=0.93`, as `dep parse --marginals` writes it, its arc is as strong as it is probable.
+
+    Example:
+
+        $ eigentext convert sample/dev.mrg -o gold.conllu
+
+        $ eigentext convert sample/dev.mrg -o pred.conllu --heads neutral
+
+        $ eigentext dep draw gold.conllu -o tree.svg --sentence 3
+
+        $ eigentext dep draw gold.conllu -o trees.html --against pred.conllu
+    """
+    from os.path import basename
+
+    from eigentext.errors import DataError, SettingsError
+    from eigentext.formats.opening import atomic_write
+    from eigentext.reports.html import Report
+
+    as_page = output.endswith((".html", ".htm"))
+    if not as_page and not output.endswith(".svg"):
+        raise SettingsError(
+            f"cannot draw to {output!r}: expected a name that ends in .svg or .html"
+        )
+    wanted = set(sentence or ([] if as_page else [1]))
+    if not as_page and len(wanted) > 1:
+        raise SettingsError("an .svg file holds one tree: one --sentence, or write to FILE.html")
+    names = (basename(trees), basename(against or ""))
+    report = Report("Dependency trees", " against ".join(filter(None, names)))
+    drawn = left_out = 0
+    last = 0
+    for number, one, other in _pairs(trees, against):
+        last = number
+        if wanted and number not in wanted:
+            continue
+        if drawn == _MOST:
+            left_out += 1
+            continue
+        svg = _svg(one, other, names, width=width or None, direction=direction)
+        drawn += 1
+        if not as_page:
+            with atomic_write(output) as out:
+                out.write(svg.encode("utf-8"))
+            return
+        report.section(f"Sentence {number}").figure(svg, " ".join(one.forms))
+        if wanted and drawn == len(wanted):
+            break
+    missing = [number for number in sorted(wanted) if number > last]
+    if missing:
+        raise DataError(trees, None, f"there is no sentence {missing[0]}: the last is {last}")
+    report.write(output)
+    if left_out:
+        remark(f"drew {drawn} trees, left out {left_out}: --sentence picks others", quiet=quiet)
+
+
+def _pairs(trees: str, against: str | None) -> Iterator[Pair]:
+    """(number, sentence, the other's sentence or None)."""
+    from itertools import zip_longest
+
+    from eigentext.errors import DataError
+
+    if against is None:
+        yield from ((number, one, None) for number, one in enumerate(trees_of(trees), start=1))
+        return
+    both = zip_longest(trees_of(trees), trees_of(against))
+    for number, (one, other) in enumerate(both, start=1):
+        if one is None or other is None:
+            shorter, longer = (trees, against) if one is None else (against, trees)
+            why = f"ends after {number - 1} sentences, but {longer} has more"
+            raise DataError(shorter, None, why)
+        if one.forms != other.forms:
+            why = f"the words of sentence {number} are not those in {trees}:{one.first_line}"
+            raise DataError(against, other.first_line, why)
+        yield number, one, other
+
+
+def _svg(
+    one: TenColumnSentence,
+    other: TenColumnSentence | None,
+    names: tuple[str, str],
+    *,
+    width: int | None,
+    direction: DirectionName,
+) -> str:
+    from eigentext.reports.arcs import arcs_svg
+
+    tags = one.column(one.COLUMNS[3])
+    return arcs_svg(
+        one.forms,
+        _heads(one),
+        _relations(one),
+        tags=tags if any(tag != "_" for tag in tags) else None,
+        probabilities=None if other is not None else _probabilities(one),
+        against=None if other is None else _heads(other),
+        against_relations=None if other is None else _relations(other),
+        names=names,
+        direction=direction.value,
+        width=width,
+    )
+
+
+def _heads(sentence: TenColumnSentence) -> tuple[int, ...]:
+    from eigentext.errors import DataError
+
+    heads = sentence.heads
+    if heads is None:
+        why = "the sentence that begins here has no heads; expected a tree to draw"
+        raise DataError(sentence.source, sentence.first_line, why)
+    return heads
+
+
+def _relations(sentence: TenColumnSentence) -> list[str]:
+    relations = sentence.column("deprel")
+    return ["" if relation == "_" else relation for relation in relations]
+
+
+def _probabilities(sentence: TenColumnSentence) -> list[float] | None:
+    """``Prob=`` of the last column, when every word has one that is a probability."""
+    from eigentext.formats.conllu import parse_pairs
+
+    found = [parse_pairs(row[9]).get("Prob") for row in sentence.rows]
+    try:
+        numbers = [float(p) for p in found if p is not None]
+    except ValueError:
+        return None
+    fine = len(numbers) == len(found) and all(0.0 <= p <= 1.0 for p in numbers)
+    return numbers if fine else None
