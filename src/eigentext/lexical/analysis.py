@@ -1,0 +1,107 @@
+"""What an analyzer says of one word, and what every analyzer can do.
+
+A typed word goes into ``Analyzer.analyse``; a list of :class:`Analysis` comes out, never empty for
+a non-empty word: what is only a guess says so by its ``source``.  ``Analyzer.normalise`` gives the
+form under which words are matched; it is never shown in place of what was typed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol, runtime_checkable
+
+from eigentext.errors import DataError
+
+__all__ = ["GUESSES", "Analysis", "Analyzer", "as_record", "check_word", "letters_only"]
+
+GUESSES = frozenset({"backoff"})
+"""The sources of analyses that are guesses: the analyzer does not know the word."""
+
+
+class Analysis(NamedTuple):
+    """One reading of one word.
+
+    ``lemma`` is the analyzer's own lemma id; ``segments`` are the pieces in order, each with its
+    tag; ``tag`` is the whole word's; ``prior`` is a base-10 logarithm of how frequent the reading
+    is out of context, or None where the analyzer does not know; ``source`` tells where the reading
+    comes from: ``analyzer``, ``lexicon``, ``learned``, ``observed``, ``backoff``, or what sort of
+    token this is (``digit``, ``punctuation``, ``foreign``).
+
+    >>> word = Analysis("dog", "dogs", (("dog", "NOUN"), ("s", "PLURAL")), "NOUN",
+    ...                 {"Number": "Plur"}, "an animal", "", -3.5, "lexicon")
+    >>> word.lemma, word.features["Number"], word.is_guess
+    ('dog', 'Plur', False)
+    """
+
+    lemma: str
+    vocalised: str
+    segments: tuple[tuple[str, str], ...]
+    tag: str
+    features: Mapping[str, str]
+    gloss: str
+    root: str
+    prior: float | None
+    source: str
+
+    @property
+    def is_guess(self) -> bool:
+        """Whether the analyzer did not know the word and guessed."""
+        return self.source in GUESSES
+
+
+@runtime_checkable
+class Analyzer(Protocol):
+    """All that the rest of this folder asks of an analyzer."""
+
+    @property
+    def name(self) -> str:
+        """Short name, as it stands in settings and model files."""
+
+    def analyse(self, word: str) -> list[Analysis]:
+        """All readings of the word as typed; at least one unless the word is empty."""
+
+    def normalise(self, word: str) -> str:
+        """The form under which the word is looked up; for matching only."""
+
+
+def check_word(word: object) -> str:
+    """The word, if it is one: analyzers take one ``str`` at a time.
+
+    >>> check_word(["a", "b"])
+    Traceback (most recent call last):
+        ...
+    TypeError: an analyzer takes one word as a str, not list; call it once for each token
+    """
+    if not isinstance(word, str):
+        raise TypeError(
+            f"an analyzer takes one word as a str, not {type(word).__name__}; "
+            "call it once for each token"
+        )
+    return word
+
+
+def as_record(analysis: Analysis) -> dict[str, object]:
+    """The analysis as plain data, for JSON.
+
+    >>> word = Analysis("a", "a", (("a", "X"),), "X", {}, "", "", None, "backoff")
+    >>> as_record(word)["segments"]
+    [['a', 'X']]
+    """
+    record: dict[str, object] = analysis._asdict()
+    record["segments"] = [list(piece) for piece in analysis.segments]
+    record["features"] = dict(analysis.features)
+    return record
+
+
+def letters_only(word: str, source: str, tag: str) -> Analysis:
+    """The reading of a token that is its own lemma: a number, a sign, a word of another script.
+
+    >>> letters_only("2010", "digit", "DIGIT").lemma
+    '2010'
+    """
+    return Analysis(word, word, ((word, tag),), tag, {}, "", "", None, source)
+
+
+def bad_line(path: str, line: int | None, found: str, expected: str) -> DataError:
+    """What is wrong with a line of an analyzer's file."""
+    return DataError(path, line, f"expected {expected}, found {found}")

@@ -1,0 +1,171 @@
+"""The Arabic analyzer over an ALMOR database that the user supplies.
+
+1. A typed word loses what only serves display; its key folds letters that writers mix up.
+2. The engine finds all readings of the key; each is marked with how far its letters are from what
+   was typed (feature ``spelling``), and readings that the typed vowel signs forbid are dropped.
+3. A word that the database does not know gets back-off readings: a proper name or any open class,
+   inside all affixes that fit.  Numbers, signs and words of other scripts are their own lemma.
+4. The last words are kept in a cache.
+
+The database is never part of this package: ``eigentext data get almor`` brings it.
+"""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from eigentext.errors import SettingsError
+from eigentext.lexical.analysis import Analysis, check_word
+from eigentext.lexical.analyzers.almor_database import read_database
+from eigentext.lexical.analyzers.almor_engine import AlmorEngine
+from eigentext.lexical.analyzers.arabic_spelling import (
+    MARKS,
+    bare,
+    is_arabic,
+    marks_agree,
+    matching_key,
+    plain,
+    spelling_cost,
+)
+
+if TYPE_CHECKING:
+    from eigentext.lexical.analyzers.almor_database import AlmorDatabase
+
+__all__ = ["AlmorAnalyzer"]
+
+_BACKOFFS = ("all", "proper", "none")
+_LONGEST = 60  # letters of a word that is still looked up; nothing longer is one
+_NOTHING = "na"
+
+
+class AlmorAnalyzer:
+    """Readings of Arabic words.
+
+    Args:
+        path: the database file
+        backoff: how an unknown word is read: ``all`` (a name or any open class), ``proper``
+            (a name), ``none`` (its letters only)
+        spelling: ``tolerant`` keeps readings whose letters differ from what was typed, ``strict``
+            drops them where another reading agrees
+        cache: how many words to remember
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        backoff: str = "all",
+        spelling: str = "tolerant",
+        cache: int = 100_000,
+    ) -> None:
+        if backoff not in _BACKOFFS:
+            raise SettingsError(f"backoff is one of {', '.join(_BACKOFFS)}, not {backoff!r}")
+        if spelling not in ("tolerant", "strict"):
+            raise SettingsError(f"spelling is tolerant or strict, not {spelling!r}")
+        self._settings: dict[str, Any] = {"backoff": backoff, "spelling": spelling, "cache": cache}
+        self._start(read_database(path))
+
+    def _start(self, database: AlmorDatabase) -> None:
+        self._path = database.path
+        self._backoff = self._settings["backoff"]
+        self._strict = self._settings["spelling"] == "strict"
+        self._engine = AlmorEngine(database)
+        self._remembered = lru_cache(maxsize=self._settings["cache"])(self._analyse)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopen, (self._path, self._settings)
+
+    @property
+    def name(self) -> str:
+        """``almor``."""
+        return "almor"
+
+    def normalise(self, word: str) -> str:
+        """The key under which a word is looked up."""
+        return matching_key(check_word(word))
+
+    def analyse(self, word: str) -> list[Analysis]:
+        """All readings of the word as typed, best spelling first, then by prior."""
+        return list(self._remembered(check_word(word)))
+
+    def _analyse(self, word: str) -> tuple[Analysis, ...]:
+        if not word:
+            return ()
+        shown = plain(word)
+        if not is_arabic(shown):
+            return (_outsider(word, shown),)
+        letters, key = bare(shown), matching_key(shown)
+        found: list[Analysis] = []
+        if len(key) <= _LONGEST:
+            found = _checked(self._engine.readings(key), letters)
+            if any(char in MARKS for char in shown):
+                found = _allowed_by_marks(found, shown)
+            if self._strict:
+                best = min((reading.features["spelling"] for reading in found), default="0")
+                found = [r for r in found if r.features["spelling"] in ("0", best)]
+            if not found and self._backoff != "none":
+                which = "ALL" if self._backoff == "all" else "PROP"
+                found = _checked(self._engine.guesses(key, letters, which), letters)
+        if not found:
+            found = [_bare_guess(word, letters or shown)]
+        return tuple(_ordered(found))
+
+
+def _reopen(path: str, settings: dict[str, Any]) -> AlmorAnalyzer:
+    return AlmorAnalyzer(path, **settings)
+
+
+def _checked(readings: list[Analysis], typed: str) -> list[Analysis]:
+    """Each reading once, marked with the distance of its letters from the typed ones."""
+    seen: set[tuple[object, ...]] = set()
+    kept = []
+    for reading in readings:
+        features = reading.features
+        identity = (reading.lemma, reading.vocalised, reading.tag, *features.values())
+        if identity in seen:
+            continue
+        seen.add(identity)
+        features["spelling"] = str(spelling_cost(typed, bare(reading.vocalised)))  # type: ignore[index]
+        kept.append(reading)
+    return kept
+
+
+def _allowed_by_marks(readings: list[Analysis], typed: str) -> list[Analysis]:
+    """Readings that the typed vowel signs allow; all, and marked, when they allow none."""
+    allowed = [reading for reading in readings if marks_agree(typed, reading.vocalised)]
+    if allowed:
+        return allowed
+    for reading in readings:
+        reading.features["signs"] = "ignored"  # type: ignore[index]
+    return readings
+
+
+def _ordered(readings: list[Analysis]) -> list[Analysis]:
+    return sorted(
+        readings,
+        key=lambda r: (r.features["spelling"], -(r.prior or 0.0), r.lemma, r.tag, r.vocalised),
+    )
+
+
+def _outsider(word: str, shown: str) -> Analysis:
+    """A number, a sign, a word of another script: its own lemma."""
+    if any(unicodedata.category(char)[0] == "L" for char in shown):
+        kind, pos, tag = "foreign", "latin", "LATIN"
+    elif any(unicodedata.category(char)[0] == "N" for char in shown):
+        kind, pos, tag = "digit", "digit", "DIGIT"
+    else:
+        kind, pos, tag = "punctuation", "punc", "PUNC"
+    features = {"pos": pos, "spelling": "0"}
+    return Analysis(word, word, ((word, tag),), tag, features, "", "", None, kind)
+
+
+def _bare_guess(word: str, letters: str) -> Analysis:
+    features = {
+        "pos": "noun_prop", "gen": "m", "num": "s", "stt": "i", "cas": "u", "prc0": "0",
+        "prc1": "0", "prc2": "0", "enc0": "0", "spelling": "0",
+    }  # fmt: skip
+    segments = ((word, "NOUN_PROP"),)
+    return Analysis(letters, word, segments, "NOUN_PROP", features, "", "", None, "backoff")

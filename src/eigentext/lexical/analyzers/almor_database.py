@@ -1,0 +1,190 @@
+"""Read a morphological database of the ALMOR kind: prefixes, stems, suffixes and what may meet.
+
+The file is UTF-8 text in sections, each opened by a line such as ``###STEMS###``:
+
+1. ``DEFINES``: ``DEFINE feature feature:value ...`` (``*open*``: any value);
+2. ``DEFAULTS``: ``DEFAULT pos:value feature:value ...``, the features of a part of speech;
+3. ``ORDER``: ``ORDER feature ...``, the features in the order in which they are shown;
+4. ``STEMBACKOFF``: ``STEMBACKOFF name category ...``, stems of unknown words;
+5. ``PREFIXES``, ``SUFFIXES``, ``STEMS``: the letters as matched, a category, and features, in three
+   columns separated by tabs; an affix may have no letters and no features;
+6. ``TABLE AB``, ``TABLE BC``, ``TABLE AC``: pairs of categories that may stand together (prefix
+   and stem, stem and suffix, prefix and suffix).
+
+All lines are checked for their shape on reading; the many features of a stem are taken apart (and
+a fault in them is reported, with its line) when the stem is first used, since a text uses few of
+the tens of thousands.  Values that a DEFINE does not list are let through: published files have
+some.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from eigentext.errors import DataError
+from eigentext.formats.opening import numbered_lines
+
+if TYPE_CHECKING:
+    import os
+
+__all__ = ["Affix", "AlmorDatabase", "Stem", "read_database"]
+
+# Segmentations for other tools and sounds: never looked at here, and most of the file.
+_NOT_KEPT = frozenset(
+    "caphi catib6 ud d1seg d2seg d3seg atbseg d1tok d2tok d3tok atbtok".split()
+)
+_SECTION = re.compile(r"###(.+)###\Z")
+_PAIR_TABLES = ("TABLE AB", "TABLE BC", "TABLE AC")
+_NEEDED = ("DEFAULTS", "PREFIXES", "SUFFIXES", "STEMS", *_PAIR_TABLES)
+_KNOWN = frozenset((*_NEEDED, "DEFINES", "ORDER", "STEMBACKOFF"))
+
+Features = dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Affix:
+    """A prefix or a suffix: its letters as matched, its category, its features."""
+
+    form: str
+    category: str
+    features: Features
+
+
+@dataclass(slots=True)
+class Stem:
+    """A stem; ``raw`` is the unparsed third column, ``line`` its place in the file."""
+
+    form: str
+    category: str
+    raw: str
+    line: int
+
+
+@dataclass
+class AlmorDatabase:
+    """The tables of one file, by letters and by category.
+
+    >>> database = AlmorDatabase("empty")
+    >>> database.stems
+    {}
+    """
+
+    path: str
+    defaults: dict[str, Features] = field(default_factory=dict)
+    order: tuple[str, ...] = ()
+    backoff: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    prefixes: dict[str, list[Affix]] = field(default_factory=dict)
+    suffixes: dict[str, list[Affix]] = field(default_factory=dict)
+    stems: dict[str, list[Stem]] = field(default_factory=dict)
+    stem_after: dict[str, set[str]] = field(default_factory=dict)  # prefix category -> stem's
+    suffix_after: dict[str, set[str]] = field(default_factory=dict)  # stem category -> suffix's
+    around: set[tuple[str, str]] = field(default_factory=set)  # prefix and suffix categories
+    defined: dict[str, frozenset[str]] = field(default_factory=dict)  # values of closed features
+
+    def stem_features(self, stem: Stem) -> Features:
+        """The features of a stem, over the defaults of its part of speech."""
+        given = self._features(stem.raw, stem.line)
+        if "pos" not in given or "diac" not in given:
+            why = "expected a stem with pos: and diac: features"
+            raise DataError(self.path, stem.line, why)
+        return {**self.defaults.get(given["pos"], {}), **given}
+
+    def _features(self, text: str, line: int) -> Features:
+        found: Features = {}
+        for item in text.split(" "):
+            name, colon, value = item.partition(":")
+            if not item or name in _NOT_KEPT:
+                continue
+            if not colon or not name:
+                raise DataError(self.path, line, f"expected feature:value, found {item!r}")
+            found[name] = value
+        return found
+
+
+def read_database(path: str | os.PathLike[str]) -> AlmorDatabase:
+    """Read a database file (it may be compressed); every fault names its line."""
+    database = AlmorDatabase(str(path))
+    section, seen = "", set()
+    for number, text in numbered_lines(path):
+        if text.startswith("###"):
+            heading = _SECTION.match(text)
+            section = heading[1] if heading else ""
+            if section not in _KNOWN:
+                expected = ", ".join(sorted(_KNOWN))
+                raise DataError(database.path, number, f"unknown section {text!r}: {expected}")
+            seen.add(section)
+        elif section in ("STEMS", "PREFIXES", "SUFFIXES"):
+            _read_entry(database, section, text, number)
+        elif section in _PAIR_TABLES:
+            _read_pair(database, section, text, number)
+        elif text.strip():
+            if not section:
+                why = f"expected a section such as ###DEFINES###, found {text[:40]!r}"
+                raise DataError(database.path, number, why)
+            _read_setting(database, section, text, number)
+    missing = [name for name in _NEEDED if name not in seen]
+    if missing:
+        raise DataError(database.path, None, f"expected a section ###{missing[0]}###")
+    if not database.stems:
+        raise DataError(database.path, None, "expected at least one stem")
+    return database
+
+
+def _read_entry(database: AlmorDatabase, section: str, text: str, number: int) -> None:
+    columns = text.split("\t")
+    if len(columns) != 3:
+        if not text.strip():
+            return
+        why = f"expected letters, category and features in 3 columns, found {len(columns)}"
+        raise DataError(database.path, number, why)
+    form, category, features = columns
+    if not category or " " in category:
+        raise DataError(database.path, number, f"expected a category, found {category!r}")
+    if features and features.count(":") <= features.rstrip(" ").count(" "):
+        why = f"expected feature:value pairs, found {features[:60]!r}"
+        raise DataError(database.path, number, why)
+    if section == "STEMS":
+        if not form or not features:
+            raise DataError(database.path, number, "expected a stem with letters and features")
+        database.stems.setdefault(form, []).append(Stem(form, category, features, number))
+        return
+    affix = Affix(form, category, database._features(features, number))
+    table = database.prefixes if section == "PREFIXES" else database.suffixes
+    table.setdefault(form, []).append(affix)
+
+
+def _read_pair(database: AlmorDatabase, section: str, text: str, number: int) -> None:
+    pair = text.split()
+    if len(pair) != 2:
+        if pair:
+            raise DataError(database.path, number, f"expected two categories, found {text!r}")
+        return
+    first, second = pair
+    if section == "TABLE AB":
+        database.stem_after.setdefault(first, set()).add(second)
+    elif section == "TABLE BC":
+        database.suffix_after.setdefault(first, set()).add(second)
+    else:
+        database.around.add((first, second))
+
+
+def _read_setting(database: AlmorDatabase, section: str, text: str, number: int) -> None:
+    keyword, *values = text.split()
+    if keyword != {"DEFINES": "DEFINE", "DEFAULTS": "DEFAULT"}.get(section, section) or not values:
+        raise DataError(database.path, number, f"expected a line of {section}, found {text[:40]!r}")
+    if section == "ORDER":
+        database.order = tuple(values)
+    elif section == "STEMBACKOFF":
+        database.backoff[values[0]] = tuple(values[1:])
+    elif section == "DEFINES":
+        allowed = {value.partition(":")[2] for value in values[1:]}
+        if "*open*" not in allowed:
+            database.defined[values[0]] = frozenset(allowed)
+    else:
+        name, _, pos = values[0].partition(":")
+        if name != "pos" or not pos:
+            raise DataError(database.path, number, f"expected DEFAULT pos:..., found {values[0]!r}")
+        features = database._features(" ".join(values[1:]), number)
+        database.defaults[pos] = {name: v for name, v in features.items() if v != "*"}

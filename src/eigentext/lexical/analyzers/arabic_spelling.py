@@ -1,0 +1,179 @@
+"""How Arabic words are written: what is typed, what is matched, how vocalised pieces are joined.
+
+1. :func:`plain` undoes what only concerns display: presentation forms, joiners, tatweel.
+2. :func:`bare` drops the vowel signs, :func:`matching_key` also folds the letters that writers mix
+   up (hamza on alif, final ya and alif maqsura, ta marbuta and ha).  Keys are for looking up only.
+3. :func:`spelling_cost` says by how many letters a reading differs from what was typed, and
+   :func:`marks_agree` whether the vowel signs that were typed allow it.
+4. :func:`join_stem` and :func:`join_suffix` put vocalised pieces together.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+__all__ = [
+    "bare", "is_arabic", "join_stem", "join_suffix", "marks_agree", "matching_key", "plain",
+    "spelling_cost",
+]  # fmt: skip
+
+FATHA, DAMMA, KASRA, SHADDA, SUKUN = "\u064e", "\u064f", "\u0650", "\u0651", "\u0652"
+MARKS = frozenset("\u064b\u064c\u064d\u064e\u064f\u0650\u0651\u0652\u0670")
+SUN_LETTERS = frozenset("تثدذرزسشصضطظلن")
+LONG_VOWELS = frozenset("اويى")
+
+_PRESENTATION = re.compile("[\ufb50-\ufdff\ufe70-\ufefe]+")
+_INVISIBLE = re.compile("[\u0640\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff\u00ad\u061c]")
+_MARK = re.compile("[\u064b-\u0652\u0670]")
+_OTHER_SIGNS = re.compile("[\u0610-\u061a\u0653-\u065f\u06d6-\u06ed]")
+_ARABIC = re.compile("[\u0621-\u063a\u0641-\u064a\u0671-\u06d3]")
+_PERSIAN = str.maketrans({"ک": "ك", "ی": "ي", "ە": "ه", "ہ": "ه", "ھ": "ه"})
+_FOLDED = str.maketrans({"أ": "ا", "إ": "ا", "آ": "ا", "ٱ": "ا", "ى": "ي", "ة": "ه"})
+
+
+def plain(word: str) -> str:
+    """The word without what only serves display; letters and vowel signs stay as typed.
+
+    >>> plain("ﻛـــﺘﺎﺏ") == plain("كتاب") == "كتاب"
+    True
+    """
+    if _PRESENTATION.search(word):
+        word = _PRESENTATION.sub(lambda run: unicodedata.normalize("NFKC", run[0]), word)
+    word = unicodedata.normalize("NFC", word)
+    return _INVISIBLE.sub("", word).translate(_PERSIAN)
+
+
+def bare(word: str) -> str:
+    """The letters of a plain word, without vowel signs.
+
+    >>> bare("كِتَابٌ")
+    'كتاب'
+    """
+    return _OTHER_SIGNS.sub("", _MARK.sub("", word))
+
+
+def matching_key(word: str) -> str:
+    """The form under which a word is looked up: letters that writers mix up count as one.
+
+    >>> matching_key("إلى"), matching_key("مدرسة")
+    ('الي', 'مدرسه')
+    """
+    return bare(plain(word)).translate(_FOLDED)
+
+
+def is_arabic(word: str) -> bool:
+    """Whether there is an Arabic letter in it.
+
+    >>> is_arabic("2010"), is_arabic("عام")
+    (False, True)
+    """
+    return _ARABIC.search(word) is not None
+
+
+def spelling_cost(typed: str, read: str) -> int:
+    """In how many letters a reading differs from what was typed; both without vowel signs.
+
+    A bare alif where the reading has a hamza is what many writers do, and costs 1, as do ya for
+    alif maqsura and ha for ta marbuta; a hamza where the reading has another one costs 2.
+
+    >>> spelling_cost("الى", "إلى"), spelling_cost("أن", "إن"), spelling_cost("من", "من")
+    (1, 2, 0)
+    """
+    if typed == read:
+        return 0
+    if len(typed) != len(read):
+        return 2
+    cost = 0
+    for one, other in zip(typed, read, strict=True):
+        if one != other:
+            cost += 2 if one in "أإآ" and other in "أإآا" else 1
+    return cost
+
+
+def _groups(word: str) -> list[tuple[str, frozenset[str]]]:
+    """Each letter with its vowel signs; sukun is the same as no sign."""
+    letters: list[tuple[str, set[str]]] = []
+    for char in word:
+        if char in MARKS:
+            if letters:
+                letters[-1][1].add(char)
+        else:
+            letters.append((char, set()))
+    return [(letter, frozenset(marks)) for letter, marks in letters]
+
+
+def marks_agree(typed: str, read: str) -> bool:
+    """Whether the vowel signs that were typed allow the reading.
+
+    A sign that was typed must be there; where none was typed anything may be.  A typed sukun says
+    that there is no vowel; the sign for a long a (dagger alif) and signs before a long vowel's
+    letter may be left out of the reading.
+
+    >>> marks_agree("كتبَ", "كَتَبَ"), marks_agree("كُتب", "كَتَبَ")
+    (True, False)
+    """
+    ours, theirs = _groups(typed), _groups(read)
+    if len(ours) != len(theirs):
+        return True  # letters were folded or assimilated: no sign can be compared
+    vowels = MARKS - {SHADDA, SUKUN, "\u0670"}
+    for place, ((_, want), (_, have)) in enumerate(zip(ours, theirs, strict=True)):
+        if SUKUN in want and have & vowels:
+            return False
+        missing = (want - {SUKUN, "\u0670"}) - have
+        if not missing:
+            continue
+        follows = ours[place + 1][0] if place + 1 < len(ours) else ""
+        silent = follows in LONG_VOWELS and not have & vowels and SHADDA not in missing
+        tanwin = missing <= {"\u064b"} and _tanwin_near(theirs, place)
+        if not silent and not tanwin:
+            return False
+    return True
+
+
+def _tanwin_near(letters: list[tuple[str, frozenset[str]]], place: int) -> bool:
+    """The tanwin of an accusative is typed on the alif or on the letter before it."""
+    near = letters[max(place - 1, 0) : place + 2]
+    return any("\u064b" in marks for _, marks in near)
+
+
+def join_stem(prefix: str, stem: str, *, article: bool) -> str:
+    """Prefix and stem; after the article a sun letter is doubled, and the l of the article silent.
+
+    >>> join_stem("ال", "سَبْت", article=True) == "الس" + SHADDA + FATHA + "بْت"
+    True
+    >>> join_stem("ال", "عِلْم", article=True)
+    'الْعِلْم'
+    """
+    if not prefix or not stem:
+        return prefix + stem
+    if article:
+        first = stem[0]
+        if first in SUN_LETTERS:
+            if SHADDA not in stem[1:3]:
+                stem = first + SHADDA + stem[1:]
+        elif prefix[-1] == "ل" and first not in "اٱ":
+            prefix += SUKUN
+    elif stem[0] in MARKS and prefix[-1] in MARKS:
+        prefix = prefix[:-1]
+    return prefix + stem
+
+
+def join_suffix(stem: str, suffix: str) -> str:
+    """Stem and suffix: one vowel between them, ta marbuta before letters is t.
+
+    >>> join_suffix("مَدْرَسَة", "هُم"), join_suffix("كَتَبْ", "َت")
+    ('مَدْرَسَتهُم', 'كَتَبَت')
+    """
+    if not suffix or not stem:
+        return stem + suffix
+    first = suffix[0]
+    if first in MARKS:
+        while stem[-1:] in MARKS and stem[-1] != SHADDA:
+            stem = stem[:-1]  # the suffix brings the vowel
+        if stem[-1:] == SHADDA and SHADDA in suffix[:2]:
+            stem = stem[:-1]
+    has_letter = first not in MARKS or any(char not in MARKS for char in suffix)
+    if has_letter and stem[-1:] == "ة":
+        stem = stem[:-1] + "ت"
+    return stem + suffix

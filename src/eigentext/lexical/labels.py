@@ -1,0 +1,263 @@
+"""Labels factored into elements, as a settings file per language says.
+
+1. A scheme file (JSON) lists the label elements; each says where its value comes from: a feature of
+   the analysis, its lemma, its tag or a part of the tag; how values are rewritten; and under which
+   values of earlier elements it stands at all (elsewhere it is missing, ``-``).
+2. :meth:`LabelScheme.project` turns an analysis into labels: several where the analysis leaves an
+   element open (an unknown case is every case), or where a rule adds another reading.
+3. :meth:`LabelScheme.from_conllu` puts the gold columns of a treebank through the same rules, so
+   that both sides agree; :meth:`LabelScheme.from_mapping` takes gold that is already factored.
+4. A scheme with a ``base`` factors the labels of another scheme anew.
+
+A :data:`Label` is the tuple of the elements' values in the scheme's order: nothing is lost between
+the two.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from eigentext.errors import DataError, SettingsError
+from eigentext.lexical.analysis import Analysis
+from eigentext.lexical.scheme_rules import (
+    Condition,
+    Values,
+    compile_condition,
+    compile_element,
+)
+from eigentext.lexical.scheme_settings import SchemeSettings, read_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from eigentext.formats.conllu import Token
+
+__all__ = ["Label", "LabelScheme", "load_scheme", "scheme_names"]
+
+Label = tuple[str, ...]
+"""The values of a scheme's elements, in its order."""
+
+_SEPARATOR = "\x1f"
+
+
+@dataclass(frozen=True)
+class _Rule:
+    conditions: tuple[Condition, ...]
+    values: dict[int, str]
+    also: bool
+
+
+class LabelScheme:
+    """The label elements of a language and how analyses project onto them.
+
+    >>> scheme = load_scheme("arabic14")
+    >>> scheme.elements[:4], scheme.missing
+    (('lemma', 'pos', 'pre2', 'pre1'), '-')
+    >>> word = Analysis("كِتاب_1", "كِتابٌ", (("كِتاب", "NOUN"),), "NOUN",
+    ...                 {"pos": "noun", "num": "s", "cas": "n", "stt": "i"}, "book", "", None, "x")
+    >>> [scheme.as_mapping(label)["cas"] for label in scheme.project(word)]
+    ['n']
+    """
+
+    def __init__(self, settings: SchemeSettings, base: LabelScheme | None = None) -> None:
+        self.settings = settings
+        self.name = settings.name
+        self.language = settings.language
+        self.missing = settings.missing
+        self.elements = tuple(element.name for element in settings.elements)
+        self.base = base
+        self._place = {name: place for place, name in enumerate(self.elements)}
+        if len(self._place) < len(self.elements):
+            raise SettingsError(f"scheme {self.name}: expected each element once")
+        known = base.elements if base else ()
+        taken = _taken(settings)
+        try:
+            self._compute = [
+                compile_element(
+                    element,
+                    self._place,
+                    settings.missing,
+                    base=known,
+                    taken=taken,
+                    separator=settings.tag_separator,
+                )
+                for element in settings.elements
+            ]
+            self._rules = tuple(
+                _Rule(
+                    tuple(compile_condition(*item, self._place) for item in rule.when.items()),
+                    {self._place[name]: value for name, value in rule.set.items()},
+                    rule.also,
+                )
+                for rule in settings.rules
+            )
+        except KeyError as error:
+            why = f"scheme {self.name}: a rule names the element {error}, which is not listed"
+            raise SettingsError(why) from error
+        self._refactored: dict[Label, Label] = {}
+
+    def project(self, analysis: Analysis) -> list[Label]:
+        """The labels that the analysis allows, each once, in a fixed order."""
+        if self.base:
+            return list(dict.fromkeys(map(self.refactor, self.base.project(analysis))))
+        choices: list[Values] = []
+        for compute in self._compute:
+            choices.append(compute(analysis, choices))
+        if max(map(len, choices)) == 1:
+            labels = [[values[0] for values in choices]]
+        else:
+            labels = [list(label) for label in itertools.product(*choices)]
+        for rule in self._rules:
+            more = []
+            for label in labels:
+                if all(holds(analysis, label) for holds in rule.conditions):
+                    changed = label.copy() if rule.also else label
+                    for place, value in rule.values.items():
+                        changed[place] = value
+                    if rule.also:
+                        more.append(changed)
+            labels += more
+        return list(dict.fromkeys(map(tuple, labels)))
+
+    def refactor(self, label: Label) -> Label:
+        """A label of the base scheme in this scheme's elements.
+
+        >>> old, new = load_scheme("arabic14"), load_scheme("arabic16")
+        >>> label = old.from_mapping({"lemma": "كتب", "pos": "V", "pron": "3fs", "asp": "p"})
+        >>> shown = new.as_mapping(new.refactor(label))
+        >>> shown["persuf"], shown["gensuf"], shown["pos"]
+        ('3', 'f', 'V')
+        """
+        if self.base is None:
+            return label
+        found = self._refactored.get(label)
+        if found is None:
+            features = self.base.as_mapping(label)
+            source = Analysis("", "", (), "", features, "", "", None, "")
+            found = tuple(compute(source, [])[0] for compute in self._compute)
+            self._refactored[label] = found
+        return found
+
+    def from_conllu(self, token: Token) -> Label:
+        """The gold label of a treebank's token, by the same rules as an analysis'."""
+        features = token.features
+        features["upos"] = token.upos
+        return self.gold(token.form, token.lemma, token.xpos, features)
+
+    def gold(self, form: str, lemma: str, tag: str, features: Mapping[str, str]) -> Label:
+        """The label of gold columns; open elements and additional readings do not apply."""
+        source = Analysis(lemma, form, (), tag, features, "", "", None, "gold")
+        return self.project(source)[0]
+
+    def from_mapping(self, values: Mapping[str, str]) -> Label:
+        """The label with these values; an element that is not named is missing.
+
+        A scheme with a base takes the base's elements.
+        """
+        if self.base is not None:
+            return self.refactor(self.base.from_mapping(values))
+        unknown = set(values) - set(self.elements)
+        if unknown:
+            raise SettingsError(
+                f"scheme {self.name} has no element {sorted(unknown)[0]!r}; "
+                f"it has {', '.join(self.elements)}"
+            )
+        return tuple(values.get(name, self.missing) for name in self.elements)
+
+    def as_mapping(self, label: Label) -> dict[str, str]:
+        """The label's values by element."""
+        return dict(zip(self.elements, label, strict=True))
+
+    def encode(self, label: Label) -> str:
+        r"""The label as one string, for files; :meth:`decode` takes it back.
+
+        >>> scheme = load_scheme("turkish")
+        >>> label = tuple(f"{place}\x1f" for place in range(len(scheme.elements)))
+        >>> scheme.decode(scheme.encode(label)) == label
+        True
+        """
+        escaped = (value.replace("\\", "\\\\").replace(_SEPARATOR, "\\s") for value in label)
+        return _SEPARATOR.join(escaped)
+
+    def decode(self, text: str) -> Label:
+        """The label of a string that :meth:`encode` made."""
+        values = tuple(map(_unescape, text.split(_SEPARATOR)))
+        if len(values) != len(self.elements):
+            why = f"expected {len(self.elements)} elements, found {len(values)} in {text!r}"
+            raise SettingsError(f"scheme {self.name}: {why}")
+        return values
+
+    def to_json(self) -> str:
+        """The whole scheme, base included, for a model file."""
+        said: dict[str, Any] = self.settings.model_dump(by_alias=True, exclude_defaults=True)
+        if self.base:
+            said["base"] = json.loads(self.base.to_json())
+        return json.dumps(said, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str, source: str = "scheme") -> LabelScheme:
+        """A scheme from its file's text; ``base`` is a shipped scheme's name or a whole scheme."""
+        settings, base = read_settings(text, source)
+        if base is None:
+            return cls(settings)
+        if isinstance(base, str):
+            return cls(settings, load_scheme(base))
+        return cls(settings, cls.from_json(json.dumps(base), source))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LabelScheme) and self.to_json() == other.to_json()
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.elements))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return LabelScheme.from_json, (self.to_json(), self.name)
+
+
+def _taken(settings: SchemeSettings) -> frozenset[str]:
+    """Features, and parts of tags, that elements name: what ``rest`` leaves out."""
+    features = {element.feature for element in settings.elements if element.feature}
+    parts = {part for element in settings.elements for part in element.tag_part or ()}
+    return frozenset(features | parts)
+
+
+def _unescape(text: str) -> str:
+    if "\\" not in text:
+        return text
+    pieces: Iterable[str] = text.split("\\\\")
+    return "\\".join(piece.replace("\\s", _SEPARATOR) for piece in pieces)
+
+
+def scheme_names() -> list[str]:
+    """The schemes that ship with this package.
+
+    >>> "arabic14" in scheme_names()
+    True
+    """
+    folder = files("eigentext.lexical").joinpath("schemes")
+    return sorted(f.name.removesuffix(".json") for f in folder.iterdir() if f.name.endswith(".json"))
+
+
+def load_scheme(name_or_path: str | os.PathLike[str]) -> LabelScheme:
+    """A shipped scheme by its name, or one of your own by its file.
+
+    >>> load_scheme("polish").language
+    'pl'
+    """
+    given = os.fspath(name_or_path)
+    if given in scheme_names():
+        path = files("eigentext.lexical").joinpath("schemes", f"{given}.json")
+        return LabelScheme.from_json(path.read_text(encoding="utf-8"), given)
+    if not os.path.exists(given):
+        shipped = ", ".join(scheme_names())
+        raise SettingsError(f"no label scheme {given!r}: expected a file or one of {shipped}")
+    try:
+        with open(given, encoding="utf-8") as stream:
+            return LabelScheme.from_json(stream.read(), given)
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(given, None, f"cannot be read: {error}") from error

@@ -1,0 +1,192 @@
+"""The rules of a label scheme, compiled to functions of an analysis.
+
+An element's function takes the analysis and the values of the earlier elements; it gives one value,
+or several where the analysis leaves the element open.  Values are rewritten through a cache, since
+a language has few of them (lemmas aside).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from eigentext.lexical.analysis import Analysis
+    from eigentext.lexical.scheme_settings import ElementSettings
+
+__all__ = ["Condition", "Values", "compile_condition", "compile_element"]
+
+Values = tuple[str, ...]
+Compute = Callable[["Analysis", Sequence[Values]], Values]
+Condition = Callable[["Analysis", Sequence[str]], bool]
+_FIELDS = ("lemma", "tag", "source", "vocalised", "gloss", "root")
+
+
+def _matcher(patterns: str | tuple[str, ...]) -> Callable[[str], bool]:
+    """Whether a value is one of these; ``*`` and ``?`` stand for what they usually do."""
+    listed = (patterns,) if isinstance(patterns, str) else tuple(patterns)
+    plain = frozenset(pattern for pattern in listed if not re.search(r"[*?\[]", pattern))
+    wild = [pattern for pattern in listed if pattern not in plain]
+    if not wild:
+        return plain.__contains__
+
+    @lru_cache(maxsize=4096)
+    def matches(value: str) -> bool:
+        return value in plain or any(fnmatchcase(value, pattern) for pattern in wild)
+
+    return matches
+
+
+def _reader(source: str, absent: str) -> Callable[[Analysis], str]:
+    if source.startswith("@") and source[1:] in _FIELDS:
+        place = source[1:]
+        return lambda analysis: getattr(analysis, place)  # type: ignore[no-any-return]
+    if source.startswith("@"):
+        raise KeyError(source)
+    return lambda analysis: analysis.features.get(source, absent)
+
+
+def compile_condition(
+    name: str, patterns: str | tuple[str, ...], place_of: Mapping[str, int]
+) -> Condition:
+    """A condition on a finished label: an element's value, or with ``@`` a feature or a field."""
+    matches = _matcher(patterns)
+    if name.startswith("@"):
+        read = _reader(name if name[1:] in _FIELDS else name[1:], "")
+        return lambda analysis, _label: matches(read(analysis))
+    place = place_of[name]
+    return lambda _analysis, label: matches(label[place])
+
+
+def _rewriter(element: ElementSettings, missing: str) -> Callable[[str], str]:
+    steps = [(re.compile(step.pattern), step.replace) for step in element.steps]
+    exact = {k: v for k, v in element.map.items() if not re.search(r"[*?\[]", k)}
+    wild = [(k, v) for k, v in element.map.items() if k not in exact]
+
+    @lru_cache(maxsize=65536)
+    def rewrite(value: str) -> str:
+        for pattern, replacement in steps:
+            value = pattern.sub(replacement, value)
+        if element.map:
+            if value in exact:
+                return exact[value]
+            for pattern, replacement in wild:
+                if fnmatchcase(value, pattern):
+                    return replacement
+            return missing
+        return value or missing
+
+    return rewrite
+
+
+def compile_element(
+    element: ElementSettings,
+    place_of: Mapping[str, int],
+    missing: str,
+    *,
+    base: Sequence[str] = (),
+    taken: frozenset[str] = frozenset(),
+    separator: str = ":",
+) -> Compute:
+    """The function that gives an element's values for an analysis."""
+    rewrite = _rewriter(element, missing)
+    read = _source(element, missing, base, taken, separator)
+    opened = {value: tuple(values) for value, values in element.open.items()}
+    stands = _earlier(element, element.when, place_of)
+    instead = [
+        (_earlier(element, other.when, place_of), _reader(other.feature, ""))
+        for other in element.instead
+    ]
+    nothing = (missing,)
+
+    @lru_cache(maxsize=65536)
+    def values_of(raw: str) -> Values:
+        value = rewrite(raw)
+        return opened.get(value, (value,))
+
+    def compute(analysis: Analysis, earlier: Sequence[Values]) -> Values:
+        if not stands(analysis, earlier):
+            return nothing
+        for holds, read_other in instead:
+            if holds(analysis, earlier):
+                return values_of(read_other(analysis))
+        return values_of(read(analysis))
+
+    return compute
+
+
+def _earlier(
+    element: ElementSettings,
+    when: Mapping[str, str | tuple[str, ...]],
+    place_of: Mapping[str, int],
+) -> Callable[[Analysis, Sequence[Values]], bool]:
+    """Whether features, and the values of elements before this one, are as the settings ask."""
+    on_features, on_elements = [], []
+    for name, patterns in when.items():
+        if name.startswith("@"):
+            read = _reader(name if name[1:] in _FIELDS else name[1:], "")
+            on_features.append((read, _matcher(patterns)))
+        elif place_of[name] < place_of[element.name]:
+            on_elements.append((place_of[name], _matcher(patterns)))
+        else:
+            raise KeyError(name)
+
+    def holds(analysis: Analysis, earlier: Sequence[Values]) -> bool:
+        return all(matches(earlier[place][0]) for place, matches in on_elements) and all(
+            matches(read(analysis)) for read, matches in on_features
+        )
+
+    return holds
+
+
+def _source(
+    element: ElementSettings,
+    missing: str,
+    base: Sequence[str],
+    taken: frozenset[str],
+    separator: str,
+) -> Callable[[Analysis], str]:
+    """The function that reads an element's raw value off an analysis."""
+    if element.feature is not None:
+        return _reader(element.feature, "")
+    if element.tag_part is not None:
+        wanted = frozenset(element.tag_part)
+
+        def part(analysis: Analysis) -> str:
+            for piece in analysis.tag.split(separator):
+                if piece in wanted:
+                    return piece
+            return ""
+
+        return part
+    if element.rest == "tag":
+        return lambda analysis: separator.join(
+            piece for piece in analysis.tag.split(separator) if piece not in taken
+        )
+    if element.rest == "features":
+        return lambda analysis: "|".join(
+            f"{name}={value}"
+            for name, value in sorted(analysis.features.items())
+            if name not in taken
+        )
+    if element.join is not None:
+        names = element.join
+        _check_base(names, base)
+
+        def join(analysis: Analysis) -> str:
+            values = [analysis.features[name] for name in names]
+            return missing if all(value == missing for value in values) else ".".join(values)
+
+        return join
+    name, place = element.char or ("", 0)
+    _check_base((name,), base)
+    return lambda analysis: analysis.features[name][place : place + 1]
+
+
+def _check_base(names: Sequence[str], base: Sequence[str]) -> None:
+    for name in names:
+        if name not in base:
+            raise KeyError(name)
