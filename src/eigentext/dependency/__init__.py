@@ -1,1 +1,25 @@
 """Dependency trees (papers/000): a graph-based parser, k-best lists, latent trees, a reranker."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from eigentext.dependency.generative import GenerativeParser
+    from eigentext.dependency.latent import LatentTreeModel
+    from eigentext.dependency.operators import SpectralTreeOperators
+
+__all__ = ["GenerativeParser", "LatentTreeModel", "SpectralTreeOperators"]
+
+_HOME_OF = {
+    "GenerativeParser": "generative",
+    "LatentTreeModel": "latent",
+    "SpectralTreeOperators": "operators",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME_OF:
+        return getattr(import_module(f"eigentext.dependency.{_HOME_OF[name]}"), name)
+    raise AttributeError(f"module 'eigentext.dependency' has no attribute {name!r}")

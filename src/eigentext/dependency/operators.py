@@ -146,12 +146,11 @@ class SpectralTreeOperators:
     ``negative_rate`` of the trees scored so far.
 
     >>> from eigentext.trees.dependency import DependencyTree
-    >>> words = [("a", "b", "c"), ("d", "b", "f"), ("a", "e", "c"), ("d", "e", "c")]
+    >>> words = [("a", "b", "a"), ("b", "a", "a"), ("a", "a", "b"), ("b", "b", "b")]
     >>> trees = [DependencyTree(one, [2, 0, 2]) for one in words]
-    >>> how = {"observations": "word", "min_count": 1}
-    >>> model = SpectralTreeOperators(1, **how).fit(trees)
-    >>> round(model.score(trees[0]), 3)
-    -3.268
+    >>> model = SpectralTreeOperators(1, observations="word", min_count=1).fit(trees)
+    >>> round(float(np.exp(model.score(trees[0]))), 3)  # one state: the words are independent
+    0.125
     """
 
     def __init__(

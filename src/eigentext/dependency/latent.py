@@ -1,0 +1,327 @@
+"""The latent tree model with valid parameters: one hidden state per word, learned from trees.
+
+A tree's words, given the tree (papers/000, equation 2; ``e`` is the class of the edge above j)::
+
+    p(x_1 .. x_m, h_1 .. h_m) = pi[h_root] prod_j T_e(j)[h_j | h_parent(j)] prod_j O[x_j | h_j]
+
+1. ``fit``: observations (observations.py) -> states by CCA and k-means -> counts -> EM
+   (learn_latent.py).
+2. ``log_prob`` sums the states out, leaves to root, in one pass; ``log_probs`` does so for many
+   trees over one sentence; ``posteriors`` adds the way back down.
+3. With ``valence`` each node also shows how many children it has on each side, so that the tree
+   itself has a probability as well.
+
+Every number is a probability: nothing is ever negative.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from eigentext.dependency import learn_latent
+from eigentext.dependency.learn_latent import EDGES, LatentSmoothing, Tables
+from eigentext.dependency.observations import Forest, Observations, check_heads
+from eigentext.errors import DataError, SettingsError
+from eigentext.formats import modelfile
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from eigentext.trees.dependency import DependencyTree
+
+    Floats = npt.NDArray[np.float64]
+    Ints = npt.NDArray[np.int64]
+
+__all__ = ["LatentTreeModel", "LatentTreeParams"]
+
+KIND = "latent-tree"
+VERSION = 1
+_SETTINGS = (
+    "k", "observations", "edges", "valence", "min_count", "lower", "language", "iterations",
+    "kappa", "start", "seed",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class LatentTreeParams:
+    """The parameters as arrays; every column is a distribution.
+
+    ``pi``       (k,) of the root's state
+    ``T_left``   (k, k) [child, parent] of a left child's state; ``T_right`` of a right child's
+    ``O``        (n, k) p(x | h) of the first channel; ``more`` those of further channels, and
+                 p(valence class | h) last where the model has it
+    ``T``        (classes, k, k) [class, child, parent] for all classes of edges
+    """
+
+    pi: Floats
+    T_left: Floats
+    T_right: Floats
+    O: Floats  # noqa: E741
+    more: tuple[Floats, ...] = ()
+    T: Floats | None = None
+
+
+class LatentTreeModel:
+    """A latent tree model; see the module's docstring.
+
+    ``k``             hidden states
+    ``observations``  ``word|tag`` (default), ``word+tag`` (two emissions), ``tag``, ``word``; or
+                      ready-made :class:`Observations`
+    ``edges``         what a transition depends on besides the parent's state: ``undirected``
+                      (nothing), ``directed`` (side), ``adjacent`` (side, and whether the words
+                      are neighbours), ``ordered`` (side, and whether it is the nearest child)
+    ``valence``       0, or: the numbers of left and of right children, counted up to this, are
+                      emitted as well
+    ``iterations``    of EM
+    ``start``         ``spectral``, or ``random`` states for comparison
+    ``kappa``         added to counts in the scaling of the CCA
+
+    After ``fit``: ``observations_``, ``params``, ``log_likelihoods`` (one per iteration).
+
+    >>> from eigentext.trees.dependency import DependencyTree
+    >>> tags = ("DET", "NOUN", "VERB")
+    >>> trees = [DependencyTree((a, b, c), [2, 3, 0], tags=tags)
+    ...          for a in ("a", "the") for b in ("cat", "dog") for c in ("runs", "sits")]
+    >>> model = LatentTreeModel(2, min_count=1, iterations=3).fit(trees)
+    >>> model.log_prob(trees[0]) > model.log_prob(DependencyTree(trees[0].forms, [0, 1, 2],
+    ...                                                          tags=tags))
+    True
+    """
+
+    def __init__(
+        self,
+        k: int = 40,
+        *,
+        observations: str | Observations = "word|tag",
+        edges: Literal["undirected", "directed", "adjacent", "ordered"] = "directed",
+        valence: int = 0,
+        iterations: int = 12,
+        min_count: int = 2,
+        lower: bool = True,
+        language: Literal["english", "generic"] = "english",
+        smoothing: LatentSmoothing | None = None,
+        kappa: float = 5.0,
+        start: Literal["spectral", "random"] = "spectral",
+        seed: int = 0,
+    ) -> None:
+        if k < 1:
+            raise SettingsError(f"k {k}: expected at least 1")
+        if iterations < 0:
+            raise SettingsError(f"iterations {iterations}: expected 0 or more")
+        if not 0 <= valence <= 9:
+            raise SettingsError(f"valence {valence}: expected 0 to 9")
+        if edges not in EDGES:
+            raise SettingsError(f"edges {edges!r}: expected {', '.join(EDGES)}")
+        if start not in ("spectral", "random"):
+            raise SettingsError(f"start {start!r}: expected spectral or random")
+        self.k = k
+        self.observations = observations
+        self.edges = edges
+        self.valence = valence
+        self.iterations = iterations
+        self.min_count = min_count
+        self.lower = lower
+        self.language = language
+        self.smoothing = smoothing if smoothing is not None else LatentSmoothing()
+        self.kappa = kappa
+        self.start = start
+        self.seed = seed
+
+    # ---------------------------------------------------------------- learning
+
+    def fit(
+        self,
+        trees: Iterable[DependencyTree],
+        *,
+        progress: Callable[[int, float], None] | None = None,
+    ) -> LatentTreeModel:
+        """Learn from trees; ``progress`` hears of each EM iteration."""
+        bank = list(trees)
+        if isinstance(self.observations, Observations):
+            self.observations_ = self.observations
+        else:
+            self.observations_ = Observations.learn(
+                bank, self.observations, min_count=self.min_count, lower=self.lower,
+                language=self.language,
+            )  # fmt: skip
+        forest = Forest.of(bank, self.observations_)
+        encoded = self._encode(forest)
+        if self.start == "random":
+            rng = np.random.default_rng(self.seed)
+            states = rng.integers(self.k, size=len(forest.heads))
+        else:
+            of_observation = learn_latent.spectral_states(
+                forest, self.observations_, self.k, kappa=self.kappa, seed=self.seed
+            )
+            states = of_observation[np.maximum(forest.seen[0], 0)]
+        counts = learn_latent.counts_of_states(encoded, states, self.k)
+        prior = learn_latent.spread_of(counts, encoded.starts)
+        has_valence = self.valence > 0
+        tables = learn_latent.estimate(
+            counts, encoded.starts, prior, self.smoothing, valence=has_valence
+        )
+        self.tables_, self.log_likelihoods = learn_latent.run_em(
+            encoded, tables, prior, self.smoothing, self.iterations, valence=has_valence,
+            progress=progress,
+        )  # fmt: skip
+        return self
+
+    def _encode(self, forest: Forest) -> learn_latent.EncodedForest:
+        return learn_latent.encode_structure(
+            forest, self.observations_.sizes, edges=self.edges, valence=self.valence
+        )
+
+    @property
+    def _starts(self) -> Ints:
+        more = [(self.valence + 1) ** 2] if self.valence else []
+        return np.cumsum([0, *self.observations_.sizes, *more])
+
+    @property
+    def params(self) -> LatentTreeParams:
+        """The parameters in the paper's orientation."""
+        starts = self._starts
+        tables = [self.tables_.rows[a:b] for a, b in pairwise(starts)]
+        T = np.ascontiguousarray(self.tables_.T.transpose(0, 2, 1))
+        return LatentTreeParams(
+            self.tables_.pi, T[0], T[min(1, len(T) - 1)], tables[0], tuple(tables[1:]), T
+        )
+
+    # ---------------------------------------------------------------- scoring
+
+    def log_prob(self, tree: DependencyTree) -> float:
+        """log p(words | tree), or of both with ``valence``; several roots are independent."""
+        return float(self.log_probs(tree.forms, tree.tags, tree.heads[None])[0])
+
+    def log_probs(
+        self, forms: Sequence[str], tags: Sequence[str] | None, heads: npt.ArrayLike
+    ) -> Floats:
+        """log p for each of several trees over one sentence, heads (trees, n) or a list of them.
+
+        Words and tags may be None where they are not known; they are summed out.
+        """
+        from eigentext.dependency.kernels_latent import tree_log_probs
+
+        array = check_heads(heads, len(forms))
+        seen = self.observations_.encode(forms, tags).astype(np.int64)
+        starts = self._starts
+        ids = np.where(seen >= 0, seen + starts[: len(seen), None], -1)
+        logs = np.empty(len(array))
+        tables = self.tables_
+        fine = tree_log_probs(
+            ids, array, EDGES[self.edges], max(self.valence, 1),
+            int(starts[-2]) if self.valence else -1, tables.rows, tables.T, tables.pi, logs,
+        )  # fmt: skip
+        if not fine:
+            raise ValueError("heads form a cycle")
+        return logs
+
+    def sentence_score(
+        self, forms: Sequence[str], tags: Sequence[str] | None, heads: npt.ArrayLike
+    ) -> float:
+        """log of the sum of p over a list of trees: a score of the sentence."""
+        logs = self.log_probs(forms, tags, heads)
+        best = float(logs.max())
+        return best + float(np.log(np.exp(logs - best).sum())) if np.isfinite(best) else best
+
+    def posteriors(self, tree: DependencyTree) -> Floats:
+        """(n, k) p(state of each word | words, tree)."""
+        from eigentext.dependency.kernels_latent import posteriors_and_counts
+
+        encoded = self._encode(Forest.of([tree], self.observations_))
+        tables = self.tables_
+        found = np.zeros((len(tree), self.k))
+        counts = learn_latent.Counts.zeros(len(tables.rows), encoded.n_classes, self.k)
+        posteriors_and_counts(
+            encoded.ids, encoded.heads, encoded.ptr, encoded.classes, tables.rows, tables.T,
+            tables.pi, found, counts.rows, counts.T, counts.pi,
+        )  # fmt: skip
+        return found
+
+    def log_likelihood(self, trees: Iterable[DependencyTree]) -> float:
+        """Sum of log p over trees."""
+        encoded = self._encode(Forest.of(trees, self.observations_))
+        return learn_latent.expected_counts(encoded, self.tables_)[0]
+
+    def sample(self, heads: Sequence[int], *, seed: int = 0) -> list[tuple[str, ...]]:
+        """Draw what each word of a tree shows: for each channel its name, one tuple per word."""
+        from eigentext.dependency.kernels_latent import structure
+
+        array = check_heads(np.asarray(heads)[None], len(heads))[0]
+        n = len(array)
+        classes, valences = np.zeros(n, np.int64), np.zeros(n, np.int64)
+        structure(array, EDGES[self.edges], 1, classes, valences)
+        rng = np.random.default_rng(seed)
+        states: dict[int, int] = {}
+        waiting = [(word, rng.random()) for word in range(n)]
+        while waiting:
+            later = []
+            for word, draw in waiting:
+                head = int(array[word]) - 1
+                if head >= 0 and head not in states:
+                    later.append((word, draw))
+                    continue
+                given = (
+                    self.tables_.pi if head < 0 else self.tables_.T[classes[word], states[head]]
+                )
+                states[word] = _drawn(given, draw)
+            if len(later) == len(waiting):
+                raise ValueError("heads form a cycle")
+            waiting = later
+        tables = [self.params.O, *self.params.more][: len(self.observations_.names)]
+        return [
+            tuple(
+                names[_drawn(table[:, states[word]], rng.random())]
+                for names, table in zip(self.observations_.names, tables, strict=True)
+            )
+            for word in range(n)
+        ]
+
+    # ---------------------------------------------------------------- disk
+
+    def save(self, path: str | os.PathLike[str], *, data: Mapping[str, Any] | None = None) -> None:
+        """Write a model file of kind ``latent-tree``."""
+        seen = self.observations_
+        settings = {name: getattr(self, name) for name in _SETTINGS}
+        settings.update(
+            observations=seen.spec, min_count=seen.min_count, lower=seen.lower,
+            language=seen.language, smoothing=dict(vars(self.smoothing)),
+            log_likelihoods=self.log_likelihoods,
+        )  # fmt: skip
+        tables = self.tables_
+        modelfile.save(
+            path, KIND, {"pi": tables.pi, "T": tables.T, "rows": tables.rows}, settings=settings,
+            format_version=VERSION, seed=self.seed, data=data,
+            strings={f"names{at}": names for at, names in enumerate(seen.names)},
+        )  # fmt: skip
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> LatentTreeModel:
+        """A model from its file."""
+        file = modelfile.load(path, KIND, versions={VERSION})
+        settings = dict(file.header.settings)
+        smoothing = LatentSmoothing(**settings.pop("smoothing"))
+        values = settings.pop("log_likelihoods")
+        spec = settings["observations"]
+        names = tuple(tuple(file.strings[f"names{at}"]) for at in range(spec.count("+") + 1))
+        model = cls(**settings, smoothing=smoothing)
+        model.observations_ = Observations(
+            spec, names, model.min_count, model.lower, model.language
+        )
+        model.tables_ = Tables(file.arrays["pi"], file.arrays["T"], file.arrays["rows"])
+        model.log_likelihoods = values
+        if len(model.tables_.rows) != model._starts[-1] or len(model.tables_.pi) != model.k:
+            raise DataError(str(path), None, "the tables do not fit the names of the observations")
+        return model
+
+
+def _drawn(distribution: Floats, draw: float) -> int:
+    """The place where the running sum passes ``draw`` in [0, 1)."""
+    total = np.cumsum(distribution)
+    return int(np.searchsorted(total, draw * total[-1], side="right").clip(max=len(total) - 1))
