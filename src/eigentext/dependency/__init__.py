@@ -6,15 +6,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from eigentext.dependency.answer import Parse
     from eigentext.dependency.generative import GenerativeParser
     from eigentext.dependency.latent import LatentTreeModel
     from eigentext.dependency.operators import SpectralTreeOperators
+    from eigentext.dependency.parser import GraphParser
 
-__all__ = ["GenerativeParser", "LatentTreeModel", "SpectralTreeOperators"]
+__all__ = ["GenerativeParser", "GraphParser", "LatentTreeModel", "Parse", "SpectralTreeOperators"]
 
 _HOME_OF = {
     "GenerativeParser": "generative",
+    "GraphParser": "parser",
     "LatentTreeModel": "latent",
+    "Parse": "answer",
     "SpectralTreeOperators": "operators",
 }
 

@@ -1,0 +1,376 @@
+"""A generative parser: p(words, tree) with a hidden state at every word.
+
+1. Words become observations: the word when it was seen often enough, else its signature, always
+   together with its tag (UPOS and XPOS).  A hidden state belongs to one tag.
+2. The root state is drawn, every state says its word, and takes children outwards on each side
+   (Eisner and Satta's split head automata): one more child or stop, given state, side, the kind of
+   the last child and the length covered so far; then the child's state given the head's.
+3. ``learn_generative`` fits the parameters to gold trees: spectral clusters, counts, EM.
+4. ``log_prob`` sums out the states of one tree; the inside algorithm sums over all projective
+   trees as well, O(n^3 k^2); inside-outside gives the posterior of every arc.
+5. ``parse`` decodes by maximum expected number of right arcs, or the single best tree and states.
+
+    p(x, tree) = sum over h of root(h_r) prod_i p(x_i | h_i) prod_sides stop(h_i, ...)
+                               prod_arcs go(h_i, ...) T_d(h_j | h_i, ...)
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from eigentext.dependency.learn_generative import (
+    Corpus,
+    GenerativeParams,
+    Smoothing,
+    fit_states,
+    length_classes,
+)
+from eigentext.errors import SettingsError
+from eigentext.trees.dependency import DependencyTree
+from eigentext.trees.signatures import signatures
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Sequence
+
+    import numpy.typing as npt
+
+    from eigentext.formats.conllu import Sentence
+
+    Floats = npt.NDArray[np.float64]
+
+__all__ = ["GenerativeParse", "GenerativeParser"]
+
+KIND, VERSION = "dependency-generative", 1
+_KINDS = {
+    "DET": 1, "ADP": 1, "AUX": 1, "PART": 1, "SCONJ": 1, "CCONJ": 1,
+    "NOUN": 2, "PROPN": 2, "PRON": 2, "NUM": 2,
+    "VERB": 3, "ADJ": 4, "ADV": 4, "INTJ": 4, "PUNCT": 5,
+}  # fmt: skip
+_RARE = "<rare>"
+
+
+def _kernels() -> Any:
+    """The compiled loops, imported when first needed: numba takes half a second."""
+    from eigentext.dependency import kernels_generative
+
+    return kernels_generative
+
+
+class GenerativeParse(NamedTuple):
+    """A tree and its score: expected right arcs, or log p(words, tree, states)."""
+
+    tree: DependencyTree
+    score: float
+
+
+class GenerativeParser:
+    """Split head automata with hidden states, learned from trees.
+
+    ``states``     most hidden states of a tag; 1 is the plain model of tags
+    ``em``         EM iterations after the spectral start
+    ``tags``       what is a word's tag: ``upos``, ``xpos`` or ``both``
+    ``min_count``  rarer words are known by their signature only
+    ``siblings``   condition on the kind of the last child, or only on whether there is one
+
+    >>> from eigentext.formats.conllu import make_sentence
+    >>> tree = make_sentence(["dogs", "bark"], upos=["NOUN", "VERB"], head=[2, 0])
+    >>> parser = GenerativeParser(states=1, min_count=1).fit([tree] * 5)
+    >>> parser.parse(["cats", "purr"], ["NOUN", "VERB"]).tree.heads.tolist()
+    [2, 0]
+    """
+
+    def __init__(
+        self,
+        *,
+        states: int = 8,
+        em: int = 8,
+        tags: Literal["upos", "xpos", "both"] = "both",
+        min_count: int = 3,
+        per_state: int = 100,
+        siblings: bool = True,
+        smoothing: Smoothing | None = None,
+        language: Literal["english", "generic"] = "english",
+        seed: int = 0,
+    ) -> None:
+        if not 1 <= states <= 64:
+            raise SettingsError(f"states is {states}, expected 1 to 64")
+        if em < 0 or min_count < 1 or per_state < 1:
+            raise SettingsError(
+                f"em={em}, min_count={min_count}, per_state={per_state}: expected em 0 or more, "
+                "the others 1 or more"
+            )
+        if tags not in ("upos", "xpos", "both"):
+            raise SettingsError(f"tags is {tags!r}, expected 'upos', 'xpos' or 'both'")
+        self.states, self.em, self.tags, self.min_count = states, em, tags, min_count
+        self.per_state, self.siblings, self.language, self.seed = (
+            per_state,
+            siblings,
+            language,
+            seed,
+        )
+        self.smoothing = smoothing or Smoothing()
+
+    # ---------------------------------------------------------------- learning
+
+    def fit(
+        self,
+        sentences: Iterable[Sentence],
+        *,
+        progress: Callable[[int, int, str], None] | None = None,
+    ) -> GenerativeParser:
+        """Learn from sentences with heads; those with several roots are left out."""
+        kept = []
+        for sentence in sentences:
+            heads = sentence.heads
+            if heads is None:
+                raise SettingsError("a training sentence has no heads")
+            if sum(head == 0 for head in heads) == 1:
+                kept.append(sentence)
+        if not kept:
+            raise SettingsError("no training sentence with exactly one root")
+        tags = [self._tags(s.column("upos"), s.column("xpos"), len(s.forms)) for s in kept]
+        words = Counter(word.lower() for s in kept for word in s.forms)
+        self._known = {word for word, n in words.items() if n >= self.min_count}
+        self._tag_ids: dict[str, int] = {}
+        self._word_ids: dict[tuple[str, int], int] = {}
+        relations: dict[str, int] = {}
+        tag_of: list[int] = []
+        flat: tuple[list[int], ...] = ([], [], [], [])
+        for s, its in zip(kept, tags, strict=True):
+            for place, (form, tag) in enumerate(zip(s.forms, its, strict=True)):
+                t = self._tag_ids.setdefault(tag, len(self._tag_ids))
+                key = (self._observation(form, first=place == 0), t)
+                if key not in self._word_ids:
+                    self._word_ids[key] = len(tag_of)
+                    tag_of.append(t)
+                flat[0].append(self._word_ids[key])
+                flat[1].append(t)
+            flat[2].extend(head for head in s.heads or ())
+            for relation in s.column("deprel"):
+                name = relation.partition(":")[0]
+                flat[3].append(relations.setdefault(name, len(relations) + 1))
+        word, tag_ids, heads_, relation_ids = (np.array(x, np.int64) for x in flat)
+        kinds = np.array([self._kind(tag) for tag in self._tag_ids], np.int64)
+        ptr = np.cumsum([0, *(len(s.forms) for s in kept)]).astype(np.int64)
+        corpus = Corpus(
+            ptr, word, tag_ids, heads_, relation_ids, np.array(tag_of, np.int64), kinds
+        )
+        params, self.log_likelihood_ = fit_states(
+            corpus, self.states, em=self.em, per_state=self.per_state, smoothing=self.smoothing,
+            seed=self.seed, progress=progress,
+        )  # fmt: skip
+        self._finish(params, np.array(tag_of, np.int64))
+        return self
+
+    def _kind(self, tag: str) -> int:
+        return _KINDS.get(tag.partition("+")[0], 5) if self.siblings else 1
+
+    def _finish(self, params: GenerativeParams, tag_of: npt.NDArray[np.int64]) -> None:
+        self.params_ = params
+        self.__dict__.pop("_logs", None)
+        self._tag_of = tag_of
+        # an unseen observation of a tag: spread as the tag's rarest ones are
+        M = params.E.shape[1]
+        low = np.where(params.E > 0, params.E, np.inf).min(1)
+        lowest = np.full(len(params.m), 1e-4)
+        np.minimum.at(lowest, tag_of, low)
+        self._unseen = np.where(np.arange(M) < params.m[:, None], lowest[:, None], 0.0)
+        self._stop = 1.0 - params.go
+        self._kinds = np.array([self._kind(tag) for tag in self._tag_ids], np.int64)
+        self._fallback = int(np.argmax(np.bincount(tag_of, minlength=len(params.m))))
+
+    def _observation(self, form: str, *, first: bool) -> str:
+        small = form.lower()
+        if small in self._known:
+            return small
+        return signatures(form, first=first, known=self._known, language=self.language)[0]
+
+    def _tags(self, upos: Sequence[str] | None, xpos: Sequence[str] | None, n: int) -> list[str]:
+        upos, xpos = upos or ["_"] * n, xpos or ["_"] * n
+        if len(upos) != n or len(xpos) != n:
+            raise ValueError(f"{len(upos)} UPOS and {len(xpos)} XPOS tags for {n} words")
+        if self.tags == "upos":
+            return list(upos)
+        if self.tags == "xpos":
+            return [f"_+{x}" for x in xpos]
+        return [f"{u}+{x}" for u, x in zip(upos, xpos, strict=True)]
+
+    # ---------------------------------------------------------------- answers
+
+    def _encoded(
+        self, tokens: Sequence[str], upos: Sequence[str] | None, xpos: Sequence[str] | None
+    ) -> tuple[Any, ...]:
+        """Emissions, states and kinds of the words of one sentence, as the kernels take them."""
+        if isinstance(tokens, str):
+            raise TypeError("tokens must be a list of words, not one str; use text.split()")
+        if not len(tokens):
+            raise ValueError("no words to parse")
+        if not hasattr(self, "params_"):
+            raise SettingsError("this parser has not been trained: call fit or load first")
+        names = self._tags(upos, xpos, len(tokens))
+        tags = np.array([self._tag_number(name) for name in names], np.int64)
+        p = self.params_
+        emit = np.empty((len(tokens), p.E.shape[1]))
+        for place, (form, t) in enumerate(zip(tokens, tags.tolist(), strict=True)):
+            word = self._word_ids.get((self._observation(form, first=place == 0), t))
+            emit[place] = self._unseen[t] if word is None else p.E[word]
+        widest = int(p.m[tags].max())
+        return (
+            np.ascontiguousarray(emit[:, :widest]), p.first[tags], p.m[tags], self._kinds[tags],
+            length_classes(len(tokens)), p.T, p.go, self._stop, p.root,
+        )  # fmt: skip
+
+    def _tag_number(self, name: str) -> int:
+        found = self._tag_ids.get(name)
+        if found is None:  # an unseen pair: any tag with the same UPOS, or else XPOS
+            upos, _, xpos = name.partition("+")
+            for known, number in self._tag_ids.items():
+                if upos != "_" and known.partition("+")[0] == upos:
+                    return number
+            for known, number in self._tag_ids.items():
+                if xpos and known.partition("+")[2] == xpos:
+                    return number
+            return self._fallback
+        return found
+
+    def log_probs(
+        self,
+        tokens: Sequence[str],
+        upos: Sequence[str] | None,
+        xpos: Sequence[str] | None,
+        trees: npt.ArrayLike,
+    ) -> Floats:
+        """log p(words, tree) for many trees, heads (K, n), over one sentence.
+
+        A tree with several roots or a cycle has probability 0.  Non-projective trees get the same
+        product of decisions, but are not among those that sum to one.
+        """
+        emit, first, m, kind, length, *rest = self._encoded(tokens, upos, xpos)
+        heads = np.atleast_2d(np.asarray(trees, dtype=np.int64))
+        if heads.shape[1] != len(tokens):
+            raise ValueError(f"trees of {heads.shape[1]} words for {len(tokens)} tokens")
+        if heads.min(initial=0) < 0 or heads.max(initial=0) > len(tokens):
+            raise ValueError("a head is out of range")
+        out = np.empty(len(heads))
+        _kernels().trees_log_probs(heads, emit, first, m, kind, length, *rest, out)
+        return out
+
+    def log_prob(
+        self,
+        tree: DependencyTree,
+        *,
+        upos: Sequence[str] | None = None,
+        xpos: Sequence[str] | None = None,
+    ) -> float:
+        """log p(words, tree); UPOS is the tree's own tags unless given."""
+        return float(self.log_probs(tree.forms, upos or tree.tags, xpos, tree.heads)[0])
+
+    def _chart(self, encoded: tuple[Any, ...]) -> tuple[float, tuple[Any, ...]]:
+        n, M = encoded[0].shape
+        Q = encoded[5].shape[1]
+        chart = (
+            np.zeros((2, n, M)), np.zeros((n, n, Q, M)), np.zeros((n, n, M)),
+            np.zeros((n, n), np.int64), np.zeros((n, n, M, M)), np.zeros((n, n), np.int64),
+        )  # fmt: skip
+        return float(_kernels().inside(*encoded, *chart)), chart
+
+    def marginals(
+        self,
+        tokens: Sequence[str],
+        upos: Sequence[str] | None = None,
+        xpos: Sequence[str] | None = None,
+    ) -> tuple[Floats, float]:
+        """(n + 1, n + 1) posterior of every arc [head, dependent], 0 the root; and log p(words).
+
+        Every column but the first sums to one.
+        """
+        encoded = self._encoded(tokens, upos, xpos)
+        log_z, chart = self._chart(encoded)
+        n = len(encoded[0])
+        found = np.zeros((n + 1, n + 1))
+        own, U, F = chart[:3]
+        outer = (np.zeros_like(own), np.zeros_like(U), np.zeros_like(F))
+        _kernels().outside(*encoded, log_z, *chart, *outer, found)
+        return found, log_z
+
+    @cached_property
+    def _logs(self) -> tuple[Floats, ...]:
+        p = self.params_
+        with np.errstate(divide="ignore"):
+            return np.log(p.T), np.log(p.go), np.log(self._stop), np.log(p.root)
+
+    def parse(
+        self,
+        tokens: Sequence[str],
+        upos: Sequence[str] | None = None,
+        xpos: Sequence[str] | None = None,
+        *,
+        decoder: Literal["mbr", "viterbi"] = "mbr",
+    ) -> GenerativeParse:
+        """The tree of most expected right arcs (``mbr``), or the best tree with its states."""
+        from eigentext.dependency.decode import eisner
+
+        if decoder == "mbr":
+            arcs, _ = self.marginals(tokens, upos, xpos)
+            heads, score = eisner(arcs)
+        elif decoder == "viterbi":
+            emit, first, m, kind, length, *_ = self._encoded(tokens, upos, xpos)
+            (n, M), Q = emit.shape, self.params_.T.shape[1]
+            with np.errstate(divide="ignore"):
+                emit = np.log(emit)
+            heads = np.zeros(n, np.int32)
+            score = _kernels().viterbi(
+                emit, first, m, kind, length, *self._logs, np.empty((n, n, 2, Q, M)),
+                np.empty((n, n, M, M)), np.zeros((n, n, Q, M, 2), np.int32),
+                np.zeros((n, n, M, M, 2), np.int32), heads,
+            )  # fmt: skip
+        else:
+            raise SettingsError(f"decoder is {decoder!r}, expected 'mbr' or 'viterbi'")
+        return GenerativeParse(DependencyTree(tokens, heads, tags=upos), float(score))
+
+    # ---------------------------------------------------------------- storage
+
+    def save(self, path: str | os.PathLike[str], *, data: dict[str, Any] | None = None) -> None:
+        """Write the model file."""
+        from eigentext.formats import modelfile
+
+        p = self.params_
+        arrays = {name: getattr(p, name) for name in ("first", "m", "T", "go", "root", "E")}
+        settings = {
+            "states": self.states, "em": self.em, "tags": self.tags, "min_count": self.min_count,
+            "per_state": self.per_state, "siblings": self.siblings, "language": self.language,
+            "seed": self.seed, "smoothing": asdict(self.smoothing),
+        }  # fmt: skip
+        strings = {
+            "tags": list(self._tag_ids),
+            "words": [word for word, _ in self._word_ids],
+            "known": sorted(self._known),
+        }
+        modelfile.save(
+            path, KIND, {**arrays, "tag_of": self._tag_of}, settings=settings,
+            format_version=VERSION, strings=strings, seed=self.seed, data=data,
+        )  # fmt: skip
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> GenerativeParser:
+        """Read a model file."""
+        from eigentext.formats import modelfile
+
+        file = modelfile.load(path, KIND, versions={VERSION})
+        settings = dict(file.header.settings)
+        made = cls(**{**settings, "smoothing": Smoothing(**settings["smoothing"])})
+        a = file.arrays
+        made._known = set(file.strings["known"])
+        made._tag_ids = {tag: number for number, tag in enumerate(file.strings["tags"])}
+        pairs = zip(file.strings["words"], a["tag_of"].tolist(), strict=True)
+        made._word_ids = {pair: number for number, pair in enumerate(pairs)}
+        made.log_likelihood_ = []
+        params = GenerativeParams(a["first"], a["m"], a["T"], a["go"], a["root"], a["E"])
+        made._finish(params, a["tag_of"])
+        return made
