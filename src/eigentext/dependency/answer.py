@@ -1,0 +1,52 @@
+"""What goes into the parser and what comes out: sentences checked, trees with their scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eigentext.dependency.encode import Columns
+from eigentext.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eigentext.formats.conllu import Sentence
+    from eigentext.trees.dependency import DependencyTree
+
+__all__ = ["Parse", "check_tokens", "columns_of", "with_heads"]
+
+
+@dataclass(frozen=True)
+class Parse:
+    """One tree of a sentence, its score, and whether the search for it was approximate."""
+
+    tree: DependencyTree
+    score: float
+    approximate: bool = False
+
+
+def columns_of(sentence: Sentence) -> Columns:
+    """The columns that the parser looks at, in one walk over the lines."""
+    rows = sentence.rows
+    return Columns(*(tuple(row[place] for row in rows) for place in (1, 3, 4, 5)))
+
+
+def with_heads(sentence: Sentence) -> Sentence:
+    """The sentence itself, if it has a tree."""
+    if isinstance(sentence, (str, bytes)):
+        raise TypeError("sentences come from formats.conllu.read_sentences, not as str")
+    if sentence.heads is None:
+        raise DataError(sentence.source, sentence.first_line, "no heads, expected a tree")
+    return sentence
+
+
+def check_tokens(tokens: Sequence[str]) -> None:
+    """A sentence is a list of str with content."""
+    if isinstance(tokens, (str, bytes)):
+        raise TypeError("a sentence is a list of tokens, not one str; did you mean text.split()?")
+    if not len(tokens):
+        raise ValueError("no tokens: a sentence has at least one")
+    for token in tokens:
+        if not isinstance(token, str) or not token:
+            raise TypeError(f"a token is a str with content, not {token!r}")

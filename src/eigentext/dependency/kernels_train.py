@@ -1,0 +1,157 @@
+"""Whole passes over the training sentences, and the decoding of many sentences, in one loop each.
+
+A pass: score all arcs (and siblings) with the present weights, decode, compare with the gold tree,
+and move the weights of the parts in which the two differ: by 1 (perceptron), or by as little as
+makes the gold tree win by the number of wrong heads, at most ``clip`` (MIRA, one best tree, found
+with that number added to the scores).  ``sums`` collects time times change, so that the mean of
+the weights after every sentence is ``weights - sums / time``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from eigentext.dependency.kernels_decode import eisner_kernel, eisner_siblings_kernel, mst_kernel
+from eigentext.dependency.kernels_features import (
+    arc_places,
+    arc_scores,
+    sibling_places,
+    sibling_scores,
+)
+
+
+@njit(cache=True)
+def best_tree(keys, tags, n_tags, first, n, feats, weights, shift, order, projective, arc, heads):
+    """Heads of the best tree under ``arc`` (already filled) and, for order 2, the siblings."""
+    if order == 2:
+        keep = np.ones((n + 1, n + 1), np.bool_)
+        sib = np.zeros((n + 1, n + 1, n + 1))
+        sibling_scores(keys, tags, first, n, feats, weights, shift, keep, sib)
+        return eisner_siblings_kernel(arc, sib, heads)
+    if projective:
+        return eisner_kernel(arc, heads)
+    return mst_kernel(arc, heads)
+
+
+@njit(cache=True)
+def inner_sibling(heads, d):
+    """The modifier of d's head that comes before d, outward; the head itself for none."""
+    h = heads[d - 1]
+    step = -1 if d > h else 1
+    s = d + step
+    while s != h:
+        if heads[s - 1] == h:
+            return s
+        s += step
+    return h
+
+
+@njit(cache=True)
+def differing_places(keys, tags, n_tags, first, n, feats, shift, order, mine, other, out):
+    """Places of the parts of tree ``mine`` that ``other`` has not; how many."""
+    at = 0
+    for d in range(1, n + 1):
+        h = mine[d - 1]
+        if h != other[d - 1]:
+            at = arc_places(keys, tags, n_tags, first, n, feats, shift, h, d, out, at)
+        if order == 2:
+            s = inner_sibling(mine, d)
+            if h != other[d - 1] or s != inner_sibling(other, d):
+                at = sibling_places(keys, tags, first, n, feats, shift, h, s, d, out, at)
+    return at
+
+
+@njit(cache=True)
+def most_places(n, n_tags, feats):
+    """Room that the parts of one tree may need."""
+    between = feats.pair_bounds[5] - feats.pair_bounds[3]
+    fixed = feats.head_spec.shape[0] + feats.mod_spec.shape[0] + feats.pair_bounds[3]
+    return 2 * n * (fixed + between * min(n, n_tags) + feats.sib_bounds[4])
+
+
+@njit(cache=True)
+def train_pass(
+    sentences, starts, keys, tags, n_tags, gold, feats, weights, sums, change, shift, order,
+    projective, mira, clip, time, wrong,
+):  # fmt: skip
+    """One pass over ``sentences`` (numbers, in order); returns the new time.
+
+    ``change`` is scratch of the weights' size, all zero before and after; ``wrong[0]`` counts the
+    wrong heads met.
+    """
+    for number in sentences:
+        time += 1
+        first = starts[number]
+        n = starts[number + 1] - first - 1
+        target = gold[first + 1 : first + 1 + n]
+        arc = np.empty((n + 1, n + 1))
+        arc_scores(keys, tags, n_tags, first, n, feats, weights, shift, arc)
+        if mira:
+            for h in range(n + 1):
+                for d in range(1, n + 1):
+                    if target[d - 1] != h:
+                        arc[h, d] += 1.0
+        heads = np.empty(n, np.int32)
+        best_tree(
+            keys, tags, n_tags, first, n, feats, weights, shift, order, projective, arc, heads
+        )
+        loss = 0
+        for d in range(n):
+            loss += heads[d] != target[d]
+        if loss == 0:
+            continue
+        wrong[0] += loss
+        room = most_places(n, n_tags, feats)
+        plus = np.empty(room, np.int64)
+        minus = np.empty(room, np.int64)
+        n_plus = differing_places(
+            keys, tags, n_tags, first, n, feats, shift, order, target, heads, plus
+        )
+        n_minus = differing_places(
+            keys, tags, n_tags, first, n, feats, shift, order, heads, target, minus
+        )
+        step = 1.0
+        if mira:
+            margin = 0.0
+            for i in range(n_plus):
+                change[plus[i]] += 1.0
+                margin += weights[plus[i]]
+            for i in range(n_minus):
+                change[minus[i]] -= 1.0
+                margin -= weights[minus[i]]
+            norm = 0.0  # sum over places of change squared
+            for i in range(n_plus):
+                norm += change[plus[i]]
+            for i in range(n_minus):
+                norm -= change[minus[i]]
+            for i in range(n_plus):
+                change[plus[i]] = 0.0
+            for i in range(n_minus):
+                change[minus[i]] = 0.0
+            if norm <= 0.0 or margin >= loss:
+                continue
+            step = min(clip, (loss - margin) / norm)
+        for i in range(n_plus):
+            weights[plus[i]] += step
+            sums[plus[i]] += step * time
+        for i in range(n_minus):
+            weights[minus[i]] -= step
+            sums[minus[i]] -= step * time
+    return time
+
+
+@njit(cache=True)
+def decode_all(
+    starts, keys, tags, n_tags, feats, weights, shift, order, projective, heads
+):  # fmt: skip
+    """Heads of all sentences, in the rows of their words."""
+    for number in range(len(starts) - 1):
+        first = starts[number]
+        n = starts[number + 1] - first - 1
+        arc = np.empty((n + 1, n + 1))
+        arc_scores(keys, tags, n_tags, first, n, feats, weights, shift, arc)
+        best_tree(
+            keys, tags, n_tags, first, n, feats, weights, shift, order, projective, arc,
+            heads[first + 1 : first + 1 + n],
+        )  # fmt: skip

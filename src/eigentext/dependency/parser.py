@@ -1,0 +1,385 @@
+"""``GraphParser``: sentences with trees in, a parser out; then words and tags in, trees out.
+
+1. ``fit`` reads CoNLL-U sentences, takes their tags as they are or has its own taggers make them
+   (``tags``), turns all into numbers (``encode``), and learns arcs (``training``) and relations
+   (``labels``).
+2. ``parse`` answers for one sentence, ``predict`` for many CoNLL-U sentences at once, ``kbest``
+   with several trees, ``marginals`` with the probability of each arc, ``scores`` with the numbers
+   behind all of them.
+3. ``save`` and ``load`` go through ``storage``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+
+from eigentext.dependency.answer import Parse, check_tokens, columns_of, with_heads
+from eigentext.dependency.encode import Columns, Encoder, known_words
+from eigentext.dependency.features_vectors import bits_of_vectors
+from eigentext.dependency.labels import LabelModel, LabelSettings, label_templates, train_labels
+from eigentext.dependency.search import Search
+from eigentext.dependency.tags import OwnTags, jackknifed
+from eigentext.dependency.templates import arc_templates, sibling_templates
+from eigentext.dependency.training import ArcModel, ArcSettings, train_arcs
+from eigentext.errors import DataError, SettingsError
+from eigentext.tagging.resources import clusters_of, vectors_of
+from eigentext.trees.dependency import DependencyTree
+
+if TYPE_CHECKING:
+    import os
+
+    from eigentext.dependency.encode import Batch
+    from eigentext.formats.conllu import Sentence
+
+__all__ = ["GraphParser", "Parse"]
+
+Arc = tuple[int, int]
+Progress = Callable[[int, int, str], None]
+_CROSSING = 0.08  # "auto": decode crossing arcs if more of the training sentences have some
+_CHUNK = 256  # sentences parsed at a time
+
+
+class GraphParser(BaseEstimator):  # type: ignore[misc]
+    """Graph-based dependency parser, first or second order, with hashed features.
+
+    ``order``       1: arcs; 2: arcs and neighbouring siblings
+    ``learner``     mira or perceptron, averaged
+    ``projective``  True, False (arcs may cross), or auto: crossing arcs if the training trees have
+                    many
+    ``epochs``      passes over the data; with development data, at most so many
+    ``clusters``    a Brown paths file, or a mapping from words to bit strings
+    ``vectors``     a word2vec file, or a mapping from words to vectors
+    ``tagger``      None: tags come with the sentences; own: taggers are trained as well
+    ``labels``      whether relations are learned; without, they are all ``_``
+    ``min_count``   words seen less often in training are unknown words
+    ``clip, bits``  longest step of MIRA; 2**bits weights
+    ``seed``        of the shuffles
+
+    >>> from eigentext.formats.conllu import make_sentence
+    >>> trees = [make_sentence(["a", "dog", "barks"], upos=["DET", "NOUN", "VERB"],
+    ...                        head=[2, 3, 0], deprel=["det", "nsubj", "root"])] * 3
+    >>> parser = GraphParser(epochs=2, bits=16).fit(trees)
+    >>> answer = parser.parse(["the", "cat", "sleeps"], upos=["DET", "NOUN", "VERB"])
+    >>> answer.tree.heads.tolist(), answer.tree.relations
+    ([2, 3, 0], ('det', 'nsubj', 'root'))
+    """
+
+    def __init__(
+        self,
+        *,
+        order: int = 1,
+        learner: str = "mira",
+        projective: bool | Literal["auto"] = "auto",
+        epochs: int = 10,
+        clusters: Any = None,
+        vectors: Any = None,
+        tagger: Literal["own"] | None = None,
+        labels: bool = True,
+        min_count: int = 1,
+        clip: float = 0.01,
+        bits: int = 23,
+        seed: int = 0,
+    ) -> None:
+        self.order = order
+        self.learner = learner
+        self.projective = projective
+        self.epochs = epochs
+        self.clusters = clusters
+        self.vectors = vectors
+        self.tagger = tagger
+        self.labels = labels
+        self.min_count = min_count
+        self.clip = clip
+        self.bits = bits
+        self.seed = seed
+
+    # ------------------------------------------------------------ training
+
+    def fit(
+        self,
+        sentences: Iterable[Sentence],
+        dev: Iterable[Sentence] | None = None,
+        *,
+        progress: Progress | None = None,
+    ) -> GraphParser:
+        """Train on sentences with heads; ``dev`` chooses the number of passes by UAS."""
+        self._check_settings()
+        read = [with_heads(sentence) for sentence in sentences]
+        if not read:
+            raise DataError("<training sentences>", None, "no sentences, expected some with heads")
+        columns = [columns_of(sentence) for sentence in read]
+        heads = [sentence.heads or () for sentence in read]
+        self.clusters_ = clusters_of(self.clusters)
+        words, vectors = vectors_of(self.vectors, 1.0)
+        self.near_ = bits_of_vectors(words, vectors) if words else {}
+        self.own_tags_: OwnTags | None = None
+        if self.tagger == "own":
+            settings: dict[str, Any] = {"clusters": self.clusters_ or None, "seed": self.seed}
+            gold, columns = columns, jackknifed(columns, progress=progress, **settings)
+            self.own_tags_ = OwnTags(**settings).fit(gold)
+        self.tagged_ = any(tag != "_" for one in columns for tag in one.upos)
+        self.encoder_ = self._encoder(columns)
+        relations = sorted({name for one in read for name in one.column("deprel")})
+        number_of = {name: number for number, name in enumerate(relations)}
+        numbers = [[number_of[name] for name in one.column("deprel")] for one in read]
+        batch = self.encoder_.batch(columns, heads, numbers)
+        self.arcs_ = self._train_arcs(batch, heads, dev, progress)
+        used = {"clusters": bool(self.clusters_), "vectors": bool(self.near_)}
+        self.relations_: LabelModel | None = None
+        if self.labels:
+            self.relations_ = train_labels(
+                batch, relations, label_templates(**used), LabelSettings(seed=self.seed),
+                progress=progress,
+            )  # fmt: skip
+        return self
+
+    def _check_settings(self) -> None:
+        self._arc_settings(True)
+        if self.projective not in (True, False, "auto"):
+            raise SettingsError(f"projective is True, False or auto, not {self.projective!r}")
+        if self.tagger not in (None, "own"):
+            raise SettingsError(f"tagger is None or own, not {self.tagger!r}")
+        if self.min_count < 1:
+            raise SettingsError(f"min_count must be 1 or more, found {self.min_count}")
+
+    def _arc_settings(self, projective: bool) -> ArcSettings:
+        return ArcSettings(
+            order=self.order, learner=self.learner, projective=projective, epochs=self.epochs,
+            clip=self.clip, bits=self.bits, seed=self.seed,
+        )  # fmt: skip
+
+    def _encoder(self, columns: Sequence[Columns]) -> Encoder:
+        upos = sorted({tag for one in columns for tag in one.upos})
+        xpos = sorted({tag for one in columns for tag in one.xpos} | set(upos))
+        return Encoder(
+            known=known_words((one.forms for one in columns), self.min_count),
+            clusters=self.clusters_, near=self.near_, upos=upos, xpos=xpos,
+        )  # fmt: skip
+
+    def _train_arcs(
+        self,
+        batch: Batch,
+        heads: Sequence[Sequence[int]],
+        dev: Iterable[Sentence] | None,
+        progress: Progress | None,
+    ) -> ArcModel:
+        projective = self.projective
+        if projective == "auto":
+            trees = (DependencyTree([""] * len(one), one) for one in heads)
+            crossing = sum(not tree.is_projective() for tree in trees)
+            projective = crossing <= _CROSSING * len(heads)
+        self.dev_scores_: list[float] = []
+        best: list[ArcModel] = []
+        after_pass = None
+        if dev is not None:
+            held_out = [with_heads(sentence) for sentence in dev]
+            if not held_out:
+                raise DataError("<development sentences>", None, "no sentences, expected some")
+            tagged = self._columns_of(held_out)
+            test = self.encoder_.batch(tagged, [one.heads or () for one in held_out])
+
+            def after_pass(model: ArcModel) -> bool:
+                words = test.heads >= 0
+                found = model.decode(test)[words] == test.heads[words]
+                self.dev_scores_.append(100.0 * float(found.mean()))
+                if self.dev_scores_[-1] >= max(self.dev_scores_):
+                    best[:] = [model]
+                return False
+
+        used = {"clusters": bool(self.clusters_), "vectors": bool(self.near_)}
+        last = train_arcs(
+            batch, arc_templates(**used), sibling_templates(**used) if self.order == 2 else (),
+            self.encoder_.n_tags, self._arc_settings(bool(projective)), after_pass=after_pass,
+            progress=progress,
+        )  # fmt: skip
+        return best[0] if best else last
+
+    # ------------------------------------------------------------ parsing
+
+    def _columns_of(self, sentences: Sequence[Sentence]) -> list[Columns]:
+        """Forms and tags of sentences; with taggers of our own, their tags."""
+        if self.own_tags_ is not None:
+            return self.own_tags_.tag([sentence.forms for sentence in sentences])
+        return [columns_of(sentence) for sentence in sentences]
+
+    def columns(
+        self,
+        tokens: Sequence[str],
+        upos: Sequence[str] | None = None,
+        xpos: Sequence[str] | None = None,
+        feats: Sequence[str] | None = None,
+    ) -> Columns:
+        """What the parser goes by: the tags given, or its own where none are given."""
+        check_tokens(tokens)
+        blank = ("_",) * len(tokens)
+        if upos is None and xpos is None:
+            if self._fitted().own_tags_ is not None:
+                return self.own_tags_.tag([tokens])[0]  # type: ignore[union-attr]
+            if self.tagged_:
+                raise SettingsError(
+                    "this parser was trained with tags and has no taggers: give upos and xpos, or "
+                    "train one with tagger='own'"
+                )
+        found = []
+        for name, column in (("upos", upos), ("xpos", xpos), ("feats", feats)):
+            if isinstance(column, str):
+                raise TypeError(f"{name} is a sequence with one str per token, not one str")
+            if column is not None and len(column) != len(tokens):
+                raise ValueError(f"found {len(column)} {name} for {len(tokens)} tokens")
+            found.append(blank if column is None else tuple(cell or "_" for cell in column))
+        return Columns(tuple(tokens), *found)
+
+    def _fitted(self) -> GraphParser:
+        if not hasattr(self, "arcs_"):
+            raise SettingsError("this parser is not trained yet: call fit or load first")
+        return self
+
+    def _search(
+        self, columns: Columns, required: Iterable[Arc], forbidden: Iterable[Arc]
+    ) -> Search:
+        batch = self._fitted().encoder_.batch([columns])
+        arc, sib = self.arcs_.scores(batch, 0)
+        return Search(arc, sib, self.arcs_.settings.projective, required, forbidden)
+
+    def parse(
+        self,
+        tokens: Sequence[str],
+        upos: Sequence[str] | None = None,
+        xpos: Sequence[str] | None = None,
+        feats: Sequence[str] | None = None,
+        *,
+        required_arcs: Iterable[Arc] = (),
+        forbidden_arcs: Iterable[Arc] = (),
+    ) -> Parse:
+        """The best tree; arcs are (head, dependent), words from 1 on, head 0 for the root."""
+        columns = self.columns(tokens, upos, xpos, feats)
+        found = self._search(columns, required_arcs, forbidden_arcs)
+        heads, score = found.best()
+        return self._labelled(columns, heads[None], [score], found.approximate)[0]
+
+    def kbest(
+        self,
+        tokens: Sequence[str],
+        upos: Sequence[str] | None = None,
+        xpos: Sequence[str] | None = None,
+        feats: Sequence[str] | None = None,
+        *,
+        k: int = 50,
+        required_arcs: Iterable[Arc] = (),
+        forbidden_arcs: Iterable[Arc] = (),
+    ) -> list[Parse]:
+        """At most k different trees, best first; relations are put on each."""
+        columns = self.columns(tokens, upos, xpos, feats)
+        found = self._search(columns, required_arcs, forbidden_arcs)
+        heads, scores = found.kbest(k)
+        return self._labelled(columns, heads, scores.tolist(), found.approximate)
+
+    def marginals(
+        self,
+        tokens: Sequence[str],
+        upos: Sequence[str] | None = None,
+        xpos: Sequence[str] | None = None,
+        feats: Sequence[str] | None = None,
+        *,
+        required_arcs: Iterable[Arc] = (),
+        forbidden_arcs: Iterable[Arc] = (),
+    ) -> npt.NDArray[np.float64]:
+        """(n+1, n+1): probability of arc [h, d] under p(tree) ~ exp(score)."""
+        columns = self.columns(tokens, upos, xpos, feats)
+        return self._search(columns, required_arcs, forbidden_arcs).marginals()
+
+    def scores(
+        self,
+        tokens: Sequence[str],
+        upos: Sequence[str] | None = None,
+        xpos: Sequence[str] | None = None,
+        feats: Sequence[str] | None = None,
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64] | None]:
+        """``arc`` (n+1, n+1) and, for order 2, ``sib`` (n+1, n+1, n+1)."""
+        columns = self.columns(tokens, upos, xpos, feats)
+        return self.arcs_.scores(self.encoder_.batch([columns]), 0)
+
+    def _labelled(
+        self,
+        columns: Columns,
+        heads: npt.NDArray[np.int32],
+        scores: Sequence[float],
+        approximate: bool,
+    ) -> list[Parse]:
+        n_trees, n = heads.shape
+        names: list[tuple[str, ...]] = [("_",) * n] * n_trees
+        if self.relations_ is not None:
+            batch = self.encoder_.batch([columns] * n_trees)
+            rows = np.full((n_trees, n + 1), -1, np.int32)
+            rows[:, 1:] = heads
+            numbers = self.relations_.label(batch, rows.ravel()).reshape(n_trees, n + 1)[:, 1:]
+            known = self.relations_.relations
+            names = [tuple(known[number] for number in row) for row in numbers.tolist()]
+        return [
+            Parse(DependencyTree(columns.forms, row, name, columns.upos), score, approximate)
+            for row, name, score in zip(heads, names, scores, strict=True)
+        ]
+
+    def predict(self, sentences: Iterable[Sentence]) -> list[Sentence]:
+        """The sentences with heads and relations filled in; all else stays as it is.
+
+        With taggers of its own the parser goes by their tags, and fills columns of tags that are
+        empty.
+        """
+        given = list(sentences)
+        answers: list[Sentence] = []
+        for begin in range(0, len(given), _CHUNK):
+            chunk = given[begin : begin + _CHUNK]
+            columns = self._fitted()._columns_of(chunk)
+            heads, relations = self.predict_columns(columns)
+            for sentence, one, tree, names in zip(chunk, columns, heads, relations, strict=True):
+                new: dict[str, Any] = {"head": tree, "deprel": names}
+                if self.own_tags_ is not None:
+                    for tag in ("upos", "xpos"):
+                        if set(sentence.column(tag)) == {"_"}:
+                            new[tag] = getattr(one, tag)
+                answers.append(sentence.with_columns(**new))
+        return answers
+
+    def predict_columns(
+        self, sentences: Sequence[Columns]
+    ) -> tuple[list[list[int]], list[list[str]]]:
+        """Heads and relations of sentences given as columns; no text is written."""
+        batch = self._fitted().encoder_.batch(sentences)
+        arcs = self.arcs_
+        heads = arcs.decode(batch)
+        if arcs.settings.order == 2 and not arcs.settings.projective:
+            for number in range(len(batch)):
+                rows = slice(batch.starts[number] + 1, batch.starts[number + 1])
+                heads[rows] = Search(*arcs.scores(batch, number), False).best()[0]
+        names = [["_"] * len(one.forms) for one in sentences]
+        cut = batch.starts
+        if self.relations_ is not None:
+            known = self.relations_.relations
+            numbers = self.relations_.label(batch, heads).tolist()
+            names = [
+                [known[number] for number in numbers[cut[k] + 1 : cut[k + 1]]]
+                for k in range(len(batch))
+            ]
+        told = heads.tolist()
+        return [told[cut[k] + 1 : cut[k + 1]] for k in range(len(batch))], names
+
+    # ------------------------------------------------------------ storage
+
+    def save(self, path: str | os.PathLike[str], *, data: dict[str, Any] | None = None) -> None:
+        """Write a model file."""
+        from eigentext.dependency.storage import save_parser
+
+        save_parser(self._fitted(), path, data=data)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> GraphParser:
+        """Read a model file that :meth:`save` wrote."""
+        from eigentext.dependency.storage import load_parser
+
+        return load_parser(cls, path)

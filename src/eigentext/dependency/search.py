@@ -1,0 +1,97 @@
+"""Scores of one sentence -> trees: which decoder, list or sum fits order and projectivity.
+
+======  ==================  =========================  =======================================
+order   trees               best, k best               marginals
+======  ==================  =========================  =======================================
+1       projective          Eisner, exact              inside-outside
+1       any                 Chu-Liu/Edmonds, exact     matrix-tree theorem
+2       projective          Eisner, siblings, exact    inside-outside
+2       any                 greedy rearrangement, so   matrix-tree theorem on the arcs alone:
+                            approximate                approximate
+======  ==================  =========================  =======================================
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from eigentext.dependency.constraints import constrained
+from eigentext.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["Search"]
+
+Scores = npt.NDArray[np.float64]
+Heads = npt.NDArray[np.int32]
+
+
+class Search:
+    """The trees of one sentence under its scores, with required and forbidden arcs.
+
+    >>> arc = np.zeros((3, 3))
+    >>> arc[0, 2] = arc[2, 1] = 1.0
+    >>> Search(arc, None, True).best()[0].tolist()
+    [2, 0]
+    """
+
+    def __init__(
+        self,
+        arc: Scores,
+        sib: Scores | None,
+        projective: bool,
+        required: Iterable[tuple[int, int]] = (),
+        forbidden: Iterable[tuple[int, int]] = (),
+    ) -> None:
+        self.arc = constrained(arc, required, forbidden, projective=projective)
+        self.sib, self.projective = sib, projective
+        self.approximate = sib is not None and not projective
+
+    def best(self) -> tuple[Heads, float]:
+        """Heads (n,) and score of the best tree."""
+        from eigentext.dependency import decode, nonprojective
+
+        if self.sib is None:
+            find = decode.eisner if self.projective else nonprojective.chu_liu_edmonds
+            return find(self.arc)
+        if self.projective:
+            return decode.eisner_siblings(self.arc, self.sib)
+        start = self._projective_start()
+        found = nonprojective.rearrange(self.arc, self.sib, start)
+        return found[0], float(found[1])
+
+    def _projective_start(self) -> Heads:
+        """Where the rearrangement begins: the best projective tree, else the best of all."""
+        from eigentext.dependency import decode, nonprojective
+
+        try:
+            return decode.eisner_siblings(self.arc, self.sib)[0]  # type: ignore[arg-type]
+        except SettingsError:  # the arcs asked for leave none that is projective
+            return nonprojective.chu_liu_edmonds(self.arc)[0]
+
+    def kbest(self, k: int) -> tuple[Heads, Scores]:
+        """(K, n) heads and (K,) scores of at most k different trees, best first."""
+        from eigentext.dependency import kbest
+
+        if k < 1:
+            raise SettingsError(f"k must be 1 or more, found {k}")
+        if self.sib is None:
+            find = kbest.kbest_projective if self.projective else kbest.kbest_nonprojective
+            return find(self.arc, k)
+        if self.projective:
+            return kbest.kbest_siblings(self.arc, self.sib, k)
+        raise SettingsError("no k-best list for order 2 with crossing arcs: use projective=True")
+
+    def marginals(self) -> Scores:
+        """(n+1, n+1): the probability of each arc."""
+        from eigentext.dependency import marginals
+
+        if not self.projective:
+            return marginals.nonprojective_marginals(self.arc)[0]
+        if self.sib is None:
+            return marginals.projective_marginals(self.arc)[0]
+        return marginals.sibling_marginals(self.arc, self.sib)[0]

@@ -1,0 +1,116 @@
+"""A parser as a model file of kind ``graph-parser``, and back.
+
+The file holds the weights, the templates, the relations, the words and tags that have numbers, the
+bits of clusters and vectors that new text needs, and the model files of the taggers, if any.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from eigentext.dependency.encode import Encoder
+from eigentext.dependency.labels import LabelModel, LabelSettings
+from eigentext.dependency.tags import OwnTags
+from eigentext.dependency.training import ArcModel, ArcSettings
+from eigentext.errors import ModelFileError
+from eigentext.formats import modelfile
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from eigentext.dependency.parser import GraphParser
+
+__all__ = ["KIND", "VERSION", "load_parser", "save_parser"]
+
+KIND = "graph-parser"
+VERSION = 1
+_KEPT = (
+    "order", "learner", "projective", "epochs", "tagger", "labels", "min_count", "clip", "bits",
+    "seed",
+)  # fmt: skip
+Parser = TypeVar("Parser", bound="GraphParser")
+
+
+def save_parser(
+    parser: GraphParser, path: str | os.PathLike[str], *, data: Mapping[str, Any] | None = None
+) -> None:
+    """Write everything that parsing needs."""
+    arcs, relations, encoder = parser.arcs_, parser.relations_, parser.encoder_
+    arrays: dict[str, npt.NDArray[Any]] = {"arc_weights": arcs.weights}
+    strings: dict[str, Sequence[str]] = {
+        "arc_templates": arcs.arc_names,
+        "sibling_templates": arcs.sib_names,
+        "upos": encoder.upos,
+        "xpos": encoder.xpos,
+        "known": sorted(encoder.known or ()),
+        "cluster_words": list(parser.clusters_),
+        "cluster_bits": list(parser.clusters_.values()),
+        "vector_words": list(parser.near_),
+        "vector_bits": list(parser.near_.values()),
+    }
+    settings: dict[str, Any] = {name: getattr(parser, name) for name in _KEPT}
+    settings["arcs"] = asdict(arcs.settings)
+    settings["tagged"] = parser.tagged_
+    if relations is not None:
+        arrays["label_weights"] = relations.weights
+        strings["label_templates"] = relations.names
+        strings["relations"] = relations.relations
+        settings["relations"] = asdict(relations.settings)
+        settings["root_relation"] = relations.root
+    if parser.own_tags_ is not None:
+        for name, content in parser.own_tags_.as_arrays().items():
+            arrays[f"tagger_{name}"] = content
+    modelfile.save(
+        path, KIND, arrays, settings=settings, format_version=VERSION, strings=strings,
+        seed=parser.seed, data=data,
+    )  # fmt: skip
+
+
+def load_parser(kind: type[Parser], path: str | os.PathLike[str]) -> Parser:
+    """Read what :func:`save_parser` wrote."""
+    file = modelfile.load(path, KIND, versions={VERSION})
+    arrays: Mapping[str, npt.NDArray[Any]] = file.arrays
+    strings, settings = file.strings, file.header.settings
+    try:
+        parser = kind(**{name: settings[name] for name in _KEPT})
+        parser.tagged_ = settings["tagged"]
+        parser.clusters_ = dict(
+            zip(strings["cluster_words"], strings["cluster_bits"], strict=True)
+        )
+        parser.near_ = dict(zip(strings["vector_words"], strings["vector_bits"], strict=True))
+        parser.encoder_ = Encoder(
+            known=frozenset(strings["known"]), clusters=parser.clusters_, near=parser.near_,
+            upos=strings["upos"], xpos=strings["xpos"],
+        )  # fmt: skip
+        arc_settings = ArcSettings(**settings["arcs"])
+        if len(arrays["arc_weights"]) != 1 << arc_settings.bits:
+            raise ValueError(f"{len(arrays['arc_weights'])} weights of arcs")
+        parser.arcs_ = ArcModel(
+            arc_settings, tuple(strings["arc_templates"]), tuple(strings["sibling_templates"]),
+            parser.encoder_.n_tags, arrays["arc_weights"],
+        )  # fmt: skip
+        parser.relations_ = None
+        if "relations" in settings:
+            label_settings = LabelSettings(**settings["relations"])
+            relations = tuple(strings["relations"])
+            if len(arrays["label_weights"]) != (1 << label_settings.bits) + len(relations):
+                raise ValueError(f"{len(arrays['label_weights'])} weights of relations")
+            parser.relations_ = LabelModel(
+                label_settings, tuple(strings["label_templates"]), relations,
+                settings["root_relation"], arrays["label_weights"],
+            )  # fmt: skip
+        parser.own_tags_ = None
+        if parser.tagger == "own":
+            found = {
+                name.removeprefix("tagger_"): content
+                for name, content in arrays.items()
+                if name.startswith("tagger_")
+            }
+            parser.own_tags_ = OwnTags.from_arrays(found)
+    except (KeyError, IndexError, ValueError, TypeError) as error:
+        raise ModelFileError(os.fspath(path), why=f"parts do not fit: {error!r}") from error
+    return parser

@@ -1,0 +1,237 @@
+"""Templates of the graph-based parser: text such as ``h.xpos d.lower`` -> arrays for the kernels.
+
+1. A template is a list of items ``role.slot`` or ``role+1.slot``: the slot (a column of
+   ``encode``'s keys) of the head ``h``, the modifier ``d`` or the modifier's inner sibling ``s``,
+   or of a word so far to the right (``+``) or left (``-``) of it.
+2. An item ``~tags`` adds what lies between: ``~upos`` and ``~xpos`` fire once for each different
+   tag in between, ``~kinds`` once with how many verbs, punctuation marks and conjunctions there
+   are, ``~rivals`` once with how many words with the head's tag and with the modifier's.
+3. All items of one role are hashed to one number per word (a *part*); a pair or triple of words
+   only adds parts and mixes the sum once.  :func:`part` and :func:`place` are the plain twins of
+   what the kernels do.
+
+Every feature has a line of 16 weights: 0 and 1 for the direction, 2 to 15 for direction and
+distance.  A template that names one role alone is summed once per word, not once per pair.
+"""
+
+from __future__ import annotations
+
+import re
+from hashlib import blake2b
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from eigentext.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import numpy.typing as npt
+
+    Keys = npt.NDArray[np.uint64]
+    Ints = npt.NDArray[np.int64]
+
+__all__ = ["SLOTS", "FeatureArrays", "arc_templates", "compiled", "key_of", "sibling_templates"]
+
+# upos and xpos come first: the kernels take the tags in between from columns 0 and 1
+SLOTS = (
+    "upos", "xpos", "lower", "form", "feats", "morph", "end",
+    "bits4", "bits6", "bits", "near4", "near6", "near",
+)  # fmt: skip
+MOST_ITEMS = 6
+MIXER = 0x9E3779B97F4A7C15
+AFTER = 0xD6E8FEB86659FD93
+BEYOND = (0x2545F4914F6CDD1D, 0x27D4EB2F165667C5)  # keys of words before the first, after the last
+NOBODY = 0x165667B19E3779F9  # part of the sibling that a first modifier does not have
+EXTRAS = ("", "~kinds", "~rivals", "~upos", "~xpos")
+_MASK = (1 << 64) - 1
+_ITEM = re.compile(r"([hds])([+-][12])?\.([a-z0-9]+)")
+
+
+class FeatureArrays(NamedTuple):
+    """Templates as the kernels read them; ``spec`` rows hold slot and offset, slot -1 for none.
+
+    ``head_spec, mod_spec``  (T, MOST_ITEMS, 2) templates of one word alone
+    ``pair_spec``            (2, T, MOST_ITEMS, 2) of head and modifier, grouped by ``pair_bounds``
+                             into plain, ~kinds, ~rivals, ~upos, ~xpos
+    ``sib_spec``             (3, T, MOST_ITEMS, 2) of head, sibling, modifier, grouped by
+                             ``sib_bounds`` into sibling-modifier plain, the same with ~kinds,
+                             all three plain, all three with ~kinds
+    """
+
+    head_spec: Ints
+    head_seeds: Keys
+    mod_spec: Ints
+    mod_seeds: Keys
+    pair_spec: Ints
+    pair_seeds: Keys
+    pair_bounds: Ints
+    sib_spec: Ints
+    sib_seeds: Keys
+    sib_bounds: Ints
+
+
+def key_of(text: str) -> int:
+    """A 64-bit key of a text, the same on every machine.
+
+    >>> key_of("upos\\tNOUN") == key_of("upos\\tNOUN"), key_of("a") == key_of("b")
+    (True, False)
+    """
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little")
+
+
+def part(seed: int, keys: Iterable[int]) -> int:
+    """One role's share of a template, hashed: the twin of the kernel.
+
+    >>> part(1, [2, 3]) == part(1, [3, 2])
+    False
+    """
+    found = seed
+    for key in keys:
+        found = ((found ^ key) * MIXER) & _MASK
+        found ^= found >> 29
+    return found
+
+
+def place(parts: Iterable[int], bits: int) -> int:
+    """Where the 16 weights of a feature are centred: parts added, mixed once.
+
+    >>> place([1, 2], 22) == place([2, 1], 22)
+    True
+    """
+    found = sum(parts) & _MASK
+    found ^= found >> 31
+    return ((found * MIXER) & _MASK) >> (64 - bits)
+
+
+def parse_template(text: str) -> tuple[dict[str, tuple[tuple[int, int], ...]], str]:
+    """Items of each role as (slot, offset), and the extra.
+
+    >>> parse_template("h.xpos h+1.xpos d.lower ~upos")
+    ({'h': ((1, 0), (1, 1)), 'd': ((2, 0),)}, '~upos')
+    """
+    roles: dict[str, tuple[tuple[int, int], ...]] = {}
+    extra = ""
+    for item in text.split():
+        if item in EXTRAS:
+            extra = item
+            continue
+        found = _ITEM.fullmatch(item)
+        if found is None or found[3] not in SLOTS:
+            raise SettingsError(
+                f"template {text!r}: {item!r} is not role.slot; slots: {', '.join(SLOTS)}"
+            )
+        items = roles.get(found[1], ())
+        roles[found[1]] = (*items, (SLOTS.index(found[3]), int(found[2] or 0)))
+        if len(roles[found[1]]) > MOST_ITEMS:
+            raise SettingsError(f"template {text!r} has more than {MOST_ITEMS} items of a word")
+    if not roles:
+        raise SettingsError(f"template {text!r} names no word")
+    return roles, extra
+
+
+def _spec(names: Sequence[str], role: str) -> tuple[Ints, Keys]:
+    """Items and seeds of one role in each template."""
+    spec = np.full((len(names), MOST_ITEMS, 2), -1, np.int64)
+    for row, name in enumerate(names):
+        for column, item in enumerate(parse_template(name)[0].get(role, ())):
+            spec[row, column] = item
+    return spec, np.array([key_of(f"{role}\t{name}") for name in names], np.uint64)
+
+
+def compiled(arcs: Sequence[str], siblings: Sequence[str] = ()) -> FeatureArrays:
+    """Templates as arrays; the order within the groups is that of the names.
+
+    >>> found = compiled(["h.upos", "d.upos", "h.upos d.upos"])
+    >>> found.pair_bounds.tolist(), found.sib_bounds.tolist()
+    ([0, 1, 1, 1, 1, 1], [0, 0, 0, 0, 0])
+    """
+    for names in (arcs, siblings):
+        if isinstance(names, str):
+            raise TypeError("templates are a list of names, not one str")
+        if len(set(names)) < len(names):
+            raise SettingsError("a template is named twice")
+    alone: dict[str, list[str]] = {"h": [], "d": []}
+    pairs: dict[str, list[str]] = {extra: [] for extra in EXTRAS}
+    for name in arcs:
+        roles, extra = parse_template(name)
+        if "s" in roles:
+            raise SettingsError(f"template {name!r}: an arc has no sibling s")
+        if set(roles) == {"h", "d"}:
+            pairs[extra].append(name)
+        elif extra:
+            raise SettingsError(f"template {name!r}: {extra} needs both h and d")
+        else:
+            alone[next(iter(roles))].append(name)
+    triples: dict[tuple[bool, str], list[str]] = {
+        (full, extra): [] for full in (False, True) for extra in ("", "~kinds")
+    }
+    for name in siblings:
+        roles, extra = parse_template(name)
+        if not {"s", "d"} <= set(roles) or ("h" in roles, extra) not in triples:
+            raise SettingsError(f"template {name!r}: expected s and d, perhaps h and ~kinds")
+        triples["h" in roles, extra].append(name)
+    pair_names = [name for group in pairs.values() for name in group]
+    sib_names = [name for group in triples.values() for name in group]
+    pair_parts = [_spec(pair_names, role) for role in "hd"]
+    sib_parts = [_spec(sib_names, role) for role in "hsd"]
+    return FeatureArrays(
+        *_spec(alone["h"], "h"),
+        *_spec(alone["d"], "d"),
+        np.stack([spec for spec, _ in pair_parts]),
+        np.stack([seeds for _, seeds in pair_parts]),
+        np.cumsum([0, *map(len, pairs.values())]).astype(np.int64),
+        np.stack([spec for spec, _ in sib_parts]),
+        np.stack([seeds for _, seeds in sib_parts]),
+        np.cumsum([0, *map(len, triples.values())]).astype(np.int64),
+    )
+
+
+def arc_templates(*, clusters: bool = False, vectors: bool = False) -> tuple[str, ...]:
+    """First-order templates after McDonald et al. (2005) and Koo et al. (2008)."""
+    names = []
+    for role in "hd":
+        names += [f"{role}.{slot}" for slot in ("lower", "form", "xpos", "upos", "feats", "end")]
+        names += [f"{role}.lower {role}.xpos", f"{role}.upos {role}.morph"]
+        names += [f"{role}-1.xpos {role}.xpos {role}+1.xpos", f"{role}-1.lower {role}.xpos"]
+        names += [f"{role}.xpos {role}+1.lower", f"{role}-2.upos {role}-1.upos {role}.xpos"]
+        names += [f"{role}.xpos {role}+1.upos {role}+2.upos"]
+    names += ["h.lower h.xpos d.lower d.xpos", "h.xpos d.lower d.xpos", "h.lower h.xpos d.xpos"]
+    names += ["h.lower d.lower", "h.lower d.xpos", "h.xpos d.lower", "h.xpos d.xpos"]
+    names += ["h.upos d.upos", "h.upos d.lower", "h.lower d.upos"]
+    for tag in ("upos", "xpos"):
+        names += [
+            f"h.{tag} h{a}.{tag} d.{tag} d{b}.{tag}" for a in ("-1", "+1") for b in ("-1", "+1")
+        ]
+        names += [f"h.{tag} d-1.{tag} d.{tag} d+1.{tag}", f"h-1.{tag} h.{tag} h+1.{tag} d.{tag}"]
+    names += ["h-1.upos h.upos h+1.upos d-1.upos d.upos d+1.upos"]
+    names += ["h.feats d.feats", "h.upos h.morph d.upos d.morph", "h.upos d.feats d.upos"]
+    names += ["h.xpos d.end d.upos", "h.end h.upos d.xpos"]
+    names += ["h.upos d.upos ~kinds", "h.xpos d.xpos ~kinds", "h.upos d.lower ~kinds"]
+    names += ["h.upos d.upos ~rivals", "h.xpos d.xpos ~rivals", "h.lower d.upos ~rivals"]
+    names += ["h.upos d.upos ~upos", "h.xpos d.xpos ~xpos"]
+    for used, (a, b, c) in ((clusters, SLOTS[7:10]), (vectors, SLOTS[10:13])):
+        if used:
+            for bits in (a, b, c):
+                names += [f"{role}.{bits}" for role in "hd"]
+                names += [f"h.{bits} d.{bits}", f"h.xpos d.{bits}", f"h.{bits} d.xpos"]
+            names += [f"h.{a} h.upos d.{a} d.upos", f"h.{b} h.xpos d.{b} d.xpos"]
+            names += [f"h.lower d.{b}", f"h.{b} d.lower", f"h.{a} d.{a} ~upos"]
+            names += [f"h.{a} h+1.{a} d-1.{a} d.{a}", f"h-1.{a} h.{a} d.{a} d+1.{a}"]
+    return tuple(names)
+
+
+def sibling_templates(*, clusters: bool = False, vectors: bool = False) -> tuple[str, ...]:
+    """Second-order templates after McDonald and Pereira (2006) and Carreras (2007)."""
+    names = ["s.upos d.upos", "s.xpos d.xpos", "s.lower d.lower", "s.lower d.xpos"]
+    names += ["s.xpos d.lower", "s.feats d.feats", "s.upos d.upos ~kinds", "s.xpos d.lower ~kinds"]
+    names += ["h.upos s.upos d.upos", "h.xpos s.xpos d.xpos", "h.lower s.upos d.upos"]
+    names += ["h.upos s.lower d.upos", "h.upos s.upos d.lower", "h.upos s.lower d.lower"]
+    names += ["h.lower s.xpos d.xpos", "h.upos s.upos d.upos ~kinds"]
+    for used, (a, b, c) in ((clusters, SLOTS[7:10]), (vectors, SLOTS[10:13])):
+        if used:
+            names += [f"s.{a} d.{a}", f"s.{b} d.{b}", f"s.{c} d.{c}", f"h.{a} s.{a} d.{a}"]
+            names += [f"h.upos s.{b} d.{b}"]
+    return tuple(names)

@@ -1,0 +1,196 @@
+"""Arrays in, weights out: the first- and second-order parser without any text.
+
+1. :class:`ArcSettings` says what to learn and how; ``encode`` has made the :class:`Batch`.
+2. :func:`train_arcs` runs the passes (``kernels_train``) over all sentences or some of them, so
+   that folds of a cross-validation share one batch, and gives an :class:`ArcModel`.
+3. :class:`ArcModel` scores and decodes batches.
+
+The learners, with f(x, y) the features of tree y, y* the gold tree and L the wrong heads of y:
+
+    perceptron   w <- w + f(x, y*) - f(x, y)              y best under w
+    MIRA         w <- w + t (f(x, y*) - f(x, y))          y best under w + L
+                 t = min(clip, (L(y) - w.(f(x, y*) - f(x, y))) / |f(x, y*) - f(x, y)|^2)
+
+and the answer is the mean of w over all steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from eigentext.dependency.templates import FeatureArrays, compiled
+from eigentext.errors import SettingsError
+
+if TYPE_CHECKING:
+    from eigentext.dependency.encode import Batch
+
+__all__ = ["ArcModel", "ArcSettings", "cross_validation", "train_arcs"]
+
+Progress = Callable[[int, int, str], None]
+Scores = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ArcSettings:
+    """What is learned and how.
+
+    ``order``       1: arcs; 2: arcs and neighbouring siblings
+    ``learner``     mira or perceptron
+    ``projective``  decode projective trees only, in training too
+    ``epochs``      passes over the sentences
+    ``clip``        longest step of MIRA
+    ``bits``        2**bits weights
+    ``seed``        of the shuffles
+    """
+
+    order: int = 1
+    learner: str = "mira"
+    projective: bool = True
+    epochs: int = 10
+    clip: float = 0.01
+    bits: int = 23
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.order not in (1, 2):
+            raise SettingsError(f"order is 1 (arcs) or 2 (siblings), not {self.order!r}")
+        if self.learner not in ("mira", "perceptron"):
+            raise SettingsError(f"learner is mira or perceptron, not {self.learner!r}")
+        if self.epochs < 1:
+            raise SettingsError(f"epochs must be 1 or more, found {self.epochs}")
+        if not self.clip > 0:
+            raise SettingsError(f"clip must be above 0, found {self.clip}")
+        if not 10 <= self.bits <= 30:
+            raise SettingsError(f"bits must be 10 to 30, found {self.bits}")
+        if self.seed < 0:
+            raise SettingsError(f"seed is {self.seed}, but a seed is a non-negative integer")
+
+
+@dataclass(frozen=True, eq=False)
+class ArcModel:
+    """Weights of arcs and siblings with the templates they belong to."""
+
+    settings: ArcSettings
+    arc_names: tuple[str, ...]
+    sib_names: tuple[str, ...]
+    n_tags: int
+    weights: npt.NDArray[np.float32]
+
+    def __post_init__(self) -> None:
+        names = self.sib_names if self.settings.order == 2 else ()
+        object.__setattr__(self, "_arrays", compiled(self.arc_names, names))
+
+    @property
+    def arrays(self) -> FeatureArrays:
+        """The templates as the kernels read them."""
+        found: FeatureArrays = self.__dict__["_arrays"]
+        return found
+
+    @property
+    def shift(self) -> np.uint64:
+        """Bits dropped from a 64-bit hash."""
+        return np.uint64(64 - self.settings.bits)
+
+    def decode(self, batch: Batch) -> npt.NDArray[np.int32]:
+        """(rows,): the best heads of all sentences; -1 in the roots' rows.
+
+        With crossing arcs and order 2 these are the best projective trees.
+        """
+        from eigentext.dependency.kernels_train import decode_all
+
+        heads = np.full(len(batch.keys), -1, np.int32)
+        settings = self.settings
+        decode_all(
+            batch.starts, batch.keys, batch.tags, self.n_tags, self.arrays, self.weights,
+            self.shift, settings.order, settings.projective, heads,
+        )  # fmt: skip
+        return heads
+
+    def scores(self, batch: Batch, number: int) -> tuple[Scores, Scores | None]:
+        """``arc`` and, for order 2, ``sib`` of sentence ``number``."""
+        from eigentext.dependency.kernels_features import arc_scores, sibling_scores
+
+        first = int(batch.starts[number])
+        n = int(batch.starts[number + 1]) - first - 1
+        arc = np.empty((n + 1, n + 1))
+        common: tuple[Any, ...] = (first, n, self.arrays, self.weights, self.shift)
+        arc_scores(batch.keys, batch.tags, self.n_tags, *common, arc)
+        if self.settings.order == 1:
+            return arc, None
+        sib = np.zeros((n + 1, n + 1, n + 1))
+        keep = np.ones((n + 1, n + 1), np.bool_)
+        sibling_scores(batch.keys, batch.tags, *common, keep, sib)
+        return arc, sib
+
+
+def train_arcs(
+    batch: Batch,
+    arc_names: Sequence[str],
+    sib_names: Sequence[str],
+    n_tags: int,
+    settings: ArcSettings,
+    *,
+    sentences: npt.NDArray[np.int64] | None = None,
+    after_pass: Callable[[ArcModel], bool] | None = None,
+    progress: Progress | None = None,
+) -> ArcModel:
+    """Learn from the sentences of these numbers (None: all) of a batch with gold heads.
+
+    ``after_pass`` gets the mean so far after every pass; if it answers True, training stops.
+    """
+    from eigentext.dependency.kernels_train import train_pass
+
+    chosen = np.arange(len(batch)) if sentences is None else np.asarray(sentences, np.int64)
+    size = 1 << settings.bits
+    weights, change = np.zeros(size, np.float32), np.zeros(size, np.float32)
+    sums = np.zeros(size)
+    model = ArcModel(settings, tuple(arc_names), tuple(sib_names), n_tags, weights)
+    time = 0
+
+    def mean() -> ArcModel:
+        found = (weights - sums / max(time, 1)).astype(np.float32)
+        return ArcModel(settings, model.arc_names, model.sib_names, n_tags, found)
+
+    for epoch in range(settings.epochs):
+        order = chosen[np.random.default_rng([settings.seed, epoch]).permutation(len(chosen))]
+        for part in np.array_split(order, max(len(order) // 500, 1)) if progress else [order]:
+            wrong = np.zeros(1, np.int64)
+            time = train_pass(
+                part, batch.starts, batch.keys, batch.tags, n_tags, batch.heads, model.arrays,
+                weights, sums, change, model.shift, settings.order, settings.projective,
+                settings.learner == "mira", settings.clip, time, wrong,
+            )  # fmt: skip
+            if progress is not None:
+                progress(time, settings.epochs * len(chosen), "training arcs")
+        if after_pass is not None and after_pass(mean()):
+            break
+    return mean()
+
+
+def cross_validation(
+    batch: Batch,
+    arc_names: Sequence[str],
+    sib_names: Sequence[str],
+    n_tags: int,
+    settings: ArcSettings,
+    *,
+    folds: int = 3,
+) -> Iterator[tuple[ArcModel, npt.NDArray[np.int64]]]:
+    """For each fold a model of the other sentences, and the numbers of the fold's sentences.
+
+    Folds are contiguous stretches of the batch, in order.
+    """
+    if not 2 <= folds <= len(batch):
+        raise SettingsError(f"folds must be 2 to {len(batch)}, the sentences; found {folds}")
+    numbers = np.arange(len(batch))
+    for held_out in np.array_split(numbers, folds):
+        others = np.setdiff1d(numbers, held_out)
+        yield (
+            train_arcs(batch, arc_names, sib_names, n_tags, settings, sentences=others),
+            held_out,
+        )
