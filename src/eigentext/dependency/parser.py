@@ -122,7 +122,7 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
             settings: dict[str, Any] = {"clusters": self.clusters_ or None, "seed": self.seed}
             gold, columns = columns, jackknifed(columns, progress=progress, **settings)
             self.own_tags_ = OwnTags(**settings).fit(gold)
-        self.tagged_ = any(tag != "_" for one in columns for tag in one.upos)
+        self.tagged_ = any(tag != "_" for one in columns for tag in (*one.upos, *one.xpos))
         self.encoder_ = self._encoder(columns)
         relations = sorted({name for one in read for name in one.column("deprel")})
         number_of = {name: number for number, name in enumerate(relations)}
@@ -200,6 +200,17 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
         return best[0] if best else last
 
     # ------------------------------------------------------------ parsing
+
+    def columns_of(self, sentence: Sentence) -> Columns:
+        """What the parser goes by in a CoNLL-U sentence."""
+        return self._fitted()._columns_of([sentence])[0]
+
+    def tags_for(self, sentence: Sentence, columns: Columns) -> dict[str, Sequence[str]]:
+        """Tags of our own for the columns of a sentence that are empty."""
+        if self.own_tags_ is None:
+            return {}
+        empty = (name for name in ("upos", "xpos") if set(sentence.column(name)) == {"_"})
+        return {name: getattr(columns, name) for name in empty}
 
     def _columns_of(self, sentences: Sequence[Sentence]) -> list[Columns]:
         """Forms and tags of sentences; with taggers of our own, their tags."""
@@ -338,12 +349,8 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
             columns = self._fitted()._columns_of(chunk)
             heads, relations = self.predict_columns(columns)
             for sentence, one, tree, names in zip(chunk, columns, heads, relations, strict=True):
-                new: dict[str, Any] = {"head": tree, "deprel": names}
-                if self.own_tags_ is not None:
-                    for tag in ("upos", "xpos"):
-                        if set(sentence.column(tag)) == {"_"}:
-                            new[tag] = getattr(one, tag)
-                answers.append(sentence.with_columns(**new))
+                new: dict[str, Any] = self.tags_for(sentence, one)
+                answers.append(sentence.with_columns(head=tree, deprel=names, **new))
         return answers
 
     def predict_columns(
