@@ -1,0 +1,249 @@
+"""The spaCy component ``eigentext_dep``: heads and relations of the sentences of a Doc.
+
+1. Sentences are those that something before it in the pipeline has set (a sentencizer, a senter);
+   a Doc without boundaries is one sentence.  White space tokens are left out of the parse and hang
+   from the word before them in their sentence, or from its first word.
+2. The parser goes by its own taggers where the model has them, and else by ``token.pos_``,
+   ``token.tag_`` and ``token.morph``, which must then be there if the model was trained with tags.
+3. ``token.head``, ``token.dep_`` and sentence starts are set; ``doc._.dep_approximate`` tells
+   whether a greedy search found the trees (second order with crossing arcs).
+
+Importing this module registers the component; with the entry point of the installed package spaCy
+finds it by itself.  It needs the extra ``spacy``.
+
+>>> import spacy
+>>> from eigentext.dependency import GraphParser
+>>> from eigentext.formats.conllu import make_sentence
+>>> tree = make_sentence(["The", "dog", "barks"], upos=["DET", "NOUN", "VERB"],
+...                      head=[2, 3, 0], deprel=["det", "nsubj", "root"])
+>>> nlp = spacy.blank("en")
+>>> parser = GraphParser(tagger="own", epochs=2, bits=16).fit([tree] * 12)
+>>> nlp.add_pipe("eigentext_dep").parser = parser
+>>> [(token.text, token.dep_, token.head.text) for token in nlp("The dog barks")]
+[('The', 'det', 'dog'), ('dog', 'nsubj', 'barks'), ('barks', 'ROOT', 'barks')]
+"""
+
+from __future__ import annotations
+
+import tempfile
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from eigentext.dependency import GraphParser
+from eigentext.dependency.encode import Columns
+from eigentext.errors import MissingExtraError, SettingsError
+
+try:
+    from spacy.attrs import DEP, HEAD
+    from spacy.language import Language
+    from spacy.parts_of_speech import IDS as UNIVERSAL_TAGS
+    from spacy.tokens import Doc
+except ImportError as missing:
+    raise MissingExtraError("spaCy components", extra="spacy", modules=["spacy"]) from missing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from spacy.tokens import Token
+
+__all__ = ["DependencyComponent", "create"]
+
+_FILE = "parser.dep"
+_SPACE = "dep"  # spaCy's relation of white space to the word before it
+
+
+class _Sentence(NamedTuple):
+    """A sentence on its way through the parser: which Doc, where in it, its words, their tags."""
+
+    doc: int
+    start: int
+    end: int
+    places: list[int]  # of its words in the Doc; empty for white space alone
+    columns: Columns
+
+
+class DependencyComponent:
+    """Parses the sentences of Docs; made by ``nlp.add_pipe("eigentext_dep", config=...)``.
+
+    ``model``     a file of ``eigentext dep train``; or set ``parser`` to a trained GraphParser
+    ``set_tags``  also write the parser's own tags to ``token.pos_`` and ``token.tag_``
+    ``root``      the relation of a root: spaCy and its users go by ``ROOT``
+    """
+
+    def __init__(
+        self,
+        name: str = "eigentext_dep",
+        model: str | None = None,
+        set_tags: bool = False,
+        root: str = "ROOT",
+    ) -> None:
+        self.name = name
+        self.model = model
+        self.set_tags = set_tags
+        self.root = root
+        self._parser: GraphParser | None = None
+        # A pipeline on disk brings its own copy: then the path it was trained from may be gone.
+        if model is not None and Path(model).exists():
+            self._parser = GraphParser.load(model)
+
+    @property
+    def parser(self) -> GraphParser:
+        """The parser in use."""
+        if self._parser is None:
+            if self.model is None:
+                raise SettingsError(
+                    f"{self.name} has no model: nlp.add_pipe('eigentext_dep', "
+                    "config={'model': 'FILE'}) with a file of `eigentext dep train`"
+                )
+            self._parser = GraphParser.load(self.model)  # says what is wrong with the path
+        return self._parser
+
+    @parser.setter
+    def parser(self, parser: GraphParser) -> None:
+        self._parser = parser
+
+    def __call__(self, doc: Doc) -> Doc:
+        """Parse every sentence of the Doc."""
+        self._parse([doc])
+        return doc
+
+    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
+        """Docs in their order; the sentences of a batch are parsed together."""
+        docs = iter(stream)
+        while batch := list(islice(docs, batch_size)):
+            self._parse(batch)
+            yield from batch
+
+    def _parse(self, docs: Sequence[Doc]) -> None:
+        whole = [one for number, doc in enumerate(docs) for one in _sentences(number, doc)]
+        given = [one for one in whole if one.places]
+        known = self._tagged(docs, given)
+        heads, relations = self.parser.predict_columns(known) if known else ([], [])
+        links: list[list[tuple[int, str]]] = [[(i, "") for i in range(len(doc))] for doc in docs]
+        for one, tree, names in zip(given, heads, relations, strict=True):
+            for place, head, name in zip(one.places, tree, names, strict=True):
+                link = (one.places[head - 1], name) if head else (place, self.root)
+                links[one.doc][place] = link
+        for one in whole:
+            _hang_space(docs[one.doc], one, links[one.doc], self.root)
+        for doc, linked in zip(docs, links, strict=True):
+            _write_links(doc, linked)
+            settings = self.parser.arcs_.settings if given else None
+            doc._.dep_approximate = (
+                settings is not None and settings.order == 2 and not settings.projective
+            )
+        if self.set_tags:
+            for one, columns in zip(given, known, strict=True):
+                _write_tags(docs[one.doc], one.places, columns)
+
+    def _tagged(self, docs: Sequence[Doc], given: Sequence[_Sentence]) -> list[Columns]:
+        """What the parser goes by: its own tags, or those of the Docs."""
+        if not given:
+            return []
+        own = self.parser.own_tags_
+        if own is not None:
+            return own.tag([one.columns.forms for one in given])
+        for one in given:
+            doc = docs[one.doc]
+            tagged = doc.has_annotation("TAG") or doc.has_annotation("POS")
+            if self.parser.tagged_ and not tagged:
+                raise SettingsError(
+                    f"{self.name}: this model was trained with tags and has no taggers itself: "
+                    "put a tagger before it, or train one with `eigentext dep train --tagger own`"
+                )
+        return [one.columns for one in given]
+
+    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
+        """Write the parser below a folder."""
+        folder = Path(path)
+        folder.mkdir(parents=True, exist_ok=True)
+        self.parser.save(folder / _FILE)
+
+    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> DependencyComponent:
+        """Read what :meth:`to_disk` wrote."""
+        self._parser = GraphParser.load(Path(path) / _FILE)
+        return self
+
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+        """The parser as the bytes of its model file."""
+        with tempfile.TemporaryDirectory() as folder:
+            self.to_disk(folder)
+            return (Path(folder) / _FILE).read_bytes()
+
+    def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> DependencyComponent:
+        """Read what :meth:`to_bytes` made."""
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / _FILE).write_bytes(data)
+            return self.from_disk(folder)
+
+
+def create(
+    nlp: Language, name: str, model: str | None, set_tags: bool, root: str
+) -> DependencyComponent:
+    """What spaCy calls for ``add_pipe("eigentext_dep")``."""
+    return DependencyComponent(name, model, set_tags, root)
+
+
+def _columns(tokens: Sequence[Token]) -> Columns:
+    return Columns(
+        tuple(token.text for token in tokens),
+        tuple(token.pos_ or "_" for token in tokens),
+        tuple(token.tag_ or "_" for token in tokens),
+        tuple(str(token.morph) or "_" for token in tokens),
+    )
+
+
+def _sentences(number: int, doc: Doc) -> Iterator[_Sentence]:
+    if not len(doc):
+        return
+    spans = doc.sents if doc.has_annotation("SENT_START") else [doc[:]]
+    for span in spans:
+        spoken = [token for token in span if not token.is_space]
+        places = [token.i for token in spoken]
+        yield _Sentence(number, span.start, span.end, places, _columns(spoken))
+
+
+def _hang_space(doc: Doc, one: _Sentence, links: list[tuple[int, str]], root: str) -> None:
+    """White space hangs from a word of its sentence; where there is none, from its first token."""
+    above = one.places[0] if one.places else one.start
+    for place in range(one.start, one.end):
+        if not doc[place].is_space:
+            above = place
+        elif one.places or place > one.start:
+            links[place] = (above, _SPACE)
+        else:
+            links[place] = (place, root)
+
+
+def _write_links(doc: Doc, links: Sequence[tuple[int, str]]) -> None:
+    """All heads and relations at once; spaCy derives the sentence starts from them."""
+    if not len(doc):
+        return
+    offsets = np.array([head - place for place, (head, _) in enumerate(links)], dtype=np.int64)
+    labels = np.array([doc.vocab.strings.add(name) for _, name in links], dtype=np.uint64)
+    columns: Any = np.stack([offsets.view(np.uint64), labels], axis=1)
+    doc.from_array([HEAD, DEP], columns)
+
+
+def _write_tags(doc: Doc, places: Sequence[int], columns: Columns) -> None:
+    for place, upos, xpos in zip(places, columns.upos, columns.xpos, strict=True):
+        if upos in UNIVERSAL_TAGS:  # spaCy knows no others
+            doc[place].pos_ = upos
+        if xpos != "_":
+            doc[place].tag_ = xpos
+
+
+def _register() -> None:
+    Language.factory(
+        "eigentext_dep",
+        assigns=["token.dep", "token.head", "token.is_sent_start", "doc.sents"],
+        default_config={"model": None, "set_tags": False, "root": "ROOT"},
+        func=create,
+    )
+    Doc.set_extension("dep_approximate", default=False, force=True)
+
+
+_register()
