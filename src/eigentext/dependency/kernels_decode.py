@@ -16,6 +16,17 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from eigentext.dependency.kernels_mst import mst_kernel, subtrees, tree_score
+
+__all__ = [
+    "eisner_kernel",
+    "eisner_siblings_kernel",
+    "mst_kernel",
+    "rearrange_kernel",
+    "siblings_score",
+    "tree_score",
+]
+
 
 @njit(cache=True)
 def fill_eisner(arc, complete, incomplete, between, split, last):
@@ -207,132 +218,71 @@ def eisner_siblings_kernel(arc, sib, heads):
 
 
 @njit(cache=True)
-def tree_score(arc, heads):
-    """Sum of the arcs of a tree, words in order."""
-    score = 0.0
-    for i in range(len(heads)):
-        score += arc[heads[i], i + 1]
+def siblings_score(arc, sib, heads):
+    """Arcs and siblings of a tree."""
+    n = len(heads)
+    score = tree_score(arc, heads)
+    for h in range(n + 1):
+        for step in (-1, 1):
+            s = h
+            d = h + step
+            while 1 <= d <= n:
+                if heads[d - 1] == h:
+                    score += sib[h, s, d]
+                    s = d
+                d += step
     return score
 
 
 @njit(cache=True)
-def contract(arc, heads, into, chosen_tail, chosen_tip, chosen_score, settled):
-    """Best tree with one child of the root, projective or not: Chu-Liu/Edmonds in O(n^2).
-
-    Trees are ordered by (few root arcs, high score), so a root arc loses against every other arc
-    that enters the same node.  The root has no head and thus lies on no cycle, so no contraction
-    ever moves a score between the two parts of that order, and the rule stays as simple as that:
-    take the best arc from another word, and an arc from the root only if there is none.  If a
-    second node has to take it, every tree that is left has two roots.
-
-    From any word, best heads are followed until a word that has its way to the root (all on the
-    path are done) or one on the path (a cycle: it becomes one node, kept in the slot of that
-    word, with the scores of entering arcs less what the arc they replace had).  The node number
-    of a slot, and for each node the node it went into, lead back to the arcs.
-
-    Returns the number of nodes (words first, then cycles), 0 if there is no tree.  For each node:
-    ``into`` the cycle it went into or -1, its best entering arc ``chosen_tail -> chosen_tip`` and
-    what that scored at this node's level, and whether the arc was ``settled`` away by another.
-    """
-    n = arc.shape[0] - 1
-    size = n + 1
-    enter = np.empty((size, size))  # [dependent slot, head slot], as all below
-    tail = np.empty((size, size), np.int32)
-    tip = np.empty((size, size), np.int32)
-    for d in range(size):
-        for h in range(size):
-            enter[d, h] = arc[h, d]
-            tail[d, h] = h
-            tip[d, h] = d
-    state = np.zeros(size, np.int8)  # 0 new, 1 on the path, 2 done, 3 swallowed by another slot
-    node_of = np.arange(size)
-    path = np.empty(size, np.int32)
-    n_nodes = size
-    n_roots = 0
-    heads[:] = -1
-    into[:] = -1
-    settled[:] = False
-    state[0] = 2
-    for start in range(1, size):
-        if state[start] != 0:
-            continue
-        path[0] = start
-        state[start] = 1
-        length = 1
-        while True:
-            v = path[length - 1]
-            best = -np.inf
-            u = 0
-            for h in range(1, size):
-                if h != v and state[h] != 3 and enter[v, h] > best:
-                    best = enter[v, h]
-                    u = h
-            if u == 0:
-                n_roots += 1
-                best = enter[v, 0]
-                if n_roots > 1 or best == -np.inf:
-                    return 0
-            node = node_of[v]
-            chosen_tail[node] = tail[v, u]
-            chosen_tip[node] = tip[v, u]
-            chosen_score[node] = best
-            if state[u] == 2:
-                for p in range(length):
-                    state[path[p]] = 2
-                break
-            if state[u] == 0:
-                state[u] = 1
-                path[length] = u
-                length += 1
-                continue
-            # a cycle: from v back along the path to u; all of it goes into slot u
-            for p in range(length - 1, -1, -1):
-                c = path[p]
-                into[node_of[c]] = n_nodes
-                if c == u:
-                    break
-                state[c] = 3
-            first = chosen_score[node_of[u]]
-            for x in range(size):
-                if state[x] != 3 and x != u and enter[u, x] != -np.inf:
-                    enter[u, x] -= first
-            while path[length - 1] != u:
-                length -= 1
-                c = path[length]
-                less = chosen_score[node_of[c]]
-                for x in range(size):
-                    if state[x] == 3 or x == u:
-                        continue
-                    if enter[c, x] != -np.inf and enter[c, x] - less > enter[u, x]:
-                        enter[u, x] = enter[c, x] - less
-                        tail[u, x] = tail[c, x]
-                        tip[u, x] = tip[c, x]
-                    if enter[x, c] > enter[x, u]:
-                        enter[x, u] = enter[x, c]
-                        tail[x, u] = tail[x, c]
-                        tip[x, u] = tip[x, c]
-            node_of[u] = n_nodes
-            n_nodes += 1
-    # the arc into a node breaks all cycles between that node and the word it enters
-    for node in range(n_nodes - 1, 0, -1):
-        if settled[node]:
-            continue
-        word = chosen_tip[node]
-        heads[word - 1] = chosen_tail[node]
-        inner = word
-        while inner != node:
-            settled[inner] = True
-            inner = into[inner]
-    return n_nodes
+def _worth(h, d, arc, sib, heads):
+    """What d as a modifier of h adds to the score, whether it is one now or not (h not 0)."""
+    n = len(heads)
+    step = 1 if d > h else -1
+    s = d - step
+    while s != h and heads[s - 1] != h:
+        s -= step
+    after = d + step
+    while 1 <= after <= n and heads[after - 1] != h:
+        after += step
+    value = arc[h, d] + sib[h, s, d]
+    if 1 <= after <= n:
+        value += sib[h, d, after] - sib[h, s, after]
+    return value
 
 
 @njit(cache=True)
-def mst_kernel(arc, heads):
-    """Best tree with one child of the root, projective or not: Chu-Liu/Edmonds in O(n^2)."""
-    room = 2 * arc.shape[0]
-    into = np.empty(room, np.int32)
-    tails = np.empty(room, np.int32)
-    tips = np.empty(room, np.int32)
-    if contract(arc, heads, into, tails, tips, np.empty(room), np.empty(room, np.bool_)) == 0:
-        return -np.inf
-    return tree_score(arc, heads)
+def rearrange_kernel(arc, sib, heads):
+    """Changes heads in place as long as one change raises the second-order score; returns it.
+
+    One change is another head for a word, not below it; or another word for the root, whose old
+    word then goes below the new one.  The best change is made first.  The result is a tree from
+    which no change leads up, not always the best tree.
+    """
+    n = len(heads)
+    least = 1e-12 * np.abs(siblings_score(arc, sib, heads))
+    for _ in range(10 * n + 10):  # far more than are ever made; rounding cannot hold us here
+        number, below = subtrees(heads)
+        root = np.argmin(heads) + 1
+        best, word, head, new_root = least, 0, 0, False
+        for d in range(1, n + 1):
+            if d == root:
+                continue
+            loss = _worth(heads[d - 1], d, arc, sib, heads)
+            rooted = arc[0, d] + sib[0, 0, d] - arc[0, root] - sib[0, 0, root]
+            for h in range(1, n + 1):
+                under = 0 <= number[h] - number[d] < below[d]
+                if h == heads[d - 1]:
+                    continue
+                gain = _worth(h, root, arc, sib, heads) + rooted if under else (
+                    _worth(h, d, arc, sib, heads)
+                )  # fmt: skip
+                if gain - loss > best:
+                    best, word, head, new_root = gain - loss, d, h, under
+        if word == 0:
+            break
+        if new_root:
+            heads[root - 1] = head
+            head = 0
+        heads[word - 1] = head
+    return siblings_score(arc, sib, heads)

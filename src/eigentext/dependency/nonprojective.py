@@ -3,6 +3,10 @@
 First order is Chu-Liu/Edmonds with the condition of one root built in (no large penalty that
 could be outweighed): every word takes its best head among the words, a cycle is contracted to one
 node, and an arc from the root is used only by the node that nothing else can enter.  O(n^2).
+
+Second order has no exact algorithm that is not exponential (McDonald and Pereira 2006).  From the
+best projective tree, the one change of a head that raises the score most is made again and again.
+What comes out is never worse than that tree, and it is approximate.
 """
 
 from __future__ import annotations
@@ -11,7 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eigentext.dependency.constraints import constrained, no_tree
+from eigentext.dependency.constraints import checked_sib, constrained, no_tree
+from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,7 +25,7 @@ if TYPE_CHECKING:
 
     from eigentext.dependency.constraints import Arc, Heads
 
-__all__ = ["chu_liu_edmonds"]
+__all__ = ["chu_liu_edmonds", "rearrange"]
 
 
 def chu_liu_edmonds(
@@ -45,3 +50,56 @@ def chu_liu_edmonds(
     if score == -np.inf:
         raise no_tree(scores, projective=False)
     return heads, score
+
+
+def rearrange(
+    arc: npt.ArrayLike,
+    sib: npt.ArrayLike,
+    heads: npt.ArrayLike | None = None,
+    *,
+    required_arcs: Iterable[Arc] = (),
+    forbidden_arcs: Iterable[Arc] = (),
+) -> tuple[Heads, float]:
+    """Heads (n,) and score of a good tree with one root under sibling scores: **approximate**.
+
+    ``heads``  the tree to start from, the best projective one of
+               :func:`~eigentext.dependency.decode.eisner_siblings` if None
+
+    A change gives a word another head, or the root another word (the old one then hangs below
+    the new one).  The best change is made until none raises the score.
+
+    >>> arc, sib = np.zeros((5, 5)), np.zeros((5, 5, 5))
+    >>> arc[0, 1] = arc[1, 3] = arc[1, 2] = arc[2, 4] = 1.0  # 1 -> 3 and 2 -> 4 cross
+    >>> heads, score = rearrange(arc, sib)
+    >>> heads.tolist(), score
+    ([0, 1, 1, 2], 4.0)
+    """
+    from eigentext.dependency.decode import eisner_siblings
+    from eigentext.dependency.kernels_decode import rearrange_kernel, siblings_score
+
+    scores = constrained(arc, required_arcs, forbidden_arcs)
+    n = len(scores) - 1
+    siblings = checked_sib(sib, n)
+    if heads is None:
+        try:
+            start, _ = eisner_siblings(scores, siblings)
+        except SettingsError:  # required arcs may cross
+            start, _ = chu_liu_edmonds(scores)
+    else:
+        start = _checked_heads(heads, n)
+    if siblings_score(scores, siblings, start) == -np.inf:
+        raise SettingsError(
+            "the tree to start from has the score -inf: expected one in which all arcs and "
+            "siblings have a finite score"
+        )
+    return start, float(rearrange_kernel(scores, siblings, start))
+
+
+def _checked_heads(heads: npt.ArrayLike, n: int) -> Heads:
+    """A copy of the heads, if they are those of a tree with one root."""
+    from eigentext.trees.dependency import DependencyTree
+
+    tree = DependencyTree(("",) * n, np.asarray(heads))
+    if not tree.single_root:
+        raise ValueError(f"words {tree.roots} hang from the root: expected exactly one")
+    return tree.heads.copy()

@@ -1,0 +1,296 @@
+# mypy: disallow-untyped-defs=False, disallow-untyped-decorators=False, check-untyped-defs=False
+"""Best trees whose arcs may cross, and the k best: arrays and scalars only, nothing is checked.
+
+Words are 1..n and 0 is the root; ``arc[h, d]`` scores head h of dependent d, ``-inf`` forbids.
+Exactly one word hangs from the root.  ``contract`` is Chu-Liu/Edmonds with a record of what it
+did; ``mst_best_and_next`` reads the loss of the second best tree off that record, and
+``kbest_mst_kernel`` splits the trees by it again and again (Camerini, Fratta and Maffioli 1980).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True)
+def tree_score(arc, heads):
+    """Sum of the arcs of a tree, words in order."""
+    score = 0.0
+    for i in range(len(heads)):
+        score += arc[heads[i], i + 1]
+    return score
+
+
+@njit(cache=True)
+def subtrees(heads):
+    """Numbers under which the words below w in the tree follow w, and how many those are with w.
+
+    So x is w or below it if 0 <= number[x] - number[w] < below[w]; place 0 is not used.
+    """
+    n = len(heads)
+    child = np.zeros(n + 1, np.int32)
+    sibling = np.zeros(n + 1, np.int32)
+    for w in range(1, n + 1):
+        sibling[w] = child[heads[w - 1]]
+        child[heads[w - 1]] = w
+    number = np.empty(n + 1, np.int32)
+    below = np.ones(n + 1, np.int32)
+    order = np.empty(n + 1, np.int32)
+    stack = np.empty(n + 1, np.int32)
+    stack[0] = child[0]
+    depth = 1
+    count = 0
+    while depth:
+        depth -= 1
+        w = stack[depth]
+        number[w] = count
+        order[count] = w
+        count += 1
+        c = child[w]
+        while c:
+            stack[depth] = c
+            depth += 1
+            c = sibling[c]
+    for k in range(count - 1, 0, -1):
+        below[heads[order[k] - 1]] += below[order[k]]
+    return number, below
+
+
+@njit(cache=True)
+def contract(arc, heads, into, chosen_tail, chosen_tip, chosen_score, settled):
+    """Best tree with one child of the root, projective or not: Chu-Liu/Edmonds in O(n^2).
+
+    Trees are ordered by (few root arcs, high score), so a root arc loses against every other arc
+    that enters the same node.  The root has no head and thus lies on no cycle, so no contraction
+    ever moves a score between the two parts of that order, and the rule stays as simple as that:
+    take the best arc from another word, and an arc from the root only if there is none.  If a
+    second node has to take it, every tree that is left has two roots.
+
+    From any word, best heads are followed until a word that has its way to the root (all on the
+    path are done) or one on the path (a cycle: it becomes one node, kept in the slot of that
+    word, with the scores of entering arcs less what the arc they replace had).  The node number
+    of a slot, and for each node the node it went into, lead back to the arcs.
+
+    Returns the number of nodes (words first, then cycles), 0 if there is no tree.  For each node:
+    ``into`` the cycle it went into or -1, its best entering arc ``chosen_tail -> chosen_tip`` and
+    what that scored at this node's level, and whether the arc was ``settled`` away by another.
+    """
+    n = arc.shape[0] - 1
+    size = n + 1
+    enter = np.empty((size, size))  # [dependent slot, head slot], as all below
+    tail = np.empty((size, size), np.int32)
+    tip = np.empty((size, size), np.int32)
+    for d in range(size):
+        for h in range(size):
+            enter[d, h] = arc[h, d]
+            tail[d, h] = h
+            tip[d, h] = d
+    state = np.zeros(size, np.int8)  # 0 new, 1 on the path, 2 done, 3 swallowed by another slot
+    node_of = np.arange(size)
+    path = np.empty(size, np.int32)
+    n_nodes = size
+    n_roots = 0
+    heads[:] = -1
+    into[:] = -1
+    settled[:] = False
+    state[0] = 2
+    for start in range(1, size):
+        if state[start] != 0:
+            continue
+        path[0] = start
+        state[start] = 1
+        length = 1
+        while True:
+            v = path[length - 1]
+            best = -np.inf
+            u = 0
+            for h in range(1, size):
+                if h != v and state[h] != 3 and enter[v, h] > best:
+                    best = enter[v, h]
+                    u = h
+            if u == 0:
+                n_roots += 1
+                best = enter[v, 0]
+                if n_roots > 1 or best == -np.inf:
+                    return 0
+            node = node_of[v]
+            chosen_tail[node] = tail[v, u]
+            chosen_tip[node] = tip[v, u]
+            chosen_score[node] = best
+            if state[u] == 2:
+                for p in range(length):
+                    state[path[p]] = 2
+                break
+            if state[u] == 0:
+                state[u] = 1
+                path[length] = u
+                length += 1
+                continue
+            # a cycle: from v back along the path to u; all of it goes into slot u
+            for p in range(length - 1, -1, -1):
+                c = path[p]
+                into[node_of[c]] = n_nodes
+                if c == u:
+                    break
+                state[c] = 3
+            first = chosen_score[node_of[u]]
+            for x in range(size):
+                if state[x] != 3 and x != u and enter[u, x] != -np.inf:
+                    enter[u, x] -= first
+            while path[length - 1] != u:
+                length -= 1
+                c = path[length]
+                less = chosen_score[node_of[c]]
+                for x in range(size):
+                    if state[x] == 3 or x == u:
+                        continue
+                    if enter[c, x] != -np.inf and enter[c, x] - less > enter[u, x]:
+                        enter[u, x] = enter[c, x] - less
+                        tail[u, x] = tail[c, x]
+                        tip[u, x] = tip[c, x]
+                    if enter[x, c] > enter[x, u]:
+                        enter[x, u] = enter[x, c]
+                        tail[x, u] = tail[x, c]
+                        tip[x, u] = tip[x, c]
+            node_of[u] = n_nodes
+            n_nodes += 1
+    # the arc into a node breaks all cycles between that node and the word it enters
+    for node in range(n_nodes - 1, 0, -1):
+        if settled[node]:
+            continue
+        word = chosen_tip[node]
+        heads[word - 1] = chosen_tail[node]
+        inner = word
+        while inner != node:
+            settled[inner] = True
+            inner = into[inner]
+    return n_nodes
+
+
+@njit(cache=True)
+def mst_kernel(arc, heads):
+    """Best tree with one child of the root, projective or not: Chu-Liu/Edmonds in O(n^2)."""
+    room = 2 * arc.shape[0]
+    into = np.empty(room, np.int32)
+    tails = np.empty(room, np.int32)
+    tips = np.empty(room, np.int32)
+    if contract(arc, heads, into, tails, tips, np.empty(room), np.empty(room, np.bool_)) == 0:
+        return -np.inf
+    return tree_score(arc, heads)
+
+
+@njit(cache=True)
+def mst_best_and_next(arc, heads):
+    """The best tree, what the second best has less, and the word whose arc that one lacks.
+
+    Let T be the tree that the contraction finds and b = chosen arc of a node S (a word or a
+    cycle) that stayed in T.  Any other arc f that enters S and does not come from below S in T
+    gives another tree, worse by score(b) - score(f) as both stood when b was chosen.  The least
+    of these losses, over all S, is that of the second best tree (Camerini et al.).  Arcs that
+    enter word w score arc[h, w] less the chosen arcs of all nodes from w up to S, S excluded.
+    Only an arc from the root can take the place of one from the root, and no other's.
+
+    Returns (score or -inf, loss or inf, word or 0).
+    """
+    size = arc.shape[0]
+    n = size - 1
+    into = np.empty(2 * size, np.int32)
+    tails = np.empty(2 * size, np.int32)
+    tips = np.empty(2 * size, np.int32)
+    chosen = np.empty(2 * size)
+    settled = np.empty(2 * size, np.bool_)
+    if contract(arc, heads, into, tails, tips, chosen, settled) == 0:
+        return -np.inf, np.inf, 0
+    # number words so that those below w in T are enter_at[w] <= number < enter_at[w] + below[w]
+    enter_at, below = subtrees(heads)
+    loss = np.inf
+    word = 0
+    for w in range(1, size):
+        node = w
+        less = 0.0
+        while node >= 0:
+            if not settled[node]:
+                tip, tail = tips[node], tails[node]
+                start, stop = (0, 1) if tail == 0 else (1, size)
+                for h in range(start, stop):
+                    if h > 0 and 0 <= enter_at[h] - enter_at[tip] < below[tip]:
+                        continue
+                    if (w == tip and h == tail) or arc[h, w] == -np.inf:
+                        continue
+                    value = chosen[node] - (arc[h, w] - less)
+                    if value < loss:
+                        loss = value
+                        word = tip
+            less += chosen[node]
+            node = into[node]
+    return tree_score(arc, heads[:n]), max(loss, 0.0), word
+
+
+@njit(cache=True)
+def kbest_mst_kernel(arc, k, trees):
+    """Fills ``trees`` (k, n) with the best trees that have one root, best first; returns how many.
+
+    A part of the space is all trees with some arcs fixed and some banned.  Each keeps its best
+    tree and the arc a that its second best lacks.  The part with the highest second best is split
+    into the trees with a (whose best is the same) and those without (whose best is that one).
+    """
+    size = arc.shape[0]
+    n = size - 1
+    made = 2 * k + 1
+    parent = np.full(made, -1, np.int32)
+    bound_word = np.zeros(made, np.int32)  # the arc into this word is fixed or banned, as against
+    bound_head = np.zeros(made, np.int32)  # the parent's part
+    fixed = np.zeros(made, np.bool_)
+    tree_of = np.empty(made, np.int32)
+    split_word = np.empty(made, np.int32)
+    promise = np.full(made, -np.inf)
+    current = np.empty((size, size))
+    heads = np.empty(n, np.int32)
+    score, loss, word = mst_best_and_next(arc, heads)
+    if score == -np.inf:
+        return 0
+    trees[0, :] = heads
+    tree_of[0], split_word[0], promise[0] = 0, word, score - loss
+    n_parts = 1
+    found = 1
+    while found < k:
+        part = np.argmax(promise[:n_parts])
+        if promise[part] == -np.inf:
+            break
+        promise[part] = -np.inf
+        a_word = split_word[part]
+        a_head = trees[tree_of[part], a_word - 1]
+        for keep in (False, True):
+            child = n_parts
+            n_parts += 1
+            parent[child] = part
+            bound_word[child], bound_head[child], fixed[child] = a_word, a_head, keep
+            current[:] = arc
+            at = child
+            while at >= 0 and bound_word[at]:
+                w, h = bound_word[at], bound_head[at]
+                if fixed[at]:
+                    for x in range(size):
+                        if x != h:
+                            current[x, w] = -np.inf
+                else:
+                    current[h, w] = -np.inf
+                at = parent[at]
+            score, loss, word = mst_best_and_next(current, heads)
+            if score == -np.inf:
+                continue  # only by rounding: the second best was there
+            if not keep:
+                tree_of[child] = found
+                trees[found, :] = heads
+                found += 1
+            else:
+                tree_of[child] = tree_of[part]
+                old = trees[tree_of[part]]
+                for w in range(1, size):  # another tree as good as the old one: that is the next
+                    if heads[w - 1] != old[w - 1]:
+                        loss, word = 0.0, w
+                        break
+            split_word[child] = word
+            promise[child] = score - loss
+    return found
