@@ -139,46 +139,55 @@ def structure(heads, edges, most, classes, valences):
 
 
 @njit(cache=True)
-def _emissions(ids, rows, at, e):
-    """e[h] = product over channels of p(observation | h)."""
-    e[:] = 1.0
+def _emissions(ids, rows, at, lo, hi, e):
+    """e[h] = product over channels of p(observation | h), for the states lo to hi."""
+    for h in range(lo, hi):
+        e[h] = 1.0
     for c in range(ids.shape[0]):
         x = ids[c, at]
         if x >= 0:
-            for h in range(e.shape[0]):
+            for h in range(lo, hi):
                 e[h] *= rows[x, h]
 
 
 @njit(cache=True)
-def _scaled(r):
+def _scaled(r, lo, hi):
     """Divide by the largest entry; its log, or -inf where all are 0."""
     size = 0.0
-    for h in range(r.shape[0]):
+    for h in range(lo, hi):
         size = max(size, r[h])
     if not size > 0.0:
         return -np.inf
-    for h in range(r.shape[0]):
+    for h in range(lo, hi):
         r[h] /= size
     return np.log(size)
 
 
 @njit(cache=True)
-def _message(r, T, m):
+def _message(r, lo, hi, T, parent_lo, parent_hi, m):
     """m[parent] = sum over child states of T[parent, child] r[child]."""
-    k = r.shape[0]
-    for a in range(k):
+    for a in range(parent_lo, parent_hi):
         total = 0.0
-        for b in range(k):
+        for b in range(lo, hi):
             total += T[a, b] * r[b]
         m[a] = total
 
 
 @njit(cache=True)
-def tree_log_probs(ids, heads, edges, most, valence_start, rows, T, pi, logs):
+def _at_root(r, lo, hi, pi):
+    value = 0.0
+    for h in range(lo, hi):
+        value += pi[h] * r[h]
+    return np.log(value) if value > 0.0 else -np.inf
+
+
+@njit(cache=True)
+def tree_log_probs(ids, lo, hi, heads, edges, most, valence_start, rows, T, pi, logs):
     """log p of each tree over one sentence; False where heads make a cycle.
 
-    ``ids`` (channels, n) rows of ``rows``, -1 missing; ``T`` (classes, k, k) [parent, child];
-    ``valence_start`` is the row of the first valence class, or -1.
+    ``ids`` (channels, n) rows of ``rows``, -1 missing; ``lo, hi`` (n,) the states a word can have;
+    ``T`` (classes, k, k) [parent, child]; ``valence_start`` the row of the first valence class,
+    or -1.
     """
     n_trees, n = heads.shape
     k = pi.shape[0]
@@ -186,61 +195,44 @@ def tree_log_probs(ids, heads, edges, most, valence_start, rows, T, pi, logs):
     classes, valences = np.empty(n, np.int64), np.empty(n, np.int64)
     e, r, m = np.empty((n, k)), np.empty((n, k)), np.empty(k)
     for i in range(n):
-        _emissions(ids, rows, i, e[i])
-    # most words are leaves in most trees: their messages are kept
-    leaf = np.empty((T.shape[0], n, k))
-    known = np.zeros((T.shape[0], n), np.bool_)
-    leaf_log = np.zeros(n)
+        _emissions(ids, rows, i, lo[i], hi[i], e[i])
     for t in range(n_trees):
-        if order_leaves_first(heads[t], order, n_waiting) < n:
+        own = heads[t]
+        if order_leaves_first(own, order, n_waiting) < n:
             return False
-        structure(heads[t], edges, most, classes, valences)
-        total = 0.0
+        structure(own, edges, most, classes, valences)
         for i in range(n):
-            for h in range(k):
+            for h in range(lo[i], hi[i]):
                 r[i, h] = e[i, h]
             if valence_start >= 0:
-                for h in range(k):
+                for h in range(lo[i], hi[i]):
                     r[i, h] *= rows[valence_start + valences[i], h]
+        total = 0.0
         for at in range(n):
             i = order[at]
-            c = classes[i]
-            if heads[t, i] == 0:
-                total += _scaled(r[i])
-                value = 0.0
-                for h in range(k):
-                    value += pi[h] * r[i, h]
-                total += np.log(value) if value > 0.0 else -np.inf
+            total += _scaled(r[i], lo[i], hi[i])
+            j = own[i] - 1
+            if j < 0:
+                total += _at_root(r[i], lo[i], hi[i], pi)
                 continue
-            parent = heads[t, i] - 1
-            if valences[i] == 0:
-                if not known[c, i]:
-                    leaf_log[i] = _scaled(r[i])
-                    _message(r[i], T[c], leaf[c, i])
-                    known[c, i] = True
-                total += leaf_log[i]
-                for h in range(k):
-                    r[parent, h] *= leaf[c, i, h]
-            else:
-                total += _scaled(r[i])
-                _message(r[i], T[c], m)
-                for h in range(k):
-                    r[parent, h] *= m[h]
-            # a long row of children: keep the product in range
-            if r[parent, 0] < 1e-200:
-                total += _scaled(r[parent])
+            _message(r[i], lo[i], hi[i], T[classes[i]], lo[j], hi[j], m)
+            for h in range(lo[j], hi[j]):
+                r[j, h] *= m[h]
+            if r[j, lo[j]] < 1e-200:  # many children: keep the product in range
+                total += _scaled(r[j], lo[j], hi[j])
         logs[t] = total
     return True
 
 
 @njit(cache=True)
 def posteriors_and_counts(
-    ids, heads, ptr, classes, rows, T, pi, posteriors, row_counts, T_counts, pi_counts
+    ids, lo, hi, heads, ptr, classes, rows, T, pi, posteriors, row_counts, T_counts, pi_counts
 ):
     """Upward and downward passes over a forest: log likelihood, and what EM counts.
 
-    ``ids`` (channels, N); ``classes`` (N,) of edges; ``posteriors`` (N, k) is filled where it has
-    rows, p(state | all words of the tree).  Counts are added to.
+    ``ids`` (channels, N), ``lo, hi`` (N,), ``classes`` (N,) of edges; ``posteriors`` (N, k) is
+    filled where it has rows, p(state | all words of the tree).  Counts are added to.  NaN where
+    heads make a cycle.
     """
     k = pi.shape[0]
     longest = 0
@@ -256,69 +248,61 @@ def posteriors_and_counts(
         own = heads[first : ptr[t + 1]]
         if order_leaves_first(own, order, n_waiting) < n:
             return np.nan
+        low, high = lo[first : ptr[t + 1]], hi[first : ptr[t + 1]]
         for i in range(n):
-            _emissions(ids, rows, first + i, r[i])
+            _emissions(ids, rows, first + i, low[i], high[i], r[i])
         total = 0.0
         for at in range(n):
             i = order[at]
-            total += _scaled(r[i])
-            if own[i] == 0:
-                value = 0.0
-                for h in range(k):
-                    value += pi[h] * r[i, h]
-                total += np.log(value) if value > 0.0 else -np.inf
+            total += _scaled(r[i], low[i], high[i])
+            j = own[i] - 1
+            if j < 0:
+                total += _at_root(r[i], low[i], high[i], pi)
                 continue
-            _message(r[i], T[classes[first + i]], m[i])
-            parent = own[i] - 1
-            for h in range(k):
-                r[parent, h] *= m[i, h]
-            if r[parent, 0] < 1e-200:
-                total += _scaled(r[parent])
+            _message(r[i], low[i], high[i], T[classes[first + i]], low[j], high[j], m[i])
+            for h in range(low[j], high[j]):
+                r[j, h] *= m[i, h]
+            if r[j, low[j]] < 1e-200:
+                total += _scaled(r[j], low[j], high[j])
         log_likelihood += total
         if total == -np.inf:
             continue
         for at in range(n - 1, -1, -1):
             i = order[at]
-            if own[i] == 0:
-                for h in range(k):
+            j = own[i] - 1
+            if j < 0:
+                for h in range(low[i], high[i]):
                     out[i, h] = pi[h]
             else:
-                parent = own[i] - 1
                 c = classes[first + i]
-                # all that the parent knows but for this child; then p(child state, rest)
-                for h in range(k):
-                    given[h] = out[parent, h] * r[parent, h] / m[i, h] if m[i, h] > 0.0 else 0.0
-                for h in range(k):
-                    out[i, h] = 0.0
-                for a in range(k):
-                    if given[a] > 0.0:
-                        for b in range(k):
-                            out[i, b] += given[a] * T[c, a, b]
+                for b in range(low[i], high[i]):
+                    out[i, b] = 0.0
+                for a in range(low[j], high[j]):  # all that the parent knows but for this child
+                    given[a] = out[j, a] * r[j, a] / m[i, a] if m[i, a] > 0.0 else 0.0
+                    for b in range(low[i], high[i]):
+                        out[i, b] += given[a] * T[c, a, b]
                 size = 0.0
-                for h in range(k):
-                    size += out[i, h] * r[i, h]
-                for a in range(k):
+                for b in range(low[i], high[i]):
+                    size += out[i, b] * r[i, b]
+                for a in range(low[j], high[j]):
                     weight = given[a] / size
-                    if weight > 0.0:
-                        for b in range(k):
-                            T_counts[c, a, b] += weight * T[c, a, b] * r[i, b]
-                for h in range(k):
-                    out[i, h] /= size
+                    for b in range(low[i], high[i]):
+                        T_counts[c, a, b] += weight * T[c, a, b] * r[i, b]
+                for b in range(low[i], high[i]):
+                    out[i, b] /= size
             size = 0.0
-            for h in range(k):
+            for h in range(low[i], high[i]):
                 e[h] = out[i, h] * r[i, h]
                 size += e[h]
-            for h in range(k):
+            for h in range(low[i], high[i]):
                 e[h] /= size
-            if own[i] == 0:
-                for h in range(k):
+                if j < 0:
                     pi_counts[h] += e[h]
+                if posteriors.shape[0] > 0:
+                    posteriors[first + i, h] = e[h]
             for c in range(ids.shape[0]):
                 x = ids[c, first + i]
                 if x >= 0:
-                    for h in range(k):
+                    for h in range(low[i], high[i]):
                         row_counts[x, h] += e[h]
-            if posteriors.shape[0] > 0:
-                for h in range(k):
-                    posteriors[first + i, h] = e[h]
     return log_likelihood

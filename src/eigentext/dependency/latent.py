@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from eigentext.dependency import learn_latent
-from eigentext.dependency.learn_latent import EDGES, LatentSmoothing, Tables
+from eigentext.dependency.learn_latent import EDGES, LatentSmoothing, StateRanges, Tables
 from eigentext.dependency.observations import Forest, Observations, check_heads
 from eigentext.errors import DataError, SettingsError
 from eigentext.formats import modelfile
@@ -44,8 +44,8 @@ __all__ = ["LatentTreeModel", "LatentTreeParams"]
 KIND = "latent-tree"
 VERSION = 1
 _SETTINGS = (
-    "k", "observations", "edges", "valence", "min_count", "lower", "language", "iterations",
-    "kappa", "start", "seed",
+    "k", "observations", "split", "edges", "valence", "min_count", "lower", "language",
+    "iterations", "kappa", "start", "seed",
 )  # fmt: skip
 
 
@@ -71,7 +71,9 @@ class LatentTreeParams:
 class LatentTreeModel:
     """A latent tree model; see the module's docstring.
 
-    ``k``             hidden states
+    ``k``             hidden states in all
+    ``split``         each tag has states of its own, so that a state says the tag and more (the
+                      default); or all tags share them
     ``observations``  ``word|tag`` (default), ``word+tag`` (two emissions), ``tag``, ``word``; or
                       ready-made :class:`Observations`
     ``edges``         what a transition depends on besides the parent's state: ``undirected``
@@ -89,7 +91,7 @@ class LatentTreeModel:
     >>> tags = ("DET", "NOUN", "VERB")
     >>> trees = [DependencyTree((a, b, c), [2, 3, 0], tags=tags)
     ...          for a in ("a", "the") for b in ("cat", "dog") for c in ("runs", "sits")]
-    >>> model = LatentTreeModel(2, min_count=1, iterations=3).fit(trees)
+    >>> model = LatentTreeModel(3, min_count=1, iterations=3).fit(trees)
     >>> model.log_prob(trees[0]) > model.log_prob(DependencyTree(trees[0].forms, [0, 1, 2],
     ...                                                          tags=tags))
     True
@@ -100,6 +102,7 @@ class LatentTreeModel:
         k: int = 40,
         *,
         observations: str | Observations = "word|tag",
+        split: bool = True,
         edges: Literal["undirected", "directed", "adjacent", "ordered"] = "directed",
         valence: int = 0,
         iterations: int = 12,
@@ -123,6 +126,7 @@ class LatentTreeModel:
             raise SettingsError(f"start {start!r}: expected spectral or random")
         self.k = k
         self.observations = observations
+        self.split = split
         self.edges = edges
         self.valence = valence
         self.iterations = iterations
@@ -152,17 +156,18 @@ class LatentTreeModel:
                 language=self.language,
             )  # fmt: skip
         forest = Forest.of(bank, self.observations_)
+        self.ranges_ = self._find_ranges(forest)
         encoded = self._encode(forest)
         if self.start == "random":
             rng = np.random.default_rng(self.seed)
-            states = rng.integers(self.k, size=len(forest.heads))
+            states = rng.integers(encoded.lo, encoded.hi)
         else:
             of_observation = learn_latent.spectral_states(
-                forest, self.observations_, self.k, kappa=self.kappa, seed=self.seed
+                forest, self.observations_.sizes[0], self.ranges_, kappa=self.kappa, seed=self.seed
             )
             states = of_observation[np.maximum(forest.seen[0], 0)]
         counts = learn_latent.counts_of_states(encoded, states, self.k)
-        prior = learn_latent.spread_of(counts, encoded.starts)
+        prior = learn_latent.spread_of(counts, encoded.starts, self.ranges_)
         has_valence = self.valence > 0
         tables = learn_latent.estimate(
             counts, encoded.starts, prior, self.smoothing, valence=has_valence
@@ -173,9 +178,20 @@ class LatentTreeModel:
         )  # fmt: skip
         return self
 
+    def _find_ranges(self, forest: Forest) -> StateRanges:
+        size, tag_of = self.observations_.sizes[0], self.observations_.tag_of
+        if not self.split:
+            return StateRanges.shared(size, self.k)
+        if not self.observations_.tags:
+            raise SettingsError(
+                f"observations {self.observations_.spec!r} have no tag in their first channel: "
+                "split=False is the way"
+            )
+        return StateRanges.by_tag(tag_of, learn_latent.states_per_tag(forest, tag_of, self.k))
+
     def _encode(self, forest: Forest) -> learn_latent.EncodedForest:
         return learn_latent.encode_structure(
-            forest, self.observations_.sizes, edges=self.edges, valence=self.valence
+            forest, self.observations_.sizes, self.ranges_, edges=self.edges, valence=self.valence
         )
 
     @property
@@ -215,8 +231,8 @@ class LatentTreeModel:
         logs = np.empty(len(array))
         tables = self.tables_
         fine = tree_log_probs(
-            ids, array, EDGES[self.edges], max(self.valence, 1),
-            int(starts[-2]) if self.valence else -1, tables.rows, tables.T, tables.pi, logs,
+            ids, self.ranges_.lo[seen[0]], self.ranges_.hi[seen[0]], array, EDGES[self.edges],
+            max(self.valence, 1), int(starts[-2]) if self.valence else -1, tables.rows, tables.T, tables.pi, logs,
         )  # fmt: skip
         if not fine:
             raise ValueError("heads form a cycle")
@@ -239,8 +255,8 @@ class LatentTreeModel:
         found = np.zeros((len(tree), self.k))
         counts = learn_latent.Counts.zeros(len(tables.rows), encoded.n_classes, self.k)
         posteriors_and_counts(
-            encoded.ids, encoded.heads, encoded.ptr, encoded.classes, tables.rows, tables.T,
-            tables.pi, found, counts.rows, counts.T, counts.pi,
+            encoded.ids, encoded.lo, encoded.hi, encoded.heads, encoded.ptr, encoded.classes,
+            tables.rows, tables.T, tables.pi, found, counts.rows, counts.T, counts.pi,
         )  # fmt: skip
         return found
 
@@ -296,7 +312,8 @@ class LatentTreeModel:
         )  # fmt: skip
         tables = self.tables_
         modelfile.save(
-            path, KIND, {"pi": tables.pi, "T": tables.T, "rows": tables.rows}, settings=settings,
+            path, KIND, {"pi": tables.pi, "T": tables.T, "rows": tables.rows,
+            "group": self.ranges_.group}, settings=settings,
             format_version=VERSION, seed=self.seed, data=data,
             strings={f"names{at}": names for at, names in enumerate(seen.names)},
         )  # fmt: skip
@@ -316,6 +333,12 @@ class LatentTreeModel:
         )
         model.tables_ = Tables(file.arrays["pi"], file.arrays["T"], file.arrays["rows"])
         model.log_likelihoods = values
+        group = file.arrays["group"]
+        per_tag = np.bincount(group).tolist()
+        if model.split:
+            model.ranges_ = StateRanges.by_tag(model.observations_.tag_of, per_tag)
+        else:
+            model.ranges_ = StateRanges.shared(model.observations_.sizes[0], model.k)
         if len(model.tables_.rows) != model._starts[-1] or len(model.tables_.pi) != model.k:
             raise DataError(str(path), None, "the tables do not fit the names of the observations")
         return model

@@ -27,18 +27,21 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from eigentext.dependency.observations import Forest, Observations
+    from eigentext.dependency.observations import Forest
 
     Floats = npt.NDArray[np.float64]
     Ints = npt.NDArray[np.int64]
 
 __all__ = [
-    "EDGES", "Counts", "EncodedForest", "LatentSmoothing", "Tables", "encode_structure",
-    "estimate", "expected_counts", "run_em", "spectral_states",
+    "EDGES", "Counts", "EncodedForest", "LatentSmoothing", "StateRanges", "Tables",
+    "encode_structure", "estimate", "expected_counts", "run_em", "spectral_states",
+    "states_per_tag",
 ]  # fmt: skip
 
 EDGES = {"undirected": 0, "directed": 1, "adjacent": 2, "ordered": 3}
 _N_CLASSES = (1, 2, 4, 4)
+_MOST_DIMENSIONS = 60  # of the CCA, however many states are asked for
+_LITTLE = 0.1  # of a count: what was never seen can still be shown
 
 
 @dataclass(frozen=True)
@@ -63,11 +66,14 @@ class LatentSmoothing:
 class EncodedForest:
     """A forest as the kernels take it.
 
-    ``ids`` (channels, N) rows of the stacked emission tables, -1 missing; ``classes`` (N,) of
-    edges; ``starts`` (channels + 1,) of the tables in the stack, valence last where it is shown.
+    ``ids`` (channels, N) rows of the stacked emission tables, -1 missing; ``lo, hi`` (N,) the
+    states that a node can have; ``classes`` (N,) of edges; ``starts`` (channels + 1,) of the
+    tables in the stack, valence last where it is shown.
     """
 
     ids: Ints
+    lo: Ints
+    hi: Ints
     heads: npt.NDArray[np.int32]
     ptr: Ints
     classes: Ints
@@ -105,8 +111,55 @@ class Counts:
         return cls(np.zeros(k), np.zeros((n_classes, k, k)), np.zeros((n_rows, k)))
 
 
+@dataclass(frozen=True, eq=False)
+class StateRanges:
+    """Which states an observation of the first channel can have.
+
+    ``lo, hi`` (n + 1,) for each observation the first state and the one after the last; the last
+    entry is for a missing observation.  ``group`` (k,) is the tag of each state, all 0 where the
+    states are shared by all tags.
+    """
+
+    lo: Ints
+    hi: Ints
+    group: Ints
+
+    @classmethod
+    def shared(cls, n: int, k: int) -> StateRanges:
+        """Every observation can have every state."""
+        return cls(np.zeros(n + 1, np.int64), np.full(n + 1, k), np.zeros(k, np.int64))
+
+    @classmethod
+    def by_tag(cls, tag_of: Ints, per_tag: Sequence[int]) -> StateRanges:
+        """Tag t has ``per_tag[t]`` states of its own; an unknown tag can have all."""
+        ends = np.cumsum([0, *per_tag])
+        tag = np.append(tag_of, -1)
+        lo = np.where(tag >= 0, ends[tag], 0)
+        hi = np.where(tag >= 0, ends[tag + 1], ends[-1])
+        return cls(lo, hi, np.repeat(np.arange(len(per_tag)), per_tag))
+
+
+def states_per_tag(forest: Forest, tag_of: Ints, k: int) -> list[int]:
+    """k states shared out among the tags by the root of their frequency, at least one each."""
+    seen = forest.seen[0]
+    present = np.unique(seen[seen >= 0])
+    n_tags = int(tag_of.max()) + 1
+    types = np.bincount(tag_of[present][tag_of[present] >= 0], minlength=n_tags)
+    if k < n_tags:
+        raise SettingsError(f"{k} states by tag, but there are {n_tags} tags")
+    if k > types.clip(min=1).sum():
+        raise SettingsError(f"{k} states, but the trees show {len(present)} observations only")
+    tags = tag_of[seen[seen >= 0]]
+    weight = np.sqrt(np.bincount(tags[tags >= 0], minlength=n_tags))
+    found = np.ones(n_tags, np.int64)
+    for _ in range(k - n_tags):  # the next state goes where the weight per state is largest
+        room = found < types
+        found[np.argmax(np.where(room, weight / found, -1.0))] += 1
+    return found.tolist()
+
+
 def encode_structure(
-    forest: Forest, sizes: Sequence[int], *, edges: str, valence: int
+    forest: Forest, sizes: Sequence[int], ranges: StateRanges, *, edges: str, valence: int
 ) -> EncodedForest:
     """Numbers for the kernels; ``valence`` 0 shows none, else children are counted up to it."""
     from eigentext.dependency.kernels_latent import structure
@@ -126,40 +179,42 @@ def encode_structure(
     starts = np.cumsum([0, *tables])
     ids = np.where(seen >= 0, seen + starts[:-1, None], -1)
     return EncodedForest(
-        np.ascontiguousarray(ids), forest.heads, forest.ptr, classes, starts,
-        _N_CLASSES[EDGES[edges]],
+        np.ascontiguousarray(ids), ranges.lo[forest.seen[0]], ranges.hi[forest.seen[0]],
+        forest.heads, forest.ptr, classes, starts, _N_CLASSES[EDGES[edges]],
     )  # fmt: skip
 
 
 def spectral_states(
-    forest: Forest,
-    observations: Observations,
-    k: int,
-    *,
-    rank: int | None = None,
-    kappa: float = 5.0,
-    seed: int = 0,
+    forest: Forest, size: int, ranges: StateRanges, *, kappa: float = 5.0, seed: int = 0
 ) -> Ints:
     """(n,) a state for each observation of the first channel: CCA rows, k-means by frequency."""
     from sklearn.cluster import KMeans
 
-    size = observations.sizes[0]
+    k = len(ranges.group)
     seen = forest.seen[0]
     totals = np.bincount(seen[seen >= 0], minlength=size).astype(float)
     present = np.flatnonzero(totals)
     if k > len(present):
         raise SettingsError(f"{k} states, but the trees show {len(present)} observations only")
+    state = ranges.lo[:size].copy()
     if k == 1:
-        return np.zeros(size, np.int64)
-    rank = min(k if rank is None else rank, len(present) - 1)
-    found = treebank_dictionary(forest, size, max(rank, 1), kappa=kappa, seed=seed)
+        return state
+    rank = max(1, min(k, len(present) - 1, _MOST_DIMENSIONS))
+    found = treebank_dictionary(forest, size, rank, kappa=kappa, seed=seed)
     vectors = found.U * np.asarray(found.correlations)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     vectors = vectors / np.where(lengths > 0, lengths, 1.0)
-    state = np.zeros(size, np.int64)
     with single_threaded():
-        means = KMeans(k, n_init=4, max_iter=100, random_state=seed)
-        state[present] = means.fit_predict(vectors[present], sample_weight=totals[present])
+        for group in np.unique(ranges.group):
+            first, n_states = (
+                np.flatnonzero(ranges.group == group)[0],
+                (ranges.group == group).sum(),
+            )
+            own = present[(ranges.lo[present] == first) & (ranges.hi[present] == first + n_states)]
+            if n_states > 1:
+                means = KMeans(int(n_states), n_init=4, max_iter=100, random_state=seed)
+                found_states = means.fit_predict(vectors[own], sample_weight=totals[own])
+                state[own] = first + found_states
     return state
 
 
@@ -207,17 +262,31 @@ def _columns_to_one(x: Floats) -> Floats:
     return np.asarray(np.where(total > 0, x / np.where(total > 0, total, 1.0), 1.0 / len(x)))
 
 
-def spread_of(counts: Counts, starts: Ints) -> Tables:
-    """How pseudo-counts are spread: as all states together, per class and per channel."""
+def spread_of(counts: Counts, starts: Ints, ranges: StateRanges) -> Tables:
+    """How pseudo-counts are spread: as all states (of the same tag) together.
+
+    What no state of the tag has done gets a little of what all states do, so that nothing that
+    the trees can show is impossible.
+    """
     k = len(counts.pi)
-    T = _rows_to_one(counts.T.sum(axis=1) + 1e-12)  # (classes, k): shares of child states
-    states = _to_one(counts.T.sum(axis=(0, 1)) + counts.pi + 1e-12)
+    same = (ranges.group[:, None] == np.arange(ranges.group.max() + 1)).astype(float)  # (k, tags)
+    states = _to_one(counts.T.sum(axis=(0, 1)) + counts.pi + _LITTLE)
+    pi = _to_one(counts.pi + _LITTLE * states)
+    by_tag = np.einsum("cab,at->ctb", counts.T, same)
+    T = _rows_to_one(by_tag + _LITTLE * _rows_to_one(by_tag.sum(axis=1, keepdims=True) + states))
     rows = np.empty_like(counts.rows)
     for at in range(len(starts) - 1):
         own = slice(starts[at], starts[at + 1])
-        share = counts.rows[own].sum(axis=1) + 0.1  # what was never seen can still be shown
-        rows[own] = (share / share.sum())[:, None]
-    return Tables(states, np.repeat(T[:, None, :], k, axis=1), rows)
+        share = counts.rows[own] @ same
+        if at == 0:  # a tag's states do not show the words of other tags
+            n = starts[1]
+            states_of = np.arange(k)[None]
+            possible = (ranges.lo[:n, None] <= states_of) & (states_of < ranges.hi[:n, None])
+            share += _LITTLE * (possible @ same > 0)
+        else:
+            share += _LITTLE
+        rows[own] = _columns_to_one(share) @ same.T
+    return Tables(pi, T[:, ranges.group, :], rows)
 
 
 def expected_counts(encoded: EncodedForest, tables: Tables) -> tuple[float, Counts]:
@@ -226,8 +295,8 @@ def expected_counts(encoded: EncodedForest, tables: Tables) -> tuple[float, Coun
 
     counts = Counts.zeros(*tables.rows.shape[:1], encoded.n_classes, len(tables.pi))
     value = posteriors_and_counts(
-        encoded.ids, encoded.heads, encoded.ptr, encoded.classes, tables.rows, tables.T,
-        tables.pi, np.zeros((0, len(tables.pi))), counts.rows, counts.T, counts.pi,
+        encoded.ids, encoded.lo, encoded.hi, encoded.heads, encoded.ptr, encoded.classes,
+        tables.rows, tables.T, tables.pi, np.zeros((0, len(tables.pi))), counts.rows, counts.T, counts.pi,
     )  # fmt: skip
     return float(value), counts
 

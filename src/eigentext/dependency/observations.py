@@ -128,6 +128,20 @@ class Observations:
         """For each channel the number of each name."""
         return tuple({name: at for at, name in enumerate(one)} for one in self.names)
 
+    @cached_property
+    def tags(self) -> tuple[str, ...]:
+        """The tags of the first channel, sorted; none where it shows words alone."""
+        if self.channels[0] == "word":
+            return ()
+        return tuple(sorted({name.rpartition("|")[2] for name in self.names[0][:-1]}))
+
+    @cached_property
+    def tag_of(self) -> Ints:
+        """(n,) for each observation of the first channel the number of its tag, or -1."""
+        number = {tag: at for at, tag in enumerate(self.tags)}
+        found = [number.get(name.rpartition("|")[2], -1) for name in self.names[0][:-1]]
+        return np.array([*found, -1], np.int64)
+
     def encode(self, forms: Sequence[str | None], tags: Sequence[str | None] | None) -> Small:
         """(channels, n) numbers; -1 where the form or tag is None."""
         if isinstance(forms, str):
