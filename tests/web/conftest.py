@@ -36,3 +36,19 @@ def connect() -> Connect:
 def client(connect: Connect) -> TestClient:
     """A client of the application with its default settings."""
     return connect()
+
+
+@pytest.fixture(scope="session")
+def dep_model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A dependency parser of the sample, with taggers of its own."""
+    from eigentext.datasets import load_english
+    from eigentext.dependency import GraphParser
+    from eigentext.formats import conllu
+    from eigentext.trees.const_to_dep import to_dependencies
+    from eigentext.trees.constituent import Tree
+
+    trees = [to_dependencies(Tree.from_brackets(line)) for line in load_english("train")[:150]]
+    sentences = [conllu.from_dependency_tree(tree, tags="xpos") for tree in trees]
+    path = tmp_path_factory.mktemp("model") / "english.dep"
+    GraphParser(tagger="own", epochs=3, bits=16).fit(sentences).save(path)
+    return str(path)

@@ -266,7 +266,7 @@ class TestLimitsAndErrors:
     def test_openapi_is_there_and_pages_from_elsewhere_are_not(self, client: TestClient) -> None:
         schema = client.get("/openapi.json").json()
         assert set(schema["paths"]) == {
-            f"/api/{name}" for name in ("convert", "health", "tokenise", "trees")
+            f"/api/{name}" for name in ("convert", "dep/parse", "health", "tokenise", "trees")
         }
         assert "ErrorAnswer" in json.dumps(
             schema["paths"]["/api/trees"]["post"]["responses"]["422"]

@@ -33,7 +33,18 @@ DOG = "(S (NP (DT the) (NN dog)) (VP (VBZ barks)))"
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     """Where a real server, in a thread of its own, answers."""
-    app = create_app(ServiceSettings(max_characters=2_000))
+    yield from served(ServiceSettings(max_characters=2_000))
+
+
+@pytest.fixture(scope="module")
+def parsing_address(dep_model: str) -> Iterator[str]:
+    """The same with a parser."""
+    yield from served(ServiceSettings(dep_model=dep_model))
+
+
+def served(settings: ServiceSettings) -> Iterator[str]:
+    """Serve an application until the test is done with it."""
+    app = create_app(settings)
     config = uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", ws="none")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
@@ -217,6 +228,63 @@ class TestBench:
         page.wait_for_selector("#results svg")
         overflow = "() => document.documentElement.scrollWidth - window.innerWidth"
         assert page.evaluate(overflow) <= 0
+
+
+class TestParsing:
+    def test_sentences_get_their_arcs(self, page: Any, parsing_address: str) -> None:
+        page.goto(parsing_address)
+        page.wait_for_selector("#results svg")
+        page.get_by_text("Parse", exact=True).click()
+        page.get_by_text("2 sentences, 12 words parsed").wait_for()  # the first example
+        page.fill("#input", "The farmer sold the horse.")
+        page.select_option("#kbest", "3")
+        page.get_by_text("1 sentence, 6 words parsed").wait_for()
+        assert page.locator('[data-view="arcs"] svg').count() == 3
+        first = page.locator('[data-view="arcs"]').first
+        words = first.locator(".et-word").all_text_contents()
+        assert words == ["The", "farmer", "sold", "the", "horse", "."]
+        assert page.locator('[data-view="words"] tbody tr').count() == 6
+        head = page.locator('[data-view="words"] tbody tr').nth(1).locator("td").nth(3)
+        assert head.inner_text() == "3 sold"
+        assert page.locator("text.et-legend").count() == 4  # two of the best tree, twice
+        overflow = "() => document.documentElement.scrollWidth - window.innerWidth"
+        assert page.evaluate(overflow) <= 0
+        assert page.complaints == []
+
+    def test_labels_do_not_overlap(self, page: Any, parsing_address: str) -> None:
+        page.goto(parsing_address)
+        page.wait_for_selector("#results svg")
+        page.get_by_text("Parse", exact=True).click()
+        page.get_by_text("words parsed").wait_for()
+        for shape in page.query_selector_all("#results svg"):
+            boxes = shape.evaluate(
+                "svg => [...svg.querySelectorAll('text')].map(t => { const b = t.getBBox();"
+                "return [b.x, b.y + 0.15 * b.height, b.width, 0.7 * b.height] })"
+            )
+            for i, (x, y, width, height) in enumerate(boxes):
+                for x2, y2, width2, height2 in boxes[i + 1 :]:
+                    beside = x + width <= x2 or x2 + width2 <= x
+                    assert beside or y + height <= y2 or y2 + height2 <= y, boxes
+
+    def test_each_kind_of_input_keeps_its_text(self, page: Any, parsing_address: str) -> None:
+        page.goto(parsing_address)
+        page.wait_for_selector("#results svg")
+        page.fill("#input", DOG)
+        page.get_by_text("Parse", exact=True).click()
+        page.get_by_text("words parsed").wait_for()
+        page.fill("#input", "He slept.")
+        page.get_by_text("Raw text", exact=True).click()
+        page.wait_for_selector(".tokens")
+        page.get_by_text("Parse", exact=True).click()
+        page.get_by_text("1 sentence, 3 words parsed").wait_for()
+        page.get_by_text("Trees", exact=True).first.click()
+        page.get_by_text("1 tree, 3 words").wait_for()
+        assert page.input_value("#input") == DOG
+
+    def test_without_a_parser_there_is_no_such_tab(self, page: Any, address: str) -> None:
+        page.goto(address)
+        page.wait_for_selector("#results svg")
+        assert not page.get_by_text("Parse", exact=True).is_visible()
 
 
 class TestReport:

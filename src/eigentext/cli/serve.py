@@ -12,6 +12,10 @@ from eigentext.cli import options
 def serve(
     host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0: any free one.")] = 8000,
+    dep_model: Annotated[
+        str | None,
+        typer.Option("--dep-model", help="A model of `dep train`: the page parses sentences too."),
+    ] = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Serve the JSON API and the tree bench until interrupted.
@@ -19,15 +23,19 @@ def serve(
     Example (runs until interrupted):
 
         # eigentext serve --port 8000
+
+        # eigentext serve --dep-model english.dep
     """
     import socket
 
     from eigentext.errors import SettingsError
     from eigentext.web import serve as serve_app
+    from eigentext.web.settings import ServiceSettings
 
     try:
         socket.create_server((host, port)).close()
     except OSError as error:
         raise SettingsError(f"cannot listen on {host}:{port}: {error.strerror}") from error
 
-    serve_app(host, port, log_level="warning" if quiet else "info")
+    settings = ServiceSettings(dep_model=dep_model)
+    serve_app(host, port, settings=settings, log_level="warning" if quiet else "info")

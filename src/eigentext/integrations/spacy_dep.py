@@ -152,7 +152,7 @@ class DependencyComponent:
             if self.parser.tagged_ and not tagged:
                 raise SettingsError(
                     f"{self.name}: this model was trained with tags and has no taggers itself: "
-                    "put a tagger before it, or train one with `eigentext dep train --tagger own`"
+                    "put a tagger before it, or train one with `eigentext dep train --tags own`"
                 )
         return [one.columns for one in given]
 

@@ -3,7 +3,8 @@
 The flow of a request: `SecurityHeaders` -> host names -> `BodyLimit` -> validation -> a function
 of `views` -> JSON.  Whatever goes wrong on the way is answered in one shape,
 ``{"error": {"path", "line", "why"}}``: 400 for data that cannot be read, 413 for too much of it,
-422 for a request that makes no sense.  There is no other state than the settings.
+422 for a request that makes no sense, 503 for one that needs a model the service was not given.
+There is no other state than the settings and their models.
 """
 
 from __future__ import annotations
@@ -25,10 +26,13 @@ import eigentext
 from eigentext.corpus.tokenise import SCHEMES
 from eigentext.errors import DataError, EigentextError
 from eigentext.formats.convert import FORMATS
+from eigentext.web.dependency import DependencyService, NoModelError, TooMuchError
 from eigentext.web.middleware import BodyLimit, SecurityHeaders, fault
 from eigentext.web.schemas import (
     ConvertAnswer,
     ConvertRequest,
+    DependencyAnswer,
+    DependencyRequest,
     ErrorAnswer,
     Health,
     TokeniseAnswer,
@@ -49,15 +53,11 @@ _FAULTS: dict[int | str, dict[str, Any]] = {
 }
 
 
-class TooMuchError(EigentextError):
-    """A request within the limit of bytes asks for more work than the settings allow."""
-
-
 def create_app(settings: ServiceSettings | None = None) -> FastAPI:
     """Make the application with its routes, page and limits.
 
     >>> sorted(create_app().openapi()["paths"])
-    ['/api/convert', '/api/health', '/api/tokenise', '/api/trees']
+    ['/api/convert', '/api/dep/parse', '/api/health', '/api/tokenise', '/api/trees']
     """
     limits = settings or ServiceSettings()
     app = FastAPI(
@@ -71,7 +71,8 @@ def create_app(settings: ServiceSettings | None = None) -> FastAPI:
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(limits.allowed_hosts))
     app.add_middleware(SecurityHeaders)
     _answer_errors(app)
-    _add_api(app, limits)
+    dependencies = DependencyService(limits)
+    _add_api(app, limits, dependencies)
     with as_file(files("eigentext.web") / "static") as static:
         _add_pages(app, static)
     return app
@@ -112,7 +113,7 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _add_api(app: FastAPI, limits: ServiceSettings) -> None:
+def _add_api(app: FastAPI, limits: ServiceSettings, dependencies: DependencyService) -> None:
     def check_length(text: str) -> None:
         if len(text) > limits.max_characters:
             most = limits.max_characters
@@ -124,13 +125,19 @@ def _add_api(app: FastAPI, limits: ServiceSettings) -> None:
         features = ["convert", "tokenise", "trees"]
         if find_spec("matplotlib"):
             features.append("plots")
+        if dependencies.parser is not None:
+            features.append("dep/parse")
         return Health(
             status="ok",
             version=eigentext.__version__,
             features=features,
             schemes=list(SCHEMES),
             formats=list(FORMATS),
-            limits={"characters": limits.max_characters, "trees": limits.max_trees},
+            limits={
+                "characters": limits.max_characters,
+                "trees": limits.max_trees,
+                "words": limits.max_words,
+            },
         )
 
     @app.post("/api/convert", responses=_FAULTS)
@@ -178,6 +185,11 @@ def _add_api(app: FastAPI, limits: ServiceSettings) -> None:
         ]
         return TreesAnswer(trees=views)
 
+    @app.post("/api/dep/parse", responses={**_FAULTS, 503: {"model": ErrorAnswer}})
+    def parse(request: DependencyRequest) -> DependencyAnswer:
+        """Parse raw text or tokens to dependency trees."""
+        return dependencies.answer(request)
+
 
 def _add_pages(app: FastAPI, static: Path) -> None:
     @app.get("/", include_in_schema=False)
@@ -195,7 +207,8 @@ def _answer_errors(app: FastAPI) -> None:
     async def ours(_: Request, error: EigentextError) -> Response:
         if isinstance(error, DataError):
             return fault(400, error.why, path=error.path, line=error.line)
-        return fault(413 if isinstance(error, TooMuchError) else 422, str(error))
+        status = {TooMuchError: 413, NoModelError: 503}.get(type(error), 422)
+        return fault(status, str(error))
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> Response:

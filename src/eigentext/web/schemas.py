@@ -10,6 +10,9 @@ __all__ = [
     "ConvertAnswer",
     "ConvertRequest",
     "Dependency",
+    "DependencyAnswer",
+    "DependencyRequest",
+    "DependencyView",
     "Drawings",
     "ErrorAnswer",
     "Fault",
@@ -18,6 +21,7 @@ __all__ = [
     "TokenView",
     "TokeniseAnswer",
     "TokeniseRequest",
+    "TreeChoice",
     "TreeView",
     "TreesAnswer",
     "TreesRequest",
@@ -159,3 +163,41 @@ class ConvertAnswer(BaseModel):
 
     text: str
     n_sentences: int
+
+
+class DependencyRequest(_Request):
+    """Raw text, or sentences that are tokenised already."""
+
+    text: Text | None = Field(default=None, description="raw text")
+    sentences: list[list[Text]] | None = Field(default=None, description="lists of tokens")
+    scheme: Text = Field(default="ptb", max_length=40, description="for text; see /api/health")
+    kbest: int = Field(default=1, ge=1, le=50, description="so many trees a sentence")
+    marginals: bool = Field(default=False, description="probability of every arc of the best tree")
+
+
+class TreeChoice(BaseModel):
+    """One tree of a k-best list; in its drawing, what the best tree has not is coloured."""
+
+    rank: int
+    score: float | None
+    heads: list[int]
+    relations: list[str]
+    svg: str
+
+
+class DependencyView(BaseModel):
+    """The best tree of a sentence, and the list of the k best when more than one is wanted."""
+
+    tokens: list[str]
+    dependencies: list[Dependency]
+    score: float | None
+    approximate: bool
+    probabilities: list[float] | None
+    svg: str
+    kbest: list[TreeChoice]
+
+
+class DependencyAnswer(BaseModel):
+    """The sentences of the request, in order."""
+
+    sentences: list[DependencyView]

@@ -24,5 +24,9 @@ class ServiceSettings(BaseModel):
     max_trees: int = Field(default=50, ge=1)
     #: A tree with more nodes is answered without drawings.
     max_drawn_nodes: int = Field(default=2_000, ge=1)
+    #: Most words of a sentence that is parsed.
+    max_words: int = Field(default=200, ge=1)
+    #: A model of ``eigentext dep train``; without one nothing is parsed.
+    dep_model: str | None = None
     #: Host names the service answers to; ``*`` is any.  Loopback servers answer to their own only.
     allowed_hosts: tuple[str, ...] = ("*",)

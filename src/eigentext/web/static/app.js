@@ -1,12 +1,18 @@
 // The tree bench: reads the form, asks the API, shows the answer.  Nothing is computed here.
 import { examples } from "/static/examples.js";
-import { showTrees, showTokens } from "/static/results.js";
+import { showParses, showTrees, showTokens } from "/static/results.js";
 
 const byId = (id) => document.getElementById(id);
 const [form, input, results, status] = ["bench", "input", "results", "status"].map(byId);
 const [errorBox, errorPlace, errorWhy, errorLine] =
   ["error", "error-place", "error-why", "error-line"].map(byId);
-const drafts = { trees: "", text: "" }; // what each mode had in the box when it was left
+const drafts = { trees: "", text: "", parse: "" }; // what each mode had in the box when it was left
+const words = {
+  trees: ["Draw", "Trees in Penn Treebank brackets"],
+  text: ["Tokenise", "Raw text"],
+  parse: ["Parse", "Raw text to parse"],
+};
+let shown = "trees"; // the mode whose text is in the box
 const schemes = { English: "ptb", Arabic: "arabic" };
 let asked = 0;
 
@@ -46,17 +52,28 @@ function clearError() {
   input.removeAttribute("aria-invalid");
 }
 
+const questions = {
+  trees: () => ask("/api/trees", { brackets: input.value, head_rules: byId("heads").value }),
+  text: () => ask("/api/tokenise", { text: input.value, scheme: byId("scheme").value }),
+  parse: () => ask("/api/dep/parse", {
+    text: input.value, scheme: byId("scheme").value, kbest: Number(byId("kbest").value), marginals: true,
+  }),
+};
+const shows = {
+  trees: (answer) => showTrees(results, answer),
+  text: (answer) => showTokens(results, answer, input.value),
+  parse: (answer) => showParses(results, answer),
+};
+
 async function run() {
   const turn = ++asked;
-  const trees = mode() === "trees";
+  const now = mode();
   clearError();
   byId("run").setAttribute("aria-disabled", "true");
   try {
-    const answer = trees
-      ? await ask("/api/trees", { brackets: input.value, head_rules: byId("heads").value })
-      : await ask("/api/tokenise", { text: input.value, scheme: byId("scheme").value });
+    const answer = await questions[now]();
     if (turn !== asked) return; // a newer question is on its way
-    status.textContent = trees ? showTrees(results, answer) : showTokens(results, answer, input.value);
+    status.textContent = shows[now](answer);
   } catch (error) {
     if (turn !== asked) return;
     results.replaceChildren();
@@ -76,19 +93,18 @@ function chooseExample(index) {
   const [name, text] = examples[mode()][index];
   input.value = text;
   if (mode() === "text") byId("scheme").value = schemes[name] ?? "generic";
+  else if (mode() === "parse") byId("scheme").value = "ptb";
   else byId("heads").value = ["Arabic", "Chinese"].includes(name) ? "neutral" : "english";
 }
 
 function changeMode() {
   const now = mode();
-  const before = now === "trees" ? "text" : "trees";
-  drafts[before] = input.value;
+  drafts[shown] = input.value;
+  shown = now;
   for (const element of form.querySelectorAll("[data-for]")) {
-    element.hidden = element.dataset.for !== now;
+    element.hidden = !element.dataset.for.split(" ").includes(now);
   }
-  byId("run").textContent = now === "trees" ? "Draw" : "Tokenise";
-  byId("input-label").textContent =
-    now === "trees" ? "Trees in Penn Treebank brackets" : "Raw text";
+  [byId("run").textContent, byId("input-label").textContent] = words[now];
   fillExamples();
   if (drafts[now]) input.value = drafts[now];
   else chooseExample(0);
@@ -108,6 +124,7 @@ for (const choice of form.elements.mode) choice.addEventListener("change", chang
 for (const box of form.elements.view) box.addEventListener("change", changeViews);
 byId("heads").addEventListener("change", run);
 byId("scheme").addEventListener("change", run);
+byId("kbest").addEventListener("change", run);
 byId("example").addEventListener("change", (event) => {
   if (event.target.value === "") return;
   chooseExample(Number(event.target.value));
@@ -124,6 +141,7 @@ async function start() {
     byId("version").textContent = `eigentext ${health.version}`;
     byId("scheme").replaceChildren(...health.schemes.map((scheme) => new Option(scheme)));
     byId("scheme").value = "ptb";
+    byId("parse-mode").hidden = !health.features.includes("dep/parse");
   } catch { /* run() says what is wrong */ }
   await run();
 }

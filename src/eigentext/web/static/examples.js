@@ -14,4 +14,8 @@ export const examples = {
     ["Arabic", "ذهب الولد إلى المدرسة. هل قرأ الكتاب؟"],
     ["Mixed scripts", "The word 図書館 means “library”. 🙂 Naïve cafés, 3.14 and user@example.org stay whole."],
   ],
+  parse: [
+    ["English", "The teacher saw the boy with the telescope. He slept."],
+    ["A relative clause", "The man who sold the boat bought a horse."],
+  ],
 };

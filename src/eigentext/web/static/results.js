@@ -108,3 +108,42 @@ export function showTokens(place, answer, text) {
   return `${count(answer.sentences.length, "sentence")}, ${count(answer.n_tokens, "token")}`
     + " · small numbers are character offsets; a dashed frame marks a token that was normalised";
 }
+
+function parseTable(sentence) {
+  const chances = sentence.probabilities;
+  const head = ["", "word", "tag", "head", "relation", ...(chances ? ["p"] : [])];
+  const rows = sentence.dependencies.map((word, k) => [
+    word.id, word.form, word.tag,
+    word.head ? `${word.head} ${sentence.tokens[word.head - 1]}` : "root",
+    word.relation, ...(chances ? [chances[k].toFixed(2)] : [])]);
+  const cells = (tag, row) => row.map((cell) => element(tag, { dir: "auto" }, String(cell)));
+  return element("table", {},
+    element("thead", {}, element("tr", {}, ...cells("th", head))),
+    element("tbody", {}, ...rows.map((row) => element("tr", {}, ...cells("td", row)))));
+}
+
+function parseCard(sentence, number, only) {
+  const title = element("h2", {}, only ? "Sentence" : `Sentence ${number}`,
+    element("small", {}, count(sentence.tokens.length, "word")));
+  const card = element("article", { class: "card" }, title);
+  if (sentence.approximate) {
+    card.append(element("p", { class: "note" }, "This tree is approximate: a better one may exist."));
+  }
+  card.append(drawing("arcs", "Dependencies; faint arcs are less probable", sentence.svg, number));
+  const choices = sentence.kbest.slice(1).map((tree) => {
+    const score = tree.score === null ? "" : `, score ${tree.score.toFixed(2)}`;
+    return drawing("arcs", `Tree ${tree.rank}${score}`, tree.svg, `${number}-${tree.rank}`);
+  });
+  const table = element("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Words" });
+  table.append(parseTable(sentence));
+  card.append(...choices, part("words", "Words", [], table));
+  return card;
+}
+
+/** Show the answer of /api/dep/parse and return a line that sums it up. */
+export function showParses(place, answer) {
+  const only = answer.sentences.length === 1;
+  place.replaceChildren(...answer.sentences.map((one, k) => parseCard(one, k + 1, only)));
+  const words = answer.sentences.reduce((sum, one) => sum + one.tokens.length, 0);
+  return `${count(answer.sentences.length, "sentence")}, ${count(words, "word")} parsed`;
+}

@@ -1,0 +1,116 @@
+"""``/api/dep/parse``: the same answers as the library, and clear refusals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+import pytest
+
+from eigentext.dependency import GraphParser
+from eigentext.errors import DataError, EigentextError, ModelFileError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from starlette.testclient import TestClient
+
+    Connect = Callable[..., TestClient]
+
+TOKENS = ["The", "farmer", "sold", "the", "horse", "."]
+
+
+@pytest.fixture(scope="module")
+def service(connect: Connect, dep_model: str) -> TestClient:
+    return connect(dep_model=dep_model, max_words=30, max_trees=4, max_characters=500)
+
+
+def parsed(client: TestClient, **request: Any) -> Any:
+    answer = client.post("/api/dep/parse", json=request)
+    assert answer.status_code == 200, answer.text
+    return answer.json()["sentences"]
+
+
+def refused(client: TestClient, status: int, **request: Any) -> str:
+    answer = client.post("/api/dep/parse", json=request)
+    assert answer.status_code == status, answer.text
+    error = answer.json()["error"]
+    assert set(error) == {"path", "line", "why"}
+    return str(error["why"])
+
+
+def test_the_library_and_the_service_agree(service: TestClient, dep_model: str) -> None:
+    parser = GraphParser.load(dep_model)
+    (sentence,) = parsed(service, sentences=[TOKENS], kbest=4, marginals=True)
+    best = parser.parse(TOKENS)
+    assert sentence["tokens"] == TOKENS
+    words = sentence["dependencies"]
+    assert [word["head"] for word in words] == best.tree.heads.tolist()
+    assert [word["relation"] for word in words] == list(best.tree.relations or ())
+    assert [word["id"] for word in words] == list(range(1, 7))
+    assert sentence["score"] == pytest.approx(best.score, rel=1e-9)
+    assert sentence["approximate"] is False
+    chances = parser.marginals(TOKENS)
+    for word, p in zip(words, sentence["probabilities"], strict=True):
+        assert p == pytest.approx(chances[word["head"], word["id"]], abs=1e-6)
+    expected = parser.kbest(TOKENS, k=4)
+    assert [one["heads"] for one in sentence["kbest"]] == [
+        one.tree.heads.tolist() for one in expected
+    ]
+    scores = [one["score"] for one in sentence["kbest"]]
+    assert scores == sorted(scores, reverse=True)
+    assert [one["rank"] for one in sentence["kbest"]] == [1, 2, 3, 4]
+    for svg in (sentence["svg"], *(one["svg"] for one in sentence["kbest"])):
+        assert "farmer" in ElementTree.fromstring(svg).itertext()
+    assert "only the best tree" in sentence["kbest"][1]["svg"]
+
+
+def test_raw_text_is_tokenised(service: TestClient) -> None:
+    found = parsed(service, text="The farmer can't sleep. He sold it!", scheme="ptb")
+    assert [one["tokens"] for one in found] == [
+        ["The", "farmer", "ca", "n't", "sleep", "."],
+        ["He", "sold", "it", "!"],
+    ]
+    assert all(one["kbest"] == [] and one["probabilities"] is None for one in found)
+    assert parsed(service, text="") == []
+
+
+def test_one_word_and_odd_words(service: TestClient) -> None:
+    for tokens in (["Yes"], ["<b>", "&", "كتاب"], ["🐎"] * 30):
+        (sentence,) = parsed(service, sentences=[tokens], kbest=3, marginals=True)
+        assert sentence["tokens"] == tokens
+        assert sum(word["head"] == 0 for word in sentence["dependencies"]) == 1
+        assert "<b>" not in sentence["svg"]
+
+
+def test_refusals(service: TestClient) -> None:
+    assert "either text or sentences" in refused(service, 400)
+    assert "either text or sentences" in refused(service, 400, text="a", sentences=[["a"]])
+    assert "empty token" in refused(service, 400, sentences=[["a"], []])
+    assert "empty token" in refused(service, 400, sentences=[["a", " "]])
+    assert "at most 30" in refused(service, 413, sentences=[["a"] * 31])
+    assert "at most 4" in refused(service, 413, sentences=[["a"]] * 5)
+    assert "at most 500" in refused(service, 413, text="a" * 501)
+    assert "kbest" in refused(service, 422, sentences=[["a"]], kbest=0)
+    assert "kbest" in refused(service, 422, sentences=[["a"]], kbest=51)
+    assert "klingon" in refused(service, 422, text="a", scheme="klingon")
+    assert "colour" in refused(service, 422, text="a", colour=1)
+
+
+def test_without_a_model_the_service_says_how_to_get_one(
+    client: TestClient, service: TestClient
+) -> None:
+    assert "--dep-model" in refused(client, 503, text="He slept.")
+    assert "dep/parse" not in client.get("/api/health").json()["features"]
+    health = service.get("/api/health").json()
+    assert "dep/parse" in health["features"]
+    assert health["limits"]["words"] == 30
+
+
+def test_a_bad_model_is_told_when_the_service_starts(connect: Connect, tmp_path: Path) -> None:
+    with pytest.raises((DataError, ModelFileError), match=r"none\.dep"):
+        connect(dep_model=str(tmp_path / "none.dep"))
+    (tmp_path / "bad.dep").write_bytes(b"hello")
+    with pytest.raises(EigentextError, match=r"bad\.dep"):
+        connect(dep_model=str(tmp_path / "bad.dep"))
