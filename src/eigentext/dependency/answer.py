@@ -33,11 +33,20 @@ def columns_of(sentence: Sentence) -> Columns:
 
 
 def with_heads(sentence: Sentence) -> Sentence:
-    """The sentence itself, if it has a tree."""
+    """The sentence itself, if it has a tree with one root."""
     if isinstance(sentence, (str, bytes)):
         raise TypeError("sentences come from formats.conllu.read_sentences, not as str")
-    if sentence.heads is None:
-        raise DataError(sentence.source, sentence.first_line, "no heads, expected a tree")
+    heads = sentence.heads
+    if heads is None:
+        why = "the sentence that begins here has no heads; expected a tree"
+        raise DataError(sentence.source, sentence.first_line, why)
+    if heads.count(0) > 1:
+        first, second = [word for word, head in enumerate(heads, start=1) if head == 0][:2]
+        why = (
+            f"the sentence that begins here has {heads.count(0)} roots, words {first} and "
+            f"{second} among them; expected a tree with one root"
+        )
+        raise DataError(sentence.source, sentence.first_line, why)
     return sentence
 
 
