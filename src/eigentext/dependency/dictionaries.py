@@ -197,13 +197,13 @@ def learn_text_dictionary(
         found = model.embeddings_
         return text_dictionary(observations, found.words, found.vectors, k=k)
     if method == "cca":
-        how = {"contexts": "lr1", "scaling": "sqrt", "min_count": min_count, "seed": seed}
-        found = CCAEmbedding(size=k, **how).fit(sentences).embeddings_
+        cca = CCAEmbedding(k, contexts="lr1", scaling="sqrt", min_count=min_count, seed=seed)
+        found = cca.fit(sentences).embeddings_
         return text_dictionary(observations, found.words, found.vectors, k=k)
     if method != "svd":
         raise SettingsError(f"method {method!r}: expected svd, cca or lrmvl")
     counts = as_counts(sentences, "-1", min_count=min_count)
-    (pairs,) = counts.matrices
+    pairs = counts.matrix("-1")
     before = np.maximum(np.asarray(pairs.sum(axis=0)).ravel(), 1)
     from scipy.sparse import diags_array
 

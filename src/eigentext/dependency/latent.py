@@ -45,7 +45,7 @@ KIND = "latent-tree"
 VERSION = 1
 _SETTINGS = (
     "k", "observations", "split", "edges", "valence", "min_count", "lower", "language",
-    "iterations", "kappa", "start", "seed",
+    "iterations", "soften", "kappa", "start", "seed",
 )  # fmt: skip
 
 
@@ -82,10 +82,13 @@ class LatentTreeModel:
     ``valence``       0, or: the numbers of left and of right children, counted up to this, are
                       emitted as well
     ``iterations``    of EM
+    ``soften``        share of each table that all states of a tag have in common at the start; EM
+                      cannot leave a state that is certain
     ``start``         ``spectral``, or ``random`` states for comparison
     ``kappa``         added to counts in the scaling of the CCA
 
-    After ``fit``: ``observations_``, ``params``, ``log_likelihoods`` (one per iteration).
+    After ``fit``: ``observations_``, ``params``, ``log_likelihoods`` (one per iteration),
+    ``shares_`` (k,) of the states among all words.
 
     >>> from eigentext.trees.dependency import DependencyTree
     >>> tags = ("DET", "NOUN", "VERB")
@@ -106,6 +109,7 @@ class LatentTreeModel:
         edges: Literal["undirected", "directed", "adjacent", "ordered"] = "directed",
         valence: int = 0,
         iterations: int = 12,
+        soften: float = 0.2,
         min_count: int = 2,
         lower: bool = True,
         language: Literal["english", "generic"] = "english",
@@ -122,6 +126,8 @@ class LatentTreeModel:
             raise SettingsError(f"valence {valence}: expected 0 to 9")
         if edges not in EDGES:
             raise SettingsError(f"edges {edges!r}: expected {', '.join(EDGES)}")
+        if not 0 <= soften < 1:
+            raise SettingsError(f"soften {soften}: expected 0 or more, and less than 1")
         if start not in ("spectral", "random"):
             raise SettingsError(f"start {start!r}: expected spectral or random")
         self.k = k
@@ -130,6 +136,7 @@ class LatentTreeModel:
         self.edges = edges
         self.valence = valence
         self.iterations = iterations
+        self.soften = soften
         self.min_count = min_count
         self.lower = lower
         self.language = language
@@ -172,10 +179,14 @@ class LatentTreeModel:
         tables = learn_latent.estimate(
             counts, encoded.starts, prior, self.smoothing, valence=has_valence
         )
-        self.tables_, self.log_likelihoods = learn_latent.run_em(
-            encoded, tables, prior, self.smoothing, self.iterations, valence=has_valence,
+        start = learn_latent.softened(tables, prior, self.soften if self.iterations else 0.0)
+        self.tables_, self.log_likelihoods, last = learn_latent.run_em(
+            encoded, start, prior, self.smoothing, self.iterations, valence=has_valence,
             progress=progress,
         )  # fmt: skip
+        found = counts if last is None else last
+        shares = found.pi + found.T.sum(axis=(0, 1))
+        self.shares_ = shares / shares.sum()
         return self
 
     def _find_ranges(self, forest: Forest) -> StateRanges:
@@ -232,7 +243,8 @@ class LatentTreeModel:
         tables = self.tables_
         fine = tree_log_probs(
             ids, self.ranges_.lo[seen[0]], self.ranges_.hi[seen[0]], array, EDGES[self.edges],
-            max(self.valence, 1), int(starts[-2]) if self.valence else -1, tables.rows, tables.T, tables.pi, logs,
+            max(self.valence, 1), int(starts[-2]) if self.valence else -1, tables.rows,
+            tables.T, tables.pi, logs,
         )  # fmt: skip
         if not fine:
             raise ValueError("heads form a cycle")
@@ -313,7 +325,7 @@ class LatentTreeModel:
         tables = self.tables_
         modelfile.save(
             path, KIND, {"pi": tables.pi, "T": tables.T, "rows": tables.rows,
-            "group": self.ranges_.group}, settings=settings,
+            "group": self.ranges_.group, "shares": self.shares_}, settings=settings,
             format_version=VERSION, seed=self.seed, data=data,
             strings={f"names{at}": names for at, names in enumerate(seen.names)},
         )  # fmt: skip
@@ -333,6 +345,7 @@ class LatentTreeModel:
         )
         model.tables_ = Tables(file.arrays["pi"], file.arrays["T"], file.arrays["rows"])
         model.log_likelihoods = values
+        model.shares_ = file.arrays["shares"]
         group = file.arrays["group"]
         per_tag = np.bincount(group).tolist()
         if model.split:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EDGES", "Counts", "EncodedForest", "LatentSmoothing", "StateRanges", "Tables",
-    "encode_structure", "estimate", "expected_counts", "run_em", "spectral_states",
+    "encode_structure", "estimate", "expected_counts", "run_em", "softened", "spectral_states",
     "states_per_tag",
 ]  # fmt: skip
 
@@ -83,7 +83,7 @@ class EncodedForest:
     @property
     def roots(self) -> npt.NDArray[np.bool_]:
         """(N,) is it a root?"""
-        return self.heads == 0
+        return np.asarray(self.heads == 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,14 +289,30 @@ def spread_of(counts: Counts, starts: Ints, ranges: StateRanges) -> Tables:
     return Tables(pi, T[:, ranges.group, :], rows)
 
 
+def softened(tables: Tables, prior: Tables, share: float) -> Tables:
+    """Every table mixed with the prior's; EM never leaves an assignment that is certain.
+
+    >>> one, even = np.eye(2), np.full((2, 2), 0.5)
+    >>> softened(Tables(even[0], one[None], one), Tables(even[0], even[None], even), 0.2).rows
+    array([[0.9, 0.1],
+           [0.1, 0.9]])
+    """
+    mixed = (
+        (1 - share) * getattr(tables, name) + share * getattr(prior, name)
+        for name in ("pi", "T", "rows")
+    )
+    return Tables(*mixed)
+
+
 def expected_counts(encoded: EncodedForest, tables: Tables) -> tuple[float, Counts]:
     """Log likelihood and expected counts."""
     from eigentext.dependency.kernels_latent import posteriors_and_counts
 
-    counts = Counts.zeros(*tables.rows.shape[:1], encoded.n_classes, len(tables.pi))
+    counts = Counts.zeros(len(tables.rows), encoded.n_classes, len(tables.pi))
     value = posteriors_and_counts(
         encoded.ids, encoded.lo, encoded.hi, encoded.heads, encoded.ptr, encoded.classes,
-        tables.rows, tables.T, tables.pi, np.zeros((0, len(tables.pi))), counts.rows, counts.T, counts.pi,
+        tables.rows, tables.T, tables.pi, np.zeros((0, len(tables.pi))), counts.rows, counts.T,
+        counts.pi,
     )  # fmt: skip
     return float(value), counts
 
@@ -310,13 +326,14 @@ def run_em(
     *,
     valence: bool = False,
     progress: Callable[[int, float], None] | None = None,
-) -> tuple[Tables, list[float]]:
-    """So many iterations; the log likelihood before each of them."""
+) -> tuple[Tables, list[float], Counts | None]:
+    """So many iterations; the log likelihood before each of them; the last expected counts."""
     values = []
+    counts = None
     for at in range(iterations):
         value, counts = expected_counts(encoded, tables)
         values.append(value)
         tables = estimate(counts, encoded.starts, prior, smoothing, valence=valence)
         if progress is not None:
             progress(at + 1, value)
-    return tables, values
+    return tables, values, counts

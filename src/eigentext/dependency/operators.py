@@ -16,7 +16,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["SpectralTreeOperators", "TreeOperators", "make_operators"]
 
 Events = Literal["triples", "instruments"]
+Kind = Literal["svd", "cca"]
 Negatives = Literal["clip", "abs", "error"]
 
 
@@ -208,7 +209,8 @@ class SpectralTreeOperators:
             self.dictionary_ = self.dictionary
         elif self.dictionary in ("svd", "cca"):
             self.dictionary_ = treebank_dictionary(
-                forest, sizes[0], self.k, kind=self.dictionary, kappa=self.kappa, seed=self.seed
+                forest, sizes[0], self.k, kind=cast("Kind", self.dictionary), kappa=self.kappa,
+                seed=self.seed,
             )  # fmt: skip
         else:
             raise SettingsError(f"dictionary {self.dictionary!r}: expected svd or cca, or one")
@@ -270,5 +272,5 @@ class SpectralTreeOperators:
             )
         least = n_words * np.log(self.floor)
         if self.negatives == "abs":
-            return np.where(signs == 0, least, np.maximum(logs, least))
-        return np.where(bad, least, np.maximum(logs, least))
+            bad = signs == 0
+        return np.asarray(np.where(bad, least, np.maximum(logs, least)))

@@ -31,7 +31,7 @@ The *undirected* form has one T for both sides: its events are all ordered pairs
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -108,7 +108,7 @@ class TreeMoments:
     ) -> tuple[Floats, Floats, Floats, tuple[ConditionReport, ...]]:
         """``E_L, E_R`` (k, k), ``D`` (k, k, k) with D(y) = sum_j y_j D[:, j, :], and reports."""
         _need(self.n, "a node with a left and a right child")
-        how = {"max_condition": max_condition}
+        how: dict[str, Any] = {"max_condition": max_condition}
         with single_threaded():
             right, r1 = guarded_pinv(self.Sigma_R / self.n, symbol="Sigma_R", **how)
             left, r2 = guarded_pinv(self.Sigma_L / self.n, symbol="Sigma_L", **how)
@@ -200,7 +200,7 @@ class InstrumentMoments:
         """
         k = self.k
         _need(float(self.n.sum()), "a child with a grandparent or a sibling")
-        how = {"max_condition": max_condition, "need_rank": k}
+        how: dict[str, Any] = {"max_condition": max_condition, "need_rank": k}
         E = np.zeros((2, k, k))
         D = np.zeros((k, k, k))
         reports: list[ConditionReport] = []

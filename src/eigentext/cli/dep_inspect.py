@@ -1,0 +1,173 @@
+"""``eigentext dep inspect`` and ``dep score``: what a latent tree model holds and says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from eigentext.cli import options
+from eigentext.cli.dep_latent import trees_of
+from eigentext.cli.output import show_figures
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from eigentext.trees.dependency import DependencyTree
+
+_JUDGED = 500  # trees that the share of negative scores is counted on
+
+
+def inspect(
+    source: Annotated[str, typer.Argument(help="A treebank, or a model of `dep latent`.")],
+    states: Annotated[
+        int, typer.Option("--states", "-k", min=1, help="For a treebank: dimensions.")
+    ] = 10,
+    dictionary: Annotated[
+        str, typer.Option("--dictionary", help="For a treebank: svd or cca of tree neighbours.")
+    ] = "cca",
+    observations: Annotated[
+        str, typer.Option("--observations", help="word|tag, word+tag, tag or word.")
+    ] = "word|tag",
+    state: Annotated[
+        int | None, typer.Option("--state", help="For a model: this state alone.")
+    ] = None,
+    top: Annotated[int, typer.Option("--top", min=1, help="So many words and children.")] = 8,
+    json: options.Json = False,
+) -> None:
+    """Show how far spectral operators can be trusted on a treebank, or what a model's states are.
+
+    Of a treebank (CoNLL-U, CoNLL-X): condition numbers of the moments and operators, sigma_k, the
+    smallest element, the number of triples that bound (7) of papers/000 asks for, and the share of
+    trees with a negative score.  Of a model: for each state its words and its children.
+
+    Example:
+
+        $ eigentext convert sample/train.mrg -o train.conllu
+
+        $ eigentext dep inspect train.conllu --states 4
+
+        $ eigentext dep latent train.conllu -o english.latent --states 50 --iterations 5
+
+        $ eigentext dep inspect english.latent --top 4
+    """
+    from eigentext.errors import ModelFileError
+    from eigentext.formats import modelfile
+
+    try:
+        kind = modelfile.read_header(source).kind
+    except ModelFileError:
+        kind = None
+    if kind is None:
+        figures = _treebank(source, states, dictionary, observations)
+        show_figures(figures, as_json=json)
+        return
+    from json import dumps
+
+    from eigentext.dependency import LatentTreeModel
+    from eigentext.dependency.latent_inspection import states_of
+    from eigentext.errors import SettingsError
+
+    found = list(states_of(LatentTreeModel.load(source), top=top))
+    if state is not None:
+        found = [one for one in found if one.state == state]
+        if not found:
+            raise SettingsError(f"no state {state} in this model")
+    for one in found:
+        if json:
+            print(dumps(one._asdict(), ensure_ascii=False))
+            continue
+        words = ", ".join(f"{name} ({p:.2f})" for name, p in one.words)
+        children = ", ".join(f"{where} {name} ({p:.2f})" for where, name, p in one.children)
+        print(f"state {one.state} {one.tag}  {one.share:.4f} of all words")
+        print(f"    words: {words}\n    children: {children}")
+
+
+def _treebank(source: str, k: int, dictionary: str, observations: str) -> dict[str, Any]:
+    import numpy as np
+
+    from eigentext.dependency import SpectralTreeOperators
+    from eigentext.dependency.conditioning import examine, negative_rate
+    from eigentext.dependency.tree_moments import TreeMoments
+
+    trees = list(trees_of([source]))
+    model = SpectralTreeOperators(k, observations=observations, dictionary=dictionary).fit(trees)
+    words = round(float(np.mean([len(tree) for tree in trees])))
+    levels = round(float(np.mean([tree.depths.max() for tree in trees])))
+    seen = examine(
+        cast(TreeMoments, model.moments_), largest=float(np.abs(model.dictionary_.U).max()),
+        words=max(words, 1), levels=max(levels, 1),
+    )  # fmt: skip
+    judged = trees[:: max(1, len(trees) // _JUDGED)]
+    return {
+        "trees": len(trees),
+        "triples": seen.n_triples,
+        **{f"condition_{name}": value for name, value in seen.conditions.items()},
+        "sigma_k": seen.sigma_k,
+        "smallest_element": seen.smallest,
+        "triples_needed_by_bound_7": seen.triples_needed,
+        "for_words": seen.words,
+        "for_levels": seen.levels,
+        "eps": seen.eps,
+        "delta": seen.delta,
+        "negative_scores": negative_rate(model, judged),
+    }
+
+
+def score(
+    model: Annotated[str, typer.Argument(help="A model: latent trees or a parser.")],
+    files: options.Sources,
+    json: options.Json = False,
+) -> None:
+    """Print a number per tree: log p(words | tree) of a latent model, or a parser's score.
+
+    Example:
+
+        $ eigentext convert sample/train.mrg -o train.conllu
+
+        $ eigentext dep latent train.conllu -o english.latent --states 50 --iterations 5
+
+        $ eigentext dep score english.latent train.conllu
+    """
+    from json import dumps
+
+    name, score_of = _scorer(model)
+    n = 0
+    for n, tree in enumerate(trees_of(files), start=1):
+        value = score_of(tree)
+        finite = value if abs(value) < float("inf") else None
+        print(dumps({"tree": n, "words": len(tree), name: finite}) if json else f"{value:.6f}")
+
+
+def _scorer(path: str) -> tuple[str, Callable[[DependencyTree], float]]:
+    """How the model at this path scores a tree, and what the number is called."""
+    from eigentext.errors import ModelFileError
+    from eigentext.formats import modelfile
+
+    kind = modelfile.read_header(path).kind
+    if kind == "latent-tree":
+        from eigentext.dependency import LatentTreeModel
+
+        return "log_p", LatentTreeModel.load(path).log_prob
+    if kind == "graph-parser":
+        from eigentext.dependency import GraphParser
+
+        parser = GraphParser.load(path)
+
+        def score_of(tree: DependencyTree) -> float:
+            arc, sib = parser.scores(tree.forms, upos=tree.tags)
+            total = sum(float(arc[head, word]) for head, word, _ in tree.arcs)
+            if sib is not None:
+                for head, children in enumerate(tree.children):
+                    left = [word for word in reversed(children) if word < head]
+                    right = [word for word in children if word > head]
+                    for side in (left, right):
+                        before = head
+                        for word in side:
+                            total += float(sib[head, before, word])
+                            before = word
+            return total
+
+        return "score", score_of
+    supported = "kind 'latent-tree' or 'graph-parser'"
+    raise ModelFileError(path, found=f"kind {kind!r}", supported=supported)

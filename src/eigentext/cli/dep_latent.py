@@ -1,0 +1,119 @@
+"""``eigentext dep latent``: a latent tree model from trees."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from eigentext.cli import options
+from eigentext.cli.output import progress_bar, show_figures, skipped_count, skipping
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from eigentext.formats.opening import OnError
+    from eigentext.trees.dependency import DependencyTree
+
+
+class EdgeName(StrEnum):
+    """What a child's state depends on, besides its parent's."""
+
+    undirected = "undirected"
+    directed = "directed"
+    adjacent = "adjacent"
+    ordered = "ordered"
+
+
+def trees_of(
+    sources: Iterable[str], *, tags: str = "upos", on_error: OnError | None = None
+) -> Iterator[DependencyTree]:
+    """The trees of CoNLL-U and CoNLL-X files; a sentence without heads is a DataError."""
+    from eigentext.errors import DataError
+    from eigentext.formats import conllu, conllx
+    from eigentext.formats.convert import format_of
+    from eigentext.formats.opening import expand
+
+    for source in expand(sources):
+        read: Iterator[conllu.Sentence]
+        if format_of(source) == "conllx":
+            read = (
+                conllx.to_conllu(one) for one in conllx.read_sentences(source, on_error=on_error)
+            )
+        else:
+            read = conllu.read_sentences(source, on_error=on_error)
+        for sentence in read:
+            if sentence.heads is None:
+                found = DataError(source, sentence.first_line, "a sentence without heads")
+                if on_error is None:
+                    raise found
+                on_error(found)
+                continue
+            yield conllu.to_dependency_tree(sentence, tags=tags)
+
+
+def latent(
+    trees: options.Sources,
+    output: options.ModelOutput,
+    states: Annotated[
+        int, typer.Option("--states", "-k", min=1, help="Hidden states, over all tags.")
+    ] = 100,
+    shared: Annotated[
+        bool, typer.Option("--shared", help="All tags share the states; else each has its own.")
+    ] = False,
+    observations: Annotated[
+        str,
+        typer.Option("--observations", help="word|tag, word+tag (two emissions), tag or word."),
+    ] = "word|tag",
+    edges: Annotated[
+        EdgeName, typer.Option("--edges", help="What a child's state depends on.")
+    ] = EdgeName.directed,
+    valence: Annotated[
+        int,
+        typer.Option("--valence", min=0, max=9, help="Show numbers of children, up to this."),
+    ] = 0,
+    iterations: Annotated[int, typer.Option("--iterations", min=0, help="Of EM.")] = 30,
+    min_count: Annotated[
+        int, typer.Option("--min-count", min=1, help="Rarer words are shown by their looks.")
+    ] = 2,
+    on_error: options.SkipErrors = options.OnError.stop,
+    seed: options.Seed = 0,
+    data_name: options.DataName = None,
+    data_licence: options.DataLicence = None,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+) -> None:
+    """Learn a latent tree model: one hidden state per word, found by CCA and then EM.
+
+    Its log p(words | tree) is shown by `dep score`, its states by `dep inspect`.
+
+    Example:
+
+        $ eigentext convert sample/train.mrg -o train.conllu
+
+        $ eigentext dep latent train.conllu -o english.latent --states 50 --iterations 5
+    """
+    import time
+
+    from eigentext.dependency import LatentTreeModel
+
+    with skipping(on_error, quiet=quiet) as log:
+        bank = list(trees_of(trees, on_error=log))
+    began = time.perf_counter()
+    model = LatentTreeModel(
+        states, split=not shared, observations=observations, edges=edges.value, valence=valence,
+        iterations=iterations, min_count=min_count, seed=seed,
+    )  # fmt: skip
+    with progress_bar(quiet=quiet, unit="iterations") as update:
+        model.fit(bank, progress=lambda done, _: update(done, iterations, "EM"))
+    model.save(output, data=options.about_data(trees, data_name, data_licence))
+    n_words = sum(map(len, bank))
+    found = model.log_likelihoods
+    figures = {
+        "trees": len(bank), "words": n_words, "observations": model.observations_.sizes[0],
+        "states": states, "log_likelihood_per_word": found[-1] / n_words if found else None,
+        "seconds": time.perf_counter() - began, "skipped": skipped_count(log),
+    }  # fmt: skip
+    if not quiet or json:
+        show_figures(figures, as_json=json)

@@ -1,0 +1,401 @@
+"""The latent tree model with valid parameters, against enumeration of all states."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eigentext.dependency import LatentTreeModel
+from eigentext.dependency import learn_latent as learn
+from eigentext.dependency.learn_latent import LatentSmoothing, StateRanges, Tables
+from eigentext.dependency.observations import Forest, Observations
+from eigentext.errors import DataError, ModelFileError, SettingsError
+from eigentext.trees.dependency import DependencyTree
+
+WORDS = ("ant", "bee", "cow", "dog", "elk", "fox")
+TAGS = ("A", "B", "C")
+EDGES = ("undirected", "directed", "adjacent", "ordered")
+
+
+def random_heads(rng, n, *, roots=1):
+    order = rng.permutation(n)
+    heads = np.zeros(n, int)
+    for at in range(roots, n):
+        heads[order[at]] = order[rng.integers(at)] + 1
+    return heads
+
+
+def random_trees(seed, n_trees=60, longest=8):
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(n_trees):
+        n = int(rng.integers(1, longest + 1))
+        heads = random_heads(rng, n)
+        # a child's word depends on its parent's, so that there is something to learn
+        words = [int(x) for x in rng.integers(6, size=n)]
+        for i, head in enumerate(heads):
+            if head and rng.random() < 0.7:
+                words[i] = (words[head - 1] + (1 if head > i + 1 else 2)) % 6
+        forms = [WORDS[w] for w in words]
+        found.append(DependencyTree(forms, heads, tags=[TAGS[w % 3] for w in words]))
+    return found
+
+
+def fitted(seed=0, **how):
+    how = {"k": 6, "min_count": 1, "iterations": 3, **how}
+    return LatentTreeModel(how.pop("k"), **how).fit(random_trees(seed))
+
+
+# ------------------------------------------------------------ an oracle that knows no kernel
+
+
+def edge_class(model, heads, i):
+    """The class of the edge above word i, told from its definition."""
+    h = heads[i] - 1
+    if model.edges == "undirected":
+        return 0
+    found = int(i > h)
+    if model.edges == "adjacent" and abs(i - h) > 1:
+        found += 2
+    if model.edges == "ordered":
+        between = range(min(i, h) + 1, max(i, h))
+        found += 2 * any(heads[j] == h + 1 for j in between)
+    return found
+
+
+def valence_class(model, heads, i):
+    left = sum(heads[j] == i + 1 for j in range(i))
+    right = sum(heads[j] == i + 1 for j in range(i + 1, len(heads)))
+    return min(left, model.valence) * (model.valence + 1) + min(right, model.valence)
+
+
+def joint(model, tree):
+    """p(states, words) for all states: an array of n axes of k."""
+    params = model.params
+    tables = [params.O, *params.more]
+    seen = model.observations_.encode(tree.forms, tree.tags)
+    n, k, heads = len(tree), model.k, tree.heads
+    found = np.zeros((k,) * n)
+    for h in product(range(k), repeat=n):
+        p = 1.0
+        for i in range(n):
+            if heads[i] == 0:
+                p *= params.pi[h[i]]
+            else:
+                p *= params.T[edge_class(model, heads, i), h[i], h[heads[i] - 1]]
+            for channel, x in enumerate(seen[:, i]):
+                p *= tables[channel][x, h[i]] if x >= 0 else 1.0
+            if model.valence:
+                p *= tables[-1][valence_class(model, heads, i), h[i]]
+        found[h] = p
+    return found
+
+
+SETTINGS = [
+    {"edges": edges, "split": split, "valence": valence}
+    for edges, split, valence in product(EDGES, (True, False), (0, 2))
+] + [
+    {"observations": "word+tag", "split": False},
+    {"observations": "word", "split": False, "k": 3},
+    {"observations": "tag", "k": 3},
+    {"observations": "tag+word", "k": 3},
+]
+
+
+@pytest.mark.parametrize("how", SETTINGS, ids=str)
+def test_log_prob_posteriors_and_counts_equal_enumeration(how):
+    model = fitted(**{"k": 4, **how})
+    rng = np.random.default_rng(1)
+    for n in (1, 2, 3, 4, 5):
+        heads = random_heads(rng, n)
+        forms = [*rng.choice([*WORDS, "unseen"], size=n)]
+        tree = DependencyTree(forms, heads, tags=[*rng.choice(TAGS, size=n)])
+        table = joint(model, tree)
+        total = table.sum()
+        np.testing.assert_allclose(model.log_prob(tree), np.log(total), rtol=1e-12)
+        posteriors = model.posteriors(tree)
+        for i in range(n):
+            others = tuple(j for j in range(n) if j != i)
+            np.testing.assert_allclose(
+                posteriors[i], table.sum(axis=others) / total, rtol=1e-9, atol=1e-12
+            )
+        encoded = model._encode(Forest.of([tree], model.observations_))
+        value, counts = learn.expected_counts(encoded, model.tables_)
+        np.testing.assert_allclose(value, np.log(total), rtol=1e-12)
+        expected = np.zeros_like(counts.T)
+        pi = np.zeros(model.k)
+        rows = np.zeros_like(counts.rows)
+        for h in product(range(model.k), repeat=n):
+            p = table[h] / total
+            for i in range(n):
+                if heads[i]:
+                    expected[edge_class(model, heads, i), h[heads[i] - 1], h[i]] += p
+                else:
+                    pi[h[i]] += p
+                for x in encoded.ids[:, i]:
+                    rows[x, h[i]] += p
+        np.testing.assert_allclose(counts.T, expected, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(counts.pi, pi, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(counts.rows, rows, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("how", SETTINGS, ids=str)
+def test_parameters_are_distributions(how):
+    model = fitted(**how)
+    params = model.params
+    tables = [params.pi, params.T_left, params.T_right, params.O, *params.more, *params.T]
+    for table in tables:
+        assert (table >= 0).all()
+        np.testing.assert_allclose(table.sum(axis=0), 1.0, rtol=1e-9)
+
+
+@pytest.mark.parametrize("start", ["spectral", "random"])
+@pytest.mark.parametrize("split", [True, False])
+def test_em_never_lowers_the_likelihood(split, start):
+    none = LatentSmoothing(0.0, 0.0, 0.0, 0.0)
+    how = {"smoothing": none, "iterations": 25, "split": split, "start": start, "valence": 1}
+    values = np.array(fitted(**how).log_likelihoods)
+    assert (np.diff(values) > -1e-7).all()
+    assert values[-1] - values[0] > 5
+
+
+def test_em_with_pseudo_counts_never_lowers_the_penalised_likelihood():
+    """log p + sum of pseudo-counts times log parameter."""
+    model = fitted(iterations=0)
+    trees = random_trees(0)
+    forest = Forest.of(trees, model.observations_)
+    encoded = model._encode(forest)
+    rng = np.random.default_rng(0)
+    start = learn.counts_of_states(encoded, rng.integers(encoded.lo, encoded.hi), model.k)
+    prior = learn.spread_of(start, encoded.starts, model.ranges_)
+    smoothing = LatentSmoothing(3.0, 4.0, 2.0, 1.0)
+    tables = learn.estimate(start, encoded.starts, prior, smoothing, valence=False)
+    values = []
+    for _ in range(20):
+        value, counts = learn.expected_counts(encoded, tables)
+        for strength, p, q in (
+            (smoothing.emission, tables.rows, prior.rows),
+            (smoothing.transition, tables.T, prior.T),
+            (smoothing.root, tables.pi, prior.pi),
+        ):
+            value += strength * (q[q > 0] * np.log(p[q > 0])).sum()
+        values.append(value)
+        tables = learn.estimate(counts, encoded.starts, prior, smoothing, valence=False)
+    assert (np.diff(values) > -1e-7).all()
+    assert values[-1] > values[0] + 1
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10_000), n=st.integers(1, 12), roots=st.integers(1, 3))
+def test_many_trees_at_once_equal_one_by_one(seed, n, roots):
+    model = _ONE
+    rng = np.random.default_rng(seed)
+    forms, tags = [*rng.choice(WORDS, size=n)], [*rng.choice(TAGS, size=n)]
+    heads = np.stack([random_heads(rng, n, roots=min(roots, n)) for _ in range(6)])
+    together = model.log_probs(forms, tags, heads)
+    alone = [model.log_prob(DependencyTree(forms, one, tags=tags)) for one in heads]
+    np.testing.assert_array_equal(together, alone)
+    assert (together < 0).all()
+    value = model.sentence_score(forms, tags, heads)
+    np.testing.assert_allclose(value, np.log(np.exp(together).sum()), rtol=1e-9)
+
+
+_ONE = fitted(edges="ordered", valence=2)
+
+
+def test_words_and_tags_that_are_missing_are_summed_out():
+    model = fitted(observations="word+tag", split=False, k=3)
+    forms, heads = ["ant", "bee", "cow"], [[2, 0, 2]]
+    total = [
+        np.exp(model.log_probs(forms, [tag, "B", "C"], heads)[0])
+        for tag in model.observations_.names[1]
+    ]
+    missing = model.log_probs(forms, [None, "B", "C"], heads)[0]
+    np.testing.assert_allclose(np.exp(missing), sum(total), rtol=1e-9)
+
+
+def test_probabilities_of_all_words_sum_to_one():
+    model = fitted(k=3)
+    names = model.observations_.names[0]
+    heads, total = np.array([[2, 0]]), 0.0
+    for a, b in product(range(len(names)), repeat=2):
+        seen = np.array([[a, b]])
+        lo, hi = model.ranges_.lo[seen[0]], model.ranges_.hi[seen[0]]
+        from eigentext.dependency.kernels_latent import tree_log_probs
+
+        logs = np.zeros(1)
+        t = model.tables_
+        tree_log_probs(seen, lo, hi, heads.astype(np.int32), 1, 1, -1, t.rows, t.T, t.pi, logs)
+        total += np.exp(logs[0])
+    np.testing.assert_allclose(total, 1.0, rtol=1e-9)
+
+
+def test_same_trees_same_model(tmp_path):
+    first, second = fitted(), fitted()
+    np.testing.assert_array_equal(first.tables_.T, second.tables_.T)
+    first.save(tmp_path / "a.eig")
+    second.save(tmp_path / "b.eig")
+    assert (tmp_path / "a.eig").read_bytes() == (tmp_path / "b.eig").read_bytes()
+
+
+@pytest.mark.parametrize("how", SETTINGS[::3], ids=str)
+def test_a_saved_model_scores_alike(how, tmp_path):
+    model = fitted(**how)
+    model.save(tmp_path / "m.eig", data={"name": "random"})
+    again = LatentTreeModel.load(tmp_path / "m.eig")
+    for tree in random_trees(9, 20):
+        assert again.log_prob(tree) == model.log_prob(tree)
+    assert again.log_likelihoods == model.log_likelihoods
+    (tmp_path / "bad.eig").write_bytes(b"no model")
+    with pytest.raises(ModelFileError):
+        LatentTreeModel.load(tmp_path / "bad.eig")
+
+
+def test_sampled_words_have_the_models_probabilities():
+    model = fitted(k=3, observations="word+tag", split=False)
+    heads = [2, 0]
+    n = 4000
+    found = [model.sample(heads, seed=seed) for seed in range(n)]
+    words, tags = model.observations_.names
+    assert found[0] == model.sample(heads, seed=0)
+    params = model.params
+    pairs = np.einsum("xa,ab,yb,b->xy", params.O, params.T_left, params.more[0], params.pi)
+    counted = np.zeros_like(pairs)
+    for (word, _), (_, tag) in found:
+        counted[words.index(word), tags.index(tag)] += 1
+    error = np.abs(counted / n - pairs)
+    assert error.max() < 5 * np.sqrt(pairs.max() / n)
+
+
+# ------------------------------------------------------------ odd input
+
+
+def test_odd_trees():
+    model = _ONE
+    one = DependencyTree(["ant"], [0], tags=["A"])
+    assert np.isfinite(model.log_prob(one))
+    np.testing.assert_allclose(model.posteriors(one).sum(axis=1), 1.0)
+    chain = DependencyTree(["ant"] * 300, range(300), tags=["A"] * 300)
+    fan = DependencyTree(["ant"] * 600, [0] + [1] * 599, tags=["A"] * 600)
+    for tree in (chain, fan):
+        value = model.log_prob(tree)
+        assert np.isfinite(value)
+        assert value < -300
+        np.testing.assert_allclose(model.posteriors(tree).sum(axis=1), 1.0)
+    roots = DependencyTree(["ant", "bee"], [0, 0], tags=["A", "B"])
+    alone = [DependencyTree([w], [0], tags=[t]) for w, t in (("ant", "A"), ("bee", "B"))]
+    np.testing.assert_allclose(
+        model.log_prob(roots), sum(model.log_prob(tree) for tree in alone), rtol=1e-12
+    )
+    strange = DependencyTree(["\u00a0", ""], [2, 0], tags=["NEW", "A"])
+    assert np.isfinite(model.log_prob(strange))
+
+
+def test_bad_heads_are_refused():
+    forms, tags = ["ant", "bee"], ["A", "B"]
+    for heads, why in (
+        ([[2, 1]], "cycle"),
+        ([[0, 3]], "out of range"),
+        ([[0]], "shape"),
+        ([[0.0, 1.0]], "integers"),
+        ([0, 1], "shape"),
+    ):
+        with pytest.raises(ValueError, match=why):
+            _ONE.log_probs(forms, tags, heads)
+    with pytest.raises(TypeError, match="one str"):
+        _ONE.log_probs("ab", tags, [[0, 1]])
+    with pytest.raises(DataError, match="without tags"):
+        _ONE.log_probs(forms, None, [[0, 1]])
+
+
+def test_bad_settings_and_data():
+    for how in (
+        {"k": 0}, {"iterations": -1}, {"valence": 10}, {"edges": "sideways"}, {"start": "cold"},
+    ):  # fmt: skip
+        with pytest.raises(SettingsError):
+            LatentTreeModel(**how)
+    with pytest.raises(SettingsError, match="smoothing"):
+        LatentSmoothing(emission=-1.0)
+    trees = random_trees(0)
+    with pytest.raises(SettingsError, match="observations only"):
+        fitted(k=100)
+    with pytest.raises(SettingsError, match="observations only"):
+        fitted(k=100, split=False)
+    with pytest.raises(SettingsError, match="3 tags"):
+        fitted(k=2)
+    with pytest.raises(SettingsError, match="no tag"):
+        fitted(observations="word")
+    with pytest.raises(SettingsError, match="expected word"):
+        fitted(observations="lemma")
+    with pytest.raises(DataError, match="no trees"):
+        LatentTreeModel().fit([])
+    with pytest.raises(DataError, match="without tags"):
+        LatentTreeModel().fit([DependencyTree(["a"], [0])])
+    with pytest.raises(SettingsError, match="min_count"):
+        Observations.learn(trees, min_count=0)
+
+
+def test_one_observation_only_needs_one_state():
+    tree = DependencyTree(["ant"] * 3, [2, 0, 2], tags=["A"] * 3)
+    model = LatentTreeModel(1, min_count=1, iterations=2, smoothing=LatentSmoothing(0, 0, 0, 0))
+    assert model.fit([tree]).log_prob(tree) == pytest.approx(0.0, abs=1e-9)
+    with pytest.raises(SettingsError, match="1 observations only"):
+        LatentTreeModel(2, min_count=1).fit([tree])
+
+
+def test_states_are_shared_out_by_frequency():
+    trees = random_trees(3)
+    seen = Observations.learn(trees, min_count=1)
+    per_tag = learn.states_per_tag(Forest.of(trees, seen), seen.tag_of, 5)
+    assert sum(per_tag) == 5
+    assert min(per_tag) >= 1
+    ranges = StateRanges.by_tag(seen.tag_of, per_tag)
+    for x, name in enumerate(seen.names[0][:-1]):
+        tag = seen.tags.index(name.rpartition("|")[2])
+        assert (ranges.group[ranges.lo[x] : ranges.hi[x]] == tag).all()
+        assert ranges.hi[x] - ranges.lo[x] == per_tag[tag]
+    assert (ranges.lo[-1], ranges.hi[-1]) == (0, 5)
+
+
+def test_spectral_start_finds_planted_states():
+    """Words of two kinds: whatever is below one kind is of the other."""
+    rng = np.random.default_rng(0)
+    trees = []
+    for _ in range(300):
+        heads = random_heads(rng, 6)
+        kind = np.zeros(6, int)
+        for i in DependencyTree([""] * 6, heads)._leaves_first[::-1]:
+            head = heads[i - 1]
+            kind[i - 1] = 1 - kind[head - 1] if head else rng.integers(2)
+        forms = [f"{'xy'[g]}{rng.integers(5)}" for g in kind]
+        trees.append(DependencyTree(forms, heads, tags=["T"] * 6))
+    model = LatentTreeModel(2, min_count=1, iterations=0, split=False).fit(trees)
+    O = model.params.O  # noqa: E741
+    of = {name: int(O[at].argmax()) for at, name in enumerate(model.observations_.names[0])}
+    assert len({of[f"x{i}|T"] for i in range(5)}) == 1
+    assert of["x0|T"] != of["y0|T"]
+
+
+@pytest.mark.requires("data")
+def test_real_trees(data):
+    from itertools import islice
+
+    from eigentext.formats import conllu
+
+    path = str(data / "dependency" / "ewt" / "train.conllu")
+    read = islice(conllu.read_sentences(path), 600)
+    trees = [conllu.to_dependency_tree(one) for one in read]
+    model = LatentTreeModel(30, iterations=4).fit(trees[:500])
+    rng = np.random.default_rng(0)
+    wins = []
+    for tree in trees[500:]:
+        if len(tree) > 3:
+            other = random_heads(rng, len(tree))
+            gold, wrong = model.log_probs(tree.forms, tree.tags, [tree.heads, other])
+            wins.append(gold > wrong)
+    assert np.mean(wins) > 0.95
+    assert isinstance(model.tables_, Tables)
