@@ -4,7 +4,7 @@ A pass: score all arcs (and siblings) with the present weights, decode, compare 
 and move the weights of the parts in which the two differ: by 1 (perceptron), or by as little as
 makes the gold tree win by the number of wrong heads, at most ``clip`` (MIRA, one best tree, found
 with that number added to the scores).  ``sums`` collects time times change, so that the mean of
-the weights after every sentence is ``weights - sums / time``.
+the weights with which each sentence was parsed is ``weights - sums / time``.
 """
 
 from __future__ import annotations
@@ -22,10 +22,38 @@ from eigentext.dependency.kernels_features import (
 
 
 @njit(cache=True)
-def best_tree(keys, tags, n_tags, first, n, feats, weights, shift, order, projective, arc, heads):
+def prune(arc, gold, margin, keep):
+    """Rule out arcs that score ``margin`` less than the best head of their word: -inf in ``arc``.
+
+    The arcs of the best projective tree stay, so that a tree is left, and those of ``gold`` (n,),
+    if it is not empty.
+    """
+    n = arc.shape[0] - 1
+    heads = np.empty(n, np.int32)
+    eisner_kernel(arc, heads)
+    for d in range(1, n + 1):
+        best = -np.inf
+        for h in range(n + 1):
+            best = max(best, arc[h, d])
+        for h in range(n + 1):
+            keep[h, d] = arc[h, d] >= best - margin
+        keep[heads[d - 1], d] = True
+        if len(gold):
+            keep[gold[d - 1], d] = True
+        for h in range(n + 1):
+            if not keep[h, d]:
+                arc[h, d] = -np.inf
+
+
+@njit(cache=True)
+def best_tree(
+    keys, tags, n_tags, first, n, feats, weights, shift, order, projective, margin, arc, gold,
+    heads,
+):  # fmt: skip
     """Heads of the best tree under ``arc`` (already filled) and, for order 2, the siblings."""
     if order == 2:
-        keep = np.ones((n + 1, n + 1), np.bool_)
+        keep = np.empty((n + 1, n + 1), np.bool_)
+        prune(arc, gold, margin, keep)
         sib = np.zeros((n + 1, n + 1, n + 1))
         sibling_scores(keys, tags, first, n, feats, weights, shift, keep, sib)
         return eisner_siblings_kernel(arc, sib, heads)
@@ -73,7 +101,7 @@ def most_places(n, n_tags, feats):
 @njit(cache=True)
 def train_pass(
     sentences, starts, keys, tags, n_tags, gold, feats, weights, sums, change, shift, order,
-    projective, mira, clip, time, wrong,
+    projective, margin, mira, clip, time, wrong,
 ):  # fmt: skip
     """One pass over ``sentences`` (numbers, in order); returns the new time.
 
@@ -94,8 +122,9 @@ def train_pass(
                         arc[h, d] += 1.0
         heads = np.empty(n, np.int32)
         best_tree(
-            keys, tags, n_tags, first, n, feats, weights, shift, order, projective, arc, heads
-        )
+            keys, tags, n_tags, first, n, feats, weights, shift, order, projective, margin, arc,
+            target, heads,
+        )  # fmt: skip
         loss = 0
         for d in range(n):
             loss += heads[d] != target[d]
@@ -113,13 +142,13 @@ def train_pass(
         )
         step = 1.0
         if mira:
-            margin = 0.0
+            ahead = 0.0
             for i in range(n_plus):
                 change[plus[i]] += 1.0
-                margin += weights[plus[i]]
+                ahead += weights[plus[i]]
             for i in range(n_minus):
                 change[minus[i]] -= 1.0
-                margin -= weights[minus[i]]
+                ahead -= weights[minus[i]]
             norm = 0.0  # sum over places of change squared
             for i in range(n_plus):
                 norm += change[plus[i]]
@@ -129,9 +158,9 @@ def train_pass(
                 change[plus[i]] = 0.0
             for i in range(n_minus):
                 change[minus[i]] = 0.0
-            if norm <= 0.0 or margin >= loss:
+            if norm <= 0.0 or ahead >= loss:
                 continue
-            step = min(clip, (loss - margin) / norm)
+            step = min(clip, (loss - ahead) / norm)
         for i in range(n_plus):
             weights[plus[i]] += step
             sums[plus[i]] += step * time
@@ -143,8 +172,8 @@ def train_pass(
 
 @njit(cache=True)
 def decode_all(
-    starts, keys, tags, n_tags, feats, weights, shift, order, projective, heads
-):  # fmt: skip
+    starts, keys, tags, n_tags, feats, weights, shift, order, projective, margin, heads
+):
     """Heads of all sentences, in the rows of their words."""
     for number in range(len(starts) - 1):
         first = starts[number]
@@ -152,6 +181,6 @@ def decode_all(
         arc = np.empty((n + 1, n + 1))
         arc_scores(keys, tags, n_tags, first, n, feats, weights, shift, arc)
         best_tree(
-            keys, tags, n_tags, first, n, feats, weights, shift, order, projective, arc,
-            heads[first + 1 : first + 1 + n],
+            keys, tags, n_tags, first, n, feats, weights, shift, order, projective, margin, arc,
+            heads[:0], heads[first + 1 : first + 1 + n],
         )  # fmt: skip

@@ -254,7 +254,9 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
         self, columns: Columns, required: Iterable[Arc], forbidden: Iterable[Arc]
     ) -> Search:
         batch = self._fitted().encoder_.batch([columns])
-        arc, sib = self.arcs_.scores(batch, 0)
+        required, forbidden = list(required), list(forbidden)
+        # an arc asked for may be one that pruning takes away
+        arc, sib = self.arcs_.scores(batch, 0, pruned=not (required or forbidden))
         return Search(arc, sib, self.arcs_.settings.projective, required, forbidden)
 
     def parse(

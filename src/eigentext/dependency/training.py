@@ -44,6 +44,8 @@ class ArcSettings:
     ``projective``  decode projective trees only, in training too
     ``epochs``      passes over the sentences
     ``clip``        longest step of MIRA
+    ``margin``      order 2 looks only at arcs whose own score is at most so much below that of
+                    the best head of the word; infinity: at all
     ``bits``        2**bits weights
     ``seed``        of the shuffles
     """
@@ -53,6 +55,7 @@ class ArcSettings:
     projective: bool = True
     epochs: int = 10
     clip: float = 0.01
+    margin: float = 3.0
     bits: int = 23
     seed: int = 0
 
@@ -65,6 +68,8 @@ class ArcSettings:
             raise SettingsError(f"epochs must be 1 or more, found {self.epochs}")
         if not self.clip > 0:
             raise SettingsError(f"clip must be above 0, found {self.clip}")
+        if not self.margin > 0:
+            raise SettingsError(f"margin must be above 0, found {self.margin}")
         if not 10 <= self.bits <= 30:
             raise SettingsError(f"bits must be 10 to 30, found {self.bits}")
         if self.seed < 0:
@@ -107,13 +112,19 @@ class ArcModel:
         settings = self.settings
         decode_all(
             batch.starts, batch.keys, batch.tags, self.n_tags, self.arrays, self.weights,
-            self.shift, settings.order, settings.projective, heads,
+            self.shift, settings.order, settings.projective, settings.margin, heads,
         )  # fmt: skip
         return heads
 
-    def scores(self, batch: Batch, number: int) -> tuple[Scores, Scores | None]:
-        """``arc`` and, for order 2, ``sib`` of sentence ``number``."""
+    def scores(
+        self, batch: Batch, number: int, *, pruned: bool = True
+    ) -> tuple[Scores, Scores | None]:
+        """``arc`` and, for order 2, ``sib`` of sentence ``number``.
+
+        For order 2 arcs that ``decode`` does not look at are -inf, unless not ``pruned``.
+        """
         from eigentext.dependency.kernels_features import arc_scores, sibling_scores
+        from eigentext.dependency.kernels_train import prune
 
         first = int(batch.starts[number])
         n = int(batch.starts[number + 1]) - first - 1
@@ -124,6 +135,8 @@ class ArcModel:
             return arc, None
         sib = np.zeros((n + 1, n + 1, n + 1))
         keep = np.ones((n + 1, n + 1), np.bool_)
+        if pruned:
+            prune(arc, np.empty(0, np.int32), self.settings.margin, keep)
         sibling_scores(batch.keys, batch.tags, *common, keep, sib)
         return arc, sib
 
@@ -163,7 +176,7 @@ def train_arcs(
             time = train_pass(
                 part, batch.starts, batch.keys, batch.tags, n_tags, batch.heads, model.arrays,
                 weights, sums, change, model.shift, settings.order, settings.projective,
-                settings.learner == "mira", settings.clip, time, wrong,
+                settings.margin, settings.learner == "mira", settings.clip, time, wrong,
             )  # fmt: skip
             if progress is not None:
                 progress(time, settings.epochs * len(chosen), "training arcs")

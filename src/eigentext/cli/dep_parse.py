@@ -1,0 +1,153 @@
+"""``eigentext dep parse``: sentences in, dependency trees out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from eigentext.cli import options
+from eigentext.cli.output import progress_bar, show_figures, skipped_count, skipping
+
+if TYPE_CHECKING:
+    from eigentext.dependency import GraphParser, Parse
+    from eigentext.formats.conllu import Sentence
+    from eigentext.formats.opening import SkipLog
+
+_CHUNK = 256  # sentences parsed at a time
+
+
+class InputName(StrEnum):
+    """What the sentences come as."""
+
+    conllu = "conllu"
+    tokens = "tokens"
+    raw = "raw"
+
+
+def parse(
+    model: Annotated[str, typer.Argument(help="A model written by `dep train`.")],
+    files: Annotated[list[str] | None, typer.Argument(help="Sentences; else stdin.")] = None,
+    output: options.Output = "-",
+    from_: Annotated[
+        InputName,
+        typer.Option(
+            "--from",
+            help="CoNLL-U, one tokenised sentence a line, or raw text.  For the last two the "
+            "parser needs taggers of its own (`dep train --tags own`).",
+        ),
+    ] = InputName.conllu,
+    kbest: Annotated[
+        int,
+        typer.Option("--kbest", min=1, help="So many trees a sentence, best first."),
+    ] = 1,
+    rerank: Annotated[
+        str | None,
+        typer.Option("--rerank", help="A model of `dep rerank`: it puts k-best trees in order."),
+    ] = None,
+    tokeniser: options.Tokeniser = "ptb",
+    on_error: options.SkipErrors = options.OnError.stop,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+) -> None:
+    """Parse sentences: CoNLL-U out, with heads and relations filled in.
+
+    Comments, multiword ranges and empty nodes of CoNLL-U input stay as they are.  With --kbest
+    every tree is a sentence of its own with comments `# kbest = 1` and `# score = 12.3`.  With
+    --rerank the best of 50 trees (or of --kbest, which are then all written) comes first.
+
+    Example:
+
+        $ eigentext convert sample/train.mrg -o train.conllu
+
+        $ eigentext dep train train.conllu -o english.parser --order 1 --tags own --epochs 3
+
+        $ eigentext dep parse english.parser train.conllu -o predicted.conllu
+
+        $ eigentext dep parse english.parser sample/text.txt --from tokens --kbest 3 -o k.conllu
+    """
+    import time
+
+    from eigentext.dependency import GraphParser
+    from eigentext.formats.conllu import write_sentences
+    from eigentext.formats.opening import expand
+
+    parser = GraphParser.load(model)
+    order: Callable[[list[Parse]], list[Parse]] | None = None
+    if rerank is not None:
+        from eigentext.dependency.rerank import load_reranker
+
+        order = load_reranker(rerank).rerank
+    began = time.perf_counter()
+    count = 0
+
+    def trees(log: SkipLog | None, update: Callable[[int, int, str], None]) -> Iterator[Sentence]:
+        nonlocal count
+        given = _read(expand(files or ["-"]), from_, tokeniser, log)
+        while chunk := list(islice(given, _CHUNK)):
+            if kbest == 1 and order is None:
+                yield from parser.predict(chunk)
+            else:
+                for sentence in chunk:
+                    yield from _several(parser, sentence, kbest, order)
+            count += len(chunk)
+            update(count, 0, "parsing")
+
+    with (
+        skipping(on_error, quiet=quiet) as log,
+        progress_bar(quiet=quiet, unit="sentences") as update,
+    ):
+        write_sentences(trees(log, update), output)
+    if json:
+        seconds = time.perf_counter() - began
+        figures = {
+            "sentences": count,
+            "skipped": skipped_count(log),
+            "seconds": round(seconds, 2),
+            "sentences_per_second": round(count / seconds, 2),
+        }
+        show_figures(figures, as_json=True, results_on_stdout=output == "-")
+
+
+def _read(
+    files: list[str], from_: InputName, tokeniser: str, log: SkipLog | None
+) -> Iterator[Sentence]:
+    """Sentences of CoNLL-U, or such made from bare tokens; an empty line is none."""
+    from eigentext.formats.conllu import make_sentence, read_sentences
+
+    if from_ is InputName.conllu:
+        for source in files:
+            yield from read_sentences(source, on_error=log)
+        return
+    from eigentext.cli.text_input import sentences
+
+    raw = from_ is InputName.raw
+    for tokens in sentences(files, raw=raw, tokeniser=tokeniser, on_error=log):
+        if tokens:
+            yield make_sentence(tokens)
+
+
+def _several(
+    parser: GraphParser,
+    sentence: Sentence,
+    k: int,
+    order: Callable[[list[Parse]], list[Parse]] | None,
+) -> Iterator[Sentence]:
+    """The k best trees of a sentence, each a sentence; with ``order``, as that puts them."""
+    from eigentext.formats.conllu import Sentence
+
+    columns = parser.columns_of(sentence)
+    found = parser.kbest(*columns, k=k if order is None or k > 1 else 50)
+    if order is not None:
+        found = order(found)[: max(k, 1)]
+    new = parser.tags_for(sentence, columns)
+    for number, answer in enumerate(found, start=1):
+        tree = answer.tree
+        filled = sentence.with_columns(
+            head=tree.heads.tolist(), deprel=tree.relations or ("_",) * len(tree), **new
+        )
+        comments = f"# kbest = {number}\n# score = {answer.score:.6f}\n" if k > 1 else ""
+        yield Sentence(comments + filled.verbatim)

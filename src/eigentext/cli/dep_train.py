@@ -1,0 +1,147 @@
+"""``eigentext dep train``: from dependency trees to a parser."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from eigentext.cli import options
+from eigentext.cli.output import progress_bar, show_figures, skipped_count, skipping
+
+if TYPE_CHECKING:
+    from eigentext.formats.conllu import Sentence
+    from eigentext.formats.opening import SkipLog
+
+
+class LearnerName(StrEnum):
+    """How weights are learned."""
+
+    mira = "mira"
+    perceptron = "perceptron"
+
+
+class TagsName(StrEnum):
+    """Whose part-of-speech tags."""
+
+    gold = "gold"
+    own = "own"
+
+
+def train(
+    trees: options.Sources,
+    output: options.ModelOutput,
+    dev: Annotated[
+        list[str] | None,
+        typer.Option("--dev", help="Trees to choose the number of passes by, and to score."),
+    ] = None,
+    order: Annotated[
+        int, typer.Option("--order", min=1, max=2, help="1: arcs; 2: siblings as well.")
+    ] = 2,
+    learner: Annotated[
+        LearnerName, typer.Option("--learner", help="How weights are learned.")
+    ] = LearnerName.mira,
+    projective: Annotated[
+        bool | None,
+        typer.Option(
+            "--projective/--nonprojective",
+            help="May arcs cross?  Unless told: if they do in many of the training sentences.",
+        ),
+    ] = None,
+    epochs: Annotated[int, typer.Option("--epochs", min=1, help="Passes over the trees.")] = 10,
+    tags: Annotated[
+        TagsName,
+        typer.Option(
+            "--tags",
+            help="Learn from the tags in the files, or train taggers as well (own), so that text "
+            "without tags can be parsed.",
+        ),
+    ] = TagsName.gold,
+    clusters: Annotated[
+        str | None, typer.Option("--clusters", help="Brown paths file: clusters of words.")
+    ] = None,
+    vectors: Annotated[
+        str | None, typer.Option("--vectors", help="word2vec file: vectors of words.")
+    ] = None,
+    seed: options.Seed = 0,
+    on_error: options.SkipErrors = options.OnError.stop,
+    data_name: options.DataName = None,
+    data_licence: options.DataLicence = None,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+) -> None:
+    """Train a dependency parser on CoNLL-U trees.
+
+    With --dev its UAS and LAS on those trees (CoNLL 2018 rules) are among the figures.
+
+    Example:
+
+        $ eigentext convert sample/train.mrg -o train.conllu
+
+        $ eigentext dep train train.conllu -o english.parser --epochs 3
+
+        $ eigentext dep train train.conllu -o plain.parser --order 1 --tags own --epochs 3
+    """
+    import time
+
+    from eigentext.dependency import GraphParser
+    from eigentext.evaluate.attachment import evaluate
+    from eigentext.formats.opening import expand
+
+    began = time.process_time()
+    sources = expand(trees)
+    parser = GraphParser(
+        order=order,
+        learner=learner.value,
+        projective="auto" if projective is None else projective,
+        epochs=epochs,
+        clusters=clusters,
+        vectors=vectors,
+        tagger="own" if tags is TagsName.own else None,
+        seed=seed,
+    )
+    figures: dict[str, Any] = {}
+    with (
+        skipping(on_error, quiet=quiet) as log,
+        progress_bar(quiet=quiet, unit="steps") as update,
+    ):
+        read = read_trees(sources, log)
+        held_out = read_trees(expand(dev), log) if dev else []
+        parser.fit(read, held_out if dev else None, progress=update)
+        seconds = time.process_time() - began
+        if dev:
+            result = evaluate(held_out, parser.predict(held_out))
+            figures = {"dev_uas": result.uas, "dev_las": result.las}
+    parser.save(output, data=options.about_data(sources, data_name, data_licence))
+    if json or not quiet:
+        figures = {
+            "sentences": len(read),
+            "words": sum(map(len, read)),
+            "skipped": skipped_count(log),
+            "projective": parser.arcs_.settings.projective,
+            "relations": len(parser.relations_.relations) if parser.relations_ else 0,
+            "cpu_seconds": round(seconds, 2),
+            **figures,
+        }
+        show_figures(figures, as_json=json, results_on_stdout=output == "-")
+
+
+def read_trees(sources: list[str], on_error: SkipLog | None = None) -> list[Sentence]:
+    """Sentences with a tree; one without is an error of its file, or skipped and counted."""
+    from eigentext.dependency.answer import with_heads
+    from eigentext.errors import DataError
+    from eigentext.formats.conllu import read_sentences
+
+    found = []
+    for source in sources:
+        for sentence in read_sentences(source, on_error=on_error):
+            try:
+                found.append(with_heads(sentence))
+            except DataError as error:
+                if on_error is None:
+                    raise
+                on_error(error)
+    if not found:
+        raise DataError(", ".join(sources), None, "no sentences, expected some with heads")
+    return found

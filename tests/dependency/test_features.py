@@ -1,0 +1,238 @@
+"""Scores of arcs and siblings against a plain twin that follows the templates' words."""
+
+from __future__ import annotations
+
+from itertools import takewhile
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eigentext.dependency import templates as T
+from eigentext.dependency.encode import Columns, Encoder
+from eigentext.dependency.features_vectors import bits_of_vectors
+from eigentext.dependency.training import ArcModel, ArcSettings
+from eigentext.errors import SettingsError
+
+UPOS = ["NOUN", "VERB", "PUNCT", "CCONJ", "ADJ"]
+XPOS = ["NN", "NNS", "VB", ",", "CC", "JJ"]
+BITS = 12
+
+
+def sentences(most: int = 7):
+    word = st.tuples(
+        st.sampled_from(["cats", "run", ",", "and", "Big", "R2D2"]),
+        st.sampled_from(UPOS),
+        st.sampled_from([*XPOS, "_"]),
+        st.sampled_from(["_", "Case=Nom|Number=Sing", "VerbForm=Fin"]),
+    )
+    return st.lists(word, min_size=1, max_size=most).map(
+        lambda rows: Columns(*map(tuple, zip(*rows, strict=True)))
+    )
+
+
+def encoder() -> Encoder:
+    clusters = {"cats": "0110101", "run": "100", "big": "0111"}
+    return Encoder(clusters=clusters, upos=UPOS, xpos=[*UPOS, *XPOS])
+
+
+def model_of(arcs, siblings=(), seed=0) -> ArcModel:
+    weights = np.random.default_rng(seed).integers(-8, 9, 1 << BITS).astype(np.float32)
+    chosen = ArcSettings(order=2 if siblings else 1, bits=BITS)
+    return ArcModel(chosen, tuple(arcs), tuple(siblings), encoder().n_tags, weights)
+
+
+class Twin:
+    """What the templates say, word by word, with Python's own numbers."""
+
+    def __init__(self, columns: Columns, model: ArcModel) -> None:
+        batch = encoder().batch([columns])
+        self.keys, self.tags = batch.keys.tolist(), batch.tags.tolist()
+        self.n, self.weights = len(columns.forms), model.weights
+        self.model = model
+
+    def key(self, row: int, slot: int) -> int:
+        if row < 0:
+            return T.BEYOND[0]
+        return T.BEYOND[1] if row > self.n else self.keys[row][slot]
+
+    def part(self, role: str, name: str, row: int | None) -> int:
+        seed = T.key_of(f"{role}\t{name}")
+        if row is None:
+            return T.part(seed, [T.NOBODY])
+        items = T.parse_template(name)[0].get(role, ())
+        return T.part(seed, [self.key(row + offset, slot) for slot, offset in items])
+
+    def counted(self, number: int) -> int:
+        return (T.AFTER * (1 + number)) % 2**64
+
+    def kinds(self, a: int, b: int) -> int:
+        found = [self.tags[k][2] for k in range(min(a, b) + 1, max(a, b))]
+        verbs, marks, joins = (found.count(kind) for kind in (1, 2, 3))
+        return self.counted(min(verbs, 2) + 3 * min(marks, 2) + 9 * min(joins, 1))
+
+    def far(self, a: int, b: int) -> int:
+        bins = [1, 2, 3, 4, 6, 10]
+        return (9 if b > a else 2) + sum(abs(a - b) > limit for limit in bins)
+
+    def line(self, parts: list[int], side: int, far: int) -> float:
+        place = T.place(parts, BITS)
+        return float(self.weights[place ^ side]) + float(self.weights[place ^ far])
+
+    def arc(self, h: int, d: int) -> float:
+        side, far = int(d > h), self.far(h, d)
+        between = range(min(h, d) + 1, max(h, d))
+        total = 0.0
+        for name in self.model.arc_names:
+            roles, extra = T.parse_template(name)
+            rows = {"h": h, "d": d}
+            parts = [self.part(role, name, rows[role]) for role in roles]
+            more = [0]
+            if extra == "~kinds":
+                more = [self.kinds(h, d)]
+            elif extra == "~rivals":
+                same = [sum(self.tags[k][0] == self.tags[w][0] for k in between) for w in (h, d)]
+                more = [self.counted(min(same[0], 2) + 3 * min(same[1], 2))]
+            elif extra:
+                more = sorted({self.keys[k][T.SLOTS.index(extra[1:])] for k in between})
+            total += sum(self.line([*parts, one], side, far) for one in more)
+        return total
+
+    def sibling(self, h: int, s: int, d: int) -> float:
+        total = 0.0
+        for name in self.model.sib_names:
+            roles, extra = T.parse_template(name)
+            rows = {"h": h, "s": None if s == h else s, "d": d}
+            parts = [self.part(role, name, rows[role]) for role in roles]
+            parts.append(self.kinds(s, d) if extra else 0)
+            total += self.line(parts, int(d > h), self.far(s, d))
+        return total
+
+
+@settings(max_examples=25, deadline=None)
+@given(sentences())
+def test_arc_scores_follow_the_templates(columns):
+    model = model_of(T.arc_templates(clusters=True))
+    arc, sib = model.scores(encoder().batch([columns]), 0)
+    twin = Twin(columns, model)
+    assert sib is None
+    for h in range(twin.n + 1):
+        for d in range(twin.n + 1):
+            if d in (0, h):
+                assert arc[h, d] == -np.inf
+            else:
+                assert arc[h, d] == pytest.approx(twin.arc(h, d), abs=1e-6)
+
+
+@settings(max_examples=25, deadline=None)
+@given(sentences(6))
+def test_sibling_scores_follow_the_templates(columns):
+    model = model_of(T.arc_templates(), T.sibling_templates(clusters=True))
+    arc, sib = model.scores(encoder().batch([columns]), 0)
+    twin = Twin(columns, model)
+    for h in range(twin.n + 1):
+        for d in range(1, twin.n + 1):
+            if d == h:
+                continue
+            assert arc[h, d] == pytest.approx(twin.arc(h, d), abs=1e-6)
+            inner = range(h + 1, d) if d > h else range(d + 1, h)
+            for s in [h, *(inner if h else ())]:
+                assert sib[h, s, d] == pytest.approx(twin.sibling(h, s, d), abs=1e-6)
+
+
+@settings(max_examples=20, deadline=None)
+@given(sentences(6), st.data())
+def test_places_are_those_of_the_scores(columns, data):
+    from eigentext.dependency.kernels_features import arc_places, sibling_places
+
+    model = model_of(T.arc_templates(), T.sibling_templates())
+    batch = encoder().batch([columns])
+    n = len(columns.forms)
+    arc, sib = model.scores(batch, 0)
+    d = data.draw(st.integers(1, n))
+    h = data.draw(st.integers(0, n).filter(lambda word: word != d))
+    inner = range(min(h, d) + 1, max(h, d)) if h else []
+    s = data.draw(st.sampled_from([h, *inner]))
+    out = np.zeros(10_000, np.int64)
+    many = arc_places(
+        batch.keys, batch.tags, model.n_tags, 0, n, model.arrays, model.shift, h, d, out, 0
+    )
+    assert model.weights[out[:many]].sum() == pytest.approx(arc[h, d])
+    many = sibling_places(batch.keys, batch.tags, 0, n, model.arrays, model.shift, h, s, d, out, 0)
+    assert model.weights[out[:many]].sum() == pytest.approx(sib[h, s, d])
+
+
+def test_sentences_of_a_batch_do_not_see_each_other():
+    one = Columns(("a", "b"), ("NOUN", "VERB"), ("NN", "VB"), ("_", "_"))
+    two = Columns(("c",), ("ADJ",), ("JJ",), ("_",))
+    model = model_of(T.arc_templates(), T.sibling_templates())
+    alone = model.scores(encoder().batch([one]), 0)
+    among = model.scores(encoder().batch([two, one, two]), 1)
+    for mine, its in zip(alone, among, strict=True):
+        assert np.array_equal(mine, its)
+
+
+def test_unknown_words_share_a_key_but_keep_their_endings():
+    known = Encoder(known=frozenset({"cat"}))
+    cat, dog, fog = known.batch(
+        [Columns((form,), ("NOUN",), ("_",), ("_",)) for form in ("Cat", "dog", "fog")]
+    ).keys[[1, 3, 5]]
+    lower, form, end = (T.SLOTS.index(name) for name in ("lower", "form", "end"))
+    assert dog[lower] == fog[lower] != cat[lower]
+    assert dog[form] == fog[form] != cat[form]
+    assert len({cat[end], dog[end], fog[end]}) == 3
+
+
+def test_an_encoder_that_forgets_gives_the_same_numbers(monkeypatch):
+    monkeypatch.setattr("eigentext.dependency.encode._MOST_REMEMBERED", 1)
+    columns = Columns(("a", "b"), ("NOUN", "VERB"), ("NN", "VB"), ("_", "_"))
+    mine = encoder()
+    first = mine.batch([columns])
+    again = mine.batch([columns, columns])
+    assert np.array_equal(first.keys, again.keys[:3])
+    assert np.array_equal(first.tags, again.tags[3:])
+
+
+@pytest.mark.parametrize(
+    ("arcs", "siblings", "why"),
+    [
+        (["h.upos", "h.upos"], [], "twice"),
+        (["h.colour"], [], "not role.slot"),
+        (["x.upos d.upos"], [], "not role.slot"),
+        (["h.upos s.upos d.upos"], [], "no sibling"),
+        (["h.upos ~upos"], [], "needs both"),
+        (["~upos"], [], "names no word"),
+        (["h.upos"], ["h.upos d.upos"], "expected s and d"),
+        (["h.upos"], ["s.upos d.upos ~rivals"], "expected s and d"),
+        (["h.upos " * 7], [], "more than 6"),
+    ],
+)
+def test_bad_templates(arcs, siblings, why):
+    with pytest.raises(SettingsError, match=why):
+        T.compiled(arcs, siblings)
+
+
+def test_one_str_is_not_a_list_of_templates():
+    with pytest.raises(TypeError):
+        T.compiled("h.upos")
+
+
+def test_bits_of_vectors_put_near_words_together():
+    rng = np.random.default_rng(0)
+    centres = rng.standard_normal((4, 8)) * 5
+    vectors = np.repeat(centres, 5, axis=0) + rng.standard_normal((20, 8)) * 0.1
+    words = [f"w{k}" for k in range(20)]
+    bits = bits_of_vectors(words, vectors)
+
+    def shared(a: int, b: int) -> int:
+        pairs = zip(bits[f"w{a}"], bits[f"w{b}"], strict=False)
+        return len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
+
+    for a in range(20):
+        inside = [shared(a, b) for b in range(20) if b // 5 == a // 5]
+        outside = [shared(a, b) for b in range(20) if b // 5 != a // 5]
+        assert min(inside) > max(outside)
+    assert bits == bits_of_vectors(words, vectors * 3.0)  # length does not matter
+    with pytest.raises(SettingsError):
+        bits_of_vectors(words[1:], vectors)

@@ -1,0 +1,178 @@
+"""Relations: features of an arc against a plain twin, updates by hand, learning."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eigentext.dependency import templates as T
+from eigentext.dependency.encode import Columns, Encoder
+from eigentext.dependency.kernels import family, label_pass, label_places
+from eigentext.dependency.labels import (
+    LabelSettings,
+    compiled_labels,
+    label_templates,
+    train_labels,
+)
+from eigentext.errors import SettingsError
+
+UPOS = ("DET", "NOUN", "VERB", "ADJ")
+BITS = 14
+
+
+@st.composite
+def trees(draw):
+    """A sentence, a tree over it (heads drawn so that no cycle comes), relations so far."""
+    n = draw(st.integers(1, 7))
+    order = draw(st.permutations(range(1, n + 1)))
+    heads = [0] * n
+    for place, word in enumerate(order[1:], start=1):
+        heads[word - 1] = draw(st.sampled_from(order[:place]))
+    forms = draw(st.lists(st.sampled_from(["a", "b", "Cc"]), min_size=n, max_size=n))
+    tags = draw(st.lists(st.sampled_from(UPOS), min_size=n, max_size=n))
+    labels = draw(st.lists(st.integers(-1, 5), min_size=n, max_size=n))
+    columns = Columns(tuple(forms), tuple(tags), tuple(tags), ("_",) * n)
+    return columns, heads, labels
+
+
+def twin(keys, heads, labels, d, names):
+    """Places of the arc to d, as the templates say."""
+    n, h = len(heads), heads[d - 1]
+    children = {w: [c for c in range(1, n + 1) if heads[c - 1] == w] for w in range(n + 1)}
+    mine, brothers = children[d], children[h]
+    at = brothers.index(d)
+    rows = {
+        "h": h, "d": d, "g": heads[h - 1] if h else None,
+        "a": brothers[at - 1] if at else None,
+        "b": brothers[at + 1] if at + 1 < len(brothers) else None,
+        "i": mine[0] if mine else None, "j": mine[-1] if mine else None,
+    }  # fmt: skip
+    found = []
+    for name in names:
+        items = [item.split(".") for item in name.split()]
+        groups = [None]
+        if any(role[0] == "c" for role, _ in items):
+            groups = mine
+        elif any(role[0] == "s" for role, _ in items):
+            groups = [word for word in brothers if word != d]
+        for each in groups:
+            plain = [item for item in items if item[0][0] not in "cs"]
+            chosen = plain + [item for item in items if item[0][0] in "cs"]
+            hashed = []
+            for role, slot in chosen:
+                row = each if role[0] in "cs" else rows[role[0]]
+                if slot == "far":
+                    bins = sum(abs(h - d) > limit for limit in (1, 2, 3, 4, 6, 10))
+                    hashed.append(T.AFTER * ((9 if d > h else 2) + bins) % 2**64)
+                elif row is None:
+                    hashed.append(T.NOBODY)
+                elif slot == "label":
+                    told = T.AFTER * (labels[row - 1] + 2) % 2**64 if row else T.BEYOND[0]
+                    hashed.append(told)
+                else:
+                    row += int(role[1:] or 0)
+                    inside = 0 <= row <= n
+                    column = T.SLOTS.index(slot)
+                    hashed.append(int(keys[row][column]) if inside else T.BEYOND[int(row > n)])
+            seed = (T.key_of(f"label\t{name}") + int(d > h)) % 2**64
+            found.append((T.part(seed, hashed) * T.MIXER % 2**64) >> (64 - BITS))
+    return found
+
+
+@settings(max_examples=60, deadline=None)
+@given(trees())
+def test_places_follow_the_templates(drawn):
+    columns, heads, labels = drawn
+    names = label_templates()
+    spec, seeds = compiled_labels(names)
+    keys = Encoder(upos=UPOS, xpos=UPOS).batch([columns]).keys
+    tree, told = np.array(heads, np.int32), np.array(labels, np.int32)
+    kin = family(tree, len(heads))
+    out = np.empty(5_000, np.int64)
+    for d in range(1, len(heads) + 1):
+        many = label_places(
+            keys, 0, len(heads), tree, told, kin, d, spec, seeds, np.uint64(64 - BITS), out
+        )
+        assert out[:many].tolist() == twin(keys, heads, labels, d, names)
+
+
+@settings(max_examples=60, deadline=None)
+@given(trees())
+def test_words_come_from_the_root_down(drawn):
+    _, heads, _ = drawn
+    order = family(np.array(heads, np.int32), len(heads))[:, 4].tolist()
+    assert sorted(order) == list(range(len(heads) + 1))
+    assert all(order.index(h) < order.index(d) for d, h in enumerate(heads, start=1))
+
+
+def batch_of(n_trees=1, labels=(0, 1, 2)):
+    one = Columns(("a", "dog", "barks"), UPOS[:3], UPOS[:3], ("_",) * 3)
+    encoder = Encoder(upos=UPOS, xpos=UPOS)
+    return encoder.batch([one] * n_trees, [[2, 3, 0]] * n_trees, [list(labels)] * n_trees)
+
+
+@pytest.mark.parametrize("clip", [100.0, 1e-3])
+def test_one_update_by_hand(clip):
+    batch = batch_of()
+    spec, seeds = compiled_labels(["d.upos", "h.upos d.upos"])
+    weights, sums = np.zeros((1 << BITS) + 3, np.float32), np.zeros((1 << BITS) + 3)
+    wrong = np.zeros(1, np.int64)
+    time = label_pass(
+        np.array([0]), batch.starts, batch.keys, batch.heads, batch.labels, spec, seeds, weights,
+        sums, np.uint64(64 - BITS), 3, 2, 1.0, clip, 4, wrong,
+    )  # fmt: skip
+    assert time == 6  # the root's word is not asked for
+    # first dog (1: the first of equals, 0, is wrong), then a (0)
+    step = min(clip, 1.0 / 4)
+    values, counts = np.unique(np.round(weights[weights != 0], 6), return_counts=True)
+    assert np.allclose(values, [-step, step])
+    assert counts.tolist() == [4, 4]
+    times = np.unique(np.round(sums[sums != 0] / weights[sums != 0]))
+    assert times.tolist() == [5.0, 6.0]
+    assert wrong[0] == 1
+
+
+def test_relations_are_learned_and_the_root_is_kept_apart():
+    batch = batch_of(3)
+    names = ("det", "nsubj", "root")
+    model = train_labels(batch, names, label_templates(), LabelSettings(bits=BITS))
+    assert model.root == 2
+    found = model.label(batch, batch.heads)
+    assert np.array_equal(found, batch.labels)
+    # every other tree has one root as well, and no other word gets its relation
+    other = batch.heads.copy()
+    other[1:4] = [0, 1, 1]
+    found = model.label(batch, other)
+    assert found[1] == 2
+    assert 2 not in found[2:4]
+
+
+def test_relations_of_the_root_may_vary():
+    batch = batch_of(2, labels=(0, 1, 2))
+    batch.labels[-1] = 0  # the second sentence: its root's word is a det
+    model = train_labels(
+        batch, ("det", "nsubj", "root"), label_templates(), LabelSettings(bits=14)
+    )
+    assert model.root == -1
+    assert (model.label(batch, batch.heads)[batch.heads >= 0] >= 0).all()
+
+
+def test_a_single_relation_needs_no_learning():
+    batch = batch_of(2, labels=(0, 0, 0))
+    model = train_labels(batch, ("_",), label_templates(), LabelSettings(bits=BITS))
+    assert not model.weights.any()
+    assert set(model.label(batch, batch.heads).tolist()) == {-1, 0}
+
+
+@pytest.mark.parametrize("bad", [{"epochs": 0}, {"margin": -1.0}, {"clip": 0.0}, {"bits": 5}])
+def test_bad_settings(bad):
+    with pytest.raises(SettingsError):
+        LabelSettings(**bad)
+
+
+@pytest.mark.parametrize("bad", ["h.colour", "x.upos", "", "h.upos " * 9])
+def test_bad_templates(bad):
+    with pytest.raises(SettingsError):
+        compiled_labels([bad])

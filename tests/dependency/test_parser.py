@@ -1,0 +1,267 @@
+"""The parser as a whole: words in, trees out, to a file and back, under demands, on real trees."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import numpy as np
+import pytest
+
+from eigentext.dependency import GraphParser
+from eigentext.errors import DataError, ModelFileError, SettingsError
+from eigentext.evaluate.attachment import evaluate
+from eigentext.formats.conllu import make_sentence, parse_sentence, read_sentences
+
+BITS = 15
+SMALL = {"bits": BITS, "epochs": 5, "clip": 0.1}
+
+
+def sentence(text: str, heads: list[int], relations: str):
+    forms, tags = zip(*(item.split("/") for item in text.split()), strict=True)
+    return make_sentence(forms, upos=tags, head=heads, deprel=relations.split())
+
+
+TREES = [
+    sentence("the/DET dog/NOUN barks/VERB", [2, 3, 0], "det nsubj root"),
+    sentence(
+        "dogs/NOUN see/VERB a/DET big/ADJ cat/NOUN", [2, 0, 5, 5, 2], "nsubj root det amod obj"
+    ),
+    sentence("see/VERB the/DET cat/NOUN", [0, 3, 1], "root det obj"),
+    sentence("big/ADJ dogs/NOUN bark/VERB", [2, 3, 0], "amod nsubj root"),
+    sentence("sleep/VERB", [0], "root"),
+] * 2  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=[1, 2], name="parser")
+def parsers(request) -> GraphParser:
+    return GraphParser(order=request.param, **SMALL).fit(TREES)
+
+
+@pytest.fixture(scope="module", name="free")
+def crossing_parser() -> GraphParser:
+    return GraphParser(projective=False, **SMALL).fit(TREES)
+
+
+def test_the_training_trees_come_back(parser):
+    found = parser.predict(one.with_columns(head=None, deprel=None) for one in TREES)
+    assert [one.verbatim for one in found] == [one.verbatim for one in TREES]
+
+
+def test_predict_and_parse_agree(parser):
+    for one in TREES[:4]:
+        answer = parser.parse(one.forms, one.column("upos"))
+        assert tuple(answer.tree.heads.tolist()) == one.heads
+        assert answer.tree.relations == one.column("deprel")
+        assert answer.tree.tags == one.column("upos")
+        assert not answer.approximate
+
+
+def test_the_score_is_the_sum_of_the_parts(parser):
+    one = TREES[1]
+    answer = parser.parse(one.forms, one.column("upos"))
+    arc, sib = parser.scores(one.forms, one.column("upos"))
+    total = sum(arc[h, d] for d, h in enumerate(one.heads, start=1))
+    if sib is not None:
+        inner = {1: 2, 2: 0, 3: 4, 4: 5, 5: 2}  # the sibling before each word; its head if none
+        total += sum(sib[h, inner[d], d] for d, h in enumerate(one.heads, start=1))
+    assert answer.score == pytest.approx(total)
+
+
+def test_kbest_begins_with_the_best_and_has_no_tree_twice(parser):
+    one = TREES[1]
+    best = parser.parse(one.forms, one.column("upos"))
+    found = parser.kbest(one.forms, one.column("upos"), k=20)
+    assert found[0].tree == best.tree
+    assert found[0].score == pytest.approx(best.score)
+    scores = [answer.score for answer in found]
+    assert scores == sorted(scores, reverse=True)
+    assert len({tuple(answer.tree.heads.tolist()) for answer in found}) == len(found) > 1
+    assert all(answer.tree.relations for answer in found)
+
+
+def test_marginals_are_a_distribution_over_heads(parser):
+    one = TREES[1]
+    found = parser.marginals(one.forms, one.column("upos"))
+    assert np.allclose(found[:, 1:].sum(axis=0), 1.0, atol=1e-9)
+    assert found.min() >= 0
+    assert [int(found[:, d].argmax()) for d in range(1, 6)] == list(one.heads)
+
+
+def test_demands_are_met(parser, free):
+    forms, tags = TREES[1].forms, TREES[1].column("upos")
+    for model in (parser, free):
+        required = model.parse(forms, tags, required_arcs=[(3, 4)]).tree
+        assert required.heads[3] == 3
+        without = model.parse(forms, tags, forbidden_arcs=[(0, 2), (5, 3)]).tree
+        assert without.heads[1] != 0
+        assert without.heads[2] != 5
+        for answer in model.kbest(forms, tags, k=5, required_arcs=[(3, 4)]):
+            assert answer.tree.heads[3] == 3
+        assert model.marginals(forms, tags, required_arcs=[(3, 4)])[3, 4] == pytest.approx(1.0)
+        with pytest.raises(SettingsError):
+            model.parse(forms, tags, required_arcs=[(3, 4)], forbidden_arcs=[(3, 4)])
+
+
+def test_second_order_with_crossing_arcs_says_it_is_approximate():
+    crossing = sentence("a/DET dog/NOUN came/VERB big/ADJ", [2, 3, 0, 2], "det nsubj root amod")
+    model = GraphParser(order=2, projective=False, **SMALL).fit([*TREES, crossing])
+    answer = model.parse(crossing.forms, crossing.column("upos"))
+    assert answer.approximate
+    assert answer.tree.single_root
+    assert tuple(model.predict([crossing])[0].heads or ()) == tuple(answer.tree.heads.tolist())
+
+
+def test_auto_looks_at_the_training_trees():
+    crossing = sentence("a/DET dog/NOUN came/VERB big/ADJ", [2, 3, 0, 2], "det nsubj root amod")
+    few = GraphParser(bits=12, epochs=1, labels=False).fit([*TREES, *TREES, crossing])
+    many = GraphParser(bits=12, epochs=1, labels=False).fit([*TREES, crossing, crossing])
+    assert few.arcs_.settings.projective
+    assert not many.arcs_.settings.projective
+    assert many.parse(crossing.forms, crossing.column("upos")).tree.relations == ("_",) * 4
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_a_file_and_back(tmp_path, order):
+    clusters = {"dog": "0110", "cat": "0111", "see": "10"}
+    vectors = {"dog": [1.0, 0.0], "cat": [0.9, 0.1], "see": [0.0, 1.0]}
+    model = GraphParser(order=order, clusters=clusters, vectors=vectors, **SMALL).fit(TREES)
+    path = tmp_path / "some.parser"
+    model.save(path, data={"name": "toy"})
+    again = GraphParser.load(path)
+    forms, tags = ["the", "fox", "sees", "cats"], ["DET", "NOUN", "VERB", "NOUN"]
+    mine, its = model.parse(forms, tags), again.parse(forms, tags)
+    assert mine == its
+    assert np.array_equal(model.scores(forms, tags)[0], again.scores(forms, tags)[0])
+    assert again.get_params()["order"] == order
+    second = tmp_path / "again.parser"
+    again.save(second, data={"name": "toy"})
+    assert path.read_bytes() == second.read_bytes()
+
+
+def test_a_file_whose_parts_do_not_fit(tmp_path):
+    from eigentext.formats import modelfile
+
+    path = tmp_path / "some.parser"
+    GraphParser(bits=12, epochs=1).fit(TREES).save(path)
+    file = modelfile.load(path)
+    arrays = dict(file.arrays)
+    arrays["arc_weights"] = arrays["arc_weights"][:-1]
+    modelfile.save(
+        path, file.header.kind, arrays, settings=file.header.settings, format_version=1,
+        strings=file.strings,
+    )  # fmt: skip
+    with pytest.raises(ModelFileError, match="parts do not fit"):
+        GraphParser.load(path)
+
+
+def test_the_same_seed_gives_the_same_parser(tmp_path):
+    names = []
+    for number, seed in enumerate((3, 3, 4)):
+        names.append(tmp_path / f"{number}")
+        GraphParser(seed=seed, bits=12, epochs=2).fit(TREES).save(names[-1])
+    one, two, other = (name.read_bytes() for name in names)
+    assert one == two != other
+
+
+def test_own_taggers_parse_bare_words(tmp_path):
+    model = GraphParser(tagger="own", **SMALL).fit(TREES * 3)
+    path = tmp_path / "own.parser"
+    model.save(path)
+    again = GraphParser.load(path)
+    for one in (model, again):
+        answer = one.parse(["the", "dog", "barks"])
+        assert answer.tree.heads.tolist() == [2, 3, 0]
+        assert answer.tree.tags == ("DET", "NOUN", "VERB")
+    (filled,) = again.predict([make_sentence(["see", "the", "cat"])])
+    assert filled.column("upos") == ("VERB", "DET", "NOUN")
+    assert filled.heads == (0, 3, 1)
+    kept = make_sentence(["see", "the", "cat"], upos=["X", "X", "X"])
+    assert again.predict([kept])[0].column("upos") == ("X", "X", "X")
+
+
+def test_a_parser_with_tags_asks_for_tags(parser):
+    with pytest.raises(SettingsError, match="trained with tags"):
+        parser.parse(["the", "dog"])
+
+
+def test_a_parser_without_tags_needs_none():
+    bare = [one.with_columns(upos=["_"] * len(one)) for one in TREES]
+    answer = GraphParser(**SMALL).fit(bare).parse(["the", "dog", "barks"])
+    assert answer.tree.heads.tolist() == [2, 3, 0]
+
+
+@pytest.mark.parametrize("n", [1, 2, 300])
+def test_short_and_long_sentences(free, n):
+    first = GraphParser(bits=12, epochs=1).fit(TREES) if n == 300 else None
+    for model in filter(None, (free, first)):
+        tree = model.parse(["dog"] * n, ["NOUN"] * n).tree
+        assert len(tree) == n
+        assert tree.single_root
+
+
+def test_unseen_words_and_tags(parser):
+    tree = parser.parse(["\u00e9\u00e8", "x y", "\U0001f600"], ["ZZZ", "_", "NOUN"]).tree
+    assert tree.single_root
+    empty = parser.parse(["a", "b"], ["", "_"], ["", ""], ["", "Case=Nom"]).tree
+    assert empty.single_root
+
+
+def test_ranges_comments_and_empty_nodes_stay(parser):
+    text = (
+        "# sent_id = 7\n1-2\tdu\t_\t_\t_\t_\t_\t_\t_\t_\n1\tde\t_\tDET\t_\t_\t_\t_\t_\t_\n"
+        "2\tle\t_\tNOUN\t_\t_\t_\t_\t_\t_\n2.1\tx\t_\t_\t_\t_\t_\t_\t_\t_\n"
+        "3\tva\t_\tVERB\t_\t_\t_\t_\t_\tA=b\n\n"
+    )
+    given = parse_sentence(text)
+    (found,) = parser.predict([given])
+    assert found.heads is not None
+    blank = found.with_columns(head=[None] * 3, deprel=[None] * 3)
+    assert blank.verbatim == given.verbatim
+
+
+def test_dev_chooses_the_passes():
+    model = GraphParser(bits=12, epochs=4).fit(TREES, TREES[:3])
+    assert len(model.dev_scores_) == 4
+    assert max(model.dev_scores_) == 100.0
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [{"order": 0}, {"learner": "x"}, {"projective": "maybe"}, {"tagger": "their"},
+     {"min_count": 0}, {"epochs": 0}],
+)  # fmt: skip
+def test_bad_settings(bad):
+    with pytest.raises(SettingsError):
+        GraphParser(**bad).fit(TREES)
+
+
+def test_bad_input(parser):
+    with pytest.raises(SettingsError, match="not trained"):
+        GraphParser().parse(["a"])
+    with pytest.raises(DataError, match="no heads"):
+        GraphParser().fit([make_sentence(["a"])])
+    with pytest.raises(DataError, match="no sentences"):
+        GraphParser().fit([])
+    with pytest.raises(TypeError, match="one str"):
+        parser.parse("the dog", ["DET", "NOUN"])
+    with pytest.raises(TypeError, match="one str"):
+        parser.parse(["the", "dog"], "DN")
+    with pytest.raises(ValueError, match="found 1 upos for 2"):
+        parser.parse(["the", "dog"], ["DET"])
+    with pytest.raises(ValueError, match="no tokens"):
+        parser.parse([], [])
+    with pytest.raises(TypeError, match="content"):
+        parser.parse([""], ["DET"])
+    with pytest.raises(SettingsError, match="k must be"):
+        parser.kbest(["a"], ["DET"], k=0)
+
+
+@pytest.mark.requires("data")
+def test_real_trees(data):
+    home = data / "dependency" / "ewt"
+    train = list(islice(read_sentences(home / "train.conllu"), 1500))
+    test = list(islice(read_sentences(home / "dev.conllu"), 300))
+    model = GraphParser(order=1, epochs=4, bits=22).fit(train)
+    result = evaluate(test, model.predict(test))
+    assert result.uas > 82.0  # 83.0 when written
+    assert result.las > 79.0

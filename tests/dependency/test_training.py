@@ -1,0 +1,254 @@
+"""Learning: each update by hand, margins, a toy grammar learned whole, the same for a seed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from eigentext.dependency.decode import eisner, eisner_siblings
+from eigentext.dependency.encode import Batch, Columns, Encoder
+from eigentext.dependency.kernels_train import differing_places, inner_sibling, prune, train_pass
+from eigentext.dependency.templates import arc_templates, compiled, sibling_templates
+from eigentext.dependency.training import ArcModel, ArcSettings, cross_validation, train_arcs
+from eigentext.errors import SettingsError
+
+UPOS = ("DET", "NOUN", "VERB", "ADJ")
+BITS = 14
+
+
+def columns(text: str) -> Columns:
+    pairs = [item.split("/") for item in text.split()]
+    forms, tags = (tuple(column) for column in zip(*pairs, strict=True))
+    return Columns(forms, tags, tags, ("_",) * len(forms))
+
+
+def encoder() -> Encoder:
+    return Encoder(upos=UPOS, xpos=UPOS)
+
+
+def batch_of(*trees: tuple[str, list[int]]) -> Batch:
+    return encoder().batch([columns(text) for text, _ in trees], [heads for _, heads in trees])
+
+
+TOY = [
+    ("the/DET dog/NOUN barks/VERB", [2, 3, 0]),
+    ("dogs/NOUN see/VERB a/DET big/ADJ cat/NOUN", [2, 0, 5, 5, 2]),
+    ("see/VERB the/DET cat/NOUN", [0, 3, 1]),
+    ("big/ADJ dogs/NOUN bark/VERB", [2, 3, 0]),
+    ("sleep/VERB", [0]),
+]
+
+
+def one_step(batch, feats, weights, *, order, mira, clip=1.0, projective=True):
+    """Weights after a single sentence, and what was added to the sums."""
+    new, sums = weights.copy(), np.zeros(len(weights))
+    change = np.zeros(len(weights), np.float32)
+    time = train_pass(
+        np.array([0]), batch.starts, batch.keys, batch.tags, encoder().n_tags, batch.heads, feats,
+        new, sums, change, np.uint64(64 - BITS), order, projective, np.inf, mira, clip, 6,
+        np.zeros(1, np.int64),
+    )  # fmt: skip
+    assert time == 7
+    assert not change.any()
+    return new, sums
+
+
+def places(batch, feats, order, mine, other):
+    """How often each weight is used by the parts of one tree that the other has not."""
+    n = len(mine)
+    out = np.zeros(20_000, np.int64)
+    many = differing_places(
+        batch.keys, batch.tags, encoder().n_tags, 0, n, feats, np.uint64(64 - BITS), order,
+        np.array(mine, np.int32), np.array(other, np.int32), out,
+    )  # fmt: skip
+    return np.bincount(out[:many], minlength=1 << BITS)
+
+
+@pytest.fixture(params=[1, 2], name="order")
+def orders(request) -> int:
+    return request.param
+
+
+def features(order: int):
+    return compiled(arc_templates(), sibling_templates() if order == 2 else ())
+
+
+def test_perceptron_adds_the_gold_tree_and_takes_away_the_best(order):
+    batch, feats = batch_of(TOY[0]), features(order)
+    start = np.random.default_rng(1).normal(size=1 << BITS).astype(np.float32)
+    sib = sibling_templates() if order == 2 else ()
+    model = ArcModel(
+        ArcSettings(order=order, bits=BITS), arc_templates(), sib, encoder().n_tags, start
+    )
+    best = model.decode(batch)[1:]
+    gold = batch.heads[1:]
+    assert not np.array_equal(best, gold)
+    new, sums = one_step(batch, feats, start, order=order, mira=False)
+    moved = places(batch, feats, order, gold, best) - places(batch, feats, order, best, gold)
+    assert np.allclose(new - start, moved, atol=1e-5)
+    assert np.allclose(sums, 7.0 * moved)
+
+
+def test_parts_that_differ_by_hand():
+    feats = compiled(["h.upos d.upos"], ["s.upos d.upos"])
+    batch = batch_of(("see/VERB the/DET cat/NOUN", [0, 3, 1]))
+    # arcs 1-2 and 1-3 against 3-2 and 1-3: one arc differs, and with it the sibling of 3
+    first, second = [0, 1, 1], [0, 3, 1]
+    assert places(batch, feats, 1, first, second).sum() == 2
+    assert places(batch, feats, 2, first, second).sum() == 2 + 2 + 2
+    assert places(batch, feats, 2, first, first).sum() == 0
+
+
+def test_inner_siblings():
+    heads = np.array([3, 3, 0, 3, 4, 3], np.int32)
+    assert [inner_sibling(heads, d) for d in range(1, 7)] == [2, 3, 0, 3, 4, 4]
+
+
+def score_of(model: ArcModel, batch: Batch, heads) -> float:
+    arc, sib = model.scores(batch, 0)
+    told = np.array(heads, np.int32)
+    total = sum(arc[h, d] for d, h in enumerate(heads, start=1))
+    if sib is not None:
+        total += sum(sib[h, inner_sibling(told, d), d] for d, h in enumerate(heads, start=1))
+    return float(total)
+
+
+def test_mira_moves_no_further_than_the_margin_asks(order):
+    batch, feats = batch_of(TOY[1]), features(order)
+    sib = sibling_templates() if order == 2 else ()
+    gold = batch.heads[1:].tolist()
+
+    def model(weights) -> ArcModel:
+        chosen = ArcSettings(order=order, bits=BITS, margin=np.inf)
+        return ArcModel(chosen, arc_templates(), sib, encoder().n_tags, weights)
+
+    weights = (np.random.default_rng(2).normal(size=1 << BITS) * 0.1).astype(np.float32)
+    # the tree to beat: the best one when every wrong head counts 1 more
+    arc, pairs = model(weights).scores(batch, 0)
+    for d, h in enumerate(gold, start=1):
+        arc[:, d] += 1.0
+        arc[h, d] -= 1.0
+    heads = (eisner(arc) if pairs is None else eisner_siblings(arc, pairs))[0].tolist()
+    loss = sum(a != b for a, b in zip(heads, gold, strict=True))
+    apart = places(batch, feats, order, gold, heads) - places(batch, feats, order, heads, gold)
+    ahead = float(weights.astype(np.float64) @ apart)
+    step = (loss - ahead) / float(apart @ apart)
+    assert step > 0
+    new, sums = one_step(batch, feats, weights, order=order, mira=True, clip=100.0)
+    assert np.allclose(new - weights, step * apart, atol=1e-5)
+    assert np.allclose(sums, 7 * step * apart, atol=1e-5)
+    margin = score_of(model(new), batch, gold) - score_of(model(new), batch, heads)
+    assert margin == pytest.approx(loss, abs=1e-3)
+    short, _ = one_step(batch, feats, weights, order=order, mira=True, clip=step / 4)
+    assert np.allclose(short - weights, step / 4 * apart, atol=1e-5)
+
+
+def test_pruning_keeps_good_arcs_the_gold_tree_and_a_tree():
+    rng = np.random.default_rng(5)
+    for n in (1, 2, 7):
+        arc = rng.normal(size=(n + 1, n + 1)) * 3
+        np.fill_diagonal(arc, -np.inf)
+        arc[:, 0] = -np.inf
+        gold = np.array([0, *range(1, n)], np.int32)  # a chain
+        new, keep = arc.copy(), np.empty((n + 1, n + 1), np.bool_)
+        prune(new, gold, 1.0, keep)
+        best = eisner(arc)[0]
+        for d in range(1, n + 1):
+            for h in range(n + 1):
+                told = arc[h, d] >= arc[:, d].max() - 1.0 or h in (gold[d - 1], best[d - 1])
+                assert keep[h, d] == told
+                assert new[h, d] == (arc[h, d] if told else -np.inf)
+
+
+def test_a_wide_margin_prunes_nothing():
+    batch = batch_of(*TOY)
+    trained = train_arcs(
+        batch, arc_templates(), sibling_templates(), encoder().n_tags,
+        ArcSettings(order=2, epochs=3, bits=BITS),
+    )  # fmt: skip
+    for number in range(len(TOY)):
+        plain = trained.scores(batch, number, pruned=False)
+        wide = ArcModel(
+            ArcSettings(order=2, bits=BITS, margin=1e9), trained.arc_names, trained.sib_names,
+            trained.n_tags, trained.weights,
+        ).scores(batch, number)  # fmt: skip
+        for mine, its in zip(plain, wide, strict=True):
+            assert np.array_equal(mine, its)
+
+
+@pytest.mark.parametrize("learner", ["mira", "perceptron"])
+@pytest.mark.parametrize("projective", [True, False])
+def test_a_toy_grammar_is_learned_whole(order, learner, projective):
+    if order == 2 and not projective:
+        pytest.skip("second order decodes projective trees in training")
+    batch = batch_of(*TOY)
+    chosen = ArcSettings(
+        order=order, learner=learner, projective=projective, epochs=10, bits=BITS, clip=0.1
+    )
+    sib = sibling_templates() if order == 2 else ()
+    model = train_arcs(batch, arc_templates(), sib, encoder().n_tags, chosen)
+    assert np.array_equal(model.decode(batch), batch.heads)
+    new = batch_of(("a/DET bird/NOUN sings/VERB", [2, 3, 0]))
+    assert np.array_equal(model.decode(new), new.heads)
+
+
+def test_crossing_arcs_are_learned_where_they_may_cross():
+    crossing = ("a/DET dog/NOUN came/VERB big/ADJ", [2, 3, 0, 2])
+    batch = batch_of(crossing, TOY[0], TOY[2])
+    for projective in (True, False):
+        chosen = ArcSettings(projective=projective, epochs=12, bits=BITS, clip=0.1)
+        model = train_arcs(batch, arc_templates(), (), encoder().n_tags, chosen)
+        assert np.array_equal(model.decode(batch), batch.heads) == (not projective)
+
+
+def test_the_mean_is_that_of_all_steps():
+    batch = batch_of(*TOY)
+    chosen = ArcSettings(learner="perceptron", epochs=2, bits=BITS)
+    model = train_arcs(batch, arc_templates(), (), encoder().n_tags, chosen)
+    weights, total = np.zeros(1 << BITS, np.float32), np.zeros(1 << BITS)
+    feats = features(1)
+    for epoch in range(2):
+        for number in np.random.default_rng([0, epoch]).permutation(len(TOY)):
+            weights, _ = one_step(batch_of(TOY[number]), feats, weights, order=1, mira=False)
+            total += weights
+    # the mean of the weights with which each sentence was parsed, so without the last step
+    steps = 2 * len(TOY)
+    assert np.allclose(model.weights, (total - weights) / steps, atol=1e-5)
+
+
+def test_the_same_seed_gives_the_same_weights():
+    batch = batch_of(*TOY)
+
+    def weights(seed: int, progress=None):
+        chosen = ArcSettings(epochs=2, bits=BITS, seed=seed)
+        return train_arcs(
+            batch, arc_templates(), (), encoder().n_tags, chosen, progress=progress
+        ).weights
+
+    assert np.array_equal(weights(1), weights(1))
+    assert np.array_equal(weights(1), weights(1, progress=lambda *_: None))
+    assert not np.array_equal(weights(1), weights(2))
+
+
+def test_folds_share_a_batch_and_leave_themselves_out():
+    batch = batch_of(*TOY)
+    chosen = ArcSettings(epochs=1, bits=BITS)
+    common = (arc_templates(), (), encoder().n_tags, chosen)
+    seen = []
+    for model, held_out in cross_validation(batch, *common, folds=2):
+        seen += held_out.tolist()
+        others = [k for k in range(len(TOY)) if k not in held_out]
+        alone = train_arcs(batch_of(*(TOY[k] for k in others)), *common)
+        assert np.array_equal(model.weights, alone.weights)
+    assert seen == list(range(len(TOY)))
+    with pytest.raises(SettingsError):
+        next(cross_validation(batch, *common, folds=1))
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [{"order": 3}, {"learner": "magic"}, {"epochs": 0}, {"clip": 0.0}, {"bits": 40}, {"seed": -1}],
+)
+def test_bad_settings(bad):
+    with pytest.raises(SettingsError):
+        ArcSettings(**bad)
