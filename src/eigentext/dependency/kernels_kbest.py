@@ -67,7 +67,8 @@ def _add(x, node, one, two, value, added, score, weight, link):
     """Writes a way at place x of the pool."""
     score[x] = value
     weight[x] = added
-    link[x, :] = -1
+    for side in range(6):
+        link[x, side] = -1
     link[x, _NODE] = node
     link[x, _ONE] = one
     link[x, _TWO] = two
@@ -120,27 +121,52 @@ def _open(node, arc, sib, second, best, used, score, weight, link, first, last, 
             top = _meld(top, used, score, link)
             used += 1
     first[node] = last[node] = top
-    heap[node] = _without_top(top, score, link)
+    heap[node] = _without_top(top, score, link) if top >= 0 else -1
     grown[node] = block == 0 and i == j  # no way can follow
     return used
+
+
+@njit(cache=True)
+def _open_parts(x, arc, sib, second, best, used, score, weight, link, first, last, heap, grown):
+    """Both parts of a way become ways, if they were only the names of nodes so far."""
+    for side in range(_ONE, _TWO + 1):
+        if link[x, side] < 0:
+            node = -1 - link[x, side]
+            if first[node] < 0:
+                used = _open(node, arc, sib, second, best, used, score, weight, link,
+                             first, last, heap, grown)  # fmt: skip
+            link[x, side] = first[node]
+    return used
+
+
+@njit(cache=True)
+def _more_room(score, weight, link):
+    """The pool, twice as large."""
+    room = len(score)
+    more_score = np.empty(2 * room)
+    more_weight = np.empty(2 * room)
+    more_link = np.empty((2 * room, 6), np.int32)
+    for x in range(room):
+        more_score[x] = score[x]
+        more_weight[x] = weight[x]
+        for side in range(6):
+            more_link[x, side] = link[x, side]
+    return more_score, more_weight, more_link
 
 
 @njit(cache=True)
 def kbest_kernel(arc, sib, second, k, trees):
     """Fills ``trees`` (k, n) with the best projective trees, best first; returns how many."""
     size = arc.shape[0]
-    n = size - 1
     area = size * size
-    best = np.empty(3 * area)
-    best[0] = 0.0
-    complete = best[:area].reshape(size, size)
-    incomplete = best[area : 2 * area].reshape(size, size)
-    between = best[2 * area :].reshape(size, size)
+    charts = np.empty((3, size, size))
+    charts[0, 0, 0] = 0.0
+    complete, incomplete, between = charts[0], charts[1], charts[2]
+    best = charts.ravel()
     places = np.empty((3, size, size), np.int32)
     if second:
-        fill_siblings(
-            arc, sib, complete, incomplete, between, places[0], places[1], places[2]
-        )  # fmt: skip
+        fill_siblings(arc, sib, complete, incomplete, between,
+                      places[0], places[1], places[2])  # fmt: skip
     else:
         fill_eisner(arc, complete, incomplete, between, places[0], places[1])
     goal = 3 * area
@@ -154,21 +180,14 @@ def kbest_kernel(arc, sib, second, k, trees):
     score = np.empty(room)
     weight = np.empty(room)
     link = np.empty((room, 6), np.int32)
-    used = 0
-    for r in range(1, size):
-        if (
-            arc[0, r] + (sib[0, 0, r] if second else 0.0) + complete[r, 1] + complete[r, n]
-            > -np.inf
-        ):
-            break
-    else:
-        return 0
-    used = _open(goal, arc, sib, second, best, used, score, weight, link, first, last, heap, grown)
-    found = 0
+    # way 0 is above all others, only to open the goal
+    _add(0, goal, -1 - goal, -1, 0.0, 0.0, score, weight, link)
+    used = _open_parts(0, arc, sib, second, best, 1, score, weight, link,
+                       first, last, heap, grown)  # fmt: skip
     way = first[goal]
-    while True:
+    found = 0
+    while way >= 0:
         # the tree of this way, from the top
-        trees[found, :] = -1
         waiting[0] = way
         depth = 1
         while depth:
@@ -182,17 +201,10 @@ def kbest_kernel(arc, sib, second, k, trees):
                 continue  # a single word
             if area <= node < 2 * area:
                 trees[found, node % size - 1] = node % area // size
-            for side in (_ONE, _TWO):
-                part = link[x, side]
-                if part < 0:
-                    below = -1 - part
-                    if first[below] < 0:
-                        used = _open(below, arc, sib, second, best, used, score, weight, link,
-                                     first, last, heap, grown)  # fmt: skip
-                    part = first[below]
-                    link[x, side] = part
-                waiting[depth] = part
-                depth += 1
+            used = _open_parts(x, arc, sib, second, best, used, score, weight, link,
+                               first, last, heap, grown)  # fmt: skip
+            waiting[depth], waiting[depth + 1] = link[x, _ONE], link[x, _TWO]
+            depth += 2
             if node == goal:
                 trees[found, link[link[x, _ONE], _NODE] // size - 1] = 0
         found += 1
@@ -208,14 +220,8 @@ def kbest_kernel(arc, sib, second, k, trees):
             node = waiting[depth - 1]
             x = last[node]
             if not grown[node]:
-                for side in (_ONE, _TWO):
-                    part = link[x, side]
-                    if part < 0:
-                        below = -1 - part
-                        if first[below] < 0:
-                            used = _open(below, arc, sib, second, best, used, score, weight, link,
-                                         first, last, heap, grown)  # fmt: skip
-                        link[x, side] = first[below]
+                used = _open_parts(x, arc, sib, second, best, used, score, weight, link,
+                                   first, last, heap, grown)  # fmt: skip
                 one, two = link[x, _ONE], link[x, _TWO]
                 node_one, node_two = link[one, _NODE], link[two, _NODE]
                 if link[two, _NEXT] < 0 and not ended[node_two]:
@@ -250,15 +256,4 @@ def kbest_kernel(arc, sib, second, k, trees):
             last[node] = top
             grown[node] = False
         way = link[way, _NEXT]
-        if way < 0:
-            return found
-
-
-@njit(cache=True)
-def _more_room(score, weight, link):
-    room = len(score)
-    return (
-        np.concatenate((score, np.empty(room))),
-        np.concatenate((weight, np.empty(room))),
-        np.concatenate((link, np.empty((room, 6), np.int32))),
-    )
+    return found

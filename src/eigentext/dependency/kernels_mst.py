@@ -194,7 +194,6 @@ def mst_best_and_next(arc, heads):
     Returns (score or -inf, loss or inf, word or 0).
     """
     size = arc.shape[0]
-    n = size - 1
     into = np.empty(2 * size, np.int32)
     tails = np.empty(2 * size, np.int32)
     tips = np.empty(2 * size, np.int32)
@@ -224,7 +223,7 @@ def mst_best_and_next(arc, heads):
                         word = tip
             less += chosen[node]
             node = into[node]
-    return tree_score(arc, heads[:n]), max(loss, 0.0), word
+    return tree_score(arc, heads), loss if loss > 0.0 else 0.0, word
 
 
 @njit(cache=True)
@@ -237,60 +236,55 @@ def kbest_mst_kernel(arc, k, trees):
     """
     size = arc.shape[0]
     n = size - 1
-    made = 2 * k + 1
-    parent = np.full(made, -1, np.int32)
-    bound_word = np.zeros(made, np.int32)  # the arc into this word is fixed or banned, as against
-    bound_head = np.zeros(made, np.int32)  # the parent's part
-    fixed = np.zeros(made, np.bool_)
+    made = 2 * k - 1  # the whole, then in turns the part without a and the part with a
+    parent = np.empty(made, np.int32)
+    bound_word = np.empty(made, np.int32)  # the arc into this word is fixed or banned, as against
+    bound_head = np.empty(made, np.int32)  # the parent's part
     tree_of = np.empty(made, np.int32)
     split_word = np.empty(made, np.int32)
-    promise = np.full(made, -np.inf)
+    promise = np.empty(made)  # the score of the second best, -inf if there is none or it was split
     current = np.empty((size, size))
     heads = np.empty(n, np.int32)
-    score, loss, word = mst_best_and_next(arc, heads)
-    if score == -np.inf:
-        return 0
-    trees[0, :] = heads
-    tree_of[0], split_word[0], promise[0] = 0, word, score - loss
-    n_parts = 1
-    found = 1
-    while found < k:
-        part = np.argmax(promise[:n_parts])
-        if promise[part] == -np.inf:
-            break
-        promise[part] = -np.inf
-        a_word = split_word[part]
-        a_head = trees[tree_of[part], a_word - 1]
-        for keep in (False, True):
-            child = n_parts
-            n_parts += 1
+    found = 0
+    part = 0
+    for child in range(made):
+        with_arc = child > 0 and child % 2 == 0
+        if child > 0 and not with_arc:
+            part = 0
+            for x in range(1, child):
+                if promise[x] > promise[part]:
+                    part = x
+            if promise[part] == -np.inf:
+                break
+            promise[part] = -np.inf
+        promise[child] = -np.inf
+        if child > 0:
             parent[child] = part
-            bound_word[child], bound_head[child], fixed[child] = a_word, a_head, keep
-            current[:] = arc
-            at = child
-            while at >= 0 and bound_word[at]:
-                w, h = bound_word[at], bound_head[at]
-                if fixed[at]:
-                    for x in range(size):
-                        if x != h:
-                            current[x, w] = -np.inf
-                else:
+            bound_word[child] = split_word[part]
+            bound_head[child] = trees[tree_of[part], split_word[part] - 1]
+        for h in range(size):
+            for w in range(size):
+                current[h, w] = arc[h, w]
+        at = child
+        while at > 0:
+            w, kept = bound_word[at], bound_head[at]
+            for h in range(size):
+                if (h == kept) != (at % 2 == 0):
                     current[h, w] = -np.inf
-                at = parent[at]
-            score, loss, word = mst_best_and_next(current, heads)
-            if score == -np.inf:
-                continue  # only by rounding: the second best was there
-            if not keep:
-                tree_of[child] = found
-                trees[found, :] = heads
-                found += 1
-            else:
-                tree_of[child] = tree_of[part]
-                old = trees[tree_of[part]]
-                for w in range(1, size):  # another tree as good as the old one: that is the next
-                    if heads[w - 1] != old[w - 1]:
-                        loss, word = 0.0, w
-                        break
-            split_word[child] = word
-            promise[child] = score - loss
+            at = parent[at]
+        score, loss, word = mst_best_and_next(current, heads)
+        if score == -np.inf:
+            continue
+        old = tree_of[part] if with_arc else found
+        for w in range(1, size):
+            if not with_arc:
+                trees[found, w - 1] = heads[w - 1]
+            elif heads[w - 1] != trees[old, w - 1]:  # as good as the old one: this is the next
+                loss, word = 0.0, w
+        found += not with_arc
+        tree_of[child] = old
+        split_word[child] = word
+        promise[child] = score - loss
+        if found == k:
+            break
     return found
