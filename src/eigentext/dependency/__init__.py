@@ -11,10 +11,19 @@ if TYPE_CHECKING:
     from eigentext.dependency.latent import LatentTreeModel
     from eigentext.dependency.operators import SpectralTreeOperators
     from eigentext.dependency.parser import GraphParser
+    from eigentext.dependency.rerank import Reranker
 
-__all__ = ["GenerativeParser", "GraphParser", "LatentTreeModel", "Parse", "SpectralTreeOperators"]
+__all__ = [
+    "GenerativeParser",
+    "GraphParser",
+    "LatentTreeModel",
+    "Parse",
+    "Reranker",
+    "SpectralTreeOperators",
+]
 
 _HOME_OF = {
+    "Reranker": "rerank",
     "GenerativeParser": "generative",
     "GraphParser": "parser",
     "LatentTreeModel": "latent",
