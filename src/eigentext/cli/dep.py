@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import typer
 
-from eigentext.cli import dep_draw, dep_eval, dep_inspect, dep_latent, dep_parse, dep_train
+from eigentext.cli import (
+    dep_draw,
+    dep_eval,
+    dep_inspect,
+    dep_latent,
+    dep_parse,
+    dep_rerank,
+    dep_train,
+)
 
 app = typer.Typer(no_args_is_help=True, help="Dependency parsing, and what trees hide.")
 # in the order of a day's work: train, parse, rerank; score and inspect; eval and draw
 app.command("train")(dep_train.train)
 app.command("parse")(dep_parse.parse)
+app.command("rerank")(dep_rerank.rerank)
 app.command("latent")(dep_latent.latent)
 app.command("score")(dep_inspect.score)
 app.command("inspect")(dep_inspect.inspect)

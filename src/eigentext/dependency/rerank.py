@@ -183,7 +183,7 @@ class Reranker:
         full = np.zeros(made.templates_.size, np.float32)
         full[file.arrays["codes"]] = file.arrays["templates"]
         made.weights_ = Weights(("base", *made.experts), file.arrays["dense"], full)
-        tags = {name: made._settings_of(name).get("column", "upos") for name in made.experts}
+        tags = {name: made._settings_of(name).get("column", "coarse") for name in made.experts}
         made.experts_ = experts.experts_from_bytes(made.experts, file.arrays, tags)
         return made
 

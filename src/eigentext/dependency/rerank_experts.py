@@ -27,7 +27,7 @@ from eigentext.dependency.rerank_features import (
     expert_column,
     known_of,
 )
-from eigentext.errors import SettingsError
+from eigentext.errors import RankError, SettingsError
 from eigentext.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERTS", "experts_from_bytes", "fit_expert", "jackknifed", "to_bytes"]
 
+_STATES = 80  # of the latent tree model, unless told
 EXPERTS = ("latent", "operators", "generative", "valence", "distance", "paths", "surface")
 
 
@@ -52,7 +53,7 @@ class _OfTags:
         self.model, self.column, self.method = model, column, method
 
     def log_probs(self, known: Known, heads: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        tags = known.tags if self.column == "tags" else getattr(known, self.column)
+        tags = getattr(known, self.column)
         found: npt.NDArray[np.float64] = getattr(self.model, self.method)(known.forms, tags, heads)
         return found
 
@@ -71,10 +72,28 @@ def _trees(sentences: Sequence[Sentence], column: str) -> list[DependencyTree]:
         DependencyTree(
             one.forms,
             one.heads or (),
-            tags=known_of(one).tags if column == "tags" else one.column(column),
+            tags=getattr(known_of(one), column),
         )
         for one in sentences
     ]
+
+
+def _latent(trees: list[DependencyTree], seed: int, settings: dict[str, Any]) -> Any:
+    """A latent tree model; unless told, with as many states as the trees support."""
+    from eigentext.dependency.latent import LatentTreeModel
+
+    if "k" in settings:
+        return LatentTreeModel(seed=seed, **settings).fit(trees)
+    n_tags = len({tag for tree in trees for tag in tree.tags or ()})
+    k = max(_STATES, 2 * n_tags)
+    while True:
+        more = {"split": k >= n_tags, **settings}
+        try:
+            return LatentTreeModel(k, seed=seed, **more).fit(trees)
+        except (RankError, SettingsError):
+            if k == 1:
+                raise
+            k = max(1, k * 2 // 3)
 
 
 def fit_expert(
@@ -82,15 +101,12 @@ def fit_expert(
 ) -> Expert:
     """Learn one of :data:`EXPERTS` from sentences with heads; ``settings`` go to its model."""
     from eigentext.dependency.generative import GenerativeParser
-    from eigentext.dependency.latent import LatentTreeModel
     from eigentext.dependency.operators import SpectralTreeOperators
     from eigentext.dependency.path_hmm import PathHMM, SurfaceHMM
 
-    column = settings.pop("column", "upos")
+    column = settings.pop("column", "coarse")  # of Known
     if name == "latent":
-        return _OfTags(
-            LatentTreeModel(seed=seed, **settings).fit(_trees(sentences, column)), column
-        )
+        return _OfTags(_latent(_trees(sentences, column), seed, settings), column)
     if name == "operators":
         model = SpectralTreeOperators(seed=seed, **settings).fit(_trees(sentences, column))
         return _OfTags(model, column, "scores")

@@ -58,6 +58,11 @@ class Known(NamedTuple):
         """XPOS where there are any, else UPOS."""
         return self.upos if set(self.xpos) <= {"_"} else self.xpos
 
+    @property
+    def coarse(self) -> Sequence[str]:
+        """UPOS where there are any, else XPOS."""
+        return self.xpos if set(self.upos) <= {"_"} else self.upos
+
 
 def known_of(sentence: Sentence) -> Known:
     """Forms and tags of a CoNLL-U sentence."""
