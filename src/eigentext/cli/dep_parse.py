@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from eigentext.formats.conllu import Sentence
     from eigentext.formats.opening import SkipLog
 
+    Choose = Callable[[Sentence, Sequence[Parse]], list[Parse]]
+
 _CHUNK = 256  # sentences parsed at a time
+_RERANKED = 50  # trees a reranker chooses from, unless told
 
 
 class InputName(StrEnum):
@@ -72,15 +75,21 @@ def parse(
     import time
 
     from eigentext.dependency import GraphParser
+    from eigentext.errors import SettingsError
     from eigentext.formats.conllu import write_sentences
     from eigentext.formats.opening import expand
 
     parser = GraphParser.load(model)
-    order: Callable[[list[Parse]], list[Parse]] | None = None
+    if from_ is not InputName.conllu and parser.tagged_ and parser.own_tags_ is None:
+        raise SettingsError(
+            f"{model} was trained with tags and has no taggers, so it cannot parse bare text: "
+            "give CoNLL-U with tags, or train it with --tags own"
+        )
+    order: Choose | None = None
     if rerank is not None:
         from eigentext.dependency.rerank import load_reranker
 
-        order = load_reranker(rerank).rerank
+        order = load_reranker(rerank).choose
     began = time.perf_counter()
     count = 0
 
@@ -134,20 +143,18 @@ def _several(
     parser: GraphParser,
     sentence: Sentence,
     k: int,
-    order: Callable[[list[Parse]], list[Parse]] | None,
+    order: Choose | None,
 ) -> Iterator[Sentence]:
     """The k best trees of a sentence, each a sentence; with ``order``, as that puts them."""
     from eigentext.formats.conllu import Sentence
 
     columns = parser.columns_of(sentence)
-    found = parser.kbest(*columns, k=k if order is None or k > 1 else 50)
+    sentence = sentence.with_columns(**parser.tags_for(sentence, columns))
+    found = parser.kbest(*columns, k=k if order is None or k > 1 else _RERANKED)
     if order is not None:
-        found = order(found)[: max(k, 1)]
-    new = parser.tags_for(sentence, columns)
+        found = order(sentence, found)[:k]
     for number, answer in enumerate(found, start=1):
         tree = answer.tree
-        filled = sentence.with_columns(
-            head=tree.heads.tolist(), deprel=tree.relations or ("_",) * len(tree), **new
-        )
+        filled = sentence.with_columns(head=tree.heads.tolist(), deprel=tree.relations)
         comments = f"# kbest = {number}\n# score = {answer.score:.6f}\n" if k > 1 else ""
         yield Sentence(comments + filled.verbatim)

@@ -64,6 +64,15 @@ def train(
     vectors: Annotated[
         str | None, typer.Option("--vectors", help="word2vec file: vectors of words.")
     ] = None,
+    bits: Annotated[
+        int | None,
+        typer.Option(
+            "--bits",
+            min=10,
+            max=30,
+            help="2^bits weights of arcs; unless told, up to 23, as many as the words call for.",
+        ),
+    ] = None,
     seed: options.Seed = 0,
     on_error: options.SkipErrors = options.OnError.stop,
     data_name: options.DataName = None,
@@ -107,6 +116,7 @@ def train(
         progress_bar(quiet=quiet, unit="steps") as update,
     ):
         read = read_trees(sources, log)
+        parser.set_params(bits=bits or _bits_for(sum(map(len, read))))
         held_out = read_trees(expand(dev), log) if dev else []
         parser.fit(read, held_out if dev else None, progress=update)
         seconds = time.process_time() - began
@@ -125,6 +135,11 @@ def train(
             **figures,
         }
         show_figures(figures, as_json=json, results_on_stdout=output == "-")
+
+
+def _bits_for(n_words: int) -> int:
+    """Some 64 weights for every word, but no fewer than 2^16 and no more than 2^23."""
+    return min(23, max(16, (64 * n_words - 1).bit_length()))
 
 
 def read_trees(sources: list[str], on_error: SkipLog | None = None) -> list[Sentence]:
