@@ -205,7 +205,7 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
         """What the parser goes by in a CoNLL-U sentence."""
         return self._fitted()._columns_of([sentence])[0]
 
-    def tags_for(self, sentence: Sentence, columns: Columns) -> dict[str, Sequence[str]]:
+    def tags_for(self, sentence: Sentence, columns: Columns) -> dict[str, Any]:
         """Tags of our own for the columns of a sentence that are empty."""
         if self.own_tags_ is None:
             return {}

@@ -55,7 +55,7 @@ class ArcSettings:
     projective: bool = True
     epochs: int = 10
     clip: float = 0.01
-    margin: float = 3.0
+    margin: float = 1.5
     bits: int = 23
     seed: int = 0
 

@@ -1,0 +1,362 @@
+"""The base parser of dependency trees beside MaltParser: UAS, LAS, seconds, k-best oracle.
+
+    EIGENTEXT_DATA=... python benchmarks/dependency.py --keep FOLDER [--seeds 3] [--parts main ...]
+
+Every row (one training of arcs on one treebank with one seed) is kept in FOLDER as soon as it is
+there, and a run that was stopped goes on where it was.  ``--parts`` chooses what is made: ``main``
+(orders, learners, English treebanks), ``clusters``, ``tags`` (predicted by our own taggers),
+``other`` (French, Turkish), ``oracle``, ``speed``.  ``--show`` prints the tables of what is there.
+
+Scores are of the official test sets (``--split dev`` for others), all words, punctuation too,
+relations without subtypes, tags as in the treebank unless said.  Seconds are CPU seconds of one
+thread with compiled code warm: training without reading, parsing with relations.  MaltParser's
+stored trees are scored by the same function in the same run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eigentext.dependency.encode import Batch, Columns, Encoder, known_words
+from eigentext.dependency.labels import LabelModel, LabelSettings, label_templates, train_labels
+from eigentext.dependency.search import Search
+from eigentext.dependency.tags import OwnTags, jackknifed
+from eigentext.dependency.templates import arc_templates, sibling_templates
+from eigentext.dependency.training import ArcModel, ArcSettings, train_arcs
+from eigentext.formats import conllu, conllx
+from eigentext.linalg.determinism import single_threaded
+from eigentext.tagging.resources import clusters_of
+from eigentext.trees.dependency import DependencyTree
+
+Row = dict[str, Any]
+ENGLISH = ("ewt", "gum")
+MALT = {"ewt": "maltparser-ewt", "gum": "maltparser-gum"}
+EPOCHS = {1: 10, 2: 8}
+SHARE = 0.08  # of sentences with crossing arcs, above which arcs may cross
+
+
+class Trees(NamedTuple):
+    """A part of a treebank."""
+
+    columns: list[Columns]
+    heads: list[tuple[int, ...]]
+    relations: list[tuple[str, ...]]
+
+
+def home() -> Path:
+    """Where the data lie."""
+    return Path(os.environ["EIGENTEXT_DATA"])
+
+
+def read(path: Path) -> Trees:
+    """Words, tags, heads and relations of a CoNLL-U or CoNLL-X file."""
+    found = Trees([], [], [])
+    reader = conllx if path.suffix == ".conllx" else conllu
+    for sentence in reader.read_sentences(str(path)):
+        rows = sentence.rows
+        found.columns.append(Columns(*(tuple(r[place] for r in rows) for place in (1, 3, 4, 5))))
+        found.heads.append(sentence.heads or ())
+        found.relations.append(tuple(r[7] for r in rows))
+    return found
+
+
+def scores(gold: Trees, heads: list[Any], relations: list[Any]) -> tuple[float, float]:
+    """UAS and LAS in percent."""
+    words = right = labelled = 0
+    for k in range(len(gold.heads)):
+        for g, p, a, b in zip(
+            gold.heads[k], heads[k], gold.relations[k], relations[k], strict=True
+        ):
+            words += 1
+            right += g == p
+            labelled += g == p and a.split(":")[0] == b.split(":")[0]
+    return 100.0 * right / words, 100.0 * labelled / words
+
+
+class Bank:
+    """A treebank as arrays, with clusters and tags of one kind; made when first needed."""
+
+    def __init__(
+        self, name: str, split: str, clusters: str | None = None, own: bool = False
+    ) -> None:
+        folder = home() / "dependency" / name
+        self.train, self.test = read(folder / "train.conllu"), read(folder / f"{split}.conllu")
+        self.tag_seconds = 0.0
+        columns, tested = self.train.columns, self.test.columns
+        self.clusters = clusters_of(clusters)
+        if own:
+            began = time.process_time()
+            settings: dict[str, Any] = {"clusters": self.clusters or None}
+            columns = jackknifed(self.train.columns, **settings)
+            tagger = OwnTags(**settings).fit(self.train.columns)
+            tested = tagger.tag([one.forms for one in tested])
+            self.tag_seconds = time.process_time() - began
+        self.tested = tested
+        upos = sorted({tag for one in columns for tag in one.upos})
+        xpos = sorted({tag for one in columns for tag in one.xpos} | set(upos))
+        self.encoder = Encoder(
+            known=known_words((one.forms for one in columns), 1), clusters=self.clusters,
+            upos=upos, xpos=xpos,
+        )  # fmt: skip
+        self.names = sorted({name for one in self.train.relations for name in one})
+        number_of = {name: number for number, name in enumerate(self.names)}
+        numbers = [[number_of[name] for name in one] for one in self.train.relations]
+        self.batch = self.encoder.batch(columns, self.train.heads, numbers)
+        self.test_batch = self.encoder.batch(tested)
+        crossing = sum(
+            not DependencyTree([""] * len(one), one).is_projective() for one in self.train.heads
+        )
+        self.crossing = crossing / len(self.train.heads)
+        self._labels: dict[int, tuple[LabelModel, float]] = {}
+
+    def arcs(self, order: int, learner: str, seed: int, n: int | None = None) -> ArcModel:
+        """Trained arcs; ``n``: from the first sentences alone, to compile."""
+        used = bool(self.clusters)
+        epochs = 1 if n else EPOCHS[order]
+        chosen = ArcSettings(
+            order=order, learner=learner, projective=self.crossing <= SHARE, epochs=epochs,
+            seed=seed,
+        )  # fmt: skip
+        return train_arcs(
+            self.batch, arc_templates(clusters=used),
+            sibling_templates(clusters=used) if order == 2 else (), self.encoder.n_tags, chosen,
+            sentences=None if n is None else np.arange(n),
+        )  # fmt: skip
+
+    def labels(self, seed: int) -> tuple[LabelModel, float]:
+        """Trained relations and the seconds it took; the same for both orders."""
+        if seed not in self._labels:
+            began = time.process_time()
+            model = train_labels(
+                self.batch, self.names, label_templates(clusters=bool(self.clusters)),
+                LabelSettings(seed=seed),
+            )  # fmt: skip
+            self._labels[seed] = model, time.process_time() - began
+        return self._labels[seed]
+
+
+def heads_of(model: ArcModel, batch: Batch) -> np.ndarray:
+    """The best heads in rows; with crossing arcs and order 2 after the rearrangement."""
+    heads = model.decode(batch)
+    if model.settings.order == 2 and not model.settings.projective:
+        for k in range(len(batch)):
+            rows = slice(batch.starts[k] + 1, batch.starts[k + 1])
+            heads[rows] = Search(*model.scores(batch, k), False).best()[0]
+    return heads
+
+
+def one_row(bank: Bank, order: int, learner: str, seed: int) -> Row:
+    """Train and score."""
+    began = time.process_time()
+    arcs = bank.arcs(order, learner, seed)
+    seconds = time.process_time() - began
+    labels, label_seconds = bank.labels(seed)
+    batch = bank.test_batch
+    began = time.process_time()
+    found = heads_of(arcs, batch)
+    numbers = labels.label(batch, found)
+    spent = time.process_time() - began
+    cut = batch.starts
+    heads = [found[cut[k] + 1 : cut[k + 1]].tolist() for k in range(len(batch))]
+    relations = [
+        [bank.names[number] for number in numbers[cut[k] + 1 : cut[k + 1]]]
+        for k in range(len(batch))
+    ]
+    uas, las = scores(bank.test, heads, relations)
+    return {
+        "uas": uas, "las": las, "arc_seconds": seconds, "label_seconds": label_seconds,
+        "per_second": len(batch) / spent, "projective": arcs.settings.projective,
+        "tag_seconds": bank.tag_seconds,
+    }  # fmt: skip
+
+
+def oracle_row(bank: Bank, order: int, seed: int, k: int = 50) -> Row:
+    """UAS of the best tree, and of the best in each list of k."""
+    arcs = bank.arcs(order, "mira", seed)
+    words = first = best = 0
+    seconds = 0.0
+    for number, gold in enumerate(bank.test.heads):
+        began = time.process_time()
+        found, _ = Search(*arcs.scores(bank.test_batch, number), True).kbest(k)
+        seconds += time.process_time() - began
+        right = (found == np.array(gold)).sum(axis=1)
+        words, first, best = words + len(gold), first + int(right[0]), best + int(right.max())
+    return {"uas": 100.0 * first / words, "oracle": 100.0 * best / words,
+            "per_second": len(bank.test.heads) / seconds}  # fmt: skip
+
+
+def speed_row(bank: Bank) -> Row:
+    """Sentences a second, first order, with relations: from words and tags to heads and names."""
+    from eigentext.dependency import GraphParser
+
+    parser = GraphParser(order=1, epochs=1)
+    train = list(conllu.read_sentences(str(home() / "dependency" / "ewt" / "train.conllu")))
+    parser.fit(train)
+    parser.predict_columns(bank.tested)
+    rates = []
+    for _ in range(3):
+        parser.encoder_._forget()  # tokens are looked up for the first time
+        began = time.process_time()
+        parser.predict_columns(bank.tested)
+        rates.append(len(bank.tested) / (time.process_time() - began))
+    return {"per_second": float(np.median(rates))}
+
+
+class Kept:
+    """Rows by name, in a file of JSON lines."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.file = folder / "rows.jsonl"
+        self.rows: dict[str, Row] = {}
+        if self.file.exists():
+            for line in self.file.read_text().splitlines():
+                row = json.loads(line)
+                self.rows[row["name"]] = row
+
+    def add(self, name: str, row: Row) -> None:
+        """Keep a row at once."""
+        self.rows[name] = {"name": name, **row}
+        with self.file.open("a") as out:
+            out.write(json.dumps(self.rows[name]) + "\n")
+        print(json.dumps(self.rows[name]), flush=True)
+
+
+class Work:
+    """What is asked for, row by row; treebanks are kept while they are in use."""
+
+    def __init__(self, kept: Kept, split: str, clusters: dict[str, str | None]) -> None:
+        self.kept, self.split, self.clusters = kept, split, clusters
+        self._key: tuple[str, str, bool] | None = None
+        self._bank: Bank | None = None
+        self._warm: set[int] = set()
+
+    def bank(self, name: str, kind: str = "none", own: bool = False) -> Bank:
+        """A treebank; the last one stays in memory."""
+        if self._key != (name, kind, own) or self._bank is None:
+            self._bank = Bank(name, self.split, self.clusters[kind], own)
+            self._key = (name, kind, own)
+        return self._bank
+
+    def make(
+        self, name: str, order: int, learner: str, seed: int, kind: str = "none", own: bool = False
+    ) -> None:
+        """One row, unless it is there."""
+        tags = "own" if own else "gold"
+        key = f"{name} {self.split} order {order} {learner} {kind} {tags} seed {seed}"
+        if key in self.kept.rows:
+            return
+        bank = self.bank(name, kind, own)
+        if order not in self._warm:  # compile outside the clock
+            bank.arcs(order, "mira", 0, n=20).decode(bank.encoder.batch(bank.tested[:5]))
+            few = LabelSettings(epochs=1)
+            train_labels(bank.batch, bank.names, label_templates(), few, sentences=np.arange(9))
+            self._warm.add(order)
+        self.kept.add(key, one_row(bank, order, learner, seed))
+
+    def run(self, parts: list[str], seeds: int) -> None:
+        """All rows of these parts, the most wanted first."""
+        for seed in range(seeds) if "main" in parts else ():
+            for name in ENGLISH:
+                for order in (1, 2):
+                    self.make(name, order, "mira", seed)
+        if "speed" in parts and "speed" not in self.kept.rows:
+            self.kept.add("speed", speed_row(self.bank("ewt")))
+        for order in (1, 2) if "oracle" in parts else ():
+            key = f"oracle ewt {self.split} order {order}"
+            if key not in self.kept.rows:
+                self.kept.add(key, oracle_row(self.bank("ewt"), order, 0))
+        for name in ("fr-sequoia", "tr-imst") if "other" in parts else ():
+            for order in (1, 2):
+                self.make(name, order, "mira", 0)
+        for kind in self.clusters if "clusters" in parts else ():
+            for seed in range(seeds):
+                for order in (1, 2):
+                    self.make("ewt", order, "mira", seed, kind)
+        for name in ENGLISH if "tags" in parts else ():
+            for order in (1, 2):
+                self.make(name, order, "mira", 0, "none", True)
+        for seed in range(seeds) if "main" in parts else ():
+            for name in ENGLISH:
+                for order in (1, 2):
+                    self.make(name, order, "perceptron", seed)
+
+
+def show(kept: Kept, split: str) -> None:
+    """The tables of what is there."""
+    groups: dict[str, list[Row]] = {}
+    for key, row in kept.rows.items():
+        if " seed " in key and f" {split} " in key:
+            groups.setdefault(key.rpartition(" seed ")[0], []).append(row)
+    print(
+        "\n| treebank | order | learner | clusters | tags | seeds | UAS | LAS | +UAS on Malt "
+        "| +LAS | arcs s | relations s | sentences/s |\n|" + "---|" * 13
+    )
+    malt: dict[str, tuple[float, float]] = {}
+    for name, file in MALT.items():
+        path = home() / "peers" / f"{file}-{split}.conllx"
+        if path.exists():
+            gold = read(home() / "dependency" / name / f"{split}.conllu")
+            theirs = read(path)
+            malt[name] = scores(gold, theirs.heads, theirs.relations)
+            uas, las = malt[name]
+            print(f"| {name} | | MaltParser | | gold | | {uas:.2f} | {las:.2f} |" + " |" * 5)
+    for key in sorted(groups):
+        name, _, _, order, learner, clusters, tags = key.split()
+        rows = groups[key]
+        mean = {
+            what: float(np.mean([row[what] for row in rows]))
+            for what in ("uas", "las", "arc_seconds", "label_seconds", "per_second")
+        }
+        ahead = " | "
+        if name in malt and tags == "gold":
+            ahead = f"{mean['uas'] - malt[name][0]:+.2f} | {mean['las'] - malt[name][1]:+.2f}"
+        print(
+            f"| {name} | {order} | {learner} | {clusters} | {tags} | {len(rows)} "
+            f"| {mean['uas']:.2f} | {mean['las']:.2f} | {ahead} | {mean['arc_seconds']:.0f} "
+            f"| {mean['label_seconds']:.0f} | {mean['per_second']:.0f} |"
+        )
+    print("\n| 50-best, EWT | UAS of the first | oracle | gain | sentences/s |\n|" + "---|" * 5)
+    for key, row in kept.rows.items():
+        if key.startswith("oracle"):
+            gain = row["oracle"] - row["uas"]
+            print(
+                f"| order {key[-1]} | {row['uas']:.2f} | {row['oracle']:.2f} | {gain:+.2f} "
+                f"| {row['per_second']:.0f} |"
+            )
+    if "speed" in kept.rows:
+        rate = kept.rows["speed"]["per_second"]
+        print(f"\nParsing, first order, with relations, EWT {split}: {rate:.0f} sentences/s")
+
+
+def main() -> None:
+    """Make what is missing, and print."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--keep", required=True, help="folder of rows")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--split", default="test")
+    parser.add_argument("--clusters", help="a paths file of our clusters")
+    parts = ["main", "clusters", "tags", "other", "oracle", "speed"]
+    parser.add_argument("--parts", nargs="+", default=parts, choices=parts)
+    parser.add_argument("--show", action="store_true", help="only print the tables")
+    asked = parser.parse_args()
+    kept = Kept(Path(asked.keep))
+    clusters: dict[str, str | None] = {"none": None}
+    if asked.clusters:
+        clusters["ours"] = asked.clusters
+        clusters["wcluster"] = str(home() / "peers" / "wcluster-wiki50k-500.paths.xz")
+    if not asked.show:
+        with single_threaded():
+            Work(kept, asked.split, clusters).run(asked.parts, asked.seeds)
+    show(kept, asked.split)
+
+
+if __name__ == "__main__":
+    main()
