@@ -125,7 +125,8 @@ def models(train, judged):
         ("tags only", {"observations": "tag", "k": 17}),
         ("undirected", {"edges": "undirected"}),
         ("adjacent", {"edges": "adjacent"}),
-        ("with valence", {"valence": 2}),
+        ("with valence", {"structure": "valence"}),
+        ("with valence, distance, size", {"structure": "valence+distance+size"}),
     ):
         began = time.process_time()
         model = LatentTreeModel(**how).fit(train)

@@ -67,10 +67,24 @@ def edge_class(model, heads, i):
     return found
 
 
-def valence_class(model, heads, i):
-    left = sum(heads[j] == i + 1 for j in range(i))
-    right = sum(heads[j] == i + 1 for j in range(i + 1, len(heads)))
-    return min(left, model.valence) * (model.valence + 1) + min(right, model.valence)
+def structure_class(kind, heads, i):
+    """What word i shows of the tree, told from its definition."""
+    if kind == "valence":
+        left = sum(heads[j] == i + 1 for j in range(i))
+        right = sum(heads[j] == i + 1 for j in range(i + 1, len(heads)))
+        return 4 * min(left, 3) + min(right, 3)
+    if kind == "distance":
+        if heads[i] == 0:
+            return 0
+        far = abs(heads[i] - 1 - i)
+        bucket = 1 + sum(far > edge for edge in (1, 2, 4, 8))
+        return bucket + (5 if heads[i] - 1 > i else 0)
+    below, size = [i], 0
+    while below:
+        size += 1
+        word = below.pop()
+        below += [j for j in range(len(heads)) if heads[j] == word + 1]
+    return sum(size > edge for edge in (1, 2, 3, 5, 9, 19))
 
 
 def joint(model, tree):
@@ -89,16 +103,19 @@ def joint(model, tree):
                 p *= params.T[edge_class(model, heads, i), h[i], h[heads[i] - 1]]
             for channel, x in enumerate(seen[:, i]):
                 p *= tables[channel][x, h[i]] if x >= 0 else 1.0
-            if model.valence:
-                p *= tables[-1][valence_class(model, heads, i), h[i]]
+            for at, kind in enumerate(learn.kinds_of_structure(model.structure)):
+                table = tables[len(seen) + at]
+                p *= table[structure_class(kind, heads, i), h[i]]
         found[h] = p
     return found
 
 
 SETTINGS = [
-    {"edges": edges, "split": split, "valence": valence}
-    for edges, split, valence in product(EDGES, (True, False), (0, 2))
+    {"edges": edges, "split": split, "structure": structure}
+    for edges, split, structure in product(EDGES, (True, False), ("", "valence+distance+size"))
 ] + [
+    {"structure": "distance"},
+    {"structure": "size+valence", "observations": "tag+word", "k": 3},
     {"observations": "word+tag", "split": False},
     {"observations": "word", "split": False, "k": 3},
     {"observations": "tag", "k": 3},
@@ -157,7 +174,13 @@ def test_parameters_are_distributions(how):
 @pytest.mark.parametrize("split", [True, False])
 def test_em_never_lowers_the_likelihood(split, start):
     none = LatentSmoothing(0.0, 0.0, 0.0, 0.0)
-    how = {"smoothing": none, "iterations": 25, "split": split, "start": start, "valence": 1}
+    how = {
+        "smoothing": none,
+        "iterations": 25,
+        "split": split,
+        "start": start,
+        "structure": "valence",
+    }
     values = np.array(fitted(**how).log_likelihoods)
     assert (np.diff(values) > -1e-7).all()
     assert values[-1] - values[0] > 5
@@ -173,7 +196,7 @@ def test_em_with_pseudo_counts_never_lowers_the_penalised_likelihood():
     start = learn.counts_of_states(encoded, rng.integers(encoded.lo, encoded.hi), model.k)
     prior = learn.spread_of(start, encoded.starts, model.ranges_)
     smoothing = LatentSmoothing(3.0, 4.0, 2.0, 1.0)
-    tables = learn.estimate(start, encoded.starts, prior, smoothing, valence=False)
+    tables = learn.estimate(start, encoded, prior, smoothing)
     values = []
     for _ in range(20):
         value, counts = learn.expected_counts(encoded, tables)
@@ -184,7 +207,7 @@ def test_em_with_pseudo_counts_never_lowers_the_penalised_likelihood():
         ):
             value += strength * (q[q > 0] * np.log(p[q > 0])).sum()
         values.append(value)
-        tables = learn.estimate(counts, encoded.starts, prior, smoothing, valence=False)
+        tables = learn.estimate(counts, encoded, prior, smoothing)
     assert (np.diff(values) > -1e-7).all()
     assert values[-1] > values[0] + 1
 
@@ -204,7 +227,7 @@ def test_many_trees_at_once_equal_one_by_one(seed, n, roots):
     np.testing.assert_allclose(value, np.log(np.exp(together).sum()), rtol=1e-9)
 
 
-_ONE = fitted(edges="ordered", valence=2)
+_ONE = fitted(edges="ordered", structure="valence+size")
 
 
 def test_words_and_tags_that_are_missing_are_summed_out():
@@ -229,7 +252,9 @@ def test_probabilities_of_all_words_sum_to_one():
 
         logs = np.zeros(1)
         t = model.tables_
-        tree_log_probs(seen, lo, hi, heads.astype(np.int32), 1, 1, -1, t.rows, t.T, t.pi, logs)
+        tree_log_probs(
+            seen, lo, hi, heads.astype(np.int32), 1, np.full(3, -1), t.rows, t.T, t.pi, logs
+        )
         total += np.exp(logs[0])
     np.testing.assert_allclose(total, 1.0, rtol=1e-9)
 
@@ -314,7 +339,8 @@ def test_bad_heads_are_refused():
 
 def test_bad_settings_and_data():
     for how in (
-        {"k": 0}, {"iterations": -1}, {"valence": 10}, {"edges": "sideways"}, {"start": "cold"},
+        {"k": 0}, {"iterations": -1}, {"structure": "depth"}, {"edges": "sideways"},
+        {"start": "cold"}, {"soften": 1.0},
     ):  # fmt: skip
         with pytest.raises(SettingsError):
             LatentTreeModel(**how)

@@ -226,7 +226,7 @@ def test_rare_words_go_by_their_signatures():
     forms = [["walking"], ["talking"], ["running"], ["baking"], ["the"], ["the"]]
     trees = [DependencyTree(one, [0], tags=["V" if "ing" in one[0] else "D"]) for one in forms]
     seen = Observations.learn(trees, "word|tag", min_count=2)
-    name = {at: one for at, one in enumerate(seen.names[0])}
+    name = dict(enumerate(seen.names[0]))
     shown = seen.encode(["THE", "hoping", "hop", "x"], ["D", "V", "V", "NEW"])[0]
     assert [name[x] for x in shown] == ["the|D", "<lower-ing>|V", "<lower>|V", "<unk>"]
 
@@ -254,8 +254,8 @@ def test_conditions_and_bound_7(model):
     assert bound_7(3, 0.1, 0.1, words=50, levels=10) == pytest.approx(plain, rel=1e-2)
     with pytest.raises(SettingsError):
         bound_7(3, 0.1, 0.1, words=0, levels=1)
+    empty = TreeMoments(np.zeros((2, 2, 2)), *np.zeros((3, 2, 2)), np.zeros(2), 0.0, 1.0)
     with pytest.raises(SettingsError, match="both sides"):
-        empty = TreeMoments(np.zeros((2, 2, 2)), *np.zeros((3, 2, 2)), np.zeros(2), 0.0, 1.0)
         examine(empty)
 
 

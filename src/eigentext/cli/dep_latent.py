@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from eigentext.cli import options
+from eigentext.cli.dep_eval import trees_of as sentences_of
 from eigentext.cli.output import progress_bar, show_figures, skipped_count, skipping
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from eigentext.formats.conllu import Sentence
     from eigentext.formats.opening import OnError
     from eigentext.trees.dependency import DependencyTree
 
@@ -27,30 +29,28 @@ class EdgeName(StrEnum):
 
 
 def trees_of(
-    sources: Iterable[str], *, tags: str = "upos", on_error: OnError | None = None
-) -> Iterator[DependencyTree]:
-    """The trees of CoNLL-U and CoNLL-X files; a sentence without heads is a DataError."""
+    sources: Iterable[str], *, on_error: OnError | None = None
+) -> Iterator[tuple[Sentence, DependencyTree]]:
+    """Sentences of CoNLL-U and CoNLL-X files with their trees; one without heads is an error.
+
+    Tags are those of column UPOS, and of XPOS where that is empty.
+    """
     from eigentext.errors import DataError
     from eigentext.formats import conllu, conllx
-    from eigentext.formats.convert import format_of
     from eigentext.formats.opening import expand
 
     for source in expand(sources):
-        read: Iterator[conllu.Sentence]
-        if format_of(source) == "conllx":
-            read = (
-                conllx.to_conllu(one) for one in conllx.read_sentences(source, on_error=on_error)
-            )
-        else:
-            read = conllu.read_sentences(source, on_error=on_error)
-        for sentence in read:
-            if sentence.heads is None:
-                found = DataError(source, sentence.first_line, "a sentence without heads")
+        for one in sentences_of(source, on_error):
+            sentence = conllx.to_conllu(one) if isinstance(one, conllx.Sentence) else one
+            if not isinstance(sentence, conllu.Sentence) or sentence.heads is None:
+                why = "the sentence that begins here has no heads; expected a tree"
+                found = DataError(one.source, one.first_line, why)
                 if on_error is None:
                     raise found
                 on_error(found)
                 continue
-            yield conllu.to_dependency_tree(sentence, tags=tags)
+            blank = set(sentence.column("upos")) == {"_"}
+            yield sentence, conllu.to_dependency_tree(sentence, tags="xpos" if blank else "upos")
 
 
 def latent(
@@ -69,10 +69,13 @@ def latent(
     edges: Annotated[
         EdgeName, typer.Option("--edges", help="What a child's state depends on.")
     ] = EdgeName.directed,
-    valence: Annotated[
-        int,
-        typer.Option("--valence", min=0, max=9, help="Show numbers of children, up to this."),
-    ] = 0,
+    structure: Annotated[
+        str,
+        typer.Option(
+            "--structure",
+            help="What words show of the tree: valence, distance, size, joined by +; or nothing.",
+        ),
+    ] = "",
     iterations: Annotated[int, typer.Option("--iterations", min=0, help="Of EM.")] = 30,
     min_count: Annotated[
         int, typer.Option("--min-count", min=1, help="Rarer words are shown by their looks.")
@@ -99,11 +102,11 @@ def latent(
     from eigentext.dependency import LatentTreeModel
 
     with skipping(on_error, quiet=quiet) as log:
-        bank = list(trees_of(trees, on_error=log))
+        bank = [tree for _, tree in trees_of(trees, on_error=log)]
     began = time.perf_counter()
     model = LatentTreeModel(
-        states, split=not shared, observations=observations, edges=edges.value, valence=valence,
-        iterations=iterations, min_count=min_count, seed=seed,
+        states, split=not shared, observations=observations, edges=edges.value,
+        structure=structure, iterations=iterations, min_count=min_count, seed=seed,
     )  # fmt: skip
     with progress_bar(quiet=quiet, unit="iterations") as update:
         model.fit(bank, progress=lambda done, _: update(done, iterations, "EM"))

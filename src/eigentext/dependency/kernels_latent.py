@@ -106,18 +106,22 @@ UNDIRECTED, DIRECTED, ADJACENT, ORDERED = 0, 1, 2, 3
 
 
 @njit(cache=True)
-def structure(heads, edges, most, classes, valences):
-    """Class of the edge above each word, and the valence class of each word, of one tree.
+def structure(heads, order, edges, classes, shown):
+    """Class of the edge above each word of one tree, and what each word shows of the tree.
 
     ``edges``: 0 one class; 1 side (0 left, 1 right); 2 side and whether the words are neighbours;
-    3 side and whether it is the head's nearest child on it.  ``most``: children counted up to
-    this number on each side, valence = min(left, most) (most + 1) + min(right, most).
+    3 side and whether it is the head's nearest child on it.  ``shown`` (3, n): valence, 4 left +
+    right with each counted up to 3; distance to the head, 0 for a root, else 1 to 5 (1, 2, 3-4,
+    5-8, more) to a head on the left and 6 to 10 on the right; size of the subtree, 0 to 6 (1, 2, 3,
+    4-5, 6-9, 10-19, more).  ``order``: dependents before heads.
     """
     n = heads.shape[0]
     left, right = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    size = np.ones(n, np.int64)
     for d in range(n):
         h = heads[d] - 1
         classes[d] = 0
+        shown[1, d] = 0
         if h < 0:
             continue
         if d > h:
@@ -128,14 +132,36 @@ def structure(heads, edges, most, classes, valences):
             classes[d] += 2
         if edges == ORDERED and d > h and right[h] > 1:
             classes[d] += 2
+        far = abs(d - h)
+        bucket = 1 + (far > 1) + (far > 2) + (far > 4) + (far > 8)
+        shown[1, d] = bucket if d > h else bucket + 5
     for d in range(n - 1, -1, -1):
         h = heads[d] - 1
         if h > d:
             left[h] += 1
             if edges == ORDERED and left[h] > 1:
                 classes[d] += 2
+    for at in range(n):
+        d = order[at]
+        if heads[d] > 0:
+            size[heads[d] - 1] += size[d]
     for d in range(n):
-        valences[d] = min(left[d], most) * (most + 1) + min(right[d], most)
+        shown[0, d] = 4 * min(left[d], 3) + min(right[d], 3)
+        s = size[d]
+        shown[2, d] = (s > 1) + (s > 2) + (s > 3) + (s > 5) + (s > 9) + (s > 19)
+
+
+@njit(cache=True)
+def forest_structure(heads, ptr, edges, classes, shown):
+    """:func:`structure` of every tree of a forest; False where heads make a cycle."""
+    for t in range(ptr.shape[0] - 1):
+        own = heads[ptr[t] : ptr[t + 1]]
+        n = own.shape[0]
+        order, n_waiting = np.empty(n, np.int64), np.empty(n, np.int64)
+        if order_leaves_first(own, order, n_waiting) < n:
+            return False
+        structure(own, order, edges, classes[ptr[t] : ptr[t + 1]], shown[:, ptr[t] : ptr[t + 1]])
+    return True
 
 
 @njit(cache=True)
@@ -182,17 +208,17 @@ def _at_root(r, lo, hi, pi):
 
 
 @njit(cache=True)
-def tree_log_probs(ids, lo, hi, heads, edges, most, valence_start, rows, T, pi, logs):
+def tree_log_probs(ids, lo, hi, heads, edges, starts, rows, T, pi, logs):
     """log p of each tree over one sentence; False where heads make a cycle.
 
     ``ids`` (channels, n) rows of ``rows``, -1 missing; ``lo, hi`` (n,) the states a word can have;
-    ``T`` (classes, k, k) [parent, child]; ``valence_start`` the row of the first valence class,
-    or -1.
+    ``T`` (classes, k, k) [parent, child]; ``starts`` (3,) the row of the first class of each kind
+    of structure that is shown, or -1.
     """
     n_trees, n = heads.shape
     k = pi.shape[0]
     order, n_waiting = np.empty(n, np.int64), np.empty(n, np.int64)
-    classes, valences = np.empty(n, np.int64), np.empty(n, np.int64)
+    classes, shown = np.empty(n, np.int64), np.empty((3, n), np.int64)
     e, r, m = np.empty((n, k)), np.empty((n, k)), np.empty(k)
     for i in range(n):
         _emissions(ids, rows, i, lo[i], hi[i], e[i])
@@ -200,13 +226,14 @@ def tree_log_probs(ids, lo, hi, heads, edges, most, valence_start, rows, T, pi, 
         own = heads[t]
         if order_leaves_first(own, order, n_waiting) < n:
             return False
-        structure(own, edges, most, classes, valences)
+        structure(own, order, edges, classes, shown)
         for i in range(n):
             for h in range(lo[i], hi[i]):
                 r[i, h] = e[i, h]
-            if valence_start >= 0:
-                for h in range(lo[i], hi[i]):
-                    r[i, h] *= rows[valence_start + valences[i], h]
+            for c in range(3):
+                if starts[c] >= 0:
+                    for h in range(lo[i], hi[i]):
+                        r[i, h] *= rows[starts[c] + shown[c, i], h]
         total = 0.0
         for at in range(n):
             i = order[at]

@@ -8,8 +8,8 @@ A tree's words, given the tree (papers/000, equation 2; ``e`` is the class of th
    (learn_latent.py).
 2. ``log_prob`` sums the states out, leaves to root, in one pass; ``log_probs`` does so for many
    trees over one sentence; ``posteriors`` adds the way back down.
-3. With ``valence`` each node also shows how many children it has on each side, so that the tree
-   itself has a probability as well.
+3. With ``structure`` each node also shows something of the tree (numbers of children, distance to
+   its head, size of its subtree), so that the shape of the tree counts as well.
 
 Every number is a probability: nothing is ever negative.
 """
@@ -44,7 +44,7 @@ __all__ = ["LatentTreeModel", "LatentTreeParams"]
 KIND = "latent-tree"
 VERSION = 1
 _SETTINGS = (
-    "k", "observations", "split", "edges", "valence", "min_count", "lower", "language",
+    "k", "observations", "split", "edges", "structure", "min_count", "lower", "language",
     "iterations", "soften", "kappa", "start", "seed",
 )  # fmt: skip
 
@@ -56,7 +56,7 @@ class LatentTreeParams:
     ``pi``       (k,) of the root's state
     ``T_left``   (k, k) [child, parent] of a left child's state; ``T_right`` of a right child's
     ``O``        (n, k) p(x | h) of the first channel; ``more`` those of further channels, and
-                 p(valence class | h) last where the model has it
+                 those of structure last where the model has it
     ``T``        (classes, k, k) [class, child, parent] for all classes of edges
     """
 
@@ -79,8 +79,9 @@ class LatentTreeModel:
     ``edges``         what a transition depends on besides the parent's state: ``undirected``
                       (nothing), ``directed`` (side), ``adjacent`` (side, and whether the words
                       are neighbours), ``ordered`` (side, and whether it is the nearest child)
-    ``valence``       0, or: the numbers of left and of right children, counted up to this, are
-                      emitted as well
+    ``structure``     what a node shows of the tree besides: ``valence`` (numbers of left and of
+                      right children), ``distance`` (to its head), ``size`` (of its subtree), or
+                      several joined by ``+``; nothing by default
     ``iterations``    of EM
     ``soften``        share of each table that all states of a tag have in common at the start; EM
                       cannot leave a state that is certain
@@ -102,14 +103,14 @@ class LatentTreeModel:
 
     def __init__(
         self,
-        k: int = 40,
+        k: int = 200,
         *,
         observations: str | Observations = "word|tag",
         split: bool = True,
         edges: Literal["undirected", "directed", "adjacent", "ordered"] = "directed",
-        valence: int = 0,
-        iterations: int = 12,
-        soften: float = 0.2,
+        structure: str = "",
+        iterations: int = 30,
+        soften: float = 0.6,
         min_count: int = 2,
         lower: bool = True,
         language: Literal["english", "generic"] = "english",
@@ -122,8 +123,7 @@ class LatentTreeModel:
             raise SettingsError(f"k {k}: expected at least 1")
         if iterations < 0:
             raise SettingsError(f"iterations {iterations}: expected 0 or more")
-        if not 0 <= valence <= 9:
-            raise SettingsError(f"valence {valence}: expected 0 to 9")
+        learn_latent.kinds_of_structure(structure)
         if edges not in EDGES:
             raise SettingsError(f"edges {edges!r}: expected {', '.join(EDGES)}")
         if not 0 <= soften < 1:
@@ -134,7 +134,7 @@ class LatentTreeModel:
         self.observations = observations
         self.split = split
         self.edges = edges
-        self.valence = valence
+        self.structure = structure
         self.iterations = iterations
         self.soften = soften
         self.min_count = min_count
@@ -175,14 +175,10 @@ class LatentTreeModel:
             states = of_observation[np.maximum(forest.seen[0], 0)]
         counts = learn_latent.counts_of_states(encoded, states, self.k)
         prior = learn_latent.spread_of(counts, encoded.starts, self.ranges_)
-        has_valence = self.valence > 0
-        tables = learn_latent.estimate(
-            counts, encoded.starts, prior, self.smoothing, valence=has_valence
-        )
+        tables = learn_latent.estimate(counts, encoded, prior, self.smoothing)
         start = learn_latent.softened(tables, prior, self.soften if self.iterations else 0.0)
         self.tables_, self.log_likelihoods, last = learn_latent.run_em(
-            encoded, start, prior, self.smoothing, self.iterations, valence=has_valence,
-            progress=progress,
+            encoded, start, prior, self.smoothing, self.iterations, progress=progress,
         )  # fmt: skip
         found = counts if last is None else last
         shares = found.pi + found.T.sum(axis=(0, 1))
@@ -202,13 +198,23 @@ class LatentTreeModel:
 
     def _encode(self, forest: Forest) -> learn_latent.EncodedForest:
         return learn_latent.encode_structure(
-            forest, self.observations_.sizes, self.ranges_, edges=self.edges, valence=self.valence
+            forest,
+            self.observations_.sizes,
+            self.ranges_,
+            edges=self.edges,
+            structure=self.structure,
         )
 
     @property
     def _starts(self) -> Ints:
-        more = [(self.valence + 1) ** 2] if self.valence else []
-        return np.cumsum([0, *self.observations_.sizes, *more])
+        return learn_latent.table_starts(self.observations_.sizes, self.structure)
+
+    @property
+    def _structure_starts(self) -> Ints:
+        """(3,) the first row of each kind of structure, -1 where it is not shown."""
+        kinds = learn_latent.kinds_of_structure(self.structure)
+        first = dict(zip(kinds, self._starts[len(self.observations_.sizes) :], strict=False))
+        return np.array([first.get(kind, -1) for kind in learn_latent.STRUCTURE], np.int64)
 
     @property
     def params(self) -> LatentTreeParams:
@@ -223,7 +229,10 @@ class LatentTreeModel:
     # ---------------------------------------------------------------- scoring
 
     def log_prob(self, tree: DependencyTree) -> float:
-        """log p(words | tree), or of both with ``valence``; several roots are independent."""
+        """log p(words | tree), with ``structure`` of its shape as well.
+
+        Several roots are independent of each other.
+        """
         return float(self.log_probs(tree.forms, tree.tags, tree.heads[None])[0])
 
     def log_probs(
@@ -243,8 +252,7 @@ class LatentTreeModel:
         tables = self.tables_
         fine = tree_log_probs(
             ids, self.ranges_.lo[seen[0]], self.ranges_.hi[seen[0]], array, EDGES[self.edges],
-            max(self.valence, 1), int(starts[-2]) if self.valence else -1, tables.rows,
-            tables.T, tables.pi, logs,
+            self._structure_starts, tables.rows, tables.T, tables.pi, logs,
         )  # fmt: skip
         if not fine:
             raise ValueError("heads form a cycle")
@@ -279,12 +287,13 @@ class LatentTreeModel:
 
     def sample(self, heads: Sequence[int], *, seed: int = 0) -> list[tuple[str, ...]]:
         """Draw what each word of a tree shows: for each channel its name, one tuple per word."""
-        from eigentext.dependency.kernels_latent import structure
+        from eigentext.dependency.kernels_latent import forest_structure
 
         array = check_heads(np.asarray(heads)[None], len(heads))[0]
         n = len(array)
-        classes, valences = np.zeros(n, np.int64), np.zeros(n, np.int64)
-        structure(array, EDGES[self.edges], 1, classes, valences)
+        classes, shown = np.zeros(n, np.int64), np.zeros((3, n), np.int64)
+        if not forest_structure(array, np.array([0, n]), EDGES[self.edges], classes, shown):
+            raise ValueError("heads form a cycle")
         rng = np.random.default_rng(seed)
         states: dict[int, int] = {}
         waiting = [(word, rng.random()) for word in range(n)]
@@ -299,8 +308,6 @@ class LatentTreeModel:
                     self.tables_.pi if head < 0 else self.tables_.T[classes[word], states[head]]
                 )
                 states[word] = _drawn(given, draw)
-            if len(later) == len(waiting):
-                raise ValueError("heads form a cycle")
             waiting = later
         tables = [self.params.O, *self.params.more][: len(self.observations_.names)]
         return [

@@ -40,6 +40,7 @@ __all__ = [
 
 EDGES = {"undirected": 0, "directed": 1, "adjacent": 2, "ordered": 3}
 _N_CLASSES = (1, 2, 4, 4)
+STRUCTURE = {"valence": 16, "distance": 11, "size": 7}  # kinds, and how many classes each has
 _MOST_DIMENSIONS = 60  # of the CCA, however many states are asked for
 _LITTLE = 0.1  # of a count: what was never seen can still be shown
 
@@ -48,13 +49,13 @@ _LITTLE = 0.1  # of a count: what was never seen can still be shown
 class LatentSmoothing:
     """Pseudo-counts: ``emission`` per state, spread as the observations' shares (of a tag, where
     states belong to tags); ``transition`` per class and parent state, spread as the states'
-    shares; ``root`` likewise; ``valence`` per state.
+    shares; ``root`` likewise; ``structure`` per state and kind.
     """
 
-    emission: float = 1.0
-    transition: float = 2.0
-    root: float = 2.0
-    valence: float = 2.0
+    emission: float = 10.0
+    transition: float = 10.0
+    root: float = 5.0
+    structure: float = 5.0
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
@@ -68,7 +69,7 @@ class EncodedForest:
 
     ``ids`` (channels, N) rows of the stacked emission tables, -1 missing; ``lo, hi`` (N,) the
     states that a node can have; ``classes`` (N,) of edges; ``starts`` (channels + 1,) of the
-    tables in the stack, valence last where it is shown.
+    tables in the stack, first ``n_channels`` of observations, then of structure.
     """
 
     ids: Ints
@@ -78,6 +79,7 @@ class EncodedForest:
     ptr: Ints
     classes: Ints
     starts: Ints
+    n_channels: int
     n_classes: int
 
     @property
@@ -158,29 +160,46 @@ def states_per_tag(forest: Forest, tag_of: Ints, k: int) -> list[int]:
     return found.tolist()
 
 
+def kinds_of_structure(structure: str) -> tuple[str, ...]:
+    """The kinds named in a setting such as ``valence+distance``, in the house's order.
+
+    >>> kinds_of_structure("size+valence"), kinds_of_structure("")
+    (('valence', 'size'), ())
+    """
+    asked = structure.split("+") if structure else []
+    if not set(asked) <= STRUCTURE.keys() or len(set(asked)) < len(asked):
+        raise SettingsError(
+            f"structure {structure!r}: expected {', '.join(STRUCTURE)}, or several joined by +"
+        )
+    return tuple(kind for kind in STRUCTURE if kind in asked)
+
+
+def table_starts(sizes: Sequence[int], structure: str) -> Ints:
+    """Where the emission table of each channel begins in the stack of them, and its end."""
+    more = [STRUCTURE[kind] for kind in kinds_of_structure(structure)]
+    return np.cumsum([0, *sizes, *more])
+
+
 def encode_structure(
-    forest: Forest, sizes: Sequence[int], ranges: StateRanges, *, edges: str, valence: int
+    forest: Forest, sizes: Sequence[int], ranges: StateRanges, *, edges: str, structure: str = ""
 ) -> EncodedForest:
-    """Numbers for the kernels; ``valence`` 0 shows none, else children are counted up to it."""
-    from eigentext.dependency.kernels_latent import structure
+    """Numbers for the kernels; ``structure`` says what nodes show of the tree."""
+    from eigentext.dependency.kernels_latent import forest_structure
 
     if edges not in EDGES:
         raise SettingsError(f"edges {edges!r}: expected {', '.join(EDGES)}")
     n = len(forest.heads)
-    classes, valences = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    for t in range(len(forest)):
-        own = slice(forest.ptr[t], forest.ptr[t + 1])
-        structure(forest.heads[own], EDGES[edges], max(valence, 1), classes[own], valences[own])
-    seen = forest.seen.astype(np.int64)
-    tables = [*sizes]
-    if valence:
-        seen = np.concatenate([seen, valences[None]])
-        tables.append((valence + 1) ** 2)
-    starts = np.cumsum([0, *tables])
+    classes, shown = np.zeros(n, np.int64), np.zeros((3, n), np.int64)
+    if not forest_structure(forest.heads, forest.ptr, EDGES[edges], classes, shown):
+        raise ValueError("heads form a cycle")
+    kinds = kinds_of_structure(structure)
+    rows = [at for at, kind in enumerate(STRUCTURE) if kind in kinds]
+    seen = np.concatenate([forest.seen.astype(np.int64), shown[rows]])
+    starts = table_starts(sizes, structure)
     ids = np.where(seen >= 0, seen + starts[:-1, None], -1)
     return EncodedForest(
         np.ascontiguousarray(ids), ranges.lo[forest.seen[0]], ranges.hi[forest.seen[0]],
-        forest.heads, forest.ptr, classes, starts, _N_CLASSES[EDGES[edges]],
+        forest.heads, forest.ptr, classes, starts, len(sizes), _N_CLASSES[EDGES[edges]],
     )  # fmt: skip
 
 
@@ -234,16 +253,16 @@ def counts_of_states(encoded: EncodedForest, states: Ints, k: int) -> Counts:
 
 
 def estimate(
-    counts: Counts, starts: Ints, prior: Tables, smoothing: LatentSmoothing, *, valence: bool
+    counts: Counts, encoded: EncodedForest, prior: Tables, smoothing: LatentSmoothing
 ) -> Tables:
     """Counts plus pseudo-counts, normalised; ``prior`` says how the pseudo-counts are spread."""
     pi = counts.pi + smoothing.root * prior.pi
     T = counts.T + smoothing.transition * prior.T
     rows = np.empty_like(counts.rows)
-    last = len(starts) - 2
+    starts = encoded.starts
     for at in range(len(starts) - 1):
         own = slice(starts[at], starts[at + 1])
-        strength = smoothing.valence if valence and at == last else smoothing.emission
+        strength = smoothing.emission if at < encoded.n_channels else smoothing.structure
         rows[own] = _columns_to_one(counts.rows[own] + strength * prior.rows[own])
     return Tables(_to_one(pi), _rows_to_one(T), rows)
 
@@ -324,7 +343,6 @@ def run_em(
     smoothing: LatentSmoothing,
     iterations: int,
     *,
-    valence: bool = False,
     progress: Callable[[int, float], None] | None = None,
 ) -> tuple[Tables, list[float], Counts | None]:
     """So many iterations; the log likelihood before each of them; the last expected counts."""
@@ -333,7 +351,7 @@ def run_em(
     for at in range(iterations):
         value, counts = expected_counts(encoded, tables)
         values.append(value)
-        tables = estimate(counts, encoded.starts, prior, smoothing, valence=valence)
+        tables = estimate(counts, encoded, prior, smoothing)
         if progress is not None:
             progress(at + 1, value)
     return tables, values, counts
