@@ -1,0 +1,53 @@
+"""Every reading of every word, ranked in context: analyzer -> labels -> counts -> weights -> ranks.
+
+``analyzers`` read a word, ``labels`` factor readings into label elements, ``candidates`` gathers
+the labels a word may have, ``documents`` reads gold.  Nothing heavy is imported here.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from eigentext.lexical.analysis import Analysis, Analyzer
+    from eigentext.lexical.analyzers import open_analyzer
+    from eigentext.lexical.candidates import Candidate, Candidates
+    from eigentext.lexical.documents import (
+        Document,
+        Word,
+        read_conllu_documents,
+        read_words_jsonl,
+    )
+    from eigentext.lexical.labels import Label, LabelScheme, load_scheme, scheme_names
+
+_HOME_OF = {
+    "Analysis": "analysis",
+    "Analyzer": "analysis",
+    "Candidate": "candidates",
+    "Candidates": "candidates",
+    "Document": "documents",
+    "Label": "labels",
+    "LabelScheme": "labels",
+    "Word": "documents",
+    "load_scheme": "labels",
+    "open_analyzer": "analyzers",
+    "read_conllu_documents": "documents",
+    "read_words_jsonl": "documents",
+    "scheme_names": "labels",
+}
+
+__all__ = [
+    "Analysis", "Analyzer", "Candidate", "Candidates", "Document", "Label", "LabelScheme", "Word",
+    "load_scheme", "open_analyzer", "read_conllu_documents", "read_words_jsonl", "scheme_names",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME_OF:
+        return getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -33,7 +33,7 @@ from eigentext.lexical.scheme_rules import (
 from eigentext.lexical.scheme_settings import SchemeSettings, read_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from eigentext.formats.conllu import Token
 
@@ -50,6 +50,16 @@ class _Rule:
     conditions: tuple[Condition, ...]
     values: dict[int, str]
     also: bool
+    fields: dict[str, str]
+    features: dict[str, str]
+
+    def holds(self, analysis: Analysis, label: Sequence[str]) -> bool:
+        return all(condition(analysis, label) for condition in self.conditions)
+
+    def reread(self, analysis: Analysis, label: Mapping[str, str]) -> Analysis:
+        features = {**analysis.features, **self.features} if self.features else analysis.features
+        fields = {name: value.format_map(label) for name, value in self.fields.items()}
+        return analysis._replace(features=features, **fields)  # type: ignore[arg-type]
 
 
 class LabelScheme:
@@ -93,6 +103,8 @@ class LabelScheme:
                     tuple(compile_condition(*item, self._place) for item in rule.when.items()),
                     {self._place[name]: value for name, value in rule.set.items()},
                     rule.also,
+                    {k[1:]: v for k, v in rule.read_as.items() if k.startswith("@")},
+                    {k: v for k, v in rule.read_as.items() if not k.startswith("@")},
                 )
                 for rule in settings.rules
             )
@@ -105,24 +117,39 @@ class LabelScheme:
         """The labels that the analysis allows, each once, in a fixed order."""
         if self.base:
             return list(dict.fromkeys(map(self.refactor, self.base.project(analysis))))
+        labels = self._labels(analysis)
+        rereadings = [
+            rule.reread(analysis, self.as_mapping(tuple(labels[0])))
+            for rule in self._rules
+            if not rule.values and rule.holds(analysis, labels[0])
+        ]
+        labels = self._with_rules(analysis, labels)
+        for reading in rereadings:
+            labels += self._with_rules(reading, self._labels(reading))
+        return list(dict.fromkeys(map(tuple, labels)))
+
+    def _labels(self, analysis: Analysis) -> list[list[str]]:
+        """The labels before any rule."""
         choices: list[Values] = []
         for compute in self._compute:
             choices.append(compute(analysis, choices))
         if max(map(len, choices)) == 1:
-            labels = [[values[0] for values in choices]]
-        else:
-            labels = [list(label) for label in itertools.product(*choices)]
+            return [[values[0] for values in choices]]
+        return [list(label) for label in itertools.product(*choices)]
+
+    def _with_rules(self, analysis: Analysis, labels: list[list[str]]) -> list[list[str]]:
+        """The labels with what the rules set or add."""
         for rule in self._rules:
             more = []
             for label in labels:
-                if all(holds(analysis, label) for holds in rule.conditions):
+                if rule.values and rule.holds(analysis, label):
                     changed = label.copy() if rule.also else label
                     for place, value in rule.values.items():
                         changed[place] = value
                     if rule.also:
                         more.append(changed)
-            labels += more
-        return list(dict.fromkeys(map(tuple, labels)))
+            labels = labels + more
+        return labels
 
     def refactor(self, label: Label) -> Label:
         """A label of the base scheme in this scheme's elements.

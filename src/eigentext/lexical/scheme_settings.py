@@ -66,13 +66,19 @@ class ElementSettings(BaseModel):
 
 
 class RuleSettings(BaseModel):
-    """What else holds: where the conditions hold, set values, in place or in a further label."""
+    """What else holds where the conditions do.
+
+    ``set`` gives elements other values, in place or (``also``) in a further label; ``read_as``
+    projects the analysis once more with other features or fields (``@lemma``); ``{lemma}`` in a
+    field stands for that element's value.
+    """
 
     model_config = _STRICT
 
     when: dict[str, str | tuple[str, ...]]
-    set: dict[str, str]
+    set: dict[str, str] = Field(default_factory=dict)
     also: bool = False
+    read_as: dict[str, str] = Field(default_factory=dict)
 
 
 class SchemeSettings(BaseModel):
@@ -116,4 +122,7 @@ def read_settings(text: str, source: str) -> tuple[SchemeSettings, Any]:
         if (element.join or element.char) and base is None:
             why = "join and char factor the labels of a base scheme, and there is none"
             raise DataError(source, None, f"element {element.name}: {why}")
+    for number, rule in enumerate(settings.rules, start=1):
+        if bool(rule.set) == bool(rule.read_as):
+            raise DataError(source, None, f"rule {number}: expected either set or read_as")
     return settings, base

@@ -22,6 +22,7 @@ from eigentext.lexical.analysis import Analysis, check_word
 from eigentext.lexical.analyzers.almor_database import read_database
 from eigentext.lexical.analyzers.almor_engine import AlmorEngine
 from eigentext.lexical.analyzers.arabic_spelling import (
+    CONTRADICTION,
     MARKS,
     bare,
     is_arabic,
@@ -34,11 +35,11 @@ from eigentext.lexical.analyzers.arabic_spelling import (
 if TYPE_CHECKING:
     from eigentext.lexical.analyzers.almor_database import AlmorDatabase
 
-__all__ = ["AlmorAnalyzer"]
+__all__ = ["AlmorAnalyzer", "unknown_word"]
 
 _BACKOFFS = ("all", "proper", "none")
+_SPELLINGS = ("tolerant", "careful", "strict")
 _LONGEST = 60  # letters of a word that is still looked up; nothing longer is one
-_NOTHING = "na"
 
 
 class AlmorAnalyzer:
@@ -48,8 +49,9 @@ class AlmorAnalyzer:
         path: the database file
         backoff: how an unknown word is read: ``all`` (a name or any open class), ``proper``
             (a name), ``none`` (its letters only)
-        spelling: ``tolerant`` keeps readings whose letters differ from what was typed, ``strict``
-            drops them where another reading agrees
+        spelling: readings whose letters differ from what was typed are kept (``tolerant``), kept
+            if the typed letters only leave something out, such as a hamza (``careful``), or dropped
+            (``strict``); where no reading agrees, the nearest are kept
         cache: how many words to remember
     """
 
@@ -58,20 +60,20 @@ class AlmorAnalyzer:
         path: str | os.PathLike[str],
         *,
         backoff: str = "all",
-        spelling: str = "tolerant",
+        spelling: str = "careful",
         cache: int = 100_000,
     ) -> None:
         if backoff not in _BACKOFFS:
             raise SettingsError(f"backoff is one of {', '.join(_BACKOFFS)}, not {backoff!r}")
-        if spelling not in ("tolerant", "strict"):
-            raise SettingsError(f"spelling is tolerant or strict, not {spelling!r}")
+        if spelling not in _SPELLINGS:
+            raise SettingsError(f"spelling is one of {', '.join(_SPELLINGS)}, not {spelling!r}")
         self._settings: dict[str, Any] = {"backoff": backoff, "spelling": spelling, "cache": cache}
         self._start(read_database(path))
 
     def _start(self, database: AlmorDatabase) -> None:
         self._path = database.path
         self._backoff = self._settings["backoff"]
-        self._strict = self._settings["spelling"] == "strict"
+        self._spelling = self._settings["spelling"]
         self._engine = AlmorEngine(database)
         self._remembered = lru_cache(maxsize=self._settings["cache"])(self._analyse)
 
@@ -103,9 +105,7 @@ class AlmorAnalyzer:
             found = _checked(self._engine.readings(key), letters)
             if any(char in MARKS for char in shown):
                 found = _allowed_by_marks(found, shown)
-            if self._strict:
-                best = min((reading.features["spelling"] for reading in found), default="0")
-                found = [r for r in found if r.features["spelling"] in ("0", best)]
+            found = _near_enough(found, self._spelling)
             if not found and self._backoff != "none":
                 which = "ALL" if self._backoff == "all" else "PROP"
                 found = _checked(self._engine.guesses(key, letters, which), letters)
@@ -133,6 +133,17 @@ def _checked(readings: list[Analysis], typed: str) -> list[Analysis]:
     return kept
 
 
+def _near_enough(readings: list[Analysis], spelling: str) -> list[Analysis]:
+    """Readings whose letters are near enough to the typed ones."""
+    if spelling == "tolerant" or not readings:
+        return readings
+    costs = [int(reading.features["spelling"]) for reading in readings]
+    limit = min(costs)
+    if spelling == "careful":
+        limit = max(limit, CONTRADICTION - 1)
+    return [reading for reading, cost in zip(readings, costs, strict=True) if cost <= limit]
+
+
 def _allowed_by_marks(readings: list[Analysis], typed: str) -> list[Analysis]:
     """Readings that the typed vowel signs allow; all, and marked, when they allow none."""
     allowed = [reading for reading in readings if marks_agree(typed, reading.vocalised)]
@@ -146,7 +157,13 @@ def _allowed_by_marks(readings: list[Analysis], typed: str) -> list[Analysis]:
 def _ordered(readings: list[Analysis]) -> list[Analysis]:
     return sorted(
         readings,
-        key=lambda r: (r.features["spelling"], -(r.prior or 0.0), r.lemma, r.tag, r.vocalised),
+        key=lambda r: (
+            int(r.features["spelling"]),
+            -(r.prior or 0.0),
+            r.lemma,
+            r.tag,
+            r.vocalised,
+        ),
     )
 
 
@@ -160,6 +177,14 @@ def _outsider(word: str, shown: str) -> Analysis:
         kind, pos, tag = "punctuation", "punc", "PUNC"
     features = {"pos": pos, "spelling": "0"}
     return Analysis(word, word, ((word, tag),), tag, features, "", "", None, kind)
+
+
+def unknown_word(word: str) -> Analysis:
+    """The reading of a word of which nothing is known: a name, or not Arabic at all."""
+    shown = plain(word)
+    if not is_arabic(shown):
+        return _outsider(word, shown)
+    return _bare_guess(word, bare(shown))
 
 
 def _bare_guess(word: str, letters: str) -> Analysis:

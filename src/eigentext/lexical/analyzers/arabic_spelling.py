@@ -29,6 +29,8 @@ _MARK = re.compile("[\u064b-\u0652\u0670]")
 _OTHER_SIGNS = re.compile("[\u0610-\u061a\u0653-\u065f\u06d6-\u06ed]")
 _ARABIC = re.compile("[\u0621-\u063a\u0641-\u064a\u0671-\u06d3]")
 _PERSIAN = str.maketrans({"ک": "ك", "ی": "ي", "ە": "ه", "ہ": "ه", "ھ": "ه"})
+CONTRADICTION = 3
+_LEFT_OUT = frozenset({"اأ", "اإ", "اآ", "اٱ", "ٱا", "هة", "ىي"})  # typed, meant
 _FOLDED = str.maketrans({"أ": "ا", "إ": "ا", "آ": "ا", "ٱ": "ا", "ى": "ي", "ة": "ه"})
 
 
@@ -74,21 +76,21 @@ def is_arabic(word: str) -> bool:
 def spelling_cost(typed: str, read: str) -> int:
     """In how many letters a reading differs from what was typed; both without vowel signs.
 
-    A bare alif where the reading has a hamza is what many writers do, and costs 1, as do ya for
-    alif maqsura and ha for ta marbuta; a hamza where the reading has another one costs 2.
+    What many writers leave out costs 1: a bare alif for one with hamza, ha for ta marbuta, alif
+    maqsura for final ya.  What contradicts the typed letter costs 3, such as a hamza elsewhere.
 
     >>> spelling_cost("الى", "إلى"), spelling_cost("أن", "إن"), spelling_cost("من", "من")
-    (1, 2, 0)
+    (1, 3, 0)
     """
     if typed == read:
         return 0
     if len(typed) != len(read):
-        return 2
-    cost = 0
-    for one, other in zip(typed, read, strict=True):
-        if one != other:
-            cost += 2 if one in "أإآ" and other in "أإآا" else 1
-    return cost
+        return CONTRADICTION
+    return sum(
+        1 if one + other in _LEFT_OUT else CONTRADICTION
+        for one, other in zip(typed, read, strict=True)
+        if one != other
+    )
 
 
 def _groups(word: str) -> list[tuple[str, frozenset[str]]]:

@@ -1,0 +1,90 @@
+"""How a form becomes its lemma: an edit at the front and at the back, found and applied.
+
+A rule cuts letters off the front and the back of a form and puts others in their place; the longest
+common substring of form and lemma stays.  Forms that begin with a capital may be lowered first.
+"""
+
+from __future__ import annotations
+
+from difflib import SequenceMatcher
+from functools import lru_cache
+from typing import NamedTuple
+
+__all__ = ["EditRule", "find_rule", "lower", "shape"]
+
+
+class EditRule(NamedTuple):
+    """Cut ``front`` and ``back`` off, put ``new_front`` and ``new_back`` there.
+
+    >>> EditRule(False, "", "", "lerden", "").apply("evlerden")
+    'ev'
+    >>> EditRule(False, "", "", "ler", "").apply("ev") is None
+    True
+    """
+
+    lowered: bool
+    front: str
+    new_front: str
+    back: str
+    new_back: str
+
+    def apply(self, form: str, language: str = "") -> str | None:
+        """The lemma, or None where the form does not begin and end as the rule asks."""
+        if self.lowered:
+            form = lower(form, language)
+        start, end = len(self.front), len(form) - len(self.back)
+        if start > end or not form.startswith(self.front) or not form.endswith(self.back):
+            return None
+        lemma = self.new_front + form[start:end] + self.new_back
+        return lemma or None
+
+
+def lower(word: str, language: str = "") -> str:
+    """Lower case; Turkish and Azeri have two letters i.
+
+    >>> lower("ISI", "tr"), lower("ISI")
+    ('ısı', 'isi')
+    """
+    if language in ("tr", "az"):
+        word = word.replace("İ", "i").replace("I", "ı")
+    return word.lower()
+
+
+def shape(word: str) -> str:
+    """What sort of token this is: ``a`` letters, ``A`` with a capital, ``0`` a digit, ``.`` none.
+
+    >>> [shape(word) for word in ("ev", "Ankara", "3.", "...")]
+    ['a', 'A', '0', '.']
+    """
+    if any(char.isdigit() for char in word):
+        return "0"
+    if not any(char.isalpha() for char in word):
+        return "."
+    return "A" if word[0].isupper() else "a"
+
+
+def _common(form: str, lemma: str) -> tuple[int, int, int]:
+    match = SequenceMatcher(None, form, lemma, autojunk=False).find_longest_match()
+    return match.a, match.b, match.size
+
+
+@lru_cache(maxsize=65536)
+def find_rule(form: str, lemma: str, language: str = "") -> EditRule:
+    """The rule that makes this lemma of this form, lowering it only if that keeps more of it.
+
+    >>> find_rule("gidiyor", "git")
+    EditRule(lowered=False, front='', new_front='', back='diyor', new_back='t')
+    >>> find_rule("Evler", "ev").lowered
+    True
+    """
+    as_typed = _common(form, lemma)
+    lowered = lower(form, language)
+    small = _common(lowered, lemma)
+    use_lower = small[2] > as_typed[2]
+    start, place, size = small if use_lower else as_typed
+    given = lowered if use_lower else form
+    if size == 0:
+        return EditRule(use_lower, "", "", given, lemma)
+    return EditRule(
+        use_lower, given[:start], lemma[:place], given[start + size :], lemma[place + size :]
+    )

@@ -1,0 +1,269 @@
+"""An analyzer learned from a treebank alone, for languages that have no other.
+
+1. Every training word gives an edit rule from form to lemma (:mod:`edit_rules`) with its tag and
+   features: a reading rule.
+2. Known forms keep their reading rules with counts.  For unknown forms, reading rules are counted
+   under the endings of the (distinct) forms they were seen with, split by the shape of the word.
+3. A word's readings are those of its form, then those of its endings.  With c(e, r) the count of
+   rule r under ending e, N(e) their sum and T(e) their number, longer endings refine shorter ones:
+   p(r | e) = (c(e, r) + T(e) p(r | shorter e)) / (N(e) + T(e))          (Witten and Bell)
+4. A reading whose lemma and part of speech are known belongs to a known paradigm, and counts more.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections import Counter, defaultdict
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from eigentext.errors import ModelFileError, SettingsError
+from eigentext.formats import modelfile
+from eigentext.lexical.analysis import Analysis, check_word
+from eigentext.lexical.analyzers.edit_rules import EditRule, find_rule, lower, shape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from eigentext.formats.conllu import Sentence
+
+__all__ = ["LearnedAnalyzer"]
+
+KIND, VERSION = "learned-analyzer", 1
+_LONGEST_ENDING = 8
+_KEPT_RULES = 150  # of an ending, the most frequent ones
+_KNOWN_PARADIGM = 20.0  # how much more a reading of a known lemma counts
+
+Table = dict[str, dict[int, int]]
+
+
+class _Reading(NamedTuple):
+    rule: EditRule
+    tag: str
+    features: tuple[tuple[str, str], ...]
+
+
+class LearnedAnalyzer:
+    """Readings by rules learned from sentences with lemmas, tags and features.
+
+    >>> from eigentext.formats.conllu import parse_sentence
+    >>> row = "{}\\t{}\\t{}\\tNOUN\\t_\\tNumber={}\\t0\\troot\\t_\\t_"
+    >>> text = "\\n".join([row.format(1, "evler", "ev", "Plur"), row.format(2, "eller", "el", "Plur")])
+    >>> analyzer = LearnedAnalyzer.fit([parse_sentence(text)])
+    >>> best = analyzer.analyse("diller")[0]
+    >>> best.lemma, best.features["Number"], best.source
+    ('dil', 'Plur', 'backoff')
+    """
+
+    def __init__(
+        self,
+        readings: list[_Reading],
+        forms: Table,
+        endings: Table,
+        *,
+        language: str = "",
+        limit: int = 20,
+        cache: int = 100_000,
+    ) -> None:
+        if limit < 1:
+            raise SettingsError(f"limit is the number of readings to keep, at least 1, not {limit}")
+        self._readings = readings
+        self._forms = forms
+        self._endings = endings
+        self._language = language
+        self._limit = limit
+        self._known = self._known_paradigms()
+        self._total = sum(sum(counts.values()) for counts in forms.values())
+        self._remembered = lru_cache(maxsize=cache)(self._analyse)
+
+    @classmethod
+    def fit(
+        cls, sentences: Iterable[Sentence], *, language: str = "", limit: int = 20
+    ) -> LearnedAnalyzer:
+        """Learn the rules from a treebank's sentences."""
+        numbers: dict[_Reading, int] = {}
+        forms: dict[str, Counter[int]] = defaultdict(Counter)
+        for sentence in sentences:
+            for token in sentence.tokens:
+                features = {"upos": token.upos, **token.features}
+                reading = _Reading(
+                    find_rule(token.form, token.lemma, language),
+                    token.xpos,
+                    tuple(sorted(features.items())),
+                )
+                forms[token.form][numbers.setdefault(reading, len(numbers))] += 1
+        if not forms:
+            raise SettingsError("no words to learn from")
+        endings: dict[str, Counter[int]] = defaultdict(Counter)
+        for form, counts in forms.items():
+            for key in _endings(form, language):
+                for number in counts:  # once a form: new words are like rare ones
+                    endings[key][number] += 1
+        pruned = {
+            key: dict(sorted(counts.items(), key=lambda c: (-c[1], c[0]))[:_KEPT_RULES])
+            for key, counts in endings.items()
+            if len(key) <= 2 or sum(counts.values()) > 1
+        }
+        known = {form: dict(counts) for form, counts in forms.items()}
+        return cls(list(numbers), known, pruned, language=language, limit=limit)
+
+    @property
+    def name(self) -> str:
+        """``learned``."""
+        return "learned"
+
+    def normalise(self, word: str) -> str:
+        """The word in lower case, by the language's own rules."""
+        return lower(check_word(word), self._language)
+
+    def analyse(self, word: str) -> list[Analysis]:
+        """Readings seen with the form, then those of its endings, likelier ones first."""
+        return list(self._remembered(check_word(word)))
+
+    def _known_paradigms(self) -> set[tuple[str, str]]:
+        known = set()
+        for form, counts in self._forms.items():
+            for number in counts:
+                reading = self._readings[number]
+                lemma = reading.rule.apply(form, self._language)
+                if lemma:
+                    known.add((lemma, dict(reading.features).get("upos", "")))
+        return known
+
+    def _analyse(self, word: str) -> tuple[Analysis, ...]:
+        if not word:
+            return ()
+        found: dict[tuple[object, ...], Analysis] = {}
+        seen = dict(self._forms.get(word, {}))
+        lowered = lower(word, self._language)
+        if lowered != word:
+            for number, count in self._forms.get(lowered, {}).items():
+                seen.setdefault(number, count)
+        for number, count in sorted(seen.items(), key=lambda item: (-item[1], item[0])):
+            self._add(found, word, number, math.log10(count / self._total), "learned")
+        if not seen and len(word) > 100:
+            return (Analysis(word, word, ((word, "X"),), "X", {"upos": "X"}, "", "", None, "backoff"),)
+        room = self._limit - len(found)
+        for weight, number in self._by_endings(word):
+            if room <= 0:
+                break
+            before = len(found)
+            source = "learned" if seen else "backoff"
+            self._add(found, word, number, math.log10(weight) - 4.0, source)
+            room -= len(found) - before
+        if not found:
+            return (Analysis(word, word, ((word, "X"),), "X", {"upos": "X"}, "", "", None, "backoff"),)
+        return tuple(found.values())
+
+    def _add(
+        self,
+        found: dict[tuple[object, ...], Analysis],
+        word: str,
+        number: int,
+        prior: float,
+        source: str,
+    ) -> None:
+        reading = self._readings[number]
+        lemma = reading.rule.apply(word, self._language)
+        if lemma is None:
+            return
+        key = (lemma, reading.tag, reading.features)
+        if key in found:
+            return
+        features = dict(reading.features)
+        back = len(reading.rule.back)
+        tag = reading.tag if reading.tag != "_" else features.get("upos", "X")
+        segments = ((word[: len(word) - back], tag), (word[len(word) - back :], "SUFFIX"))
+        found[key] = Analysis(
+            lemma, word, segments if 0 < back < len(word) else ((word, tag),), reading.tag,
+            features, "", "", prior, source,
+        )  # fmt: skip
+
+    def _by_endings(self, word: str) -> list[tuple[float, int]]:
+        """Reading rules by p(r | longest ending), known paradigms first among equals."""
+        share: dict[int, float] = {}
+        for key in _endings(word, self._language):
+            counts = self._endings.get(key)
+            if counts is None:
+                continue
+            total, kinds = sum(counts.values()), len(counts)
+            weight = kinds / (total + kinds)
+            share = {number: p * weight for number, p in share.items()}
+            for number, count in counts.items():
+                share[number] = share.get(number, 0.0) + count / (total + kinds)
+        ranked = []
+        for number, p in share.items():
+            reading = self._readings[number]
+            lemma = reading.rule.apply(word, self._language)
+            if lemma is None:
+                continue
+            if (lemma, dict(reading.features).get("upos", "")) in self._known:
+                p *= _KNOWN_PARADIGM
+            ranked.append((min(p, 1.0), number))
+        return sorted(ranked, key=lambda item: (-item[0], item[1]))
+
+    def save(
+        self, path: str | os.PathLike[str], *, data: Mapping[str, Any] | None = None
+    ) -> None:
+        """Write the rules and their counts."""
+        strings, arrays = {}, {}
+        for name, table in (("forms", self._forms), ("endings", self._endings)):
+            strings[name] = list(table)
+            sizes = [len(counts) for counts in table.values()]
+            arrays[f"{name}_starts"] = np.cumsum([0, *sizes], dtype=np.int64)
+            pairs = [pair for counts in table.values() for pair in counts.items()]
+            arrays[f"{name}_counts"] = np.array(pairs, np.int64).reshape(-1, 2)
+        strings["readings"] = [
+            json.dumps([*reading.rule, reading.tag, reading.features], ensure_ascii=False)
+            for reading in self._readings
+        ]
+        settings = {"language": self._language, "limit": self._limit}
+        modelfile.save(
+            path, KIND, arrays, settings=settings, format_version=VERSION, strings=strings, data=data
+        )
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, limit: int | None = None) -> LearnedAnalyzer:
+        """Read what :meth:`save` wrote."""
+        file = modelfile.load(path, KIND, versions={VERSION})
+        try:
+            readings = [_from_json(text) for text in file.strings["readings"]]
+            tables = []
+            for name in ("forms", "endings"):
+                starts = file.arrays[f"{name}_starts"].tolist()
+                pairs = file.arrays[f"{name}_counts"].tolist()
+                tables.append(
+                    {
+                        key: {number: count for number, count in pairs[start:end]}
+                        for key, start, end in zip(
+                            file.strings[name], starts[:-1], starts[1:], strict=True
+                        )
+                    }
+                )
+            if any(not 0 <= n < len(readings) for t in tables for c in t.values() for n in c):
+                raise ValueError("a count names a rule that is not there")
+            settings = file.header.settings
+            return cls(
+                readings, *tables, language=settings["language"], limit=limit or settings["limit"]
+            )
+        except (KeyError, IndexError, ValueError, TypeError) as error:
+            raise ModelFileError(os.fspath(path), why=f"parts do not fit: {error!r}") from error
+
+
+def _from_json(text: str) -> _Reading:
+    lowered, front, new_front, back, new_back, tag, features = json.loads(text)
+    rule = EditRule(bool(lowered), front, new_front, back, new_back)
+    return _Reading(rule, tag, tuple((name, value) for name, value in features))
+
+
+def _endings(word: str, language: str) -> list[str]:
+    """The word's endings, shortest first, each marked with the shape of the word."""
+    small, mark = lower(word, language), shape(word)
+    if mark == "0":
+        small = "".join("0" if char.isdigit() else char for char in small)
+    longest = min(_LONGEST_ENDING, len(small))
+    return [mark + small[len(small) - length :] for length in range(longest + 1)]

@@ -1,0 +1,94 @@
+"""Polish through morfeusz2, which brings its own dictionary (extra ``polish``).
+
+A tag such as ``adj:sg:nom.acc:m3.n:pos`` stands for every combination of its dotted values; each
+becomes a reading.  Words that are several segments (``byłem``) give the readings of all segments,
+as treebanks cut them.
+"""
+
+from __future__ import annotations
+
+import itertools
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+
+from eigentext.errors import MissingExtraError
+from eigentext.lexical.analysis import Analysis, check_word
+
+__all__ = ["MorfeuszAnalyzer"]
+
+
+class MorfeuszAnalyzer:
+    """Readings of Polish words."""
+
+    def __init__(self, *, cache: int = 100_000) -> None:
+        try:
+            module = import_module("morfeusz2")
+        except ImportError as error:
+            raise MissingExtraError(
+                "analyses by morfeusz2", extra="polish", modules=["morfeusz2"]
+            ) from error
+        self._engine: Any = module.Morfeusz(generate=False)
+        self._cache = cache
+        self._remembered = lru_cache(maxsize=cache)(self._analyse)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopen, (self._cache,)
+
+    @property
+    def name(self) -> str:
+        """``morfeusz2``."""
+        return "morfeusz2"
+
+    def normalise(self, word: str) -> str:
+        """The word in lower case."""
+        return check_word(word).lower()
+
+    def analyse(self, word: str) -> list[Analysis]:
+        """All readings of the word."""
+        return list(self._remembered(check_word(word)))
+
+    def _analyse(self, word: str) -> tuple[Analysis, ...]:
+        if not word:
+            return ()
+        found: dict[tuple[str, str], Analysis] = {}
+        graph = self._engine.analyse(word)
+        whole = max((end for _, end, _ in graph), default=1)
+        for start, end, (form, lemma, tag, *_) in graph:
+            for one in expand_tag(tag):
+                guess = one == "ign"
+                features = {"whole": str(int(start == 0 and end == whole))}
+                found[lemma, one] = Analysis(
+                    lemma, form, ((form, one),), one, features, "", "", None,
+                    "backoff" if guess else "analyzer",
+                )  # fmt: skip
+        if found and all(reading.is_guess for reading in found.values()):
+            found = {(r.lemma, r.tag): r for r in _guesses(word)}
+        return tuple(found.values()) or tuple(_guesses(word))
+
+
+def _reopen(cache: int) -> MorfeuszAnalyzer:
+    return MorfeuszAnalyzer(cache=cache)
+
+
+def expand_tag(tag: str) -> list[str]:
+    """All tags for which a tag with dotted values stands.
+
+    >>> expand_tag("subst:sg:nom.acc:m3")
+    ['subst:sg:nom:m3', 'subst:sg:acc:m3']
+    """
+    return [":".join(parts) for parts in itertools.product(*(p.split(".") for p in tag.split(":")))]
+
+
+def _guesses(word: str) -> list[Analysis]:
+    """An unknown word: a name or noun, in every number, case and gender."""
+    if not any(char.isalpha() for char in word):
+        tag = "dig" if any(char.isdigit() for char in word) else "interp"
+        return [Analysis(word, word, ((word, tag),), tag, {}, "", "", None, "backoff")]
+    tags = [
+        *expand_tag("subst:sg.pl:nom.gen.dat.acc.inst.loc.voc:m1.m2.m3.f.n"),
+        "ign",
+        "frag",
+        "interj",
+    ]
+    return [Analysis(word, word, ((word, t),), t, {}, "", "", None, "backoff") for t in tags]

@@ -1,0 +1,83 @@
+"""The small Arabic lexicon of this package behind the analyzers' interface.
+
+Its label elements are renamed to the features of ALMOR databases, so that one scheme serves both.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from eigentext.lexical.analysis import Analysis, check_word
+from eigentext.lexical.analyzers.almor import unknown_word
+from eigentext.lexical.analyzers.arabic_spelling import matching_key
+
+__all__ = ["SampleAnalyzer"]
+
+_POS = {
+    "N": "noun", "A": "adj", "V": "verb", "P": "prep", "C": "conj", "D": "adv", "S": "pron",
+    "F": "part", "Q": "noun_num", "I": "interj", "Y": "abbrev", "G": "punc",
+}  # fmt: skip
+_PROCLITIC = {
+    "و": "wa_conj", "ف": "fa_conj", "ب": "bi_prep", "ل": "li_prep", "ك": "ka_prep", "س": "sa_fut",
+}  # fmt: skip
+_RENAMED = {"asp": "asp", "mood": "mod", "vox": "vox", "per": "per", "gen": "gen", "num": "num"}
+
+
+class SampleAnalyzer:
+    """Readings out of the sample lexicon; other words are guesses.
+
+    >>> [a.gloss for a in SampleAnalyzer().analyse("العلم")][:1] != []
+    True
+    >>> SampleAnalyzer().analyse("xyz")[0].source
+    'foreign'
+    """
+
+    def __init__(self, *, cache: int = 10_000) -> None:
+        self._remembered = lru_cache(maxsize=cache)(_analyse)
+
+    @property
+    def name(self) -> str:
+        """``sample``."""
+        return "sample"
+
+    def normalise(self, word: str) -> str:
+        """The key under which words are matched."""
+        return matching_key(check_word(word))
+
+    def analyse(self, word: str) -> list[Analysis]:
+        """All readings of the word."""
+        return list(self._remembered(check_word(word)))
+
+
+def _analyse(word: str) -> tuple[Analysis, ...]:
+    from eigentext.datasets import analyse
+
+    if not word:
+        return ()
+    found = tuple(_reading(entry) for entry in analyse(word))
+    return found or (unknown_word(word),)
+
+
+def _reading(entry: dict[str, str]) -> Analysis:
+    features = {
+        "pos": _POS.get(entry["pos"], entry["pos"]),
+        "prc2": _PROCLITIC.get(entry["pre2"], "0"),
+        "prc1": _PROCLITIC.get(entry["pre1"], "0"),
+        "prc0": "Al_det" if entry["det"] == "1" else "0",
+        "enc0": f"{entry['pron']}_pron" if entry["pron"] != "-" else "0",
+        "cas": entry["cas"],
+        "stt": entry["stt"],
+    }
+    features |= {name: entry[element] for element, name in _RENAMED.items()}
+    features["form_gen"] = features["gen"]
+    return Analysis(
+        entry["lemma"],
+        entry["vocalised"],
+        ((entry["vocalised"], entry["pos"]),),
+        entry["pos"],
+        features,
+        entry["gloss"],
+        entry["root"],
+        None,
+        "lexicon",
+    )

@@ -1,0 +1,125 @@
+"""The labels among which a word's right one is sought: C(t).
+
+C(t) = labels of analyse(t)  ∪  {l : (t, l) seen in the counted part of the training data}   (Eq. 9)
+
+1. The analyzer's readings are projected onto labels; readings that give one label are gathered.
+2. Labels observed with the word in training are added.
+3. The order is by prior, then by a fixed hash of the label: no order that knows the right answer,
+   and the same on every machine.
+"""
+
+from __future__ import annotations
+
+import zlib
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from eigentext.lexical.analysis import GUESSES, Analysis, Analyzer, check_word
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from eigentext.lexical.labels import Label, LabelScheme
+
+__all__ = ["Candidate", "Candidates", "tie_order"]
+
+NO_PRIOR = -8.0
+"""The log10 prior of a label for which the analyzer gives none."""
+
+SPELLING_PENALTY = 0.5
+"""What each letter that differs from what was typed takes from the log10 prior."""
+
+
+class Candidate(NamedTuple):
+    """A label that a word may have, with the readings that lead to it.
+
+    ``prior`` is a base-10 logarithm; ``source`` is that of the best reading, or ``observed`` for a
+    label that only the training data knows.
+    """
+
+    label: Label
+    analyses: tuple[Analysis, ...]
+    prior: float
+    source: str
+
+    @property
+    def is_guess(self) -> bool:
+        """Whether only guesses lead to this label."""
+        return self.source in GUESSES
+
+
+def tie_order(label: Label) -> int:
+    """A number by which equals are ordered; it depends on the label's values alone.
+
+    >>> tie_order(("a", "b")) == tie_order(("a", "b")) != tie_order(("b", "a"))
+    True
+    """
+    return zlib.crc32("\x1f".join(label).encode("utf-8", "surrogatepass"))
+
+
+class Candidates:
+    """The candidates of words under an analyzer and a scheme, with what training showed.
+
+    >>> from eigentext.lexical.analyzers import open_analyzer
+    >>> from eigentext.lexical.labels import load_scheme
+    >>> source = Candidates(open_analyzer("sample"), load_scheme("arabic14"))
+    >>> sorted({candidate.label[0] for candidate in source("العلم")})
+    ['عَلَم', 'عِلم']
+    """
+
+    def __init__(
+        self,
+        analyzer: Analyzer,
+        scheme: LabelScheme,
+        observed: Mapping[str, Collection[Label]] | None = None,
+        *,
+        cache: int = 100_000,
+    ) -> None:
+        self.analyzer = analyzer
+        self.scheme = scheme
+        self.observed = observed if observed is not None else {}
+        self._remembered = lru_cache(maxsize=cache)(self._from_analyzer)
+
+    def __call__(self, word: str) -> list[Candidate]:
+        """All candidates of the word, by prior and then by :func:`tie_order`.
+
+        A word that only the training data knows keeps the analyzer's guesses, but after what was
+        observed nothing is a guess any more: the observed labels say ``observed``.
+        """
+        found = self._remembered(check_word(word))
+        seen = self.observed.get(word)
+        if not seen:
+            return list(found)
+        known = {candidate.label: candidate for candidate in found}
+        for label in seen:
+            if label not in known:
+                known[label] = Candidate(label, (), NO_PRIOR, "observed")
+            elif known[label].is_guess:
+                known[label] = known[label]._replace(source="observed")
+        return _ordered(known.values())
+
+    candidates = __call__
+
+    def _from_analyzer(self, word: str) -> tuple[Candidate, ...]:
+        readings: dict[Label, list[Analysis]] = {}
+        for analysis in self.analyzer.analyse(word):
+            for label in self.scheme.project(analysis):
+                readings.setdefault(label, []).append(analysis)
+        return tuple(_ordered(_gathered(label, found) for label, found in readings.items()))
+
+
+def _weight(analysis: Analysis) -> float:
+    prior = NO_PRIOR if analysis.prior is None else analysis.prior
+    return prior - SPELLING_PENALTY * int(analysis.features.get("spelling", "0"))
+
+
+def _gathered(label: Label, readings: list[Analysis]) -> Candidate:
+    best = max(readings, key=lambda reading: (not reading.is_guess, _weight(reading)))
+    return Candidate(label, tuple(readings), _weight(best), best.source)
+
+
+def _ordered(candidates: Iterable[Candidate]) -> list[Candidate]:
+    return sorted(
+        candidates,
+        key=lambda candidate: (-candidate.prior, tie_order(candidate.label), candidate.label),
+    )

@@ -1,0 +1,183 @@
+"""Documents of labelled words, out of the two formats that gold comes in.
+
+1. ``read_words_jsonl``: one sentence a line, ``{"doc": ..., "words": [{"form", "label", "scored",
+   "vocalised", "gloss"}, ...]}``, the labels already factored into elements.
+2. ``read_conllu_documents``: a treebank; the scheme makes labels of lemma, tags and features.
+
+Sentences of one document are gathered under its id, in the order of the file.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from eigentext.errors import DataError, SettingsError
+from eigentext.formats.conllu import Sentence, read_sentences
+from eigentext.formats.opening import numbered_lines
+from eigentext.lexical.labels import Label, LabelScheme, load_scheme
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from eigentext.formats.opening import Source
+
+__all__ = ["Document", "Word", "read_conllu_documents", "read_words_jsonl"]
+
+_NOT_SCORED = frozenset({"PUNCT", "SYM"})
+_DOCUMENTS = ("auto", "newdoc", "source", "sentence")
+
+
+class Word(NamedTuple):
+    """A word as typed, and what is known of it."""
+
+    form: str
+    label: Label | None = None
+    scored: bool = True
+    vocalised: str = ""
+    gloss: str = ""
+
+
+class Document(NamedTuple):
+    """The sentences of one document.
+
+    >>> text = Document("d1", [[Word("a"), Word("b")], [Word("c")]])
+    >>> [word.form for word in text.words()]
+    ['a', 'b', 'c']
+    """
+
+    id: str
+    sentences: list[list[Word]]
+
+    def words(self) -> Iterator[Word]:
+        """All words in order."""
+        for sentence in self.sentences:
+            yield from sentence
+
+
+def _gathered(sentences: Iterable[tuple[str, list[Word]]]) -> list[Document]:
+    found: dict[str, Document] = {}
+    for name, words in sentences:
+        found.setdefault(name, Document(name, [])).sentences.append(words)
+    return list(found.values())
+
+
+def read_words_jsonl(
+    path: Source,
+    scheme: LabelScheme | None = None,
+    *,
+    on_error: Callable[[DataError], None] | None = None,
+) -> list[Document]:
+    """Read documents of labelled words (default scheme: ``arabic14``).
+
+    >>> import tempfile, os
+    >>> line = '{"doc": "d", "words": [{"form": "و", "label": {"pos": "C"}, "scored": true}]}'
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     place = os.path.join(folder, "w.jsonl")
+    ...     _ = open(place, "w", encoding="utf-8").write(line)
+    ...     read_words_jsonl(place)[0].sentences[0][0].form
+    'و'
+    """
+    known = scheme or load_scheme("arabic14")
+
+    def sentences() -> Iterator[tuple[str, list[Word]]]:
+        for number, text in numbered_lines(path):
+            if not text.strip():
+                continue
+            try:
+                yield _sentence(text, str(path), number, known)
+            except DataError as error:
+                if on_error is None:
+                    raise
+                on_error(error)
+
+    return _gathered(sentences())
+
+
+def _sentence(text: str, path: str, line: int, scheme: LabelScheme) -> tuple[str, list[Word]]:
+    try:
+        given = json.loads(text)
+    except ValueError as error:
+        raise DataError(path, line, f"expected JSON: {error}") from error
+    if not isinstance(given, dict) or not isinstance(given.get("words"), list):
+        raise DataError(path, line, 'expected an object with a list "words"')
+    words = [_word(item, path, line, scheme) for item in given["words"]]
+    return str(given.get("doc", "")), words
+
+
+def _word(item: Any, path: str, line: int, scheme: LabelScheme) -> Word:
+    if not isinstance(item, dict) or not isinstance(item.get("form"), str):
+        raise DataError(path, line, f'expected a word with a "form", found {str(item)[:60]}')
+    label = item.get("label")
+    if label is not None:
+        if not isinstance(label, dict) or not all(isinstance(v, str) for v in label.values()):
+            raise DataError(path, line, 'expected a "label" with strings for its elements')
+        try:
+            label = scheme.from_mapping(label)
+        except SettingsError as error:
+            raise DataError(path, line, str(error)) from error
+    return Word(
+        item["form"],
+        label,
+        bool(item.get("scored", label is not None)),
+        str(item.get("vocalised") or ""),
+        str(item.get("gloss") or ""),
+    )
+
+
+def read_conllu_documents(
+    path: Source,
+    scheme: LabelScheme,
+    *,
+    documents: str = "auto",
+    on_error: Callable[[DataError], None] | None = None,
+) -> list[Document]:
+    """Read a treebank's syntactic words as documents; punctuation and signs are not scored.
+
+    ``documents`` says what a document is: ``newdoc`` (its comments), ``source`` (the comment
+    ``orig_file_sentence`` up to ``#``), ``sentence`` (each sentence is one), or ``auto`` (the
+    first of these that the file has).
+    """
+    if documents not in _DOCUMENTS:
+        raise SettingsError(f"documents is one of {', '.join(_DOCUMENTS)}, not {documents!r}")
+
+    def sentences() -> Iterator[tuple[str, list[Word]]]:
+        announced = ""
+        for number, sentence in enumerate(read_sentences(path, on_error=on_error), start=1):
+            announced = _announced(sentence, number) or announced
+            yield (
+                _document_id(sentence, documents, announced, number),
+                [_gold(token, scheme) for token in sentence.tokens],
+            )
+
+    return _gathered(sentences())
+
+
+def _announced(sentence: Sentence, number: int) -> str:
+    """The id of the document that begins with this sentence, if one does."""
+    for comment in sentence.comments:
+        if comment.removeprefix("#").strip().startswith("newdoc"):
+            return sentence.metadata.get("newdoc id") or f"document {number}"
+    return ""
+
+
+def _document_id(sentence: Sentence, how: str, announced: str, number: int) -> str:
+    if how == "newdoc" or (how == "auto" and announced):
+        return announced or "document 1"
+    source = _source_of(sentence) if how in ("auto", "source") else ""
+    return source or f"sentence {number}"
+
+
+def _source_of(sentence: Sentence) -> str:
+    for comment in sentence.comments:
+        text = comment.removeprefix("#").strip()
+        if text.startswith("orig_file_sentence"):
+            return text.removeprefix("orig_file_sentence").lstrip(" =").partition("#")[0]
+    return ""
+
+
+def _gold(token: Any, scheme: LabelScheme) -> Word:
+    pairs = dict(item.partition("=")[::2] for item in token.misc.split("|"))
+    label = scheme.from_conllu(token)
+    scored = token.upos not in _NOT_SCORED
+    return Word(token.form, label, scored, pairs.get("Vform", ""), pairs.get("Gloss", ""))
