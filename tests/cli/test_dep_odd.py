@@ -13,7 +13,7 @@ import pytest
 
 from eigentext.cli.main import run
 from eigentext.datasets import load_english
-from eigentext.dependency import GraphParser
+from eigentext.dependency import GraphParser, LatentTreeModel
 from eigentext.formats import conllu
 from eigentext.trees.const_to_dep import to_dependencies
 from eigentext.trees.constituent import Tree
@@ -43,6 +43,9 @@ def folder(tmp_path_factory) -> Path:
     few = {"epochs": 2, "bits": 14}  # small models are read fast
     GraphParser(tagger="own", **few).fit(trees).save(folder / "own.dep")
     GraphParser(**few).fit(trees).save(folder / "tags.dep")
+    latent = LatentTreeModel(5, split=False, iterations=1)
+    latent.fit([conllu.to_dependency_tree(one, tags="xpos") for one in trees])
+    latent.save(folder / "english.latent")
     return folder
 
 
@@ -124,6 +127,16 @@ COMMANDS: dict[str, Callable[[Path, str, str], list[str]]] = {
     "parse --kbest": lambda folder, bad, out: [
         "parse", str(folder / "own.dep"), bad, "-o", out, "--kbest", "2",
     ],
+    "latent": lambda folder, bad, out: [
+        "latent", bad, "-o", out, "--states", "3", "--iterations", "1",
+    ],
+    "score": lambda folder, bad, out: ["score", str(folder / "english.latent"), bad, "-o", out],
+    "score by parser": lambda folder, bad, out: ["score", str(folder / "own.dep"), bad, "-o", out],
+    "inspect": lambda folder, bad, out: ["inspect", bad, "--states", "2"],
+    "rerank": lambda folder, bad, out: [
+        "rerank", bad, "-o", out, "--base", str(folder / "own.dep"), "--kbest", "2",
+        "--experts", "none",
+    ],
     "eval gold": lambda folder, bad, out: ["eval", bad, str(folder / "dev.conllu")],
     "eval predicted": lambda folder, bad, out: ["eval", str(folder / "dev.conllu"), bad],
     "eval against": lambda folder, bad, out: [
@@ -192,6 +205,8 @@ NO_TREE = {  # content, the same with heads, what is said
 def test_sentences_without_heads(kind, command, folder, tmp_path, capsys):
     content, whole, why = NO_TREE[kind]
     (tmp_path / "s.conllu").write_text(content)
+    for model in ("own.dep", "english.latent"):
+        (tmp_path / model).symlink_to(folder / model)
     for other in ("dev", "good"):
         (tmp_path / f"{other}.conllu").write_text(whole)
     bad, out = str(tmp_path / "s.conllu"), str(tmp_path / "out")
@@ -238,7 +253,9 @@ def test_bad_sentences_can_be_skipped(folder, tmp_path, capsys):
     assert len(list(conllu.read_sentences(out))) == 2
 
 
-@pytest.mark.parametrize("command", [name for name in COMMANDS if "eval" not in name])
+@pytest.mark.parametrize(
+    "command", [name for name in COMMANDS if name.split()[0] not in ("eval", "inspect")]
+)
 def test_outputs_that_cannot_be_written(command, folder, tmp_path, capsys):
     source = str(folder / "good.conllu")
     out = str(tmp_path / "none" / "out")

@@ -11,6 +11,7 @@ from eigentext.cli import (
     dep_latent,
     dep_parse,
     dep_rerank,
+    dep_score,
     dep_train,
 )
 
@@ -20,7 +21,7 @@ app.command("train")(dep_train.train)
 app.command("parse")(dep_parse.parse)
 app.command("rerank")(dep_rerank.rerank)
 app.command("latent")(dep_latent.latent)
-app.command("score")(dep_inspect.score)
+app.command("score")(dep_score.score)
 app.command("inspect")(dep_inspect.inspect)
 app.command("eval")(dep_eval.eval_)
 app.command("draw")(dep_draw.draw)

@@ -14,6 +14,7 @@ from eigentext.cli.output import show_figures
 if TYPE_CHECKING:
     from eigentext.evaluate.attachment import AttachmentResult, Score
     from eigentext.formats.conll import TenColumnSentence
+    from eigentext.formats.opening import OnError
 
 
 class TableName(StrEnum):
@@ -102,7 +103,7 @@ def eval_(
         _show_table(f"Against {against} (95% interval)", rows)
 
 
-def trees_of(path: str) -> Iterator[TenColumnSentence]:
+def trees_of(path: str, on_error: OnError | None = None) -> Iterator[TenColumnSentence]:
     """The sentences of a CoNLL-U or, by its name, CoNLL-X file; one without any is an error."""
     from eigentext.errors import DataError, SettingsError
     from eigentext.formats import conllu, conllx
@@ -112,7 +113,7 @@ def trees_of(path: str) -> Iterator[TenColumnSentence]:
         reader = conllx if format_of(path) == "conllx" else conllu
     except SettingsError:  # a name that tells nothing
         reader = conllu
-    sentences: Iterable[TenColumnSentence] = reader.read_sentences(path)
+    sentences: Iterable[TenColumnSentence] = reader.read_sentences(path, on_error=on_error)
     empty = True
     for sentence in sentences:
         empty = False

@@ -1,8 +1,8 @@
-"""``eigentext dep inspect`` and ``dep score``: what a latent tree model holds and says."""
+"""``eigentext dep inspect``: how far to trust operators on a treebank, what states are about."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -10,16 +10,13 @@ from eigentext.cli import options
 from eigentext.cli.dep_latent import trees_of
 from eigentext.cli.output import show_figures
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from eigentext.trees.dependency import DependencyTree
-
 _JUDGED = 500  # trees that the share of negative scores is counted on
 
 
 def inspect(
-    source: Annotated[str, typer.Argument(help="A treebank, or a model of `dep latent`.")],
+    source: Annotated[
+        str, typer.Argument(help="A treebank (.conllu, .conllx), or a model of `dep latent`.")
+    ],
     states: Annotated[
         int, typer.Option("--states", "-k", min=1, help="For a treebank: dimensions.")
     ] = 10,
@@ -51,14 +48,7 @@ def inspect(
 
         $ eigentext dep inspect english.latent --top 4
     """
-    from eigentext.errors import ModelFileError
-    from eigentext.formats import modelfile
-
-    try:
-        kind = modelfile.read_header(source).kind
-    except ModelFileError:
-        kind = None
-    if kind is None:
+    if _is_treebank(source):
         figures = _treebank(source, states, dictionary, observations)
         show_figures(figures, as_json=json)
         return
@@ -83,6 +73,17 @@ def inspect(
         print(f"    words: {words}\n    children: {children}")
 
 
+def _is_treebank(source: str) -> bool:
+    """By its name; whatever is called otherwise is a model, or says that it is none."""
+    from eigentext.errors import SettingsError
+    from eigentext.formats.convert import format_of
+
+    try:
+        return source == "-" or format_of(source) in ("conllu", "conllx")
+    except SettingsError:
+        return False
+
+
 def _treebank(source: str, k: int, dictionary: str, observations: str) -> dict[str, Any]:
     import numpy as np
 
@@ -90,7 +91,7 @@ def _treebank(source: str, k: int, dictionary: str, observations: str) -> dict[s
     from eigentext.dependency.conditioning import examine, negative_rate
     from eigentext.dependency.tree_moments import TreeMoments
 
-    trees = list(trees_of([source]))
+    trees = [tree for _, tree in trees_of([source])]
     model = SpectralTreeOperators(k, observations=observations, dictionary=dictionary).fit(trees)
     words = round(float(np.mean([len(tree) for tree in trees])))
     levels = round(float(np.mean([tree.depths.max() for tree in trees])))
@@ -112,62 +113,3 @@ def _treebank(source: str, k: int, dictionary: str, observations: str) -> dict[s
         "delta": seen.delta,
         "negative_scores": negative_rate(model, judged),
     }
-
-
-def score(
-    model: Annotated[str, typer.Argument(help="A model: latent trees or a parser.")],
-    files: options.Sources,
-    json: options.Json = False,
-) -> None:
-    """Print a number per tree: log p(words | tree) of a latent model, or a parser's score.
-
-    Example:
-
-        $ eigentext convert sample/train.mrg -o train.conllu
-
-        $ eigentext dep latent train.conllu -o english.latent --states 50 --iterations 5
-
-        $ eigentext dep score english.latent train.conllu
-    """
-    from json import dumps
-
-    name, score_of = _scorer(model)
-    n = 0
-    for n, tree in enumerate(trees_of(files), start=1):
-        value = score_of(tree)
-        finite = value if abs(value) < float("inf") else None
-        print(dumps({"tree": n, "words": len(tree), name: finite}) if json else f"{value:.6f}")
-
-
-def _scorer(path: str) -> tuple[str, Callable[[DependencyTree], float]]:
-    """How the model at this path scores a tree, and what the number is called."""
-    from eigentext.errors import ModelFileError
-    from eigentext.formats import modelfile
-
-    kind = modelfile.read_header(path).kind
-    if kind == "latent-tree":
-        from eigentext.dependency import LatentTreeModel
-
-        return "log_p", LatentTreeModel.load(path).log_prob
-    if kind == "graph-parser":
-        from eigentext.dependency import GraphParser
-
-        parser = GraphParser.load(path)
-
-        def score_of(tree: DependencyTree) -> float:
-            arc, sib = parser.scores(tree.forms, upos=tree.tags)
-            total = sum(float(arc[head, word]) for head, word, _ in tree.arcs)
-            if sib is not None:
-                for head, children in enumerate(tree.children):
-                    left = [word for word in reversed(children) if word < head]
-                    right = [word for word in children if word > head]
-                    for side in (left, right):
-                        before = head
-                        for word in side:
-                            total += float(sib[head, before, word])
-                            before = word
-            return total
-
-        return "score", score_of
-    supported = "kind 'latent-tree' or 'graph-parser'"
-    raise ModelFileError(path, found=f"kind {kind!r}", supported=supported)

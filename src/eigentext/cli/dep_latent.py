@@ -58,7 +58,7 @@ def latent(
     output: options.ModelOutput,
     states: Annotated[
         int, typer.Option("--states", "-k", min=1, help="Hidden states, over all tags.")
-    ] = 100,
+    ] = 200,
     shared: Annotated[
         bool, typer.Option("--shared", help="All tags share the states; else each has its own.")
     ] = False,

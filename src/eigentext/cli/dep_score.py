@@ -1,0 +1,109 @@
+"""``eigentext dep score``: one number per tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from eigentext.cli import options
+from eigentext.cli.dep_latent import trees_of
+from eigentext.cli.output import show_figures, skipped_count, skipping
+
+if TYPE_CHECKING:
+    from eigentext.formats.conllu import Sentence
+    from eigentext.trees.dependency import DependencyTree
+
+    Scorer = Callable[[Sentence, DependencyTree], float]
+
+
+def score(
+    model: Annotated[str, typer.Argument(help="A model of `dep latent` or of `dep train`.")],
+    trees: options.Sources,
+    output: options.Output = "-",
+    format_: options.Format = options.ResultFormat.native,
+    on_error: options.SkipErrors = options.OnError.stop,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+) -> None:
+    """Print a number per tree: log p(words | tree) of a latent model, or a parser's score.
+
+    Example:
+
+        $ eigentext convert sample/train.mrg -o train.conllu
+
+        $ eigentext dep latent train.conllu -o english.latent --states 50 --iterations 5
+
+        $ eigentext dep score english.latent train.conllu -o scores.txt
+    """
+    from json import dumps
+
+    from eigentext.formats.writing import write_lines
+
+    name, score_of = _scorer(model)
+    as_json = format_ is options.ResultFormat.jsonl
+    total, n_trees, n_words, n_impossible = 0.0, 0, 0, 0
+
+    def lines() -> Iterator[str]:
+        nonlocal total, n_trees, n_words, n_impossible
+        for sentence, tree in trees_of(trees, on_error=log):
+            found = score_of(sentence, tree)
+            n_trees += 1
+            possible = found > float("-inf")
+            if possible:
+                total += found
+                n_words += len(tree)
+            else:
+                n_impossible += 1
+            line = {name: found if possible else None, "words": len(tree)}
+            yield dumps(line) if as_json else f"{found:.6f}"
+
+    with skipping(on_error, quiet=quiet) as log:
+        write_lines(output, lines())
+    if json or not quiet:
+        figures = {
+            "trees": n_trees,
+            "words": n_words,
+            name: total,
+            "impossible": n_impossible,
+            "skipped": skipped_count(log),
+        }
+        show_figures(figures, as_json=json, results_on_stdout=output == "-")
+
+
+def _scorer(path: str) -> tuple[str, Scorer]:
+    """What the number is called, and how the model at this path scores a tree."""
+    from eigentext.errors import ModelFileError
+    from eigentext.formats import modelfile
+
+    kind = modelfile.read_header(path).kind
+    if kind == "latent-tree":
+        from eigentext.dependency import LatentTreeModel
+
+        latent = LatentTreeModel.load(path)
+        return "log_p", lambda _, tree: latent.log_prob(tree)
+    if kind == "graph-parser":
+        from eigentext.dependency import GraphParser
+
+        parser = GraphParser.load(path)
+        return "score", lambda sentence, tree: _arc_score(
+            *parser.scores(*parser.columns_of(sentence)), tree
+        )
+    supported = "kind 'latent-tree' or 'graph-parser'"
+    raise ModelFileError(path, found=f"kind {kind!r}", supported=supported)
+
+
+def _arc_score(arc, sib, tree: DependencyTree) -> float:  # type: ignore[no-untyped-def]
+    """Sum over arcs and, for order 2, over neighbouring siblings outward from each head."""
+    total = sum(float(arc[head, word]) for head, word, _ in tree.arcs)
+    if sib is not None:
+        for head, children in enumerate(tree.children):
+            left = [word for word in reversed(children) if word < head]
+            right = [word for word in children if word > head]
+            for side in (left, right):
+                before = head
+                for word in side:
+                    total += float(sib[head, before, word])
+                    before = word
+    return total
