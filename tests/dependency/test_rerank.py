@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -309,6 +310,11 @@ def test_log_linear_weight_is_the_known_maximum():
     # two trees equally right: their probabilities add up, nothing is to be learned
     tied = _table([1, 0] * 4, [5, 5] * 4)
     assert log_linear(tied, 1, l2=1e-6, templates=False).dense[0] != 0
+    # from other weights it comes to the same maximum
+    again = log_linear(
+        table, 1, l2=1e-9, templates=False, start=replace(weights, dense=weights.dense - 3)
+    )
+    assert again.dense[0] == pytest.approx(math.log(3), abs=1e-4)
     with pytest.raises(SettingsError, match="target"):
         log_linear(table, 1, target="worst")
 

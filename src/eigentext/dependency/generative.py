@@ -251,6 +251,9 @@ class GenerativeParser:
         A tree with several roots or a cycle has probability 0.  Non-projective trees get the same
         product of decisions, but are not among those that sum to one.
         """
+        from eigentext.dependency import kernels_generative_trees
+
+        trees_log_probs: Any = kernels_generative_trees.trees_log_probs
         emit, first, m, kind, length, *rest = self._encoded(tokens, upos, xpos)
         heads = np.atleast_2d(np.asarray(trees, dtype=np.int64))
         if heads.shape[1] != len(tokens):
@@ -258,7 +261,7 @@ class GenerativeParser:
         if heads.min(initial=0) < 0 or heads.max(initial=0) > len(tokens):
             raise ValueError("a head is out of range")
         out = np.empty(len(heads))
-        _kernels().trees_log_probs(heads, emit, first, m, kind, length, *rest, out)
+        trees_log_probs(heads, emit, first, m, kind, length, *rest, out)
         return out
 
     def log_prob(

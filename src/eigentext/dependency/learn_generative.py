@@ -76,10 +76,10 @@ class Smoothing:
     ``go``     of the chance of one more child;  ``emit`` of p(x | h) towards p(x | t)
     """
 
-    tag: float = 10.0
-    state: float = 5.0
-    go: float = 5.0
-    emit: float = 2.0
+    tag: float = 20.0
+    state: float = 20.0
+    go: float = 10.0
+    emit: float = 5.0
 
 
 @dataclass(frozen=True)
@@ -135,11 +135,11 @@ def _empty(corpus: Corpus, m: Ints) -> Counts:
 
 def em_counts(corpus: Corpus, params: GenerativeParams) -> tuple[Counts, float]:
     """Expected counts of all decisions given the trees, and the log likelihood."""
-    from eigentext.dependency import kernels_generative as kernels
+    from eigentext.dependency.kernels_generative_trees import corpus_counts
 
     counts = _empty(corpus, params.m)
     longest = int(np.diff(corpus.ptr).max(initial=1))
-    likelihood = kernels.corpus_counts(
+    likelihood = corpus_counts(
         corpus.ptr, corpus.heads, corpus.word, corpus.tag, params.first, params.m, corpus.kind_of,
         length_classes(longest), params.E, params.T, params.go, 1.0 - params.go, params.root,
         counts.T, counts.go, counts.stop, counts.root, counts.E,

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERTS", "experts_from_bytes", "fit_expert", "jackknifed", "to_bytes"]
 
-_STATES = 80  # of the latent tree model, unless told
+_STATES = 200  # of the latent tree model, unless told
 EXPERTS = ("latent", "operators", "generative", "valence", "distance", "paths", "surface")
 
 
@@ -85,7 +85,7 @@ def _latent(trees: list[DependencyTree], seed: int, settings: dict[str, Any]) ->
     if "k" in settings:
         return LatentTreeModel(seed=seed, **settings).fit(trees)
     n_tags = len({tag for tree in trees for tag in tree.tags or ()})
-    k = max(_STATES, 2 * n_tags)
+    k = _STATES
     while True:
         more = {"split": k >= n_tags, **settings}
         try:

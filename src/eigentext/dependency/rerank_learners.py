@@ -130,8 +130,12 @@ def log_linear(
     target: Literal["best", "risk"] = "best",
     iterations: int = 100,
     templates: bool = True,
+    start: Weights | None = None,
 ) -> Weights:
-    """Log-linear weights by L-BFGS; ``l2`` is the penalty of one template's squared weight."""
+    """Log-linear weights by L-BFGS; ``l2`` is the penalty of one template's squared weight.
+
+    ``start``: weights to begin with, e.g. of fewer columns; without, only the base score counts.
+    """
     from scipy.optimize import minimize
     from scipy.sparse import csr_array
 
@@ -178,10 +182,16 @@ def log_linear(
             [slope @ dense + 0.01 * l2 * v, X_turned @ slope.astype(np.float32) + l2 * w]
         )
 
-    start = np.zeros(D + len(used))
-    start[0] = 1.0
+    first = np.zeros(D + len(used))
+    first[0] = 1.0
+    if start is not None:
+        for name, value in zip(start.names, start.dense, strict=True):
+            if name in table.names:
+                at = table.names.index(name)
+                first[at] = value * spread[at]
+        first[D:] = start.templates[used]
     found = minimize(
-        loss, start, jac=True, method="L-BFGS-B", options={"maxiter": iterations, "maxcor": 8}
+        loss, first, jac=True, method="L-BFGS-B", options={"maxiter": iterations, "maxcor": 8}
     ).x
     full = np.zeros(size, np.float32)
     full[used] = found[D:]

@@ -1,0 +1,287 @@
+"""Table 1 of papers/000: k-best lists of our base parser, reranked with and without log p.
+
+    python benchmarks/rerank.py lists --data ewt --order 1 --work DIR    # 3-fold lists, resumable
+    python benchmarks/rerank.py table --data ewt --order 1 --work DIR    # the rows, dev and test
+    python benchmarks/rerank.py sizes --data ewt --order 1 --work DIR    # k = 5 ... 50 on dev
+
+``$EIGENTEXT_DATA`` names the folder with dependency/ewt/{train,dev,test}.conllu and
+constituency/gum/{train,dev,test}.mrg; the trees of ``gum`` are those constituents, converted by
+our head rules.  Punctuation is taken out of the sentences first, all lengths are kept, tags are
+gold.  Lists of the training sentences come from 3-fold cross-validation, n = 50; so do the scores
+of the latent models on them.  A hidden Markov model of the surface has no row: it gives all trees
+of a list the same score.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eigentext.dependency.kbest_lists import (
+    KBestLists,
+    cross_validated,
+    fold_numbers,
+    lists_of,
+    without_punctuation,
+)
+from eigentext.dependency.parser import GraphParser
+from eigentext.dependency.rerank_experts import fit_expert, jackknifed
+from eigentext.dependency.rerank_features import (
+    FeatureTable,
+    Templates,
+    expert_column,
+    known_of,
+)
+from eigentext.dependency.rerank_learners import (
+    Weights,
+    choose,
+    log_linear,
+    perceptron,
+    tree_scores,
+)
+from eigentext.errors import RankError
+from eigentext.evaluate.bootstrap import compare
+from eigentext.formats import conllu
+from eigentext.formats.ptb import read_trees
+from eigentext.linalg.determinism import single_threaded
+from eigentext.trees.const_to_dep import to_dependencies
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eigentext.dependency.rerank_features import Expert
+    from eigentext.formats.conllu import Sentence
+
+_COARSE = (
+    ("NNP", "PROPN"), ("NN", "NOUN"), ("VB", "VERB"), ("MD", "AUX"), ("JJ", "ADJ"),
+    ("RB", "ADV"), ("WRB", "ADV"), ("PRP", "PRON"), ("WP", "PRON"), ("EX", "PRON"),
+    ("IN", "ADP"), ("RP", "ADP"), ("TO", "PART"), ("POS", "PART"), ("DT", "DET"),
+    ("PDT", "DET"), ("WDT", "DET"), ("CC", "CCONJ"), ("CD", "NUM"), ("UH", "INTJ"),
+)  # fmt: skip
+
+
+def universal(tag: str) -> str:
+    """A coarse tag for a Penn tag."""
+    return next((coarse for start, coarse in _COARSE if tag.startswith(start)), "PUNCT"
+                if not tag[:1].isalpha() or tag in ("HYPH", "NFP") else "X")  # fmt: skip
+
+
+def read_bank(data: str, split: str) -> list[Sentence]:
+    """The trees of one split, punctuation taken out."""
+    folder = Path(os.environ["EIGENTEXT_DATA"])
+    if data == "ewt":
+        read = conllu.read_sentences(str(folder / "dependency" / "ewt" / f"{split}.conllu"))
+        found = [without_punctuation(sentence) for sentence in read]
+    else:
+        trees = map(
+            to_dependencies, read_trees(str(folder / "constituency" / "gum" / f"{split}.mrg"))
+        )
+        found = []
+        for tree in trees:
+            coarse = [universal(tag) for tag in tree.tags or ()]
+            columns = {"deprel": tree.relations, "xpos": tree.tags, "upos": coarse}
+            whole = conllu.make_sentence(tree.forms, head=tree.heads.tolist(), **columns)
+            found.append(without_punctuation(whole))
+    return [sentence for sentence in found if sentence is not None]
+
+
+def all_lists(
+    data: str, order: int, epochs: int, work: Path, k: int = 50
+) -> dict[str, tuple[list[Sentence], KBestLists]]:
+    """Sentences and lists of train (cross-validated), dev and test; what exists is read."""
+
+    def new_parser() -> GraphParser:
+        return GraphParser(order=order, projective=True, epochs=epochs, labels=False)
+
+    folder = work / f"{data}-{order}"
+    banks = {split: read_bank(data, split) for split in ("train", "dev", "test")}
+    found = {}
+    parser = None
+    for split in ("dev", "test"):
+        path = folder / f"{split}.kbest"
+        if not path.exists():
+            if parser is None:
+                parser = trained(new_parser(), banks["train"], folder / "all.parser")
+            began = time.process_time()
+            made = lists_of(parser, banks[split], k=k)
+            print(f"{split}: {time.process_time() - began:.0f} CPU s for the lists", flush=True)
+            made.save(path, settings={"k": k, "order": order, "epochs": epochs})
+        found[split] = (banks[split], KBestLists.load(path))
+    began = time.process_time()
+    lists = cross_validated(new_parser, banks["train"], k=k, folder=folder / "folds")
+    print(f"train: {time.process_time() - began:.0f} CPU s for fold parsers, lists", flush=True)
+    return {"train": (banks["train"], lists), **found}
+
+
+def trained(parser: GraphParser, sentences: list[Sentence], path: Path) -> GraphParser:
+    """The parser of all training sentences, read or made."""
+    if path.exists():
+        return GraphParser.load(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    began = time.process_time()
+    parser.fit(sentences)
+    print(f"base parser: {time.process_time() - began:.0f} CPU s", flush=True)
+    parser.save(path)
+    return parser
+
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "latent": {"k": 200, "structure": "valence"},
+    "operators": {"k": 10, "min_count": 5},
+    "generative": {},
+}
+ROWS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("base score + templates", ()),
+    ("+ log p, raw operators", ("operators",)),
+    ("+ log p, valid form", ("latent",)),
+    ("+ log p, valid form, valence and distance", ("latent", "valence", "distance")),
+    ("+ generative parser", ("generative",)),
+    ("+ all of these", ("latent", "valence", "distance", "generative")),
+    ("baseline: + HMM of root-to-leaf paths", ("paths",)),
+)
+Lists = dict[str, tuple[list["Sentence"], KBestLists]]
+
+
+def column(name: str, lists: Lists, folder: Path, **settings: Any) -> dict[str, np.ndarray]:
+    """log p of all trees under one expert, jackknifed on train; kept in the folder."""
+    tag = "-".join([name, *(f"{key}={value}" for key, value in sorted(settings.items()))])
+    path = folder / f"column-{tag}.npz"
+    if not path.exists():
+        began = time.process_time()
+
+        def fit(those: Sequence[Sentence]) -> Expert:
+            return fit_expert(name, those, **settings)
+
+        found = {"train": jackknifed(fit, *lists["train"])}
+        expert = fit(lists["train"][0])
+        for split in ("dev", "test"):
+            sentences, those = lists[split]
+            found[split] = expert_column(expert, [known_of(one) for one in sentences], those)
+        np.savez(path, **found)
+        print(f"{tag}: {time.process_time() - began:.0f} CPU s", flush=True)
+    with np.load(path) as file:
+        return {split: file[split] for split in file}
+
+
+def counts_of(lists: Lists, split: str, places: np.ndarray) -> np.ndarray:
+    """(sentences, 3): right heads of the chosen trees, words, words."""
+    sentences, those = lists[split]
+    right = those.right([one.heads or () for one in sentences])[those.tree_at[:-1] + places]
+    return np.column_stack([right, those.lengths, those.lengths]).astype(float)
+
+
+def say(name: str, counts: np.ndarray, rival: np.ndarray | None) -> None:
+    """One row of the table."""
+    uas = 100 * counts[:, 0].sum() / counts[:, 1].sum()
+    complete = 100 * (counts[:, 0] == counts[:, 1]).mean()
+    more = "| | |"
+    if rival is not None:
+        test = compare(counts, rival)
+        cut = 100 * test.difference / (100 - test.second)
+        more = f"| {cut:+.1f}% [{test.low:+.2f}, {test.high:+.2f}] | {test.p_value:.3f} |"
+    print(f"| {name} | {uas:.2f} | {complete:.1f} {more}", flush=True)
+
+
+def table(lists: Lists, folder: Path, learner: str, l2: float, splits: Sequence[str]) -> None:
+    """The rows of table 1."""
+    names = sorted({name for _, those in ROWS for name in those})
+    columns = {name: column(name, lists, folder, **SETTINGS.get(name, {})) for name in names}
+    known = {split: [known_of(one) for one in lists[split][0]] for split in lists}
+    templates = Templates.of(known["train"])
+    tables = {}
+    for split, (sentences, those) in lists.items():
+        mine = {name: found[split] for name, found in columns.items()}
+        gold = [one.heads or () for one in sentences]
+        tables[split] = FeatureTable.of(known[split], those, templates, mine, gold)
+    weights: list[Weights] = []
+    for _, those in ROWS:
+        train = tables["train"].with_columns(["base", *those])
+        if learner == "perceptron":
+            weights.append(perceptron(train, templates.size))
+        else:
+            start = weights[0] if weights else None
+            turns = 30 if weights else 60
+            weights.append(log_linear(train, templates.size, l2=l2, iterations=turns, start=start))
+    for split in splits:
+        print(f"\n{split}, {learner}\n")
+        print("| | UAS | complete | cut of the error, UAS interval | p |\n|---|---|---|---|---|")
+        sentences, those = lists[split]
+        first = counts_of(lists, split, np.zeros(len(those), int))
+        say("no reranking", first, None)
+        rival = None
+        for (name, used), found in zip(ROWS, weights, strict=True):
+            mine = tables[split].with_columns(["base", *used])
+            counts = counts_of(lists, split, choose(mine, tree_scores(mine, found)))
+            say(name, counts, rival)
+            rival = counts if rival is None else rival
+        best = those.best_places([one.heads or () for one in sentences])
+        say("oracle of the lists", counts_of(lists, split, best), None)
+
+
+def sizes(lists: Lists, states: Sequence[int]) -> None:
+    """Dev UAS of base score + log p for several k; weights from one held-out fold."""
+    sentences, those = lists["train"]
+    third = len(fold_numbers(len(sentences), 3)[0])
+    held_out = (sentences[:third], those.part(0, third))
+    print("| | k | UAS, dev | learning | scoring 1,000 trees |\n|---|---|---|---|---|")
+    for name in ("operators", "latent"):
+        for k in states:
+            settings: dict[str, Any] = {"k": k}
+            if name == "latent":
+                settings["split"] = k >= 20
+            try:
+                one = fit_expert(name, sentences[third:], **settings)
+                began = time.process_time()
+                full = fit_expert(name, sentences, **settings)
+                learned = time.process_time() - began
+            except RankError as error:
+                print(f"| {name} | {k} | {error} | | |", flush=True)
+                continue
+            made = {}
+            for split, expert, (bank, lists_) in (
+                ("train", one, held_out), ("dev", full, lists["dev"]),
+            ):  # fmt: skip
+                known = [known_of(sentence) for sentence in bank]
+                began = time.process_time()
+                found = expert_column(expert, known, lists_)
+                scored = time.process_time() - began
+                gold = [sentence.heads or () for sentence in bank]
+                made[split] = FeatureTable.of(known, lists_, Templates(()), {name: found}, gold)
+            weights = log_linear(made["train"], 24, l2=1.0, templates=False)
+            counts = counts_of(
+                lists, "dev", choose(made["dev"], tree_scores(made["dev"], weights))
+            )
+            uas = 100 * counts[:, 0].sum() / counts[:, 1].sum()
+            each = 1e6 * scored / len(lists["dev"][1].scores)
+            print(f"| {name} | {k} | {uas:.2f} | {learned:.1f} s | {each:.0f} ms |", flush=True)
+
+
+def main() -> None:
+    """Run one part."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("part", choices=("lists", "table", "sizes"))
+    parser.add_argument("--data", choices=("ewt", "gum"), default="ewt")
+    parser.add_argument("--order", type=int, choices=(1, 2), default=1)
+    parser.add_argument("--epochs", type=int, default=6)
+    parser.add_argument("--work", type=Path, required=True, help="A folder for lists and columns.")
+    parser.add_argument("--learner", choices=("log-linear", "perceptron"), default="log-linear")
+    parser.add_argument("--l2", type=float, default=20.0)
+    parser.add_argument("--splits", nargs="+", default=["dev", "test"])
+    parser.add_argument("--states", type=int, nargs="+", default=[5, 10, 20, 30, 40, 50])
+    given = parser.parse_args()
+    with single_threaded():
+        lists = all_lists(given.data, given.order, given.epochs, given.work)
+        if given.part == "table":
+            folder = given.work / f"{given.data}-{given.order}"
+            table(lists, folder, given.learner, given.l2, given.splits)
+        elif given.part == "sizes":
+            sizes(lists, given.states)
+
+
+if __name__ == "__main__":
+    main()
