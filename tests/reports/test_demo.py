@@ -16,6 +16,12 @@ def test_demo_writes_a_page_and_models(tmp_path):
     assert html.count("<table") >= 5
     assert any(line.startswith("const: 4 states, 3 model(s): F1 ") for line in said)
     assert read_header(tmp_path / "out" / "english.lpcfg").kind == "lpcfg"
+    assert read_header(tmp_path / "out" / "english.dep").kind == "graph-parser"
+    assert read_header(tmp_path / "out" / "english.latent").kind == "latent-tree"
+    (line,) = [line for line in said if line.startswith("dep: order 2: UAS ")]
+    assert float(line.split()[4].rstrip(",")) > 80
+    assert "Hidden states of words in trees" in html
+    assert "only the second best" in html
     assert read_header(tmp_path / "out" / "python.counts").kind == "counts"
     assert read_header(tmp_path / "out" / "python.clusters").kind == "clusters"
     assert "wb-search" in (tmp_path / "out" / "words.html").read_text(encoding="utf-8")

@@ -2,7 +2,7 @@
 
 1. Trees: train parsers on our English sample with growing numbers of states, score them on the
    held-out part, show curves of learning, spectra of nonterminals, and a tree with its posteriors.
-2. Dependencies of a sentence by head rules.
+2. Dependencies: a parser of the same trees by head rules, and the hidden states of words.
 3. Words: clusters and vectors of the text that every Python installation carries.
 4. Arabic: the analyses that the small lexicon gives, beside the right one.
 """
@@ -23,6 +23,7 @@ from eigentext.evaluate import parseval
 from eigentext.formats.prm import EvalbSettings
 from eigentext.reports.arcs import arcs_svg
 from eigentext.reports.const_plots import CurvePoint, learning_curve, singular_value_plot
+from eigentext.reports.demo_dep import dependency_section
 from eigentext.reports.demo_words import words_section
 from eigentext.reports.drawing import tree_svg
 from eigentext.reports.html import Report
@@ -48,7 +49,8 @@ def run_demo(folder: str, say: Callable[[str], None] = print) -> Path:
     datasets.write_sample(target)
     report = Report("eigentext", "The main job on the sample data, end to end")
     parser = _trees(report, target, say)
-    _dependencies(report, parser)
+    _by_head_rules(report, parser)
+    dependency_section(report, target, _english("train"), _english("dev") + _english("test"), say)
     words_section(report, target, say)
     _arabic(report, say)
     page = target / "index.html"
@@ -163,10 +165,10 @@ def _posteriors(answer: Parse) -> list[float]:
     ]
 
 
-def _dependencies(report: Report, parser: LPCFG) -> None:
+def _by_head_rules(report: Report, parser: LPCFG) -> None:
     tree = to_dependencies(parser.parse(_SHOWN.split()).tree)
-    report.section("Dependencies").figure(
-        arcs_svg(tree.forms, tree.heads.tolist(), tree.relations, tags=tree.tags),
+    report.figure(
+        arcs_svg(tree.forms, tree.heads.tolist(), tree.relations, tags=tree.tags, width=840),
         "The same parse as dependencies, by head rules",
     )
 
