@@ -112,7 +112,7 @@ def structure(heads, order, edges, classes, shown):
     ``edges``: 0 one class; 1 side (0 left, 1 right); 2 side and whether the words are neighbours;
     3 side and whether it is the head's nearest child on it.  ``shown`` (3, n): valence, 4 left +
     right with each counted up to 3; distance to the head, 0 for a root, else 1 to 5 (1, 2, 3-4,
-    5-8, more) to a head on the left and 6 to 10 on the right; size of the subtree, 0 to 6 (1, 2, 3,
+    5-8, more) to a head on the left, 6 to 10 on the right; size of the subtree, 0 to 6 (1, 2, 3,
     4-5, 6-9, 10-19, more).  ``order``: dependents before heads.
     """
     n = heads.shape[0]

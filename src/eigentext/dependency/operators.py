@@ -24,7 +24,7 @@ from eigentext.dependency.dictionaries import Dictionary, treebank_dictionary
 from eigentext.dependency.observations import Forest, Observations, check_heads
 from eigentext.dependency.tree_moments import InstrumentMoments, TreeMoments, link_moments
 from eigentext.errors import DataError, SettingsError
-from eigentext.linalg.conditioning import ConditionReport, guarded_pinv
+from eigentext.linalg.conditioning import ConditionReport, OnRank, guarded_pinv
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -105,20 +105,25 @@ def make_operators(
     *,
     links: tuple[Sequence[Floats], Floats] | None = None,
     max_condition: float = 1e12,
+    on_rank: OnRank = "error",
 ) -> tuple[TreeOperators, tuple[ConditionReport, ...]]:
     """Observables from moments; ``links`` (:func:`link_moments`) give y where U does not.
 
     The first channel takes its y from an SVD or CCA dictionary; further channels, and
     dictionaries of another kind, need ``links``.
     """
-    E_L, E_R, D, reports = moments.observables(max_condition=max_condition)
+    E_L, E_R, D, reports = moments.observables(max_condition=max_condition, on_rank=on_rank)
     first = dictionary.y()
     y = [] if first is None else [first]
     if links is not None:
         sums, uz = links
         n = max(float(np.abs(uz).max()), 1e-300)  # a scale; it cancels
         inverse, report = guarded_pinv(
-            uz / n, symbol="E[u z']", need_rank=moments.k, max_condition=max_condition
+            uz / n,
+            symbol="E[u z']",
+            need_rank=moments.k,
+            max_condition=max_condition,
+            on_rank=on_rank,
         )
         reports = (*reports, report)
         y += [(one / n) @ inverse for one in sums[len(y) :]]
@@ -141,7 +146,10 @@ class SpectralTreeOperators:
     ``directed``     T_L and T_R, or one T for both sides
     ``negatives``    what a score of 0 or less becomes: ``clip``: ``floor`` per word; ``abs``: the
                      log of the absolute value; ``error``
-    ``kappa``        added to counts in the scaling of a CCA dictionary
+    ``on_rank``      a moment matrix of too small a rank: ``error``, ``warn`` or ``ignore`` (what
+                     is not there is left out)
+    ``kappa``        added to counts in the scaling of a CCA dictionary; with 0, words that occur
+                     with each other alone are the leading directions
 
     After ``fit``: ``operators_``, ``reports_`` on the inverses, ``moments_``; after scoring,
     ``negative_rate`` of the trees scored so far.
@@ -165,8 +173,9 @@ class SpectralTreeOperators:
         negatives: Negatives = "clip",
         floor: float = 1e-8,
         min_count: int = 2,
-        kappa: float = 0.0,
+        kappa: float = 5.0,
         max_condition: float = 1e12,
+        on_rank: OnRank = "error",
         seed: int = 0,
     ) -> None:
         if negatives not in ("clip", "abs", "error"):
@@ -187,6 +196,7 @@ class SpectralTreeOperators:
         self.min_count = min_count
         self.kappa = kappa
         self.max_condition = max_condition
+        self.on_rank = on_rank
         self.seed = seed
         self.n_scored = 0
         self.n_negative = 0
@@ -223,7 +233,11 @@ class SpectralTreeOperators:
         needs_links = len(sizes) > 1 or self.dictionary_.kind == "other"
         links = link_moments(forest, U, sizes) if needs_links else None
         self.operators_, self.reports_ = make_operators(
-            self.moments_, self.dictionary_, links=links, max_condition=self.max_condition
+            self.moments_,
+            self.dictionary_,
+            links=links,
+            max_condition=self.max_condition,
+            on_rank=self.on_rank,
         )
         return self
 

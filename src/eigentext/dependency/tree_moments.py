@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eigentext.errors import SettingsError
-from eigentext.linalg.conditioning import ConditionReport, guarded_pinv
+from eigentext.linalg.conditioning import ConditionReport, OnRank, guarded_pinv
 from eigentext.linalg.determinism import single_threaded
 
 if TYPE_CHECKING:
@@ -104,19 +104,20 @@ class TreeMoments:
         return len(self.root)
 
     def observables(
-        self, *, max_condition: float = 1e12
+        self, *, max_condition: float = 1e12, on_rank: OnRank = "error"
     ) -> tuple[Floats, Floats, Floats, tuple[ConditionReport, ...]]:
         """``E_L, E_R`` (k, k), ``D`` (k, k, k) with D(y) = sum_j y_j D[:, j, :], and reports."""
         _need(self.n, "a node with a left and a right child")
-        how: dict[str, Any] = {"max_condition": max_condition}
+        how: dict[str, Any] = {"max_condition": max_condition, "on_rank": on_rank}
         with single_threaded():
             right, r1 = guarded_pinv(self.Sigma_R / self.n, symbol="Sigma_R", **how)
             left, r2 = guarded_pinv(self.Sigma_L / self.n, symbol="Sigma_L", **how)
             omega = self.Omega / self.n
             E_L, E_R = omega @ right, omega.T @ left
             inverse, r3 = guarded_pinv(E_L, symbol="E_L", **how)
-            _, r4 = guarded_pinv(E_R, symbol="E_R", on_rank="ignore", **how)
-            _, r5 = guarded_pinv(omega, symbol="Omega", on_rank="ignore", **how)
+            how["on_rank"] = "ignore"  # these two are not inverted
+            _, r4 = guarded_pinv(E_R, symbol="E_R", **how)
+            _, r5 = guarded_pinv(omega, symbol="Omega", **how)
             D = np.einsum("ai,ijl,lb->ajb", inverse, self.K / self.n, right, optimize=True)
         return E_L, E_R, D, (r1, r2, r5, r3, r4)
 
@@ -192,7 +193,7 @@ class InstrumentMoments:
         return len(self.root)
 
     def observables(
-        self, *, max_condition: float = 1e12
+        self, *, max_condition: float = 1e12, on_rank: OnRank = "error"
     ) -> tuple[Floats, Floats, Floats, tuple[ConditionReport, ...]]:
         """As :meth:`TreeMoments.observables`; a side without children has E = 0.
 
@@ -200,7 +201,9 @@ class InstrumentMoments:
         """
         k = self.k
         _need(float(self.n.sum()), "a child with a grandparent or a sibling")
-        how: dict[str, Any] = {"max_condition": max_condition, "need_rank": k}
+        how: dict[str, Any] = {
+            "max_condition": max_condition, "need_rank": k, "on_rank": on_rank
+        }  # fmt: skip
         E = np.zeros((2, k, k))
         D = np.zeros((k, k, k))
         reports: list[ConditionReport] = []
