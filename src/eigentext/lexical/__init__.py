@@ -1,4 +1,4 @@
-"""Every reading of every word, ranked in context: analyzer -> labels -> counts -> weights -> ranks.
+"""Every reading of every word, ranked in context: analyzer -> labels -> counts -> ranks.
 
 ``analyzers`` read a word, ``labels`` factor readings into label elements, ``candidates`` gathers
 the labels a word may have, ``documents`` reads gold.  Nothing heavy is imported here.

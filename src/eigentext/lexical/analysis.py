@@ -7,12 +7,12 @@ form under which words are matched; it is never shown in place of what was typed
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
-from eigentext.errors import DataError
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
-__all__ = ["GUESSES", "Analysis", "Analyzer", "as_record", "check_word", "letters_only"]
+__all__ = ["GUESSES", "Analysis", "Analyzer", "as_record", "check_word"]
 
 GUESSES = frozenset({"backoff"})
 """The sources of analyses that are guesses: the analyzer does not know the word."""
@@ -91,17 +91,3 @@ def as_record(analysis: Analysis) -> dict[str, object]:
     record["segments"] = [list(piece) for piece in analysis.segments]
     record["features"] = dict(analysis.features)
     return record
-
-
-def letters_only(word: str, source: str, tag: str) -> Analysis:
-    """The reading of a token that is its own lemma: a number, a sign, a word of another script.
-
-    >>> letters_only("2010", "digit", "DIGIT").lemma
-    '2010'
-    """
-    return Analysis(word, word, ((word, tag),), tag, {}, "", "", None, source)
-
-
-def bad_line(path: str, line: int | None, found: str, expected: str) -> DataError:
-    """What is wrong with a line of an analyzer's file."""
-    return DataError(path, line, f"expected {expected}, found {found}")

@@ -1,6 +1,6 @@
 """The labels among which a word's right one is sought: C(t).
 
-C(t) = labels of analyse(t)  ∪  {l : (t, l) seen in the counted part of the training data}   (Eq. 9)
+C(t) = labels of analyse(t)  ∪  {l : (t, l) seen in the counted training data}   (Eq. 9)
 
 1. The analyzer's readings are projected onto labels; readings that give one label are gathered.
 2. Labels observed with the word in training are added.

@@ -70,11 +70,11 @@ def read_words_jsonl(
 ) -> list[Document]:
     """Read documents of labelled words (default scheme: ``arabic14``).
 
-    >>> import tempfile, os
+    >>> import tempfile, pathlib
     >>> line = '{"doc": "d", "words": [{"form": "و", "label": {"pos": "C"}, "scored": true}]}'
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     place = os.path.join(folder, "w.jsonl")
-    ...     _ = open(place, "w", encoding="utf-8").write(line)
+    ...     place = pathlib.Path(folder, "w.jsonl")
+    ...     _ = place.write_text(line, encoding="utf-8")
     ...     read_words_jsonl(place)[0].sentences[0][0].form
     'و'
     """

@@ -1,7 +1,7 @@
 """Labels factored into elements, as a settings file per language says.
 
-1. A scheme file (JSON) lists the label elements; each says where its value comes from: a feature of
-   the analysis, its lemma, its tag or a part of the tag; how values are rewritten; and under which
+1. A scheme file (JSON) lists the label elements; each says where its value comes from: a feature
+   of the analysis, its lemma, its tag or a part of the tag; how values are rewritten; and under which
    values of earlier elements it stands at all (elsewhere it is missing, ``-``).
 2. :meth:`LabelScheme.project` turns an analysis into labels: several where the analysis leaves an
    element open (an unknown case is every case), or where a rule adds another reading.
@@ -267,7 +267,9 @@ def scheme_names() -> list[str]:
     True
     """
     folder = files("eigentext.lexical").joinpath("schemes")
-    return sorted(f.name.removesuffix(".json") for f in folder.iterdir() if f.name.endswith(".json"))
+    return sorted(
+        f.name.removesuffix(".json") for f in folder.iterdir() if f.name.endswith(".json")
+    )
 
 
 def load_scheme(name_or_path: str | os.PathLike[str]) -> LabelScheme:

@@ -1,7 +1,7 @@
 """The rules of a label scheme, compiled to functions of an analysis.
 
-An element's function takes the analysis and the values of the earlier elements; it gives one value,
-or several where the analysis leaves the element open.  Values are rewritten through a cache, since
+An element's function takes the analysis and the values of the earlier elements; it gives one
+value, or several where the analysis leaves the element open.  Values are rewritten through a cache, since
 a language has few of them (lemmas aside).
 """
 
@@ -43,7 +43,7 @@ def _matcher(patterns: str | tuple[str, ...]) -> Callable[[str], bool]:
 def _reader(source: str, absent: str) -> Callable[[Analysis], str]:
     if source.startswith("@") and source[1:] in _FIELDS:
         place = source[1:]
-        return lambda analysis: getattr(analysis, place)  # type: ignore[no-any-return]
+        return lambda analysis: getattr(analysis, place)
     if source.startswith("@"):
         raise KeyError(source)
     return lambda analysis: analysis.features.get(source, absent)
@@ -73,9 +73,9 @@ def _rewriter(element: ElementSettings, missing: str) -> Callable[[str], str]:
         if element.map:
             if value in exact:
                 return exact[value]
-            for pattern, replacement in wild:
-                if fnmatchcase(value, pattern):
-                    return replacement
+            for shape, other in wild:
+                if fnmatchcase(value, shape):
+                    return other
             return missing
         return value or missing
 

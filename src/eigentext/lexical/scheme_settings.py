@@ -44,10 +44,10 @@ class Instead(BaseModel):
 class ElementSettings(BaseModel):
     """Where the value of one label element comes from.
 
-    Exactly one source: ``feature`` (of the analysis; ``@lemma``, ``@tag``, ``@source`` are fields),
-    ``tag_part`` (the part of the tag that is one of these values), ``rest`` (features, or parts of
-    the tag, that no other element takes), ``join`` (elements of the base scheme, joined by dots) or
-    ``char`` (one character of an element of the base scheme).
+    Exactly one source: ``feature`` (of the analysis; ``@lemma``, ``@tag``, ``@source`` are
+    fields), ``tag_part`` (the part of the tag that is one of these values), ``rest`` (features, or
+    parts of the tag, that no other element takes), ``join`` (elements of the base scheme, joined
+    by dots) or ``char`` (one character of an element of the base scheme).
     """
 
     model_config = _STRICT

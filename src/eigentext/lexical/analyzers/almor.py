@@ -12,7 +12,6 @@ The database is never part of this package: ``eigentext data get almor`` brings 
 
 from __future__ import annotations
 
-import os
 import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -33,6 +32,8 @@ from eigentext.lexical.analyzers.arabic_spelling import (
 )
 
 if TYPE_CHECKING:
+    import os
+
     from eigentext.lexical.analyzers.almor_database import AlmorDatabase
 
 __all__ = ["AlmorAnalyzer", "unknown_word"]
@@ -50,8 +51,8 @@ class AlmorAnalyzer:
         backoff: how an unknown word is read: ``all`` (a name or any open class), ``proper``
             (a name), ``none`` (its letters only)
         spelling: readings whose letters differ from what was typed are kept (``tolerant``), kept
-            if the typed letters only leave something out, such as a hamza (``careful``), or dropped
-            (``strict``); where no reading agrees, the nearest are kept
+            if the typed letters only leave something out, such as a hamza (``careful``), or
+            dropped (``strict``); where no reading agrees, the nearest are kept
         cache: how many words to remember
     """
 

@@ -6,8 +6,8 @@ The file is UTF-8 text in sections, each opened by a line such as ``###STEMS###`
 2. ``DEFAULTS``: ``DEFAULT pos:value feature:value ...``, the features of a part of speech;
 3. ``ORDER``: ``ORDER feature ...``, the features in the order in which they are shown;
 4. ``STEMBACKOFF``: ``STEMBACKOFF name category ...``, stems of unknown words;
-5. ``PREFIXES``, ``SUFFIXES``, ``STEMS``: the letters as matched, a category, and features, in three
-   columns separated by tabs; an affix may have no letters and no features;
+5. ``PREFIXES``, ``SUFFIXES``, ``STEMS``: the letters as matched, a category, and features, in
+   three columns separated by tabs; an affix may have no letters and no features;
 6. ``TABLE AB``, ``TABLE BC``, ``TABLE AC``: pairs of categories that may stand together (prefix
    and stem, stem and suffix, prefix and suffix).
 
@@ -32,9 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Affix", "AlmorDatabase", "Stem", "read_database"]
 
 # Segmentations for other tools and sounds: never looked at here, and most of the file.
-_NOT_KEPT = frozenset(
-    "caphi catib6 ud d1seg d2seg d3seg atbseg d1tok d2tok d3tok atbtok".split()
-)
+_NOT_KEPT = frozenset("caphi catib6 ud d1seg d2seg d3seg atbseg d1tok d2tok d3tok atbtok".split())
 _SECTION = re.compile(r"###(.+)###\Z")
 _PAIR_TABLES = ("TABLE AB", "TABLE BC", "TABLE AC")
 _NEEDED = ("DEFAULTS", "PREFIXES", "SUFFIXES", "STEMS", *_PAIR_TABLES)
@@ -173,7 +171,9 @@ def _read_pair(database: AlmorDatabase, section: str, text: str, number: int) ->
 def _read_setting(database: AlmorDatabase, section: str, text: str, number: int) -> None:
     keyword, *values = text.split()
     if keyword != {"DEFINES": "DEFINE", "DEFAULTS": "DEFAULT"}.get(section, section) or not values:
-        raise DataError(database.path, number, f"expected a line of {section}, found {text[:40]!r}")
+        raise DataError(
+            database.path, number, f"expected a line of {section}, found {text[:40]!r}"
+        )
     if section == "ORDER":
         database.order = tuple(values)
     elif section == "STEMBACKOFF":
@@ -185,6 +185,8 @@ def _read_setting(database: AlmorDatabase, section: str, text: str, number: int)
     else:
         name, _, pos = values[0].partition(":")
         if name != "pos" or not pos:
-            raise DataError(database.path, number, f"expected DEFAULT pos:..., found {values[0]!r}")
+            raise DataError(
+                database.path, number, f"expected DEFAULT pos:..., found {values[0]!r}"
+            )
         features = database._features(" ".join(values[1:]), number)
         database.defaults[pos] = {name: v for name, v in features.items() if v != "*"}

@@ -200,9 +200,16 @@ class AlmorEngine:
                 whole = _with_mood(front, around.suffix, mood)
                 found.append(
                     Analysis(
-                        core.lemma, whole, segments, tag, {**features, "mod": mood}, gloss,
-                        core.root, core.prior, source,
-                    )  # fmt: skip
+                        core.lemma,
+                        whole,
+                        segments,
+                        tag,
+                        {**features, "mod": mood},
+                        gloss,
+                        core.root,
+                        core.prior,
+                        source,
+                    )
                 )
             return
         whole = join_suffix(front, around.suffix)

@@ -52,7 +52,8 @@ class LearnedAnalyzer:
 
     >>> from eigentext.formats.conllu import parse_sentence
     >>> row = "{}\\t{}\\t{}\\tNOUN\\t_\\tNumber={}\\t0\\troot\\t_\\t_"
-    >>> text = "\\n".join([row.format(1, "evler", "ev", "Plur"), row.format(2, "eller", "el", "Plur")])
+    >>> rows = [row.format(1, "evler", "ev", "Plur"), row.format(2, "eller", "el", "Plur")]
+    >>> text = "\\n".join(rows)
     >>> analyzer = LearnedAnalyzer.fit([parse_sentence(text)])
     >>> best = analyzer.analyse("diller")[0]
     >>> best.lemma, best.features["Number"], best.source
@@ -66,11 +67,13 @@ class LearnedAnalyzer:
         endings: Table,
         *,
         language: str = "",
-        limit: int = 20,
+        limit: int = 15,
         cache: int = 100_000,
     ) -> None:
         if limit < 1:
-            raise SettingsError(f"limit is the number of readings to keep, at least 1, not {limit}")
+            raise SettingsError(
+                f"limit is the number of readings to keep, at least 1, not {limit}"
+            )
         self._readings = readings
         self._forms = forms
         self._endings = endings
@@ -82,7 +85,7 @@ class LearnedAnalyzer:
 
     @classmethod
     def fit(
-        cls, sentences: Iterable[Sentence], *, language: str = "", limit: int = 20
+        cls, sentences: Iterable[Sentence], *, language: str = "", limit: int = 15
     ) -> LearnedAnalyzer:
         """Learn the rules from a treebank's sentences."""
         numbers: dict[_Reading, int] = {}
@@ -90,8 +93,9 @@ class LearnedAnalyzer:
         for sentence in sentences:
             for token in sentence.tokens:
                 features = {"upos": token.upos, **token.features}
+                lemma = token.lemma if token.lemma != "_" else token.form
                 reading = _Reading(
-                    find_rule(token.form, token.lemma, language),
+                    find_rule(token.form, lemma, language),
                     token.xpos,
                     tuple(sorted(features.items())),
                 )
@@ -106,7 +110,7 @@ class LearnedAnalyzer:
         pruned = {
             key: dict(sorted(counts.items(), key=lambda c: (-c[1], c[0]))[:_KEPT_RULES])
             for key, counts in endings.items()
-            if len(key) <= 2 or sum(counts.values()) > 1
+            if len(key) <= 7 or sum(counts.values()) > 1
         }
         known = {form: dict(counts) for form, counts in forms.items()}
         return cls(list(numbers), known, pruned, language=language, limit=limit)
@@ -115,6 +119,11 @@ class LearnedAnalyzer:
     def name(self) -> str:
         """``learned``."""
         return "learned"
+
+    @property
+    def known_forms(self) -> frozenset[str]:
+        """The forms that training showed."""
+        return frozenset(self._forms)
 
     def normalise(self, word: str) -> str:
         """The word in lower case, by the language's own rules."""
@@ -146,7 +155,9 @@ class LearnedAnalyzer:
         for number, count in sorted(seen.items(), key=lambda item: (-item[1], item[0])):
             self._add(found, word, number, math.log10(count / self._total), "learned")
         if not seen and len(word) > 100:
-            return (Analysis(word, word, ((word, "X"),), "X", {"upos": "X"}, "", "", None, "backoff"),)
+            return (
+                Analysis(word, word, ((word, "X"),), "X", {"upos": "X"}, "", "", None, "backoff"),
+            )
         room = self._limit - len(found)
         for weight, number in self._by_endings(word):
             if room <= 0:
@@ -156,7 +167,9 @@ class LearnedAnalyzer:
             self._add(found, word, number, math.log10(weight) - 4.0, source)
             room -= len(found) - before
         if not found:
-            return (Analysis(word, word, ((word, "X"),), "X", {"upos": "X"}, "", "", None, "backoff"),)
+            return (
+                Analysis(word, word, ((word, "X"),), "X", {"upos": "X"}, "", "", None, "backoff"),
+            )
         return tuple(found.values())
 
     def _add(
@@ -206,9 +219,7 @@ class LearnedAnalyzer:
             ranked.append((min(p, 1.0), number))
         return sorted(ranked, key=lambda item: (-item[0], item[1]))
 
-    def save(
-        self, path: str | os.PathLike[str], *, data: Mapping[str, Any] | None = None
-    ) -> None:
+    def save(self, path: str | os.PathLike[str], *, data: Mapping[str, Any] | None = None) -> None:
         """Write the rules and their counts."""
         strings, arrays = {}, {}
         for name, table in (("forms", self._forms), ("endings", self._endings)):
@@ -223,7 +234,13 @@ class LearnedAnalyzer:
         ]
         settings = {"language": self._language, "limit": self._limit}
         modelfile.save(
-            path, KIND, arrays, settings=settings, format_version=VERSION, strings=strings, data=data
+            path,
+            KIND,
+            arrays,
+            settings=settings,
+            format_version=VERSION,
+            strings=strings,
+            data=data,
         )
 
     @classmethod
@@ -238,7 +255,7 @@ class LearnedAnalyzer:
                 pairs = file.arrays[f"{name}_counts"].tolist()
                 tables.append(
                     {
-                        key: {number: count for number, count in pairs[start:end]}
+                        key: dict(pairs[start:end])
                         for key, start, end in zip(
                             file.strings[name], starts[:-1], starts[1:], strict=True
                         )

@@ -2,7 +2,7 @@
 
 A tag such as ``adj:sg:nom.acc:m3.n:pos`` stands for every combination of its dotted values; each
 becomes a reading.  Words that are several segments (``byłem``) give the readings of all segments,
-as treebanks cut them.
+as treebanks cut them; so do the segments alone (``em``), and abbreviations without their stop.
 """
 
 from __future__ import annotations
@@ -52,23 +52,37 @@ class MorfeuszAnalyzer:
         if not word:
             return ()
         found: dict[tuple[str, str], Analysis] = {}
-        graph = self._engine.analyse(word)
-        whole = max((end for _, end, _ in graph), default=1)
-        for start, end, (form, lemma, tag, *_) in graph:
+        graph = [entry[2] for entry in self._engine.analyse(word)]
+        graph += [
+            entry[2]
+            for text, wanted in _with_context(word)
+            for entry in self._engine.analyse(text)
+            if entry[2][0] == word and entry[2][2].startswith(wanted)
+        ]
+        for form, lemma, tag, *_ in graph:
+            if tag == "ign":
+                continue
             for one in expand_tag(tag):
-                guess = one == "ign"
-                features = {"whole": str(int(start == 0 and end == whole))}
                 found[lemma, one] = Analysis(
-                    lemma, form, ((form, one),), one, features, "", "", None,
-                    "backoff" if guess else "analyzer",
-                )  # fmt: skip
-        if found and all(reading.is_guess for reading in found.values()):
-            found = {(r.lemma, r.tag): r for r in _guesses(word)}
+                    lemma, form, ((form, one),), one, {}, "", "", None, "analyzer"
+                )
         return tuple(found.values()) or tuple(_guesses(word))
 
 
 def _reopen(cache: int) -> MorfeuszAnalyzer:
     return MorfeuszAnalyzer(cache=cache)
+
+
+def _with_context(word: str) -> list[tuple[str, str]]:
+    """Texts in which a segment shows what it is not alone, and the tag it has there.
+
+    An abbreviation shows before its stop, the first part of a compound before its hyphen, and an
+    ending that is cut off behind a verb.
+    """
+    shown = [(f"{word}.", "brev:pun"), (f"{word}-", "adja")]
+    if len(word) <= 4:
+        shown += [(f"{verb}{word}", "aglt") for verb in ("był", "była", "były")]
+    return shown
 
 
 def expand_tag(tag: str) -> list[str]:
@@ -77,7 +91,9 @@ def expand_tag(tag: str) -> list[str]:
     >>> expand_tag("subst:sg:nom.acc:m3")
     ['subst:sg:nom:m3', 'subst:sg:acc:m3']
     """
-    return [":".join(parts) for parts in itertools.product(*(p.split(".") for p in tag.split(":")))]
+    return [
+        ":".join(parts) for parts in itertools.product(*(p.split(".") for p in tag.split(":")))
+    ]
 
 
 def _guesses(word: str) -> list[Analysis]:
