@@ -21,7 +21,7 @@ def test_demo_writes_a_page_and_models(tmp_path):
     (line,) = [line for line in said if line.startswith("dep: order 2: UAS ")]
     assert float(line.split()[4].rstrip(",")) > 80
     assert "Hidden states of words in trees" in html
-    assert "only the second best" in html
+    assert "only with that arc forbidden" in html
     assert read_header(tmp_path / "out" / "python.counts").kind == "counts"
     assert read_header(tmp_path / "out" / "python.clusters").kind == "clusters"
     assert "wb-search" in (tmp_path / "out" / "words.html").read_text(encoding="utf-8")

@@ -72,10 +72,12 @@ def _converted(trees: Sequence[Tree]) -> list[conllu.Sentence]:
 
 
 def _sentence(report: Report, parser: GraphParser) -> None:
-    """One sentence: its tree with probabilities, and the second best beside it."""
+    """One sentence: its tree with probabilities, and the best tree without one of its arcs."""
     tokens = _SHOWN.split()
-    best, second = parser.kbest(tokens, k=2)
+    best = parser.parse(tokens)
     heads = best.tree.heads.tolist()
+    doubtful = tokens.index("with") + 1
+    other = parser.parse(tokens, forbidden_arcs=[(heads[doubtful - 1], doubtful)])
     chances = parser.marginals(tokens)
     tags = parser.columns(tokens).xpos
     report.figure(
@@ -90,10 +92,11 @@ def _sentence(report: Report, parser: GraphParser) -> None:
     report.figure(
         arcs_svg(
             tokens, heads, best.tree.relations, tags=tags, width=840,
-            against=second.tree.heads.tolist(), against_relations=second.tree.relations,
-            names=("the best tree", "the second best"),
+            against=other.tree.heads.tolist(), against_relations=other.tree.relations,
+            names=("the best tree", "with that arc forbidden"),
         ),
-        f"Best and second best tree, scores {best.score:.2f} and {second.score:.2f}",
+        f"The best tree, score {best.score:.2f}, and the best without the arc to “with”, "
+        f"score {other.score:.2f}",
     )  # fmt: skip
 
 
@@ -126,7 +129,7 @@ def _hidden(
     model = LatentTreeModel(_STATES, iterations=10).fit(trees)
     seconds = time.process_time() - began
     model.save(target / "english.latent", data={"name": "sample", "licence": "Apache-2.0"})
-    per_word = sum(model.log_prob(tree) for tree in trees) / sum(map(len, trees))
+    per_word = model.log_likelihoods[-1] / sum(map(len, trees))
     say(
         f"dep: latent trees with {_STATES} states in {seconds:.1f} s, "
         f"log p of a word {per_word:.2f}"

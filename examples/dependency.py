@@ -1,0 +1,30 @@
+"""Dependencies of the sample trees: train a parser, parse a sentence, forbid an arc."""
+
+from eigentext.datasets import load_english
+from eigentext.dependency import GraphParser
+from eigentext.evaluate.attachment import evaluate
+from eigentext.formats import conllu
+from eigentext.trees.const_to_dep import to_dependencies
+from eigentext.trees.constituent import Tree
+
+
+def sentences(split):
+    trees = [to_dependencies(Tree.from_brackets(line)) for line in load_english(split)]
+    return [conllu.from_dependency_tree(tree, tags="xpos") for tree in trees]
+
+
+parser = GraphParser(order=2, tagger="own", epochs=5, bits=18).fit(sentences("train"))
+held_out = sentences("dev")
+result = evaluate(held_out, parser.predict(held_out))
+print(f"UAS {result.uas:.1f}  LAS {result.las:.1f}  complete {result.complete_match:.1f}")
+
+tokens = "The teacher saw the boy with the telescope .".split()
+best = parser.parse(tokens)
+head = int(best.tree.heads[5])  # of "with"
+other = parser.parse(tokens, forbidden_arcs=[(head, 6)])
+probability = parser.marginals(tokens)
+for name, answer in (("best", best), (f"without {tokens[head - 1]} -> with", other)):
+    print(f"{name}: score {answer.score:.2f}")
+    for head, word, relation in answer.tree.arcs:
+        above = tokens[head - 1] if head else "root"
+        print(f"  {above:>10} -> {tokens[word - 1]:<10} {relation:<8} {probability[head, word]:.2f}")
