@@ -26,6 +26,7 @@ import numpy as np
 
 from eigentext.dependency.encode import Batch, Columns, Encoder, known_words
 from eigentext.dependency.labels import LabelModel, LabelSettings, label_templates, train_labels
+from eigentext.dependency.parser import CROSSING
 from eigentext.dependency.search import Search
 from eigentext.dependency.tags import OwnTags, jackknifed
 from eigentext.dependency.templates import arc_templates, sibling_templates
@@ -38,8 +39,7 @@ from eigentext.trees.dependency import DependencyTree
 Row = dict[str, Any]
 ENGLISH = ("ewt", "gum")
 MALT = {"ewt": "maltparser-ewt", "gum": "maltparser-gum"}
-EPOCHS = {1: 10, 2: 8}
-SHARE = 0.08  # of sentences with crossing arcs, above which arcs may cross
+EPOCHS = ArcSettings().epochs
 
 
 class Trees(NamedTuple):
@@ -119,9 +119,9 @@ class Bank:
     def arcs(self, order: int, learner: str, seed: int, n: int | None = None) -> ArcModel:
         """Trained arcs; ``n``: from the first sentences alone, to compile."""
         used = bool(self.clusters)
-        epochs = 1 if n else EPOCHS[order]
+        epochs = 1 if n else EPOCHS
         chosen = ArcSettings(
-            order=order, learner=learner, projective=self.crossing <= SHARE, epochs=epochs,
+            order=order, learner=learner, projective=self.crossing <= CROSSING, epochs=epochs,
             seed=seed,
         )  # fmt: skip
         return train_arcs(

@@ -129,7 +129,7 @@ def test_arc_scores_follow_the_templates(columns):
 @given(sentences(6))
 def test_sibling_scores_follow_the_templates(columns):
     model = model_of(T.arc_templates(), T.sibling_templates(clusters=True))
-    arc, sib = model.scores(encoder().batch([columns]), 0)
+    arc, sib = model.scores(encoder().batch([columns]), 0, pruned=False)
     twin = Twin(columns, model)
     for h in range(twin.n + 1):
         for d in range(1, twin.n + 1):
@@ -149,7 +149,7 @@ def test_places_are_those_of_the_scores(columns, data):
     model = model_of(T.arc_templates(), T.sibling_templates())
     batch = encoder().batch([columns])
     n = len(columns.forms)
-    arc, sib = model.scores(batch, 0)
+    arc, sib = model.scores(batch, 0, pruned=False)
     d = data.draw(st.integers(1, n))
     h = data.draw(st.integers(0, n).filter(lambda word: word != d))
     inner = range(min(h, d) + 1, max(h, d)) if h else []

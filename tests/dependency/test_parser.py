@@ -113,7 +113,7 @@ def test_second_order_with_crossing_arcs_says_it_is_approximate():
 
 def test_auto_looks_at_the_training_trees():
     crossing = sentence("a/DET dog/NOUN came/VERB big/ADJ", [2, 3, 0, 2], "det nsubj root amod")
-    few = GraphParser(bits=12, epochs=1, labels=False).fit([*TREES, *TREES, crossing])
+    few = GraphParser(bits=12, epochs=1, labels=False).fit([*TREES * 3, crossing])
     many = GraphParser(bits=12, epochs=1, labels=False).fit([*TREES, crossing, crossing])
     assert few.arcs_.settings.projective
     assert not many.arcs_.settings.projective

@@ -49,7 +49,7 @@ def train(
             help="May arcs cross?  Unless told: if they do in many of the training sentences.",
         ),
     ] = None,
-    epochs: Annotated[int, typer.Option("--epochs", min=1, help="Passes over the trees.")] = 10,
+    epochs: Annotated[int, typer.Option("--epochs", min=1, help="Passes over the trees.")] = 7,
     tags: Annotated[
         TagsName,
         typer.Option(
@@ -70,7 +70,7 @@ def train(
             "--bits",
             min=10,
             max=30,
-            help="2^bits weights of arcs; unless told, up to 23, as many as the words call for.",
+            help="2^bits weights of arcs; unless told, up to 24, as many as the words call for.",
         ),
     ] = None,
     seed: options.Seed = 0,
@@ -138,8 +138,8 @@ def train(
 
 
 def _bits_for(n_words: int) -> int:
-    """Some 64 weights for every word, but no fewer than 2^16 and no more than 2^23."""
-    return min(23, max(16, (64 * n_words - 1).bit_length()))
+    """Some 64 weights for every word, but no fewer than 2^16 and no more than 2^24."""
+    return min(24, max(16, (64 * n_words - 1).bit_length()))
 
 
 def read_trees(sources: list[str], on_error: SkipLog | None = None) -> list[Sentence]:

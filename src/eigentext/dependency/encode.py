@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -38,7 +39,8 @@ class Columns(NamedTuple):
     feats: Sequence[str]
 
 
-class Batch(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Batch:
     """Sentences end to end; row ``starts[k]`` is the root of sentence k.
 
     ``keys``    (rows, slots) uint64

@@ -39,7 +39,7 @@ _SLOTS = (*SLOTS, "label", "far")
 class LabelSettings:
     """How relations are learned; see the module's docstring."""
 
-    epochs: int = 6
+    epochs: int = 5
     margin: float = 1.0
     clip: float = 0.05
     bits: int = 22

@@ -53,10 +53,10 @@ class ArcSettings:
     order: int = 1
     learner: str = "mira"
     projective: bool = True
-    epochs: int = 10
+    epochs: int = 7
     clip: float = 0.01
     margin: float = 1.5
-    bits: int = 23
+    bits: int = 24
     seed: int = 0
 
     def __post_init__(self) -> None:
