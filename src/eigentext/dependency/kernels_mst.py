@@ -1,4 +1,3 @@
-# mypy: disallow-untyped-defs=False, disallow-untyped-decorators=False, check-untyped-defs=False
 """Best trees whose arcs may cross, and the k best: arrays and scalars only, nothing is checked.
 
 Words are 1..n and 0 is the root; ``arc[h, d]`` scores head h of dependent d, ``-inf`` forbids.
