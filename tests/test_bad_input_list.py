@@ -17,7 +17,9 @@ import pytest
 
 from eigentext.corpus.counting import count
 from eigentext.corpus.counts import Counts
+from eigentext.dependency import GraphParser
 from eigentext.errors import EigentextError
+from eigentext.evaluate.attachment import evaluate
 from eigentext.formats import (
     brown_paths,
     columns,
@@ -60,6 +62,18 @@ _READ_CONLLX = _all(conllx.read_sentences)
 _READ_COLUMNS = _all(columns.read_columns)
 _READ_PATHS = _all(brown_paths.read_paths)
 _READ_TEXT = _all(text.read_sentences)
+_EMPTY = ("_",) * 8
+_GOLD = conllu.make_sentence(["dog", "cat"], head=[0, 1])
+
+
+def _train_parser(path: str) -> None:
+    GraphParser().fit(conllu.read_sentences(path))
+
+
+def _evaluate(path: str) -> None:
+    evaluate([_GOLD], conllu.read_sentences(path))
+
+
 _LONG = gzip.compress(b"some text\n" * 1000)
 
 
@@ -119,6 +133,20 @@ CASES: list[tuple[str, str, bytes, Callable[[str], object]]] = [
     ("s.conllu", "a range beyond the sentence",
      _conllu(_row("1-4", "dogs", *"________"), _GOOD), _READ_CONLLU),
     ("s.conllu", "comments without words", b"# sent_id = 1\n\n", _READ_CONLLU),
+    ("s.conllu", "a range that overlaps another",
+     _conllu(_row("1-2", "ab", *_EMPTY), _row("1", *_WORD, "0", "root", "_", "_"),
+             _row("2-3", "bc", *_EMPTY), _row("2", *_WORD, "1", "x", "_", "_"),
+             _row("3", *_WORD, "1", "x", "_", "_")), _READ_CONLLU),
+    ("s.conllu", "an empty node out of order",
+     _conllu(_GOOD, _row("1.2", "ghost", *_EMPTY)), _READ_CONLLU),
+    ("s.conllu", "two roots, for a parser to learn from",
+     _conllu(_GOOD, _row("2", *_WORD, "0", "root", "_", "_")), _train_parser),
+    ("s.conllu", "no heads, for a parser to learn from",
+     _conllu(_row("1", *_WORD, "_", "_", "_", "_")), _train_parser),
+    ("s.conllu", "no heads, to be scored",
+     _conllu(_row("1", *_WORD, "_", "_", "_", "_")), _evaluate),
+    ("s.conllu", "another text than that of the gold trees", _conllu(_GOOD, b"\n", _GOOD),
+     _evaluate),
     ("s.conllx", "nine columns", _conllu(_row("1", *_WORD, "0", "root", "_")), _READ_CONLLX),
     ("s.conllx", "a comment, which only CoNLL-U has", b"# hello\n" + _GOOD + b"\n", _READ_CONLLX),
     ("s.conllx", "a range, which only CoNLL-U has",
