@@ -132,16 +132,20 @@ def trained(parser: GraphParser, sentences: list[Sentence], path: Path) -> Graph
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "latent": {"k": 200, "structure": "valence"},
+    "latent@2": {"k": 200, "structure": "valence+distance+size", "seed": 1},
+    "latent@3": {"k": 100, "structure": "valence", "edges": "adjacent", "seed": 2},
     "operators": {"k": 10, "min_count": 5},
     "generative": {},
 }
+LATENT = ("latent", "latent@2", "latent@3")
 ROWS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("base score + templates", ()),
     ("+ log p, raw operators", ("operators",)),
     ("+ log p, valid form", ("latent",)),
+    ("+ log p, valid form, three models", LATENT),
     ("+ log p, valid form, valence and distance", ("latent", "valence", "distance")),
     ("+ generative parser", ("generative",)),
-    ("+ all of these", ("latent", "valence", "distance", "generative")),
+    ("+ all of the valid ones", (*LATENT, "valence", "distance", "generative")),
     ("baseline: + HMM of root-to-leaf paths", ("paths",)),
 )
 Lists = dict[str, tuple[list["Sentence"], KBestLists]]
@@ -149,13 +153,14 @@ Lists = dict[str, tuple[list["Sentence"], KBestLists]]
 
 def column(name: str, lists: Lists, folder: Path, **settings: Any) -> dict[str, np.ndarray]:
     """log p of all trees under one expert, jackknifed on train; kept in the folder."""
-    tag = "-".join([name, *(f"{key}={value}" for key, value in sorted(settings.items()))])
+    kind = name.partition("@")[0]
+    tag = "-".join([kind, *(f"{key}={value}" for key, value in sorted(settings.items()))])
     path = folder / f"column-{tag}.npz"
     if not path.exists():
         began = time.process_time()
 
         def fit(those: Sequence[Sentence]) -> Expert:
-            return fit_expert(name, those, **settings)
+            return fit_expert(kind, those, **settings)
 
         found = {"train": jackknifed(fit, *lists["train"])}
         expert = fit(lists["train"][0])

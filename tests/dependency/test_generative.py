@@ -320,7 +320,7 @@ def test_hidden_states_learn_what_tags_hide():
     hidden = GenerativeParser(states=4).fit(train)
     assert right(plain) < 0.7
     assert right(hidden) == 1.0
-    assert len(hidden.log_likelihood_) == 8
+    assert len(hidden.log_likelihood_) == 6
 
 
 def test_clusters_are_the_same_each_time_and_within_their_tag():

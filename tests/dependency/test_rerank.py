@@ -324,7 +324,7 @@ def test_log_linear_gradient_equals_differences(target, monkeypatch):
     import scipy.optimize
 
     rng = np.random.default_rng(0)
-    table = _table(rng.normal(size=(12, 2)), rng.integers(0, 6, 12), rng.integers(0, 4, 12))
+    table = _table(rng.normal(size=(12, 2)), rng.integers(0, 2, 12), rng.integers(0, 4, 12))
     kept = {}
 
     def minimize(loss, start, **more):

@@ -89,7 +89,7 @@ class GenerativeParser:
         self,
         *,
         states: int = 8,
-        em: int = 8,
+        em: int = 6,
         tags: Literal["upos", "xpos", "both"] = "both",
         min_count: int = 3,
         per_state: int = 100,

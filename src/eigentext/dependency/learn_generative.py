@@ -327,7 +327,7 @@ def fit_states(
     corpus: Corpus,
     states: int,
     *,
-    em: int = 8,
+    em: int = 6,
     per_state: int = 100,
     smoothing: Smoothing | None = None,
     seed: int = 0,

@@ -87,7 +87,7 @@ def _latent(trees: list[DependencyTree], seed: int, settings: dict[str, Any]) ->
     n_tags = len({tag for tree in trees for tag in tree.tags or ()})
     k = _STATES
     while True:
-        more = {"split": k >= n_tags, **settings}
+        more = {"structure": "valence", "split": k >= n_tags, **settings}
         try:
             return LatentTreeModel(k, seed=seed, **more).fit(trees)
         except (RankError, SettingsError):
