@@ -157,11 +157,36 @@ def times(train, dev):
     assert moments.n > 0
 
 
+def raw_tables(train, dev, judged):
+    """Raw operators: does more data help, do policies for negative scores help?"""
+    line("trees", "k", "dictionary", "events", "negative on dev", "clip", "abs")
+    line(*["---"] * 7)
+    whole = len(train)
+    for n, k, dictionary, events in (
+        (whole // 8, 10, "cca", "triples"),
+        (whole // 4, 10, "cca", "triples"),
+        (whole // 2, 10, "cca", "triples"),
+        (whole, 10, "cca", "triples"),
+        (whole, 10, "svd", "triples"),
+        (whole, 10, "cca", "instruments"),
+        (whole, 3, "cca", "triples"),
+    ):
+        raw = SpectralTreeOperators(k, dictionary=dictionary, events=events, on_rank="ignore")
+        raw.fit(train[:n])
+        cells = [f"{negative_rate(raw, dev):.2f}"]
+        for policy in ("clip", "abs"):
+            raw.negatives = policy
+            cells.append("{:.3f} ± {:.3f}".format(*judged.accuracy(raw.scores)))
+        line(n, k, dictionary, events, *cells)
+
+
 def main():
     """Run what was asked for."""
     arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     arguments.add_argument("--against", choices=("malt", "parser"), default="malt")
-    arguments.add_argument("--table", choices=("models", "k", "times", "all"), default="all")
+    arguments.add_argument(
+        "--table", choices=("models", "k", "times", "raw", "all"), default="all"
+    )
     arguments.add_argument("--lists", type=Path, default=Path("latent-lists"))
     given = arguments.parse_args()
     sentences, train = read(DATA / "dependency" / "ewt" / "train.conllu")
@@ -177,6 +202,9 @@ def main():
     print(f"{len(judged.pairs)} pairs of EWT dev, wrong trees of {given.against}\n")
     if given.table in ("times", "all"):
         times(train, dev)
+        print()
+    if given.table in ("raw", "all"):
+        raw_tables(train, dev, judged)
         print()
     if given.table in ("models", "all"):
         models(train, judged)

@@ -45,9 +45,9 @@ def random_trees(seed, n_trees=60, longest=8):
     return found
 
 
-def fitted(seed=0, **how):
+def fitted(trees=0, **how):
     how = {"k": 6, "min_count": 1, "iterations": 3, **how}
-    return LatentTreeModel(how.pop("k"), **how).fit(random_trees(seed))
+    return LatentTreeModel(how.pop("k"), **how).fit(random_trees(trees))
 
 
 # ------------------------------------------------------------ an oracle that knows no kernel
@@ -280,6 +280,22 @@ def test_a_saved_model_scores_alike(how, tmp_path):
         LatentTreeModel.load(tmp_path / "bad.eig")
 
 
+def test_an_ensemble_is_the_mean_of_its_members(tmp_path):
+    several = fitted(ensemble=3, seed=5)
+    alone = [fitted(seed=5 + member) for member in range(3)]
+    several.save(tmp_path / "m.eig")
+    again = LatentTreeModel.load(tmp_path / "m.eig")
+    for tree in random_trees(2, 10):
+        mean = np.mean([model.log_prob(tree) for model in alone])
+        assert several.log_prob(tree) == pytest.approx(mean, rel=1e-12)
+        assert again.log_prob(tree) == several.log_prob(tree)
+    done = []
+    LatentTreeModel(6, min_count=1, iterations=2, ensemble=2).fit(
+        random_trees(0), progress=lambda at, _: done.append(at)
+    )
+    assert done == [1, 2, 3, 4]
+
+
 def test_sampled_words_have_the_models_probabilities():
     model = fitted(k=3, observations="word+tag", split=False)
     heads = [2, 0]
@@ -340,7 +356,7 @@ def test_bad_heads_are_refused():
 def test_bad_settings_and_data():
     for how in (
         {"k": 0}, {"iterations": -1}, {"structure": "depth"}, {"edges": "sideways"},
-        {"start": "cold"}, {"soften": 1.0},
+        {"start": "cold"}, {"soften": 1.0}, {"ensemble": 0},
     ):  # fmt: skip
         with pytest.raises(SettingsError):
             LatentTreeModel(**how)

@@ -77,6 +77,9 @@ def latent(
         ),
     ] = "",
     iterations: Annotated[int, typer.Option("--iterations", min=0, help="Of EM.")] = 30,
+    ensemble: Annotated[
+        int, typer.Option("--ensemble", min=1, help="Models from different seeds, averaged.")
+    ] = 1,
     min_count: Annotated[
         int, typer.Option("--min-count", min=1, help="Rarer words are shown by their looks.")
     ] = 2,
@@ -106,10 +109,11 @@ def latent(
     began = time.perf_counter()
     model = LatentTreeModel(
         states, split=not shared, observations=observations, edges=edges.value,
-        structure=structure, iterations=iterations, min_count=min_count, seed=seed,
+        structure=structure, iterations=iterations, min_count=min_count, ensemble=ensemble,
+        seed=seed,
     )  # fmt: skip
     with progress_bar(quiet=quiet, unit="iterations") as update:
-        model.fit(bank, progress=lambda done, _: update(done, iterations, "EM"))
+        model.fit(bank, progress=lambda done, _: update(done, ensemble * iterations, "EM"))
     model.save(output, data=options.about_data(trees, data_name, data_licence))
     n_words = sum(map(len, bank))
     found = model.log_likelihoods

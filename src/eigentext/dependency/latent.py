@@ -17,6 +17,7 @@ Every number is a probability: nothing is ever negative.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -43,9 +44,10 @@ __all__ = ["LatentTreeModel", "LatentTreeParams"]
 
 KIND = "latent-tree"
 VERSION = 1
+_TABLES = ("pi", "T", "rows")
 _SETTINGS = (
     "k", "observations", "split", "edges", "structure", "min_count", "lower", "language",
-    "iterations", "soften", "kappa", "start", "seed",
+    "iterations", "soften", "kappa", "start", "ensemble", "seed",
 )  # fmt: skip
 
 
@@ -86,10 +88,12 @@ class LatentTreeModel:
     ``soften``        share of each table that all states of a tag have in common at the start; EM
                       cannot leave a state that is certain
     ``start``         ``spectral``, or ``random`` states for comparison
+    ``ensemble``      so many models from different seeds; log p is then their mean, which ranks
+                      trees better than one; states, parameters and posteriors are the first's
     ``kappa``         added to counts in the scaling of the CCA
 
     After ``fit``: ``observations_``, ``params``, ``log_likelihoods`` (one per iteration),
-    ``shares_`` (k,) of the states among all words.
+    ``shares_`` (k,) of the states among all words, ``members_`` (the tables of each model).
 
     >>> from eigentext.trees.dependency import DependencyTree
     >>> tags = ("DET", "NOUN", "VERB")
@@ -117,10 +121,13 @@ class LatentTreeModel:
         smoothing: LatentSmoothing | None = None,
         kappa: float = 5.0,
         start: Literal["spectral", "random"] = "spectral",
+        ensemble: int = 1,
         seed: int = 0,
     ) -> None:
         if k < 1:
             raise SettingsError(f"k {k}: expected at least 1")
+        if ensemble < 1:
+            raise SettingsError(f"ensemble {ensemble}: expected at least 1")
         if iterations < 0:
             raise SettingsError(f"iterations {iterations}: expected 0 or more")
         learn_latent.kinds_of_structure(structure)
@@ -143,6 +150,7 @@ class LatentTreeModel:
         self.smoothing = smoothing if smoothing is not None else LatentSmoothing()
         self.kappa = kappa
         self.start = start
+        self.ensemble = ensemble
         self.seed = seed
 
     # ---------------------------------------------------------------- learning
@@ -165,25 +173,46 @@ class LatentTreeModel:
         forest = Forest.of(bank, self.observations_)
         self.ranges_ = self._find_ranges(forest)
         encoded = self._encode(forest)
+        self.members_: list[Tables] = []
+        for member in range(self.ensemble):
+            told = progress and partial(_told, progress, member * self.iterations)
+            tables, values, shares = self._fit_member(forest, encoded, self.seed + member, told)
+            self.members_.append(tables)
+            if member == 0:
+                self.log_likelihoods, self.shares_ = values, shares
+        return self
+
+    def _fit_member(
+        self,
+        forest: Forest,
+        encoded: learn_latent.EncodedForest,
+        seed: int,
+        progress: Callable[[int, float], None] | None,
+    ) -> tuple[Tables, list[float], Floats]:
+        """Tables, log likelihoods and shares of the states of one model."""
         if self.start == "random":
-            rng = np.random.default_rng(self.seed)
+            rng = np.random.default_rng(seed)
             states = rng.integers(encoded.lo, encoded.hi)
         else:
             of_observation = learn_latent.spectral_states(
-                forest, self.observations_.sizes[0], self.ranges_, kappa=self.kappa, seed=self.seed
+                forest, self.observations_.sizes[0], self.ranges_, kappa=self.kappa, seed=seed
             )
             states = of_observation[np.maximum(forest.seen[0], 0)]
         counts = learn_latent.counts_of_states(encoded, states, self.k)
         prior = learn_latent.spread_of(counts, encoded.starts, self.ranges_)
         tables = learn_latent.estimate(counts, encoded, prior, self.smoothing)
         start = learn_latent.softened(tables, prior, self.soften if self.iterations else 0.0)
-        self.tables_, self.log_likelihoods, last = learn_latent.run_em(
+        tables, values, last = learn_latent.run_em(
             encoded, start, prior, self.smoothing, self.iterations, progress=progress,
         )  # fmt: skip
         found = counts if last is None else last
         shares = found.pi + found.T.sum(axis=(0, 1))
-        self.shares_ = shares / shares.sum()
-        return self
+        return tables, values, shares / shares.sum()
+
+    @property
+    def tables_(self) -> Tables:
+        """The tables of the (first) model."""
+        return self.members_[0]
 
     def _find_ranges(self, forest: Forest) -> StateRanges:
         size, tag_of = self.observations_.sizes[0], self.observations_.tag_of
@@ -248,15 +277,16 @@ class LatentTreeModel:
         seen = self.observations_.encode(forms, tags).astype(np.int64)
         starts = self._starts
         ids = np.where(seen >= 0, seen + starts[: len(seen), None], -1)
-        logs = np.empty(len(array))
-        tables = self.tables_
-        fine = tree_log_probs(
-            ids, self.ranges_.lo[seen[0]], self.ranges_.hi[seen[0]], array, EDGES[self.edges],
-            self._structure_starts, tables.rows, tables.T, tables.pi, logs,
-        )  # fmt: skip
-        if not fine:
-            raise ValueError("heads form a cycle")
-        return logs
+        logs, total = np.empty(len(array)), np.zeros(len(array))
+        for tables in self.members_:
+            fine = tree_log_probs(
+                ids, self.ranges_.lo[seen[0]], self.ranges_.hi[seen[0]], array,
+                EDGES[self.edges], self._structure_starts, tables.rows, tables.T, tables.pi, logs,
+            )  # fmt: skip
+            if not fine:
+                raise ValueError("heads form a cycle")
+            total += logs
+        return total / len(self.members_)
 
     def sentence_score(
         self, forms: Sequence[str], tags: Sequence[str] | None, heads: npt.ArrayLike
@@ -281,42 +311,15 @@ class LatentTreeModel:
         return found
 
     def log_likelihood(self, trees: Iterable[DependencyTree]) -> float:
-        """Sum of log p over trees."""
+        """Sum of log p over trees (of the first model)."""
         encoded = self._encode(Forest.of(trees, self.observations_))
         return learn_latent.expected_counts(encoded, self.tables_)[0]
 
     def sample(self, heads: Sequence[int], *, seed: int = 0) -> list[tuple[str, ...]]:
         """Draw what each word of a tree shows: for each channel its name, one tuple per word."""
-        from eigentext.dependency.kernels_latent import forest_structure
+        from eigentext.dependency.latent_inspection import sample_words
 
-        array = check_heads(np.asarray(heads)[None], len(heads))[0]
-        n = len(array)
-        classes, shown = np.zeros(n, np.int64), np.zeros((3, n), np.int64)
-        if not forest_structure(array, np.array([0, n]), EDGES[self.edges], classes, shown):
-            raise ValueError("heads form a cycle")
-        rng = np.random.default_rng(seed)
-        states: dict[int, int] = {}
-        waiting = [(word, rng.random()) for word in range(n)]
-        while waiting:
-            later = []
-            for word, draw in waiting:
-                head = int(array[word]) - 1
-                if head >= 0 and head not in states:
-                    later.append((word, draw))
-                    continue
-                given = (
-                    self.tables_.pi if head < 0 else self.tables_.T[classes[word], states[head]]
-                )
-                states[word] = _drawn(given, draw)
-            waiting = later
-        tables = [self.params.O, *self.params.more][: len(self.observations_.names)]
-        return [
-            tuple(
-                names[_drawn(table[:, states[word]], rng.random())]
-                for names, table in zip(self.observations_.names, tables, strict=True)
-            )
-            for word in range(n)
-        ]
+        return sample_words(self, heads, seed=seed)
 
     # ---------------------------------------------------------------- disk
 
@@ -329,12 +332,12 @@ class LatentTreeModel:
             language=seen.language, smoothing=dict(vars(self.smoothing)),
             log_likelihoods=self.log_likelihoods,
         )  # fmt: skip
-        tables = self.tables_
+        arrays = {"group": self.ranges_.group, "shares": self.shares_}
+        for member, tables in enumerate(self.members_):
+            arrays.update({f"{member}.{name}": getattr(tables, name) for name in _TABLES})
         modelfile.save(
-            path, KIND, {"pi": tables.pi, "T": tables.T, "rows": tables.rows,
-            "group": self.ranges_.group, "shares": self.shares_}, settings=settings,
-            format_version=VERSION, seed=self.seed, data=data,
-            strings={f"names{at}": names for at, names in enumerate(seen.names)},
+            path, KIND, arrays, settings=settings, format_version=VERSION, seed=self.seed,
+            data=data, strings={f"names{at}": names for at, names in enumerate(seen.names)},
         )  # fmt: skip
 
     @classmethod
@@ -350,7 +353,10 @@ class LatentTreeModel:
         model.observations_ = Observations(
             spec, names, model.min_count, model.lower, model.language
         )
-        model.tables_ = Tables(file.arrays["pi"], file.arrays["T"], file.arrays["rows"])
+        model.members_ = [
+            Tables(*(file.arrays[f"{member}.{name}"] for name in _TABLES))
+            for member in range(model.ensemble)
+        ]
         model.log_likelihoods = values
         model.shares_ = file.arrays["shares"]
         group = file.arrays["group"]
@@ -364,7 +370,5 @@ class LatentTreeModel:
         return model
 
 
-def _drawn(distribution: Floats, draw: float) -> int:
-    """The place where the running sum passes ``draw`` in [0, 1)."""
-    total = np.cumsum(distribution)
-    return int(np.searchsorted(total, draw * total[-1], side="right").clip(max=len(total) - 1))
+def _told(progress: Callable[[int, float], None], before: int, done: int, value: float) -> None:
+    progress(before + done, value)

@@ -1,7 +1,7 @@
-"""What the states of a latent tree model are about: typical words, parents and children.
+"""What the states of a latent tree model are about: typical words and children; words drawn.
 
 ``states_of`` reads p(x | h) and p(child's state | h) off the parameters; a state is called by its
-most probable word.
+most probable word.  ``sample_words`` draws states from the root down, and what they show.
 """
 
 from __future__ import annotations
@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from eigentext.dependency.learn_latent import EDGES
+from eigentext.dependency.observations import check_heads
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import numpy.typing as npt
 
     from eigentext.dependency.latent import LatentTreeModel
 
-__all__ = ["LatentState", "states_of"]
+__all__ = ["LatentState", "sample_words", "states_of"]
 
 
 class LatentState(NamedTuple):
@@ -75,3 +78,39 @@ def states_of(model: LatentTreeModel, *, top: int = 8) -> Iterator[LatentState]:
 def _first(values: npt.NDArray[np.float64], top: int) -> npt.NDArray[np.intp]:
     found = np.argsort(-values, kind="stable")[:top]
     return found[values[found] > 0]
+
+
+def sample_words(
+    model: LatentTreeModel, heads: Sequence[int], *, seed: int = 0
+) -> list[tuple[str, ...]]:
+    """Draw what each word of a tree shows: for each channel its name, one tuple per word."""
+    from eigentext.dependency.kernels_latent import forest_structure
+
+    array = check_heads(np.asarray(heads)[None], len(heads))[0]
+    n = len(array)
+    classes, shown = np.zeros(n, np.int64), np.zeros((3, n), np.int64)
+    if not forest_structure(array, np.array([0, n]), EDGES[model.edges], classes, shown):
+        raise ValueError("heads form a cycle")
+    rng = np.random.default_rng(seed)
+    draws = rng.random(n)
+    states: dict[int, int] = {}
+    while len(states) < n:
+        for word in range(n):
+            head = int(array[word]) - 1
+            if word in states or (head >= 0 and head not in states):
+                continue
+            tables = model.tables_
+            given = tables.pi if head < 0 else tables.T[classes[word], states[head]]
+            states[word] = _drawn(given, draws[word])
+    params = model.params
+    channels = list(zip(model.observations_.names, (params.O, *params.more), strict=False))
+    return [
+        tuple(names[_drawn(table[:, states[word]], rng.random())] for names, table in channels)
+        for word in range(n)
+    ]
+
+
+def _drawn(distribution: npt.NDArray[np.float64], draw: float) -> int:
+    """The place where the running sum passes ``draw`` in [0, 1)."""
+    total = np.cumsum(distribution)
+    return int(np.searchsorted(total, draw * total[-1], side="right").clip(max=len(total) - 1))
