@@ -1,8 +1,8 @@
 """Labels factored into elements, as a settings file per language says.
 
 1. A scheme file (JSON) lists the label elements; each says where its value comes from: a feature
-   of the analysis, its lemma, its tag or a part of the tag; how values are rewritten; and under which
-   values of earlier elements it stands at all (elsewhere it is missing, ``-``).
+   of the analysis, its lemma, its tag or a part of the tag; how values are rewritten; and under
+   which values of earlier elements it stands at all (elsewhere it is missing, ``-``).
 2. :meth:`LabelScheme.project` turns an analysis into labels: several where the analysis leaves an
    element open (an unknown case is every case), or where a rule adds another reading.
 3. :meth:`LabelScheme.from_conllu` puts the gold columns of a treebank through the same rules, so

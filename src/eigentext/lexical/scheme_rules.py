@@ -1,8 +1,8 @@
 """The rules of a label scheme, compiled to functions of an analysis.
 
 An element's function takes the analysis and the values of the earlier elements; it gives one
-value, or several where the analysis leaves the element open.  Values are rewritten through a cache, since
-a language has few of them (lemmas aside).
+value, or several where the analysis leaves the element open.  Values are rewritten through a
+cache, since a language has few of them (lemmas aside).
 """
 
 from __future__ import annotations

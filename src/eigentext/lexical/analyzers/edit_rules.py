@@ -1,7 +1,7 @@
 """How a form becomes its lemma: an edit at the front and at the back, found and applied.
 
 A rule cuts letters off the front and the back of a form and puts others in their place; the
-longest common substring of form and lemma stays.  Forms that begin with a capital may be lowered first.
+longest common substring of form and lemma stays.  Forms with a capital may be lowered first.
 """
 
 from __future__ import annotations

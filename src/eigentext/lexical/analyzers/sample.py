@@ -20,6 +20,7 @@ _POS = {
 _PROCLITIC = {
     "و": "wa_conj", "ف": "fa_conj", "ب": "bi_prep", "ل": "li_prep", "ك": "ka_prep", "س": "sa_fut",
 }  # fmt: skip
+_LONGEST = 60
 _RENAMED = {"asp": "asp", "mood": "mod", "vox": "vox", "per": "per", "gen": "gen", "num": "num"}
 
 
@@ -54,7 +55,9 @@ def _analyse(word: str) -> tuple[Analysis, ...]:
 
     if not word:
         return ()
-    found = tuple(_reading(entry) for entry in analyse(word))
+    # the sample's engine tries all cuts: nothing that long is in it
+    entries = analyse(word) if len(word) <= _LONGEST else []
+    found = tuple(_reading(entry) for entry in entries)
     return found or (unknown_word(word),)
 
 
@@ -64,7 +67,7 @@ def _reading(entry: dict[str, str]) -> Analysis:
         "prc2": _PROCLITIC.get(entry["pre2"], "0"),
         "prc1": _PROCLITIC.get(entry["pre1"], "0"),
         "prc0": "Al_det" if entry["det"] == "1" else "0",
-        "enc0": f"{entry['pron']}_pron" if entry["pron"] != "-" else "0",
+        "enc0": "0" if entry["pron"] == "-" else f"{entry['pron'].replace('1m', '1')}_pron",
         "cas": entry["cas"],
         "stt": entry["stt"],
     }
