@@ -159,8 +159,15 @@ def _refused(arguments: list[str], why: str, capsys: pytest.CaptureFixture[str])
     assert shown.out == ""
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("kind", BAD)
+# every kind through one command of each file reader, a few kinds through all of them
+_THOROUGH = ("train", "parse", "eval gold", "draw")
+_EVERYWHERE = ("cycle", "not UTF-8", "truncated gz")
+
+
+@pytest.mark.parametrize(
+    ("kind", "command"),
+    [(k, c) for k in BAD for c in COMMANDS if k in _EVERYWHERE or c in _THOROUGH],
+)
 def test_bad_files(kind, command, folder, tmp_path, capsys):
     name, content, why = BAD[kind]
     (tmp_path / name).write_bytes(content)
@@ -440,6 +447,24 @@ def test_probabilities_of_the_last_column_are_drawn(tmp_path):
         drawn = tmp_path / f"{name}.svg"
         assert run(["dep", "draw", str(tmp_path / f"{name}.conllu"), "-o", str(drawn)]) == 0
         assert ("p = 0.2" in drawn.read_text()) == shown
+
+
+def test_probabilities_are_written_and_drawn(folder, tmp_path):
+    given = GOOD.replace("\t_\t_\n", "\t_\tSpaceAfter=No|Prob=9\n", 1)
+    (found,) = _parsed(folder / "own.dep", given, tmp_path, "--marginals")
+    (plain,) = _parsed(folder / "own.dep", given, tmp_path)
+    assert found.heads == plain.heads
+    parser = GraphParser.load(folder / "own.dep")
+    chances = parser.marginals(*parser.columns_of(plain))
+    cells = [conllu.parse_pairs(cell) for cell in found.column("misc")]
+    for word, (head, cell) in enumerate(zip(found.heads, cells, strict=True), start=1):
+        assert float(cell["Prob"]) == pytest.approx(chances[head, word], abs=1e-4)
+    assert list(cells[0]) == ["SpaceAfter", "Prob"]
+    several = _parsed(folder / "own.dep", given, tmp_path, "--marginals", "--kbest", "3")
+    assert all("Prob=" in one.verbatim for one in several)
+    drawn = tmp_path / "t.svg"
+    assert run(["dep", "draw", str(tmp_path / "out.conllu"), "-o", str(drawn)]) == 0
+    assert "p = " in drawn.read_text()
 
 
 def test_standard_input_and_output(folder, tmp_path):

@@ -51,6 +51,10 @@ def parse(
         str | None,
         typer.Option("--rerank", help="A model of `dep rerank`: it puts k-best trees in order."),
     ] = None,
+    marginals: Annotated[
+        bool,
+        typer.Option("--marginals", help="Probability of each arc: Prob=0.93 in the last column."),
+    ] = False,
     tokeniser: options.Tokeniser = "ptb",
     on_error: options.SkipErrors = options.OnError.stop,
     quiet: options.Quiet = False,
@@ -68,7 +72,7 @@ def parse(
 
         $ eigentext dep train train.conllu -o english.parser --order 1 --tags own --epochs 3
 
-        $ eigentext dep parse english.parser train.conllu -o predicted.conllu
+        $ eigentext dep parse english.parser train.conllu -o predicted.conllu --marginals
 
         $ eigentext dep parse english.parser sample/text.txt --from tokens --kbest 3 -o k.conllu
     """
@@ -97,11 +101,11 @@ def parse(
         nonlocal count
         given = _read(expand(files or ["-"]), from_, tokeniser, log)
         while chunk := list(islice(given, _CHUNK)):
-            if kbest == 1 and order is None:
+            if kbest == 1 and order is None and not marginals:
                 yield from parser.predict(chunk)
             else:
                 for sentence in chunk:
-                    yield from _several(parser, sentence, kbest, order)
+                    yield from _several(parser, sentence, kbest, order, marginals=marginals)
             count += len(chunk)
             update(count, 0, "parsing")
 
@@ -144,17 +148,35 @@ def _several(
     sentence: Sentence,
     k: int,
     order: Choose | None,
+    *,
+    marginals: bool = False,
 ) -> Iterator[Sentence]:
     """The k best trees of a sentence, each a sentence; with ``order``, as that puts them."""
     from eigentext.formats.conllu import Sentence
 
     columns = parser.columns_of(sentence)
     sentence = sentence.with_columns(**parser.tags_for(sentence, columns))
-    found = parser.kbest(*columns, k=k if order is None or k > 1 else _RERANKED)
+    if k == 1 and order is None:
+        found = [parser.parse(*columns)]
+    else:
+        found = parser.kbest(*columns, k=k if order is None or k > 1 else _RERANKED)
     if order is not None:
         found = order(sentence, found)[:k]
+    chances = parser.marginals(*columns) if marginals else None
     for number, answer in enumerate(found, start=1):
         tree = answer.tree
         filled = sentence.with_columns(head=tree.heads.tolist(), deprel=tree.relations)
+        if chances is not None:
+            arcs = enumerate(tree.heads.tolist(), start=1)
+            filled = _with_probabilities(filled, [float(chances[h, d]) for d, h in arcs])
         comments = f"# kbest = {number}\n# score = {answer.score:.6f}\n" if k > 1 else ""
         yield Sentence(comments + filled.verbatim)
+
+
+def _with_probabilities(sentence: Sentence, probabilities: Sequence[float]) -> Sentence:
+    """``Prob=`` after what else the last column holds, in the place of one that is there."""
+    cells = []
+    for cell, p in zip(sentence.column("misc"), probabilities, strict=True):
+        kept = [item for item in cell.split("|") if item != "_" and not item.startswith("Prob=")]
+        cells.append("|".join([*kept, f"Prob={min(1.0, max(0.0, p)):.4f}"]))
+    return sentence.with_columns(misc=cells)
