@@ -49,6 +49,7 @@ def test_the_library_and_the_service_agree(service: TestClient, dep_model: str) 
     assert [word["head"] for word in words] == best.tree.heads.tolist()
     assert [word["relation"] for word in words] == list(best.tree.relations or ())
     assert [word["id"] for word in words] == list(range(1, 7))
+    assert [word["tag"] for word in words] == ["DT", "NN", "VBD", "DT", "NN", "."]
     assert sentence["score"] == pytest.approx(best.score, rel=1e-9)
     assert sentence["approximate"] is False
     chances = parser.marginals(TOKENS)

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 __all__ = ["DependencyService", "NoModelError", "TooMuchError"]
 
 
+_WIDTH = 960.0  # of a row of words; longer sentences are broken
+
+
 class NoModelError(EigentextError):
     """The service was started without the model that a request needs."""
 
@@ -96,30 +99,34 @@ class DependencyService:
     def _view(
         self, parser: GraphParser, tokens: list[str], request: DependencyRequest
     ) -> DependencyView:
-        best = parser.parse(tokens)
+        columns = parser.columns(tokens)  # tagged once for all questions
+        tags = next(
+            (tuple(tags) for tags in (columns.upos, columns.xpos) if set(tags) != {"_"}), None
+        )
+        best = parser.parse(*columns)
         heads = best.tree.heads.tolist()
         probabilities: list[float] | None = None
         if request.marginals:
-            chances = parser.marginals(tokens)
+            chances = parser.marginals(*columns)
             probabilities = [
                 round(min(1.0, max(0.0, float(chances[head, word]))), 6)
                 for word, head in enumerate(heads, start=1)
             ]
-        others = parser.kbest(tokens, k=request.kbest) if request.kbest > 1 else []
+        others = parser.kbest(*columns, k=request.kbest) if request.kbest > 1 else []
         return DependencyView(
             tokens=tokens,
-            dependencies=_dependencies(best),
+            dependencies=_dependencies(best, tags),
             score=_finite(best.score),
             approximate=best.approximate,
             probabilities=probabilities,
-            svg=_drawing(best, probabilities, None),
+            svg=_drawing(best, tags, probabilities, None),
             kbest=[
                 TreeChoice(
                     rank=rank,
                     score=_finite(one.score),
                     heads=one.tree.heads.tolist(),
                     relations=list(one.tree.relations or ("",) * len(tokens)),
-                    svg=_drawing(one, None, None if rank == 1 else best),
+                    svg=_drawing(one, tags, None, None if rank == 1 else best),
                 )
                 for rank, one in enumerate(others, start=1)
             ],
@@ -131,27 +138,32 @@ def _finite(score: float) -> float | None:
     return float(score) if isfinite(score) else None
 
 
-def _dependencies(parse: Parse) -> list[Dependency]:
+def _dependencies(parse: Parse, tags: Sequence[str] | None) -> list[Dependency]:
     tree = parse.tree
-    blank = ("",) * len(tree)
-    columns = zip(tree.forms, tree.tags or blank, tree.arcs, strict=True)
+    columns = zip(tree.forms, tags or ("",) * len(tree), tree.arcs, strict=True)
     return [
         Dependency(id=word, form=form, tag=tag, head=head, relation=relation or "")
         for form, tag, (head, word, relation) in columns
     ]
 
 
-def _drawing(parse: Parse, probabilities: Sequence[float] | None, best: Parse | None) -> str:
+def _drawing(
+    parse: Parse,
+    tags: Sequence[str] | None,
+    probabilities: Sequence[float] | None,
+    best: Parse | None,
+) -> str:
     """The tree; beside a better one, with what differs in colour."""
     tree = parse.tree
     return arcs_svg(
         tree.forms,
         tree.heads.tolist(),
         tree.relations,
-        tags=tree.tags,
+        tags=tags,
         title="Dependencies",
         probabilities=probabilities,
         against=None if best is None else best.tree.heads.tolist(),
         against_relations=None if best is None else best.tree.relations,
         names=("this tree", "the best tree"),
+        width=_WIDTH,
     )
