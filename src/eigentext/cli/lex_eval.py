@@ -1,0 +1,144 @@
+"""``eigentext lex eval`` and ``lex crossval``: A1 and A2 on gold, by model or in folds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from eigentext.cli import options
+from eigentext.cli.lex_rank import Model, OtherAnalyzer
+from eigentext.cli.lex_train import (
+    AnalyzerName,
+    Bits,
+    DocumentsBy,
+    Epochs,
+    Passes,
+    Scheme,
+    read_labelled,
+)
+from eigentext.cli.output import progress_bar, show_figures, skipping
+
+if TYPE_CHECKING:
+    from eigentext.evaluate.ranking import Accuracy, RankingScores
+    from eigentext.lexical.crossval import FoldResult
+
+Without = Annotated[
+    str, typer.Option("--without", help="Elements that the second figures leave out, by commas.")
+]
+
+
+def eval_(
+    model: Model,
+    sources: options.Sources,
+    analyzer: OtherAnalyzer = None,
+    documents: DocumentsBy = "auto",
+    without: Without = "cas",
+    on_error: options.SkipErrors = options.OnError.stop,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+) -> None:
+    """Score a ranker on labelled documents: A1, A2, per element, seen and unseen, by document.
+
+    Example:
+
+        $ eigentext lex train sample/arabic.jsonl -o arabic.ranker --bits 16
+
+        $ eigentext lex eval arabic.ranker sample/arabic.jsonl
+    """
+    from eigentext.lexical.crossval import evaluate_ranker
+    from eigentext.lexical.ranker import LexicalRanker
+
+    ranker = LexicalRanker.load(model, analyzer=analyzer)
+    with skipping(on_error, quiet=quiet) as log:
+        gold = read_labelled(sources, ranker.scheme, documents, log)
+    result = evaluate_ranker(ranker, gold, without=without.split(","))
+    _show([result], as_json=json)
+
+
+def crossval(
+    sources: options.Sources,
+    analyzer: AnalyzerName = "sample",
+    scheme: Scheme = "arabic14",
+    documents: DocumentsBy = "auto",
+    folds: Annotated[int, typer.Option("--folds", min=2, help="Folds, by document.")] = 10,
+    passes: Passes = 3,
+    epochs: Epochs = 3,
+    bits: Bits = 22,
+    holdout: Annotated[
+        float | None, typer.Option("--holdout", help="Share of documents for weights only.")
+    ] = None,
+    without: Without = "cas",
+    seed: options.Seed = 0,
+    on_error: options.SkipErrors = options.OnError.stop,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+) -> None:
+    """Train and score in folds by document.
+
+    Example:
+
+        $ eigentext lex crossval sample/arabic.jsonl --folds 2 --bits 0 --passes 2
+    """
+    from eigentext.lexical.analyzers import open_analyzer
+    from eigentext.lexical.candidates import Candidates
+    from eigentext.lexical.crossval import cross_validate
+    from eigentext.lexical.labels import load_scheme
+    from eigentext.lexical.ranker import LexicalRanker
+
+    known = load_scheme(scheme)
+    engine = open_analyzer(analyzer)
+    shared = Candidates(engine, known)
+
+    def make() -> LexicalRanker:
+        ranker = LexicalRanker(
+            analyzer=engine,
+            scheme=known,
+            passes=passes,
+            epochs=epochs,
+            bits=bits,
+            holdout=holdout,
+            seed=seed,
+        )
+        ranker.candidates = shared
+        return ranker
+
+    with (
+        skipping(on_error, quiet=quiet) as log,
+        progress_bar(quiet=quiet, unit="folds") as update,
+    ):
+        gold = read_labelled(sources, known, documents, log)
+        results = list(
+            cross_validate(gold, make, folds=folds, without=without.split(","), progress=update)
+        )
+    _show(results, as_json=json)
+
+
+def _show(results: list[FoldResult], *, as_json: bool) -> None:
+    total: RankingScores = results[0].scores
+    for result in results[1:]:
+        total = total + result.scores
+    errors = [result.calibration_error for result in results]
+    more: dict[str, Any] = {"calibration_error": round(sum(errors) / len(errors), 4)}
+    if len(results) > 1:
+        more["folds"] = [result.scores.full.as_record() for result in results]
+        more["train_cpu_seconds"] = round(sum(r.train_seconds for r in results), 1)
+    if as_json:
+        show_figures({**total.as_record(), **more}, as_json=True)
+        return
+    rows = {
+        "all": total.full,
+        "without some elements": total.reduced,
+        "seen in training": total.seen,
+        "unseen": total.unseen,
+        **{f"element {name}": found for name, found in total.elements.items()},
+        **{f"document {name}": found for name, found in total.documents.items()},
+    }
+    print(f"coverage\t{total.coverage:.2f}")
+    for name, found in rows.items():
+        print(_row(name, found))
+    print(f"calibration error\t{more['calibration_error']:.4f}")
+
+
+def _row(name: str, found: Accuracy) -> str:
+    return f"{name}\tA1 {found.a1:.2f}\tA2 {found.a2:.2f}\t{found.words} words"

@@ -1,0 +1,49 @@
+"""Probabilities that mean something: one temperature, and how far off they are.
+
+p(l | t) = softmax(s / T); T is chosen so that held-out gold labels are most probable.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from eigentext.lexical.softmax import probabilities
+
+__all__ = ["calibration_error", "temperature"]
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+def temperature(first: Ints, row_scores: Floats, gold_row: Ints, words: Ints) -> float:
+    """The temperature that makes the gold rows of these words most probable.
+
+    >>> first = np.arange(0, 402, 2)
+    >>> sharp = np.tile([5.0, 0.0], 200)
+    >>> gold = first[:-1] + (np.arange(200) % 4 == 0)
+    >>> 4.0 < temperature(first, sharp, gold, np.arange(200)) < 5.0
+    True
+    """
+    from scipy.optimize import minimize_scalar
+
+    def loss(log_temperature: float) -> float:
+        shares = probabilities(first, row_scores / np.exp(log_temperature))
+        return float(-np.log(np.maximum(shares[gold_row[words]], 1e-12)).mean())
+
+    found = minimize_scalar(loss, bounds=(-0.7, 3.0), method="bounded", options={"xatol": 1e-3})
+    return float(np.exp(found.x))
+
+
+def calibration_error(sure: Floats, right: npt.NDArray[np.bool_], bins: int = 10) -> float:
+    """Expected calibration error: the mean gap between how sure and how often right, by tenths.
+
+    >>> calibration_error(np.array([0.75] * 4), np.array([True, True, True, False]))
+    0.0
+    """
+    if not len(sure):
+        return 0.0
+    place = np.minimum((sure * bins).astype(int), bins - 1)
+    size = np.bincount(place, minlength=bins)
+    gap = np.bincount(place, sure, bins) - np.bincount(place, right.astype(float), bins)
+    return float(np.abs(gap[size > 0]).sum() / len(sure))

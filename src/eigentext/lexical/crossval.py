@@ -1,0 +1,120 @@
+"""How good a ranker is: on documents it has not seen, or in folds by document.
+
+1. :func:`evaluate_ranker` ranks documents and counts A1 and A2 of their scored words.
+2. :func:`folds_by_document` deals documents out by a hash of their ids: the same folds everywhere.
+3. :func:`cross_validate` trains on the others and evaluates on each fold in turn.
+"""
+
+from __future__ import annotations
+
+import time
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from eigentext.errors import SettingsError
+from eigentext.evaluate.ranking import RankedItem, RankingScores, score_ranking
+from eigentext.lexical.calibration import calibration_error
+from eigentext.lexical.second_pass import best_rows
+from eigentext.lexical.softmax import probabilities
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from eigentext.lexical.documents import Document
+    from eigentext.lexical.ranker import LexicalRanker
+
+__all__ = ["FoldResult", "cross_validate", "evaluate_ranker", "folds_by_document"]
+
+
+@dataclass
+class FoldResult:
+    """The figures of one evaluation, how far its probabilities are off, and CPU seconds."""
+
+    scores: RankingScores
+    calibration_error: float
+    train_seconds: float
+    rank_seconds: float
+
+
+def evaluate_ranker(
+    ranker: LexicalRanker, documents: Sequence[Document], *, without: Sequence[str] = ("cas",)
+) -> FoldResult:
+    """Rank the documents' scored words and count; gold is looked at only here."""
+    began = time.process_time()
+    encoded, found = ranker.score_documents(documents)
+    spent = time.process_time() - began
+    shares = probabilities(encoded.first, found / ranker.temperature_)
+    gold = [word.label for document in documents for word in document.words()]
+    scored = np.flatnonzero(encoded.scored)
+    best = best_rows(encoded.first, found)
+    right = best[scored] == encoded.gold_row[scored]
+
+    def items() -> Iterator[RankedItem]:
+        for place in scored.tolist():
+            label = gold[place]
+            if label is None:
+                continue
+            begin, end = encoded.first[place], encoded.first[place + 1]
+            yield RankedItem(
+                label,
+                [candidate.label for candidate in encoded.candidates[place]],
+                found[begin:end].tolist(),
+                encoded.words[place] in ranker.seen_,
+                documents[encoded.document_of[place]].id,
+            )
+
+    return FoldResult(
+        score_ranking(items(), ranker.scheme.elements, without=without),
+        calibration_error(shares[best[scored]] if len(scored) else np.zeros(0), right),
+        0.0,
+        spent,
+    )
+
+
+def folds_by_document(documents: Sequence[Document], folds: int = 10) -> list[int]:
+    """The fold of each document.
+
+    >>> from eigentext.lexical.documents import Document
+    >>> sorted(folds_by_document([Document("a", []), Document("b", []), Document("c", [])], 3))
+    [0, 1, 2]
+    """
+    if not 2 <= folds <= len(documents):
+        raise SettingsError(
+            f"folds: expected 2 to {len(documents)} for {len(documents)} documents, found {folds}"
+        )
+    places = range(len(documents))
+    order = sorted(places, key=lambda p: (zlib.crc32(documents[p].id.encode()), documents[p].id))
+    fold = [0] * len(documents)
+    for turn, place in enumerate(order):
+        fold[place] = turn % folds
+    return fold
+
+
+def cross_validate(
+    documents: Sequence[Document],
+    make: Callable[[], LexicalRanker],
+    *,
+    folds: int = 10,
+    only: Sequence[int] | None = None,
+    without: Sequence[str] = ("cas",),
+    progress: Callable[[int, int, str], None] | None = None,
+) -> Iterator[FoldResult]:
+    """Train and evaluate fold by fold; ``only`` some of them."""
+    fold = folds_by_document(documents, folds)
+    wanted = list(range(folds)) if only is None else list(only)
+    for done, number in enumerate(wanted):
+        if progress:
+            progress(done, len(wanted), "folds")
+        began = time.process_time()
+        training = [d for d, f in zip(documents, fold, strict=True) if f != number]
+        ranker = make().fit(training)
+        spent = time.process_time() - began
+        test = [d for d, f in zip(documents, fold, strict=True) if f == number]
+        result = evaluate_ranker(ranker, test, without=without)
+        result.train_seconds = spent
+        yield result
+    if progress:
+        progress(len(wanted), len(wanted), "folds")

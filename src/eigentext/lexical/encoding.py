@@ -1,0 +1,344 @@
+"""Words and their candidates as arrays: documents in, units, rows and hashes out.
+
+1. Every word gets its candidates (:class:`~eigentext.lexical.candidates.Candidates`); a word of a
+   training document does not see the labels that only its own document showed.
+2. Every candidate is factored into targets: the whole label, each element, ``morph`` (all but the
+   lemma) and ``hard`` (the elements that readings of one word disagree on most).
+3. Targets on which all candidates of a word agree cannot change the ranking and are left out; each
+   other value is one unit of the word.  A row (word, candidate) points to its units.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from eigentext.errors import SettingsError
+from eigentext.lexical.candidates import NO_PRIOR, Candidate, Candidates
+from eigentext.lexical.features import Forms, Hashes, hash64
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from eigentext.lexical.documents import Document
+    from eigentext.lexical.labels import Label, LabelScheme
+
+__all__ = ["NUMERIC", "Encoded", "Encoder", "Observed", "Targets", "hard_elements"]
+
+NUMERIC = ("prior", "no prior", "guess", "only observed", "spelling")
+"""What a row says by numbers."""
+
+Ints = npt.NDArray[np.int64]
+
+
+class Observed:
+    """Labels seen with forms in training, each with the documents where it was.
+
+    >>> seen = Observed()
+    >>> seen.add("a", ("x",), 0); seen.add("a", ("y",), 1)
+    >>> seen.labels("a", leave_out=0), seen.labels("a")
+    ((('y',),), (('x',), ('y',)))
+    """
+
+    def __init__(self) -> None:
+        self.documents: defaultdict[str, dict[Label, set[int]]] = defaultdict(dict)
+
+    def add(self, form: str, label: Label, document: int) -> None:
+        """The form had the label in this document."""
+        self.documents[form].setdefault(label, set()).add(document)
+
+    def labels(self, form: str, leave_out: int = -1) -> tuple[Label, ...]:
+        """The form's labels in documents other than ``leave_out``."""
+        found = self.documents.get(form)
+        if not found:
+            return ()
+        return tuple(label for label, places in found.items() if places != {leave_out})
+
+
+class Targets:
+    """The parts of a label that are counted, as hashes.
+
+    ``label`` is the whole, ``morph`` all but the lemma, ``hard`` some elements together;
+    ``ending`` and ``shape`` are the last letters and the vowels of the lemma with the first of the
+    other elements, ``tag`` what the analyzer calls the reading: these serve lemmas never seen.
+
+    >>> from eigentext.lexical.labels import load_scheme
+    >>> Targets(load_scheme("arabic14"), hard=("cas",)).names[:2]
+    ('label', 'lemma')
+    """
+
+    def __init__(
+        self,
+        scheme: LabelScheme,
+        *,
+        hard: Sequence[str] = (),
+        only: Sequence[str] | None = None,
+    ) -> None:
+        places = {name: (place,) for place, name in enumerate(scheme.elements)}
+        every = tuple(range(len(scheme.elements)))
+        parts: dict[str, tuple[int, ...]] = {"label": every, **places}
+        parts["morph"] = tuple(p for p in every if scheme.elements[p] != "lemma")
+        if hard:
+            parts["hard"] = tuple(sorted(places[name][0] for name in hard))
+        parts |= dict.fromkeys(_EXTRA, ())
+        if only is not None:
+            unknown = [name for name in only if name not in parts]
+            if unknown:
+                raise SettingsError(f"no target {unknown[0]!r}; known: {', '.join(parts)}")
+            parts = {name: place for name, place in parts.items() if name in only}
+        self.names = tuple(parts)
+        self._parts = [(f"target\x1f{name}\x1f", place) for name, place in parts.items()]
+        self._extra = [name for name in _EXTRA if name in parts]
+        self._hashed: dict[tuple[Label, str], Hashes] = {}
+        self._scheme = scheme
+        self._lemma = places.get("lemma", (0,))[0]
+        self._class = parts.get("morph", every)[:1] or (0,)
+
+    def unknown(self, word: str) -> Label:
+        """The label of a word of which nothing is known: its own lemma."""
+        names = self._scheme.elements
+        return tuple(word if name == "lemma" else self._scheme.missing for name in names)
+
+    def hashes(self, label: Label, tags: str = "") -> Hashes:
+        """One hash for each target; ``tags`` are those of the readings."""
+        found = self._hashed.get((label, tags))
+        if found is None:
+            hashes = [
+                hash64(head + "\x1f".join([label[p] for p in place]))
+                for head, place in self._parts
+                if place
+            ]
+            if self._extra:
+                kind = label[self._class[0]]
+                lemma = label[self._lemma]
+                extra = {
+                    "ending": f"{kind}\x1f{lemma[-3:]}",
+                    "shape": f"{kind}\x1f{_shape(lemma)}",
+                    "tag": tags,
+                }
+                hashes += [hash64(f"target\x1f{e}\x1f{extra[e]}") for e in self._extra]
+            found = self._hashed[label, tags] = np.array(hashes, np.uint64)
+        return found
+
+
+_EXTRA = ("ending", "shape", "tag")
+
+
+def _shape(lemma: str) -> str:
+    """The lemma's marks, every other letter alike."""
+    return "".join(c if unicodedata.category(c) == "Mn" else "C" for c in lemma[:40])
+
+
+def tags_of(candidate: Candidate) -> str:
+    """What the analyzer calls the readings of a candidate."""
+    return "|".join(sorted({analysis.tag for analysis in candidate.analyses})[:3])
+
+
+def hard_elements(
+    scheme: LabelScheme, candidates: Candidates, words: Iterable[str], how_many: int = 4
+) -> tuple[str, ...]:
+    """The elements, other than the lemma, that readings of one word disagree on most."""
+    doubt: Counter[str] = Counter()
+    for word, times in Counter(words).items():
+        labels = [candidate.label for candidate in candidates(word)]
+        for place, name in enumerate(scheme.elements):
+            values = len({label[place] for label in labels})
+            if name != "lemma" and values > 1:
+                doubt[name] += times * (values - 1) / values
+    order = sorted(scheme.elements, key=lambda name: (-doubt[name], name))
+    return tuple(name for name in order[:how_many] if name != "lemma")
+
+
+@dataclass
+class Encoded:
+    """Words as arrays; the shapes: n words, R rows, U units, T targets, K numbers."""
+
+    words: list[str]
+    numbers: Ints  # [n] forms
+    sentence_of: Ints  # [n]
+    document_of: Ints  # [n]
+    first: Ints  # [n + 1] rows of each word
+    unit_first: Ints  # [n + 1]
+    unit_hash: Hashes  # [U]
+    unit_target: npt.NDArray[np.int32]  # [U]
+    row_units: npt.NDArray[np.int32]  # [R, T]: -1 where the word's candidates agree
+    row_hash: Hashes  # [R, T]
+    numeric: npt.NDArray[np.float32]  # [R, K]
+    gold_hash: Hashes  # [n, T]: zeros where there is no gold
+    gold_row: Ints  # [n]: -1 where gold is not among the candidates
+    scored: npt.NDArray[np.bool_]  # [n]
+    candidates: list[list[Candidate]]
+
+    @property
+    def learnable(self) -> Ints:
+        """Words from which weights can be learned: scored, gold among two or more rows."""
+        several = np.diff(self.first) > 1
+        return np.flatnonzero(self.scored & (self.gold_row >= 0) & several)
+
+    @property
+    def countable(self) -> Ints:
+        """Words that are counted: scored, with gold."""
+        return np.flatnonzero(self.scored & (self.gold_hash[:, 0] != 0))
+
+
+class _Entry(NamedTuple):
+    candidates: list[Candidate]
+    place: dict[Label, int]
+    unit_hash: Hashes
+    unit_target: npt.NDArray[np.int32]
+    row_units: npt.NDArray[np.int32]
+    row_hash: Hashes
+    numeric: npt.NDArray[np.float32]
+
+
+class Encoder:
+    """Turns documents into :class:`Encoded`, remembering what forms gave."""
+
+    def __init__(self, candidates: Candidates, targets: Targets) -> None:
+        self.targets = targets
+        self.forms = Forms(candidates.analyzer.normalise)
+        self._analyzer_only = candidates
+        self._entries: dict[tuple[str, tuple[Label, ...]], _Entry] = {}
+
+    def __call__(
+        self,
+        documents: Sequence[Document],
+        observed: Observed,
+        *,
+        training: Mapping[str, int] | None = None,
+    ) -> Encoded:
+        """Arrays of the documents' words.
+
+        ``training`` gives the numbers under which documents stand in ``observed``; what only such
+        a document showed is not among the candidates of its own words.
+        """
+        words: list[str] = []
+        sentence_of: list[int] = []
+        document_of: list[int] = []
+        entries: list[_Entry] = []
+        gold: list[Label | None] = []
+        scored: list[bool] = []
+        sentence = 0
+        for number, document in enumerate(documents):
+            leave_out = -1 if training is None else training.get(document.id, -1)
+            for line in document.sentences:
+                for word in line:
+                    words.append(word.form)
+                    sentence_of.append(sentence)
+                    document_of.append(number)
+                    entries.append(self._entry(word.form, observed.labels(word.form, leave_out)))
+                    gold.append(word.label)
+                    scored.append(word.scored and word.label is not None)
+                sentence += 1
+        return self._joined(words, sentence_of, document_of, entries, gold, scored)
+
+    def _entry(self, word: str, seen: tuple[Label, ...]) -> _Entry:
+        key = (word, seen)
+        found = self._entries.get(key)
+        if found is None:
+            self._analyzer_only.observed = {word: seen}
+            candidates = self._analyzer_only(word)
+            if not candidates:
+                candidates = [Candidate(self.targets.unknown(word), (), NO_PRIOR, "backoff")]
+            found = self._entries[key] = self._made(candidates)
+        return found
+
+    def _made(self, candidates: list[Candidate]) -> _Entry:
+        n_targets = len(self.targets.names)
+        n = len(candidates)
+        row_hash = np.zeros((n, n_targets), np.uint64)
+        for row, candidate in enumerate(candidates):
+            row_hash[row] = self.targets.hashes(candidate.label, tags_of(candidate))
+        units: list[int] = []
+        unit_target: list[int] = []
+        row_units = np.full((n, n_targets), -1, np.int32)
+        if n > 1:
+            for target in np.flatnonzero((row_hash != row_hash[0]).any(axis=0)).tolist():
+                known: dict[int, int] = {}
+                for row, value in enumerate(row_hash[:, target].tolist()):
+                    if value not in known:
+                        known[value] = len(units)
+                        units.append(value)
+                        unit_target.append(target)
+                    row_units[row, target] = known[value]
+        return _Entry(
+            candidates,
+            {candidate.label: row for row, candidate in enumerate(candidates)},
+            np.array(units, np.uint64),
+            np.array(unit_target, np.int32),
+            row_units,
+            row_hash,
+            np.array([_numbers(candidate) for candidate in candidates], np.float32).reshape(
+                n, len(NUMERIC)
+            ),
+        )
+
+    def _joined(
+        self,
+        words: list[str],
+        sentence_of: list[int],
+        document_of: list[int],
+        entries: list[_Entry],
+        gold: list[Label | None],
+        scored: list[bool],
+    ) -> Encoded:
+        n, n_targets = len(words), len(self.targets.names)
+        first = np.zeros(n + 1, np.int64)
+        unit_first = np.zeros(n + 1, np.int64)
+        np.cumsum([len(entry.candidates) for entry in entries], out=first[1:])
+        np.cumsum([len(entry.unit_hash) for entry in entries], out=unit_first[1:])
+        gold_hash = np.zeros((n, n_targets), np.uint64)
+        gold_row = np.full(n, -1, np.int64)
+        for place, label in enumerate(gold):
+            if label is not None and scored[place]:
+                row = entries[place].place.get(label)
+                if row is None:
+                    gold_hash[place] = self.targets.hashes(label)
+                else:
+                    gold_hash[place] = entries[place].row_hash[row]
+                    gold_row[place] = first[place] + row
+        row_units = _stacked([entry.row_units for entry in entries], (0, n_targets), np.int32)
+        row_units += np.where(
+            row_units >= 0, np.repeat(unit_first[:-1], np.diff(first))[:, None], 0
+        ).astype(np.int32)
+        return Encoded(
+            words=words,
+            numbers=self.forms.number(words),
+            sentence_of=np.array(sentence_of, np.int64),
+            document_of=np.array(document_of, np.int64),
+            first=first,
+            unit_first=unit_first,
+            unit_hash=_stacked([entry.unit_hash for entry in entries], (0,), np.uint64),
+            unit_target=_stacked([entry.unit_target for entry in entries], (0,), np.int32),
+            row_units=row_units,
+            row_hash=_stacked([entry.row_hash for entry in entries], (0, n_targets), np.uint64),
+            numeric=_stacked([entry.numeric for entry in entries], (0, len(NUMERIC)), np.float32),
+            gold_hash=gold_hash,
+            gold_row=gold_row,
+            scored=np.array(scored, np.bool_),
+            candidates=[entry.candidates for entry in entries],
+        )
+
+
+def _stacked(
+    arrays: list[npt.NDArray[np.generic]], shape: tuple[int, ...], kind: type
+) -> np.ndarray:  # type: ignore[type-arg]
+    return np.concatenate(arrays) if arrays else np.zeros(shape, kind)
+
+
+def _numbers(candidate: Candidate) -> tuple[float, float, float, float, float]:
+    priors = [a.prior for a in candidate.analyses if a.prior is not None]
+    prior = max(priors, default=0.0)
+    spelling = min((int(a.features.get("spelling", "0")) for a in candidate.analyses), default=0)
+    return (
+        prior / 2.0,
+        float(not priors),
+        float(candidate.is_guess),
+        float(not candidate.analyses),
+        float(spelling),
+    )

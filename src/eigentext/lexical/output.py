@@ -1,0 +1,102 @@
+"""Ranked words as JSON Lines, as CoNLL-U, and as vocalised text."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from eigentext.lexical.analysis import Analysis
+    from eigentext.lexical.labels import LabelScheme
+    from eigentext.lexical.ranker import RankedCandidate, RankedWord
+
+__all__ = ["as_conllu", "as_json_line", "as_record", "as_vocalised"]
+
+_POS_ELEMENTS = ("pos", "upos")
+
+
+def _reading(candidate: RankedCandidate) -> Analysis | None:
+    """The reading to show of a candidate: the most frequent one."""
+    if not candidate.analyses:
+        return None
+    return max(candidate.analyses, key=lambda a: -99.0 if a.prior is None else a.prior)
+
+
+def as_record(word: RankedWord, scheme: LabelScheme, top: int | None = None) -> dict[str, object]:
+    """A ranked word as plain data, with its ``top`` candidates or all."""
+    shown = []
+    for candidate in word.candidates[:top]:
+        reading = _reading(candidate)
+        shown.append(
+            {
+                "label": scheme.as_mapping(candidate.label),
+                "probability": round(candidate.probability, 4),
+                "source": candidate.source,
+                "vocalised": reading.vocalised if reading else "",
+                "lemma": reading.lemma if reading else candidate.label[0],
+                "gloss": reading.gloss if reading else "",
+                "root": reading.root if reading else "",
+                "segments": [list(piece) for piece in reading.segments] if reading else [],
+            }
+        )
+    return {
+        "form": word.form,
+        "guessed": word.guessed,
+        "margin": round(word.margin, 4),
+        "n_candidates": len(word.candidates),
+        "candidates": shown,
+    }
+
+
+def as_json_line(
+    number: int, words: Sequence[RankedWord], scheme: LabelScheme, top: int | None = None
+) -> str:
+    """A ranked sentence as one line of JSON."""
+    found = {"sentence": number, "words": [as_record(word, scheme, top) for word in words]}
+    return json.dumps(found, ensure_ascii=False)
+
+
+def as_vocalised(words: Sequence[RankedWord]) -> str:
+    """The sentence as its best readings are vocalised; what has no reading stays as typed."""
+    shown = []
+    for word in words:
+        reading = _reading(word.best)
+        shown.append((reading.vocalised if reading else "") or word.form)
+    return " ".join(shown)
+
+
+def as_conllu(number: int, words: Sequence[RankedWord], scheme: LabelScheme) -> Iterator[str]:
+    """The sentence as CoNLL-U lines: the best label, its probability, vocalisation and gloss."""
+    yield f"# sent_id = {number}"
+    yield f"# text = {' '.join(word.form for word in words)}"
+    for place, word in enumerate(words, start=1):
+        values = scheme.as_mapping(word.best.label)
+        lemma = values.pop("lemma", "_")
+        upos = values.pop("upos", "_")
+        xpos = values.pop("pos", "_")
+        features = sorted(
+            f"{name[:1].upper()}{name[1:]}={_safe(value)}"
+            for name, value in values.items()
+            if value != scheme.missing
+        )
+        reading = _reading(word.best)
+        misc = [f"Prob={word.best.probability:.4f}"]
+        if reading and reading.vocalised:
+            misc.append(f"Vform={_safe(reading.vocalised)}")
+        if reading and reading.gloss:
+            misc.append(f"Gloss={_safe(reading.gloss)}")
+        if word.guessed:
+            misc.append("Guess=Yes")
+        cells = (
+            str(place), word.form, lemma or "_", upos, xpos, "|".join(features) or "_",
+            "_", "_", "_", "|".join(misc),
+        )  # fmt: skip
+        yield "\t".join(cells)
+    yield ""
+
+
+def _safe(text: str) -> str:
+    """Without what separates columns and features."""
+    return text.replace("|", "/").replace("\t", " ").replace(" ", "_")

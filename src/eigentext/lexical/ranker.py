@@ -1,0 +1,407 @@
+"""``LexicalRanker``: documents of labelled words in, a ranker out; then tokens in, rankings out.
+
+1. ``fit`` gathers the labels seen with each form, counts features with label elements (stage 1),
+   learns the weights of features over each word's candidates (stage 2), then does both again with
+   the neighbours' predicted labels as features (second pass), and calibrates.
+2. ``rank`` answers for one sentence, ``rank_documents`` for many at once; both take what a person
+   decided already.
+3. ``save`` and ``load`` go through ``storage``.
+
+All of the data serve both stages: what a training word is weighed by never contains its own
+document's counts.  ``holdout=0.1`` splits the documents 9:1 instead, as the paper does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from eigentext.errors import SettingsError
+from eigentext.lexical import features
+from eigentext.lexical.analyzers import open_analyzer
+from eigentext.lexical.calibration import temperature
+from eigentext.lexical.candidates import Candidates
+from eigentext.lexical.counts import CountTable, DocumentCounts
+from eigentext.lexical.documents import Document, Word
+from eigentext.lexical.encoding import Encoded, Encoder, Observed, Targets, hard_elements
+from eigentext.lexical.labels import Label, LabelScheme, load_scheme
+from eigentext.lexical.second_pass import (
+    Columns,
+    Stage,
+    best_rows,
+    look,
+    predicted_targets,
+    together,
+    weighed,
+)
+from eigentext.lexical.softmax import Inputs, Weights, fit_softmax, probabilities, scores
+
+if TYPE_CHECKING:
+    import os
+
+    from eigentext.lexical.analysis import Analysis, Analyzer
+
+__all__ = ["LexicalRanker", "RankedCandidate", "RankedWord"]
+
+Progress = Callable[[int, int, str], None]
+
+
+class RankedCandidate(NamedTuple):
+    """One label of a word, how probable it is in context, and the readings that lead to it."""
+
+    label: Label
+    probability: float
+    score: float
+    analyses: tuple[Analysis, ...]
+    source: str
+
+
+class RankedWord(NamedTuple):
+    """A word with its candidates, best first.
+
+    ``margin`` is how much more probable the first is than the second; ``guessed`` says that the
+    analyzer did not know the word, nor did training.
+    """
+
+    form: str
+    candidates: list[RankedCandidate]
+    margin: float
+    guessed: bool
+
+    @property
+    def best(self) -> RankedCandidate:
+        """The first candidate."""
+        return self.candidates[0]
+
+
+class LexicalRanker:
+    """Ranks every analysis of every word in context.
+
+    ``analyzer``   an analyzer, or what ``open_analyzer`` takes
+    ``scheme``     a label scheme, or what ``load_scheme`` takes
+    ``templates``  features of the first pass; ``second`` those that later passes add
+    ``passes``     1 for what was typed only; each further pass sees the neighbours' labels
+    ``documents``  score candidates by the documents that are like this one (Z_tf)
+    ``bits``       the last pass also learns 2^bits weights of its own; 0 for none
+    ``epochs``     passes of the learner over the words
+    ``holdout``    None: every document serves both stages; a share: that share learns weights only
+    ``only``       targets to count (``label``, ``morph``, ``hard``, elements); None for all
+    ``transform``  of counts: ``ratio``, ``count`` (Eq. 5), ``variance`` (Eq. 3)
+    ``observed``   whether labels seen with a form in training are candidates (Eq. 9)
+    ``seed``       of shuffles and of the split
+
+    >>> from eigentext.lexical.documents import Document, Word
+    >>> scheme = load_scheme("arabic14")
+    >>> def word(form, pos):
+    ...     return Word(form, scheme.from_mapping({"lemma": form, "pos": pos, "det": "0"}))
+    >>> text = [Document(f"d{i}", [[word("من", "P"), word("علم", "N")]]) for i in range(4)]
+    >>> ranker = LexicalRanker(analyzer="sample", scheme=scheme, bits=0).fit(text)
+    >>> ranker.rank(["من", "علم"])[1].best.label[1]
+    'N'
+    """
+
+    def __init__(
+        self,
+        *,
+        analyzer: str | Analyzer = "sample",
+        scheme: str | LabelScheme = "arabic14",
+        templates: Sequence[str] = features.WIDE,
+        second: Sequence[str] = features.SECOND_PASS,
+        passes: int = 2,
+        documents: bool = True,
+        bits: int = 22,
+        epochs: int = 5,
+        rate: float = 0.05,
+        sparse_rate: float = 0.05,
+        holdout: float | None = None,
+        only: Sequence[str] | None = None,
+        transform: str = "ratio",
+        observed: bool = True,
+        seed: int = 0,
+    ) -> None:
+        self.analyzer = open_analyzer(analyzer) if isinstance(analyzer, str) else analyzer
+        self.analyzer_name = analyzer if isinstance(analyzer, str) else analyzer.name
+        self.scheme = scheme if isinstance(scheme, LabelScheme) else load_scheme(scheme)
+        self.templates = tuple(templates)
+        self.second = tuple(second)
+        self.passes = passes
+        self.documents = documents
+        self.bits = bits
+        self.epochs = epochs
+        self.rate = rate
+        self.sparse_rate = sparse_rate
+        self.holdout = holdout
+        self.only = None if only is None else tuple(only)
+        self.transform = transform
+        self.observed = observed
+        self.seed = seed
+        self.oracle = False  # benchmarks only: neighbours' gold labels in later passes
+        self.candidates = Candidates(self.analyzer, self.scheme)
+        self._check()
+
+    def _check(self) -> None:
+        if self.passes < 1:
+            raise SettingsError(f"passes: expected 1 or more, found {self.passes}")
+        if self.transform not in ("ratio", "count", "variance"):
+            raise SettingsError(
+                f"transform: expected ratio, count or variance, found {self.transform!r}"
+            )
+        if self.holdout is not None and not 0 < self.holdout < 1:
+            raise SettingsError(f"holdout: expected a share between 0 and 1, not {self.holdout}")
+        for template in (*self.templates, *self.second):
+            features.parse(template)
+
+    # ---- learning
+
+    def fit(
+        self, documents: Iterable[Document], *, progress: Progress | None = None
+    ) -> LexicalRanker:
+        """Learn from documents whose words have labels."""
+        counted, held_out = self._split(list(documents))
+        tell = progress or (lambda *_: None)
+        tell(0, self.passes + 1, "analyses")
+        forms = [w.form for d in counted for w in d.words() if w.scored and w.label is not None]
+        if not forms:
+            raise SettingsError("no word with a label in the training documents: nothing to learn")
+        self.hard_ = hard_elements(self.scheme, self.candidates, forms)
+        self.targets_ = Targets(self.scheme, hard=self.hard_, only=self.only)
+        self.observed_ = Observed()
+        numbers: dict[str, int] = {}
+        for number, document in enumerate(counted):
+            numbers[document.id] = number
+            for word in document.words():
+                if word.scored and word.label is not None and self.observed:
+                    self.observed_.add(word.form, word.label, number)
+        self.seen_ = frozenset(forms)
+        self.encoder_ = Encoder(self.candidates, self.targets_)
+        first = self.encoder_(counted, self.observed_, training=numbers)
+        second = self.encoder_(held_out, self.observed_) if held_out else None
+        self._fit_stages(first, second, tell)
+        return self
+
+    def _split(self, documents: list[Document]) -> tuple[list[Document], list[Document]]:
+        if len({document.id for document in documents}) < len(documents):
+            raise SettingsError("expected each document id once among the training documents")
+        if self.holdout is None:
+            return documents, []
+        random = np.random.default_rng(self.seed)
+        take = max(1, round(self.holdout * len(documents)))
+        held = set(random.permutation(len(documents))[:take].tolist())
+        return (
+            [d for place, d in enumerate(documents) if place not in held],
+            [d for place, d in enumerate(documents) if place in held],
+        )
+
+    def _fit_stages(self, counted: Encoded, held_out: Encoded | None, tell: Progress) -> None:
+        """All passes; ``held_out`` words learn weights, or else the counted ones do."""
+        names = self.targets_.names
+        self.document_counts_ = self._count_documents(counted) if self.documents else None
+        self.stages_: list[Stage] = []
+        both = [counted] if held_out is None else [counted, held_out]
+        bases: list[Columns] = []
+        predicted: list[dict[str, features.Hashes] | None] = [None, None]
+        for number in range(self.passes):
+            tell(number + 1, self.passes + 1, f"pass {number + 1}")
+            own_templates = self.templates if number == 0 else self.second
+            stage = Stage(own_templates, CountTable(weighed(own_templates, names)))
+            self.stages_.append(stage)
+            parts = [
+                self._look(stage, e, predicted[place], number, training=place == 0)
+                for place, e in enumerate(both)
+            ]
+            if number == 0:
+                bases = parts
+            inputs = [
+                together(e, [part] if number == 0 else [base, part])
+                for e, part, base in zip(both, parts, bases, strict=True)
+            ]
+            last = number + 1 == self.passes
+            stage.weights = self._learn(inputs[-1], self.bits if last else 0)
+            if last:
+                self._calibrate(inputs[-1])
+                break
+            for place, given in enumerate(inputs):
+                rows = best_rows(given.encoded.first, scores(given, stage.weights))
+                predicted[place] = predicted_targets(
+                    self.targets_.names, given.encoded, rows, oracle=self.oracle
+                )
+
+    def _learn(
+        self, inputs: Inputs, bits: int, words: npt.NDArray[np.int64] | None = None
+    ) -> Weights:
+        return fit_softmax(
+            inputs,
+            inputs.encoded.learnable if words is None else words,
+            bits=bits,
+            epochs=self.epochs,
+            rate=self.rate,
+            sparse_rate=self.sparse_rate,
+            seed=self.seed,
+        )
+
+    def _calibrate(self, inputs: Inputs) -> None:
+        """The temperature at which a tenth of the documents is most probable, unseen."""
+        e = inputs.encoded
+        words = e.learnable
+        tenth = e.document_of[words] % 10 == 9
+        self.temperature_ = 1.0
+        if not tenth.any() or tenth.all():
+            return
+        weights = self._learn(inputs, self.stages_[-1].weights.bits, words[~tenth])  # type: ignore[union-attr]
+        self.temperature_ = temperature(e.first, scores(inputs, weights), e.gold_row, words[tenth])
+
+    def _count_documents(self, counted: Encoded) -> DocumentCounts:
+        found = DocumentCounts()
+        countable = counted.countable
+        n = int(counted.document_of[-1]) + 1 if len(counted.words) else 0
+        words: list[list[str]] = [[] for _ in range(n)]
+        for word, document in zip(counted.words, counted.document_of.tolist(), strict=True):
+            words[document].append(word)
+        for document in range(n):
+            own = countable[counted.document_of[countable] == document]
+            found.add(words[document], counted.gold_hash[own])
+        found.finish()
+        return found
+
+    def _look(
+        self,
+        stage: Stage,
+        encoded: Encoded,
+        predicted: Mapping[str, features.Hashes] | None,
+        number: int,
+        *,
+        training: bool = False,
+    ) -> Columns:
+        n = int(encoded.document_of[-1]) + 1 if len(encoded.words) else 0
+        return look(
+            stage,
+            encoded,
+            self.encoder_.forms,
+            predicted,
+            count=training,
+            leave_out=training,
+            documents=self.document_counts_ if number == 0 else None,
+            own=range(n) if training else [-1] * n,
+            transform=self.transform,
+            base=number == 0,
+        )
+
+    # ---- ranking
+
+    def score_documents(
+        self, documents: Sequence[Document], *, fixed: Mapping[int, Label] | None = None
+    ) -> tuple[Encoded, npt.NDArray[np.float64]]:
+        """The words as arrays, and the score of every row; ``fixed`` is by place of the word."""
+        encoded = self.encoder_(documents, self.observed_)
+        decided = {place: self.targets_.hashes(label) for place, label in (fixed or {}).items()}
+        predicted: dict[str, features.Hashes] | None = None
+        base: list[Columns] = []
+        found = np.zeros(len(encoded.row_hash))
+        for number, stage in enumerate(self.stages_):
+            part = self._look(stage, encoded, predicted, number)
+            inputs = together(encoded, [*base, part])
+            if number == 0:
+                base = [part]
+            if stage.weights is None:
+                raise SettingsError("this ranker was not fitted: call fit first")
+            found = scores(inputs, stage.weights)
+            predicted = predicted_targets(
+                self.targets_.names,
+                encoded,
+                best_rows(encoded.first, found),
+                fixed=decided,
+                oracle=self.oracle,
+            )
+        return encoded, found
+
+    def rank(
+        self,
+        tokens: Sequence[str],
+        *,
+        fixed: Mapping[int, Label] | None = None,
+        document: Sequence[Sequence[str]] | None = None,
+    ) -> list[RankedWord]:
+        """Rank the candidates of every token of one sentence.
+
+        ``fixed`` holds labels that a person decided, by token; ``document`` the sentences around,
+        for what the document is about.
+        """
+        if isinstance(tokens, str):
+            raise TypeError("expected a list of tokens, found a str: split it into words first")
+        around = [[Word(w) for w in sentence] for sentence in document or ()]
+        given = Document("", [[Word(token) for token in tokens], *around])
+        for place in fixed or {}:
+            if not 0 <= place < len(tokens):
+                raise SettingsError(f"fixed: no token {place} among {len(tokens)}")
+        return next(iter(self.rank_documents([given], fixed=fixed)))[0]
+
+    def rank_documents(
+        self, documents: Iterable[Document], *, fixed: Mapping[int, Label] | None = None
+    ) -> Iterator[list[list[RankedWord]]]:
+        """Rank every word of documents, sentence by sentence; gold labels are not looked at."""
+        for document in documents:
+            encoded, found = self.score_documents([document], fixed=fixed)
+            shares = probabilities(encoded.first, found / self.temperature_)
+            words = iter(range(len(encoded.words)))
+            yield [
+                [
+                    self._ranked(encoded, place, found, shares, (fixed or {}).get(place))
+                    for _, place in zip(sentence, words, strict=False)
+                ]
+                for sentence in document.sentences
+            ]
+
+    def _ranked(
+        self,
+        encoded: Encoded,
+        place: int,
+        found: npt.NDArray[np.float64],
+        shares: npt.NDArray[np.float64],
+        decided: Label | None,
+    ) -> RankedWord:
+        begin, end = encoded.first[place], encoded.first[place + 1]
+        given = encoded.candidates[place]
+        rows = np.argsort(-found[begin:end], kind="stable").tolist()
+        ranked = [
+            RankedCandidate(
+                given[row].label,
+                float(shares[begin + row]),
+                float(found[begin + row]),
+                given[row].analyses,
+                given[row].source,
+            )
+            for row in rows
+        ]
+        if decided is not None:
+            ranked = _with_decision(ranked, decided)
+        margin = ranked[0].probability - (ranked[1].probability if len(ranked) > 1 else 0.0)
+        guessed = all(candidate.is_guess for candidate in given)
+        return RankedWord(encoded.words[place], ranked, margin, guessed)
+
+    # ---- files
+
+    def save(self, path: str | os.PathLike[str], *, data: Mapping[str, Any] | None = None) -> None:
+        """Write the ranker as a model file; the analyzer's data is not in it."""
+        from eigentext.lexical.storage import save_ranker
+
+        save_ranker(self, path, data=data)
+
+    @classmethod
+    def load(
+        cls, path: str | os.PathLike[str], *, analyzer: str | Analyzer | None = None
+    ) -> LexicalRanker:
+        """Read a ranker; ``analyzer`` says where the analyzer lies now, if elsewhere."""
+        from eigentext.lexical.storage import load_ranker
+
+        return load_ranker(cls, path, analyzer=analyzer)
+
+
+def _with_decision(ranked: list[RankedCandidate], decided: Label) -> list[RankedCandidate]:
+    """What a person decided is certain and first."""
+    chosen = [c for c in ranked if c.label == decided]
+    first = chosen[0] if chosen else RankedCandidate(decided, 1.0, 0.0, (), "fixed")
+    rest = [c._replace(probability=0.0) for c in ranked if c.label != decided]
+    return [first._replace(probability=1.0), *rest]

@@ -1,0 +1,96 @@
+"""Labelled documents from files of any kind that we know, by their names.
+
+``.conllu`` is a treebank, ``.jsonl`` words with labels; the sample's own sentences name the right
+analysis of the sample lexicon by its id.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from eigentext.errors import DataError
+from eigentext.formats.archives import suffix_of
+from eigentext.formats.opening import numbered_lines
+from eigentext.lexical.documents import (
+    Document,
+    Word,
+    read_conllu_documents,
+    read_words_jsonl,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from eigentext.lexical.labels import LabelScheme
+
+__all__ = ["read_documents"]
+
+
+def read_documents(
+    sources: Iterable[str],
+    scheme: LabelScheme,
+    *,
+    documents: str = "auto",
+    on_error: Callable[[DataError], None] | None = None,
+) -> list[Document]:
+    """All documents of the files; those of one id in several files are told apart by a number."""
+    found: list[Document] = []
+    taken: dict[str, int] = {}
+    for source in sources:
+        for document in _of_file(source, scheme, documents, on_error):
+            times = taken[document.id] = taken.get(document.id, 0) + 1
+            name = document.id if times == 1 else f"{document.id} ({times})"
+            found.append(Document(name, document.sentences))
+    return found
+
+
+def _of_file(
+    source: str,
+    scheme: LabelScheme,
+    documents: str,
+    on_error: Callable[[DataError], None] | None,
+) -> list[Document]:
+    name = source.lower()
+    packing = suffix_of(name)
+    if packing:
+        name = name.removesuffix(packing)
+    if name.endswith(".conllu"):
+        return read_conllu_documents(source, scheme, documents=documents, on_error=on_error)
+    if name.endswith(".jsonl"):
+        if _is_sample(source):
+            return _sample_documents(source, scheme)
+        return read_words_jsonl(source, scheme, on_error=on_error)
+    raise DataError(source, None, "expected labelled words in a .jsonl or .conllu file")
+
+
+def _is_sample(source: str) -> bool:
+    for _, text in numbered_lines(source):
+        return '"analysis"' in text and '"label"' not in text
+    return False
+
+
+def _sample_documents(source: str, scheme: LabelScheme) -> list[Document]:
+    """Each sentence of the sample is a document of its own."""
+    from eigentext.datasets import analyse
+    from eigentext.lexical.analyzers.sample import SampleAnalyzer
+
+    readings = SampleAnalyzer()
+    found = []
+    for number, text in numbered_lines(source):
+        try:
+            given = json.loads(text)
+            words = []
+            for item in given["words"]:
+                label = None
+                ids = [entry["id"] for entry in analyse(item["form"])]
+                if item["analysis"] in ids:
+                    reading = readings.analyse(item["form"])[ids.index(item["analysis"])]
+                    label = scheme.project(reading)[0]
+                punctuation = not any(letter.isalnum() for letter in item["form"])
+                words.append(Word(item["form"], label, label is not None and not punctuation))
+        except (ValueError, KeyError, TypeError) as error:
+            why = f"expected words with analyses: {error!r}"
+            raise DataError(source, number, why) from error
+        found.append(Document(str(given.get("id", number)), [words]))
+    return found

@@ -1,0 +1,136 @@
+"""Passes: the first sees what was typed, each later one also what its neighbours were taken for.
+
+1. :class:`Stage` holds the templates of a pass, the counts of their features, and its weights.
+2. The first pass' features and columns serve every pass; a later pass adds those of the
+   neighbours' labels as the pass before predicted them.
+3. Predictions for training documents come from counts without the document itself and from a few
+   hundred shared weights: they are as good, and as bad, as those for new text.  No pass ever sees
+   a gold neighbour, except in the oracle that a benchmark asks for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from eigentext.lexical.counts import CountTable, DocumentCounts, columns, statistics
+from eigentext.lexical.features import Forms, Hashes, table
+from eigentext.lexical.softmax import Inputs, Weights
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from eigentext.lexical.encoding import Encoded
+
+__all__ = ["Columns", "Stage", "best_rows", "look", "predicted_targets", "weighed"]
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass
+class Stage:
+    """One pass: its own templates and counts, and the weights over all columns it sees."""
+
+    templates: tuple[str, ...]
+    counts: CountTable
+    weights: Weights | None = None
+
+
+@dataclass
+class Columns:
+    """Features and columns of one stage for some words."""
+
+    atoms: Hashes
+    used: npt.NDArray[np.bool_]
+    z: npt.NDArray[np.float32]
+    bucket: npt.NDArray[np.int8]
+
+
+def weighed(templates: Sequence[str], targets: Sequence[str]) -> npt.NDArray[np.bool_]:
+    """Which (template, target) pairs are counted: all of them."""
+    return np.ones((len(templates), len(targets)), np.bool_)
+
+
+def look(
+    stage: Stage,
+    encoded: Encoded,
+    forms: Forms,
+    predicted: Mapping[str, Hashes] | None,
+    *,
+    count: bool = False,
+    leave_out: bool = False,
+    documents: DocumentCounts | None = None,
+    own: Sequence[int] = (),
+    transform: str = "ratio",
+    base: bool = True,
+) -> Columns:
+    """The columns of one stage; ``count`` first adds the words' own counts to the stage.
+
+    ``leave_out`` takes each document's own counts off; ``base`` keeps the column of the values'
+    own frequency, which one stage needs only.
+    """
+    atoms = table(stage.templates, forms, encoded.numbers, encoded.sentence_of, predicted)
+    counted = encoded.countable
+    by_document = np.split(counted, np.flatnonzero(np.diff(encoded.document_of[counted])) + 1)
+    if count:
+        for words in by_document:
+            stage.counts.add(atoms, encoded.gold_hash, words)
+    found = statistics(stage.counts, encoded, atoms, leave_out=by_document if leave_out else ())
+    z, bucket = columns(found, encoded, transform=transform)
+    if documents is not None:
+        more = documents.column(encoded, found, own)
+        z = np.hstack([z, more[:, None]])
+        bucket = np.hstack([bucket, np.zeros((len(bucket), 1), np.int8)])
+    if not base:
+        z, bucket = z[:, :-1], bucket[:, :-1]
+    return Columns(atoms, stage.counts.used, z, bucket)
+
+
+def together(encoded: Encoded, parts: Sequence[Columns]) -> Inputs:
+    """The columns of several stages side by side."""
+    if len(parts) == 1:
+        only = parts[0]
+        return Inputs(encoded, only.atoms, only.used, only.z, only.bucket)
+    return Inputs(
+        encoded,
+        np.hstack([part.atoms for part in parts]),
+        np.vstack([part.used for part in parts]),
+        np.hstack([part.z for part in parts]),
+        np.hstack([part.bucket for part in parts]),
+    )
+
+
+def best_rows(first: Ints, scores: npt.NDArray[np.float64]) -> Ints:
+    """The best row of each word; the first of equals (rows are in an order of their own).
+
+    >>> best_rows(np.array([0, 2, 5]), np.array([0.0, 1.0, 3.0, 3.0, 2.0])).tolist()
+    [1, 2]
+    """
+    if len(scores) == 0:
+        return np.zeros(0, np.int64)
+    top = np.repeat(np.maximum.reduceat(scores, first[:-1]), np.diff(first))
+    at_top = np.flatnonzero(scores == top)
+    _, place = np.unique(np.searchsorted(first, at_top, side="right"), return_index=True)
+    return at_top[place]
+
+
+def predicted_targets(
+    names: Sequence[str],
+    encoded: Encoded,
+    rows: Ints,
+    *,
+    fixed: Mapping[int, Hashes] | None = None,
+    oracle: bool = False,
+) -> dict[str, Hashes]:
+    """The targets of every word's predicted label; ``fixed`` ones are as a person decided."""
+    hashes = encoded.row_hash[rows] if len(rows) else encoded.gold_hash
+    if oracle:
+        hashes = np.where(encoded.gold_hash != 0, encoded.gold_hash, hashes)
+    if fixed:
+        hashes = hashes.copy()
+        for place, decided in fixed.items():
+            hashes[place] = decided
+    return {name: hashes[:, column] for column, name in enumerate(names)}

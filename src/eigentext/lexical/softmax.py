@@ -1,0 +1,123 @@
+"""Stage 2 as a conditional softmax over each word's candidates.
+
+p(l | t) = exp s(l) / sum_{l' in C(t)} exp s(l'),
+s(l) = sum_k g_k x_k(l) + sum_{units u of l} sum_a b(a, target u, bucket) z_a(u) [+ w(a, u)].
+
+b are the shrinkage weights of features and g those of the row's numbers; w, one weight for each
+(feature, value) pair in a table of 2^bits, is learned in later passes only.  AdaGrad, one word
+at a time, in an order that the seed fixes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from eigentext.lexical.counts import BUCKETS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from eigentext.lexical.encoding import Encoded
+    from eigentext.lexical.features import Hashes
+
+__all__ = ["Inputs", "Weights", "fit_softmax", "probabilities", "scores"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass
+class Inputs:
+    """What is weighed: words and candidates, features, and the columns made of counts."""
+
+    encoded: Encoded
+    atoms: Hashes
+    used: npt.NDArray[np.bool_]
+    z: npt.NDArray[np.float32]
+    bucket: npt.NDArray[np.int8]
+
+
+@dataclass
+class Weights:
+    """Weights of columns [buckets, A, T], of numbers [K], and of pairs [2^bits]."""
+
+    dense: Floats
+    numeric: Floats
+    sparse: npt.NDArray[np.float32]
+    bits: int
+
+    @classmethod
+    def zero(cls, n_columns: int, n_targets: int, n_numbers: int, bits: int = 0) -> Weights:
+        """Nothing learned yet."""
+        return cls(
+            np.zeros((BUCKETS, n_columns, n_targets)),
+            np.zeros(n_numbers),
+            np.zeros(1 << bits, np.float32),
+            bits,
+        )
+
+
+def scores(inputs: Inputs, weights: Weights) -> Floats:
+    """The score of every row."""
+    from eigentext.lexical import kernels
+
+    e = inputs.encoded
+    out = np.zeros(len(e.row_hash))
+    kernels.score(
+        np.arange(len(e.words)), inputs.atoms, e.unit_first, e.unit_hash, e.unit_target,
+        inputs.used, e.first, e.row_units, e.numeric, inputs.z, inputs.bucket,
+        weights.dense, weights.numeric, weights.sparse, weights.bits, out,
+    )  # fmt: skip
+    return out
+
+
+def fit_softmax(
+    inputs: Inputs,
+    words: npt.NDArray[np.int64],
+    *,
+    bits: int = 0,
+    epochs: int = 5,
+    rate: float = 0.05,
+    sparse_rate: float = 0.05,
+    decay: float = 0.0,
+    seed: int = 0,
+    update: Callable[[], None] | None = None,
+) -> Weights:
+    """Learn weights from these words."""
+    from eigentext.lexical import kernels
+
+    e = inputs.encoded
+    weights = Weights.zero(inputs.z.shape[1], e.row_hash.shape[1], e.numeric.shape[1], bits)
+    dense_sum, numeric_sum = np.ones_like(weights.dense), np.ones_like(weights.numeric)
+    sparse_sum = np.ones_like(weights.sparse)
+    random = np.random.default_rng(seed)
+    scratch = np.zeros(len(e.row_hash))
+    for _ in range(epochs):
+        kernels.learn(
+            random.permutation(words), e.gold_row, inputs.atoms, e.unit_first, e.unit_hash,
+            e.unit_target, inputs.used, e.first, e.row_units, e.numeric, inputs.z, inputs.bucket,
+            weights.dense, dense_sum, weights.numeric, numeric_sum, weights.sparse, sparse_sum,
+            bits, rate, sparse_rate, decay, scratch,
+        )  # fmt: skip
+        if update:
+            update()
+    return weights
+
+
+def probabilities(first: npt.NDArray[np.int64], row_scores: Floats) -> Floats:
+    """Softmax within each word's rows; ``first`` [n + 1] tells where they begin.
+
+    >>> probabilities(np.array([0, 2, 3]), np.array([0.0, 0.0, 7.0])).tolist()
+    [0.5, 0.5, 1.0]
+    """
+    if len(row_scores) == 0:
+        return row_scores
+    sizes = np.diff(first)
+    top = np.repeat(np.maximum.reduceat(row_scores, first[:-1]), sizes)
+    raised = np.exp(row_scores - top)
+    total = np.repeat(np.add.reduceat(raised, first[:-1]), sizes)
+    shares: Floats = raised / total
+    return shares

@@ -1,0 +1,139 @@
+"""A ranker as a model file of kind ``lexical``, and back.
+
+The file holds the scheme, the labels seen with each form, the counts of every pass as sorted keys,
+the weights (those of pairs only where they are not zero), and the words and values of training
+documents.  Of the analyzer it holds the name only.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eigentext.errors import ModelFileError
+from eigentext.formats import modelfile
+from eigentext.lexical.counts import CountTable, DocumentCounts
+from eigentext.lexical.encoding import Encoder, Observed, Targets
+from eigentext.lexical.labels import LabelScheme
+from eigentext.lexical.second_pass import Stage, weighed
+from eigentext.lexical.softmax import Weights
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eigentext.lexical.analysis import Analyzer
+    from eigentext.lexical.ranker import LexicalRanker
+
+__all__ = ["KIND", "VERSION", "load_ranker", "save_ranker"]
+
+KIND = "lexical"
+VERSION = 1
+_KEPT = (
+    "templates", "second", "passes", "documents", "bits", "epochs", "rate", "sparse_rate",
+    "holdout", "only", "transform", "observed", "seed",
+)  # fmt: skip
+_DOCUMENT_ARRAYS = ("rarity", "values", "first", "documents", "counts", "sizes")
+
+
+def save_ranker(
+    ranker: LexicalRanker, path: str | os.PathLike[str], *, data: Mapping[str, Any] | None = None
+) -> None:
+    """Write all that ranking needs, except the analyzer."""
+    arrays: dict[str, np.ndarray] = {}  # type: ignore[type-arg]
+    for number, stage in enumerate(ranker.stages_):
+        keys, values = stage.counts.sorted_items()
+        arrays[f"{number}/keys"], arrays[f"{number}/values"] = keys, values
+        arrays[f"{number}/n_words"] = np.array(stage.counts.n_words)
+        if stage.weights is None:
+            raise ModelFileError(os.fspath(path), why="expected a fitted ranker")
+        there = np.flatnonzero(stage.weights.sparse)
+        arrays[f"{number}/dense"] = stage.weights.dense
+        arrays[f"{number}/numeric"] = stage.weights.numeric
+        arrays[f"{number}/pairs"] = there.astype(np.uint32)
+        arrays[f"{number}/pair_weights"] = stage.weights.sparse[there]
+    strings: dict[str, list[str]] = {"vocabulary": []}
+    if ranker.document_counts_ is not None:
+        known = ranker.document_counts_
+        arrays |= {f"documents/{name}": getattr(known, name) for name in _DOCUMENT_ARRAYS}
+        arrays |= modelfile.pack_csr("documents/words", known.matrix)
+        strings["vocabulary"] = list(known.vocabulary)
+    strings["forms"] = list(ranker.observed_.documents)
+    seen = [[ranker.scheme.encode(label) for label in labels]
+            for labels in ranker.observed_.documents.values()]  # fmt: skip
+    arrays["labels_of_form"] = np.array([len(labels) for labels in seen], np.int32)
+    strings["labels"] = [label for labels in seen for label in labels]
+    strings["seen"] = sorted(ranker.seen_)
+    settings: dict[str, Any] = {name: getattr(ranker, name) for name in _KEPT}
+    settings |= {
+        "analyzer": ranker.analyzer_name,
+        "scheme": json.loads(ranker.scheme.to_json()),
+        "hard": ranker.hard_,
+        "temperature": ranker.temperature_,
+        "weight_bits": [stage.weights.bits for stage in ranker.stages_ if stage.weights],
+    }
+    modelfile.save(
+        path,
+        KIND,
+        arrays,
+        settings=json.loads(json.dumps(settings)),
+        format_version=VERSION,
+        strings=strings,
+        seed=ranker.seed,
+        data=data,
+    )
+
+
+def load_ranker(
+    kind: type[LexicalRanker],
+    path: str | os.PathLike[str],
+    *,
+    analyzer: str | Analyzer | None = None,
+) -> LexicalRanker:
+    """Read what :func:`save_ranker` wrote."""
+    file = modelfile.load(path, KIND, versions={VERSION})
+    try:
+        a, strings, settings = file.arrays, file.strings, file.header.settings
+        scheme = LabelScheme.from_json(json.dumps(settings["scheme"]), os.fspath(path))
+        kept = {name: settings[name] for name in _KEPT}
+        ranker = kind(analyzer=analyzer or settings["analyzer"], scheme=scheme, **kept)
+        ranker.hard_ = tuple(settings["hard"])
+        ranker.temperature_ = float(settings["temperature"])
+        ranker.targets_ = Targets(scheme, hard=ranker.hard_, only=ranker.only)
+        ranker.encoder_ = Encoder(ranker.candidates, ranker.targets_)
+        ranker.seen_ = frozenset(strings["seen"])
+        ranker.observed_ = Observed()
+        labels = iter(strings["labels"])
+        for form, times in zip(strings["forms"], a["labels_of_form"].tolist(), strict=True):
+            for _ in range(times):
+                ranker.observed_.add(form, scheme.decode(next(labels)), 0)
+        ranker.stages_ = [
+            _stage(a, number, ranker, bits) for number, bits in enumerate(settings["weight_bits"])
+        ]
+        ranker.document_counts_ = None
+        if ranker.documents:
+            ranker.document_counts_ = known = DocumentCounts()
+            for name in _DOCUMENT_ARRAYS:
+                setattr(known, name, a[f"documents/{name}"])
+            known.matrix = file.csr("documents/words")
+            known.vocabulary = {word: n for n, word in enumerate(strings["vocabulary"])}
+    except (KeyError, IndexError, ValueError, TypeError, StopIteration) as error:
+        raise ModelFileError(os.fspath(path), why=f"parts do not fit: {error!r}") from error
+    return ranker
+
+
+def _stage(a: Mapping[str, Any], number: int, ranker: LexicalRanker, bits: int) -> Stage:
+    templates = ranker.templates if number == 0 else ranker.second
+    names = ranker.targets_.names
+    table = CountTable.of_items(
+        weighed(templates, names),
+        a[f"{number}/keys"],
+        a[f"{number}/values"],
+        int(a[f"{number}/n_words"]),
+    )
+    sparse = np.zeros(1 << bits, np.float32)
+    sparse[a[f"{number}/pairs"]] = a[f"{number}/pair_weights"]
+    weights = Weights(a[f"{number}/dense"], a[f"{number}/numeric"], sparse, bits)
+    return Stage(templates, table, weights)
