@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eigentext.cli import options
+from eigentext.cli import lex_eval, lex_rank, lex_train, options
 from eigentext.cli.output import remark, skipping
 from eigentext.cli.text_input import sentences
 
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from eigentext.formats.opening import SkipLog
 
 app = typer.Typer(no_args_is_help=True, help="Analyses of words, in and out of context.")
+app.command("train")(lex_train.train)
+app.command("rank")(lex_rank.rank)
+app.command("eval")(lex_eval.eval_)
+app.command("crossval")(lex_eval.crossval)
 
 
 @app.command("analyse")
