@@ -414,3 +414,33 @@ def test_the_printed_formulas_fail_at_exact_moments():
     assert worst_error(make_operators(by_cca, cca)[0], model, trees) < 1e-9
     as_printed = Dictionary(cca.U, "svd")
     assert worst_error(make_operators(by_cca, as_printed)[0], model, trees) > 0.3
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_every_left_child_is_paired_with_every_right_child(directed):
+    """Moments by plain loops over the definition of events."""
+    rng = np.random.default_rng(9)
+    shapes = [random_heads(rng, n) for n in (1, 2, 5, 9, 9, 12)] + [np.array([3, 3, 0, 3, 3, 3])]
+    U = rng.standard_normal((8, 2))
+    ptr = np.concatenate([[0], np.cumsum([len(heads) for heads in shapes])])
+    seen = rng.integers(8, size=(1, ptr[-1])).astype(np.int32)
+    forest = Forest(seen, np.concatenate(shapes).astype(np.int32), ptr)
+    K, Sigma_L, Sigma_R, Omega, root, n = *(np.zeros((2,) * d) for d in (3, 2, 2, 2, 1)), 0
+    for t, heads in enumerate(shapes):
+        u = U[seen[0, ptr[t] : ptr[t + 1]]]
+        for p in range(len(heads)):
+            children = [j for j, head in enumerate(heads) if head == p + 1]
+            for a, b in product(children, repeat=2):
+                if (a < p < b) if directed else a != b:
+                    K += np.einsum("i,j,l->ijl", u[a], u[p], u[b])
+                    Sigma_L += np.outer(u[p], u[a])
+                    Sigma_R += np.outer(u[p], u[b])
+                    Omega += np.outer(u[a], u[b])
+                    n += 1
+            if heads[p] == 0:
+                root += u[p]
+    found = TreeMoments.of(forest, U, directed=directed)
+    expected = TreeMoments(K, Sigma_L, Sigma_R, Omega, root, n, len(shapes))
+    for a, b in zip(values_of(found), values_of(expected), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)
+    assert n > 6
