@@ -19,15 +19,22 @@ if TYPE_CHECKING:
 
 
 def score(
-    model: Annotated[str, typer.Argument(help="A model of `dep latent` or of `dep train`.")],
+    model: Annotated[
+        str, typer.Argument(help="A model of `dep latent`, `dep train` or `dep rerank`.")
+    ],
     trees: options.Sources,
     output: options.Output = "-",
+    parser: Annotated[
+        str | None, typer.Option("--parser", help="For a reranker: the parser it adds to.")
+    ] = None,
     format_: options.Format = options.ResultFormat.native,
     on_error: options.SkipErrors = options.OnError.stop,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
     """Print a number per tree: log p(words | tree) of a latent model, or a parser's score.
+
+    Of a generative parser it is log p(words, tree); of a reranker, its score (with --parser).
 
     Example:
 
@@ -41,7 +48,7 @@ def score(
 
     from eigentext.formats.writing import write_lines
 
-    name, score_of = _scorer(model)
+    name, score_of = _scorer(model, parser)
     as_json = format_ is options.ResultFormat.jsonl
     total, n_trees, n_words, n_impossible = 0.0, 0, 0, 0
 
@@ -72,9 +79,9 @@ def score(
         show_figures(figures, as_json=json, results_on_stdout=output == "-")
 
 
-def _scorer(path: str) -> tuple[str, Scorer]:
+def _scorer(path: str, base: str | None = None) -> tuple[str, Scorer]:
     """What the number is called, and how the model at this path scores a tree."""
-    from eigentext.errors import ModelFileError
+    from eigentext.errors import ModelFileError, SettingsError
     from eigentext.formats import modelfile
 
     kind = modelfile.read_header(path).kind
@@ -90,7 +97,29 @@ def _scorer(path: str) -> tuple[str, Scorer]:
         return "score", lambda sentence, tree: _arc_score(
             *parser.scores(*parser.columns_of(sentence)), tree
         )
-    supported = "kind 'latent-tree' or 'graph-parser'"
+    if kind == "dependency-generative":
+        from eigentext.dependency import GenerativeParser
+
+        generative = GenerativeParser.load(path)
+        return "log_p", lambda sentence, tree: float(
+            generative.log_probs(
+                sentence.forms, sentence.column("upos"), sentence.column("xpos"), tree.heads[None]
+            )[0]
+        )
+    if kind == "dependency-reranker":
+        if base is None:
+            raise SettingsError("a reranker adds to a parser's score: name it with --parser")
+        from eigentext.dependency.answer import Parse
+        from eigentext.dependency.rerank import load_reranker
+
+        reranker, (_, base_score) = load_reranker(path), _scorer(base)
+        return (
+            "score",
+            lambda sentence, tree: (
+                reranker.choose(sentence, [Parse(tree, base_score(sentence, tree))])[0].score
+            ),
+        )
+    supported = "a latent tree model, a parser, a generative parser or a reranker"
     raise ModelFileError(path, found=f"kind {kind!r}", supported=supported)
 
 
