@@ -17,6 +17,8 @@ from eigentext.trees.constituent import Tree
 
 spacy = pytest.importorskip("spacy", exc_type=ImportError)
 
+import eigentext.integrations.spacy_dep  # noqa: E402, F401  (registers the component)
+
 TEXT = "The farmer sold the horse. He slept."
 _UPOS = {"NN": "NOUN", "NNS": "NOUN", "VBD": "VERB", "DT": "DET", "PRP": "PRON", ".": "PUNCT"}
 
