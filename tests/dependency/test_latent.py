@@ -336,6 +336,19 @@ def test_odd_trees():
     assert np.isfinite(model.log_prob(strange))
 
 
+def test_a_word_with_very_many_children_is_exact():
+    """pi' (e o m^599) by logs: the product is rescaled on the way."""
+    model = fitted(k=3, split=False)
+    n = 600
+    tree = DependencyTree(["ant"] * n, [0] + [1] * (n - 1), tags=["A"] * n)
+    params = model.params
+    e = params.O[model.observations_.encode(["ant"], ["A"])[0, 0]]
+    logs = np.log(params.pi) + np.log(e) + (n - 1) * np.log(params.T_right.T @ e)
+    expected = logs.max() + np.log(np.exp(logs - logs.max()).sum())
+    np.testing.assert_allclose(model.log_prob(tree), expected, rtol=1e-10)
+    np.testing.assert_allclose(model.log_likelihood([tree]), expected, rtol=1e-10)
+
+
 def test_bad_heads_are_refused():
     forms, tags = ["ant", "bee"], ["A", "B"]
     for heads, why in (
