@@ -337,9 +337,9 @@ def test_odd_trees():
 
 
 def test_a_word_with_very_many_children_is_exact():
-    """pi' (e o m^599) by logs: the product is rescaled on the way."""
+    """pi' (e o m^5999) by logs: the product is rescaled on the way."""
     model = fitted(k=3, split=False)
-    n = 600
+    n = 6000
     tree = DependencyTree(["ant"] * n, [0] + [1] * (n - 1), tags=["A"] * n)
     params = model.params
     e = params.O[model.observations_.encode(["ant"], ["A"])[0, 0]]
