@@ -63,7 +63,7 @@ def crossval(
     documents: DocumentsBy = "auto",
     folds: Annotated[int, typer.Option("--folds", min=2, help="Folds, by document.")] = 10,
     passes: Passes = 3,
-    epochs: Epochs = 3,
+    epochs: Epochs = 2,
     bits: Bits = 22,
     holdout: Annotated[
         float | None, typer.Option("--holdout", help="Share of documents for weights only.")

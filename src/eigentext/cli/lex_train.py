@@ -51,7 +51,7 @@ def train(
     scheme: Scheme = "arabic14",
     documents: DocumentsBy = "auto",
     passes: Passes = 3,
-    epochs: Epochs = 3,
+    epochs: Epochs = 2,
     bits: Bits = 22,
     holdout: Annotated[
         float | None,

@@ -172,6 +172,7 @@ class Encoded:
     gold_hash: Hashes  # [n, T]: zeros where there is no gold
     gold_row: Ints  # [n]: -1 where gold is not among the candidates
     scored: npt.NDArray[np.bool_]  # [n]
+    class_hash: Hashes  # [n]: what the candidates leave open
     candidates: list[list[Candidate]]
 
     @property
@@ -194,6 +195,7 @@ class _Entry(NamedTuple):
     row_units: npt.NDArray[np.int32]
     row_hash: Hashes
     numeric: npt.NDArray[np.float32]
+    open_values: int
 
 
 class Encoder:
@@ -276,7 +278,14 @@ class Encoder:
             np.array([_numbers(candidate) for candidate in candidates], np.float32).reshape(
                 n, len(NUMERIC)
             ),
+            self._open_values(row_hash),
         )
+
+    def _open_values(self, row_hash: Hashes) -> int:
+        """A hash of the set of hard values among the candidates."""
+        names = self.targets.names
+        column = names.index("hard") if "hard" in names else 0
+        return hash64(",".join(map(str, sorted(set(row_hash[:, column].tolist())))))
 
     def _joined(
         self,
@@ -321,6 +330,7 @@ class Encoder:
             gold_hash=gold_hash,
             gold_row=gold_row,
             scored=np.array(scored, np.bool_),
+            class_hash=np.array([entry.open_values for entry in entries], np.uint64),
             candidates=[entry.candidates for entry in entries],
         )
 

@@ -2,9 +2,10 @@
 
 A template is a list of parts ``KIND@OFFSET``, for instance ``form@0 form@-1``: the word with the
 word before it.  Kinds of what was typed are ``form``, ``norm`` (as the analyzer matches it),
-``first`` and ``last`` (letters), ``start2``, ``start3``, ``end1``, ``end2``, ``end3``; any other
-kind is a label target (``label``, ``morph``, ``hard`` or an element) of the label predicted there,
-which only a second pass knows.  Beyond the sentence stands a boundary.
+``first`` and ``last`` (letters), ``start2``, ``start3``, ``end1``, ``end2``, ``end3``.  ``class``
+is the set of values of hard elements that the candidates leave open.  Any other kind is a label
+target (``label``, ``morph``, ``hard`` or an element) of the label predicted there, which only a
+second pass knows.  Beyond the sentence stands a boundary.
 """
 
 from __future__ import annotations
@@ -43,8 +44,19 @@ PAPER = (
 """The seven statistics of the paper's table 3."""
 
 WIDE = (
-    *PAPER,
+    "form@0",
+    "form@0 form@-1",
+    "form@0 form@1",
     "norm@0",
+    "class@0",
+    "class@-1",
+    "class@1",
+    "class@0 class@-1",
+    "class@0 class@1",
+    "class@-1 class@0 class@1",
+    "class@0 form@-1",
+    "class@0 form@1",
+    "class@0 class@-1 class@-2",
     "form@-1",
     "form@1",
     "form@-2",
@@ -66,10 +78,9 @@ WIDE = (
     "start2@0 end2@1",
     "start2@0 end1@0 form@-1",
     "start2@-1 end1@-1 start2@1",
-    "start2@-2 start2@-1 start2@0 start2@1",
     "form@-2 form@-1",
 )
-"""With token-free contexts and the word's own affixes."""
+"""With token-free contexts, the word's own affixes, and what its candidates leave open."""
 
 SECOND_PASS = (
     "lemma@-1",
@@ -93,6 +104,16 @@ SECOND_PASS = (
     "lemma@-2 lemma@-1",
     "form@0 hard@-1",
     "form@0 hard@1",
+    "class@0 hard@-1",
+    "class@0 hard@1",
+    "class@0 hard@-1 hard@1",
+    "class@0 hard@-1 hard@-2",
+    "class@0 hard@1 hard@2",
+    "class@0 morph@-1",
+    "class@0 morph@1",
+    "class@0 lemma@-1",
+    "class@0 lemma@1",
+    "class@0 lemma@-2 hard@-1",
 )
 """What the neighbours' predicted labels add."""
 

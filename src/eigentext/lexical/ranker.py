@@ -91,6 +91,7 @@ class LexicalRanker:
     ``only``       targets to count (``label``, ``morph``, ``hard``, elements); None for all
     ``transform``  of counts: ``ratio``, ``count`` (Eq. 5), ``variance`` (Eq. 3)
     ``observed``   whether labels seen with a form in training are candidates (Eq. 9)
+    ``weights``    adagrad, or a method of ``weights.METHODS`` (few documents, no pairs)
     ``seed``       of shuffles and of the split
 
     >>> from eigentext.lexical.documents import Document, Word
@@ -110,16 +111,17 @@ class LexicalRanker:
         scheme: str | LabelScheme = "arabic14",
         templates: Sequence[str] = features.WIDE,
         second: Sequence[str] = features.SECOND_PASS,
-        passes: int = 2,
+        passes: int = 3,
         documents: bool = True,
         bits: int = 22,
-        epochs: int = 5,
+        epochs: int = 2,
         rate: float = 0.05,
         sparse_rate: float = 0.05,
         holdout: float | None = None,
         only: Sequence[str] | None = None,
         transform: str = "ratio",
         observed: bool = True,
+        weights: str = "adagrad",
         seed: int = 0,
     ) -> None:
         self.analyzer = open_analyzer(analyzer) if isinstance(analyzer, str) else analyzer
@@ -137,6 +139,7 @@ class LexicalRanker:
         self.only = None if only is None else tuple(only)
         self.transform = transform
         self.observed = observed
+        self.weights = weights
         self.seed = seed
         self.oracle = False  # benchmarks only: neighbours' gold labels in later passes
         self.candidates = Candidates(self.analyzer, self.scheme)
@@ -232,9 +235,14 @@ class LexicalRanker:
     def _learn(
         self, inputs: Inputs, bits: int, words: npt.NDArray[np.int64] | None = None
     ) -> Weights:
+        chosen = inputs.encoded.learnable if words is None else words
+        if self.weights != "adagrad":
+            from eigentext.lexical.weights import fit_weights
+
+            return fit_weights(inputs, chosen, self.weights, seed=self.seed)
         return fit_softmax(
             inputs,
-            inputs.encoded.learnable if words is None else words,
+            chosen,
             bits=bits,
             epochs=self.epochs,
             rate=self.rate,

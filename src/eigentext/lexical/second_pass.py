@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eigentext.lexical.counts import CountTable, DocumentCounts, columns, statistics
-from eigentext.lexical.features import Forms, Hashes, table
+from eigentext.lexical.features import PAPER, Forms, Hashes, parse, table
 from eigentext.lexical.softmax import Inputs, Weights
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Columns", "Stage", "best_rows", "look", "predicted_targets", "weighed"]
 
 Ints = npt.NDArray[np.int64]
+_WHOLE = ("label", "lemma", "morph", "hard")
 
 
 @dataclass
@@ -50,8 +51,19 @@ class Columns:
 
 
 def weighed(templates: Sequence[str], targets: Sequence[str]) -> npt.NDArray[np.bool_]:
-    """Which (template, target) pairs are counted: all of them."""
-    return np.ones((len(templates), len(targets)), np.bool_)
+    """Which (template, target) pairs are counted.
+
+    The paper's templates go with every target.  In a larger set a template that holds the word and
+    something else goes with whole labels only, for the word settles most elements.
+    """
+    used = np.ones((len(templates), len(targets)), np.bool_)
+    whole = np.array([target in _WHOLE for target in targets])
+    if set(templates) <= set(PAPER) or not whole.any():
+        return used
+    for row, template in enumerate(templates):
+        if ("form", 0) in parse(template) and len(parse(template)) > 1:
+            used[row] = whole
+    return used
 
 
 def look(
@@ -72,7 +84,8 @@ def look(
     ``leave_out`` takes each document's own counts off; ``base`` keeps the column of the values'
     own frequency, which one stage needs only.
     """
-    atoms = table(stage.templates, forms, encoded.numbers, encoded.sentence_of, predicted)
+    known = {**(predicted or {}), "class": encoded.class_hash}
+    atoms = table(stage.templates, forms, encoded.numbers, encoded.sentence_of, known)
     counted = encoded.countable
     by_document = np.split(counted, np.flatnonzero(np.diff(encoded.document_of[counted])) + 1)
     if count:

@@ -33,7 +33,7 @@ KIND = "lexical"
 VERSION = 1
 _KEPT = (
     "templates", "second", "passes", "documents", "bits", "epochs", "rate", "sparse_rate",
-    "holdout", "only", "transform", "observed", "seed",
+    "holdout", "only", "transform", "observed", "weights", "seed",
 )  # fmt: skip
 _DOCUMENT_ARRAYS = ("rarity", "values", "first", "documents", "counts", "sizes")
 
@@ -42,7 +42,7 @@ def save_ranker(
     ranker: LexicalRanker, path: str | os.PathLike[str], *, data: Mapping[str, Any] | None = None
 ) -> None:
     """Write all that ranking needs, except the analyzer."""
-    arrays: dict[str, np.ndarray] = {}  # type: ignore[type-arg]
+    arrays: dict[str, np.ndarray] = {}
     for number, stage in enumerate(ranker.stages_):
         keys, values = stage.counts.sorted_items()
         arrays[f"{number}/keys"], arrays[f"{number}/values"] = keys, values

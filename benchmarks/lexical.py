@@ -1,0 +1,267 @@
+"""Ranking analyses: the paper's tables on UD PADT with ALMOR candidates, and other languages.
+
+    EIGENTEXT_DATA=... EIGENTEXT_ALMOR=... python benchmarks/lexical.py --keep FOLDER
+    python benchmarks/lexical.py --keep FOLDER --rows best,M_full --folds 0,1
+
+Every (row, fold) is kept as a file in --keep, so that a run can be taken up again; the tables are
+made of what is there.  Rows without a figure were not run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eigentext.evaluate.ranking import RankedItem, score_ranking
+from eigentext.lexical.analyzers import open_analyzer
+from eigentext.lexical.candidates import Candidates
+from eigentext.lexical.crossval import FoldResult, evaluate_ranker, folds_by_document
+from eigentext.lexical.documents import Document, read_conllu_documents, read_words_jsonl
+from eigentext.lexical.features import PAPER
+from eigentext.lexical.labels import LabelScheme, load_scheme
+from eigentext.lexical.ranker import LexicalRanker
+from eigentext.linalg.determinism import single_threaded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+FOLDS = 10
+ELEMENTS = load_scheme("arabic14").elements
+PAPER_MODE = {
+    "templates": PAPER, "only": ("label", *ELEMENTS), "transform": "count", "holdout": 0.1,
+    "passes": 1, "bits": 0, "weights": "svr",
+}  # fmt: skip
+BEST: dict[str, Any] = {"passes": 3, "epochs": 2, "bits": 22}
+
+ROWS: dict[str, dict[str, Any]] = {
+    "best": BEST,
+    "M_baseline": {**PAPER_MODE, "only": ("label",), "documents": False},
+    "M_uni": {**PAPER_MODE, "templates": ("form@0",), "documents": False},
+    "M_aggr": {**PAPER_MODE, "documents": False},
+    "M_full": PAPER_MODE,
+    "M_full, softmax": {**PAPER_MODE, "weights": "softmax"},
+    "M_full, linear regression": {**PAPER_MODE, "weights": "regression"},
+    "M_full, classification SVM": {**PAPER_MODE, "weights": "svc"},
+    "M_full, James-Stein": {**PAPER_MODE, "weights": "james-stein"},
+    "M_full, Eq. 3": {**PAPER_MODE, "transform": "variance"},
+    "M_full without D1 labels": {**PAPER_MODE, "observed": False},
+    "M_lemma": {**PAPER_MODE, "only": ("lemma",)},
+    "M_lemma without Z_tf": {**PAPER_MODE, "only": ("lemma",), "documents": False},
+    "M_lemma'": {**PAPER_MODE, "only": ("label", *(e for e in ELEMENTS if e != "lemma"))},
+    **{f"M_{e}": {**PAPER_MODE, "only": (e,)} for e in ELEMENTS if e != "lemma"},
+    "one pass, 9:1": {"passes": 1, "bits": 0, "epochs": 2, "holdout": 0.1},
+    "one pass": {"passes": 1, "bits": 0, "epochs": 2},
+    "two passes": {"passes": 2, "bits": 0, "epochs": 2},
+    "two passes, pairs": {"passes": 2, "bits": 22, "epochs": 2},
+    "M_cheat (oracle: gold neighbours)": {"passes": 2, "bits": 22, "epochs": 2, "oracle": True},
+}
+DEFAULT = (
+    "best", "M_baseline", "M_uni", "M_ind", "M_full", "M_cheat (oracle: gold neighbours)",
+    "most frequent label",
+)  # fmt: skip
+
+
+class Setting:
+    """Documents, scheme and candidates of one language; analyses are made once."""
+
+    def __init__(self, documents: list[Document], scheme: LabelScheme, analyzer: str) -> None:
+        self.documents = documents
+        self.scheme = scheme
+        self.analyzer = open_analyzer(analyzer)
+        self.candidates = Candidates(self.analyzer, scheme)
+
+    def ranker(self, *, oracle: bool = False, **settings: Any) -> LexicalRanker:
+        """A ranker that shares the candidates."""
+        made = LexicalRanker(analyzer=self.analyzer, scheme=self.scheme, **settings)
+        made.candidates = self.candidates
+        made.oracle = oracle
+        return made
+
+    def fold(self, number: int) -> tuple[list[Document], list[Document]]:
+        """The documents to train and to test on."""
+        fold = folds_by_document(self.documents, FOLDS)
+        training = [d for d, f in zip(self.documents, fold, strict=True) if f != number]
+        return training, [d for d, f in zip(self.documents, fold, strict=True) if f == number]
+
+
+def most_frequent(setting: Setting, training: list[Document], test: list[Document]) -> FoldResult:
+    """Candidates by how often the form had the label, then the label at all, then the prior."""
+    with_form: defaultdict[str, Counter[Any]] = defaultdict(Counter)
+    at_all: Counter[Any] = Counter()
+    for document in training:
+        for word in document.words():
+            if word.scored and word.label is not None:
+                with_form[word.form][word.label] += 1
+                at_all[word.label] += 1
+
+    def items() -> Iterator[RankedItem]:
+        for document in test:
+            for word in document.words():
+                if word.scored and word.label is not None:
+                    setting.candidates.observed = {word.form: tuple(with_form[word.form])}
+                    found = setting.candidates(word.form)
+                    labels = [candidate.label for candidate in found]
+                    scores = [
+                        with_form[word.form][c.label] + 1e-6 * at_all[c.label] + 1e-9 * c.prior
+                        for c in found
+                    ]
+                    seen = bool(with_form[word.form])
+                    yield RankedItem(word.label, labels, scores, seen, document.id)
+
+    return FoldResult(score_ranking(items(), setting.scheme.elements), 0.0, 0.0, 0.0)
+
+
+def independent(setting: Setting, training: list[Document], test: list[Document]) -> FoldResult:
+    """M_ind: the lemma by M_lemma, the rest by M_lemma', put together."""
+    lemma = setting.ranker(**ROWS["M_lemma"]).fit(training)
+    rest = setting.ranker(**ROWS["M_lemma'"]).fit(training)
+    encoded, by_lemma = lemma.score_documents(test)
+    _, by_rest = rest.score_documents(test)
+    words = [word for document in test for word in document.words()]
+
+    def items() -> Iterator[RankedItem]:
+        for place in np.flatnonzero(encoded.scored).tolist():
+            begin, end = encoded.first[place], encoded.first[place + 1]
+            labels = [c.label for c in encoded.candidates[place]]
+            lemmas: dict[str, float] = {}
+            morphs: dict[Any, float] = {}
+            for label, one, two in zip(
+                labels, by_lemma[begin:end].tolist(), by_rest[begin:end].tolist(), strict=True
+            ):
+                lemmas[label[0]] = max(lemmas.get(label[0], -np.inf), one)
+                morphs[label[1:]] = max(morphs.get(label[1:], -np.inf), two)
+            pairs = {(a, *b): lemmas[a] + morphs[b] for a in lemmas for b in morphs}
+            gold = words[place].label
+            if gold is not None:
+                seen = words[place].form in lemma.seen_
+                yield RankedItem(gold, list(pairs), list(pairs.values()), seen)
+
+    return FoldResult(score_ranking(items(), setting.scheme.elements), 0.0, 0.0, 0.0)
+
+
+def run_row(setting: Setting, row: str, number: int) -> dict[str, Any]:
+    """One row on one fold, as figures."""
+    training, test = setting.fold(number)
+    began = time.process_time()
+    if row == "most frequent label":
+        result = most_frequent(setting, training, test)
+    elif row == "M_ind":
+        result = independent(setting, training, test)
+    else:
+        settings = dict(ROWS[row.partition(" at ")[0]])
+        if " at " in row:  # a share of the training documents, for the learning curve
+            share = float(row.partition(" at ")[2])
+            training = training[: max(2, round(share * len(training)))]
+        oracle = settings.pop("oracle", False)
+        if setting.scheme.name != "arabic14":
+            settings["documents"] = False
+        ranker = setting.ranker(oracle=oracle, **settings).fit(training)
+        spent = time.process_time() - began
+        result = evaluate_ranker(ranker, test)
+        result.train_seconds = spent
+    record = result.scores.as_record()
+    record.pop("documents")
+    return {
+        **record,
+        "calibration_error": result.calibration_error,
+        "train_seconds": result.train_seconds,
+        "rank_seconds": result.rank_seconds,
+    }
+
+
+def languages(almor: str) -> dict[str, Callable[[], Setting]]:
+    """How each language's setting is made."""
+    data = Path(os.environ["EIGENTEXT_DATA"])
+
+    def treebank(name: str, path: str, analyzer: str) -> Setting:
+        scheme = load_scheme(name)
+        return Setting(
+            read_conllu_documents(data / path, scheme, documents="sentence"), scheme, analyzer
+        )
+
+    return {
+        "ar": lambda: Setting(
+            read_words_jsonl(data / "lexical/ar-padt/words.jsonl"),
+            load_scheme("arabic14"),
+            f"almor:{almor}" if almor else "almor",
+        ),
+        "pl": lambda: treebank("polish", "lexical/pl-pdb/a.conllu", "morfeusz2"),
+    }
+
+
+def mean(records: Sequence[dict[str, Any]], *path: str) -> str:
+    """A figure over folds, each word counting once."""
+    total = words = 0.0
+    for record in records:
+        value: Any = record
+        for name in path[:-1]:
+            value = value[name]
+        if value[path[-1]] is not None:
+            total += value[path[-1]] * value.get("words", record["words"])
+            words += value.get("words", record["words"])
+    return f"{total / words:.2f}" if words else "-"
+
+
+def table(keep: Path, language: str, rows: Sequence[str]) -> None:
+    """Print what is kept."""
+    head = "folds | A1 | A2 | without case | seen | unseen | lemma | pos | case | coverage | ECE"
+    print(f"\n| model ({language}) | {head} | CPU s |")
+    print("|---" * 13 + "|")
+    for row in rows:
+        files = sorted(keep.glob(f"{language}--{slug(row)}--*.json"))
+        found = [json.loads(file.read_text()) for file in files]
+        if not found:
+            continue
+        case = mean(found, "elements", "cas", "a1") if "cas" in found[0]["elements"] else "-"
+        cells = [
+            row, str(len(found)), mean(found, "a1"), mean(found, "a2"),
+            mean(found, "reduced", "a1"), mean(found, "seen", "a1"), mean(found, "unseen", "a1"),
+            mean(found, "elements", "lemma", "a1"),
+            mean(found, "elements", "pos", "a1") if "pos" in found[0]["elements"] else "-",
+            case, mean(found, "coverage"),
+            f"{np.mean([r['calibration_error'] for r in found]):.4f}",
+            f"{np.mean([r['train_seconds'] for r in found]):.1f}",
+        ]  # fmt: skip
+        print("| " + " | ".join(cells) + " |")
+
+
+def slug(row: str) -> str:
+    """The row's name in file names."""
+    return "".join(letter if letter.isalnum() or letter in "._'" else "_" for letter in row)
+
+
+def main() -> None:
+    """Run what is missing, then print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--keep", type=Path, required=True)
+    parser.add_argument("--language", default="ar")
+    parser.add_argument("--rows", default="|".join(DEFAULT), help="by '|'; 'all' for all")
+    parser.add_argument("--folds", default=",".join(map(str, range(FOLDS))))
+    parser.add_argument("--almor", default="")
+    parser.add_argument("--show", action="store_true", help="only print what is kept")
+    chosen = parser.parse_args()
+    every = [*ROWS, "M_ind", "most frequent label"]
+    rows = every if chosen.rows == "all" else chosen.rows.split("|")
+    chosen.keep.mkdir(parents=True, exist_ok=True)
+    if not chosen.show:
+        setting = languages(chosen.almor)[chosen.language]()
+        for row in rows:
+            for number in map(int, chosen.folds.split(",")):
+                file = chosen.keep / f"{chosen.language}--{slug(row)}--{number}.json"
+                if not file.exists():
+                    with single_threaded():
+                        record = run_row(setting, row, number)
+                    file.write_text(json.dumps(record))
+                    print(row, number, record["a1"], record["a2"], flush=True)
+    table(chosen.keep, chosen.language, rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+"""Stage 2 as the paper has it: one weight for each (feature, target), by theory or by regression.
+
+The rows are the (word, candidate) pairs of the words that learn; the columns the statistics
+z(a, t) of the candidate's value of target t with feature a, each divided by its spread; the answer
+is 1 for the right candidate and 0 for others.
+
+``james-stein``  w = (1 - E[noise] / E[z^2])+, the counts' noise taken as Poisson
+``regression``   least squares with a little ridge
+``svr``          support vector regression, linear
+``svc``          support vector classification, linear
+``softmax``      conditional softmax over each word's candidates, by L-BFGS
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from eigentext.errors import SettingsError
+from eigentext.lexical.counts import BUCKETS
+from eigentext.lexical.softmax import Inputs, Weights, probabilities
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["METHODS", "design", "fit_weights"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+def design(inputs: Inputs, words: Ints) -> tuple[Floats, Floats, Ints]:
+    """Rows [R, A * T] of these words, which of them are right, and where each word's begin."""
+    e = inputs.encoded
+    sizes = np.diff(e.first)[words]
+    first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    rows = np.concatenate([np.arange(e.first[w], e.first[w + 1]) for w in words.tolist()])
+    n_columns, n_targets = inputs.z.shape[1], e.row_units.shape[1]
+    x = np.zeros((len(rows), n_columns, n_targets))
+    for t in range(n_targets):
+        units = e.row_units[rows, t]
+        there = units >= 0
+        x[there, :, t] = inputs.z[units[there]]
+    right = np.zeros(len(rows))
+    right[first[:-1] + (e.gold_row[words] - e.first[words])] = 1.0
+    return x.reshape(len(rows), -1), right, first
+
+
+def fit_weights(inputs: Inputs, words: Ints, method: str, *, seed: int = 0) -> Weights:
+    """The weights that a method gives."""
+    if method not in METHODS:
+        raise SettingsError(f"weights: expected one of {', '.join(METHODS)}, found {method!r}")
+    x, right, first = design(inputs, words)
+    spread = x.std(axis=0)
+    spread[spread == 0] = np.inf
+    found = METHODS[method](x, x / spread, right, first, seed) / spread
+    e = inputs.encoded
+    weights = Weights.zero(inputs.z.shape[1], e.row_units.shape[1], e.numeric.shape[1])
+    weights.dense[:] = found.reshape(1, inputs.z.shape[1], -1).repeat(BUCKETS, axis=0)
+    return weights
+
+
+def _james_stein(x: Floats, scaled: Floats, right: Floats, first: Ints, seed: int) -> Floats:
+    squares = (x**2).mean(axis=0)
+    noise = np.abs(x).mean(axis=0)
+    shrunk: Floats = np.maximum(0.0, 1.0 - noise / np.maximum(squares, 1e-12))
+    return shrunk
+
+
+def _regression(x: Floats, scaled: Floats, right: Floats, first: Ints, seed: int) -> Floats:
+    centred = scaled - scaled.mean(axis=0)
+    gram = centred.T @ centred + 1e-3 * len(right) * np.eye(scaled.shape[1])
+    solved: Floats = np.linalg.solve(gram, centred.T @ (right - right.mean()))
+    return solved
+
+
+def _svr(x: Floats, scaled: Floats, right: Floats, first: Ints, seed: int) -> Floats:
+    from sklearn.svm import LinearSVR
+
+    learner = LinearSVR(
+        C=0.1, epsilon=0.1, loss="squared_epsilon_insensitive", dual=False, random_state=seed
+    )
+    coefficients: Floats = learner.fit(scaled, right).coef_.ravel()
+    return coefficients
+
+
+def _svc(x: Floats, scaled: Floats, right: Floats, first: Ints, seed: int) -> Floats:
+    from sklearn.svm import LinearSVC
+
+    learner = LinearSVC(C=0.1, dual=False, random_state=seed)
+    coefficients: Floats = learner.fit(scaled, right).coef_.ravel()
+    return coefficients
+
+
+def _softmax(x: Floats, scaled: Floats, right: Floats, first: Ints, seed: int) -> Floats:
+    from scipy.optimize import minimize
+
+    gold = np.flatnonzero(right)
+    strength = 1e-4 * len(gold)
+
+    def loss(weights: Floats) -> tuple[float, Floats]:
+        shares = probabilities(first, scaled @ weights)
+        value = -np.log(np.maximum(shares[gold], 1e-300)).sum() + strength * weights @ weights
+        slope = scaled.T @ (shares - right) + 2 * strength * weights
+        return float(value) / len(gold), slope / len(gold)
+
+    start = np.zeros(scaled.shape[1])
+    found: Floats = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 100}).x
+    return found
+
+
+METHODS: dict[str, Callable[[Floats, Floats, Floats, Ints, int], Floats]] = {
+    "james-stein": _james_stein,
+    "regression": _regression,
+    "svr": _svr,
+    "svc": _svc,
+    "softmax": _softmax,
+}

@@ -1,0 +1,159 @@
+"""Stage 1 against counting by hand, with and without a word's own document."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from eigentext.lexical.counts import CountTable, DocumentCounts, columns, statistics
+from eigentext.lexical.features import WIDE, Forms, parse, table
+from eigentext.lexical.second_pass import weighed
+
+TEMPLATES = ("form@0", "form@0 form@-1", "form@1", "start2@0 end1@0")
+
+
+@pytest.fixture(scope="module")
+def toy(language):
+    encoder, encoded = language.encoded(language.documents(12))
+    atoms = table(TEMPLATES, encoder.forms, encoded.numbers, encoded.sentence_of)
+    return encoder, encoded, atoms
+
+
+def by_hand(encoded, atoms, words):
+    """Counts of (feature, value), features and values, as plain Python counts them."""
+    pairs, alone, base = Counter(), Counter(), Counter()
+    for word in words:
+        for value in encoded.gold_hash[word].tolist():
+            base[value] += 1
+        for atom in atoms[word].tolist():
+            alone[atom] += 1
+            for value in encoded.gold_hash[word].tolist():
+                pairs[atom, value] += 1
+    return pairs, alone, base
+
+
+def check(encoded, atoms, found, word, expected):
+    pairs, alone, base = expected
+    assert found.alone[word].tolist() == [alone[a] for a in atoms[word].tolist()]
+    for unit in range(encoded.unit_first[word], encoded.unit_first[word + 1]):
+        value = int(encoded.unit_hash[unit])
+        assert found.base[unit] == base[value]
+        assert found.together[unit].tolist() == [pairs[a, value] for a in atoms[word].tolist()]
+
+
+def counted(encoded, atoms, words):
+    counts = CountTable(np.ones((atoms.shape[1], encoded.gold_hash.shape[1]), np.bool_))
+    for start in range(0, len(words), 7):  # in pieces, so that the table grows
+        counts.add(atoms, encoded.gold_hash, words[start : start + 7])
+    return counts
+
+
+def test_counts_equal_counting_by_hand(toy):
+    _, encoded, atoms = toy
+    words = encoded.countable
+    found = statistics(counted(encoded, atoms, words), encoded, atoms)
+    expected = by_hand(encoded, atoms, words)
+    for word in range(len(encoded.words)):
+        check(encoded, atoms, found, word, expected)
+
+
+def test_no_word_sees_its_own_document(toy):
+    _, encoded, atoms = toy
+    words = encoded.countable
+    own = [words[encoded.document_of[words] == d] for d in range(12)]
+    found = statistics(counted(encoded, atoms, words), encoded, atoms, leave_out=own)
+    for word in range(0, len(encoded.words), 5):
+        others = words[encoded.document_of[words] != encoded.document_of[word]]
+        check(encoded, atoms, found, word, by_hand(encoded, atoms, others))
+        assert found.words[word] == len(others)
+
+
+def test_items_come_back(toy):
+    _, encoded, atoms = toy
+    counts = counted(encoded, atoms, encoded.countable)
+    keys, values = counts.sorted_items()
+    again = CountTable.of_items(counts.used, keys, values, counts.n_words)
+    assert len(keys) == counts.filled == again.filled
+    assert np.array_equal(again.sorted_items()[0], keys)
+    assert np.array_equal(again.sorted_items()[1], values)
+
+
+def test_ratio_is_the_equation(toy):
+    _, encoded, atoms = toy
+    found = statistics(counted(encoded, atoms, encoded.countable), encoded, atoms)
+    z, bucket = columns(found, encoded, strength=2.0)
+    word = int(encoded.learnable[3])
+    for unit in range(encoded.unit_first[word], encoded.unit_first[word + 1]):
+        share = (found.base[unit] + 0.5) / (found.words[word] + 1)
+        for a in range(atoms.shape[1]):
+            n, c = found.alone[word, a], found.together[unit, a]
+            expected = np.log((c + 2 * share) / (n + 2)) - np.log(share) if n else 0.0
+            assert z[unit, a] == pytest.approx(expected, abs=1e-4)
+        assert z[unit, -1] == pytest.approx(np.log(share), abs=1e-4)
+    assert bucket.max() <= 3
+
+
+def test_plain_counts_and_counts_over_variance(toy):
+    _, encoded, atoms = toy
+    found = statistics(counted(encoded, atoms, encoded.countable), encoded, atoms)
+    plain, _ = columns(found, encoded, transform="count")
+    assert np.array_equal(plain[:, :-1], found.together)
+    scaled, _ = columns(found, encoded, transform="variance")
+    per_unit = np.repeat(np.arange(len(encoded.words)), np.diff(encoded.unit_first))
+    share = found.alone[per_unit] / encoded.countable.size
+    expected = found.together / np.maximum(encoded.countable.size * share * (1 - share), 1e-3)
+    assert np.allclose(scaled[:, :-1], expected, rtol=1e-3)
+
+
+def test_like_documents_count_more(toy):
+    _, encoded, atoms = toy
+    counts = DocumentCounts()
+    words = encoded.countable
+    for d in range(12):
+        here = [w for w, o in zip(encoded.words, encoded.document_of, strict=True) if o == d]
+        counts.add(here, encoded.gold_hash[words[encoded.document_of[words] == d]])
+    counts.finish()
+    found = statistics(counted(encoded, atoms, words), encoded, atoms)
+    column = counts.column(encoded, found, [-1] * 12)
+    without = counts.column(encoded, found, list(range(12)))
+    assert np.isfinite(column).all()
+    assert not np.allclose(column, without)
+    similar = (counts.matrix @ counts.matrix.T).toarray()
+    unit = int(encoded.unit_first[encoded.learnable[0]])
+    document = int(encoded.document_of[encoded.learnable[0]])
+    value = encoded.unit_hash[unit]
+    per_document = np.array(
+        [
+            (encoded.gold_hash[words[encoded.document_of[words] == d]] == value).sum()
+            for d in range(12)
+        ]
+    )
+    sizes = np.bincount(encoded.document_of[words], minlength=12)
+    for chosen, leave in ((column, False), (without, True)):
+        weights = similar[document].copy()
+        if leave:
+            weights[document] = 0.0
+        share = (found.base[unit] + 0.5) / (found.words[0] + 1)
+        expected = np.log(((weights @ per_document) / share + 1.0) / (weights @ sizes + 1.0))
+        assert chosen[unit] == pytest.approx(expected, abs=1e-4)
+
+
+def test_features_stay_inside_the_sentence():
+    forms = Forms(str.lower)
+    words = ["a", "b", "a", "b"]
+    numbers = forms.number(words)
+    apart = table(["form@-1", "form@1"], forms, numbers, np.array([0, 0, 1, 1]))
+    assert np.array_equal(apart[0], apart[2])
+    assert np.array_equal(apart[1], apart[3])
+    together = table(["form@-1", "form@1"], forms, numbers, np.zeros(4, np.int64))
+    assert not np.array_equal(together[1], together[3])
+
+
+def test_templates_are_different_features():
+    forms = Forms(str.lower)
+    found = table(WIDE, forms, forms.number(["abc", "def", "ghi"]), np.zeros(3, np.int64))
+    assert len(set(found[1].tolist())) == len(WIDE)
+    assert weighed(WIDE, ["label"]).shape == (len(WIDE), 1)
+    assert all(parse(template) for template in WIDE)

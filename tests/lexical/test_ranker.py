@@ -1,0 +1,269 @@
+"""The ranker: it learns from context, nothing leaks, every token gets an answer."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from eigentext.errors import SettingsError
+from eigentext.lexical.calibration import calibration_error
+from eigentext.lexical.crossval import cross_validate, evaluate_ranker, folds_by_document
+from eigentext.lexical.documents import Document, Word
+from eigentext.lexical.encoding import Observed
+from eigentext.lexical.ranker import LexicalRanker
+from eigentext.lexical.second_pass import best_rows
+from eigentext.lexical.softmax import probabilities
+
+SMALL = {"bits": 12, "epochs": 3}
+
+
+@pytest.fixture(scope="module")
+def ranker(language):
+    made = LexicalRanker(analyzer=language.analyzer(), scheme=language.scheme, **SMALL)
+    return made.fit(language.documents(30))
+
+
+def rescored(ranker, documents):
+    return ranker.score_documents(documents)[1]
+
+
+def without_gold(documents):
+    return [
+        Document(d.id, [[Word(w.form, None, w.scored) for w in line] for line in d.sentences])
+        for d in documents
+    ]
+
+
+def with_label(documents, label):
+    """Every word as gold of this label."""
+    return [
+        Document(d.id, [[Word(w.form, label, True) for w in line] for line in d.sentences])
+        for d in documents
+    ]
+
+
+def test_context_is_learned(ranker, language):
+    found = evaluate_ranker(ranker, language.documents(8, seed=1))
+    assert found.scores.full.a1 > 97
+    assert found.scores.coverage == pytest.approx(100.0, abs=1e-9)
+
+
+def test_gold_of_the_test_documents_changes_nothing(ranker, language):
+    """The canary: a token's gold, and its neighbours', is not seen in any pass."""
+    test = language.documents(5, seed=2)
+    planted = with_label(test, language.label("canary", "X"))
+    assert np.array_equal(rescored(ranker, test), rescored(ranker, without_gold(test)))
+    assert np.array_equal(rescored(ranker, test), rescored(ranker, planted))
+
+
+def test_the_oracle_does_see_gold_neighbours(ranker, language):
+    test = language.documents(5, seed=2)
+    planted = with_label(test, language.label("canary", "X"))
+    ranker.oracle = True
+    try:
+        assert not np.array_equal(rescored(ranker, test), rescored(ranker, planted))
+    finally:
+        ranker.oracle = False
+
+
+def test_a_label_seen_only_in_its_own_document_is_no_candidate_there(language):
+    planted = Word("canary", language.label("secret", "X"))
+    training = [*language.documents(6), Document("own", [[planted, Word(".", None, False)]])]
+    _, encoded = language.encoded(training)
+    place = encoded.words.index("canary")
+    assert encoded.gold_row[place] == -1
+    assert planted.label not in [c.label for c in encoded.candidates[place]]
+    fitted = LexicalRanker(analyzer=language.analyzer(), scheme=language.scheme, **SMALL)
+    known = fitted.fit(training).rank(["canary"])[0]
+    assert planted.label in [c.label for c in known.candidates]
+    assert not known.guessed
+
+
+def test_what_a_training_document_is_weighed_by_does_not_hold_its_gold(language, monkeypatch):
+    """Change one document's gold: its own features stay in both passes, its columns in the first.
+
+    (In the second the columns count neighbours that were predicted elsewhere with its help.)
+    """
+    from eigentext.lexical import ranker as module
+
+    kept = []
+    real = module.together
+
+    def spy(encoded, parts):
+        made = real(encoded, parts)
+        kept.append(made)
+        return made
+
+    monkeypatch.setattr(module, "together", spy)
+    monkeypatch.setattr(module, "fit_softmax", _fixed_weights)
+    training = language.documents(6)
+    changed = list(training)
+    other = language.label("zzz", "X")
+    changed[2] = Document(
+        training[2].id,
+        [
+            [
+                w._replace(label=other) if w.form not in ("of", "sees") and w.scored else w
+                for w in line
+            ]
+            for line in training[2].sentences
+        ],
+    )
+    for documents in (training, changed):
+        made = LexicalRanker(
+            analyzer=language.analyzer(), scheme=language.scheme, observed=False, **SMALL
+        )
+        made.fit(documents)
+    half = len(kept) // 2
+    assert half == 2
+    for number, (before, after) in enumerate(zip(kept[:half], kept[half:], strict=True)):
+        e = before.encoded
+        words = np.flatnonzero(e.document_of == 2)
+        units = np.arange(e.unit_first[words[0]], e.unit_first[words[-1] + 1])
+        assert np.array_equal(before.atoms[words], after.atoms[words])
+        assert number or np.array_equal(before.z[units], after.z[units])
+        elsewhere = np.flatnonzero(e.document_of != 2)
+        others = np.arange(e.unit_first[elsewhere[0]], e.unit_first[words[0]])
+        assert not np.array_equal(before.z[others], after.z[others])
+
+
+def _fixed_weights(inputs, words, *, bits=0, **_):
+    from eigentext.lexical.softmax import Weights
+
+    e = inputs.encoded
+    weights = Weights.zero(inputs.z.shape[1], e.row_hash.shape[1], e.numeric.shape[1], bits)
+    weights.dense[:] = 0.1
+    return weights
+
+
+def test_the_same_every_time_and_after_a_file(ranker, language, tmp_path):
+    test = language.documents(4, seed=3)
+    again = LexicalRanker(analyzer=language.analyzer(), scheme=language.scheme, **SMALL)
+    again.fit(language.documents(30))
+    assert np.array_equal(rescored(ranker, test), rescored(again, test))
+    ranker.save(tmp_path / "toy.ranker")
+    again.save(tmp_path / "again.ranker")
+    assert (tmp_path / "toy.ranker").read_bytes() == (tmp_path / "again.ranker").read_bytes()
+    loaded = LexicalRanker.load(tmp_path / "toy.ranker", analyzer=language.analyzer())
+    assert np.array_equal(rescored(ranker, test), rescored(loaded, test))
+    assert loaded.rank(["baa", "sees"]) == ranker.rank(["baa", "sees"])
+
+
+def test_documents_together_are_documents_apart(ranker, language):
+    test = language.documents(3, seed=4)
+    apart = np.concatenate([rescored(ranker, [document]) for document in test])
+    assert np.allclose(apart, rescored(ranker, test), atol=1e-9)
+
+
+def test_every_token_gets_an_answer(ranker):
+    odd = ["", "x" * 10_000, "ـ", "\u200d", "ﷲ", "123", "of", "a\u0301", "𝔘"]
+    found = ranker.rank(odd)
+    assert [word.form for word in found] == odd
+    for word in found:
+        assert word.candidates
+        assert sum(c.probability for c in word.candidates) == pytest.approx(1.0, abs=1e-9)
+        assert 0.0 <= word.margin <= 1.0
+    assert found[1].guessed
+    assert not found[6].guessed
+    assert ranker.rank([]) == []
+    assert list(ranker.rank_documents([Document("empty", []), Document("e", [[]])])) == [[], [[]]]
+
+
+def test_what_a_person_decided_holds_and_moves_the_neighbours(ranker, language):
+    tokens = ["baa", "sees", "koa", "of", "mia"]
+    decided = language.label("sees", "ADP")
+    plain = ranker.rank(tokens)
+    fixed = ranker.rank(tokens, fixed={1: decided})
+    assert fixed[1].best.label == decided
+    assert fixed[1].best.probability == pytest.approx(1.0, abs=1e-12)
+    assert fixed[2].candidates != plain[2].candidates
+    with pytest.raises(SettingsError, match="no token 9"):
+        ranker.rank(tokens, fixed={9: decided})
+
+
+def test_a_string_is_not_a_list_of_tokens(ranker):
+    with pytest.raises(TypeError, match="split it"):
+        ranker.rank("of")
+
+
+def test_the_papers_split_and_its_counts_work(language):
+    made = LexicalRanker(
+        analyzer=language.analyzer(),
+        scheme=language.scheme,
+        holdout=0.2,
+        transform="count",
+        passes=2,
+        **SMALL,
+    ).fit(language.documents(30))
+    assert evaluate_ranker(made, language.documents(5, seed=1)).scores.full.a1 > 80
+
+
+def test_folds_are_by_document_and_cover_all(language):
+    docs = language.documents(7)
+    fold = folds_by_document(docs, 3)
+    assert fold == folds_by_document(docs, 3)
+    assert sorted(fold) == [0, 0, 0, 1, 1, 2, 2]
+
+    def make():
+        return LexicalRanker(
+            analyzer=language.analyzer(), scheme=language.scheme, bits=0, passes=1, epochs=1
+        )
+
+    results = list(cross_validate(docs, make, folds=3))
+    assert sum(r.scores.full.words for r in results) == sum(
+        w.scored for d in docs for w in d.words()
+    )
+    with pytest.raises(SettingsError, match="folds"):
+        folds_by_document(docs, 8)
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"passes": 0}, "passes"),
+        ({"transform": "x"}, "transform"),
+        ({"holdout": 1.5}, "holdout"),
+        ({"templates": ["form"]}, "KIND@OFFSET"),
+    ],
+)
+def test_bad_settings_are_told(settings, why):
+    with pytest.raises(SettingsError, match=why):
+        LexicalRanker(**settings)
+
+
+def test_nothing_to_learn_is_told(language):
+    made = LexicalRanker(analyzer=language.analyzer(), scheme=language.scheme)
+    with pytest.raises(SettingsError, match="nothing to learn"):
+        made.fit([Document("d", [[Word("of")]])])
+    with pytest.raises(SettingsError, match="each document id once"):
+        made.fit(language.documents(1) * 2)
+
+
+def test_observed_labels_leave_out_a_document():
+    seen = Observed()
+    seen.add("a", ("x",), 0)
+    seen.add("a", ("x",), 1)
+    seen.add("a", ("y",), 1)
+    assert seen.labels("a", 1) == (("x",),)
+    assert seen.labels("b") == ()
+
+
+def test_best_rows_and_probabilities_by_hand():
+    chance = np.random.default_rng(0)
+    sizes = chance.integers(1, 6, 50)
+    first = np.concatenate([[0], np.cumsum(sizes)])
+    scores = chance.integers(0, 3, first[-1]).astype(float)
+    best = best_rows(first, scores)
+    shares = probabilities(first, scores)
+    for place, (a, b) in enumerate(pairwise(first)):
+        assert best[place] == a + np.argmax(scores[a:b])
+        raised = np.exp(scores[a:b])
+        assert np.allclose(shares[a:b], raised / raised.sum(), atol=1e-12)
+
+
+def test_calibration_error_by_hand():
+    sure = np.array([0.95, 0.95, 0.55, 0.55])
+    right = np.array([True, False, True, False])
+    assert calibration_error(sure, right) == pytest.approx((0.9 + 0.1) / 4, abs=1e-9)
