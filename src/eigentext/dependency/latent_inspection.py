@@ -53,11 +53,8 @@ def states_of(model: LatentTreeModel, *, top: int = 8) -> Iterator[LatentState]:
     >>> from eigentext.trees.dependency import DependencyTree
     >>> tree = DependencyTree(["a", "dog", "barks"], [2, 3, 0], tags=["DET", "NOUN", "VERB"])
     >>> model = LatentTreeModel(3, min_count=1, iterations=2).fit([tree] * 3)
-    >>> for state in states_of(model, top=1):
-    ...     print(state.tag, state.words[0][0], state.children[0][:2])
-    DET a|DET ('left', 'a|DET')
-    NOUN dog|NOUN ('left', 'a|DET')
-    VERB barks|VERB ('left', 'dog|NOUN')
+    >>> {state.tag: state.children[0][:2] for state in states_of(model, top=1)}["VERB"]
+    ('left', 'dog|NOUN')
     """
     params = model.params
     names = model.observations_.names[0]
