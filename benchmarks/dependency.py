@@ -4,13 +4,14 @@
 
 Every row (one training of arcs on one treebank with one seed) is kept in FOLDER as soon as it is
 there, and a run that was stopped goes on where it was.  ``--parts`` chooses what is made: ``main``
-(orders, learners, English treebanks), ``clusters``, ``tags`` (predicted by our own taggers),
-``other`` (French, Turkish), ``oracle``, ``speed``.  ``--show`` prints the tables of what is there.
+(orders, learners, English treebanks), ``clusters``, ``tags`` (upos and xpos alone, without feats;
+tags predicted by our own taggers), ``other`` (French, Turkish), ``oracle``, ``speed``.  ``--show``
+prints the tables of what is there.
 
 Scores are of the official test sets (``--split dev`` for others), all words, punctuation too,
-relations without subtypes, tags as in the treebank unless said.  Seconds are CPU seconds of one
-thread with compiled code warm: training without reading, parsing with relations.  MaltParser's
-stored trees are scored by the same function in the same run.
+relations without subtypes, upos, xpos and feats as in the treebank unless said.  Seconds are CPU
+seconds of one thread with compiled code warm: training without reading, parsing with relations.
+MaltParser's stored trees are scored by the same function in the same run.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from eigentext.dependency.labels import LabelModel, LabelSettings, label_templat
 from eigentext.dependency.parser import CROSSING
 from eigentext.dependency.search import Search
 from eigentext.dependency.tags import OwnTags, jackknifed
-from eigentext.dependency.templates import arc_templates, sibling_templates
+from eigentext.dependency.templates import arc_templates, grandparent_templates, sibling_templates
 from eigentext.dependency.training import ArcModel, ArcSettings, train_arcs
 from eigentext.formats import conllu, conllx
 from eigentext.linalg.determinism import single_threaded
@@ -40,6 +41,7 @@ Row = dict[str, Any]
 ENGLISH = ("ewt", "gum")
 MALT = {"ewt": "maltparser-ewt", "gum": "maltparser-gum"}
 EPOCHS = ArcSettings().epochs
+ORDERS = ("1", "2", "2g")  # arcs; and siblings; and grandparents
 
 
 class Trees(NamedTuple):
@@ -80,18 +82,25 @@ def scores(gold: Trees, heads: list[Any], relations: list[Any]) -> tuple[float, 
     return 100.0 * right / words, 100.0 * labelled / words
 
 
+def without_feats(columns: list[Columns]) -> list[Columns]:
+    """The same with upos and xpos alone."""
+    return [one._replace(feats=("_",) * len(one.forms)) for one in columns]
+
+
 class Bank:
     """A treebank as arrays, with clusters and tags of one kind; made when first needed."""
 
     def __init__(
-        self, name: str, split: str, clusters: str | None = None, own: bool = False
+        self, name: str, split: str, clusters: str | None = None, tags: str = "gold"
     ) -> None:
         folder = home() / "dependency" / name
         self.train, self.test = read(folder / "train.conllu"), read(folder / f"{split}.conllu")
         self.tag_seconds = 0.0
         columns, tested = self.train.columns, self.test.columns
         self.clusters = clusters_of(clusters)
-        if own:
+        if tags == "gold-feats":
+            columns, tested = without_feats(columns), without_feats(tested)
+        if tags == "own":
             began = time.process_time()
             settings: dict[str, Any] = {"clusters": self.clusters or None}
             columns = jackknifed(self.train.columns, **settings)
@@ -116,17 +125,19 @@ class Bank:
         self.crossing = crossing / len(self.train.heads)
         self._labels: dict[int, tuple[LabelModel, float]] = {}
 
-    def arcs(self, order: int, learner: str, seed: int, n: int | None = None) -> ArcModel:
+    def arcs(self, order: str, learner: str, seed: int, n: int | None = None) -> ArcModel:
         """Trained arcs; ``n``: from the first sentences alone, to compile."""
         used = bool(self.clusters)
         epochs = 1 if n else EPOCHS
+        projective = self.crossing <= CROSSING
         chosen = ArcSettings(
-            order=order, learner=learner, projective=self.crossing <= CROSSING, epochs=epochs,
-            seed=seed,
+            order=int(order[0]), learner=learner, projective=projective, epochs=epochs, seed=seed,
+            grandparents=order == "2g" and projective,
         )  # fmt: skip
         return train_arcs(
             self.batch, arc_templates(clusters=used),
-            sibling_templates(clusters=used) if order == 2 else (), self.encoder.n_tags, chosen,
+            sibling_templates(clusters=used) if chosen.order == 2 else (), self.encoder.n_tags,
+            chosen, grand_names=grandparent_templates(clusters=used) if order == "2g" else (),
             sentences=None if n is None else np.arange(n),
         )  # fmt: skip
 
@@ -152,7 +163,7 @@ def heads_of(model: ArcModel, batch: Batch) -> np.ndarray:
     return heads
 
 
-def one_row(bank: Bank, order: int, learner: str, seed: int) -> Row:
+def one_row(bank: Bank, order: str, learner: str, seed: int) -> Row:
     """Train and score."""
     began = time.process_time()
     arcs = bank.arcs(order, learner, seed)
@@ -177,7 +188,7 @@ def one_row(bank: Bank, order: int, learner: str, seed: int) -> Row:
     }  # fmt: skip
 
 
-def oracle_row(bank: Bank, order: int, seed: int, k: int = 50) -> Row:
+def oracle_row(bank: Bank, order: str, seed: int, k: int = 50) -> Row:
     """UAS of the best tree, and of the best in each list of k."""
     arcs = bank.arcs(order, "mira", seed)
     words = first = best = 0
@@ -234,26 +245,28 @@ class Work:
 
     def __init__(self, kept: Kept, split: str, clusters: dict[str, str | None]) -> None:
         self.kept, self.split, self.clusters = kept, split, clusters
-        self._key: tuple[str, str, bool] | None = None
+        self._key: tuple[str, str, str] | None = None
         self._bank: Bank | None = None
-        self._warm: set[int] = set()
+        self._warm: set[str] = set()
 
-    def bank(self, name: str, kind: str = "none", own: bool = False) -> Bank:
+    def bank(self, name: str, kind: str = "none", tags: str = "gold") -> Bank:
         """A treebank; the last one stays in memory."""
-        if self._key != (name, kind, own) or self._bank is None:
-            self._bank = Bank(name, self.split, self.clusters[kind], own)
-            self._key = (name, kind, own)
+        if self._key != (name, kind, tags) or self._bank is None:
+            self._bank = Bank(name, self.split, self.clusters[kind], tags)
+            self._key = (name, kind, tags)
         return self._bank
 
     def make(
-        self, name: str, order: int, learner: str, seed: int, kind: str = "none", own: bool = False
-    ) -> None:
+        self, name: str, order: str, learner: str, seed: int, kind: str = "none",
+        tags: str = "gold",
+    ) -> None:  # fmt: skip
         """One row, unless it is there."""
-        tags = "own" if own else "gold"
         key = f"{name} {self.split} order {order} {learner} {kind} {tags} seed {seed}"
         if key in self.kept.rows:
             return
-        bank = self.bank(name, kind, own)
+        bank = self.bank(name, kind, tags)
+        if order == "2g" and bank.crossing > CROSSING:
+            return
         if order not in self._warm:  # compile outside the clock
             bank.arcs(order, "mira", 0, n=20).decode(bank.encoder.batch(bank.tested[:5]))
             few = LabelSettings(epochs=1)
@@ -265,27 +278,28 @@ class Work:
         """All rows of these parts, the most wanted first."""
         for seed in range(seeds) if "main" in parts else ():
             for name in ENGLISH:
-                for order in (1, 2):
+                for order in ORDERS:
                     self.make(name, order, "mira", seed)
         if "speed" in parts and "speed" not in self.kept.rows:
             self.kept.add("speed", speed_row(self.bank("ewt")))
-        for order in (1, 2) if "oracle" in parts else ():
+        for order in ("1", "2") if "oracle" in parts else ():
             key = f"oracle ewt {self.split} order {order}"
             if key not in self.kept.rows:
                 self.kept.add(key, oracle_row(self.bank("ewt"), order, 0))
         for name in ("fr-sequoia", "tr-imst") if "other" in parts else ():
-            for order in (1, 2):
+            for order in ORDERS:
                 self.make(name, order, "mira", 0)
         for kind in self.clusters if "clusters" in parts else ():
             for seed in range(seeds):
-                for order in (1, 2):
+                for order in ORDERS:
                     self.make("ewt", order, "mira", seed, kind)
-        for name in ENGLISH if "tags" in parts else ():
-            for order in (1, 2):
-                self.make(name, order, "mira", 0, "none", True)
+        for tags in ("gold-feats", "own") if "tags" in parts else ():
+            for name in ENGLISH:
+                for order in ORDERS:
+                    self.make(name, order, "mira", 0, "none", tags)
         for seed in range(seeds) if "main" in parts else ():
             for name in ENGLISH:
-                for order in (1, 2):
+                for order in ORDERS:
                     self.make(name, order, "perceptron", seed)
 
 
@@ -316,7 +330,7 @@ def show(kept: Kept, split: str) -> None:
             for what in ("uas", "las", "arc_seconds", "label_seconds", "per_second")
         }
         ahead = " | "
-        if name in malt and tags == "gold":
+        if name in malt and tags != "own":
             ahead = f"{mean['uas'] - malt[name][0]:+.2f} | {mean['las'] - malt[name][1]:+.2f}"
         print(
             f"| {name} | {order} | {learner} | {clusters} | {tags} | {len(rows)} "

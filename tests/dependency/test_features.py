@@ -163,6 +163,38 @@ def test_places_are_those_of_the_scores(columns, data):
     assert model.weights[out[:many]].sum() == pytest.approx(sib[h, s, d])
 
 
+@settings(max_examples=15, deadline=None)
+@given(sentences(5))
+def test_grandparents_follow_the_templates(columns):
+    from eigentext.dependency.kernels_features import grand_places, grand_scores
+
+    names = T.grandparent_templates(clusters=True)
+    weights = model_of(T.arc_templates()).weights
+    chosen = ArcSettings(order=2, grandparents=True, bits=BITS)
+    model = ArcModel(chosen, T.arc_templates(), (), encoder().n_tags, weights, names)
+    twin = Twin(columns, model)
+    n, keys = twin.n, encoder().batch([columns]).keys
+    governors = np.tile(np.arange(n + 1), (n + 1, 1))  # every head, itself too
+    counts, keep = np.full(n + 1, n + 1), np.ones((n + 1, n + 1), np.bool_)
+    grand = np.zeros((n + 1, n + 1, n + 1))
+    common = (model.arrays, weights, model.shift, governors, counts, keep, grand)
+    grand_scores(keys, 0, n, *common)
+    out = np.zeros(1000, np.int64)
+    for g, h, d in np.ndindex(n + 1, n + 1, n + 1):
+        if h == 0 or d == 0 or len({g, h, d}) < 3:
+            continue
+        outside = not min(h, d) < g < max(h, d)
+        far = 2 + 4 * (d > h) + 2 * (h > g) + outside
+        told = 0.0
+        for name in names:
+            rows = {"g": g, "h": h, "d": d}
+            parts = [twin.part(role, name, row) for role, row in rows.items()]
+            told += twin.line(parts, int(d > h), far)
+        assert grand[g, h, d] == pytest.approx(told, abs=1e-6)
+        many = grand_places(keys, 0, n, model.arrays, model.shift, g, h, d, out, 0)
+        assert weights[out[:many]].sum() == pytest.approx(told, abs=1e-6)
+
+
 def test_sentences_of_a_batch_do_not_see_each_other():
     one = Columns(("a", "b"), ("NOUN", "VERB"), ("NN", "VB"), ("_", "_"))
     two = Columns(("c",), ("ADJ",), ("JJ",), ("_",))

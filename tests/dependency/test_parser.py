@@ -102,6 +102,28 @@ def test_demands_are_met(parser, free):
             model.parse(forms, tags, required_arcs=[(3, 4)], forbidden_arcs=[(3, 4)])
 
 
+def test_grandparents_in_parse_lists_and_files(tmp_path):
+    model = GraphParser(order=2, grandparents=True, **SMALL).fit(TREES)
+    found = model.predict(one.with_columns(head=None, deprel=None) for one in TREES)
+    assert [one.verbatim for one in found] == [one.verbatim for one in TREES]
+    path = tmp_path / "grand.parser"
+    model.save(path)
+    forms, tags = TREES[1].forms, TREES[1].column("upos")
+    for one in (model, GraphParser.load(path)):
+        answer = one.parse(forms, tags)
+        assert tuple(answer.tree.heads.tolist()) == TREES[1].heads
+        assert not answer.approximate
+        listed = one.kbest(forms, tags, k=10)
+        assert listed[0].tree == answer.tree
+        assert listed[0].score == pytest.approx(answer.score)
+        assert listed[0].approximate
+        scores = [candidate.score for candidate in listed]
+        assert scores == sorted(scores, reverse=True)
+        assert len({tuple(each.tree.heads.tolist()) for each in listed}) == len(listed)
+        assert one.parse(forms, tags, required_arcs=[(3, 4)]).tree.heads[3] == 3
+    assert model.parse(["dog"] * 60, ["NOUN"] * 60).tree.single_root
+
+
 def test_second_order_with_crossing_arcs_says_it_is_approximate():
     crossing = sentence("a/DET dog/NOUN came/VERB big/ADJ", [2, 3, 0, 2], "det nsubj root amod")
     model = GraphParser(order=2, projective=False, **SMALL).fit([*TREES, crossing])

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from functools import partial
+from itertools import product
+
 import numpy as np
 import pytest
 
 from eigentext.dependency.decode import eisner, eisner_siblings
 from eigentext.dependency.encode import Batch, Columns, Encoder
-from eigentext.dependency.kernels_train import differing_places, inner_sibling, prune, train_pass
+from eigentext.dependency.kernels_train import (
+    differing_places,
+    grand_kernel,
+    inner_sibling,
+    list_governors,
+    prune,
+    train_pass,
+)
 from eigentext.dependency.templates import arc_templates, compiled, sibling_templates
 from eigentext.dependency.training import ArcModel, ArcSettings, cross_validation, train_arcs
 from eigentext.errors import SettingsError
+from eigentext.trees.dependency import DependencyTree
 
 UPOS = ("DET", "NOUN", "VERB", "ADJ")
 BITS = 14
@@ -180,6 +192,53 @@ def test_a_wide_margin_prunes_nothing():
             assert np.array_equal(mine, its)
 
 
+def projective_trees(n: int) -> list[np.ndarray]:
+    found = []
+    for heads in product(range(n + 1), repeat=n):
+        if heads.count(0) == 1 and all(h != d for d, h in enumerate(heads, start=1)):
+            with suppress(ValueError):  # a cycle
+                if DependencyTree([""] * n, heads).is_projective():
+                    found.append(np.array(heads, np.int32))
+    return found
+
+
+def total_of(arc, sib, full, keep, tree) -> float:
+    """The score of a tree; -inf with an arc that is not kept."""
+    found = 0.0
+    for d, h in enumerate(tree, start=1):
+        if not keep[h, d]:
+            return -np.inf
+        found += arc[h, d] + sib[h, inner_sibling(tree, d), d]
+        found += full[tree[h - 1], h, d] if h else 0.0
+    return found
+
+
+@pytest.mark.parametrize("share", [1.0, 0.5])
+def test_grandparents_and_siblings_against_all_trees(share):
+    rng = np.random.default_rng(int(share * 10))
+    for n in (1, 2, 3, 4, 5, 5):
+        arc, sib, full = (rng.normal(size=(n + 1,) * k) for k in (2, 3, 3))
+        trees = projective_trees(n)
+        keep = rng.random((n + 1, n + 1)) < share
+        for d, h in enumerate(trees[rng.integers(len(trees))], start=1):
+            keep[h, d] = True
+        keep[:, 0] = False
+        np.fill_diagonal(keep, False)
+        counts, governors = np.zeros(n + 1, np.int64), np.zeros((n + 1, n + 1), np.int64)
+        index = np.full((n + 1, n + 1), -1, np.int64)
+        list_governors(keep, counts, governors, index)
+        grand = np.zeros((counts.max(), n + 1, n + 1))
+        for h in range(1, n + 1):
+            for i in range(counts[h]):
+                grand[i, h] = full[governors[h, i], h]
+
+        total = partial(total_of, arc, sib, full, keep)
+        heads = np.empty(n, np.int32)
+        score = grand_kernel(arc, sib, grand, keep, governors, counts, index, heads)
+        assert score == pytest.approx(max(map(total, trees)), abs=1e-9)
+        assert total(heads) == pytest.approx(score, abs=1e-9)
+
+
 @pytest.mark.parametrize("learner", ["mira", "perceptron"])
 @pytest.mark.parametrize("projective", [True, False])
 def test_a_toy_grammar_is_learned_whole(order, learner, projective):
@@ -251,7 +310,15 @@ def test_folds_share_a_batch_and_leave_themselves_out():
 
 @pytest.mark.parametrize(
     "bad",
-    [{"order": 3}, {"learner": "magic"}, {"epochs": 0}, {"clip": 0.0}, {"bits": 40}, {"seed": -1}],
+    [
+        {"order": 3},
+        {"grandparents": True},
+        {"learner": "magic"},
+        {"epochs": 0},
+        {"clip": 0.0},
+        {"bits": 40},
+        {"seed": -1},
+    ],
 )
 def test_bad_settings(bad):
     with pytest.raises(SettingsError):

@@ -39,6 +39,14 @@ def train(
     order: Annotated[
         int, typer.Option("--order", min=1, max=2, help="1: arcs; 2: siblings as well.")
     ] = 2,
+    grandparents: Annotated[
+        bool,
+        typer.Option(
+            "--grandparents/--no-grandparents",
+            help="Order 2: look at the head's head as well.  More accurate; k-best lists are then "
+            "approximate.",
+        ),
+    ] = True,
     learner: Annotated[
         LearnerName, typer.Option("--learner", help="How weights are learned.")
     ] = LearnerName.mira,
@@ -102,6 +110,7 @@ def train(
     sources = expand(trees)
     parser = GraphParser(
         order=order,
+        grandparents=grandparents and order == 2,
         learner=learner.value,
         projective="auto" if projective is None else projective,
         epochs=epochs,

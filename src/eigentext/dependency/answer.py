@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from eigentext.formats.conllu import Sentence
     from eigentext.trees.dependency import DependencyTree
 
-__all__ = ["Parse", "check_tokens", "columns_of", "with_heads"]
+__all__ = ["Parse", "check_tokens", "columns_of", "given_columns", "with_heads"]
 
 
 @dataclass(frozen=True)
@@ -59,3 +59,26 @@ def check_tokens(tokens: Sequence[str]) -> None:
     for token in tokens:
         if not isinstance(token, str) or not token:
             raise TypeError(f"a token is a str with content, not {token!r}")
+
+
+def given_columns(
+    tokens: Sequence[str],
+    upos: Sequence[str] | None = None,
+    xpos: Sequence[str] | None = None,
+    feats: Sequence[str] | None = None,
+) -> Columns:
+    """Columns from tokens and what is known of them; an empty cell, or no column, is ``_``.
+
+    >>> given_columns(["Birds", "sing"], ["NOUN", ""]).upos
+    ('NOUN', '_')
+    """
+    check_tokens(tokens)
+    found = []
+    for name, column in (("upos", upos), ("xpos", xpos), ("feats", feats)):
+        if isinstance(column, str):
+            raise TypeError(f"{name} is a sequence with one str per token, not one str")
+        if column is not None and len(column) != len(tokens):
+            raise ValueError(f"found {len(column)} {name} for {len(tokens)} tokens")
+        cells = ("_",) * len(tokens) if column is None else column
+        found.append(tuple(cell or "_" for cell in cells))
+    return Columns(tuple(tokens), *found)

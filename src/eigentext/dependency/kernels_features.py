@@ -323,3 +323,49 @@ def sibling_places(keys, tags, first, n, feats, shift, h, s, d, out, at):
         out[at + 1] = place ^ far
         at += 2
     return at
+
+
+@njit(cache=True, inline="always")
+def grand_place(g, h, d):
+    """Which of the 16 weights tells on which sides the head's head and the modifier are."""
+    outside = 0 if min(h, d) < g < max(h, d) else 1
+    return 2 + (4 if d > h else 0) + (2 if h > g else 0) + outside
+
+
+@njit(cache=True)
+def grand_scores(keys, first, n, feats, weights, shift, governors, counts, keep, grand):
+    """Fill ``grand[i, h, d]`` where g = ``governors[h, i]`` is a head that h may have."""
+    spec, seeds = feats.grand_spec, feats.grand_seeds
+    tops = word_parts(keys, first, n, spec[0], seeds[0])
+    heads = word_parts(keys, first, n, spec[1], seeds[1])
+    mods = word_parts(keys, first, n, spec[2], seeds[2])
+    for h in range(1, n + 1):
+        for i in range(counts[h]):
+            g = governors[h, i]
+            for d in range(1, n + 1):
+                if d in (h, g) or not keep[h, d]:
+                    continue
+                side = 1 if d > h else 0
+                place_of = grand_place(g, h, d)
+                total = 0.0
+                for t in range(spec.shape[1]):
+                    place = mix(tops[g, t] + heads[h, t] + mods[d, t], shift)
+                    total += weights[place ^ side] + weights[place ^ place_of]
+                grand[i, h, d] = total
+
+
+@njit(cache=True)
+def grand_places(keys, first, n, feats, shift, g, h, d, out, at):
+    """Append the places of the weights of g over h over d; the new end."""
+    spec, seeds = feats.grand_spec, feats.grand_seeds
+    tops = one_word(keys, first, n, spec[0], seeds[0], g)
+    heads = one_word(keys, first, n, spec[1], seeds[1], h)
+    mods = one_word(keys, first, n, spec[2], seeds[2], d)
+    side = 1 if d > h else 0
+    place_of = grand_place(g, h, d)
+    for t in range(spec.shape[1]):
+        place = mix(tops[t] + heads[t] + mods[t], shift)
+        out[at] = place ^ side
+        out[at + 1] = place ^ place_of
+        at += 2
+    return at

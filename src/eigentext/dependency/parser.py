@@ -18,14 +18,14 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
-from eigentext.dependency.answer import Parse, check_tokens, columns_of, with_heads
+from eigentext.dependency.answer import Parse, columns_of, given_columns, with_heads
 from eigentext.dependency.encode import Columns, Encoder, known_words
 from eigentext.dependency.features_vectors import bits_of_vectors
 from eigentext.dependency.labels import LabelModel, LabelSettings, label_templates, train_labels
 from eigentext.dependency.search import Search
 from eigentext.dependency.tags import OwnTags, jackknifed
-from eigentext.dependency.templates import arc_templates, sibling_templates
-from eigentext.dependency.training import ArcModel, ArcSettings, train_arcs
+from eigentext.dependency.templates import arc_templates, grandparent_templates, sibling_templates
+from eigentext.dependency.training import ArcModel, ArcSettings, Grandparents, train_arcs
 from eigentext.errors import DataError, SettingsError
 from eigentext.tagging.resources import clusters_of, vectors_of
 from eigentext.trees.dependency import DependencyTree
@@ -48,6 +48,8 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
     """Graph-based dependency parser, first or second order, with hashed features.
 
     ``order``       1: arcs; 2: arcs and neighbouring siblings
+    ``grandparents``  order 2 looks at the head's head as well, unless arcs may cross; k-best lists
+                    are then approximate
     ``learner``     mira or perceptron, averaged
     ``projective``  True, False (arcs may cross), or auto: crossing arcs if the training trees have
                     many
@@ -73,6 +75,7 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
         self,
         *,
         order: int = 1,
+        grandparents: bool = False,
         learner: str = "mira",
         projective: bool | Literal["auto"] = "auto",
         epochs: int = 7,
@@ -86,6 +89,7 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
         seed: int = 0,
     ) -> None:
         self.order = order
+        self.grandparents = grandparents
         self.learner = learner
         self.projective = projective
         self.epochs = epochs
@@ -150,7 +154,8 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
     def _arc_settings(self, projective: bool) -> ArcSettings:
         return ArcSettings(
             order=self.order, learner=self.learner, projective=projective, epochs=self.epochs,
-            clip=self.clip, bits=self.bits, seed=self.seed,
+            clip=self.clip, grandparents=self.grandparents and projective, bits=self.bits,
+            seed=self.seed,
         )  # fmt: skip
 
     def _encoder(self, columns: Sequence[Columns]) -> Encoder:
@@ -194,8 +199,9 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
         used = {"clusters": bool(self.clusters_), "vectors": bool(self.near_)}
         last = train_arcs(
             batch, arc_templates(**used), sibling_templates(**used) if self.order == 2 else (),
-            self.encoder_.n_tags, self._arc_settings(bool(projective)), after_pass=after_pass,
-            progress=progress,
+            self.encoder_.n_tags, self._arc_settings(bool(projective)),
+            grand_names=grandparent_templates(**used) if self.grandparents else (),
+            after_pass=after_pass, progress=progress,
         )  # fmt: skip
         return best[0] if best else last
 
@@ -226,8 +232,7 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
         feats: Sequence[str] | None = None,
     ) -> Columns:
         """What the parser goes by: the tags given, or its own where none are given."""
-        check_tokens(tokens)
-        blank = ("_",) * len(tokens)
+        found = given_columns(tokens, upos, xpos, feats)
         if upos is None and xpos is None:
             if self._fitted().own_tags_ is not None:
                 return self.own_tags_.tag([tokens])[0]  # type: ignore[union-attr]
@@ -236,14 +241,7 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
                     "this parser was trained with tags and has no taggers: give upos and xpos, or "
                     "train one with tagger='own'"
                 )
-        found = []
-        for name, column in (("upos", upos), ("xpos", xpos), ("feats", feats)):
-            if isinstance(column, str):
-                raise TypeError(f"{name} is a sequence with one str per token, not one str")
-            if column is not None and len(column) != len(tokens):
-                raise ValueError(f"found {len(column)} {name} for {len(tokens)} tokens")
-            found.append(blank if column is None else tuple(cell or "_" for cell in column))
-        return Columns(tuple(tokens), *found)
+        return found
 
     def _fitted(self) -> GraphParser:
         if not hasattr(self, "arcs_"):
@@ -257,7 +255,9 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
         required, forbidden = list(required), list(forbidden)
         # an arc asked for may be one that pruning takes away
         arc, sib = self.arcs_.scores(batch, 0, pruned=not (required or forbidden))
-        return Search(arc, sib, self.arcs_.settings.projective, required, forbidden)
+        settings = self.arcs_.settings
+        grand = Grandparents(self.arcs_, batch, 0) if settings.grandparents else None
+        return Search(arc, sib, settings.projective, required, forbidden, grand)
 
     def parse(
         self,
@@ -290,7 +290,8 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
         columns = self.columns(tokens, upos, xpos, feats)
         found = self._search(columns, required_arcs, forbidden_arcs)
         heads, scores = found.kbest(k)
-        return self._labelled(columns, heads, scores.tolist(), found.approximate)
+        approximate = found.approximate or found.grand is not None
+        return self._labelled(columns, heads, scores.tolist(), approximate)
 
     def marginals(
         self,

@@ -6,6 +6,9 @@ order   trees               best, k best               marginals
 1       projective          Eisner, exact              inside-outside
 1       any                 Chu-Liu/Edmonds, exact     matrix-tree theorem
 2       projective          Eisner, siblings, exact    inside-outside
+2       projective, with    exact; lists are those of  inside-outside without grandparents:
+        grandparents        siblings in a new order:   approximate
+                            approximate
 2       any                 greedy rearrangement, so   matrix-tree theorem on the arcs alone:
                             approximate                approximate
 ======  ==================  =========================  =======================================
@@ -23,6 +26,8 @@ from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from eigentext.dependency.training import Grandparents
 
 __all__ = ["Search"]
 
@@ -46,9 +51,10 @@ class Search:
         projective: bool,
         required: Iterable[tuple[int, int]] = (),
         forbidden: Iterable[tuple[int, int]] = (),
+        grand: Grandparents | None = None,
     ) -> None:
         self.arc = constrained(arc, required, forbidden, projective=projective)
-        self.sib, self.projective = sib, projective
+        self.sib, self.projective, self.grand = sib, projective, grand
         self.approximate = sib is not None and not projective
 
     def best(self) -> tuple[Heads, float]:
@@ -58,6 +64,8 @@ class Search:
         if self.sib is None:
             find = decode.eisner if self.projective else nonprojective.chu_liu_edmonds
             return find(self.arc)
+        if self.grand is not None:
+            return self.grand.best(self.arc, self.sib)
         if self.projective:
             return decode.eisner_siblings(self.arc, self.sib)
         start = self._projective_start()
@@ -82,9 +90,22 @@ class Search:
         if self.sib is None:
             find = kbest.kbest_projective if self.projective else kbest.kbest_nonprojective
             return find(self.arc, k)
+        if self.grand is not None:
+            return self._with_grandparents(*kbest.kbest_siblings(self.arc, self.sib, 2 * k), k)
         if self.projective:
             return kbest.kbest_siblings(self.arc, self.sib, k)
         raise SettingsError("no k-best list for order 2 with crossing arcs: use projective=True")
+
+    def _with_grandparents(self, heads: Heads, scores: Scores, k: int) -> tuple[Heads, Scores]:
+        """The list in the order of the whole score, and the best tree of all in it."""
+        assert self.grand is not None  # noqa: S101 - for the type checker
+        best, top = self.best()
+        scores = scores + np.array([self.grand.total(tree) for tree in heads])
+        others = ~(heads == best).all(axis=1)
+        heads = np.concatenate([best[None], heads[others]])
+        scores = np.concatenate([[top], scores[others]])
+        order = np.argsort(-scores, kind="stable")[:k]
+        return heads[order], scores[order]
 
     def marginals(self) -> Scores:
         """(n+1, n+1): the probability of each arc."""

@@ -29,8 +29,8 @@ __all__ = ["KIND", "VERSION", "load_parser", "save_parser"]
 KIND = "graph-parser"
 VERSION = 1
 _KEPT = (
-    "order", "learner", "projective", "epochs", "tagger", "labels", "min_count", "clip", "bits",
-    "seed",
+    "order", "grandparents", "learner", "projective", "epochs", "tagger", "labels", "min_count",
+    "clip", "bits", "seed",
 )  # fmt: skip
 Parser = TypeVar("Parser", bound="GraphParser")
 
@@ -44,6 +44,7 @@ def save_parser(
     strings: dict[str, Sequence[str]] = {
         "arc_templates": arcs.arc_names,
         "sibling_templates": arcs.sib_names,
+        "grandparent_templates": arcs.grand_names,
         "upos": encoder.upos,
         "xpos": encoder.xpos,
         "known": sorted(encoder.known or ()),
@@ -91,7 +92,7 @@ def load_parser(kind: type[Parser], path: str | os.PathLike[str]) -> Parser:
             raise ValueError(f"{len(arrays['arc_weights'])} weights of arcs")
         parser.arcs_ = ArcModel(
             arc_settings, tuple(strings["arc_templates"]), tuple(strings["sibling_templates"]),
-            parser.encoder_.n_tags, arrays["arc_weights"],
+            parser.encoder_.n_tags, arrays["arc_weights"], tuple(strings["grandparent_templates"]),
         )  # fmt: skip
         parser.relations_ = None
         if "relations" in settings:

@@ -46,7 +46,7 @@ BEYOND = (0x2545F4914F6CDD1D, 0x27D4EB2F165667C5)  # keys of words before the fi
 NOBODY = 0x165667B19E3779F9  # part of the sibling that a first modifier does not have
 EXTRAS = ("", "~kinds", "~rivals", "~upos", "~xpos")
 _MASK = (1 << 64) - 1
-_ITEM = re.compile(r"([hds])([+-][12])?\.([a-z0-9]+)")
+_ITEM = re.compile(r"([hdsg])([+-][12])?\.([a-z0-9]+)")
 
 
 class FeatureArrays(NamedTuple):
@@ -70,6 +70,8 @@ class FeatureArrays(NamedTuple):
     sib_spec: Ints
     sib_seeds: Keys
     sib_bounds: Ints
+    grand_spec: Ints
+    grand_seeds: Keys
 
 
 def key_of(text: str) -> int:
@@ -141,14 +143,16 @@ def _spec(names: Sequence[str], role: str) -> tuple[Ints, Keys]:
     return spec, np.array([key_of(f"{role}\t{name}") for name in names], np.uint64)
 
 
-def compiled(arcs: Sequence[str], siblings: Sequence[str] = ()) -> FeatureArrays:
+def compiled(
+    arcs: Sequence[str], siblings: Sequence[str] = (), grand: Sequence[str] = ()
+) -> FeatureArrays:
     """Templates as arrays; the order within the groups is that of the names.
 
     >>> found = compiled(["h.upos", "d.upos", "h.upos d.upos"])
     >>> found.pair_bounds.tolist(), found.sib_bounds.tolist()
     ([0, 1, 1, 1, 1, 1], [0, 0, 0, 0, 0])
     """
-    for names in (arcs, siblings):
+    for names in (arcs, siblings, grand):
         if isinstance(names, str):
             raise TypeError("templates are a list of names, not one str")
         if len(set(names)) < len(names):
@@ -177,6 +181,11 @@ def compiled(arcs: Sequence[str], siblings: Sequence[str] = ()) -> FeatureArrays
     sib_names = [name for group in triples.values() for name in group]
     pair_parts = [_spec(pair_names, role) for role in "hd"]
     sib_parts = [_spec(sib_names, role) for role in "hsd"]
+    for name in grand:
+        roles, extra = parse_template(name)
+        if extra or set(roles) - set("ghd") or not {"g", "d"} <= set(roles):
+            raise SettingsError(f"template {name!r}: expected g and d, perhaps h")
+    grand_parts = [_spec(grand, role) for role in "ghd"]
     return FeatureArrays(
         *_spec(alone["h"], "h"),
         *_spec(alone["d"], "d"),
@@ -186,6 +195,8 @@ def compiled(arcs: Sequence[str], siblings: Sequence[str] = ()) -> FeatureArrays
         np.stack([spec for spec, _ in sib_parts]),
         np.stack([seeds for _, seeds in sib_parts]),
         np.cumsum([0, *map(len, triples.values())]).astype(np.int64),
+        np.stack([spec for spec, _ in grand_parts]),
+        np.stack([seeds for _, seeds in grand_parts]),
     )
 
 
@@ -234,4 +245,17 @@ def sibling_templates(*, clusters: bool = False, vectors: bool = False) -> tuple
         if used:
             names += [f"s.{a} d.{a}", f"s.{b} d.{b}", f"s.{c} d.{c}", f"h.{a} s.{a} d.{a}"]
             names += [f"h.upos s.{b} d.{b}"]
+    return tuple(names)
+
+
+def grandparent_templates(*, clusters: bool = False, vectors: bool = False) -> tuple[str, ...]:
+    """Templates of a modifier, its head and the head's head, after Carreras (2007)."""
+    names = ["g.upos d.upos", "g.xpos d.xpos", "g.lower d.lower", "g.xpos d.lower"]
+    names += ["g.lower d.xpos", "g.upos h.upos d.upos", "g.xpos h.xpos d.xpos"]
+    names += ["g.lower h.upos d.upos", "g.upos h.lower d.upos", "g.upos h.upos d.lower"]
+    names += ["g.upos h.lower d.lower", "g.lower h.lower d.upos", "g.lower h.upos d.lower"]
+    names += ["g.feats h.feats d.feats"]
+    for used, (a, b, c) in ((clusters, SLOTS[7:10]), (vectors, SLOTS[10:13])):
+        if used:
+            names += [f"g.{a} h.{a} d.{a}", f"g.{b} h.upos d.{b}", f"g.{c} d.{c}"]
     return tuple(names)

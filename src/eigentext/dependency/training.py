@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +29,7 @@ from eigentext.errors import SettingsError
 if TYPE_CHECKING:
     from eigentext.dependency.encode import Batch
 
-__all__ = ["ArcModel", "ArcSettings", "cross_validation", "train_arcs"]
+__all__ = ["ArcModel", "ArcSettings", "Grandparents", "cross_validation", "train_arcs"]
 
 Progress = Callable[[int, int, str], None]
 Scores = npt.NDArray[np.float64]
@@ -46,6 +46,7 @@ class ArcSettings:
     ``clip``        longest step of MIRA
     ``margin``      order 2 looks only at arcs whose own score is at most so much below that of
                     the best head of the word; infinity: at all
+    ``grandparents``  order 2 scores a modifier with its head and the head's head, too
     ``bits``        2**bits weights
     ``seed``        of the shuffles
     """
@@ -56,6 +57,7 @@ class ArcSettings:
     epochs: int = 7
     clip: float = 0.01
     margin: float = 1.5
+    grandparents: bool = False
     bits: int = 24
     seed: int = 0
 
@@ -68,6 +70,8 @@ class ArcSettings:
             raise SettingsError(f"epochs must be 1 or more, found {self.epochs}")
         if not self.clip > 0:
             raise SettingsError(f"clip must be above 0, found {self.clip}")
+        if self.grandparents and not (self.order == 2 and self.projective):
+            raise SettingsError("grandparents need order 2 and projective trees")
         if not self.margin > 0:
             raise SettingsError(f"margin must be above 0, found {self.margin}")
         if not 10 <= self.bits <= 30:
@@ -85,10 +89,12 @@ class ArcModel:
     sib_names: tuple[str, ...]
     n_tags: int
     weights: npt.NDArray[np.float32]
+    grand_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         names = self.sib_names if self.settings.order == 2 else ()
-        object.__setattr__(self, "_arrays", compiled(self.arc_names, names))
+        grand = self.grand_names if self.settings.grandparents else ()
+        object.__setattr__(self, "_arrays", compiled(self.arc_names, names, grand))
 
     @property
     def arrays(self) -> FeatureArrays:
@@ -129,16 +135,61 @@ class ArcModel:
         first = int(batch.starts[number])
         n = int(batch.starts[number + 1]) - first - 1
         arc = np.empty((n + 1, n + 1))
-        common: tuple[Any, ...] = (first, n, self.arrays, self.weights, self.shift)
-        arc_scores(batch.keys, batch.tags, self.n_tags, *common, arc)
+        weights, shift = self.weights, self.shift
+        arc_scores(batch.keys, batch.tags, self.n_tags, first, n, self.arrays, weights, shift, arc)
         if self.settings.order == 1:
             return arc, None
         sib = np.zeros((n + 1, n + 1, n + 1))
         keep = np.ones((n + 1, n + 1), np.bool_)
         if pruned:
             prune(arc, np.empty(0, np.int32), self.settings.margin, keep)
-        sibling_scores(batch.keys, batch.tags, *common, keep, sib)
+        sibling_scores(batch.keys, batch.tags, first, n, self.arrays, weights, shift, keep, sib)
         return arc, sib
+
+
+class Grandparents:
+    """The grandparents' share in the scores of the trees of one sentence."""
+
+    def __init__(self, model: ArcModel, batch: Batch, number: int) -> None:
+        self._model = model
+        self._keys = batch.keys
+        self._first = int(batch.starts[number])
+
+    def best(self, arc: Scores, sib: Scores) -> tuple[npt.NDArray[np.int32], float]:
+        """The best projective tree; arcs of -inf are left out, and those far below the best."""
+        from eigentext.dependency.kernels_features import grand_scores
+        from eigentext.dependency.kernels_train import grand_kernel, list_governors, prune
+
+        n, model = len(arc) - 1, self._model
+        arc, keep = arc.copy(), np.zeros(arc.shape, np.bool_)
+        prune(arc, np.empty(0, np.int32), model.settings.margin, keep)
+        counts = np.zeros(n + 1, np.int64)
+        governors = np.zeros((n + 1, n + 1), np.int64)
+        index = np.full((n + 1, n + 1), -1, np.int64)
+        list_governors(keep, counts, governors, index)
+        grand = np.zeros((int(counts.max()), n + 1, n + 1))
+        grand_scores(
+            self._keys, self._first, n, model.arrays, model.weights, model.shift, governors,
+            counts, keep, grand,
+        )  # fmt: skip
+        heads = np.empty(n, np.int32)
+        score = grand_kernel(arc, sib, grand, keep, governors, counts, index, heads)
+        return heads, float(score)
+
+    def total(self, heads: npt.NDArray[np.int32]) -> float:
+        """What grandparents add to the score of a tree."""
+        from eigentext.dependency.kernels_features import grand_places
+
+        n, model = len(heads), self._model
+        out = np.empty(2 * n * max(len(model.grand_names), 1), np.int64)
+        end = 0
+        for d, h in enumerate(heads.tolist(), start=1):
+            if h:
+                end = grand_places(
+                    self._keys, self._first, n, model.arrays, model.shift, int(heads[h - 1]), h,
+                    d, out, end,
+                )  # fmt: skip
+        return float(model.weights[out[:end]].sum(dtype=np.float64))
 
 
 def train_arcs(
@@ -148,6 +199,7 @@ def train_arcs(
     n_tags: int,
     settings: ArcSettings,
     *,
+    grand_names: Sequence[str] = (),
     sentences: npt.NDArray[np.int64] | None = None,
     after_pass: Callable[[ArcModel], bool] | None = None,
     progress: Progress | None = None,
@@ -162,12 +214,13 @@ def train_arcs(
     size = 1 << settings.bits
     weights, change = np.zeros(size, np.float32), np.zeros(size, np.float32)
     sums = np.zeros(size)
-    model = ArcModel(settings, tuple(arc_names), tuple(sib_names), n_tags, weights)
+    names = tuple(arc_names), tuple(sib_names)
+    model = ArcModel(settings, *names, n_tags, weights, tuple(grand_names))
     time = 0
 
     def mean() -> ArcModel:
         found = (weights - sums / max(time, 1)).astype(np.float32)
-        return ArcModel(settings, model.arc_names, model.sib_names, n_tags, found)
+        return ArcModel(settings, *names, n_tags, found, model.grand_names)
 
     for epoch in range(settings.epochs):
         order = chosen[np.random.default_rng([settings.seed, epoch]).permutation(len(chosen))]
