@@ -153,7 +153,9 @@ def test_features_stay_inside_the_sentence():
 
 def test_templates_are_different_features():
     forms = Forms(str.lower)
-    found = table(WIDE, forms, forms.number(["abc", "def", "ghi"]), np.zeros(3, np.int64))
+    numbers = forms.number(["abc", "def", "ghi"])
+    open_values = {"class": np.array([3, 5, 7], np.uint64)}
+    found = table(WIDE, forms, numbers, np.zeros(3, np.int64), open_values)
     assert len(set(found[1].tolist())) == len(WIDE)
     assert weighed(WIDE, ["label"]).shape == (len(WIDE), 1)
     assert all(parse(template) for template in WIDE)

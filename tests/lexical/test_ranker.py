@@ -16,7 +16,7 @@ from eigentext.lexical.ranker import LexicalRanker
 from eigentext.lexical.second_pass import best_rows
 from eigentext.lexical.softmax import probabilities
 
-SMALL = {"bits": 12, "epochs": 3}
+SMALL = {"bits": 12, "epochs": 3, "passes": 2}
 
 
 @pytest.fixture(scope="module")
@@ -194,7 +194,6 @@ def test_the_papers_split_and_its_counts_work(language):
         scheme=language.scheme,
         holdout=0.2,
         transform="count",
-        passes=2,
         **SMALL,
     ).fit(language.documents(30))
     assert evaluate_ranker(made, language.documents(5, seed=1)).scores.full.a1 > 80

@@ -1,0 +1,86 @@
+"""`lex train`, `rank` and `eval` from outside: what the library says, the command says."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from eigentext.cli.main import app
+from eigentext.datasets import write_sample
+from eigentext.formats.conllu import read_sentences
+from eigentext.lexical.ranker import LexicalRanker
+
+call = CliRunner().invoke
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("lex")
+    write_sample(place)
+    made = call(
+        app,
+        [
+            "lex",
+            "train",
+            f"{place}/sample/arabic.jsonl",
+            "-o",
+            f"{place}/a.ranker",
+            "--bits",
+            "12",
+        ],
+    )
+    assert made.exit_code == 0, made.output
+    return place
+
+
+def test_the_command_ranks_as_the_library(folder):
+    out = folder / "ranked.jsonl"
+    text = folder / "sample" / "arabic.txt"
+    done = call(
+        app, ["lex", "rank", f"{folder}/a.ranker", str(text), "-o", str(out), "--top", "9"]
+    )
+    assert done.exit_code == 0, done.output
+    shown = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+    lines = [line.split() for line in text.read_text("utf-8").splitlines()]
+    ranker = LexicalRanker.load(folder / "a.ranker")
+    assert [[w["form"] for w in s["words"]] for s in shown] == lines
+    for place in (0, 7, 20):
+        around = lines[:place] + lines[place + 1 :]
+        ranked = ranker.rank(lines[place], document=around)
+        for word, record in zip(ranked, shown[place]["words"], strict=True):
+            labels = [ranker.scheme.as_mapping(c.label) for c in word.candidates[:9]]
+            assert [c["label"] for c in record["candidates"]] == labels
+            assert record["guessed"] == word.guessed
+
+
+def test_conllu_and_vocalised_text(folder):
+    text = str(folder / "sample" / "arabic.txt")
+    out = folder / "ranked.conllu"
+    done = call(
+        app, ["lex", "rank", f"{folder}/a.ranker", text, "--format", "conllu", "-o", str(out)]
+    )
+    assert done.exit_code == 0, done.output
+    sentences = list(read_sentences(out))
+    assert len(sentences) == 64
+    assert all(token.lemma for sentence in sentences for token in sentence.tokens)
+    spoken = call(app, ["lex", "rank", f"{folder}/a.ranker", text, "--format", "vocalised"])
+    assert len(spoken.stdout.splitlines()) == 64
+
+
+def test_an_empty_text_gives_nothing(folder, tmp_path):
+    empty = tmp_path / "empty.txt"
+    empty.write_text("")
+    done = call(app, ["lex", "rank", f"{folder}/a.ranker", str(empty)])
+    assert done.exit_code == 0, done.output
+    assert done.stdout == ""
+
+
+def test_figures_as_json(folder):
+    gold = f"{folder}/sample/arabic.jsonl"
+    done = call(app, ["lex", "eval", f"{folder}/a.ranker", gold, "--json"])
+    figures = json.loads(done.stdout)
+    assert figures["words"] > 200
+    assert figures["a2"] >= figures["a1"] > 50
+    assert set(figures["elements"]) == set(LexicalRanker().scheme.elements)
