@@ -60,9 +60,9 @@ def read(path):
     return sentences, [conllu.to_dependency_tree(one) for one in sentences]
 
 
-def malt_trees():
-    """MaltParser's heads on the development set."""
-    path = str(DATA / "peers" / "maltparser-ewt-dev.conllx")
+def malt_trees(part):
+    """MaltParser's heads on the development or the test set."""
+    path = str(DATA / "peers" / f"maltparser-ewt-{part}.conllx")
     return [np.array(one.heads, np.int32) for one in conllx.read_sentences(path)]
 
 
@@ -112,7 +112,7 @@ def table_of_k(train, judged):
         line(*cells)
 
 
-def models(train, judged):
+def models(train, judged, first=None):
     """The default, what it is made of, and EM from random states."""
     line("model", "gold above wrong", "seconds", "log p per word")
     line(*["---"] * 4)
@@ -126,7 +126,7 @@ def models(train, judged):
         ("undirected", {"edges": "undirected"}),
         ("40 states shared by all tags", {"k": 40, "split": False}),
         ("100 states by tag", {"k": 100}),
-    ):
+    )[:first]:
         began = time.process_time()
         model = LatentTreeModel(**how).fit(train)
         seconds = time.process_time() - began
@@ -246,18 +246,21 @@ def main():
         "--table", choices=("models", "k", "times", "raw", "combined", "all"), default="all"
     )
     arguments.add_argument("--lists", type=Path, default=Path("latent-lists"))
+    arguments.add_argument("--part", choices=("dev", "test"), default="dev", help="for malt")
+    arguments.add_argument("--first", type=int, help="so many rows of the table of models")
     given = arguments.parse_args()
+    part = given.part if given.against == "malt" else "dev"
     sentences, train = read(DATA / "dependency" / "ewt" / "train.conllu")
-    dev_sentences, dev = read(DATA / "dependency" / "ewt" / "dev.conllu")
+    dev_sentences, dev = read(DATA / "dependency" / "ewt" / f"{part}.conllu")
     LatentTreeModel(20, iterations=1).fit(train[:200]).log_prob(dev[0])  # compiles
     SpectralTreeOperators(2).fit(train[:200]).score(dev[0])
     if given.against == "malt":
-        wrong = malt_trees()
+        wrong = malt_trees(part)
     else:
         lists = own_lists(given.lists, sentences, dev_sentences)
         wrong = [lists[at].heads[0].astype(np.int32) for at in range(len(lists))]
     judged = Scores(dev, wrong)
-    print(f"{len(judged.pairs)} pairs of EWT dev, wrong trees of {given.against}\n")
+    print(f"{len(judged.pairs)} pairs of EWT {part}, wrong trees of {given.against}\n")
     if given.table in ("times", "all"):
         times(train, dev)
         print()
@@ -265,7 +268,7 @@ def main():
         raw_tables(train, dev, judged)
         print()
     if given.table in ("models", "all"):
-        models(train, judged)
+        models(train, judged, given.first)
         print()
     if given.table in ("k", "all"):
         table_of_k(train, judged)
