@@ -20,7 +20,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eigentext.evaluate.ranking import RankedItem, score_ranking
+from eigentext.formats.conllu import read_sentences
 from eigentext.lexical.analyzers import open_analyzer
+from eigentext.lexical.analyzers.learned import LearnedAnalyzer
 from eigentext.lexical.candidates import Candidates
 from eigentext.lexical.crossval import FoldResult, evaluate_ranker, folds_by_document
 from eigentext.lexical.documents import Document, read_conllu_documents, read_words_jsonl
@@ -31,6 +33,8 @@ from eigentext.linalg.determinism import single_threaded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    from eigentext.lexical.analysis import Analyzer
 
 FOLDS = 10
 ELEMENTS = load_scheme("arabic14").elements
@@ -71,11 +75,21 @@ DEFAULT = (
 class Setting:
     """Documents, scheme and candidates of one language; analyses are made once."""
 
-    def __init__(self, documents: list[Document], scheme: LabelScheme, analyzer: str) -> None:
+    def __init__(
+        self,
+        documents: list[Document],
+        scheme: LabelScheme,
+        analyzer: Analyzer,
+        *,
+        test: list[Document] | None = None,
+        known: Sequence[Document] = (),
+    ) -> None:
         self.documents = documents
         self.scheme = scheme
-        self.analyzer = open_analyzer(analyzer)
-        self.candidates = Candidates(self.analyzer, scheme)
+        self.analyzer = analyzer
+        self.candidates = Candidates(analyzer, scheme)
+        self.test = test  # else folds
+        self.known = known  # what a learned analyzer saw: the baseline may count it
 
     def ranker(self, *, oracle: bool = False, **settings: Any) -> LexicalRanker:
         """A ranker that shares the candidates."""
@@ -86,6 +100,8 @@ class Setting:
 
     def fold(self, number: int) -> tuple[list[Document], list[Document]]:
         """The documents to train and to test on."""
+        if self.test is not None:
+            return self.documents, self.test
         fold = folds_by_document(self.documents, FOLDS)
         training = [d for d, f in zip(self.documents, fold, strict=True) if f != number]
         return training, [d for d, f in zip(self.documents, fold, strict=True) if f == number]
@@ -95,7 +111,7 @@ def most_frequent(setting: Setting, training: list[Document], test: list[Documen
     """Candidates by how often the form had the label, then the label at all, then the prior."""
     with_form: defaultdict[str, Counter[Any]] = defaultdict(Counter)
     at_all: Counter[Any] = Counter()
-    for document in training:
+    for document in (*training, *setting.known):
         for word in document.words():
             if word.scored and word.label is not None:
                 with_form[word.form][word.label] += 1
@@ -180,19 +196,34 @@ def languages(almor: str) -> dict[str, Callable[[], Setting]]:
     """How each language's setting is made."""
     data = Path(os.environ["EIGENTEXT_DATA"])
 
-    def treebank(name: str, path: str, analyzer: str) -> Setting:
-        scheme = load_scheme(name)
-        return Setting(
-            read_conllu_documents(data / path, scheme, documents="sentence"), scheme, analyzer
-        )
+    def polish() -> Setting:
+        scheme = load_scheme("polish")
+        path = data / "lexical/pl-pdb/a.conllu"
+        read = read_conllu_documents(path, scheme, documents="sentence")
+        return Setting(read, scheme, open_analyzer("morfeusz2"))
+
+    def turkish() -> Setting:
+        """The analyzer learns from 60% of train, the ranker from the rest and dev."""
+        scheme = load_scheme("turkish")
+        folder = data / "dependency/tr-imst"
+        train = read_conllu_documents(folder / "train.conllu", scheme, documents="sentence")
+        dev = read_conllu_documents(folder / "dev.conllu", scheme, documents="sentence")
+        test = read_conllu_documents(folder / "test.conllu", scheme, documents="sentence")
+        part = round(0.6 * len(train))
+        sentences = list(read_sentences(folder / "train.conllu"))[:part]
+        learned = LearnedAnalyzer.fit(sentences, language="tr")
+        more = [Document(f"dev {d.id}", d.sentences) for d in dev]
+        own = [*train[part:], *more]
+        return Setting(own, scheme, learned, test=test, known=train[:part])
 
     return {
         "ar": lambda: Setting(
             read_words_jsonl(data / "lexical/ar-padt/words.jsonl"),
             load_scheme("arabic14"),
-            f"almor:{almor}" if almor else "almor",
+            open_analyzer(f"almor:{almor}" if almor else "almor"),
         ),
-        "pl": lambda: treebank("polish", "lexical/pl-pdb/a.conllu", "morfeusz2"),
+        "pl": polish,
+        "tr": turkish,
     }
 
 

@@ -19,18 +19,8 @@ call = CliRunner().invoke
 def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("lex")
     write_sample(place)
-    made = call(
-        app,
-        [
-            "lex",
-            "train",
-            f"{place}/sample/arabic.jsonl",
-            "-o",
-            f"{place}/a.ranker",
-            "--bits",
-            "12",
-        ],
-    )
+    gold, model = f"{place}/sample/arabic.jsonl", f"{place}/a.ranker"
+    made = call(app, ["lex", "train", gold, "-o", model, "--bits", "12"])
     assert made.exit_code == 0, made.output
     return place
 
@@ -38,9 +28,8 @@ def folder(tmp_path_factory):
 def test_the_command_ranks_as_the_library(folder):
     out = folder / "ranked.jsonl"
     text = folder / "sample" / "arabic.txt"
-    done = call(
-        app, ["lex", "rank", f"{folder}/a.ranker", str(text), "-o", str(out), "--top", "9"]
-    )
+    model = f"{folder}/a.ranker"
+    done = call(app, ["lex", "rank", model, str(text), "-o", str(out), "--top", "9"])
     assert done.exit_code == 0, done.output
     shown = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
     lines = [line.split() for line in text.read_text("utf-8").splitlines()]
