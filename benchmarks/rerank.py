@@ -134,7 +134,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "latent": {"k": 200, "structure": "valence"},
     "latent@2": {"k": 200, "structure": "valence+distance+size", "seed": 1},
     "latent@3": {"k": 100, "structure": "valence", "edges": "adjacent", "seed": 2},
-    "operators": {"k": 10, "min_count": 5},
+    "operators": {"k": 10, "on_rank": "ignore"},
     "generative": {},
 }
 LATENT = ("latent", "latent@2", "latent@3")
@@ -228,15 +228,24 @@ def table(lists: Lists, folder: Path, learner: str, l2: float, splits: Sequence[
         say("oracle of the lists", counts_of(lists, split, best), None)
 
 
-def sizes(lists: Lists, states: Sequence[int]) -> None:
-    """Dev UAS of base score + log p for several k; weights from one held-out fold."""
+def sizes(lists: Lists, states: Sequence[int], n: int) -> None:
+    """Dev UAS of base score + log p for several k; weights from one held-out fold.
+
+    ``n``: so many sentences of the fold and of dev; raw operators with many states are slow.
+    """
     sentences, those = lists["train"]
     third = len(fold_numbers(len(sentences), 3)[0])
-    held_out = (sentences[:third], those.part(0, third))
+    held_out = (sentences[: min(n, third)], those.part(0, min(n, third)))
+    some = min(n, len(lists["dev"][0]))
+    lists = {"dev": (lists["dev"][0][:some], lists["dev"][1].part(0, some))}
+    first = counts_of(lists, "dev", np.zeros(some, int))
+    print(f"{some} sentences, base parser {100 * first[:, 0].sum() / first[:, 1].sum():.2f}\n")
     print("| | k | UAS, dev | learning | scoring 1,000 trees |\n|---|---|---|---|---|")
-    for name in ("operators", "latent"):
+    for name in ("latent", "operators"):
         for k in states:
             settings: dict[str, Any] = {"k": k}
+            if name == "operators":
+                settings["on_rank"] = "ignore"
             if name == "latent":
                 settings["split"] = k >= 20
             try:
@@ -278,6 +287,7 @@ def main() -> None:
     parser.add_argument("--l2", type=float, default=20.0)
     parser.add_argument("--splits", nargs="+", default=["dev", "test"])
     parser.add_argument("--states", type=int, nargs="+", default=[5, 10, 20, 30, 40, 50])
+    parser.add_argument("--sentences", type=int, default=600, help="For the part sizes.")
     given = parser.parse_args()
     with single_threaded():
         lists = all_lists(given.data, given.order, given.epochs, given.work)
@@ -285,7 +295,7 @@ def main() -> None:
             folder = given.work / f"{given.data}-{given.order}"
             table(lists, folder, given.learner, given.l2, given.splits)
         elif given.part == "sizes":
-            sizes(lists, given.states)
+            sizes(lists, given.states, given.sentences)
 
 
 if __name__ == "__main__":
