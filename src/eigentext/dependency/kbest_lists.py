@@ -141,7 +141,7 @@ class KBestLists:
 
     def save(self, path: str | os.PathLike[str], *, settings: dict[str, Any]) -> None:
         """Write a model file of kind ``kbest-lists``."""
-        arrays = {
+        arrays: dict[str, npt.NDArray[Any]] = {
             "lengths": self.lengths, "sizes": self.sizes, "heads": self.heads,
             "scores": self.scores,
         }  # fmt: skip
@@ -213,12 +213,15 @@ def lists_of(
     """The k best trees of every sentence under a trained parser, unlabelled."""
     from eigentext.dependency.answer import columns_of
     from eigentext.dependency.search import Search
+    from eigentext.dependency.training import Grandparents
 
+    settings = parser.arcs_.settings
     batch = parser.encoder_.batch([columns_of(sentence) for sentence in sentences])
     found = []
     for number in range(len(sentences)):
         arc, sib = parser.arcs_.scores(batch, number)
-        heads, scores = Search(arc, sib, parser.arcs_.settings.projective).kbest(k)
+        grand = Grandparents(parser.arcs_, batch, number) if settings.grandparents else None
+        heads, scores = Search(arc, sib, settings.projective, grand=grand).kbest(k)
         found.append((heads.astype(np.int16), scores.astype(np.float32)))
         if progress is not None:
             progress(number + 1, len(sentences), "k best trees")
