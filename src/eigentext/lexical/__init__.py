@@ -1,7 +1,8 @@
 """Every reading of every word, ranked in context: analyzer -> labels -> counts -> ranks.
 
 ``analyzers`` read a word, ``labels`` factor readings into label elements, ``candidates`` gathers
-the labels a word may have, ``documents`` reads gold.  Nothing heavy is imported here.
+the labels a word may have, ``documents`` reads gold, ``ranker`` learns from it and ranks.  Nothing
+heavy is imported here.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
         read_words_jsonl,
     )
     from eigentext.lexical.labels import Label, LabelScheme, load_scheme, scheme_names
+    from eigentext.lexical.ranked import RankedCandidate, RankedWord
+    from eigentext.lexical.ranker import LexicalRanker
 
 _HOME_OF = {
     "Analysis": "analysis",
@@ -29,6 +32,9 @@ _HOME_OF = {
     "Document": "documents",
     "Label": "labels",
     "LabelScheme": "labels",
+    "LexicalRanker": "ranker",
+    "RankedCandidate": "ranked",
+    "RankedWord": "ranked",
     "Word": "documents",
     "load_scheme": "labels",
     "open_analyzer": "analyzers",
@@ -38,8 +44,9 @@ _HOME_OF = {
 }
 
 __all__ = [
-    "Analysis", "Analyzer", "Candidate", "Candidates", "Document", "Label", "LabelScheme", "Word",
-    "load_scheme", "open_analyzer", "read_conllu_documents", "read_words_jsonl", "scheme_names",
+    "Analysis", "Analyzer", "Candidate", "Candidates", "Document", "Label", "LabelScheme",
+    "LexicalRanker", "RankedCandidate", "RankedWord", "Word", "load_scheme", "open_analyzer",
+    "read_conllu_documents", "read_words_jsonl", "scheme_names",
 ]  # fmt: skip
 
 

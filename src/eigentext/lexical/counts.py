@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -266,7 +266,7 @@ class DocumentCounts:
         return out
 
 
-def _unit_rows(matrix: object, rarity: npt.NDArray[np.float64]) -> object:
+def _unit_rows(matrix: Any, rarity: npt.NDArray[np.float64]) -> Any:
     """Rows weighted by rarity and of length one."""
     from scipy.sparse import csr_array, diags_array
 

@@ -143,7 +143,7 @@ def hard_elements(
     scheme: LabelScheme, candidates: Candidates, words: Iterable[str], how_many: int = 4
 ) -> tuple[str, ...]:
     """The elements, other than the lemma, that readings of one word disagree on most."""
-    doubt: Counter[str] = Counter()
+    doubt: defaultdict[str, float] = defaultdict(float)
     for word, times in Counter(words).items():
         labels = [candidate.label for candidate in candidates(word)]
         for place, name in enumerate(scheme.elements):
@@ -337,7 +337,7 @@ class Encoder:
 
 def _stacked(
     arrays: list[npt.NDArray[np.generic]], shape: tuple[int, ...], kind: type
-) -> np.ndarray:  # type: ignore[type-arg]
+) -> np.ndarray:
     return np.concatenate(arrays) if arrays else np.zeros(shape, kind)
 
 

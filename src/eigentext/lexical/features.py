@@ -40,8 +40,14 @@ PAPER = (
     "form@0 first@1",
     "form@0 last@-1",
     "form@0 last@1",
+    "form@-1",
+    "form@1",
+    "first@-1",
+    "first@1",
+    "last@-1",
+    "last@1",
 )
-"""The seven statistics of the paper's table 3."""
+"""The seven statistics of the paper's table 3, and the contexts without the word (section 2)."""
 
 WIDE = (
     "form@0",

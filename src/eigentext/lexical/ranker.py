@@ -14,7 +14,7 @@ document's counts.  ``holdout=0.1`` splits the documents 9:1 instead, as the pap
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,7 @@ from eigentext.lexical.counts import CountTable, DocumentCounts
 from eigentext.lexical.documents import Document, Word
 from eigentext.lexical.encoding import Encoded, Encoder, Observed, Targets, hard_elements
 from eigentext.lexical.labels import Label, LabelScheme, load_scheme
+from eigentext.lexical.ranked import RankedCandidate, RankedWord, with_decision
 from eigentext.lexical.second_pass import (
     Columns,
     Stage,
@@ -42,39 +43,11 @@ from eigentext.lexical.softmax import Inputs, Weights, fit_softmax, probabilitie
 if TYPE_CHECKING:
     import os
 
-    from eigentext.lexical.analysis import Analysis, Analyzer
+    from eigentext.lexical.analysis import Analyzer
 
 __all__ = ["LexicalRanker", "RankedCandidate", "RankedWord"]
 
 Progress = Callable[[int, int, str], None]
-
-
-class RankedCandidate(NamedTuple):
-    """One label of a word, how probable it is in context, and the readings that lead to it."""
-
-    label: Label
-    probability: float
-    score: float
-    analyses: tuple[Analysis, ...]
-    source: str
-
-
-class RankedWord(NamedTuple):
-    """A word with its candidates, best first.
-
-    ``margin`` is how much more probable the first is than the second; ``guessed`` says that the
-    analyzer did not know the word, nor did training.
-    """
-
-    form: str
-    candidates: list[RankedCandidate]
-    margin: float
-    guessed: bool
-
-    @property
-    def best(self) -> RankedCandidate:
-        """The first candidate."""
-        return self.candidates[0]
 
 
 class LexicalRanker:
@@ -211,17 +184,21 @@ class LexicalRanker:
             own_templates = self.templates if number == 0 else self.second
             stage = Stage(own_templates, CountTable(weighed(own_templates, names)))
             self.stages_.append(stage)
-            parts = [
-                self._look(stage, e, predicted[place], number, training=place == 0)
-                for place, e in enumerate(both)
-            ]
+            last = number + 1 == self.passes
+            parts = []
+            for place, e in enumerate(both):
+                idle = last and place == 0 and held_out is not None  # predicts for no further pass
+                parts.append(
+                    self._look(
+                        stage, e, predicted[place], number, training=place == 0, count_only=idle
+                    )
+                )
             if number == 0:
                 bases = parts
             inputs = [
                 together(e, [part] if number == 0 else [base, part])
                 for e, part, base in zip(both, parts, bases, strict=True)
             ]
-            last = number + 1 == self.passes
             stage.weights = self._learn(inputs[-1], self.bits if last else 0)
             if last:
                 self._calibrate(inputs[-1])
@@ -282,6 +259,7 @@ class LexicalRanker:
         number: int,
         *,
         training: bool = False,
+        count_only: bool = False,
     ) -> Columns:
         n = int(encoded.document_of[-1]) + 1 if len(encoded.words) else 0
         return look(
@@ -290,6 +268,7 @@ class LexicalRanker:
             self.encoder_.forms,
             predicted,
             count=training,
+            count_only=count_only,
             leave_out=training,
             documents=self.document_counts_ if number == 0 else None,
             own=range(n) if training else [-1] * n,
@@ -384,7 +363,7 @@ class LexicalRanker:
             for row in rows
         ]
         if decided is not None:
-            ranked = _with_decision(ranked, decided)
+            ranked = with_decision(ranked, decided)
         margin = ranked[0].probability - (ranked[1].probability if len(ranked) > 1 else 0.0)
         guessed = all(candidate.is_guess for candidate in given)
         return RankedWord(encoded.words[place], ranked, margin, guessed)
@@ -405,11 +384,3 @@ class LexicalRanker:
         from eigentext.lexical.storage import load_ranker
 
         return load_ranker(cls, path, analyzer=analyzer)
-
-
-def _with_decision(ranked: list[RankedCandidate], decided: Label) -> list[RankedCandidate]:
-    """What a person decided is certain and first."""
-    chosen = [c for c in ranked if c.label == decided]
-    first = chosen[0] if chosen else RankedCandidate(decided, 1.0, 0.0, (), "fixed")
-    rest = [c._replace(probability=0.0) for c in ranked if c.label != decided]
-    return [first._replace(probability=1.0), *rest]

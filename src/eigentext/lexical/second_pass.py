@@ -73,6 +73,7 @@ def look(
     predicted: Mapping[str, Hashes] | None,
     *,
     count: bool = False,
+    count_only: bool = False,
     leave_out: bool = False,
     documents: DocumentCounts | None = None,
     own: Sequence[int] = (),
@@ -91,6 +92,10 @@ def look(
     if count:
         for words in by_document:
             stage.counts.add(atoms, encoded.gold_hash, words)
+    if count_only:
+        units, n = len(encoded.unit_hash), len(encoded.words)
+        nothing = np.zeros((units, 0), np.float32), np.zeros((n, 0), np.int8)
+        return Columns(atoms, stage.counts.used, *nothing)
     found = statistics(stage.counts, encoded, atoms, leave_out=by_document if leave_out else ())
     z, bucket = columns(found, encoded, transform=transform)
     if documents is not None:

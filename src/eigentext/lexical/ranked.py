@@ -1,0 +1,47 @@
+"""What a ranker answers: words with their candidates, best first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from eigentext.lexical.analysis import Analysis
+    from eigentext.lexical.labels import Label
+
+__all__ = ["RankedCandidate", "RankedWord", "with_decision"]
+
+
+class RankedCandidate(NamedTuple):
+    """One label of a word, how probable it is in context, and the readings that lead to it."""
+
+    label: Label
+    probability: float
+    score: float
+    analyses: tuple[Analysis, ...]
+    source: str
+
+
+class RankedWord(NamedTuple):
+    """A word with its candidates, best first.
+
+    ``margin`` is how much more probable the first is than the second; ``guessed`` says that the
+    analyzer did not know the word, nor did training.
+    """
+
+    form: str
+    candidates: list[RankedCandidate]
+    margin: float
+    guessed: bool
+
+    @property
+    def best(self) -> RankedCandidate:
+        """The first candidate."""
+        return self.candidates[0]
+
+
+def with_decision(ranked: list[RankedCandidate], decided: Label) -> list[RankedCandidate]:
+    """What a person decided is certain and first."""
+    chosen = [c for c in ranked if c.label == decided]
+    first = chosen[0] if chosen else RankedCandidate(decided, 1.0, 0.0, (), "fixed")
+    rest = [c._replace(probability=0.0) for c in ranked if c.label != decided]
+    return [first._replace(probability=1.0), *rest]
