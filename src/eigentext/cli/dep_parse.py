@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from eigentext.cli import options
+from eigentext.cli.dep_generative import (
+    generative_predictor,
+    is_generative,
+    with_probabilities,
+)
 from eigentext.cli.output import progress_bar, show_figures, skipped_count, skipping
 
 if TYPE_CHECKING:
@@ -64,7 +69,8 @@ def parse(
 
     Comments, multiword ranges and empty nodes of CoNLL-U input stay as they are.  With --kbest
     every tree is a sentence of its own with comments `# kbest = 1` and `# score = 12.3`.  With
-    --rerank the best of 50 trees (or of --kbest, which are then all written) comes first.
+    --rerank the best of 50 trees (or of --kbest, which are then all written) comes first.  A model
+    of `dep train --model generative` gives one tree for each sentence with tags, no relations.
 
     Example:
 
@@ -78,22 +84,10 @@ def parse(
     """
     import time
 
-    from eigentext.dependency import GraphParser
-    from eigentext.errors import SettingsError
     from eigentext.formats.conllu import write_sentences
     from eigentext.formats.opening import expand
 
-    parser = GraphParser.load(model)
-    if from_ is not InputName.conllu and parser.tagged_ and parser.own_tags_ is None:
-        raise SettingsError(
-            f"{model} was trained with tags and has no taggers, so it cannot parse bare text: "
-            "give CoNLL-U with tags, or train it with --tags own"
-        )
-    order: Choose | None = None
-    if rerank is not None:
-        from eigentext.dependency.rerank import load_reranker
-
-        order = load_reranker(rerank).choose
+    predict = _predictor(model, from_, kbest, rerank, marginals)
     began = time.perf_counter()
     count = 0
 
@@ -101,11 +95,7 @@ def parse(
         nonlocal count
         given = _read(expand(files or ["-"]), from_, tokeniser, log)
         while chunk := list(islice(given, _CHUNK)):
-            if kbest == 1 and order is None and not marginals:
-                yield from parser.predict(chunk)
-            else:
-                for sentence in chunk:
-                    yield from _several(parser, sentence, kbest, order, marginals=marginals)
+            yield from predict(chunk)
             count += len(chunk)
             update(count, 0, "parsing")
 
@@ -123,6 +113,34 @@ def parse(
             "sentences_per_second": round(count / seconds, 2),
         }
         show_figures(figures, as_json=True, results_on_stdout=output == "-")
+
+
+def _predictor(
+    model: str, from_: InputName, k: int, rerank: str | None, marginals: bool
+) -> Callable[[list[Sentence]], Iterable[Sentence]]:
+    """Sentences in, parsed sentences out, by the parser in this file and as it is asked for."""
+    from eigentext.dependency import GraphParser
+    from eigentext.errors import SettingsError
+
+    if is_generative(model):
+        asked = {"--kbest": k > 1, "--rerank": rerank, "--from": from_ is not InputName.conllu}
+        return generative_predictor(model, asked, marginals=marginals)
+    parser = GraphParser.load(model)
+    if from_ is not InputName.conllu and parser.tagged_ and parser.own_tags_ is None:
+        raise SettingsError(
+            f"{model} was trained with tags and has no taggers, so it cannot parse bare text: "
+            "give CoNLL-U with tags, or train it with --tags own"
+        )
+    order: Choose | None = None
+    if rerank is not None:
+        from eigentext.dependency.rerank import load_reranker
+
+        order = load_reranker(rerank).choose
+    if k == 1 and order is None and not marginals:
+        return parser.predict
+    return lambda chunk: chain.from_iterable(
+        _several(parser, sentence, k, order, marginals=marginals) for sentence in chunk
+    )
 
 
 def _read(
@@ -161,22 +179,15 @@ def _several(
     else:
         found = parser.kbest(*columns, k=k if order is None or k > 1 else _RERANKED)
     if order is not None:
-        found = order(sentence, found)[:k]
+        # it goes by the tags that the parser goes by
+        seen = sentence.with_columns(upos=columns.upos, xpos=columns.xpos)
+        found = order(seen, found)[:k]
     chances = parser.marginals(*columns) if marginals else None
     for number, answer in enumerate(found, start=1):
         tree = answer.tree
         filled = sentence.with_columns(head=tree.heads.tolist(), deprel=tree.relations)
         if chances is not None:
             arcs = enumerate(tree.heads.tolist(), start=1)
-            filled = _with_probabilities(filled, [float(chances[h, d]) for d, h in arcs])
+            filled = with_probabilities(filled, [float(chances[h, d]) for d, h in arcs])
         comments = f"# kbest = {number}\n# score = {answer.score:.6f}\n" if k > 1 else ""
         yield Sentence(comments + filled.verbatim)
-
-
-def _with_probabilities(sentence: Sentence, probabilities: Sequence[float]) -> Sentence:
-    """``Prob=`` after what else the last column holds, in the place of one that is there."""
-    cells = []
-    for cell, p in zip(sentence.column("misc"), probabilities, strict=True):
-        kept = [item for item in cell.split("|") if item != "_" and not item.startswith("Prob=")]
-        cells.append("|".join([*kept, f"Prob={min(1.0, max(0.0, p)):.4f}"]))
-    return sentence.with_columns(misc=cells)

@@ -12,6 +12,7 @@ from eigentext.cli.dep_latent import trees_of
 from eigentext.cli.output import show_figures, skipped_count, skipping
 
 if TYPE_CHECKING:
+    from eigentext.dependency import GraphParser
     from eigentext.formats.conllu import Sentence
     from eigentext.trees.dependency import DependencyTree
 
@@ -94,9 +95,7 @@ def _scorer(path: str, base: str | None = None) -> tuple[str, Scorer]:
         from eigentext.dependency import GraphParser
 
         parser = GraphParser.load(path)
-        return "score", lambda sentence, tree: _arc_score(
-            *parser.scores(*parser.columns_of(sentence)), tree
-        )
+        return "score", lambda sentence, tree: _parser_score(parser, sentence, tree)
     if kind == "dependency-generative":
         from eigentext.dependency import GenerativeParser
 
@@ -121,6 +120,17 @@ def _scorer(path: str, base: str | None = None) -> tuple[str, Scorer]:
         )
     supported = "a latent tree model, a parser, a generative parser or a reranker"
     raise ModelFileError(path, found=f"kind {kind!r}", supported=supported)
+
+
+def _parser_score(parser: GraphParser, sentence: Sentence, tree: DependencyTree) -> float:
+    """The score of any tree, with arcs that the parser's own search would not look at."""
+    from eigentext.dependency.training import Grandparents
+
+    batch = parser.encoder_.batch([parser.columns_of(sentence)])
+    total = _arc_score(*parser.arcs_.scores(batch, 0, pruned=False), tree)
+    if parser.arcs_.settings.grandparents:
+        total += Grandparents(parser.arcs_, batch, 0).total(tree.heads)
+    return total
 
 
 def _arc_score(arc, sib, tree: DependencyTree) -> float:  # type: ignore[no-untyped-def]

@@ -11,6 +11,7 @@ from eigentext.cli import options
 from eigentext.cli.output import progress_bar, show_figures, skipped_count, skipping
 
 if TYPE_CHECKING:
+    from eigentext.dependency import GraphParser
     from eigentext.formats.conllu import Sentence
     from eigentext.formats.opening import SkipLog
 
@@ -20,6 +21,13 @@ class LearnerName(StrEnum):
 
     mira = "mira"
     perceptron = "perceptron"
+
+
+class ParserName(StrEnum):
+    """What is trained."""
+
+    graph = "graph"
+    generative = "generative"
 
 
 class TagsName(StrEnum):
@@ -36,6 +44,18 @@ def train(
         list[str] | None,
         typer.Option("--dev", help="Trees to choose the number of passes by, and to score."),
     ] = None,
+    model: Annotated[
+        ParserName,
+        typer.Option(
+            "--model",
+            help="A graph-based parser, or a generative one with hidden states (no relations); "
+            "of the options below it takes --states and --seed.",
+        ),
+    ] = ParserName.graph,
+    states: Annotated[
+        int,
+        typer.Option("--states", min=1, max=64, help="Generative: most hidden states of a tag."),
+    ] = 8,
     order: Annotated[
         int, typer.Option("--order", min=1, max=2, help="1: arcs; 2: siblings as well.")
     ] = 2,
@@ -99,15 +119,25 @@ def train(
         $ eigentext dep train train.conllu -o english.parser --epochs 3
 
         $ eigentext dep train train.conllu -o plain.parser --order 1 --tags own --epochs 3
+
+        $ eigentext dep train train.conllu -o hidden.parser --model generative --states 2
+
+        $ eigentext dep parse hidden.parser train.conllu -o predicted.conllu
     """
     import time
 
-    from eigentext.dependency import GraphParser
+    from eigentext.cli.dep_generative import parsed, refuse
+    from eigentext.dependency import GenerativeParser, GraphParser
     from eigentext.evaluate.attachment import evaluate
     from eigentext.formats.opening import expand
 
     began = time.process_time()
     sources = expand(trees)
+    generative = None
+    if model is ParserName.generative:
+        asked = {"--tags own": tags is TagsName.own, "--clusters": clusters, "--vectors": vectors}
+        refuse({**asked, "--nonprojective": projective is False}, "not with --model generative")
+        generative = GenerativeParser(states=states, seed=seed)
     parser = GraphParser(
         order=order,
         grandparents=grandparents and order == 2,
@@ -125,25 +155,36 @@ def train(
         progress_bar(quiet=quiet, unit="steps") as update,
     ):
         read = read_trees(sources, log)
-        parser.set_params(bits=bits or _bits_for(sum(map(len, read))))
         held_out = read_trees(expand(dev), log) if dev else []
-        parser.fit(read, held_out if dev else None, progress=update)
+        if generative is not None:
+            generative.fit(read, progress=update)
+        else:
+            parser.set_params(bits=bits or _bits_for(sum(map(len, read))))
+            parser.fit(read, held_out if dev else None, progress=update)
         seconds = time.process_time() - began
-        if dev:
+        if dev and generative is not None:
+            found = [parsed(generative, sentence) for sentence in held_out]
+            figures = {"dev_uas": evaluate(held_out, found).uas}
+        elif dev:
             result = evaluate(held_out, parser.predict(held_out))
             figures = {"dev_uas": result.uas, "dev_las": result.las}
-    parser.save(output, data=options.about_data(sources, data_name, data_licence))
+    made = parser if generative is None else generative
+    made.save(output, data=options.about_data(sources, data_name, data_licence))
     if json or not quiet:
         figures = {
             "sentences": len(read),
             "words": sum(map(len, read)),
             "skipped": skipped_count(log),
-            "projective": parser.arcs_.settings.projective,
-            "relations": len(parser.relations_.relations) if parser.relations_ else 0,
+            "projective": generative is not None or parser.arcs_.settings.projective,
+            "relations": 0 if generative is not None else _n_relations(parser),
             "cpu_seconds": round(seconds, 2),
             **figures,
         }
         show_figures(figures, as_json=json, results_on_stdout=output == "-")
+
+
+def _n_relations(parser: GraphParser) -> int:
+    return len(parser.relations_.relations) if parser.relations_ else 0
 
 
 def _bits_for(n_words: int) -> int:

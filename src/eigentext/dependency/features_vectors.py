@@ -6,18 +6,34 @@ covariance, at the mean), and so are the halves: a word's bits say on which side
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from eigentext.errors import SettingsError
+from eigentext.tagging.resources import clusters_of, vectors_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy.typing as npt
 
-__all__ = ["bits_of_vectors"]
+__all__ = ["bits_of_vectors", "vector_bits"]
+
+
+def vector_bits(source: Any) -> dict[str, str]:
+    """Bits of every word of a word2vec file, or of a mapping from words to vectors.
+
+    A mapping from words to bits, as a stored parser has them, is taken as it is.
+
+    >>> vector_bits({"a": "01"}), vector_bits(None)
+    ({'a': '01'}, {})
+    """
+    if isinstance(source, Mapping) and source and isinstance(next(iter(source.values())), str):
+        return clusters_of(source)
+    words, vectors = vectors_of(source, 1.0)
+    return bits_of_vectors(words, vectors) if words else {}
 
 
 def bits_of_vectors(

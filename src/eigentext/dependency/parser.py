@@ -20,14 +20,14 @@ from sklearn.base import BaseEstimator
 
 from eigentext.dependency.answer import Parse, columns_of, given_columns, with_heads
 from eigentext.dependency.encode import Columns, Encoder, known_words
-from eigentext.dependency.features_vectors import bits_of_vectors
+from eigentext.dependency.features_vectors import vector_bits
 from eigentext.dependency.labels import LabelModel, LabelSettings, label_templates, train_labels
 from eigentext.dependency.search import Search
 from eigentext.dependency.tags import OwnTags, jackknifed
 from eigentext.dependency.templates import arc_templates, grandparent_templates, sibling_templates
 from eigentext.dependency.training import ArcModel, ArcSettings, Grandparents, train_arcs
 from eigentext.errors import DataError, SettingsError
-from eigentext.tagging.resources import clusters_of, vectors_of
+from eigentext.tagging.resources import clusters_of
 from eigentext.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
@@ -119,8 +119,7 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
         columns = [columns_of(sentence) for sentence in read]
         heads = [sentence.heads or () for sentence in read]
         self.clusters_ = clusters_of(self.clusters)
-        words, vectors = vectors_of(self.vectors, 1.0)
-        self.near_ = bits_of_vectors(words, vectors) if words else {}
+        self.near_ = vector_bits(self.vectors)
         self.own_tags_: OwnTags | None = None
         if self.tagger == "own":
             settings: dict[str, Any] = {"clusters": self.clusters_ or None, "seed": self.seed}

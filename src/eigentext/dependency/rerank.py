@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from eigentext.dependency import rerank_experts as experts
+from eigentext.dependency.answer import columns_of
 from eigentext.dependency.kbest_lists import KBestLists, cross_validated
 from eigentext.dependency.rerank_features import (
     Expert,
@@ -25,8 +26,10 @@ from eigentext.dependency.rerank_features import (
     known_of,
 )
 from eigentext.dependency.rerank_learners import Weights, log_linear, perceptron, tree_scores
+from eigentext.dependency.tags import jackknifed
 from eigentext.errors import SettingsError
 from eigentext.formats import modelfile
+from eigentext.tagging.resources import clusters_of
 
 if TYPE_CHECKING:
     import os
@@ -95,11 +98,12 @@ class Reranker:
     ) -> Reranker:
         """Learn from sentences with heads.
 
-        ``base``    an untrained (or trained) parser whose settings the fold parsers take
+        ``base``    an untrained (or trained) parser whose settings the fold parsers take; one with
+                    taggers of its own: tags are those of taggers that have not seen the sentence
         ``lists``   cross-validated lists of these sentences, when they are there already
         ``folder``  where lists are kept, so that a run that was stopped goes on
         """
-        sentences = list(sentences)
+        sentences = _tagged(list(sentences), base)
         if lists is None:
             if base is None:
                 raise SettingsError("give a base parser, or lists of its trees")
@@ -199,5 +203,19 @@ def _maker(base: GraphParser | Callable[[], GraphParser]) -> Callable[[], GraphP
 
     if not isinstance(base, GraphParser):
         return base
-    settings = {**base.get_params(), "labels": False, "tagger": None, "projective": True}
+    settings = {**base.get_params(), "labels": False, "tagger": None}
+    if hasattr(base, "arcs_"):
+        settings["projective"] = base.arcs_.settings.projective
     return lambda: GraphParser(**settings)
+
+
+def _tagged(sentences: list[Sentence], base: Any) -> list[Sentence]:
+    """The sentences as they are, or with the tags that such a parser will see."""
+    if getattr(base, "tagger", None) != "own":
+        return sentences
+    given = [columns_of(sentence) for sentence in sentences]
+    found = jackknifed(given, clusters=clusters_of(base.clusters) or None, seed=base.seed)
+    return [
+        sentence.with_columns(upos=one.upos, xpos=one.xpos, feats=one.feats)
+        for sentence, one in zip(sentences, found, strict=True)
+    ]

@@ -6,16 +6,23 @@ order   trees               best, k best               marginals
 1       projective          Eisner, exact              inside-outside
 1       any                 Chu-Liu/Edmonds, exact     matrix-tree theorem
 2       projective          Eisner, siblings, exact    inside-outside
+                            over the arcs left
 2       projective, with    exact; lists are those of  inside-outside without grandparents:
         grandparents        siblings in a new order:   approximate
                             approximate
-2       any                 greedy rearrangement, so   matrix-tree theorem on the arcs alone:
-                            approximate                approximate
+2       any                 greedy rearrangement, and  matrix-tree theorem on the arcs alone:
+                            lists by arcs alone and    approximate
+                            projective in a new
+                            order: approximate
 ======  ==================  =========================  =======================================
+
+Order 2 looks only at arcs whose own score is not far below that of the word's best head
+(``margin`` of the training); "exact" is meant among the trees of these.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -94,7 +101,23 @@ class Search:
             return self._with_grandparents(*kbest.kbest_siblings(self.arc, self.sib, 2 * k), k)
         if self.projective:
             return kbest.kbest_siblings(self.arc, self.sib, k)
-        raise SettingsError("no k-best list for order 2 with crossing arcs: use projective=True")
+        return self._with_crossing_arcs(k)
+
+    def _with_crossing_arcs(self, k: int) -> tuple[Heads, Scores]:
+        """The best by arcs alone and the best projective trees, in the order of the score."""
+        from eigentext.dependency import kbest
+        from eigentext.dependency.kernels_decode import siblings_score
+
+        best, top = self.best()
+        lists = [best[None], kbest.kbest_nonprojective(self.arc, 2 * k)[0]]
+        with suppress(SettingsError):  # the arcs asked for may leave none that is projective
+            lists.append(kbest.kbest_siblings(self.arc, self.sib, k)[0])  # type: ignore[arg-type]
+        heads, first = np.unique(np.concatenate(lists), axis=0, return_index=True)
+        heads = heads[np.argsort(first)]
+        scores = np.array([siblings_score(self.arc, self.sib, tree) for tree in heads])
+        scores[0] = top  # the answer of best() stays ahead of its equals
+        order = np.argsort(-scores, kind="stable")[:k]
+        return heads[order], scores[order]
 
     def _with_grandparents(self, heads: Heads, scores: Scores, k: int) -> tuple[Heads, Scores]:
         """The list in the order of the whole score, and the best tree of all in it."""

@@ -83,6 +83,8 @@ def load_parser(kind: type[Parser], path: str | os.PathLike[str]) -> Parser:
             zip(strings["cluster_words"], strings["cluster_bits"], strict=True)
         )
         parser.near_ = dict(zip(strings["vector_words"], strings["vector_bits"], strict=True))
+        # parameters as well, so that a parser of the same settings can be trained
+        parser.clusters, parser.vectors = parser.clusters_ or None, parser.near_ or None
         parser.encoder_ = Encoder(
             known=frozenset(strings["known"]), clusters=parser.clusters_, near=parser.near_,
             upos=strings["upos"], xpos=strings["xpos"],

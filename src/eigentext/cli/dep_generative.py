@@ -1,0 +1,61 @@
+"""The generative parser behind ``dep train --model generative`` and ``dep parse``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from eigentext.dependency import GenerativeParser
+    from eigentext.formats.conllu import Sentence
+
+__all__ = ["generative_predictor", "is_generative", "refuse", "with_probabilities"]
+
+
+def is_generative(path: str) -> bool:
+    """By what the model file says it is."""
+    from eigentext.dependency.generative import KIND
+    from eigentext.formats import modelfile
+
+    return modelfile.read_header(path).kind == KIND
+
+
+def refuse(asked: dict[str, Any], why: str) -> None:
+    """An error that names the first option that was asked for and means nothing here."""
+    from eigentext.errors import SettingsError
+
+    for name, value in asked.items():
+        if value:
+            raise SettingsError(f"{name}: {why}")
+
+
+def generative_predictor(
+    path: str, asked: dict[str, Any], *, marginals: bool
+) -> Callable[[list[Sentence]], list[Sentence]]:
+    """Sentences with tags in, with trees out; relations are ``_``."""
+    from eigentext.dependency import GenerativeParser
+
+    refuse(asked, f"not with {path}: a generative parser gives one tree for CoNLL-U with tags")
+    parser = GenerativeParser.load(path)
+    return lambda chunk: [parsed(parser, sentence, marginals=marginals) for sentence in chunk]
+
+
+def parsed(parser: GenerativeParser, sentence: Sentence, *, marginals: bool = False) -> Sentence:
+    """The sentence with heads, all relations ``_``; with ``marginals`` also ``Prob=``."""
+    from eigentext.dependency.decode import eisner
+
+    arcs, _ = parser.marginals(sentence.forms, sentence.column("upos"), sentence.column("xpos"))
+    heads = eisner(arcs)[0].tolist()
+    filled = sentence.with_columns(head=heads, deprel=["_"] * len(heads))
+    if not marginals:
+        return filled
+    return with_probabilities(filled, [float(arcs[h, d]) for d, h in enumerate(heads, start=1)])
+
+
+def with_probabilities(sentence: Sentence, probabilities: Sequence[float]) -> Sentence:
+    """``Prob=`` after what else the last column holds, in the place of one that is there."""
+    cells = []
+    for cell, p in zip(sentence.column("misc"), probabilities, strict=True):
+        kept = [item for item in cell.split("|") if item != "_" and not item.startswith("Prob=")]
+        cells.append("|".join([*kept, f"Prob={min(1.0, max(0.0, p)):.4f}"]))
+    return sentence.with_columns(misc=cells)
