@@ -9,6 +9,7 @@ from eigentext.trees.constituent import Tree
 
 
 def sentences(split):
+    """Trees of the sample, by our head rules."""
     trees = [to_dependencies(Tree.from_brackets(line)) for line in load_english(split)]
     return [conllu.from_dependency_tree(tree, tags="xpos") for tree in trees]
 
@@ -27,4 +28,5 @@ for name, answer in (("best", best), (f"without {tokens[head - 1]} -> with", oth
     print(f"{name}: score {answer.score:.2f}")
     for head, word, relation in answer.tree.arcs:
         above = tokens[head - 1] if head else "root"
-        print(f"  {above:>10} -> {tokens[word - 1]:<10} {relation:<8} {probability[head, word]:.2f}")
+        p = probability[head, word]
+        print(f"  {above:>10} -> {tokens[word - 1]:<10} {relation:<8} {p:.2f}")
