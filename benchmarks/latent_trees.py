@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from itertools import islice
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -24,7 +25,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 
 from eigentext.dependency.conditioning import examine, negative_rate
-from eigentext.dependency.dictionaries import treebank_dictionary
+from eigentext.dependency.dictionaries import learn_text_dictionary, treebank_dictionary
 from eigentext.dependency.kbest_lists import KBestLists, lists_of
 from eigentext.dependency.latent import LatentTreeModel
 from eigentext.dependency.observations import Forest, Observations
@@ -189,6 +190,25 @@ def raw_tables(train, dev, judged):
         line(n, k, dictionary, events, *cells)
 
 
+def text_tables(train, dev, judged, text):
+    """Raw operators whose dictionary comes from text instead of trees (100,000 sentences)."""
+    with open(text, encoding="utf8") as lines:
+        sentences = [line.split() for line in islice(lines, 100_000)]
+    seen = SpectralTreeOperators(10, on_rank="ignore").fit(train).observations_
+    line("dictionary from text", "k", "negative on dev", "clip", "abs")
+    line(*["---"] * 5)
+    for method in ("svd", "cca", "lrmvl"):
+        found = learn_text_dictionary(sentences, seen, 10, method=method)
+        raw = SpectralTreeOperators(
+            10, observations=seen, dictionary=found, on_rank="ignore"
+        ).fit(train)  # fmt: skip
+        cells = [f"{negative_rate(raw, dev):.2f}"]
+        for policy in ("clip", "abs"):
+            raw.negatives = policy
+            cells.append("{:.3f} ± {:.3f}".format(*judged.accuracy(raw.scores)))
+        line(method, 10, *cells)
+
+
 def combined(sentences, train, dev_sentences, judged):
     """Latent models, valence and distance together.
 
@@ -247,6 +267,7 @@ def main():
     )
     arguments.add_argument("--lists", type=Path, default=Path("latent-lists"))
     arguments.add_argument("--part", choices=("dev", "test"), default="dev", help="for malt")
+    arguments.add_argument("--text", help="tokenised text for dictionaries of raw operators")
     arguments.add_argument("--first", type=int, help="so many rows of the table of models")
     given = arguments.parse_args()
     part = given.part if given.against == "malt" else "dev"
@@ -266,6 +287,8 @@ def main():
         print()
     if given.table in ("raw", "all"):
         raw_tables(train, dev, judged)
+        if given.text:
+            text_tables(train, dev, judged, given.text)
         print()
     if given.table in ("models", "all"):
         models(train, judged, given.first)

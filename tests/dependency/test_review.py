@@ -99,3 +99,19 @@ def test_generative_parser_by_commands(tmp_path, capsys):
         assert run(["dep", "parse", model, trees, "-o", out, *asked]) == 2
         assert f"{asked[0]}: not with" in capsys.readouterr().err
     assert run([*train, "--tags", "own"]) == 2
+
+
+@pytest.mark.parametrize("kind", ["generative-parser", "reranker"])
+def test_a_file_that_lacks_a_part_is_told(kind, tmp_path):
+    from eigentext.dependency import GenerativeParser, Reranker
+    from eigentext.dependency.generative import KIND as GENERATIVE
+    from eigentext.dependency.rerank import KIND as RERANKER
+    from eigentext.errors import ModelFileError
+    from eigentext.formats import modelfile
+
+    path = tmp_path / "model"
+    made = {"generative-parser": GenerativeParser, "reranker": Reranker}[kind]
+    name = GENERATIVE if made is GenerativeParser else RERANKER
+    modelfile.save(path, name, {"dense": np.zeros(1)}, settings={}, format_version=1)
+    with pytest.raises(ModelFileError, match="parts do not fit"):
+        made.load(path)

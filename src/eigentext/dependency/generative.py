@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from dataclasses import asdict
 from functools import cached_property
@@ -30,12 +31,11 @@ from eigentext.dependency.learn_generative import (
     fit_states,
     length_classes,
 )
-from eigentext.errors import SettingsError
+from eigentext.errors import ModelFileError, SettingsError
 from eigentext.trees.dependency import DependencyTree
 from eigentext.trees.signatures import signatures
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterable, Sequence
 
     import numpy.typing as npt
@@ -366,14 +366,17 @@ class GenerativeParser:
         from eigentext.formats import modelfile
 
         file = modelfile.load(path, KIND, versions={VERSION})
-        settings = dict(file.header.settings)
-        made = cls(**{**settings, "smoothing": Smoothing(**settings["smoothing"])})
-        a = file.arrays
-        made._known = set(file.strings["known"])
-        made._tag_ids = {tag: number for number, tag in enumerate(file.strings["tags"])}
-        pairs = zip(file.strings["words"], a["tag_of"].tolist(), strict=True)
-        made._word_ids = {pair: number for number, pair in enumerate(pairs)}
-        made.log_likelihood_ = []
-        params = GenerativeParams(a["first"], a["m"], a["T"], a["go"], a["root"], a["E"])
-        made._finish(params, a["tag_of"])
+        try:
+            settings = dict(file.header.settings)
+            made = cls(**{**settings, "smoothing": Smoothing(**settings["smoothing"])})
+            a = file.arrays
+            made._known = set(file.strings["known"])
+            made._tag_ids = {tag: number for number, tag in enumerate(file.strings["tags"])}
+            pairs = zip(file.strings["words"], a["tag_of"].tolist(), strict=True)
+            made._word_ids = {pair: number for number, pair in enumerate(pairs)}
+            made.log_likelihood_ = []
+            params = GenerativeParams(a["first"], a["m"], a["T"], a["go"], a["root"], a["E"])
+            made._finish(params, a["tag_of"])
+        except (KeyError, IndexError, ValueError, TypeError) as error:
+            raise ModelFileError(os.fspath(path), why=f"parts do not fit: {error!r}") from error
         return made

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -27,12 +28,11 @@ from eigentext.dependency.rerank_features import (
 )
 from eigentext.dependency.rerank_learners import Weights, log_linear, perceptron, tree_scores
 from eigentext.dependency.tags import jackknifed
-from eigentext.errors import SettingsError
+from eigentext.errors import ModelFileError, SettingsError
 from eigentext.formats import modelfile
 from eigentext.tagging.resources import clusters_of
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Sequence
 
     import numpy.typing as npt
@@ -182,13 +182,16 @@ class Reranker:
     def load(cls, path: str | os.PathLike[str]) -> Reranker:
         """Read a model file that :meth:`save` wrote."""
         file = modelfile.load(path, KIND, versions={VERSION})
-        made = cls(**file.header.settings)
-        made.templates_ = Templates(tuple(file.strings["tags"]))
-        full = np.zeros(made.templates_.size, np.float32)
-        full[file.arrays["codes"]] = file.arrays["templates"]
-        made.weights_ = Weights(("base", *made.experts), file.arrays["dense"], full)
-        tags = {name: made._settings_of(name).get("column", "coarse") for name in made.experts}
-        made.experts_ = experts.experts_from_bytes(made.experts, file.arrays, tags)
+        try:
+            made = cls(**file.header.settings)
+            made.templates_ = Templates(tuple(file.strings["tags"]))
+            full = np.zeros(made.templates_.size, np.float32)
+            full[file.arrays["codes"]] = file.arrays["templates"]
+            made.weights_ = Weights(("base", *made.experts), file.arrays["dense"], full)
+            tags = {name: made._settings_of(name).get("column", "coarse") for name in made.experts}
+            made.experts_ = experts.experts_from_bytes(made.experts, file.arrays, tags)
+        except (KeyError, IndexError, ValueError, TypeError) as error:
+            raise ModelFileError(os.fspath(path), why=f"parts do not fit: {error!r}") from error
         return made
 
 
