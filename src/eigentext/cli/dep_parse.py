@@ -68,7 +68,8 @@ def parse(
     """Parse sentences: CoNLL-U out, with heads and relations filled in.
 
     Comments, multiword ranges and empty nodes of CoNLL-U input stay as they are.  With --kbest
-    every tree is a sentence of its own with comments `# kbest = 1` and `# score = 12.3`.  With
+    every tree is a sentence of its own with comments `# kbest = 1` and `# score = 12.3`, and
+    `# approximate = yes` where the list need not be exact.  With
     --rerank the best of 50 trees (or of --kbest, which are then all written) comes first.  A model
     of `dep train --model generative` gives one tree for each sentence with tags, no relations.
 
@@ -190,4 +191,6 @@ def _several(
             arcs = enumerate(tree.heads.tolist(), start=1)
             filled = with_probabilities(filled, [float(chances[h, d]) for d, h in arcs])
         comments = f"# kbest = {number}\n# score = {answer.score:.6f}\n" if k > 1 else ""
+        if k > 1 and answer.approximate:
+            comments += "# approximate = yes\n"
         yield Sentence(comments + filled.verbatim)
