@@ -27,8 +27,9 @@ Progress = Callable[[int, int, str], None]
 class OwnTags:
     """One tagger for upos and one for xpos; a column that says nothing in training has none.
 
-    >>> columns = Columns(("a", "b"), ("X", "Y"), ("_", "_"), ("_", "_"))
-    >>> OwnTags(epochs=1).fit([columns] * 3).tag([("b", "a")])[0].upos
+    >>> one = Columns(("a", "b"), ("X", "Y"), ("_", "_"), ("_", "_"))
+    >>> other = Columns(("b", "a"), ("Y", "X"), ("_", "_"), ("_", "_"))
+    >>> OwnTags(epochs=3).fit([one, other] * 3).tag([("b", "a")])[0].upos
     ('Y', 'X')
     """
 
