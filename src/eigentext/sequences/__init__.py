@@ -1,0 +1,24 @@
+"""Sequences: hidden Markov models by spectral estimators, recovered parameters and EM; taggers."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from eigentext.sequences.observations import Encoded, Symbols
+    from eigentext.sequences.parameters import Parameters
+
+__all__ = ["Encoded", "Parameters", "Symbols"]
+
+_HOME_OF = {
+    "Encoded": "observations",
+    "Parameters": "parameters",
+    "Symbols": "observations",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME_OF:
+        return getattr(import_module(f"eigentext.sequences.{_HOME_OF[name]}"), name)
+    raise AttributeError(f"module 'eigentext.sequences' has no attribute {name!r}")

@@ -1,0 +1,295 @@
+"""Token lists become numbers: which symbols there are, and sequences end to end.
+
+1. :meth:`Symbols.fit` counts tokens.  The frequent ones are symbols of their own; the rare ones
+   share classes by their looks (trees/signatures.py), from fine to coarse, the last ``<unk>``.
+2. :meth:`Symbols.encode` looks tokens up: a token never seen goes to the finest class there is.
+3. :class:`Encoded` holds all sequences in one array ``ids`` with their places in ``first``.
+
+:meth:`Symbols.unigram` gives every symbol some probability, ``<unk>`` too where training had
+nothing unknown.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from eigentext.errors import DataError, SettingsError
+from eigentext.trees.signatures import signatures
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+__all__ = ["UNKNOWN", "Encoded", "Symbols", "checked_sequences"]
+
+UNKNOWN = "<unk>"
+_FEW = 10  # a class with fewer tokens gives way to a coarser one
+_REMEMBERED = 500_000  # unknown words whose class is kept in memory
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """Sequences of symbols end to end.
+
+    ``ids``    (N,) int32 numbers of symbols
+    ``first``  (S + 1,) int64: sequence s is ``ids[first[s] : first[s + 1]]``; it may be empty
+
+    >>> two = Encoded.of([[0, 1, 1], [], [2]])
+    >>> len(two), two.n_tokens, two.first.tolist(), two.lengths.tolist()
+    (3, 4, [0, 3, 3, 4], [3, 0, 1])
+    """
+
+    ids: npt.NDArray[np.int32]
+    first: npt.NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        ids, first = np.asarray(self.ids), np.asarray(self.first)
+        for name, array in (("ids", ids), ("first", first)):
+            if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+                raise ValueError(f"{name}: expected integers in one dimension, found {array!r}")
+        sound = len(first) and first[0] == 0 and first[-1] == len(ids)
+        if not sound or bool(np.any(np.diff(first) < 0)):
+            raise ValueError(f"first: expected places from 0 to {len(ids)} in order")
+        if ids.size and (ids.min() < 0 or ids.max() > np.iinfo(np.int32).max):
+            raise ValueError("ids: expected numbers of symbols, 0 or more")
+        object.__setattr__(self, "ids", np.ascontiguousarray(ids, np.int32))
+        object.__setattr__(self, "first", np.ascontiguousarray(first, np.int64))
+
+    @classmethod
+    def of(cls, sequences: Iterable[Sequence[int]]) -> Encoded:
+        """Join sequences of numbers."""
+        parts = [np.asarray(one, np.int64).reshape(-1) for one in sequences]
+        first = np.cumsum([0, *map(len, parts)], dtype=np.int64)
+        ids = np.concatenate([np.zeros(0, np.int64), *parts])
+        return cls(ids.astype(np.int32, casting="same_kind"), first)
+
+    def __len__(self) -> int:
+        """Number of sequences."""
+        return len(self.first) - 1
+
+    def __getitem__(self, at: int) -> npt.NDArray[np.int32]:
+        """The numbers of one sequence."""
+        if not -len(self) <= at < len(self):
+            raise IndexError(f"sequence {at} of {len(self)}")
+        at %= len(self)
+        return self.ids[self.first[at] : self.first[at + 1]]
+
+    @property
+    def n_tokens(self) -> int:
+        """Number of tokens in all sequences."""
+        return len(self.ids)
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """(S,) number of tokens of each sequence."""
+        return np.diff(self.first)
+
+    def part(self, begin: int, end: int) -> Encoded:
+        """Sequences ``begin`` to ``end``.
+
+        >>> Encoded.of([[0, 1], [2], [3]]).part(1, 3).ids.tolist()
+        [2, 3]
+        """
+        first = self.first[begin : end + 1]
+        return Encoded(self.ids[first[0] : first[-1]], first - first[0])
+
+    def without_empty(self) -> Encoded:
+        """The same without sequences of no tokens, as learning wants them.
+
+        >>> len(Encoded.of([[0], [], [1]]).without_empty())
+        2
+        """
+        kept = self.first[1:][self.lengths > 0]
+        return Encoded(self.ids, np.concatenate([np.zeros(1, np.int64), kept]))
+
+
+def checked_sequences(X: Any) -> Iterable[Sequence[str]]:
+    """Sequences one by one; a ``str`` in place of a list of tokens is refused with a hint.
+
+    >>> list(checked_sequences(["to be"]))
+    Traceback (most recent call last):
+    ...
+    TypeError: a sequence is a list of tokens, not one str: use text.split()
+    """
+    if isinstance(X, (str, bytes)) or not isinstance(X, Iterable):
+        raise TypeError(f"sequences are meant, lists of tokens, not {type(X).__name__}")
+    for sequence in X:
+        if isinstance(sequence, (str, bytes)):
+            raise TypeError("a sequence is a list of tokens, not one str: use text.split()")
+        if not isinstance(sequence, Iterable):
+            raise TypeError(f"a sequence is a list of tokens, not {type(sequence).__name__}")
+        yield sequence  # type: ignore[misc]
+
+
+class _Numbers(dict[str, int]):
+    """Token -> number; a token that is not there is asked for once and remembered."""
+
+    def __init__(self, symbols: Symbols) -> None:
+        super().__init__((name, at) for at, name in enumerate(symbols.names))
+        self.symbols = symbols
+        self.most = len(self) + _REMEMBERED
+
+    def __missing__(self, token: str) -> int:
+        if not isinstance(token, str):
+            raise TypeError(f"a token is a str, found {type(token).__name__}")
+        found = self[self.symbols.class_of(token)]
+        if len(self) < self.most:
+            self[token] = found
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Symbols:
+    """The symbols of a model: frequent words, and classes for all others.
+
+    ``names``     in order of number, the most frequent first
+    ``counts``    (V,) how often each was seen in training; 0 for ``<unk>`` where nothing was rare
+    ``unknown``   ``signature``: classes by looks; ``one``: ``<unk>`` alone
+    ``language``  of the looks: ``english`` or ``generic``
+
+    >>> seen = Symbols.fit([["a", "cat"], ["a", "dog"]], min_count=2)
+    >>> seen.names, seen.counts.tolist()
+    (('<unk>', 'a'), [2, 2])
+    >>> seen.encode([["a", "mouse"], []]).ids.tolist()
+    [1, 0]
+    """
+
+    names: tuple[str, ...]
+    counts: npt.NDArray[np.int64]
+    unknown: Literal["signature", "one"] = "signature"
+    language: Literal["english", "generic"] = "english"
+
+    def __post_init__(self) -> None:
+        if len(set(self.names)) < len(self.names) or UNKNOWN not in self.names:
+            raise ValueError(f"names: expected different names with {UNKNOWN!r} among them")
+        counts = np.ascontiguousarray(self.counts, np.int64)
+        if counts.shape != (len(self.names),) or bool(np.any(counts < 0)):
+            raise ValueError(f"counts: expected {len(self.names)} numbers, 0 or more")
+        object.__setattr__(self, "counts", counts)
+
+    @classmethod
+    def fit(
+        cls,
+        sequences: Iterable[Sequence[str]],
+        *,
+        vocab_size: int | None = None,
+        min_count: int = 1,
+        unknown: Literal["signature", "one"] = "signature",
+        language: Literal["english", "generic"] = "english",
+    ) -> Symbols:
+        """Choose the symbols.
+
+        ``vocab_size``  so many words at most, the most frequent (and of equals the first by
+                        name); classes come on top of them
+        ``min_count``   words seen less often go to classes
+        """
+        if vocab_size is not None and not vocab_size >= 1:
+            raise SettingsError(f"vocab_size {vocab_size}: expected at least 1")
+        if not min_count >= 1:
+            raise SettingsError(f"min_count {min_count}: expected at least 1")
+        if unknown not in ("signature", "one"):
+            raise SettingsError(f"unknown {unknown!r}: expected 'signature' or 'one'")
+        if language not in ("english", "generic"):
+            raise SettingsError(f"language {language!r}: expected 'english' or 'generic'")
+        seen: Counter[str] = Counter()
+        for sequence in checked_sequences(sequences):
+            seen.update(sequence)
+        for token in seen:
+            if not isinstance(token, str):
+                raise TypeError(f"a token is a str, found {type(token).__name__}")
+        if not seen:
+            raise DataError("sequences", None, "no tokens to learn from")
+        ranked = sorted(seen.items(), key=lambda item: (-item[1], item[0]))
+        n_kept = sum(1 for _, n in ranked if n >= min_count)
+        n_kept = n_kept if vocab_size is None else min(n_kept, int(vocab_size))
+        counts = Counter(dict(ranked[:n_kept]))
+        rare = ranked[n_kept:]
+        if unknown == "one":
+            counts[UNKNOWN] += sum(n for _, n in rare)
+        else:
+            counts.update(_classes(rare, language))
+            counts[UNKNOWN] += 0
+        order = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+        return cls(
+            tuple(name for name, _ in order), np.array([n for _, n in order]), unknown, language
+        )
+
+    def __len__(self) -> int:
+        """Number of symbols, V."""
+        return len(self.names)
+
+    @cached_property
+    def _numbers(self) -> _Numbers:
+        return _Numbers(self)
+
+    def class_of(self, token: str) -> str:
+        """The class that stands for a token that is no symbol itself.
+
+        >>> Symbols.fit([["a"]]).class_of("mouse")
+        '<unk>'
+        """
+        if self.unknown == "one":
+            return UNKNOWN
+        known = self._numbers
+        found = (shape for shape in _looks(token, self.language) if shape in known)
+        return next(found, UNKNOWN)
+
+    def encode(self, sequences: Iterable[Sequence[str]]) -> Encoded:
+        """The numbers of sequences of tokens."""
+        numbers = self._numbers.__getitem__
+        lengths = [0]
+
+        def counted() -> Iterable[Iterable[int]]:
+            for sequence in checked_sequences(sequences):
+                tokens = sequence if isinstance(sequence, (list, tuple)) else list(sequence)
+                lengths.append(len(tokens))
+                yield map(numbers, tokens)
+
+        ids = np.fromiter(chain.from_iterable(counted()), np.int32)
+        return Encoded(ids, np.cumsum(lengths, dtype=np.int64))
+
+    def decode(self, encoded: Encoded) -> list[list[str]]:
+        """The names of the symbols of each sequence.
+
+        >>> seen = Symbols.fit([["a", "cat"]])
+        >>> seen.decode(seen.encode([["cat", "a"], ["b"]]))
+        [['cat', 'a'], ['<unk>']]
+        """
+        return [[self.names[i] for i in encoded[at].tolist()] for at in range(len(encoded))]
+
+    def unigram(self, smooth: float = 0.5) -> npt.NDArray[np.float64]:
+        """(V,) probability of each symbol, none of them 0: ``(n_x + smooth) / (n + V smooth)``.
+
+        >>> Symbols.fit([["a", "a", "b"]]).unigram().round(3).tolist()
+        [0.556, 0.333, 0.111]
+        """
+        if not smooth > 0:
+            raise SettingsError(f"smooth {smooth}: expected more than 0")
+        counts = self.counts + smooth
+        return np.asarray(counts / counts.sum())
+
+
+def _looks(token: str, language: Literal["english", "generic"]) -> tuple[str, ...]:
+    return signatures(token, language=language) if token else (UNKNOWN,)
+
+
+def _classes(rare: list[tuple[str, int]], language: Literal["english", "generic"]) -> Counter[str]:
+    """Counts of the classes that rare words go to: for each the finest that is common enough."""
+    common: Counter[str] = Counter()
+    for word, n in rare:
+        for shape in _looks(word, language):
+            common[shape] += n
+    found: Counter[str] = Counter()
+    for word, n in rare:
+        shapes = _looks(word, language)
+        fine = (s for s in shapes if common[s] >= _FEW)
+        found[next(fine, UNKNOWN)] += n
+    return found

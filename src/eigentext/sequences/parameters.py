@@ -1,0 +1,102 @@
+"""The parameters of a hidden Markov model over symbols, checked once when they are made.
+
+``initial[i] = p(first state i)``, ``transition[i, j] = p(next state j | state i)`` and
+``emission[i, x] = p(symbol x | state i)``::
+
+    p(x_1 .. x_n) = sum over h_1 .. h_n of initial[h_1] emission[h_1, x_1]
+                    prod over t > 1 of transition[h_t-1, h_t] emission[h_t, x_t]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from eigentext.errors import SettingsError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float64]
+
+__all__ = ["Parameters"]
+
+_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Parameters:
+    """Valid parameters: every row is a distribution (to 1e-6).  The arrays are read-only.
+
+    ``initial``     (k,)
+    ``transition``  (k, k), row i the distribution of the state after i
+    ``emission``    (k, V), row i the distribution of the symbol that i shows
+
+    >>> weather = Parameters([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], [[1.0, 0.0], [0.3, 0.7]])
+    >>> weather.n_states, weather.n_symbols
+    (2, 2)
+    """
+
+    initial: Floats
+    transition: Floats
+    emission: Floats
+
+    def __post_init__(self) -> None:
+        for name, ndim in (("initial", 1), ("transition", 2), ("emission", 2)):
+            try:
+                array = np.array(getattr(self, name), np.float64, order="C")
+            except (TypeError, ValueError) as error:
+                raise SettingsError(f"{name}: expected an array of numbers") from error
+            if array.ndim != ndim:
+                raise SettingsError(f"{name}: expected {ndim} dimensions, found {array.ndim}")
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+        k = len(self.initial)
+        shapes = (("transition", (k, k)), ("emission", (k, self.emission.shape[1])))
+        for name, shape in shapes:
+            found = getattr(self, name).shape
+            if found != shape or 0 in shape:
+                raise SettingsError(f"{name}: expected shape {shape} without 0, found {found}")
+        for name in ("initial", "transition", "emission"):
+            array = getattr(self, name)
+            if not np.isfinite(array).all() or bool((array < 0).any()):
+                raise SettingsError(f"{name}: expected finite numbers, none below 0")
+            off = float(np.abs(array.sum(axis=-1) - 1).max())
+            if off > _TOLERANCE:
+                raise SettingsError(
+                    f"{name}: expected rows that sum to 1, one is off by {off:.2g}"
+                )
+
+    @property
+    def n_states(self) -> int:
+        """Number of hidden states, k."""
+        return len(self.initial)
+
+    @property
+    def n_symbols(self) -> int:
+        """Number of symbols, V."""
+        return int(self.emission.shape[1])
+
+    @classmethod
+    def random(cls, n_states: int, n_symbols: int, seed: int = 0) -> Parameters:
+        """Rows drawn evenly from all distributions.
+
+        >>> Parameters.random(2, 5, seed=1).emission.shape
+        (2, 5)
+        """
+        if n_states < 1 or n_symbols < 1:
+            raise SettingsError(
+                f"{n_states} states and {n_symbols} symbols: expected at least 1 of each"
+            )
+        if seed < 0:
+            raise SettingsError(f"seed {seed}: expected 0 or more")
+        rng = np.random.default_rng(seed)
+        drawn = [rng.exponential(size=(n, m)) for n, m in _shapes(n_states, n_symbols)]
+        initial, transition, emission = (one / one.sum(axis=1, keepdims=True) for one in drawn)
+        return cls(initial[0], transition, emission)
+
+
+def _shapes(k: int, n: int) -> tuple[tuple[int, int], ...]:
+    return (1, k), (k, k), (k, n)
