@@ -4,9 +4,10 @@
 
 Rows: labels by most frequent analysis, by the ranker, and gold.  The words that the parser sees
 are those of the treebank (clitics apart), without vowels; a host word carries its typed word's
-label as tags, a clitic itself.  Labels of training documents come from models of the other
-training documents (--parts), so that the parser learns from labels as good as those it will meet.
-Labels are kept in --keep, so that a run can be taken up again.
+label as tags, a clitic itself.  With "lemmas", the host word is the label's lemma.
+Labels of training documents come from models of the other training documents (--parts), so that
+the parser learns from labels as good as those it will meet.  Labels are kept in --keep, so that a
+run can be taken up again.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import json
 import os
 import time
 import unicodedata
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,19 +77,23 @@ def all_labels(
     return found
 
 
-def tagged(tree: Sentence, words: list[dict[str, Any]], labels: list[Label]) -> Sentence:
-    """The tree's words as typed, with tags made of labels."""
+def tagged(
+    tree: Sentence, words: list[dict[str, Any]], labels: list[Label], *, lemmas: bool
+) -> Sentence:
+    """The tree's words as typed, or by the label's lemma, with tags made of labels."""
     rows = tree.rows
     forms = [unvocalised(row[1]) for row in rows]
-    upos, xpos, feats = list(forms), list(forms), ["_"] * len(forms)
+    upos, xpos, feats = list(forms), list(forms), ["_"] * len(forms)  # a clitic is its own tag
     names = ("lemma", "pos", "pre2", "pre1", "det", "asp", "mood", "vox", "per", "gen", "num",
              "cas", "stt", "pron")  # fmt: skip
     place = 0
     for word, label in zip(words, labels, strict=True):
         pieces = 1 if word["vocalised"] == "+" else len(word["vocalised"].split("+"))
-        lemmas = [row[2] for row in rows[place : place + pieces]]
-        host = place + (lemmas.index(word["lemma"]) if word["lemma"] in lemmas else pieces - 1)
+        gold = [row[2] for row in rows[place : place + pieces]]
+        host = place + (gold.index(word["lemma"]) if word["lemma"] in gold else pieces - 1)
         of = dict(zip(names, label, strict=True))
+        if lemmas and of["lemma"] not in ("", "-"):
+            forms[host] = of["lemma"]
         upos[host] = of["pos"]
         xpos[host] = "".join(of[name] for name in ("pos", "asp", "cas", "stt", "det"))
         values = sorted(f"{name.title()}={of[name]}" for name in SHOWN if of[name] != "-")
@@ -124,8 +130,10 @@ def main() -> None:
     records = [json.loads(line) for line in lines]
     setting = languages(chosen.almor)["ar"]()
     test_ids = {document.id for document in setting.fold(chosen.fold)[1]}
-    print("| labels | UAS | LAS | CPU s of the parser |\n|---|---|---|---|", flush=True)
-    for source in chosen.rows.split("|"):
+    print(
+        "| labels | words | UAS | LAS | CPU s of the parser |\n|---|---|---|---|---|", flush=True
+    )
+    for source, lemmas in product(chosen.rows.split("|"), (False, True)):
         with single_threaded():
             by: dict[str, list[list[Label]]]
             if source == "gold":
@@ -144,7 +152,10 @@ def main() -> None:
                 by = all_labels(setting, source, chosen.fold, chosen.parts, chosen.keep, **options)
             left = {name: iter(sentences) for name, sentences in by.items()}
             made = [
-                (record["doc"], tagged(tree, record["words"], next(left[record["doc"]])))
+                (
+                    record["doc"],
+                    tagged(tree, record["words"], next(left[record["doc"]]), lemmas=lemmas),
+                )
                 for tree, record in zip(trees, records, strict=True)
             ]
             began = time.process_time()
@@ -153,7 +164,11 @@ def main() -> None:
             spent = time.process_time() - began
             gold = [s for name, s in made if name in test_ids]
             result = evaluate(gold, model.predict(gold))
-        print(f"| {source} | {result.uas:.2f} | {result.las:.2f} | {spent:.0f} |", flush=True)
+        words = "lemmas" if lemmas else "forms"
+        print(
+            f"| {source} | {words} | {result.uas:.2f} | {result.las:.2f} | {spent:.0f} |",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":
