@@ -1,18 +1,18 @@
-"""Raw text files to tokenised sentences, paragraph by paragraph, so that no file is held whole."""
+"""Raw text to tokenised sentences, paragraph by paragraph, so that no file is held whole."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eigentext.corpus.tokenise import tokenise_text
+from eigentext.corpus.tokenise import Token, tokenise_text
 from eigentext.formats.opening import numbered_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from eigentext.errors import DataError
 
-__all__ = ["read_tokenised"]
+__all__ = ["read_tokenised", "tokenise_document"]
 
 # A "paragraph" without an empty line for so many lines is cut at a line end.
 _MOST_LINES = 2000
@@ -32,18 +32,51 @@ def read_tokenised(
     >>> list(read_tokenised("memory://raw-example.txt", "ptb"))
     [['It', 'rains', '.'], ['We', 'stay', 'in', '.'], ['Good', '!']]
     """
-    for paragraph in _paragraphs(source, on_error):
+    lines = (line for _, line in numbered_lines(source, on_error=on_error))
+    for _, paragraph in _paragraphs(lines):
         for tokens in tokenise_text(paragraph, scheme):
             yield [token.text for token in tokens]
 
 
-def _paragraphs(source: str, on_error: Callable[[DataError], None] | None) -> Iterator[str]:
+def tokenise_document(text: str, scheme: str = "generic") -> list[list[Token]]:
+    r"""The sentences that :func:`read_tokenised` finds in a file with this text.
+
+    Their tokens know where they stand in ``text``.
+
+    >>> [[t.text for t in s] for s in tokenise_document("It rains.\r\n\r\nGood!", "ptb")]
+    [['It', 'rains', '.'], ['Good', '!']]
+    >>> tokenise_document("It rains.\r\n\r\nGood!", "ptb")[1][0]
+    Token(text='Good', start=13, end=17)
+    """
+    begin = int(text.startswith("\ufeff"))
+    whole = text[begin:].replace("\r\n", "\n")
+    place: Iterable[int] = range(begin, len(text))
+    if len(whole) < len(text) - begin:
+        place = [k for k in place if text[k : k + 2] != "\r\n"]
+    where = list(place)
+    found = []
+    for start, paragraph in _paragraphs(whole.split("\n")):
+        for tokens in tokenise_text(paragraph, scheme):
+            moved = [
+                Token(token.text, where[start + token.start], where[start + token.end - 1] + 1)
+                for token in tokens
+            ]
+            found.append(moved)
+    return found
+
+
+def _paragraphs(given: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """Paragraphs, each with the place of its first character."""
     lines: list[str] = []
-    for _, line in numbered_lines(source, on_error=on_error):
+    start = place = 0
+    for line in given:
         if line.strip():
+            if not lines:
+                start = place
             lines.append(line)
         if lines and (not line.strip() or len(lines) == _MOST_LINES):
-            yield "\n".join(lines)
+            yield start, "\n".join(lines)
             lines = []
+        place += len(line) + 1
     if lines:
-        yield "\n".join(lines)
+        yield start, "\n".join(lines)

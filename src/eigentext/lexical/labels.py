@@ -184,9 +184,11 @@ class LabelScheme:
     def from_mapping(self, values: Mapping[str, str]) -> Label:
         """The label with these values; an element that is not named is missing.
 
-        A scheme with a base takes the base's elements.
+        A scheme with a base takes the base's elements, or all of its own.
         """
         if self.base is not None:
+            if set(values) == set(self.elements):
+                return tuple(values[name] for name in self.elements)
             return self.refactor(self.base.from_mapping(values))
         unknown = set(values) - set(self.elements)
         if unknown:

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from eigentext.lexical.labels import LabelScheme
     from eigentext.lexical.ranker import RankedCandidate, RankedWord
 
-__all__ = ["as_conllu", "as_json_line", "as_record", "as_vocalised"]
+__all__ = ["as_conllu", "as_json_line", "as_record", "as_vocalised", "shown_reading"]
 
 _POS_ELEMENTS = ("pos", "upos")
 
 
-def _reading(candidate: RankedCandidate) -> Analysis | None:
-    """The reading to show of a candidate: the most frequent one."""
+def shown_reading(candidate: RankedCandidate) -> Analysis | None:
+    """The reading to show of a candidate: the most frequent one; None for observed labels."""
     if not candidate.analyses:
         return None
     return max(candidate.analyses, key=lambda a: -99.0 if a.prior is None else a.prior)
@@ -28,7 +28,7 @@ def as_record(word: RankedWord, scheme: LabelScheme, top: int | None = None) -> 
     """A ranked word as plain data, with its ``top`` candidates or all."""
     shown = []
     for candidate in word.candidates[:top]:
-        reading = _reading(candidate)
+        reading = shown_reading(candidate)
         shown.append(
             {
                 "label": scheme.as_mapping(candidate.label),
@@ -62,7 +62,7 @@ def as_vocalised(words: Sequence[RankedWord]) -> str:
     """The sentence as its best readings are vocalised; what has no reading stays as typed."""
     shown = []
     for word in words:
-        reading = _reading(word.best)
+        reading = shown_reading(word.best)
         shown.append((reading.vocalised if reading else "") or word.form)
     return " ".join(shown)
 
@@ -81,7 +81,7 @@ def as_conllu(number: int, words: Sequence[RankedWord], scheme: LabelScheme) -> 
             for name, value in values.items()
             if value != scheme.missing
         )
-        reading = _reading(word.best)
+        reading = shown_reading(word.best)
         misc = [f"Prob={word.best.probability:.4f}"]
         if reading and reading.vocalised:
             misc.append(f"Vform={_safe(reading.vocalised)}")

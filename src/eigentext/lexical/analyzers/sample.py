@@ -5,6 +5,7 @@ Its label elements are renamed to the features of ALMOR databases, so that one s
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from eigentext.lexical.analysis import Analysis, check_word
@@ -19,6 +20,11 @@ _POS = {
 }  # fmt: skip
 _PROCLITIC = {
     "و": "wa_conj", "ف": "fa_conj", "ب": "bi_prep", "ل": "li_prep", "ك": "ka_prep", "س": "sa_fut",
+}  # fmt: skip
+_MARKS = "[\u064b-\u0652\u0670]*"
+_PRONOUNS = {
+    "1s": "نِي|ي|يَ", "1p": "نَا", "2ms": "كَ", "2fs": "كِ", "2md": "كُمَا", "2mp": "كُمْ", "2fp": "كُنَّ",
+    "3ms": "هُ|هِ|ه", "3fs": "هَا", "3md": "هُمَا|هِمَا", "3mp": "هُمْ|هِمْ", "3fp": "هُنَّ|هِنَّ",
 }  # fmt: skip
 _LONGEST = 60
 _RENAMED = {"asp": "asp", "mood": "mod", "vox": "vox", "per": "per", "gen": "gen", "num": "num"}
@@ -76,7 +82,7 @@ def _reading(entry: dict[str, str]) -> Analysis:
     return Analysis(
         entry["lemma"],
         entry["vocalised"],
-        ((entry["vocalised"], entry["pos"]),),
+        _segments(entry),
         entry["pos"],
         features,
         entry["gloss"],
@@ -84,3 +90,21 @@ def _reading(entry: dict[str, str]) -> Analysis:
         None,
         "lexicon",
     )
+
+
+def _segments(entry: dict[str, str]) -> tuple[tuple[str, str], ...]:
+    """The clitics that the label names, cut off the vocalised word, and what is between them."""
+    rest, before, after = entry["vocalised"], [], []
+    article = "ا?ل" if entry["det"] == "1" else "-"
+    tags = ("CONJ", "FUT_PART" if entry["pre1"] == "س" else "PREP", "DET")
+    for letters, tag in zip((entry["pre2"], entry["pre1"], article), tags, strict=True):
+        clitic = re.match(f"{letters}{_MARKS}", rest) if letters != "-" else None
+        if clitic and clitic.end() < len(rest):
+            before.append((clitic[0], tag))
+            rest = rest[clitic.end() :]
+    pronoun = _PRONOUNS.get(entry["pron"].replace("1m", "1")) if entry["pos"] != "S" else None
+    clitic = re.search(f"(?<=.)(?:{pronoun})$", rest) if pronoun else None
+    if clitic:
+        after.append((clitic[0], "PRON"))
+        rest = rest[: clitic.start()]
+    return (*before, (rest, entry["pos"]), *after)
