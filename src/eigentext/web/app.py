@@ -3,8 +3,9 @@
 The flow of a request: `SecurityHeaders` -> host names -> `BodyLimit` -> validation -> a function
 of `views` -> JSON.  Whatever goes wrong on the way is answered in one shape,
 ``{"error": {"path", "line", "why"}}``: 400 for data that cannot be read, 413 for too much of it,
-422 for a request that makes no sense, 503 for one that needs a model the service was not given.
-There is no other state than the settings and their models.
+404 and 409 for stored texts that are not there or not in that state, 422 for a request that makes
+no sense, 503 for one that needs a model or a file that the service was not given.
+There is no other state than the settings, their models, and the file of annotations.
 """
 
 from __future__ import annotations
@@ -26,7 +27,11 @@ import eigentext
 from eigentext.corpus.tokenise import SCHEMES
 from eigentext.errors import DataError, EigentextError
 from eigentext.formats.convert import FORMATS
+from eigentext.web.annotating import AnnotationService, ConflictError, NotThereError
+from eigentext.web.annotations import StoreError
 from eigentext.web.dependency import DependencyService, NoModelError, TooMuchError
+from eigentext.web.lexical import LexicalService
+from eigentext.web.lexical_routes import add_lexical
 from eigentext.web.middleware import BodyLimit, SecurityHeaders, fault
 from eigentext.web.schemas import (
     ConvertAnswer,
@@ -51,13 +56,23 @@ __all__ = ["create_app", "serve"]
 _FAULTS: dict[int | str, dict[str, Any]] = {
     status: {"model": ErrorAnswer} for status in (400, 413, 422)
 }
+_STATUS: dict[type[EigentextError], int] = {
+    NotThereError: 404,
+    ConflictError: 409,
+    TooMuchError: 413,
+    NoModelError: 503,
+    StoreError: 503,
+}
 
 
 def create_app(settings: ServiceSettings | None = None) -> FastAPI:
     """Make the application with its routes, page and limits.
 
     >>> sorted(create_app().openapi()["paths"])
-    ['/api/convert', '/api/dep/parse', '/api/health', '/api/tokenise', '/api/trees']
+    ['/api/convert', '/api/dep/parse', '/api/health', '/api/lex/documents', \
+'/api/lex/documents/{number}', '/api/lex/documents/{number}/decisions', \
+'/api/lex/documents/{number}/undo', '/api/lex/export', '/api/lex/rank', '/api/tokenise', \
+'/api/trees']
     """
     limits = settings or ServiceSettings()
     app = FastAPI(
@@ -72,7 +87,11 @@ def create_app(settings: ServiceSettings | None = None) -> FastAPI:
     app.add_middleware(SecurityHeaders)
     _answer_errors(app)
     dependencies = DependencyService(limits)
+    lexical = LexicalService(limits)
+    annotations = AnnotationService(limits, lexical)
     _add_api(app, limits, dependencies)
+    add_lexical(app, lexical, annotations)
+    _add_health(app, limits, dependencies, lexical, annotations)
     with as_file(files("eigentext.web") / "static") as static:
         _add_pages(app, static)
     return app
@@ -118,27 +137,6 @@ def _add_api(app: FastAPI, limits: ServiceSettings, dependencies: DependencyServ
         if len(text) > limits.max_characters:
             most = limits.max_characters
             raise TooMuchError(f"the text has {len(text):,} characters; at most {most:,} are read")
-
-    @app.get("/api/health")
-    def health() -> Health:
-        """Say what this service is and can do."""
-        features = ["convert", "tokenise", "trees"]
-        if find_spec("matplotlib"):
-            features.append("plots")
-        if dependencies.parser is not None:
-            features.append("dep/parse")
-        return Health(
-            status="ok",
-            version=eigentext.__version__,
-            features=features,
-            schemes=list(SCHEMES),
-            formats=list(FORMATS),
-            limits={
-                "characters": limits.max_characters,
-                "trees": limits.max_trees,
-                "words": limits.max_words,
-            },
-        )
 
     @app.post("/api/convert", responses=_FAULTS)
     def convert(request: ConvertRequest) -> ConvertAnswer:
@@ -191,6 +189,41 @@ def _add_api(app: FastAPI, limits: ServiceSettings, dependencies: DependencyServ
         return dependencies.answer(request)
 
 
+def _add_health(
+    app: FastAPI,
+    limits: ServiceSettings,
+    dependencies: DependencyService,
+    lexical: LexicalService,
+    annotations: AnnotationService,
+) -> None:
+    @app.get("/api/health")
+    def health() -> Health:
+        """Say what this service is and can do."""
+        features = ["convert", "tokenise", "trees"]
+        if find_spec("matplotlib"):
+            features.append("plots")
+        if dependencies.parser is not None:
+            features.append("dep/parse")
+        if lexical.ready:
+            features.append("lex/rank")
+        if annotations.ready:
+            features.append("lex/annotate")
+        return Health(
+            status="ok",
+            version=eigentext.__version__,
+            features=features,
+            schemes=list(SCHEMES),
+            formats=list(FORMATS),
+            limits={
+                "characters": limits.max_characters,
+                "trees": limits.max_trees,
+                "words": limits.max_words,
+                "ranked_words": limits.max_ranked_words,
+            },
+            language=lexical.ranker.scheme.language if lexical.ready else None,
+        )
+
+
 def _add_pages(app: FastAPI, static: Path) -> None:
     @app.get("/", include_in_schema=False)
     def bench() -> FileResponse:
@@ -207,7 +240,7 @@ def _answer_errors(app: FastAPI) -> None:
     async def ours(_: Request, error: EigentextError) -> Response:
         if isinstance(error, DataError):
             return fault(400, error.why, path=error.path, line=error.line)
-        status = {TooMuchError: 413, NoModelError: 503}.get(type(error), 422)
+        status = _STATUS.get(type(error), 422)
         return fault(status, str(error))
 
     @app.exception_handler(RequestValidationError)

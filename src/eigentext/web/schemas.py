@@ -17,7 +17,9 @@ __all__ = [
     "ErrorAnswer",
     "Fault",
     "Health",
+    "Request",
     "SentenceView",
+    "Text",
     "TokenView",
     "TokeniseAnswer",
     "TokeniseRequest",
@@ -25,10 +27,11 @@ __all__ = [
     "TreeView",
     "TreesAnswer",
     "TreesRequest",
+    "whole",
 ]
 
 
-def _whole(text: str) -> str:
+def whole(text: str) -> str:
     """Refuse halves of surrogate pairs, which JSON can spell but no text can hold."""
     try:
         text.encode("utf-8")
@@ -39,10 +42,12 @@ def _whole(text: str) -> str:
     return text
 
 
-Text = Annotated[str, AfterValidator(_whole)]
+Text = Annotated[str, AfterValidator(whole)]
 
 
-class _Request(BaseModel):
+class Request(BaseModel):
+    """What every request has in common: it names nothing that we do not know."""
+
     model_config = ConfigDict(extra="forbid")
 
 
@@ -69,9 +74,10 @@ class Health(BaseModel):
     schemes: list[str]
     formats: list[str]
     limits: dict[str, int]
+    language: str | None = Field(default=None, description="of the readings that are ranked here")
 
 
-class TokeniseRequest(_Request):
+class TokeniseRequest(Request):
     """Raw text to split into sentences and tokens."""
 
     text: Text = Field(description="raw text")
@@ -101,7 +107,7 @@ class TokeniseAnswer(BaseModel):
     n_tokens: int
 
 
-class TreesRequest(_Request):
+class TreesRequest(Request):
     """Trees in Penn Treebank brackets."""
 
     brackets: Text = Field(description="one or more trees, on any number of lines")
@@ -146,7 +152,7 @@ class TreesAnswer(BaseModel):
     trees: list[TreeView]
 
 
-class ConvertRequest(_Request):
+class ConvertRequest(Request):
     """Sentences in one format that are wanted in another."""
 
     text: Text = Field(description="what a file in the source format would hold")
@@ -165,7 +171,7 @@ class ConvertAnswer(BaseModel):
     n_sentences: int
 
 
-class DependencyRequest(_Request):
+class DependencyRequest(Request):
     """Raw text, or sentences that are tokenised already."""
 
     text: Text | None = Field(default=None, description="raw text")

@@ -28,5 +28,15 @@ class ServiceSettings(BaseModel):
     max_words: int = Field(default=200, ge=1)
     #: A model of ``eigentext dep train``; without one nothing is parsed.
     dep_model: str | None = None
+    #: A model of ``eigentext lex train``; without one nothing is ranked.
+    lex_model: str | None = None
+    #: Where that model's analyzer lies, if not where it was in training.
+    lex_analyzer: str | None = None
+    #: Most words of a text whose readings are ranked.
+    max_ranked_words: int = Field(default=2_000, ge=1)
+    #: The file in which decisions of annotators are kept; without one there is no annotating.
+    annotations: str | None = None
+    #: Most texts in that file.
+    max_documents: int = Field(default=10_000, ge=1)
     #: Host names the service answers to; ``*`` is any.  Loopback servers answer to their own only.
     allowed_hosts: tuple[str, ...] = ("*",)

@@ -1,0 +1,252 @@
+"""``POST /api/lex/rank``: text in, every word's readings out, ranked in context.
+
+The flow: raw text -> tokens (as ``eigentext lex rank --raw`` finds them, or tokens as they came)
+-> the ranker that the settings name, loaded once -> ranked words -> views for people.  The ranking
+is the library's: nothing is rounded, reordered or left out but by ``top``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from eigentext.corpus.raw_text import tokenise_document
+from eigentext.corpus.tokenise import Token
+from eigentext.errors import DataError, SettingsError
+from eigentext.reports.markup import is_right_to_left
+from eigentext.reports.morphology import cut, in_plain_words, kinds, segment_words
+from eigentext.web.dependency import NoModelError, TooMuchError
+from eigentext.web.schemas_lexical import (
+    CandidateView,
+    PieceView,
+    RankAnswer,
+    RankedSentence,
+    SegmentView,
+    SenseView,
+    WordView,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from eigentext.lexical import Label, LexicalRanker, RankedCandidate, RankedWord
+    from eigentext.web.schemas_lexical import DocumentRequest, FixedLabel, LexicalRequest
+    from eigentext.web.settings import ServiceSettings
+
+__all__ = ["LexicalService", "Sentences", "is_scored"]
+
+Sentences = list[list[Token]]
+Place = tuple[int, int]
+
+_WHITE_SPACE = re.compile(r"[ \t\r\v\f\n]")
+_NOWHERE = -1  # where a token stands that came without a text
+_REMEMBERED = 8
+_ALSO = 8
+
+
+def is_scored(form: str) -> bool:
+    """Whether a word counts for A1 and A2: it has a letter.
+
+    >>> [is_scored(form) for form in ("كتب", "2019", ".")]
+    [True, False, False]
+    """
+    return any(char.isalpha() for char in form)
+
+
+class LexicalService:
+    """A ranker and the limits under which it works for strangers."""
+
+    def __init__(self, settings: ServiceSettings) -> None:
+        self.settings = settings
+        self._ranker: LexicalRanker | None = None
+        self._turn = Lock()
+        self._remembered: OrderedDict[object, list[list[RankedWord]]] = OrderedDict()
+        if settings.lex_model is not None:
+            from eigentext.lexical import LexicalRanker
+
+            self._ranker = LexicalRanker.load(settings.lex_model, analyzer=settings.lex_analyzer)
+        elif settings.lex_analyzer is not None or settings.annotations is not None:
+            option = "--annotations" if settings.lex_analyzer is None else "--lex-analyzer"
+            raise SettingsError(f"{option} needs --lex-model, a file of `eigentext lex train`")
+
+    @property
+    def ready(self) -> bool:
+        """Whether there is a ranker."""
+        return self._ranker is not None
+
+    @property
+    def ranker(self) -> LexicalRanker:
+        """The ranker; an error that says how to get one when there is none."""
+        if self._ranker is None:
+            raise NoModelError(
+                "this service has no ranker of readings: start it with "
+                "`eigentext serve --lex-model FILE`, a file of `eigentext lex train`"
+            )
+        return self._ranker
+
+    def answer(self, request: LexicalRequest) -> RankAnswer:
+        """Rank what the request holds."""
+        scheme = self.ranker.scheme  # a service without one says so before anything else
+        sentences = self.sentences(request)
+        fixed = self._fixed(request.fixed, sentences)
+        ranked = self.rank(sentences, fixed)
+        return self.view(sentences, ranked, fixed, top=request.top, language=scheme.language)
+
+    def sentences(self, request: LexicalRequest | DocumentRequest) -> Sentences:
+        """The tokens of a request, within the limits."""
+        if (request.text is None) == (request.sentences is None):
+            raise DataError("input", None, "expected either text or sentences, and not both")
+        if request.sentences is not None:
+            for number, tokens in enumerate(request.sentences, start=1):
+                if any(not token or _WHITE_SPACE.search(token) for token in tokens):
+                    why = f"sentence {number} has a token that is empty or has white space in it"
+                    raise DataError("input", number, why)
+            found = [[Token(t, _NOWHERE, _NOWHERE) for t in s] for s in request.sentences]
+        else:
+            text, most = request.text or "", self.settings.max_characters
+            if len(text) > most:
+                why = f"the text has {len(text):,} characters; at most {most:,} are read"
+                raise TooMuchError(why)
+            found = tokenise_document(text, request.scheme)
+        words, most = sum(map(len, found)), self.settings.max_ranked_words
+        if words > most:
+            raise TooMuchError(f"found {words:,} words; at most {most:,} are ranked at once")
+        return found
+
+    def label(self, values: Mapping[str, str]) -> Label:
+        """The label with these values; elements that are not named are missing."""
+        scheme = self.ranker.scheme
+        unknown = sorted(set(values) - set(scheme.elements))
+        if unknown:
+            known = ", ".join(scheme.elements)
+            raise SettingsError(f"labels have no element {unknown[0][:60]!r}; they have {known}")
+        return tuple(values.get(name, scheme.missing) for name in scheme.elements)
+
+    def _fixed(self, given: Sequence[FixedLabel], sentences: Sentences) -> dict[Place, Label]:
+        found: dict[Place, Label] = {}
+        for one in given:
+            place = one.sentence, one.word
+            check_place(sentences, *place)
+            if place in found:
+                why = f"sentence {one.sentence}, word {one.word} is fixed twice"
+                raise DataError("fixed", None, why)
+            found[place] = self.label(one.label)
+        return found
+
+    def rank(self, sentences: Sentences, fixed: Mapping[Place, Label]) -> list[list[RankedWord]]:
+        """The library's ranking of the sentences as one document; the last ones are remembered."""
+        from eigentext.lexical import Document, Word
+
+        forms = tuple(tuple(token.text for token in tokens) for tokens in sentences)
+        key = forms, tuple(sorted(fixed.items()))
+        with self._turn:
+            if key in self._remembered:
+                self._remembered.move_to_end(key)
+                return self._remembered[key]
+            starts = [0]
+            for tokens in forms:
+                starts.append(starts[-1] + len(tokens))
+            document = Document("text", [[Word(form) for form in tokens] for tokens in forms])
+            by_place = {starts[s] + w: label for (s, w), label in fixed.items()}
+            (ranked,) = self.ranker.rank_documents([document], fixed=by_place)
+            self._remembered[key] = ranked
+            while len(self._remembered) > _REMEMBERED:
+                self._remembered.popitem(last=False)
+            return ranked
+
+    def view(
+        self,
+        sentences: Sentences,
+        ranked: Sequence[Sequence[RankedWord]],
+        decided: Collection[Place],
+        *,
+        top: int | None,
+        language: str,
+    ) -> RankAnswer:
+        """Ranked sentences as they go over the wire."""
+        views = [
+            RankedSentence(
+                words=[
+                    self.word_view(word, token, (s, w) in decided, top)
+                    for w, (word, token) in enumerate(zip(words, tokens, strict=True))
+                ]
+            )
+            for s, (words, tokens) in enumerate(zip(ranked, sentences, strict=True))
+        ]
+        letters = [t.text for tokens in sentences for t in tokens if is_scored(t.text)]
+        return RankAnswer(
+            direction="rtl" if is_right_to_left(letters) else "ltr",
+            language=language,
+            elements=list(self.ranker.scheme.elements),
+            sentences=views,
+        )
+
+    def word_view(
+        self, word: RankedWord, token: Token, decided: bool, top: int | None
+    ) -> WordView:
+        """One ranked word as it goes over the wire."""
+        there = token.start != _NOWHERE
+        return WordView(
+            form=word.form,
+            start=token.start if there else None,
+            end=token.end if there else None,
+            guessed=word.guessed,
+            margin=word.margin,
+            decided=decided,
+            n_candidates=len(word.candidates),
+            candidates=[
+                self._candidate_view(rank, candidate)
+                for rank, candidate in enumerate(word.candidates[:top], start=1)
+            ],
+        )
+
+    def _candidate_view(self, rank: int, candidate: RankedCandidate) -> CandidateView:
+        from eigentext.lexical.analysis import GUESSES
+        from eigentext.lexical.output import shown_reading
+
+        scheme = self.ranker.scheme
+        values = scheme.as_mapping(candidate.label)
+        reading = shown_reading(candidate)
+        segments = reading.segments if reading else ()
+        where = kinds([tag for _, tag in segments])
+        others = {(a.lemma, a.vocalised, a.gloss): None for a in candidate.analyses}
+        if reading:
+            others.pop((reading.lemma, reading.vocalised, reading.gloss))
+        return CandidateView.model_construct(
+            rank=rank,
+            label=values,
+            probability=candidate.probability,
+            score=candidate.score,
+            source=candidate.source,
+            guess=candidate.source in GUESSES,
+            lemma=reading.lemma if reading else values.get("lemma", ""),
+            vocalised=reading.vocalised if reading else "",
+            gloss=reading.gloss if reading else "",
+            root=reading.root if reading else "",
+            morphology=in_plain_words(values, scheme.missing),
+            segments=[
+                SegmentView.model_construct(
+                    text=text, tag=tag, kind=kind, meaning=segment_words(tag)
+                )
+                for (text, tag), kind in zip(segments, where, strict=True)
+            ],
+            pieces=[
+                PieceView.model_construct(text=piece.text, kind=piece.kind)
+                for piece in (cut(reading.vocalised, segments) if reading else ())
+            ],
+            also=[
+                SenseView.model_construct(lemma=lemma, vocalised=vocalised, gloss=gloss)
+                for lemma, vocalised, gloss in list(others)[:_ALSO]
+            ],
+        )
+
+
+def check_place(sentences: Sentences, sentence: int, word: int) -> None:
+    """Refuse a word that is not there."""
+    if sentence >= len(sentences):
+        raise DataError("fixed", None, f"no sentence {sentence} among {len(sentences)}")
+    if word >= len(sentences[sentence]):
+        why = f"no word {word} among the {len(sentences[sentence])} of sentence {sentence}"
+        raise DataError("fixed", None, why)
