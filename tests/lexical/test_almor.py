@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import pickle
 import unicodedata
 from pathlib import Path
