@@ -31,6 +31,8 @@ __all__ = [
     "INSIDE_GROUPS",
     "OUTSIDE_GROUPS",
     "checked_groups",
+    "feature_numbers",
+    "give_features",
     "inside_features",
     "outside_features",
     "scaled_rows",
@@ -61,6 +63,27 @@ def _mix(template: int, *values: npt.NDArray[np.integer]) -> npt.NDArray[np.uint
         state *= np.uint64(0xFF51AFD7ED558CCD)
         state ^= state >> np.uint64(29)
     return state
+
+
+def feature_numbers(template: int, *values: npt.NDArray[np.integer]) -> npt.NDArray[np.uint64]:
+    """A feature number per row, for features of one's own (see :func:`give_features`).
+
+    >>> one, two = feature_numbers(1, np.array([3, 3]), np.array([4, 5])).tolist()
+    >>> one == two
+    False
+    """
+    return _mix(template, *values)
+
+
+def give_features(
+    bank: Treebank, inside: npt.NDArray[np.uint64], outside: npt.NDArray[np.uint64]
+) -> None:
+    """Let the estimators see these features of all nodes, (N, F) each, in place of the usual ones.
+
+    For treebanks that are no parse trees; before anything else has looked at the features.
+    """
+    bank.once(("inside", frozenset(INSIDE_GROUPS)), lambda: inside)
+    bank.once(("outside", frozenset(OUTSIDE_GROUPS)), lambda: outside)
 
 
 def checked_groups(

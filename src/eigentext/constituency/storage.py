@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from eigentext.constituency import lexicon_moments
 from eigentext.constituency.chart import CoarseGrammar
@@ -14,11 +14,21 @@ from eigentext.formats import modelfile
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
 
-__all__ = ["KIND", "VERSION", "load_model", "save_model"]
+    from eigentext.constituency.treebank import Language
+
+__all__ = [
+    "KIND",
+    "VERSION",
+    "PackedParams",
+    "load_model",
+    "pack_params",
+    "save_model",
+    "unpack_params",
+]
 
 KIND = "lpcfg"
 VERSION = 1
@@ -49,6 +59,33 @@ def save_model(
         "emits": coarse.emits,
     }
     strings: dict[str, Sequence[str]] = {"labels": labels}
+    packed = pack_params(params)
+    arrays.update(packed.arrays)
+    strings.update(packed.strings)
+    modelfile.save(
+        path,
+        KIND,
+        arrays,
+        settings={**settings, "wrapper": wrapper, "lexicon": packed.numbers},
+        format_version=VERSION,
+        strings=strings,
+        seed=settings["seed"],
+        data=data,
+    )
+
+
+class PackedParams(NamedTuple):
+    """Models as named arrays, lists of strings and numbers: parts of a model file."""
+
+    arrays: Mapping[str, npt.NDArray[Any]]
+    strings: Mapping[str, Sequence[str]]
+    numbers: Mapping[str, Any]
+
+
+def pack_params(params: Sequence[LatentParams]) -> PackedParams:
+    """The parts of all models that a file keeps; their rules are left to the caller."""
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    strings: dict[str, Sequence[str]] = {}
     for number, one in enumerate(params):
         prefix = f"model{number}."
         arrays[prefix + "m"] = one.m
@@ -84,16 +121,7 @@ def save_model(
             numbers["vectors"] = {
                 name: getattr(one.lexicon, name) for name in lexicon_moments.NUMBERS
             }
-    modelfile.save(
-        path,
-        KIND,
-        arrays,
-        settings={**settings, "wrapper": wrapper, "lexicon": numbers},
-        format_version=VERSION,
-        strings=strings,
-        seed=settings["seed"],
-        data=data,
-    )
+    return PackedParams(arrays, strings, numbers)
 
 
 def _counts_of(params: LatentParams) -> Lexicon:
@@ -109,22 +137,34 @@ def load_model(
     file = modelfile.load(path, KIND, versions={VERSION})
     settings = dict(file.header.settings)
     wrapper, numbers = settings.pop("wrapper"), settings.pop("lexicon")
-    vectors, of_models = numbers.pop("vectors", None), numbers.pop("of_models", None)
     a = file.arrays
+    packed = PackedParams(a, file.strings, numbers)
+    language = settings["grammar"]["language"]
+    params = unpack_params(packed, a["rules"], settings["ensemble"], language)
+    coarse = CoarseGrammar(a["rules"], a["rule_p"], a["root_p"], a["prior"], a["emits"])
+    return settings, tuple(file.strings["labels"]), wrapper, coarse, params
+
+
+def unpack_params(
+    packed: PackedParams, rules: npt.NDArray[Any], n_models: int, language: Language
+) -> list[LatentParams]:
+    """What :func:`pack_params` packed."""
+    a, numbers = packed.arrays, dict(packed.numbers)
+    vectors, of_models = numbers.pop("vectors", None), numbers.pop("of_models", None)
     of_classes, classes = numbers.pop("classes", None), None
     if of_classes is not None:
         sizes = tuple(of_classes["sizes"])
-        classes = WordClasses(tuple(file.strings["class_words"]), a["class_numbers"], sizes)
-    words, shapes = tuple(file.strings["words"]), tuple(file.strings["shapes"])
+        classes = WordClasses(tuple(packed.strings["class_words"]), a["class_numbers"], sizes)
+    words, shapes = tuple(packed.strings["words"]), tuple(packed.strings["shapes"])
     params = []
-    for number in range(settings["ensemble"]):
+    for number in range(n_models):
         prefix = f"model{number}."
         fields: dict[str, Any] = {name: a[f"{prefix}lexicon.{name}"] for name in _LEXICON_ARRAYS}
         fields.update(of_models[number] if of_models else numbers, words=words, shapes=shapes)
         if classes is not None:
             counts = a[f"{prefix}class_counts"]
             fields["by_class"] = ClassCounts(classes, counts, of_classes["strength"])
-        lexicon = Lexicon(**fields, language=settings["grammar"]["language"])
+        lexicon = Lexicon(**fields, language=language)
         if vectors is not None and f"{prefix}vectors.m" in a:
             more: dict[str, Any] = {
                 name: a[f"{prefix}vectors.{name}"] for name in lexicon_moments.ARRAYS
@@ -137,9 +177,8 @@ def load_model(
             spectra = Spectra(a[f"{prefix}singular_values"], a[f"{prefix}singular_ptr"], smallest)
         params.append(
             LatentParams(
-                a[prefix + "m"], a["rules"], a[prefix + "rule_ptr"], a[prefix + "tensor"],
+                a[prefix + "m"], rules, a[prefix + "rule_ptr"], a[prefix + "tensor"],
                 a[prefix + "root"], lexicon, spectra,
             )
         )  # fmt: skip
-    coarse = CoarseGrammar(a["rules"], a["rule_p"], a["root_p"], a["prior"], a["emits"])
-    return settings, tuple(file.strings["labels"]), wrapper, coarse, params
+    return params
