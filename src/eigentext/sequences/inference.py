@@ -1,0 +1,191 @@
+"""What valid parameters say about sequences: probabilities, states, what comes next.
+
+Every function takes :class:`Parameters` and :class:`Encoded`; tables have one row per token (N)
+or per sequence (S), in the order of the data.  All of it is O(N k^2), by the compiled passes of
+kernels.py, in bounded room besides the answer itself.
+
+A symbol that no reachable state can show makes the sequence impossible: its log likelihood is
+-inf and that token's surprisal inf.  For what follows, and for states, the token is passed over as
+if it had not been seen, so that every row of states is a distribution.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from eigentext.errors import SettingsError
+from eigentext.sequences.batches import Machine
+from eigentext.sequences.observations import Encoded
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from eigentext.sequences.parameters import Parameters
+
+    Floats = npt.NDArray[np.float64]
+
+__all__ = [
+    "filtered", "log_likelihoods", "next_symbols", "posterior_decode", "sample",
+    "sample_states", "smoothed", "surprisals", "viterbi",
+]  # fmt: skip
+
+_SEGMENT = 4096  # tokens whose back pointers are kept at once
+_DRAWN_AT_ONCE = 2_000_000
+
+
+def _machine(parameters: Parameters, data: Encoded) -> Machine:
+    machine = Machine(data, parameters.n_states, parameters.n_symbols)
+    machine.set(
+        parameters.initial, parameters.transition, parameters.emission.T, precision="double"
+    )
+    return machine
+
+
+def surprisals(parameters: Parameters, data: Encoded) -> Floats:
+    """(N,) ``-log p(x_t | x_1 .. x_t-1)``, natural logarithm.
+
+    >>> from eigentext.sequences.parameters import Parameters
+    >>> coin = Parameters([1.0], [[1.0]], [[0.5, 0.5]])
+    >>> surprisals(coin, Encoded.of([[0, 1]])).round(3).tolist()
+    [0.693, 0.693]
+    """
+    found = np.zeros(data.n_tokens)
+    _machine(parameters, data).go_forward(found)
+    return found
+
+
+def log_likelihoods(parameters: Parameters, data: Encoded) -> Floats:
+    """(S,) ``log p(x_1 .. x_n)`` of each sequence; 0 for an empty one.
+
+    >>> from eigentext.sequences.parameters import Parameters
+    >>> coin = Parameters([1.0], [[1.0]], [[0.5, 0.5]])
+    >>> log_likelihoods(coin, Encoded.of([[0, 1], []])).round(3).tolist()
+    [-1.386, 0.0]
+    """
+    return sums_by_sequence(-surprisals(parameters, data), data)
+
+
+def sums_by_sequence(values: Floats, data: Encoded) -> Floats:
+    """(S,) sums of a number per token.
+
+    >>> sums_by_sequence(np.array([1.0, 2.0, 4.0]), Encoded.of([[0, 0], [], [0]])).tolist()
+    [3.0, 0.0, 4.0]
+    """
+    found = np.zeros(len(data))
+    full = np.flatnonzero(data.lengths)
+    if len(full):
+        found[full] = np.add.reduceat(values, data.first[full])
+    return found
+
+
+def filtered(parameters: Parameters, data: Encoded) -> Floats:
+    """(N, k) ``p(h_t | x_1 .. x_t)``.
+
+    >>> from eigentext.sequences.parameters import Parameters
+    >>> sure = Parameters([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], [[1.0, 0.0], [0.0, 1.0]])
+    >>> filtered(sure, Encoded.of([[0, 1]])).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    found = np.zeros((data.n_tokens, parameters.n_states))
+    _machine(parameters, data).go_forward(np.zeros(data.n_tokens), filtered=found)
+    return found
+
+
+def smoothed(parameters: Parameters, data: Encoded) -> Floats:
+    """(N, k) ``p(h_t | x_1 .. x_n)``.
+
+    >>> from eigentext.sequences.parameters import Parameters
+    >>> chain = Parameters([0.5, 0.5], [[1.0, 0.0], [0.0, 1.0]], [[0.5, 0.5], [1.0, 0.0]])
+    >>> smoothed(chain, Encoded.of([[0, 1]])).tolist()
+    [[1.0, 0.0], [1.0, 0.0]]
+    """
+    found = np.zeros((data.n_tokens, parameters.n_states))
+    _machine(parameters, data).expect(smoothed=found)
+    return found
+
+
+def posterior_decode(parameters: Parameters, data: Encoded) -> npt.NDArray[np.int32]:
+    """(N,) the state of highest ``p(h_t | x_1 .. x_n)`` for each token by itself.
+
+    >>> from eigentext.sequences.parameters import Parameters
+    >>> sure = Parameters([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], [[1.0, 0.0], [0.0, 1.0]])
+    >>> posterior_decode(sure, Encoded.of([[0, 1]])).tolist()
+    [0, 1]
+    """
+    found = np.zeros(data.n_tokens, np.int32)
+    _machine(parameters, data).expect(best=found)
+    return found
+
+
+def viterbi(parameters: Parameters, data: Encoded) -> npt.NDArray[np.int32]:
+    """(N,) the states of the most probable path of each sequence.
+
+    >>> from eigentext.sequences.parameters import Parameters
+    >>> sure = Parameters([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], [[1.0, 0.0], [0.0, 1.0]])
+    >>> viterbi(sure, Encoded.of([[0, 1], [1]])).tolist()
+    [0, 1, 1]
+    """
+    from eigentext.sequences.kernels_decode import viterbi as compiled
+
+    machine = Machine(data, parameters.n_states, parameters.n_symbols)  # checks the symbols
+    with np.errstate(divide="ignore"):
+        pi, T = np.log(parameters.initial), np.log(parameters.transition)
+        E = np.log(np.ascontiguousarray(parameters.emission.T))
+    found = np.zeros(data.n_tokens, np.int32)
+    compiled(machine.data.ids, data.first, _SEGMENT, pi, T, E, found)
+    return found
+
+
+def next_symbols(parameters: Parameters, data: Encoded) -> Floats:
+    """(S, V) distribution of the symbol after each sequence; after an empty one, of the first.
+
+    >>> from eigentext.sequences.parameters import Parameters
+    >>> turns = Parameters([1.0, 0.0], [[0.0, 1.0], [1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]])
+    >>> next_symbols(turns, Encoded.of([[], [0], [0, 1]])).tolist()
+    [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]
+    """
+    last = np.zeros((len(data), parameters.n_states))
+    _machine(parameters, data).go_forward(np.zeros(data.n_tokens), last=last)
+    states = last @ parameters.transition
+    states[data.lengths == 0] = parameters.initial
+    return np.asarray(states @ parameters.emission)
+
+
+def sample_states(
+    parameters: Parameters, n: int, length: int, seed: int = 0
+) -> tuple[Encoded, npt.NDArray[np.int32]]:
+    """``n`` sequences of ``length`` symbols drawn from the model, and the states (N,) behind them.
+
+    >>> from eigentext.sequences.parameters import Parameters
+    >>> turns = Parameters([1.0, 0.0], [[0.0, 1.0], [1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]])
+    >>> drawn, states = sample_states(turns, 2, 3)
+    >>> drawn.ids.tolist(), states.tolist()
+    ([0, 1, 0, 0, 1, 0], [0, 1, 0, 0, 1, 0])
+    """
+    from eigentext.sequences.kernels_decode import draw
+
+    if n < 0 or length < 0 or seed < 0:
+        raise SettingsError(f"n {n}, length {length}, seed {seed}: expected 0 or more")
+    rng = np.random.default_rng(seed)
+    pi, T = np.cumsum(parameters.initial), np.cumsum(parameters.transition, axis=1)
+    emission = np.cumsum(parameters.emission, axis=1)
+    ids, states = np.empty((n, length), np.int32), np.empty((n, length), np.int32)
+    block = max(1, _DRAWN_AT_ONCE // max(length, 1))
+    for begin in range(0, n, block):
+        part = slice(begin, min(begin + block, n))
+        chances = rng.random((part.stop - part.start, length, 2))
+        draw(chances, pi, T, emission, ids[part], states[part])
+    first = np.arange(n + 1, dtype=np.int64) * length
+    return Encoded(ids.reshape(-1), first), states.reshape(-1)
+
+
+def sample(parameters: Parameters, n: int, length: int, seed: int = 0) -> Encoded:
+    """``n`` sequences of ``length`` symbols drawn from the model.
+
+    >>> from eigentext.sequences.parameters import Parameters
+    >>> sample(Parameters([1.0], [[1.0]], [[0.0, 1.0]]), 1, 3).ids.tolist()
+    [1, 1, 1]
+    """
+    return sample_states(parameters, n, length, seed)[0]
