@@ -1,33 +1,30 @@
-// The tree bench: reads the form, asks the API, shows the answer.  Nothing is computed here.
+// The bench: reads the form, asks the API, shows the answer.  Nothing is computed here.
+import { AnnotateForm } from "/static/annotate_form.js";
+import { ask } from "/static/api.js";
 import { examples } from "/static/examples.js";
+import { showReading } from "/static/reader.js";
 import { showParses, showTrees, showTokens } from "/static/results.js";
 
 const byId = (id) => document.getElementById(id);
 const [form, input, results, status] = ["bench", "input", "results", "status"].map(byId);
 const [errorBox, errorPlace, errorWhy, errorLine] =
   ["error", "error-place", "error-why", "error-line"].map(byId);
-const drafts = { trees: "", text: "", parse: "" }; // what each mode had in the box when it was left
+const drafts = { trees: "", text: "", parse: "", read: "", annotate: "" }; // what each mode had in the box when it was left
 const words = {
   trees: ["Draw", "Trees in Penn Treebank brackets"],
   text: ["Tokenise", "Raw text"],
   parse: ["Parse", "Raw text to parse"],
+  read: ["Read", "Text to read"],
+  annotate: ["Open", "Text to annotate"],
 };
 let shown = "trees"; // the mode whose text is in the box
 const schemes = { English: "ptb", Arabic: "arabic" };
 let asked = 0;
+let language = null; // of the readings that the service ranks
 
 const mode = () => form.elements.mode.value;
-
-async function ask(path, body) {
-  const answer = await fetch(path, body && {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  const content = await answer.json();
-  if (!answer.ok) throw Object.assign(new Error(content.error.why), { fault: content.error });
-  return content;
-}
+const scheme = () => byId("scheme").value;
+const annotating = new AnnotateForm(results, (text) => { status.textContent = text; }, (fault) => showError(fault));
 
 function showError(fault) {
   const line = fault.line === null ? undefined : input.value.split("\n")[fault.line - 1];
@@ -37,7 +34,7 @@ function showError(fault) {
   errorLine.hidden = !line;
   errorBox.hidden = false;
   input.setAttribute("aria-invalid", "true");
-  if (line !== undefined) selectLine(fault.line);
+  if (line !== undefined && !input.hidden) selectLine(fault.line);
 }
 
 function selectLine(number) {
@@ -54,20 +51,30 @@ function clearError() {
 
 const questions = {
   trees: () => ask("/api/trees", { brackets: input.value, head_rules: byId("heads").value }),
-  text: () => ask("/api/tokenise", { text: input.value, scheme: byId("scheme").value }),
+  text: () => ask("/api/tokenise", { text: input.value, scheme: scheme() }),
   parse: () => ask("/api/dep/parse", {
-    text: input.value, scheme: byId("scheme").value, kbest: Number(byId("kbest").value), marginals: true,
+    text: input.value, scheme: scheme(), kbest: Number(byId("kbest").value), marginals: true,
   }),
+  read: async () => {
+    const text = input.value; // what is shown is what was asked
+    return { text, answer: await ask("/api/lex/rank", { text, scheme: scheme(), top: 30 }) };
+  },
+  annotate: () => annotating.open(input.value, scheme()),
 };
 const shows = {
   trees: (answer) => showTrees(results, answer),
   text: (answer) => showTokens(results, answer, input.value),
   parse: (answer) => showParses(results, answer),
+  read: ({ answer, text }) => showReading(results, answer, text),
+  annotate: (summary) => { showFields(); return summary; },
 };
 
 async function run() {
+  const storing = mode() === "annotate" && !annotating.stored();
+  if (storing && byId("run").hasAttribute("aria-disabled")) return; // a text is stored once
   const turn = ++asked;
   const now = mode();
+  if (now === "annotate") annotating.leave();
   clearError();
   byId("run").setAttribute("aria-disabled", "true");
   try {
@@ -84,31 +91,67 @@ async function run() {
   }
 }
 
+const reads = () => ["read", "annotate"].includes(mode());
+const choices = () => (reads() && language !== "ar" ? [] : examples[mode()]);
+
 function fillExamples() {
-  const options = examples[mode()].map(([name], k) => new Option(name, String(k)));
+  const options = choices().map(([name], k) => new Option(name, String(k)));
   byId("example").replaceChildren(new Option("Choose …", ""), ...options);
 }
 
 function chooseExample(index) {
-  const [name, text] = examples[mode()][index];
+  const [name, text] = choices()[index] ?? ["", ""];
   input.value = text;
   if (mode() === "text") byId("scheme").value = schemes[name] ?? "generic";
   else if (mode() === "parse") byId("scheme").value = "ptb";
-  else byId("heads").value = ["Arabic", "Chinese"].includes(name) ? "neutral" : "english";
+  else if (mode() === "trees") byId("heads").value = ["Arabic", "Chinese"].includes(name) ? "neutral" : "english";
 }
 
-function changeMode() {
+function showFields() {
+  const now = mode();
+  for (const part of form.querySelectorAll("[data-for]")) {
+    part.hidden = !part.dataset.for.split(" ").includes(now);
+  }
+  const stored = now === "annotate" && annotating.stored();
+  for (const part of form.querySelectorAll("[data-new]")) part.hidden ||= stored;
+  input.hidden = stored;
+  form.classList.toggle("reads", reads());
+  [byId("run").textContent, byId("input-label").textContent] = words[now];
+  if (now === "annotate" && !stored) byId("run").textContent = "Start";
+}
+
+async function changeMode() {
   const now = mode();
   drafts[shown] = input.value;
   shown = now;
-  for (const element of form.querySelectorAll("[data-for]")) {
-    element.hidden = !element.dataset.for.split(" ").includes(now);
-  }
-  [byId("run").textContent, byId("input-label").textContent] = words[now];
+  annotating.leave();
+  clearError();
+  if (reads()) byId("scheme").value = language === "ar" ? "arabic" : "generic";
   fillExamples();
   if (drafts[now]) input.value = drafts[now];
   else chooseExample(0);
-  run();
+  showFields();
+  if (now !== "annotate") { run(); return; }
+  asked += 1; // answers on their way to another mode come too late
+  byId("run").removeAttribute("aria-disabled");
+  results.replaceChildren();
+  status.textContent = "";
+  try {
+    await annotating.list();
+  } catch (error) {
+    showError(error.fault ?? { line: null, why: "The service does not answer. Is it still running?" });
+  }
+  if (mode() === "annotate") changeDocument();
+}
+
+/** Another stored text, another name, or a new text: open what can be opened. */
+function changeDocument() {
+  showFields();
+  clearError();
+  annotating.leave();
+  results.replaceChildren();
+  status.textContent = "";
+  if (annotating.stored() && annotating.name()) run();
 }
 
 function changeViews() {
@@ -123,12 +166,14 @@ input.addEventListener("input", clearError);
 for (const choice of form.elements.mode) choice.addEventListener("change", changeMode);
 for (const box of form.elements.view) box.addEventListener("change", changeViews);
 byId("heads").addEventListener("change", run);
-byId("scheme").addEventListener("change", run);
+byId("scheme").addEventListener("change", () => { if (mode() !== "annotate") run(); });
+byId("annotator").addEventListener("change", changeDocument);
+byId("document").addEventListener("change", changeDocument);
 byId("kbest").addEventListener("change", run);
 byId("example").addEventListener("change", (event) => {
   if (event.target.value === "") return;
   chooseExample(Number(event.target.value));
-  run();
+  if (mode() !== "annotate") run();
 });
 
 async function start() {
@@ -141,7 +186,10 @@ async function start() {
     byId("version").textContent = `eigentext ${health.version}`;
     byId("scheme").replaceChildren(...health.schemes.map((scheme) => new Option(scheme)));
     byId("scheme").value = "ptb";
+    language = health.language;
     byId("parse-mode").hidden = !health.features.includes("dep/parse");
+    byId("read-mode").hidden = !health.features.includes("lex/rank");
+    byId("annotate-mode").hidden = !health.features.includes("lex/annotate");
   } catch { /* run() says what is wrong */ }
   await run();
 }

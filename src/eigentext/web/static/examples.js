@@ -18,4 +18,11 @@ export const examples = {
     ["English", "The teacher saw the boy with the telescope. He slept."],
     ["A relative clause", "The man who sold the boat bought a horse."],
   ],
+  read: [
+    ["A letter", "كتب الولد رسالة إلى أمه. قرأت الأم الرسالة في البيت، وكتبت الجواب."],
+    ["At school", "قرأ الطالب الكتاب الجديد. ذهب المعلم إلى المدرسة بالسيارة."],
+    ["With a name", "وصلت زنمارية إلى المدينة، وقرأت كتابها في الحديقة."],
+  ],
+  annotate: [],
 };
+examples.annotate = examples.read;

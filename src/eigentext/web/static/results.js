@@ -1,21 +1,5 @@
 // Answers of the API as elements; text goes in as text, drawings through an XML parser.
-
-function element(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children);
-  return made;
-}
-
-function count(n, noun) {
-  return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
-}
-
-function quietButton(text, act) {
-  const button = element("button", { type: "button", class: "quiet" }, text);
-  button.addEventListener("click", () => act(button));
-  return button;
-}
+import { count, element, quietButton } from "/static/elements.js";
 
 async function copy(text, button) {
   try {

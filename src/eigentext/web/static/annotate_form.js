@@ -1,0 +1,53 @@
+// Who annotates, and which text: the fields of the form that belong to annotating.
+import { Annotator } from "/static/annotator.js";
+import { ask } from "/static/api.js";
+import { count, isolated } from "/static/elements.js";
+
+const REMEMBERED = "eigentext-annotator";
+const byId = (id) => document.getElementById(id);
+
+function remember(name) {
+  try { localStorage.setItem(REMEMBERED, name); } catch { /* not allowed here: typed again next time */ }
+}
+
+function remembered() {
+  try { return localStorage.getItem(REMEMBERED) ?? ""; } catch { return ""; }
+}
+
+/** The name, the list of stored texts, and the text that is open. */
+export class AnnotateForm {
+  constructor(results, say, complain) {
+    this.annotator = new Annotator(results, say, complain);
+    byId("annotator").value ||= remembered();
+  }
+
+  name() { return byId("annotator").value.trim(); }
+
+  stored() { return byId("document").value !== ""; }
+
+  leave() { this.annotator.leave(); }
+
+  async list(chosen = byId("document").value) {
+    const { documents } = await ask("/api/lex/documents");
+    const options = documents.filter((one) => one.usable).map((one) =>
+      new Option(`${one.id}. ${isolated(one.name)} (${count(one.n_words, "word")})`, String(one.id)));
+    byId("document").replaceChildren(new Option("New text …", ""), ...options);
+    byId("document").value = options.some((one) => one.value === chosen) ? chosen : "";
+  }
+
+  /** Open the chosen text, or store a new one first. */
+  async open(text, scheme) {
+    const name = this.name();
+    if (!name) {
+      byId("annotator").focus();
+      const why = "Who annotates? Give a name first; decisions are kept under it.";
+      throw Object.assign(new Error(why), { fault: { line: null, why } });
+    }
+    remember(name);
+    if (!this.stored()) {
+      const made = await ask("/api/lex/documents", { text, scheme });
+      await this.list(String(made.id));
+    }
+    return this.annotator.open(Number(byId("document").value), name);
+  }
+}
