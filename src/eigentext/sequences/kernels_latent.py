@@ -1,0 +1,50 @@
+"""Compiled recursion of observable operators over sequences."""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True)
+def operator_states(ids, first, start, usual, rows, matrices, y, weak, signs_matter, states, raw):
+    """State before each token, and p(token | state) as the operators have it.
+
+    b_t+1 = B_x b_t / (b_inf' B_x b_t).  Where that p is not above ``weak[x]`` and signs matter,
+    the state begins anew from the mean state ``usual`` and the symbol; where that gives nothing
+    either, from the mean state.  ``matrices`` (V, k, k), or (k, k, k) with ``y`` (V, k), which is
+    else (0, k).
+    """
+    k = start.shape[0]
+    reduced = y.shape[0] > 0
+    state, other = np.empty(k), np.empty(k)
+    for s in range(first.shape[0] - 1):
+        state[:] = start
+        for t in range(first[s], first[s + 1]):
+            x = ids[t]
+            p = 0.0
+            for i in range(k):
+                states[t, i] = state[i]
+                p += rows[x, i] * state[i]
+            raw[t] = p
+            if signs_matter and not p > weak[x]:
+                state[:] = usual
+                p = 0.0
+                for i in range(k):
+                    p += rows[x, i] * state[i]
+                if not p > weak[x]:
+                    continue
+            elif p == 0:
+                state[:] = usual
+                continue
+            for i in range(k):
+                total = 0.0
+                if reduced:
+                    for j in range(k):
+                        part = 0.0
+                        for m in range(k):
+                            part += matrices[j, i, m] * state[m]
+                        total += y[x, j] * part
+                else:
+                    for m in range(k):
+                        total += matrices[x, i, m] * state[m]
+                other[i] = total / p
+            state[:] = other

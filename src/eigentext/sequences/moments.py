@@ -1,0 +1,248 @@
+"""First symbols, pairs and triples of sequences, and the dictionaries U that reduce them.
+
+1. :meth:`Moments.of` takes every triple of neighbours (left, middle, right) of every sequence,
+   pooled over all positions; triples are kept as three arrays sorted by the middle symbol, so
+   that those of one symbol are a slice.  Nothing of size V x V x V is ever written out.
+2. :attr:`Moments.pairs` (middle, left) of the same triples is the sparse ``P_21``.  It has to come
+   from the same events: then the state distribution of the left symbol cancels, whatever it is.
+3. :func:`dictionary` is a truncated SVD of ``P_21``, as it is or scaled as CCA scales it::
+
+       svd:  P_21 = U S R'                  U spans the columns of O
+       cca:  D_2^(-1/2) P_21 D_1^(-1/2) = U_s S R_s',  U = D_2^(-1/2) U_s,  R = D_1^(-1/2) R_s
+             with D_i = diag(counts of view i + kappa)
+
+4. :func:`exact_moments` gives the same record for known parameters, as a test of everything that
+   follows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from eigentext.errors import DataError, SettingsError
+from eigentext.linalg.svd import truncated_svd
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from eigentext.sequences.observations import Encoded
+    from eigentext.sequences.parameters import Parameters
+
+    Floats = npt.NDArray[np.float64]
+    Ids = npt.NDArray[np.int32]
+
+__all__ = ["Dictionary", "Kind", "Moments", "dictionary", "exact_moments", "pairs_of"]
+
+Kind = Literal["svd", "cca"]
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Symbols at the beginning, and all triples of neighbours.
+
+    ``first``    (V,) distribution of the first symbol of a sequence
+    ``left``, ``middle``, ``right``  (n,) the triples, sorted by ``middle``
+    ``weights``  (n,) how much each counts; None: 1
+    ``counts``   (V,) how often each symbol occurs anywhere
+
+    >>> from eigentext.sequences import Encoded
+    >>> seen = Moments.of(Encoded.of([[0, 1, 2, 1], [1, 0]]), 3)
+    >>> seen.n_triples, seen.first.tolist(), seen.middle.tolist()
+    (2, [0.5, 0.5, 0.0], [1, 2])
+    """
+
+    first: Floats
+    left: Ids
+    middle: Ids
+    right: Ids
+    counts: Floats
+    weights: Floats | None = None
+
+    @classmethod
+    def of(cls, data: Encoded, n_symbols: int) -> Moments:
+        """Count the triples of sequences; there must be at least one."""
+        counts = np.bincount(data.ids, minlength=n_symbols).astype(np.float64)
+        if len(counts) > n_symbols:
+            raise ValueError(f"symbol {len(counts) - 1} of {n_symbols}")
+        begin = data.first[:-1][data.lengths > 0]
+        if not len(begin):
+            raise DataError("sequences", None, "no tokens to learn from")
+        at = _followed(data, 2)
+        if not len(at):
+            longest = int(data.lengths.max())
+            why = f"the longest has {longest} tokens: triples of neighbours need at least 3"
+            raise DataError("sequences", None, why)
+        heads = np.bincount(data.ids[begin], minlength=n_symbols) / len(begin)
+        middle = data.ids[at + 1]
+        at = at[_by_symbol(middle, n_symbols)]
+        return cls(heads, data.ids[at], data.ids[at + 1], data.ids[at + 2], counts)
+
+    @property
+    def n_symbols(self) -> int:
+        """V."""
+        return len(self.first)
+
+    @property
+    def n_triples(self) -> int:
+        """How many triples there are (rows, not their weight)."""
+        return len(self.middle)
+
+    @cached_property
+    def bounds(self) -> npt.NDArray[np.int64]:
+        """(V + 1,) triples with middle x are ``bounds[x] : bounds[x + 1]``."""
+        sizes = np.bincount(self.middle, minlength=self.n_symbols)
+        return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+    @cached_property
+    def pairs(self) -> Any:
+        """``P_21`` (V, V): csr, [middle, left] of the triples, in counts."""
+        from scipy.sparse import csr_array
+
+        V = self.n_symbols
+        weights = np.ones(self.n_triples) if self.weights is None else self.weights
+        # copies: adding up what is double sorts the arrays in place
+        made = csr_array((weights.copy(), self.left.copy(), self.bounds.copy()), shape=(V, V))
+        made.sum_duplicates()
+        return made
+
+
+def exact_moments(parameters: Parameters, length: int) -> Moments:
+    """The moments of infinitely many sequences of this length; for small V.
+
+    >>> from eigentext.sequences import Parameters
+    >>> exact = exact_moments(Parameters.random(2, 4), 5)
+    >>> round(float(exact.weights.sum()), 9), exact.n_triples
+    (1.0, 64)
+    """
+    if length < 3:
+        raise SettingsError(f"length {length}: triples need at least 3")
+    pi, T, O = parameters.initial, parameters.transition, parameters.emission  # noqa: E741
+    V = parameters.n_symbols
+    states = [pi]
+    for _ in range(length - 1):
+        states.append(states[-1] @ T)
+    pooled = np.mean(states[: length - 2], axis=0)
+    table = np.einsum("i,ia,ij,jx,jl,lc->xac", pooled, O, T, O, T, O, optimize=True)
+    middle, left, right = (one.ravel().astype(np.int32) for one in np.indices((V, V, V)))
+    counts = np.sum(states, axis=0) @ O
+    return Moments(pi @ O, left, middle, right, counts, table.ravel())
+
+
+def pairs_of(data: Encoded, n_symbols: int) -> Any:
+    """(V, V) csr counts of [symbol, next symbol] over all sequences.
+
+    >>> from eigentext.sequences import Encoded
+    >>> pairs_of(Encoded.of([[0, 1, 0, 1], [0]]), 2).toarray().tolist()
+    [[0, 2], [1, 0]]
+    """
+    from scipy.sparse import csr_array
+
+    at = _followed(data, 1)
+    left = data.ids[at]
+    order = _by_symbol(left, n_symbols)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(left, minlength=n_symbols))])
+    ones = np.ones(len(at), np.int64)
+    made = csr_array((ones, data.ids[at + 1][order], starts), shape=(n_symbols, n_symbols))
+    made.sum_duplicates()
+    return made
+
+
+def _followed(data: Encoded, n_after: int) -> npt.NDArray[np.int64]:
+    """Places of tokens with ``n_after`` more behind them in the same sequence."""
+    good = np.ones(data.n_tokens, np.bool_)
+    for back in range(1, n_after + 1):
+        good[data.first[1:][data.lengths >= back] - back] = False
+    return np.flatnonzero(good)
+
+
+def _by_symbol(ids: Ids, n_symbols: int) -> npt.NDArray[np.intp]:
+    """A stable order by symbol; 16 bits sort by radix."""
+    keys = ids.astype(np.uint16) if n_symbols <= 1 << 16 else ids
+    return np.argsort(keys, kind="stable")
+
+
+@dataclass(frozen=True, eq=False)
+class Dictionary:
+    """Reduced vectors of symbols.
+
+    ``U``      (V, k): row x is u_x, the vector of a symbol by what comes before it
+    ``basis``  (V, k) spans the columns of O: U itself (svd) or D_2 U (cca)
+    ``R``      (V, k): vectors of a symbol by what comes after it
+    ``S``      (k,) singular values; canonical correlations where kappa is 0
+    """
+
+    U: Floats
+    basis: Floats
+    R: Floats
+    S: Floats
+    kind: Kind
+    kappa: float
+
+    @property
+    def k(self) -> int:
+        """Number of dimensions."""
+        return len(self.S)
+
+    def dual(self) -> Floats:
+        """(V, k): row x is ``y_x = inv(V'U) V' delta_x``, so that ``(U'O)' y_x = O' delta_x``."""
+        return np.asarray(np.linalg.solve(self.basis.T @ self.U, self.basis.T).T)
+
+
+def dictionary(
+    moments: Moments,
+    k: int,
+    kind: Kind = "cca",
+    *,
+    kappa: float = 0.0,
+    exact: bool | None = None,
+    seed: int = 0,
+) -> Dictionary:
+    """The k leading directions of ``P_21``; a rank below k is a RankError.
+
+    ``kappa`` is added to counts before the CCA scaling: without it, rare symbols that occur with
+    each other alone are the leading directions.  ``exact``: singular vectors to full precision
+    in float64; otherwise to an overlap of 0.99 in float32 (default: exact up to 800 symbols).
+
+    >>> from eigentext.sequences import Parameters
+    >>> dictionary(exact_moments(Parameters.random(2, 6), 9), 2, "svd").U.shape
+    (6, 2)
+    """
+    if isinstance(k, bool) or int(k) != k or k < 1:
+        raise SettingsError(f"k {k!r}: expected an integer of at least 1")
+    if kind not in ("svd", "cca"):
+        raise SettingsError(f"dictionary {kind!r}: expected 'svd' or 'cca'")
+    if not kappa >= 0:
+        raise SettingsError(f"kappa {kappa!r}: expected a number of at least 0")
+    counted = moments.pairs
+    fine = moments.n_symbols <= 800 if exact is None else exact
+    rows, columns = _totals(counted, 1), _totals(counted, 0)
+    root_2 = root_1 = None
+    scaled = counted / counted.data.sum()
+    if kind == "cca":
+        root_2, root_1 = _inverse_root(rows, kappa), _inverse_root(columns, kappa)
+        scaled = counted.copy()
+        scaled.data = root_1[scaled.indices] * scaled.data
+        scaled.data *= np.repeat(root_2, np.diff(scaled.indptr))
+    found = truncated_svd(
+        scaled, k, dtype=np.float64 if fine else np.float32, overlap=None if fine else 0.99,
+        seed=seed, symbol="P_21, the pairs of neighbours",
+        rank_tol=1e-9 if fine else 1e-6,
+    )  # fmt: skip
+    U, R, S = found.U.astype(np.float64), found.Vt.T.astype(np.float64), found.S.astype(np.float64)
+    if root_1 is None or root_2 is None:
+        return Dictionary(U, U, R, S, kind, kappa)
+    U, R = U * root_2[:, None], R * root_1[:, None]
+    return Dictionary(U, U * (rows + kappa)[:, None], R, S, kind, kappa)
+
+
+def _totals(matrix: Any, axis: int) -> Floats:
+    return np.asarray(matrix.sum(axis=axis), np.float64).ravel()
+
+
+def _inverse_root(totals: Floats, kappa: float) -> Floats:
+    size = totals + kappa
+    return np.asarray(np.where(size > 0, 1 / np.sqrt(np.where(size > 0, size, 1.0)), 0.0))

@@ -1,0 +1,195 @@
+"""Observable operators of a hidden Markov model: moments -> b_1, b_inf and one matrix a symbol.
+
+With G = U'O (O as columns here: O[x, h] = p(x | h), T[h', h] = p(h' | h), the transposes of
+:class:`~eigentext.sequences.parameters.Parameters`), all three estimators find the parameters in
+the basis G, at exact moments and for any distribution of the first state::
+
+    b_1 = G pi       b_inf' G = 1'       B_x = G T diag(O[x, .]) inv(G)
+    p(x_1 .. x_n) = b_inf' B_xn ... B_x1 b_1
+
+- ``hkz`` (Hsu, Kakade, Zhang 2009):  ``B_x = (U' P_3x1) pinv(U' P_21)``
+- ``cca``: the left symbol is reduced too, by R of the same SVD:
+  ``B_x = (U' P_3x1 R) inv(U' P_21 R)``.  With the CCA dictionary the inverse is that of the
+  canonical correlations, the best conditioned one there is, and rare symbols cannot dominate.
+- ``fru`` (Foster, Rodu, Ungar 2012), fully reduced: ``C(y) = K(y) inv(Sigma)`` with
+  ``Sigma = E[u_2 u_1']``, ``K(y) = E[u_3 (y.u_2) u_1']`` and B_x = C(y_x): k^3 numbers for all
+  symbols.  y_x is the dual of the dictionary (:class:`~eigentext.sequences.moments.Dictionary`).
+
+``b_1`` is the mean of *first* symbols, ``b_inf`` comes from the mean of *left* symbols of
+triples; to pool them would be wrong unless the chain starts in its stationary state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from eigentext.errors import SettingsError
+from eigentext.linalg.conditioning import ConditionReport, guarded_pinv
+from eigentext.linalg.determinism import single_threaded
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from eigentext.sequences.moments import Dictionary, Moments
+
+    Floats = npt.NDArray[np.float64]
+
+__all__ = ["Estimator", "Operators", "make_operators"]
+
+Estimator = Literal["cca", "hkz", "fru"]
+
+_DOUBLE = 64_000_000  # bytes of all matrices up to which they are float64
+_FEW_SYMBOLS = 800
+_BLOCK = 16_000_000  # numbers that are folded into the reduced tensor at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Operators:
+    """The model in a basis of its own; the entries can be any real numbers.
+
+    ``start``     (k,) b_1
+    ``stop``      (k,) b_inf
+    ``matrices``  (V, k, k) float64 or float32; of a reduced model (k, k, k), where
+                  B_x = sum_j y[x, j] matrices[j]
+    ``y``         (V, k) for a reduced model, else None
+    ``usual``     (k,) the mean state before a symbol that has neighbours on both sides
+    """
+
+    start: Floats
+    stop: Floats
+    matrices: npt.NDArray[Any]
+    usual: Floats
+    y: Floats | None = None
+
+    @property
+    def k(self) -> int:
+        """Number of dimensions."""
+        return len(self.start)
+
+    @property
+    def n_symbols(self) -> int:
+        """V."""
+        return len(self.matrices if self.y is None else self.y)
+
+    def matrix(self, x: int) -> Floats:
+        """B_x (k, k)."""
+        if self.y is None:
+            return np.asarray(self.matrices[x], np.float64)
+        return np.asarray(np.tensordot(self.y[x], self.matrices, axes=1))
+
+    def rows(self) -> npt.NDArray[Any]:
+        """(V, k): row x is ``b_inf' B_x``, so that row times state is p(x | state)."""
+        kind = self.matrices.dtype
+        with single_threaded():
+            found = np.matmul(self.stop.astype(kind), self.matrices)
+            return found if self.y is None else np.asarray(self.y @ found)
+
+    def signed_probability(self, ids: Sequence[int] | npt.NDArray[Any]) -> tuple[int, float]:
+        """Sign and log of the absolute value of ``b_inf' B_xn ... B_x1 b_1``; (0, -inf) for 0.
+
+        >>> from eigentext.sequences import Parameters
+        >>> from eigentext.sequences.moments import dictionary, exact_moments
+        >>> coin = exact_moments(Parameters([1.0], [[1.0]], [[0.5, 0.5]]), 3)
+        >>> sign, log = make_operators(coin, dictionary(coin, 1)).signed_probability([0, 1, 1])
+        >>> sign, round(float(np.exp(log)), 9)
+        (1, 0.125)
+        """
+        state, log = self.start, 0.0
+        for x in ids:
+            state = self.matrix(int(x)) @ state
+            size = float(np.abs(state).max())
+            if not size > 0:
+                return 0, -np.inf
+            state, log = state / size, log + float(np.log(size))
+        value = float(self.stop @ state)
+        return (int(np.sign(value)), log + float(np.log(abs(value)))) if value else (0, -np.inf)
+
+
+def make_operators(
+    moments: Moments,
+    words: Dictionary,
+    estimator: Estimator = "cca",
+    *,
+    max_condition: float = 1e12,
+) -> Operators:
+    """Operators of one estimator; moments of too small a rank are a RankError.
+
+    Matrices are float64 up to 64 MB for all symbols together, float32 above: V k^2 numbers, 400 MB
+    for 10,000 symbols and k = 100 (``fru``: V k + k^3 numbers, 16 MB).
+    """
+    if estimator not in ("cca", "hkz", "fru"):
+        raise SettingsError(f"estimator {estimator!r}: expected 'cca', 'hkz' or 'fru'")
+    U, pairs = words.U, moments.pairs
+    with single_threaded():
+        # E[v_1 .] for the reduced left view v: P_21' U (V, k) is U' P_21 turned over
+        if estimator == "hkz":
+            turned, _ = _inverse((pairs.T @ U), max_condition, "U' P_21")
+            left = turned.T  # pinv(U' P_21), (V, k)
+        else:
+            view = words.R if estimator == "cca" else U
+            inverse, _ = _inverse(U.T @ (pairs @ view), max_condition, "U' P_21 R")
+            left = view @ inverse
+        lefts = np.asarray(pairs.sum(axis=0), np.float64).ravel()
+        middles = np.asarray(pairs.sum(axis=1), np.float64).ravel()
+        stop, start = lefts @ left, moments.first @ U
+        usual = middles @ U / middles.sum()
+        if estimator == "fru":
+            y = words.dual()
+            return Operators(start, stop, _tensor(moments, U, left), usual, y)
+        return Operators(start, stop, _matrices(moments, U, left), usual)
+
+
+def _inverse(
+    matrix: npt.NDArray[Any], max_condition: float, symbol: str
+) -> tuple[Floats, ConditionReport]:
+    """Of any scale: counts or probabilities."""
+    size = float(np.abs(matrix).max()) or 1.0
+    found, report = guarded_pinv(matrix / size, max_condition=max_condition, symbol=symbol)
+    return found / size, report
+
+
+def _matrices(moments: Moments, U: Floats, left: Floats) -> npt.NDArray[Any]:
+    """``U' P_3x1 left`` of every symbol x (V, k, k)."""
+    V, k = U.shape
+    kind = np.float64 if V * k * k * 8 <= _DOUBLE else np.float32
+    made = np.zeros((V, k, k), kind)
+    _fill(moments, U.astype(kind), left.astype(kind), 0, made)
+    return made
+
+
+def _tensor(moments: Moments, U: Floats, left: Floats) -> Floats:
+    """``K[j] = E[u_2(j) u_3 left_1']`` (k, k, k): a block of symbols at a time, folded by U."""
+    V, k = U.shape
+    kind = np.float64 if V <= _FEW_SYMBOLS else np.float32
+    after, before = U.astype(kind), left.astype(kind)
+    made = np.zeros((k, k * k))
+    block = np.empty((max(1, min(V, _BLOCK // (k * k))), k, k), kind)
+    for low in range(0, V, len(block)):
+        part = block[: V - low]
+        part[:] = 0
+        _fill(moments, after, before, low, part)
+        made += after[low : low + len(part)].T @ part.reshape(len(part), k * k)
+    return made.reshape(k, k, k)
+
+
+def _fill(
+    moments: Moments,
+    after: npt.NDArray[Any],
+    before: npt.NDArray[Any],
+    low: int,
+    out: npt.NDArray[Any],
+) -> None:
+    """``sum over triples (a, x, c) of after_c before_a'`` for the symbols x from ``low`` on."""
+    bounds = moments.bounds[low : low + len(out) + 1].tolist()
+    for at, (begin, end) in enumerate(pairwise(bounds)):
+        if begin < end:
+            a = before[moments.left[begin:end]]
+            if moments.weights is not None:
+                a *= moments.weights[begin:end, None]
+            np.matmul(after[moments.right[begin:end]].T, a, out=out[at])

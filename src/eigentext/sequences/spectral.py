@@ -1,0 +1,330 @@
+"""SpectralHMM: sequences -> moments -> operators -> predictions, without iteration.
+
+1. ``fit`` numbers the symbols, takes the moments (moments.py), a dictionary, and the operators of
+   the chosen estimator (operators.py).  No random start, no local optimum: one answer.
+2. A query runs the state along a sequence, ``b_t+1 = B_x b_t / (b_inf' B_x b_t)``.  The value
+   ``p_t(x) = b_inf' B_x b_t`` of a symbol can be negative: nothing asks the estimates to be
+   probabilities.
+3. **The one policy** (:meth:`SpectralHMM._predict`): values that are not positive are treated as
+   ``negatives`` says, the rest is divided by its sum over all symbols and mixed with the unigram::
+
+       p(x | x_1 .. x_t) = (1 - w) p+_t(x) / sum_z p+_t(z) + w p_unigram(x)
+
+   So every query answers with a distribution, and ``negative_rate_`` tells for how many of the
+   tokens asked about the operators themselves had no positive value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from eigentext.errors import DataError, ModelFileError, SettingsError
+from eigentext.linalg.determinism import single_threaded
+from eigentext.sequences.moments import Kind, Moments, dictionary
+from eigentext.sequences.observations import Encoded, Symbols
+from eigentext.sequences.operators import Estimator, Operators, make_operators
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Sequence
+
+    import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float64]
+
+__all__ = ["FORMAT_VERSION", "KIND", "NegativeReport", "SpectralHMM"]
+
+KIND = "spectral-hmm"
+FORMAT_VERSION = 1
+_CELLS = 20_000_000  # numbers of a block of predictions
+
+
+@dataclass(frozen=True)
+class NegativeReport:
+    """What the operators had to be corrected for in one query.
+
+    ``n_tokens`` asked about, ``n_negative`` of them with a value of 0 or less; ``mass``: the mean
+    over places of the sum of the negative values of all symbols (the positive ones sum to 1 more).
+
+    >>> NegativeReport(200, 5, 0.01).rate
+    0.025
+    """
+
+    n_tokens: int
+    n_negative: int
+    mass: float
+
+    @property
+    def rate(self) -> float:
+        """Share of the tokens."""
+        return self.n_negative / self.n_tokens if self.n_tokens else 0.0
+
+
+class SpectralHMM(BaseEstimator):  # type: ignore[misc]
+    """A hidden Markov model learned from moments alone.
+
+    ``n_states``        k, the rank of the model
+    ``estimator``       ``cca``, ``hkz`` or ``fru`` (operators.py)
+    ``dictionary``      ``cca`` or ``svd``; None: the one of the estimator's authors
+    ``kappa``           added to counts in the CCA scaling; the more data, the less it matters
+    ``negatives``       ``clip``: a value that is not positive is 0, and the state begins anew from
+                        the symbol; ``abs``: its absolute value, and the state goes on;
+                        ``error``: a DataError
+    ``floor``           with clip, a value below ``floor`` times the unigram counts as not positive
+    ``unigram_weight``  w, weight of the unigram
+    ``vocab_size``, ``min_count``, ``unknown``  see :class:`~eigentext.sequences.Symbols`
+
+    After ``fit``: ``symbols_``, ``operators_``, ``singular_values_``; after every query
+    ``negative_rate_`` and ``negatives_`` (:class:`NegativeReport`).
+
+    >>> model = SpectralHMM(2).fit([["a", "b", "a", "b", "a"], ["b", "a", "b", "a"]] * 9)
+    >>> model.perplexity([["a", "b", "a"]]) < 2
+    True
+    >>> model.negative_rate_
+    0.0
+    """
+
+    def __init__(
+        self,
+        n_states: int = 10,
+        *,
+        estimator: Estimator = "cca",
+        dictionary: Kind | None = None,
+        kappa: float = 200.0,
+        negatives: Literal["clip", "abs", "error"] = "clip",
+        floor: float = 1e-3,
+        unigram_weight: float = 0.2,
+        vocab_size: int | None = None,
+        min_count: int = 1,
+        unknown: Literal["signature", "one"] = "signature",
+        seed: int = 0,
+    ) -> None:
+        self.n_states = n_states
+        self.estimator = estimator
+        self.dictionary = dictionary
+        self.kappa = kappa
+        self.negatives = negatives
+        self.floor = floor
+        self.unigram_weight = unigram_weight
+        self.vocab_size = vocab_size
+        self.min_count = min_count
+        self.unknown = unknown
+        self.seed = seed
+
+    # ------------------------------------------------------------ learning
+
+    def fit(self, X: Iterable[Sequence[str]], y: object = None) -> SpectralHMM:
+        """Learn from a list of sequences of tokens."""
+        self._check()
+        sequences = list(X) if not isinstance(X, (str, bytes, list)) else X
+        symbols = Symbols.fit(
+            sequences, vocab_size=self.vocab_size, min_count=self.min_count, unknown=self.unknown
+        )
+        return self.fit_encoded(symbols.encode(sequences), symbols)
+
+    def fit_encoded(self, data: Encoded, symbols: Symbols) -> SpectralHMM:
+        """Learn from sequences that are numbers already."""
+        self._check()
+        return self.fit_moments(Moments.of(data, len(symbols)), symbols)
+
+    def fit_moments(self, moments: Moments, symbols: Symbols) -> SpectralHMM:
+        """Learn from moments."""
+        self._check()
+        kind = self.dictionary or ("cca" if self.estimator == "cca" else "svd")
+        words = dictionary(moments, self.n_states, kind, kappa=self.kappa, seed=self.seed)
+        self.symbols_ = symbols
+        self.singular_values_ = words.S
+        self._take(make_operators(moments, words, self.estimator))
+        return self
+
+    def _check(self) -> None:
+        if self.negatives not in ("clip", "abs", "error"):
+            raise SettingsError(f"negatives {self.negatives!r}: expected clip, abs or error")
+        if not 0 <= self.unigram_weight <= 1:
+            raise SettingsError(f"unigram_weight {self.unigram_weight!r}: expected 0 to 1")
+        if not 0 <= self.floor < 1:
+            raise SettingsError(f"floor {self.floor!r}: expected from 0 to below 1")
+
+    def _take(self, operators: Operators) -> None:
+        self.operators_ = operators
+        self._rows = operators.rows()
+        self._unigram = self.symbols_.unigram()
+
+    # ------------------------------------------------------------ queries
+
+    def surprisals(self, X: Iterable[Sequence[str]]) -> list[Floats]:
+        """``-log p(x_t | x_1 .. x_t-1)`` of every token, one array a sequence."""
+        check_is_fitted(self, "operators_")
+        data = self.symbols_.encode(X)
+        found = self.surprisals_encoded(data)
+        return np.split(found, data.first[1:-1]) if len(data) else []
+
+    def surprisals_encoded(self, data: Encoded) -> Floats:
+        """(N,) for sequences that are numbers already."""
+        states, raw = self._states(data)
+        self._judge(raw, data.ids)
+        own = np.empty(data.n_tokens)
+        mass = 0.0
+        at_once = max(1, _CELLS // len(self._rows))
+        for low in range(0, data.n_tokens, at_once):
+            ids = data.ids[low : low + at_once]
+            predicted, negative = self._predict(states[low : low + at_once])
+            own[low : low + at_once] = predicted[np.arange(len(ids)), ids]
+            mass += float(negative.sum())
+        self._report(raw, data.ids, mass)
+        with np.errstate(divide="ignore"):
+            return -np.log(own)
+
+    def log_likelihood(self, X: Iterable[Sequence[str]]) -> Floats:
+        """(S,) log p of each sequence; 0 for an empty one.
+
+        >>> model = SpectralHMM(1, unigram_weight=0).fit([["a", "b", "a"]] * 4)
+        >>> model.log_likelihood([["b"], []]).round(4).tolist()
+        [-1.0986, 0.0]
+        """
+        return np.array([0.0 - float(one.sum()) for one in self.surprisals(X)])
+
+    def score(self, X: Iterable[Sequence[str]], y: object = None) -> float:
+        """Mean log-likelihood of a token."""
+        found = self.surprisals(X)
+        n = sum(map(len, found))
+        if not n:
+            raise DataError("sequences", None, "no tokens to score")
+        return -sum(float(one.sum()) for one in found) / n
+
+    def perplexity(self, X: Iterable[Sequence[str]]) -> float:
+        """``exp(- log p / number of tokens)``."""
+        return float(np.exp(-self.score(X)))
+
+    def next_symbols(self, X: Iterable[Sequence[str]]) -> Floats:
+        """(S, V) distribution of the symbol after each sequence.
+
+        >>> model = SpectralHMM(2, unigram_weight=0).fit([["a", "b"] * 3, ["b", "a"] * 3] * 9)
+        >>> model.symbols_.names[model.next_symbols([["b", "a"]])[0].argmax()]
+        'b'
+        """
+        check_is_fitted(self, "operators_")
+        data = self.symbols_.encode(X)
+        # one more symbol at the end of each: its state is what is wanted
+        first = data.first + np.arange(len(data.first))
+        ids = np.insert(data.ids, data.first[1:], 0).astype(np.int32)
+        states, raw = self._states(Encoded(ids, first))
+        asked = np.ones(len(ids), np.bool_)
+        asked[first[1:] - 1] = False
+        self._judge(raw[asked], data.ids)
+        predicted, negative = self._predict(states[first[1:] - 1])
+        self._report(raw[asked], data.ids, float(negative.sum()), places=len(data))
+        return predicted
+
+    def raw_probability(self, X: Iterable[Sequence[str]]) -> tuple[npt.NDArray[np.int8], Floats]:
+        """Sign and log of the absolute value of ``b_inf' B_xn ... B_x1 b_1``, as it comes out."""
+        check_is_fitted(self, "operators_")
+        data = self.symbols_.encode(X)
+        found = [self.operators_.signed_probability(data[at]) for at in range(len(data))]
+        signs = np.array([sign for sign, _ in found], np.int8)
+        n_bad = int((signs <= 0).sum())
+        self.negatives_ = NegativeReport(len(signs), n_bad, float("nan"))
+        return signs, np.array([log for _, log in found])
+
+    @property
+    def negative_rate_(self) -> float:
+        """Share of the tokens of the last query with no positive value (of sequences, for raw)."""
+        if not hasattr(self, "negatives_"):
+            raise AttributeError("negative_rate_ is there after a query, such as score(X)")
+        return self.negatives_.rate
+
+    # ------------------------------------------------------------ the policy
+
+    def _weak(self) -> Floats:
+        return (
+            self.floor * self._unigram
+            if self.negatives == "clip"
+            else np.zeros_like(self._unigram)
+        )
+
+    def _states(self, data: Encoded) -> tuple[Floats, Floats]:
+        """State before each token (N, k), and the operators' value of the token (N,)."""
+        from eigentext.sequences.kernels_latent import operator_states
+
+        ops = self.operators_
+        states, raw = np.empty((data.n_tokens, ops.k)), np.empty(data.n_tokens)
+        y = np.zeros((0, ops.k)) if ops.y is None else ops.y
+        operator_states(
+            data.ids, data.first, ops.start, ops.usual, self._rows, ops.matrices, y,
+            self._weak(), self.negatives != "abs", states, raw,
+        )  # fmt: skip
+        return states, raw
+
+    def _predict(self, states: Floats) -> tuple[Floats, Floats]:
+        """Distributions (n, V) at these states, and the mass that was negative (n,)."""
+        with single_threaded():
+            values = states.astype(self._rows.dtype) @ self._rows.T
+        negative = -np.minimum(values, 0).sum(axis=1, dtype=np.float64)
+        if self.negatives == "abs":
+            np.abs(values, out=values)
+        else:
+            np.maximum(values, 0, out=values)
+        total = values.sum(axis=1, keepdims=True, dtype=np.float64)
+        w = np.where(total > 0, self.unigram_weight, 1.0)
+        mixed = values * ((1 - w) / np.where(total > 0, total, 1.0))
+        mixed += w * self._unigram
+        return mixed, negative
+
+    def _judge(self, raw: Floats, ids: npt.NDArray[np.int32]) -> None:
+        bad = np.flatnonzero(~(raw > 0))
+        if self.negatives == "error" and len(bad):
+            name = self.symbols_.names[ids[bad[0]]]
+            why = f"{len(bad)} of {len(raw)} tokens have a value of 0 or less, the first {name!r}"
+            raise DataError("sequences", None, why)
+
+    def _report(
+        self, raw: Floats, ids: npt.NDArray[np.int32], mass: float, places: int | None = None
+    ) -> None:
+        n_bad = int((~(raw > self._weak()[ids])).sum())
+        self.negatives_ = NegativeReport(len(raw), n_bad, mass / max(places or len(raw), 1))
+
+    # ------------------------------------------------------------ storage
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a model file."""
+        from eigentext.formats import modelfile
+
+        check_is_fitted(self, "operators_")
+        ops = self.operators_
+        arrays = {"start": ops.start, "stop": ops.stop, "matrices": ops.matrices}
+        arrays |= {"usual": ops.usual, "counts": self.symbols_.counts}
+        arrays["singular_values"] = self.singular_values_
+        if ops.y is not None:
+            arrays["y"] = ops.y
+        modelfile.save(
+            path, KIND, arrays, settings={**self.get_params(), "language": self.symbols_.language},
+            format_version=FORMAT_VERSION, strings={"names": self.symbols_.names}, seed=self.seed,
+        )  # fmt: skip
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> SpectralHMM:
+        """Read a model file."""
+        from eigentext.formats import modelfile
+
+        stored = modelfile.load(path, kind=KIND, versions=[FORMAT_VERSION])
+        arrays, settings = stored.arrays, dict(stored.header.settings)
+        try:
+            language = settings.pop("language")
+            made = cls(**settings)
+            made._check()
+            names = tuple(stored.strings["names"])
+            made.symbols_ = Symbols(names, arrays["counts"], made.unknown, language)
+            made.singular_values_ = arrays["singular_values"]
+            named = {name: arrays[name] for name in ("start", "stop", "matrices", "usual")}
+            ops = Operators(**named, y=arrays.get("y"))
+            if ops.matrices.shape[1:] != (ops.k, ops.k) or ops.n_symbols != len(names):
+                raise ValueError(f"matrices of shape {ops.matrices.shape} do not fit")
+            made._take(ops)
+        except (KeyError, TypeError, ValueError, SettingsError) as error:
+            raise ModelFileError(str(path), why=f"not a sound model: {error}") from error
+        return made
