@@ -40,7 +40,7 @@ FOLDS = 10
 ELEMENTS = load_scheme("arabic14").elements
 PAPER_MODE = {
     "templates": PAPER, "only": ("label", *ELEMENTS), "transform": "variance", "holdout": 0.1,
-    "passes": 1, "bits": 0, "weights": "svr",
+    "passes": 1, "bits": 0, "weights": "svr", "min_count": 1,
 }  # fmt: skip
 BEST: dict[str, Any] = {"passes": 3, "epochs": 2, "bits": 22}
 

@@ -6,8 +6,18 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from eigentext.lexical.counts import CountTable, DocumentCounts, columns, statistics
+from eigentext.lexical import kernels
+from eigentext.lexical.counts import (
+    CountTable,
+    DocumentCounts,
+    columns,
+    ratio_columns,
+    shares,
+    statistics,
+)
 from eigentext.lexical.features import WIDE, Forms, parse, table
 from eigentext.lexical.second_pass import weighed
 
@@ -74,10 +84,27 @@ def test_items_come_back(toy):
     _, encoded, atoms = toy
     counts = counted(encoded, atoms, encoded.countable)
     keys, values = counts.sorted_items()
-    again = CountTable.of_items(counts.used, keys, values, counts.n_words)
+    again = CountTable.unpacked(counts.used, counts.packed(), counts.filled, counts.n_words)
     assert len(keys) == counts.filled == again.filled
     assert np.array_equal(again.sorted_items()[0], keys)
     assert np.array_equal(again.sorted_items()[1], values)
+
+
+@given(st.dictionaries(st.integers(0, (1 << 40) - 1), st.integers(1, (1 << 24) - 1), max_size=60))
+def test_any_counts_come_back_and_cut_ones_are_told(counts):
+    used = np.ones((1, 1), np.bool_)
+    made = CountTable(used)
+    for key, value in counts.items():
+        made.filled += kernels.add(made.slots, np.uint64(40 - 16), np.uint64(key), value)
+    packed = made.packed()
+    again = CountTable.unpacked(used, packed, made.filled, 5)
+    keys, values = again.sorted_items()
+    assert dict(zip(keys.tolist(), values.tolist(), strict=True)) == counts
+    if counts:
+        with pytest.raises(ValueError, match="counts"):
+            CountTable.unpacked(used, packed[:-1], made.filled, 5)
+    with pytest.raises(ValueError, match="counts"):
+        CountTable.unpacked(used, np.append(packed, np.uint8(0)), made.filled, 5)
 
 
 def test_ratio_is_the_equation(toy):
@@ -93,6 +120,75 @@ def test_ratio_is_the_equation(toy):
             assert z[unit, a] == pytest.approx(expected, abs=1e-4)
         assert z[unit, -1] == pytest.approx(np.log(share), abs=1e-4)
     assert bucket.max() <= 3
+
+
+@pytest.mark.parametrize("leave_out", [False, True])
+@pytest.mark.parametrize("strength", [1.0, 2.5])
+def test_ratios_at_once_are_those_of_the_counts(toy, leave_out, strength):
+    """The fast way against look-ups and numpy, with columns of others before it."""
+    _, encoded, atoms = toy
+    atoms = atoms.copy()
+    atoms[::7, 1] = 0  # no feature
+    words = encoded.countable
+    used = np.ones((atoms.shape[1], encoded.gold_hash.shape[1]), np.bool_)
+    used[2, ::2] = False
+    table = CountTable(used)
+    table.add(atoms, encoded.gold_hash, words)
+    own = [words[encoded.document_of[words] == d] for d in range(11)] if leave_out else []
+    found = statistics(table, encoded, atoms, leave_out=own)
+    expected, expected_bucket = columns(found, encoded, strength=strength)
+    n_units, n = len(encoded.unit_hash), len(encoded.words)
+    z = np.full((n_units, 9), 7.0, np.float32)
+    bucket = np.full((n, 9), 7, np.int8)
+    share = ratio_columns(table, encoded, atoms, z, bucket, 3, leave_out=own, strength=strength)
+    assert np.allclose(z[:, 3:7], expected[:, :-1], atol=2e-5)
+    assert np.allclose(share, expected[:, -1], atol=1e-6)
+    several = np.diff(encoded.unit_first) > 0
+    assert np.array_equal(bucket[several, 3:7], expected_bucket[several, :-1])
+    assert (z[:, :3] == 7).all()
+    assert (z[:, 7:] == 7).all()
+    assert (bucket[:, 7:] == 7).all()
+
+
+def test_rare_features_are_left_out_and_no_others(toy):
+    _, encoded, atoms = toy
+    words = encoded.countable
+    used = np.ones((atoms.shape[1], encoded.gold_hash.shape[1]), np.bool_)
+    all_of_them, some = CountTable(used), CountTable(used, least=3)
+    for counts in (all_of_them, some):
+        counts.add(atoms, encoded.gold_hash, words)
+    full, pruned = (statistics(t, encoded, atoms) for t in (all_of_them, some))
+    rare = full.alone < 3
+    assert rare.any()
+    assert (full.alone >= 3).any()
+    assert np.array_equal(pruned.alone, np.where(rare, 0, full.alone))
+    of_unit = np.repeat(np.arange(len(encoded.words)), np.diff(encoded.unit_first))
+    assert np.array_equal(pruned.together, np.where(rare[of_unit], 0, full.together))
+    assert np.array_equal(pruned.base, full.base)
+    assert some.filled == len(some.sorted_items()[0]) < all_of_them.filled
+
+
+def test_a_table_of_slots_is_a_dictionary():
+    """Counts of 40-bit keys against a Counter; keys that meet at the end go round."""
+    chance = np.random.default_rng(0)
+    keys = np.concatenate(
+        [chance.integers(0, 1 << 40, 300), (1 << 40) - 1 - np.arange(60), np.arange(60)]
+    ).astype(np.uint64)
+    slots = np.zeros(512, np.uint64)
+    shift = np.uint64(40 - 9)
+    expected = Counter()
+    for key in chance.choice(keys, 2000):
+        amount = int(chance.integers(1, 5))
+        new = kernels.add(slots, shift, key, amount)
+        assert new == (int(key) not in expected)
+        expected[int(key)] += amount
+    for key in keys:
+        assert kernels.get(slots, shift, key) == expected[int(key)]
+    larger = np.zeros(2048, np.uint64)
+    kernels.moved(slots, larger)
+    assert np.array_equal(np.sort(larger[larger > 0]), np.sort(slots[slots > 0]))
+    kernels.add(slots, shift, keys[0], 1 << 25)
+    assert kernels.get(slots, shift, keys[0]) == (1 << 24) - 1
 
 
 def test_plain_counts_and_counts_over_variance(toy):
@@ -116,8 +212,8 @@ def test_like_documents_count_more(toy):
         counts.add(here, encoded.gold_hash[words[encoded.document_of[words] == d]])
     counts.finish()
     found = statistics(counted(encoded, atoms, words), encoded, atoms)
-    column = counts.column(encoded, found, [-1] * 12)
-    without = counts.column(encoded, found, list(range(12)))
+    column = counts.column(encoded, shares(found, encoded), [-1] * 12)
+    without = counts.column(encoded, shares(found, encoded), list(range(12)))
     assert np.isfinite(column).all()
     assert not np.allclose(column, without)
     similar = (counts.matrix @ counts.matrix.T).toarray()

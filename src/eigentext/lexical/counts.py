@@ -19,73 +19,106 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from eigentext.lexical.encoding import Encoded
     from eigentext.lexical.features import Hashes
 
-__all__ = ["BUCKETS", "CountTable", "DocumentCounts", "Statistics", "columns", "statistics"]
+__all__ = [
+    "BUCKETS", "CountTable", "DocumentCounts", "Statistics", "columns",
+    "ratio_columns", "shares", "statistics",
+]  # fmt: skip
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 BUCKETS = 4
 """Weights differ by how often the feature was seen: once, 2 to 3, 4 to 15, more."""
 
-_NO_KEYS = np.zeros(1, np.uint64)
-_NO_VALUES = np.zeros(1, np.int32)
+_NOTHING = np.zeros(1, np.uint64)
+_PART = 500  # words counted at a time
+_LOGS = 1 << 12  # logarithms that are made once
 
 
 class CountTable:
-    """Counts by key in an open table; ``used`` [A, T] says which pairs are counted."""
+    """Counts by key in an open table; ``used`` [A, T] says which pairs are counted.
 
-    def __init__(self, used: npt.NDArray[np.bool_], *, capacity: int = 1 << 16) -> None:
+    Features that come less often than ``least`` among the words of one call of :meth:`add` are
+    not counted.
+    """
+
+    def __init__(
+        self, used: npt.NDArray[np.bool_], *, least: int = 1, capacity: int = 1 << 16
+    ) -> None:
         self.used = used
+        self.least = least
         self.n_words = 0
         self.filled = 0
-        self.keys = np.zeros(capacity, np.uint64)
-        self.values = np.zeros(capacity, np.int32)
+        self.slots = np.zeros(capacity, np.uint64)
 
     def add(self, atoms: Hashes, gold: Hashes, words: Ints) -> None:
         """Count the features and gold values of these words (rows of both tables)."""
         from eigentext.lexical import kernels
 
-        if not len(words):
-            return
-        most = len(words) * (int(self.used.sum()) + atoms.shape[1] + gold.shape[1])
-        self._make_room(self.filled + most)
-        self.filled += kernels.count(words, atoms, gold, self.used, self.keys, self.values)
+        seen = _NOTHING
+        if self.least > 1:
+            features = CountTable(self.used)
+            for part in _in_parts(words):
+                features._make_room(features.filled + len(part) * atoms.shape[1])
+                features.filled += kernels.count_features(part, atoms, features.slots)
+            seen = features.slots
+        pairs = int(self.used.sum()) + atoms.shape[1] + gold.shape[1]
+        for part in _in_parts(words):
+            self._make_room(self.filled + len(part) * pairs)
+            self.filled += kernels.count(
+                part, atoms, gold, self.used, seen, self.least, self.slots
+            )
         self.n_words += len(words)
 
     def _make_room(self, keys: int) -> None:
         from eigentext.lexical import kernels
 
-        size = len(self.keys)
-        while size < keys * 5 // 3:
+        size = len(self.slots)
+        while size < keys * 4 // 3:
             size *= 2
-        if size > len(self.keys):
-            keys_, values = np.zeros(size, np.uint64), np.zeros(size, np.int32)
-            kernels.moved(self.keys, self.values, keys_, values)
-            self.keys, self.values = keys_, values
+        if size > len(self.slots):
+            larger = np.zeros(size, np.uint64)
+            kernels.moved(self.slots, larger)
+            self.slots = larger
 
     def sorted_items(self) -> tuple[Hashes, npt.NDArray[np.int32]]:
         """All keys in order, with their counts: for files and comparisons."""
-        there = self.keys != 0
-        keys, values = self.keys[there], self.values[there]
-        order = np.argsort(keys)
-        return keys[order], values[order]
+        slots = np.sort(self.slots[self.slots != 0])
+        return slots >> np.uint64(24), (slots & np.uint64(0xFFFFFF)).astype(np.int32)
+
+    def packed(self) -> npt.NDArray[np.uint8]:
+        """All keys and counts in few bytes: gaps between keys in order, seven bits a byte."""
+        from eigentext.lexical import kernels_train
+
+        keys, values = self.sorted_items()
+        out = np.zeros(10 * len(keys), np.uint8)
+        return out[: kernels_train.pack(keys, values, out)].copy()
 
     @classmethod
-    def of_items(
-        cls, used: npt.NDArray[np.bool_], keys: Hashes, values: npt.NDArray[np.int32], n_words: int
+    def unpacked(
+        cls, used: npt.NDArray[np.bool_], packed: npt.NDArray[np.uint8], n: int, n_words: int
     ) -> CountTable:
-        """The table that :meth:`sorted_items` described."""
-        from eigentext.lexical import kernels
+        """The table of which :meth:`packed` wrote the n keys."""
+        from eigentext.lexical import kernels, kernels_train
 
+        slots = np.zeros(n, np.uint64)
+        if not kernels_train.unpack(packed, slots):
+            raise ValueError(f"counts of {n} keys expected, found others")
         table = cls(used)
-        table._make_room(len(keys))
-        kernels.moved(keys, values, table.keys, table.values)
-        table.filled, table.n_words = len(keys), n_words
+        table._make_room(n)
+        kernels.moved(slots, table.slots)
+        table.filled, table.n_words = n, n_words
         return table
+
+
+def _in_parts(words: Ints) -> Iterator[Ints]:
+    """Some words at a time: the table need not grow for more at once."""
+    for start in range(0, len(words), _PART):
+        yield words[start : start + _PART]
 
 
 @dataclass
@@ -120,24 +153,73 @@ def statistics(
         np.full(n, counted.n_words, np.int64),
     )
 
-    def look_up(words: Ints, keys: Hashes, values: npt.NDArray[np.int32]) -> None:
+    for words, own, n_own in _parts(counted, encoded, atoms, leave_out):
         kernels.look_up(
             words, atoms, encoded.unit_first, encoded.unit_hash, encoded.unit_target,
-            counted.used, counted.keys, counted.values, keys, values,
-            found.together, found.alone, found.base,
+            counted.used, counted.slots, own, found.together, found.alone, found.base,
         )  # fmt: skip
+        found.words[words] -= n_own
+    return found
 
-    rest = np.ones(n, np.bool_)
+
+def _parts(
+    counted: CountTable,
+    encoded: Encoded,
+    atoms: Hashes,
+    leave_out: Sequence[npt.NDArray[np.int64]],
+) -> Iterator[tuple[Ints, Hashes, int]]:
+    """Words with the counts to take off, and of how many words these are."""
+    rest = np.ones(len(atoms), np.bool_)
     for own in leave_out:
         if not len(own):
             continue
         words = np.flatnonzero(encoded.document_of == encoded.document_of[own[0]])
         table = CountTable(counted.used, capacity=1 << 10)
         table.add(atoms, encoded.gold_hash, own)
-        look_up(words, table.keys, table.values)
-        found.words[words] -= len(own)
+        yield words, table.slots, len(own)
         rest[words] = False
-    look_up(np.flatnonzero(rest), _NO_KEYS, _NO_VALUES)
+    yield np.flatnonzero(rest), _NOTHING, 0
+
+
+def ratio_columns(
+    counted: CountTable,
+    encoded: Encoded,
+    atoms: Hashes,
+    z: Floats,
+    bucket: npt.NDArray[np.int8],
+    start: int,
+    *,
+    leave_out: Sequence[npt.NDArray[np.int64]] = (),
+    strength: float = 1.0,
+) -> Floats:
+    """What :func:`columns` makes of :func:`statistics`, without the counts in between.
+
+    z [U, .] and its bucket [n, .] are filled from column ``start`` on; the logarithm [U] of every
+    value's own share comes back.
+    """
+    from eigentext.lexical import kernels
+
+    base = np.zeros(len(encoded.unit_hash), np.int32)
+    words_counted = np.full(len(atoms), counted.n_words, np.int64)
+    logs = np.log(np.arange(_LOGS, dtype=np.float32) + np.float32(strength))
+    for words, own, n_own in _parts(counted, encoded, atoms, leave_out):
+        kernels.ratios(
+            words, atoms, encoded.unit_first, encoded.unit_hash, encoded.unit_target,
+            counted.used, counted.slots, own, max(counted.n_words - n_own, 1),
+            np.float32(strength), logs, z, bucket, start, base,
+        )  # fmt: skip
+        words_counted[words] -= n_own
+    return _log_shares(base, words_counted, encoded)
+
+
+def shares(found: Statistics, encoded: Encoded) -> Floats:
+    """The logarithm [U] of how often each unit's value is the right one at all."""
+    return _log_shares(found.base, found.words, encoded)
+
+
+def _log_shares(base: npt.NDArray[np.int32], words: Ints, encoded: Encoded) -> Floats:
+    of_unit = np.repeat(np.maximum(words, 1).astype(np.float32), np.diff(encoded.unit_first))
+    found: Floats = np.log((base + np.float32(0.5)) / (of_unit + np.float32(1.0)))
     return found
 
 
@@ -158,8 +240,8 @@ def columns(
     bucket = np.zeros((n, n_atoms + 1), np.int8)
     words = np.maximum(found.words[per_unit], 1).astype(np.float32)
     if transform == "ratio":
-        share = (found.base + np.float32(0.5)) / (words + np.float32(1.0))
-        z[:, -1] = np.log(share)
+        z[:, -1] = shares(found, encoded)
+        share = np.exp(z[:, -1])
         for a in range(n_atoms):
             alone = found.alone[per_unit, a].astype(np.float32)
             ratio = (found.together[:, a] / share + np.float32(strength)) / (
@@ -188,6 +270,7 @@ class DocumentCounts:
         self.vocabulary: dict[str, int] = {}
         self._words: list[dict[int, int]] = []
         self._values: list[Hashes] = []
+        self._turned: Any = None
 
     def add(self, words: Sequence[str], gold: Hashes) -> None:
         """One more document: its words, and the targets [m, T] of its scored ones."""
@@ -200,18 +283,12 @@ class DocumentCounts:
 
     def finish(self) -> None:
         """Turn what was added into arrays."""
-        from scipy.sparse import csr_array
-
         n = len(self._words)
-        sizes = [len(found) for found in self._words]
-        first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         cells = np.array([w for found in self._words for w in found], np.int64)
-        times = np.array([t for found in self._words for t in found.values()], np.float64)
         self.rarity = np.log(
             (1.0 + n) / (1.0 + np.bincount(cells, minlength=len(self.vocabulary)))
         )
-        shape = (n, len(self.vocabulary))
-        self.matrix = _unit_rows(csr_array((times, cells, first), shape=shape), self.rarity)
+        self.matrix = self._rows(self._words)
         values = np.concatenate(self._values) if n else np.zeros(0, np.uint64)
         owner = np.repeat(np.arange(n), [len(v) for v in self._values])
         order = np.lexsort((owner, values))
@@ -225,25 +302,41 @@ class DocumentCounts:
         self.first = np.append(begin, len(starts)).astype(np.int64)
         self.sizes = np.bincount(owner[starts], self.counts, minlength=n)
 
-    def column(
-        self, encoded: Encoded, found: Statistics, own: Sequence[int], *, strength: float = 1.0
-    ) -> Floats:
-        """z of every unit; ``own`` gives each document's number here, or -1."""
+    def _rows(self, documents: Sequence[Mapping[int, int]]) -> Any:
+        """Word counts of documents, weighted by rarity, as sparse rows of length one."""
         from scipy.sparse import csr_array
 
+        sizes = [len(found) for found in documents]
+        first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        cells = np.array([w for found in documents for w in found], np.int64)
+        times = np.array([t for found in documents for t in found.values()], np.float64)
+        times *= self.rarity[cells]
+        row = np.repeat(np.arange(len(documents)), sizes)
+        length = np.sqrt(np.bincount(row, times * times, minlength=len(documents)))
+        times /= np.maximum(length, 1e-12)[row]
+        return csr_array((times, cells, first), shape=(len(documents), len(self.vocabulary)))
+
+    def _by_word(self) -> Any:
+        """The training documents' rows turned over, made once."""
+        if self._turned is None:
+            self._turned = self.matrix.T.tocsr()
+        return self._turned
+
+    def column(
+        self, encoded: Encoded, log_share: Floats, own: Sequence[int], *, strength: float = 1.0
+    ) -> Floats:
+        """z of every unit; ``own`` gives each document's number here, or -1.
+
+        ``log_share`` [U] is the logarithm of how often the value is the right one at all.
+        """
         from eigentext.lexical import kernels
 
-        n = len(own)
         known: list[dict[int, int]] = [{} for _ in own]
-        for word, document in zip(encoded.words, encoded.document_of, strict=True):
+        for word, document in zip(encoded.words, encoded.document_of.tolist(), strict=True):
             number = self.vocabulary.get(word)
             if number is not None:
                 known[document][number] = known[document].get(number, 0) + 1
-        first = np.concatenate([[0], np.cumsum([len(k) for k in known])]).astype(np.int64)
-        cells = np.array([w for k in known for w in k], np.int64)
-        times = np.array([t for k in known for t in k.values()], np.float64)
-        here = csr_array((times, cells, first), shape=(n, len(self.vocabulary)))
-        similar = (_unit_rows(here, self.rarity) @ self.matrix.T).toarray()
+        similar = (self._rows(known) @ self._by_word()).toarray()
         for document, number in enumerate(own):
             if number >= 0:
                 similar[document, number] = 0.0
@@ -259,17 +352,6 @@ class DocumentCounts:
         kernels.document_overlap(
             rows, of_unit, self.first, self.documents, self.counts, similar, together
         )
-        words = np.repeat(found.words, np.diff(encoded.unit_first))
-        share = (found.base + 0.5) / (words + 1.0)
-        ratio = (together / share + strength) / (mass[of_unit] + strength)
+        ratio = (together * np.exp(-log_share) + strength) / (mass[of_unit] + strength)
         out: Floats = np.log(ratio).astype(np.float32)
         return out
-
-
-def _unit_rows(matrix: Any, rarity: npt.NDArray[np.float64]) -> Any:
-    """Rows weighted by rarity and of length one."""
-    from scipy.sparse import csr_array, diags_array
-
-    weighted = csr_array(matrix) @ diags_array(rarity)
-    length = np.sqrt(np.asarray(weighted.multiply(weighted).sum(axis=1)).ravel())
-    return csr_array(diags_array(1.0 / np.maximum(length, 1e-12)) @ weighted)

@@ -13,12 +13,14 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from eigentext.errors import SettingsError
+from eigentext.lexical.analysis import GUESSES
 from eigentext.lexical.candidates import NO_PRIOR, Candidate, Candidates
 from eigentext.lexical.features import Forms, Hashes, hash64
 
@@ -32,6 +34,7 @@ __all__ = ["NUMERIC", "Encoded", "Encoder", "Observed", "Targets", "hard_element
 
 NUMERIC = ("prior", "no prior", "guess", "only observed", "spelling")
 """What a row says by numbers."""
+GUESS = NUMERIC.index("guess")
 
 Ints = npt.NDArray[np.int64]
 
@@ -47,16 +50,20 @@ class Observed:
 
     def __init__(self) -> None:
         self.documents: defaultdict[str, dict[Label, set[int]]] = defaultdict(dict)
+        self.changes = 0
 
     def add(self, form: str, label: Label, document: int) -> None:
         """The form had the label in this document."""
         self.documents[form].setdefault(label, set()).add(document)
+        self.changes += 1
 
     def labels(self, form: str, leave_out: int = -1) -> tuple[Label, ...]:
         """The form's labels in documents other than ``leave_out``."""
         found = self.documents.get(form)
         if not found:
             return ()
+        if leave_out < 0:
+            return tuple(found)
         return tuple(label for label, places in found.items() if places != {leave_out})
 
 
@@ -92,7 +99,9 @@ class Targets:
                 raise SettingsError(f"no target {unknown[0]!r}; known: {', '.join(parts)}")
             parts = {name: place for name, place in parts.items() if name in only}
         self.names = tuple(parts)
-        self._parts = [(f"target\x1f{name}\x1f", place) for name, place in parts.items()]
+        self._parts: list[tuple[str, tuple[int, ...], dict[str, int]]] = [
+            (f"target\x1f{name}\x1f", place, {}) for name, place in parts.items() if place
+        ]
         self._extra = [name for name in _EXTRA if name in parts]
         self._hashed: dict[tuple[Label, str], Hashes] = {}
         self._scheme = scheme
@@ -108,27 +117,36 @@ class Targets:
         """One hash for each target; ``tags`` are those of the readings."""
         found = self._hashed.get((label, tags))
         if found is None:
-            hashes = [
-                hash64(head + "\x1f".join([label[p] for p in place]))
-                for head, place in self._parts
-                if place
-            ]
-            if self._extra:
-                kind = label[self._class[0]]
-                lemma = label[self._lemma]
-                extra = {
-                    "ending": f"{kind}\x1f{lemma[-3:]}",
-                    "shape": f"{kind}\x1f{_shape(lemma)}",
-                    "tag": tags,
-                }
-                hashes += [hash64(f"target\x1f{e}\x1f{extra[e]}") for e in self._extra]
-            found = self._hashed[label, tags] = np.array(hashes, np.uint64)
+            found = self._hashed[label, tags] = np.array(self._made(label, tags), np.uint64)
         return found
+
+    def _made(self, label: Label, tags: str) -> list[int]:
+        hashes = []
+        for head, place, known in self._parts:
+            if len(place) == 1:  # values of one element come again and again
+                value = label[place[0]]
+                hashed = known.get(value)
+                if hashed is None:
+                    hashed = known[value] = hash64(head + value)
+            else:
+                hashed = hash64(head + "\x1f".join([label[p] for p in place]))
+            hashes.append(hashed)
+        if self._extra:
+            kind = label[self._class[0]]
+            lemma = label[self._lemma]
+            extra = {
+                "ending": f"{kind}\x1f{lemma[-3:]}",
+                "shape": f"{kind}\x1f{_shape(lemma)}",
+                "tag": tags,
+            }
+            hashes += [hash64(f"target\x1f{e}\x1f{extra[e]}") for e in self._extra]
+        return hashes
 
 
 _EXTRA = ("ending", "shape", "tag")
 
 
+@lru_cache(maxsize=1 << 16)
 def _shape(lemma: str) -> str:
     """The lemma's marks, every other letter alike."""
     return "".join(c if unicodedata.category(c) == "Mn" else "C" for c in lemma[:40])
@@ -136,7 +154,8 @@ def _shape(lemma: str) -> str:
 
 def tags_of(candidate: Candidate) -> str:
     """What the analyzer calls the readings of a candidate."""
-    return "|".join(sorted({analysis.tag for analysis in candidate.analyses})[:3])
+    tags = {analysis.tag for analysis in candidate.analyses}
+    return "|".join(sorted(tags)[:3]) if len(tags) > 1 else next(iter(tags), "")
 
 
 def hard_elements(
@@ -206,6 +225,8 @@ class Encoder:
         self.forms = Forms(candidates.analyzer.normalise)
         self._analyzer_only = candidates
         self._entries: dict[tuple[str, tuple[Label, ...]], _Entry] = {}
+        self._of_form: dict[str, _Entry] = {}  # with all that was observed
+        self._state: tuple[int, int] = (0, 0)
 
     def __call__(
         self,
@@ -228,16 +249,30 @@ class Encoder:
         sentence = 0
         for number, document in enumerate(documents):
             leave_out = -1 if training is None else training.get(document.id, -1)
+            known = self._known(observed) if leave_out < 0 else {}
             for line in document.sentences:
                 for word in line:
                     words.append(word.form)
                     sentence_of.append(sentence)
                     document_of.append(number)
-                    entries.append(self._entry(word.form, observed.labels(word.form, leave_out)))
+                    entry = known.get(word.form)
+                    if entry is None:
+                        seen = observed.labels(word.form, leave_out)
+                        entry = self._entry(word.form, seen)
+                        if leave_out < 0:
+                            known[word.form] = entry
+                    entries.append(entry)
                     gold.append(word.label)
                     scored.append(word.scored and word.label is not None)
                 sentence += 1
         return self._joined(words, sentence_of, document_of, entries, gold, scored)
+
+    def _known(self, observed: Observed) -> dict[str, _Entry]:
+        """The entries of forms as long as nothing more is observed."""
+        state = (id(observed), observed.changes)
+        if state != self._state:
+            self._of_form, self._state = {}, state
+        return self._of_form
 
     def _entry(self, word: str, seen: tuple[Label, ...]) -> _Entry:
         key = (word, seen)
@@ -251,28 +286,22 @@ class Encoder:
         return found
 
     def _made(self, candidates: list[Candidate]) -> _Entry:
+        from eigentext.lexical import kernels
+
         n_targets = len(self.targets.names)
         n = len(candidates)
         row_hash = np.zeros((n, n_targets), np.uint64)
         for row, candidate in enumerate(candidates):
             row_hash[row] = self.targets.hashes(candidate.label, tags_of(candidate))
-        units: list[int] = []
-        unit_target: list[int] = []
-        row_units = np.full((n, n_targets), -1, np.int32)
-        if n > 1:
-            for target in np.flatnonzero((row_hash != row_hash[0]).any(axis=0)).tolist():
-                known: dict[int, int] = {}
-                for row, value in enumerate(row_hash[:, target].tolist()):
-                    if value not in known:
-                        known[value] = len(units)
-                        units.append(value)
-                        unit_target.append(target)
-                    row_units[row, target] = known[value]
+        row_units = np.empty((n, n_targets), np.int32)
+        unit_hash = np.empty(n * n_targets, np.uint64)
+        unit_target = np.empty(n * n_targets, np.int32)
+        units = kernels.factored(row_hash, row_units, unit_hash, unit_target)
         return _Entry(
             candidates,
             {candidate.label: row for row, candidate in enumerate(candidates)},
-            np.array(units, np.uint64),
-            np.array(unit_target, np.int32),
+            unit_hash[:units].copy(),
+            unit_target[:units].copy(),
             row_units,
             row_hash,
             np.array([_numbers(candidate) for candidate in candidates], np.float32).reshape(
@@ -343,12 +372,11 @@ def _stacked(
 
 def _numbers(candidate: Candidate) -> tuple[float, float, float, float, float]:
     priors = [a.prior for a in candidate.analyses if a.prior is not None]
-    prior = max(priors, default=0.0)
-    spelling = min((int(a.features.get("spelling", "0")) for a in candidate.analyses), default=0)
+    spelling = [int(a.features.get("spelling", 0)) for a in candidate.analyses]
     return (
-        prior / 2.0,
-        float(not priors),
-        float(candidate.is_guess),
-        float(not candidate.analyses),
-        float(spelling),
+        max(priors) / 2.0 if priors else 0.0,
+        0.0 if priors else 1.0,
+        1.0 if candidate.source in GUESSES else 0.0,
+        0.0 if candidate.analyses else 1.0,
+        float(min(spelling)) if spelling else 0.0,
     )

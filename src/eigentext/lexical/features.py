@@ -174,25 +174,26 @@ class Forms:
     def __init__(self, normalise: Callable[[str], str]) -> None:
         self.normalise = normalise
         self._number: dict[str, int] = {}
-        self._hashes: dict[str, list[int]] = {kind: [] for kind in TYPED_KINDS}
+        self._hashes = np.zeros((1024, len(TYPED_KINDS)), np.uint64)
 
     def number(self, words: Sequence[str]) -> npt.NDArray[np.int64]:
         """The number of each word's form."""
-        found = np.empty(len(words), np.int64)
-        for place, word in enumerate(words):
-            known = self._number.get(word)
-            if known is None:
-                known = self._number[word] = len(self._number)
-                self._hashes["form"].append(hash64(f"form\x1f{word}"))
-                self._hashes["norm"].append(hash64(f"norm\x1f{self.normalise(word)}"))
-                for kind, cut in _CUT.items():
-                    self._hashes[kind].append(hash64(f"{kind}\x1f{word[cut]}"))
-            found[place] = known
-        return found
+        known = self._number
+        for word in words:
+            if word not in known:
+                number = known[word] = len(known)
+                if number == len(self._hashes):
+                    self._hashes = np.concatenate([self._hashes, np.zeros_like(self._hashes)])
+                pieces = [word, self.normalise(word), *(word[cut] for cut in _CUT.values())]
+                self._hashes[number] = [
+                    hash64(f"{kind}\x1f{piece}")
+                    for kind, piece in zip(TYPED_KINDS, pieces, strict=True)
+                ]
+        return np.array([known[word] for word in words], np.int64)
 
     def hashes(self, kind: str) -> Hashes:
         """The hashes of one kind, by form number."""
-        return np.array(self._hashes[kind], np.uint64)
+        return self._hashes[: len(self._number), TYPED_KINDS.index(kind)]
 
 
 def table(

@@ -1,7 +1,9 @@
 """Compiled counting, looking up and learning for the ranker; arrays and scalars only.
 
-A key is a mix of the hash of a context feature and the hash of a label element's value; counts lie
-in one open table of keys.  Zero is no key and no feature.
+A key is the upper 40 bits of a hash: of a context feature, of a label element's value, or of both
+mixed.  Counts lie in one open table; a slot is a key and, in the lower 24 bits, its count.  With
+ten million keys one in 100,000 that was never counted is taken for another.  Zero is an empty
+slot, and no feature.
 """
 
 from __future__ import annotations
@@ -11,10 +13,12 @@ from numba import njit
 
 _A = np.uint64(0x9E3779B97F4A7C15)
 _B = np.uint64(0xBF58476D1CE4E5B9)
+_S24 = np.uint64(24)
 _S29 = np.uint64(29)
 _S32 = np.uint64(32)
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
+_COUNT = np.uint64(0xFFFFFF)
 
 
 @njit(cache=True, inline="always")
@@ -27,97 +31,228 @@ def mix(left, right):
     return mixed | _ONE
 
 
+@njit(cache=True, inline="always")
+def _shift(slots):
+    """How far a key goes down to its place: places are in the order of keys."""
+    shift = 40
+    size = len(slots)
+    while size > 1:
+        size >>= 1
+        shift -= 1
+    return np.uint64(shift)
+
+
 @njit(cache=True)
-def add(keys, values, key, amount):
-    """Add to a key's count; 1 if the key is new."""
-    mask = np.uint64(len(keys) - 1)
-    place = (key >> _S29) & mask
-    while keys[place] != _ZERO:
-        if keys[place] == key:
-            values[place] += amount
+def add(slots, shift, key, amount):
+    """Add to a key's count, which stops at 2^24 - 1; 1 if the key is new."""
+    mask = np.uint64(len(slots) - 1)
+    place = key >> shift
+    while slots[place] != _ZERO:
+        if slots[place] >> _S24 == key:
+            count = min((slots[place] & _COUNT) + np.uint64(amount), _COUNT)
+            slots[place] = (key << _S24) | count
             return 0
         place = (place + _ONE) & mask
-    keys[place] = key
-    values[place] = amount
+    slots[place] = (key << _S24) | min(np.uint64(amount), _COUNT)
     return 1
 
 
-@njit(cache=True)
-def get(keys, values, key):
-    """A key's count."""
-    mask = np.uint64(len(keys) - 1)
-    place = (key >> _S29) & mask
-    while keys[place] != _ZERO:
-        if keys[place] == key:
-            return values[place]
+@njit(cache=True, inline="always")
+def _probe(slots, place, slot, key):
+    """The count of a key whose first place holds ``slot``."""
+    mask = np.uint64(len(slots) - 1)
+    while slot != _ZERO:
+        if slot >> _S24 == key:
+            return np.int64(slot & _COUNT)
         place = (place + _ONE) & mask
+        slot = slots[place]
     return 0
 
 
 @njit(cache=True)
-def moved(keys, values, new_keys, new_values):
-    """Put every count into a larger table."""
-    for place in range(len(keys)):
-        if keys[place] != _ZERO:
-            add(new_keys, new_values, keys[place], values[place])
+def get(slots, shift, key):
+    """A key's count."""
+    place = key >> shift
+    return _probe(slots, place, slots[place], key)
 
 
 @njit(cache=True)
-def count(tokens, atoms, gold, used, keys, values):
+def moved(slots, larger):
+    """Put every count into a larger table; its first key comes first."""
+    shift = _shift(larger)
+    for place in range(len(slots)):
+        if slots[place] != _ZERO:
+            add(larger, shift, slots[place] >> _S24, np.int64(slots[place] & _COUNT))
+
+
+@njit(cache=True)
+def factored(row_hash, row_units, unit_hash, unit_target):
+    """Units of one word: values of targets on which its rows differ; the number of them.
+
+    ``row_units`` [R, T] is filled with the units of rows or -1, ``unit_hash`` and ``unit_target``
+    [R * T] with the units in order of targets, then of rows.
+    """
+    units = 0
+    for t in range(row_hash.shape[1]):
+        differ = False
+        for row in range(1, len(row_hash)):
+            if row_hash[row, t] != row_hash[0, t]:
+                differ = True
+                break
+        start = units
+        for row in range(len(row_hash)):
+            row_units[row, t] = -1
+            if differ:
+                u = start
+                while u < units and unit_hash[u] != row_hash[row, t]:
+                    u += 1
+                if u == units:
+                    unit_hash[u] = row_hash[row, t]
+                    unit_target[u] = t
+                    units += 1
+                row_units[row, t] = u
+    return units
+
+
+@njit(cache=True)
+def count_features(tokens, atoms, slots):
+    """Count features alone over some tokens; the number of new keys."""
+    new = 0
+    shift = _shift(slots)
+    for token in tokens:
+        for a in range(atoms.shape[1]):
+            if atoms[token, a] != _ZERO:
+                new += add(slots, shift, atoms[token, a] >> _S24, 1)
+    return new
+
+
+@njit(cache=True)
+def count(tokens, atoms, gold, used, seen, least, slots):
     """Count features, elements and pairs over some tokens; the number of new keys.
 
     ``tokens`` [n] are rows of ``atoms`` [., A] and ``gold`` [., T]; ``used`` [A, T] says which
-    pairs are counted.
+    pairs are counted, ``seen`` how often features come in all: those below ``least`` are not.
     """
     new = 0
+    shift, seen_shift = _shift(slots), _shift(seen)
     for token in tokens:
         for t in range(gold.shape[1]):
-            new += add(keys, values, gold[token, t], 1)
+            new += add(slots, shift, gold[token, t] >> _S24, 1)
         for a in range(atoms.shape[1]):
             atom = atoms[token, a]
-            if atom == _ZERO:
+            if atom == _ZERO or (least > 1 and get(seen, seen_shift, atom >> _S24) < least):
                 continue
-            new += add(keys, values, atom, 1)
+            new += add(slots, shift, atom >> _S24, 1)
             for t in range(gold.shape[1]):
                 if used[a, t]:
-                    new += add(keys, values, mix(atom, gold[token, t]), 1)
+                    new += add(slots, shift, mix(atom, gold[token, t]) >> _S24, 1)
     return new
 
 
 @njit(cache=True)
 def look_up(
-    tokens, atoms, unit_first, unit_hash, unit_target, used, keys, values, own_keys, own_values,
-    together, alone, base,
+    tokens, atoms, unit_first, unit_hash, unit_target, used, slots, own, together, alone, base,
 ):  # fmt: skip
     """Counts of every unit of some tokens with every feature, less those of ``own``.
 
     ``together`` [U, A], ``alone`` [n, A] and ``base`` [U] are filled.
     """
-    take_off = len(own_keys) > 1
+    take_off = len(own) > 1
+    shift, own_shift = _shift(slots), _shift(own)
     for token in tokens:
         for a in range(atoms.shape[1]):
             atom = atoms[token, a]
             if atom == _ZERO:
                 continue
-            seen = get(keys, values, atom)
+            seen = get(slots, shift, atom >> _S24)
             if take_off and seen > 0:
-                seen -= get(own_keys, own_values, atom)
+                seen -= get(own, own_shift, atom >> _S24)
             alone[token, a] = seen
             if seen == 0:
                 continue
             for u in range(unit_first[token], unit_first[token + 1]):
                 if not used[a, unit_target[u]]:
                     continue
-                key = mix(atom, unit_hash[u])
-                found = get(keys, values, key)
+                key = mix(atom, unit_hash[u]) >> _S24
+                found = get(slots, shift, key)
                 if take_off and found > 0:
-                    found -= get(own_keys, own_values, key)
+                    found -= get(own, own_shift, key)
                 together[u, a] = found
         for u in range(unit_first[token], unit_first[token + 1]):
-            found = get(keys, values, unit_hash[u])
+            found = get(slots, shift, unit_hash[u] >> _S24)
             if take_off and found > 0:
-                found -= get(own_keys, own_values, unit_hash[u])
+                found -= get(own, own_shift, unit_hash[u] >> _S24)
             base[u] = found
+
+
+@njit(cache=True)
+def ratios(
+    tokens, atoms, unit_first, unit_hash, unit_target, used, slots, own, n_words, strength, logs,
+    z, bucket, start, base,
+):  # fmt: skip
+    """:func:`look_up` and the smoothed log ratios of its counts at once.
+
+    ``z`` [U, .] and ``bucket`` [n, .] are filled from column ``start`` on, and ``base`` [U];
+    ``logs`` holds the logarithms of (k + strength).  A value never seen is in no pair.  The first
+    places of a feature's keys are all read before any is looked at: the processor then waits for
+    memory once and not for each key.
+    """
+    take_off = len(own) > 1
+    shift, own_shift = _shift(slots), _shift(own)
+    n_atoms = atoms.shape[1]
+    rare = np.zeros(256, np.float32)
+    keys = np.zeros(256, np.uint64)
+    first_slots = np.zeros(256, np.uint64)
+    alone = np.zeros(n_atoms, np.uint64)
+    for token in tokens:
+        begin, end = unit_first[token], unit_first[token + 1]
+        if begin == end:
+            continue
+        if end - begin > len(keys):
+            rare = np.zeros(2 * (end - begin), np.float32)
+            keys = np.zeros(len(rare), np.uint64)
+            first_slots = np.zeros(len(rare), np.uint64)
+        for a in range(n_atoms):
+            alone[a] = slots[atoms[token, a] >> _S24 >> shift]
+        for u in range(begin, end):
+            first_slots[u - begin] = slots[unit_hash[u] >> _S24 >> shift]
+        for u in range(begin, end):
+            key = unit_hash[u] >> _S24
+            found = _probe(slots, key >> shift, first_slots[u - begin], key)
+            if take_off and found > 0:
+                found -= get(own, own_shift, key)
+            base[u] = found
+            rare[u - begin] = (n_words + np.float32(1.0)) / (found + np.float32(0.5))
+        for a in range(n_atoms):
+            atom = atoms[token, a]
+            seen = 0
+            if atom != _ZERO:
+                key = atom >> _S24
+                seen = _probe(slots, key >> shift, alone[a], key)
+                if take_off and seen > 0:
+                    seen -= get(own, own_shift, key)
+            bucket[token, start + a] = (seen >= 2) + (seen >= 4) + (seen >= 16)
+            if seen == 0:
+                for u in range(begin, end):
+                    z[u, start + a] = 0.0
+                continue
+            below = logs[seen] if seen < len(logs) else np.float32(np.log(seen + strength))
+            for u in range(begin, end):
+                if base[u] > 0 and used[a, unit_target[u]]:
+                    key = mix(atom, unit_hash[u]) >> _S24
+                    keys[u - begin] = key
+                    first_slots[u - begin] = slots[key >> shift]
+            for u in range(begin, end):
+                found = 0
+                if base[u] > 0 and used[a, unit_target[u]]:
+                    key = keys[u - begin]
+                    found = _probe(slots, key >> shift, first_slots[u - begin], key)
+                    if take_off and found > 0:
+                        found -= get(own, own_shift, key)
+                above = logs[0]
+                if found > 0:
+                    above = np.log(np.float32(found) * rare[u - begin] + strength)
+                z[u, start + a] = above - below
 
 
 @njit(cache=True)
@@ -148,7 +283,7 @@ def score(
         for u in range(start, end):
             t = unit_target[u]
             total = 0.0
-            for a in range(z.shape[1]):
+            for a in range(dense.shape[1]):
                 total += dense[bucket[token, a], a, t] * z[u, a]
             if bits:
                 for a in range(atoms.shape[1]):
@@ -213,7 +348,7 @@ def learn(
             if abs(g) < 1e-4:
                 continue
             t = unit_target[u]
-            for a in range(z.shape[1]):
+            for a in range(dense.shape[1]):
                 if z[u, a] != 0.0:
                     b = bucket[token, a]
                     d = g * z[u, a] + decay * dense[b, a, t]

@@ -26,7 +26,7 @@ from eigentext.lexical.calibration import temperature
 from eigentext.lexical.candidates import Candidates
 from eigentext.lexical.counts import CountTable, DocumentCounts
 from eigentext.lexical.documents import Document, Word
-from eigentext.lexical.encoding import Encoded, Encoder, Observed, Targets, hard_elements
+from eigentext.lexical.encoding import GUESS, Encoded, Encoder, Observed, Targets, hard_elements
 from eigentext.lexical.labels import Label, LabelScheme, load_scheme
 from eigentext.lexical.ranked import RankedCandidate, RankedWord, with_decision
 from eigentext.lexical.second_pass import (
@@ -61,6 +61,7 @@ class LexicalRanker:
     ``bits``       the last pass also learns 2^bits weights of its own; 0 for none
     ``epochs``     passes of the learner over the words
     ``holdout``    None: every document serves both stages; a share: that share learns weights only
+    ``min_count``  features seen less often in training are left out: they do not help
     ``only``       targets to count (``label``, ``morph``, ``hard``, elements); None for all
     ``transform``  of counts: ``ratio``, ``count`` (Eq. 5), ``variance`` (Eq. 3)
     ``observed``   whether labels seen with a form in training are candidates (Eq. 9)
@@ -91,6 +92,7 @@ class LexicalRanker:
         rate: float = 0.05,
         sparse_rate: float = 0.05,
         holdout: float | None = None,
+        min_count: int = 2,
         only: Sequence[str] | None = None,
         transform: str = "ratio",
         observed: bool = True,
@@ -109,6 +111,7 @@ class LexicalRanker:
         self.rate = rate
         self.sparse_rate = sparse_rate
         self.holdout = holdout
+        self.min_count = min_count
         self.only = None if only is None else tuple(only)
         self.transform = transform
         self.observed = observed
@@ -121,6 +124,8 @@ class LexicalRanker:
     def _check(self) -> None:
         if self.passes < 1:
             raise SettingsError(f"passes: expected 1 or more, found {self.passes}")
+        if self.min_count < 1:
+            raise SettingsError(f"min_count: expected 1 or more, found {self.min_count}")
         if self.transform not in ("ratio", "count", "variance"):
             raise SettingsError(
                 f"transform: expected ratio, count or variance, found {self.transform!r}"
@@ -177,28 +182,22 @@ class LexicalRanker:
         self.document_counts_ = self._count_documents(counted) if self.documents else None
         self.stages_: list[Stage] = []
         both = [counted] if held_out is None else [counted, held_out]
-        bases: list[Columns] = []
+        parts: list[Columns | None] = [None for _ in both]
         predicted: list[dict[str, features.Hashes] | None] = [None, None]
         for number in range(self.passes):
             tell(number + 1, self.passes + 1, f"pass {number + 1}")
             own_templates = self.templates if number == 0 else self.second
-            stage = Stage(own_templates, CountTable(weighed(own_templates, names)))
+            counts = CountTable(weighed(own_templates, names), least=self.min_count)
+            stage = Stage(own_templates, counts)
             self.stages_.append(stage)
             last = number + 1 == self.passes
-            parts = []
+            inputs = []
             for place, e in enumerate(both):
                 idle = last and place == 0 and held_out is not None  # predicts for no further pass
-                parts.append(
-                    self._look(
-                        stage, e, predicted[place], number, training=place == 0, count_only=idle
-                    )
+                parts[place] = part = self._look(
+                    stage, e, predicted[place], parts[place], training=place == 0, count_only=idle
                 )
-            if number == 0:
-                bases = parts
-            inputs = [
-                together(e, [part] if number == 0 else [base, part])
-                for e, part, base in zip(both, parts, bases, strict=True)
-            ]
+                inputs.append(together(e, part))
             stage.weights = self._learn(inputs[-1], self.bits if last else 0)
             if last:
                 self._calibrate(inputs[-1])
@@ -256,7 +255,7 @@ class LexicalRanker:
         stage: Stage,
         encoded: Encoded,
         predicted: Mapping[str, features.Hashes] | None,
-        number: int,
+        after: Columns | None,
         *,
         training: bool = False,
         count_only: bool = False,
@@ -267,13 +266,13 @@ class LexicalRanker:
             encoded,
             self.encoder_.forms,
             predicted,
+            after=after,
             count=training,
             count_only=count_only,
             leave_out=training,
-            documents=self.document_counts_ if number == 0 else None,
+            documents=self.document_counts_ if after is None else None,
             own=range(n) if training else [-1] * n,
             transform=self.transform,
-            base=number == 0,
         )
 
     # ---- ranking
@@ -285,16 +284,13 @@ class LexicalRanker:
         encoded = self.encoder_(documents, self.observed_)
         decided = {place: self.targets_.hashes(label) for place, label in (fixed or {}).items()}
         predicted: dict[str, features.Hashes] | None = None
-        base: list[Columns] = []
+        part: Columns | None = None
         found = np.zeros(len(encoded.row_hash))
-        for number, stage in enumerate(self.stages_):
-            part = self._look(stage, encoded, predicted, number)
-            inputs = together(encoded, [*base, part])
-            if number == 0:
-                base = [part]
+        for stage in self.stages_:
+            part = self._look(stage, encoded, predicted, part)
             if stage.weights is None:
                 raise SettingsError("this ranker was not fitted: call fit first")
-            found = scores(inputs, stage.weights)
+            found = scores(together(encoded, part), stage.weights)
             predicted = predicted_targets(
                 self.targets_.names,
                 encoded,
@@ -332,41 +328,38 @@ class LexicalRanker:
         for document in documents:
             encoded, found = self.score_documents([document], fixed=fixed)
             shares = probabilities(encoded.first, found / self.temperature_)
-            words = iter(range(len(encoded.words)))
-            yield [
-                [
-                    self._ranked(encoded, place, found, shares, (fixed or {}).get(place))
-                    for _, place in zip(sentence, words, strict=False)
-                ]
-                for sentence in document.sentences
-            ]
+            ranked = iter(self._ranked(encoded, found, shares, fixed or {}))
+            yield [[next(ranked) for _ in sentence] for sentence in document.sentences]
 
     def _ranked(
         self,
         encoded: Encoded,
-        place: int,
         found: npt.NDArray[np.float64],
         shares: npt.NDArray[np.float64],
-        decided: Label | None,
-    ) -> RankedWord:
-        begin, end = encoded.first[place], encoded.first[place + 1]
-        given = encoded.candidates[place]
-        rows = np.argsort(-found[begin:end], kind="stable").tolist()
-        ranked = [
-            RankedCandidate(
-                given[row].label,
-                float(shares[begin + row]),
-                float(found[begin + row]),
-                given[row].analyses,
-                given[row].source,
-            )
-            for row in rows
-        ]
-        if decided is not None:
-            ranked = with_decision(ranked, decided)
-        margin = ranked[0].probability - (ranked[1].probability if len(ranked) > 1 else 0.0)
-        guessed = all(candidate.is_guess for candidate in given)
-        return RankedWord(encoded.words[place], ranked, margin, guessed)
+        fixed: Mapping[int, Label],
+    ) -> Iterator[RankedWord]:
+        """Every word with its candidates in order; equals stay as they are."""
+        if not encoded.words:
+            return
+        first = encoded.first.tolist()
+        of_row = np.repeat(np.arange(len(encoded.words)), np.diff(encoded.first))
+        order = np.lexsort((-found, of_row)).tolist()
+        shares_of, score_of = shares.tolist(), found.tolist()
+        guesses = np.logical_and.reduceat(encoded.numeric[:, GUESS] > 0, encoded.first[:-1])
+        for place, (form, given, guessed) in enumerate(
+            zip(encoded.words, encoded.candidates, guesses.tolist(), strict=True)
+        ):
+            begin = first[place]
+            ranked = []
+            for row in order[begin : first[place + 1]]:
+                label, analyses, _, source = given[row - begin]
+                ranked.append(
+                    RankedCandidate(label, shares_of[row], score_of[row], analyses, source)
+                )
+            if place in fixed:
+                ranked = with_decision(ranked, fixed[place])
+            margin = ranked[0].probability - (ranked[1].probability if len(ranked) > 1 else 0.0)
+            yield RankedWord(form, ranked, margin, guessed)
 
     # ---- files
 

@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from eigentext.lexical.counts import CountTable, DocumentCounts, columns, statistics
+from eigentext.lexical.counts import (
+    CountTable,
+    DocumentCounts,
+    columns,
+    ratio_columns,
+    shares,
+    statistics,
+)
 from eigentext.lexical.features import PAPER, Forms, Hashes, parse, table
 from eigentext.lexical.softmax import Inputs, Weights
 
@@ -42,12 +49,14 @@ class Stage:
 
 @dataclass
 class Columns:
-    """Features and columns of one stage for some words."""
+    """Features and columns of a pass for some words; the first pass' own come first."""
 
     atoms: Hashes
     used: npt.NDArray[np.bool_]
     z: npt.NDArray[np.float32]
     bucket: npt.NDArray[np.int8]
+    first_pass: int  # columns of the first pass
+    first_pass_atoms: int
 
 
 def weighed(templates: Sequence[str], targets: Sequence[str]) -> npt.NDArray[np.bool_]:
@@ -72,53 +81,85 @@ def look(
     forms: Forms,
     predicted: Mapping[str, Hashes] | None,
     *,
+    after: Columns | None = None,
     count: bool = False,
     count_only: bool = False,
     leave_out: bool = False,
     documents: DocumentCounts | None = None,
     own: Sequence[int] = (),
     transform: str = "ratio",
-    base: bool = True,
 ) -> Columns:
-    """The columns of one stage; ``count`` first adds the words' own counts to the stage.
+    """The columns of a pass; ``count`` first adds the words' own counts to the stage.
 
-    ``leave_out`` takes each document's own counts off; ``base`` keeps the column of the values'
-    own frequency, which one stage needs only.
+    ``after`` are those of the first pass, or of an earlier one of this width, whose arrays are
+    then written over.  ``leave_out`` takes each document's own counts off.
     """
     known = {**(predicted or {}), "class": encoded.class_hash}
     atoms = table(stage.templates, forms, encoded.numbers, encoded.sentence_of, known)
     counted = encoded.countable
     by_document = np.split(counted, np.flatnonzero(np.diff(encoded.document_of[counted])) + 1)
     if count:
-        for words in by_document:
-            stage.counts.add(atoms, encoded.gold_hash, words)
+        stage.counts.add(atoms, encoded.gold_hash, counted)
     if count_only:
         units, n = len(encoded.unit_hash), len(encoded.words)
         nothing = np.zeros((units, 0), np.float32), np.zeros((n, 0), np.int8)
-        return Columns(atoms, stage.counts.used, *nothing)
-    found = statistics(stage.counts, encoded, atoms, leave_out=by_document if leave_out else ())
-    z, bucket = columns(found, encoded, transform=transform)
+        return Columns(atoms, stage.counts.used, *nothing, 0, 0)
+    made = _room(stage, encoded, after, int(documents is not None))
+    start = made.first_pass if after else 0
+    made.atoms[:, made.atoms.shape[1] - atoms.shape[1] :] = atoms
+    left_out = by_document if leave_out else ()
+    if transform == "ratio":
+        own_column = log_share = ratio_columns(
+            stage.counts, encoded, atoms, made.z, made.bucket, start, leave_out=left_out
+        )
+    else:
+        found = statistics(stage.counts, encoded, atoms, leave_out=left_out)
+        z, _ = columns(found, encoded, transform=transform)
+        made.z[:, start : start + atoms.shape[1]] = z[:, :-1]
+        own_column, log_share = z[:, -1], shares(found, encoded)
+    if after is None:
+        made.z[:, atoms.shape[1]] = own_column
     if documents is not None:
-        more = documents.column(encoded, found, own)
-        z = np.hstack([z, more[:, None]])
-        bucket = np.hstack([bucket, np.zeros((len(bucket), 1), np.int8)])
-    if not base:
-        z, bucket = z[:, :-1], bucket[:, :-1]
-    return Columns(atoms, stage.counts.used, z, bucket)
+        made.z[:, -1] = documents.column(encoded, log_share, own)
+    return made
 
 
-def together(encoded: Encoded, parts: Sequence[Columns]) -> Inputs:
-    """The columns of several stages side by side."""
-    if len(parts) == 1:
-        only = parts[0]
-        return Inputs(encoded, only.atoms, only.used, only.z, only.bucket)
-    return Inputs(
-        encoded,
-        np.hstack([part.atoms for part in parts]),
-        np.vstack([part.used for part in parts]),
-        np.hstack([part.z for part in parts]),
-        np.hstack([part.bucket for part in parts]),
+def _room(stage: Stage, encoded: Encoded, after: Columns | None, more: int) -> Columns:
+    """Columns to be filled: those of the first pass, then the stage's own.
+
+    The first pass also has the values' own frequency, and ``more`` of documents.
+    """
+    n, n_own = len(encoded.words), len(stage.templates)
+    units = len(encoded.unit_hash)
+    if after is None:
+        return Columns(
+            np.empty((n, n_own), np.uint64),
+            stage.counts.used,
+            np.empty((units, n_own + 1 + more), np.float32),
+            np.zeros((n, n_own + 1 + more), np.int8),
+            n_own + 1 + more,
+            n_own,
+        )
+    first, n_atoms = after.first_pass, after.first_pass_atoms
+    if after.z.shape[1] == first + n_own:
+        return after
+    made = Columns(
+        np.empty((n, n_atoms + n_own), np.uint64),
+        np.vstack([after.used[:n_atoms], stage.counts.used]),
+        np.empty((units, first + n_own), np.float32),
+        np.zeros((n, first + n_own), np.int8),
+        first,
+        n_atoms,
     )
+    made.atoms[:, :n_atoms] = after.atoms[:, :n_atoms]
+    made.z[:, :first] = after.z[:, :first]
+    made.bucket[:, :first] = after.bucket[:, :first]
+    return made
+
+
+def together(encoded: Encoded, part: Columns) -> Inputs:
+    """What stage 2 weighs."""
+    return Inputs(encoded, part.atoms, part.used, part.z, part.bucket)
 
 
 def best_rows(first: Ints, scores: npt.NDArray[np.float64]) -> Ints:

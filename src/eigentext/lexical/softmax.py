@@ -53,7 +53,7 @@ class Weights:
     def zero(cls, n_columns: int, n_targets: int, n_numbers: int, bits: int = 0) -> Weights:
         """Nothing learned yet."""
         return cls(
-            np.zeros((BUCKETS, n_columns, n_targets)),
+            np.zeros((BUCKETS, n_columns, n_targets), order="F"),  # by target, as it is read
             np.zeros(n_numbers),
             np.zeros(1 << bits, np.float32),
             bits,
@@ -104,6 +104,7 @@ def fit_softmax(
         )  # fmt: skip
         if update:
             update()
+    weights.sparse = weights.sparse.astype(np.float16).astype(np.float32)  # as files hold them
     return weights
 
 
