@@ -1,0 +1,227 @@
+"""Baum-Welch equals enumeration and a plain twin, iteration by iteration."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from eigentext.errors import DataError, SettingsError
+from eigentext.sequences import Encoded, Parameters, batches, inference, learn_em
+from eigentext.sequences.learn_em import baum_welch
+
+
+@pytest.fixture(scope="module")
+def text():
+    """Sequences of very different lengths from a planted model."""
+    planted = Parameters.random(4, 30, seed=9)
+    rng = np.random.default_rng(1)
+    lengths = rng.geometric(0.08, size=150)
+    data = inference.sample(planted, len(lengths), int(lengths.max()), seed=3)
+    return Encoded.of([data[s][:n].tolist() for s, n in enumerate(lengths)])
+
+
+def plain(oracle, start, data, iterations):
+    tables = start.initial, start.transition, start.emission
+    lists = [data[s].tolist() for s in range(len(data))]
+    values = []
+    for _ in range(iterations):
+        *tables, value = oracle.em_step(*tables, lists)
+        values.append(value)
+    return tables, values
+
+
+def close(parameters, tables, **tolerance):
+    for name, table in zip(("initial", "transition", "emission"), tables, strict=True):
+        assert_allclose(getattr(parameters, name), table, err_msg=name, **tolerance)
+
+
+def test_one_iteration_equals_enumeration(hmm_oracle):
+    start = Parameters.random(3, 4, seed=5)
+    lists = [[0, 1, 2, 3, 1], [2], [3, 3, 0]]
+    counts = [
+        sum(parts)
+        for parts in zip(
+            *(
+                hmm_oracle.expected_counts(start.initial, start.transition, start.emission, xs)
+                for xs in lists
+            ),
+            strict=True,
+        )
+    ]
+    tables = [one / one.sum(axis=-1, keepdims=True) for one in counts]
+    close(baum_welch(start, Encoded.of(lists), iterations=1).parameters, tables, rtol=1e-10)
+
+
+@pytest.mark.parametrize("k", [1, 2, 5, 17])
+def test_every_iteration_equals_the_plain_one(hmm_oracle, text, k):
+    start = Parameters.random(k, 30, seed=k)
+    tables, values = plain(hmm_oracle, start, text, 5)
+    found = baum_welch(start, text, iterations=5)
+    assert_allclose(found.log_likelihoods, values, rtol=1e-8)
+    close(found.parameters, tables, rtol=1e-8, atol=1e-12)
+
+
+def test_segments_change_nothing(hmm_oracle, text, monkeypatch):
+    joined = Encoded.of([text.ids.tolist(), text.ids[:300].tolist(), [1]])
+    start = Parameters.random(3, 30, seed=2)
+    tables, values = plain(hmm_oracle, start, joined, 3)
+    monkeypatch.setattr(batches.Plan.of.__func__, "__kwdefaults__", {"room": 1})
+    assert batches.Plan.of(joined, 3).n_long == 2
+    found = baum_welch(start, joined, iterations=3)
+    assert_allclose(found.log_likelihoods, values, rtol=1e-8)
+    close(found.parameters, tables, rtol=1e-8, atol=1e-12)
+
+
+def test_single_precision_agrees(text):
+    start = Parameters.random(5, 30, seed=2)
+    double = baum_welch(start, text, iterations=10)
+    single = baum_welch(start, text, iterations=10, precision="single")
+    assert_allclose(single.log_likelihoods, double.log_likelihoods, rtol=1e-5)
+    scores = [
+        inference.log_likelihoods(one.parameters, text).sum() / text.n_tokens
+        for one in (double, single)
+    ]
+    assert np.exp(-scores[0]) == pytest.approx(np.exp(-scores[1]), rel=1e-4)
+
+
+def test_single_precision_gives_way_where_it_cannot_hold_a_number():
+    start = Parameters(
+        [1.0, 0.0], [[1 - 1e-60, 1e-60], [0.5, 0.5]], [[1.0, 0.0], [0.0, 1.0]]
+    )  # fmt: skip
+    data = Encoded.of([[0, 0, 1, 1, 0]])
+    double = baum_welch(start, data, iterations=2)
+    single = baum_welch(start, data, iterations=2, precision="single")
+    assert np.isfinite(double.log_likelihoods).all()
+    assert_allclose(single.log_likelihoods, double.log_likelihoods, rtol=1e-5)
+
+
+def test_the_likelihood_never_falls(text):
+    values = baum_welch(Parameters.random(6, 30, seed=1), text, iterations=40).log_likelihoods
+    assert (np.diff(values) > -1e-9).all()
+
+
+def test_empty_sequences_change_nothing(text):
+    lists = [text[s].tolist() for s in range(20)]
+    with_gaps = [part for one in lists for part in (one, [])]
+    start = Parameters.random(3, 30, seed=1)
+    values = [
+        baum_welch(start, Encoded.of(x), iterations=3).log_likelihoods for x in (lists, with_gaps)
+    ]
+    assert values[0] == values[1]
+
+
+def test_sequences_of_one_token_leave_the_transitions():
+    start = Parameters.random(2, 3, seed=1)
+    found = baum_welch(start, Encoded.of([[0], [1], [1]]), iterations=30).parameters
+    assert_allclose(found.transition, start.transition)
+    assert_allclose(found.initial @ found.emission, [1 / 3, 2 / 3, 0], atol=1e-6)
+
+
+def test_one_symbol_only():
+    found = baum_welch(Parameters.random(3, 1), Encoded.of([[0] * 10]), iterations=3)
+    assert found.log_likelihoods == pytest.approx((0.0,) * 3, abs=1e-12)
+
+
+def test_a_state_without_counts_keeps_its_rows():
+    start = Parameters([1.0, 0.0], [[1.0, 0.0], [0.3, 0.7]], [[0.5, 0.5], [0.9, 0.1]])
+    found = baum_welch(start, Encoded.of([[0, 1, 1]]), iterations=2).parameters
+    assert_allclose(found.transition[1], [0.3, 0.7])
+    assert_allclose(found.emission, [[1 / 3, 2 / 3], [0.9, 0.1]])
+
+
+def test_smoothing_gives_every_symbol_some_probability(text):
+    start = Parameters.random(3, 40, seed=1)  # symbols 30 .. 39 do not occur
+    plain_one = baum_welch(start, text, iterations=2).parameters
+    smooth = baum_welch(start, text, iterations=2, smoothing=2.0).parameters
+    assert (plain_one.emission[:, 30:] == 0).all()
+    assert (smooth.emission > 0).all()
+    assert (smooth.transition > 0).all()
+    u = np.bincount(text.ids, minlength=40) + 0.5
+    totals = 2.0 * (u / u.sum())[35] / smooth.emission[:, 35]  # tokens of a state, and two more
+    once = baum_welch(start, text, iterations=1, smoothing=2.0).parameters
+    assert totals.sum() == pytest.approx(text.n_tokens + 3 * 2.0)
+    again = baum_welch(once, text, iterations=1, smoothing=2.0).parameters
+    assert_allclose(again.emission, smooth.emission, rtol=1e-8)
+
+
+def test_it_stops_when_it_gains_little(text):
+    start = Parameters.random(3, 30, seed=1)
+    heard = []
+    found = baum_welch(
+        start, text, iterations=500, tolerance=1e-4, progress=lambda n, v: heard.append((n, v))
+    )
+    values = found.log_likelihoods
+    assert 3 < len(values) < 500
+    gains = np.diff(values) / text.n_tokens
+    assert gains[-1] < 1e-4 <= gains[:-1].min()
+    assert heard == list(enumerate(values, start=1))
+
+
+def test_no_iterations_is_the_start(text):
+    start = Parameters.random(3, 30, seed=1)
+    found = baum_welch(start, text, iterations=0)
+    assert found.log_likelihoods == ()
+    assert (found.parameters.emission == start.emission).all()
+
+
+def test_planted_parameters_are_found_again():
+    planted = Parameters(
+        [0.7, 0.3], [[0.9, 0.1], [0.2, 0.8]], [[0.6, 0.3, 0.1], [0.1, 0.2, 0.7]]
+    )  # fmt: skip
+    data = inference.sample(planted, 2_000, 20, seed=5)
+    begin = Parameters([0.5, 0.5], [[0.7, 0.3], [0.3, 0.7]], [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])
+    found = baum_welch(begin, data, iterations=150).parameters
+    close(found, (planted.initial, planted.transition, planted.emission), atol=0.05)
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"iterations": -1}, "iterations -1"),
+        ({"iterations": 1, "smoothing": float("nan")}, "smoothing nan"),
+        ({"iterations": 1, "tolerance": float("nan")}, "tolerance nan"),
+        ({"iterations": 1, "smoothing": -1.0}, "smoothing -1.0"),
+        ({"iterations": 1, "precision": "half"}, "precision 'half'"),
+    ],
+)
+def test_bad_settings(settings, why):
+    with pytest.raises(SettingsError, match=why):
+        baum_welch(Parameters.random(2, 2), Encoded.of([[0, 1]]), **settings)
+
+
+def test_bad_data():
+    with pytest.raises(DataError, match="no tokens"):
+        baum_welch(Parameters.random(2, 2), Encoded.of([[], []]), iterations=1)
+    never = Parameters([1.0], [[1.0]], [[1.0, 0.0]])
+    with pytest.raises(DataError, match=r"1 token\(s\) probability 0"):
+        baum_welch(never, Encoded.of([[0, 1]]), iterations=1)
+    with pytest.raises(SettingsError, match="symbol 5"):
+        baum_welch(never, Encoded.of([[5]]), iterations=1)
+
+
+def test_the_rooms_are_shared_between_iterations(text):
+    machine = batches.Machine(text, 3, 30)
+    start = Parameters.random(3, 30)
+    learn_em._expectation(
+        machine, start.initial, start.transition, start.emission.T.copy(), "double"
+    )
+    before = machine.alpha
+    machine.set(start.initial, start.transition, start.emission.T, "double")
+    assert machine.alpha is before
+
+
+def test_hmmlearn_does_the_same(text):
+    hmm = pytest.importorskip("hmmlearn.hmm", reason="hmmlearn is not installed")
+    start = Parameters.random(5, 30, seed=3)
+    theirs = hmm.CategoricalHMM(
+        5, n_iter=4, tol=-np.inf, init_params="", implementation="scaling", n_features=30
+    )
+    theirs.startprob_, theirs.transmat_, theirs.emissionprob_ = (
+        np.array(one) for one in (start.initial, start.transition, start.emission)
+    )
+    theirs.fit(text.ids[:, None].astype(np.int64), text.lengths)
+    ours = baum_welch(start, text, iterations=4)
+    assert_allclose(ours.log_likelihoods, list(theirs.monitor_.history), rtol=1e-8)
+    tables = theirs.startprob_, theirs.transmat_, theirs.emissionprob_
+    close(ours.parameters, tables, rtol=1e-8, atol=1e-12)
