@@ -1,0 +1,310 @@
+"""A latent-variable grammar over skeletal trees as a chain, and its posteriors for a sentence.
+
+1. :meth:`Chain.of` takes the grammar apart: rule tensors by pairs of tags, the end contracted with
+   its word, roots, and for every label the vectors that stand for "any state".
+2. :meth:`Chain.emission` is the tag's score of :class:`WordTags` times P(state | tag, word) over
+   P(state | tag) of the grammar's own lexicon: which tags fit a word is the same for every model.
+3. :meth:`Chain.posteriors` runs backward and forward over (tag, state) pairs.  States are summed
+   out; what is left are posteriors of tags and of neighbouring tags.
+
+The moments estimator's numbers are signed: Z may be negative, and so may posteriors; ``negative``
+counts them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from eigentext.constituency.lexicon_moments import MomentLexicon
+from eigentext.sequences.tagger_trees import label_places
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from eigentext.constituency.params import LatentParams
+    from eigentext.sequences.tagger_words import WordTags
+
+    Ints = npt.NDArray[np.int64]
+    Floats = npt.NDArray[np.float64]
+
+__all__ = ["Candidates", "Chain", "Posteriors"]
+
+_CACHE_LIMIT = 50_000
+
+
+class Candidates(NamedTuple):
+    """The tags that each token may have: ``tags[ptr[i]:ptr[i + 1]]``, and the tags' scores."""
+
+    ptr: Ints
+    tags: Ints
+    scores: Floats
+
+    @property
+    def pair_ptr(self) -> Ints:
+        """(n,) where the pairs of each token with the next begin; the last is their number."""
+        width = np.diff(self.ptr)
+        return np.concatenate([[0], np.cumsum(width[:-1] * width[1:])])
+
+    def best_of_each(self, values: Floats) -> Ints:
+        """(n,) the candidate with the highest value at each token."""
+        return np.array([a + int(values[a:b].argmax()) for a, b in pairwise(self.ptr.tolist())])
+
+    @classmethod
+    def of(cls, tokens: Sequence[str], words: WordTags) -> Candidates:
+        """What the words of a sentence may be."""
+        found = [words.scores(token, first=at == 0) for at, token in enumerate(tokens)]
+        ptr = np.concatenate([[0], np.cumsum([len(one.tags) for one in found])]).astype(np.int64)
+        tags = np.concatenate([one.tags for one in found])
+        return cls(ptr, tags, np.concatenate([one.scores for one in found]))
+
+    @classmethod
+    def given(cls, tokens: Sequence[str], tags: Sequence[int], words: WordTags) -> Candidates:
+        """One tag for each word."""
+        p = [
+            words.p_given_word(token, first=at == 0)[tag]
+            for at, (token, tag) in enumerate(zip(tokens, tags, strict=True))
+        ]
+        numbers = np.asarray(tags, dtype=np.int64)
+        scores = np.array(p) / words.p_tag[numbers]
+        return cls(np.arange(len(tokens) + 1, dtype=np.int64), numbers, scores)
+
+
+class Posteriors(NamedTuple):
+    """Of candidates and of neighbouring pairs of them; log |Z|, its sign; share of negative ones.
+
+    Z is p(words) up to the words' constant.
+    """
+
+    single: Floats
+    pairs: Floats
+    log_z: float
+    sign: int
+    negative: float
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """One model, arranged for the sweeps; see ``kernels_marginals`` for the parts.
+
+    ``m, m_word``            (T,) chain states and word states of each tag
+    ``at, end_at``           (T, T) and (T,) places of tensors in ``tensor`` and ``end``, or -1
+    ``one, mean, mean_word`` "any state" as a column and as a row
+    ``keep``                 (T,) weight of the bigram against the tag's share ``p_next`` (T + 1,)
+    ``k_next``               that share's weight in counts: with one state a tag,
+                             p(b | a) = (c(a, b) + k_next p_next(b)) / (c(a) + k_next)
+    """
+
+    params: LatentParams
+    words: WordTags
+    labels: tuple[str, ...]
+    m: Ints
+    m_word: Ints
+    at: Ints
+    end: Floats
+    end_at: Ints
+    one: Floats
+    mean: Floats
+    mean_word: Floats
+    root: Floats
+    keep: Floats
+    p_next: Floats
+    _cache: dict[tuple[str, bool], Floats] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(
+        cls, params: LatentParams, words: WordTags, labels: Sequence[str], n_sentences: int,
+        k_next: float,
+    ) -> Chain:  # fmt: skip
+        """From the parameters over skeletal trees."""
+        n_tags = len(words.names)
+        over_word, spine, end_label = label_places(labels, n_tags)
+        tag_of = {label: tag for tag, label in enumerate(spine.tolist())}
+        m, m_word = params.m[spine], params.m[over_word]
+        at = np.full((n_tags, n_tags), -1)
+        end_at = np.full(n_tags, -1)
+        end: list[Floats] = []
+        e_end = _of_end(params, end_label)
+        places = zip(params.rule_ptr[:-1].tolist(), params.rules.tolist(), strict=True)
+        for place, (a, _, c) in places:
+            tag = tag_of[a]
+            if c in tag_of:
+                at[tag, tag_of[c]] = place
+                continue
+            size = int(m[tag] * m_word[tag])
+            whole = params.tensor[place : place + size * len(e_end)]
+            end_at[tag] = sum(map(len, end))
+            end.append(whole.reshape(size, -1).astype(float) @ e_end)
+        root = np.concatenate(
+            [params.root[params.label_ptr[a] : params.label_ptr[a + 1]] for a in spine.tolist()]
+        )
+        if isinstance(params.lexicon, MomentLexicon):
+            one, mean_word = _first(m), _first(m_word)
+            mean = one
+        else:
+            one, mean_word = np.ones(int(m.sum())), _state_shares(params, over_word)
+            mean = _chain_shares(params, m, m_word, at, root)
+        n_tag = words.p_tag * words.n_tokens
+        p_next = np.append(n_tag, n_sentences) / (n_tag.sum() + n_sentences)
+        drawn = k_next * np.repeat(words.p_tag, m) * mean
+        root = (n_sentences * root + drawn) / (n_sentences + k_next)
+        keep = n_tag / (n_tag + k_next)
+        return cls(
+            params, words, tuple(labels), m, m_word, at, np.concatenate([*end, np.empty(0)]),
+            end_at, one, mean, mean_word, root, keep, p_next,
+        )  # fmt: skip
+
+    @cached_property
+    def state_ptr(self) -> Ints:
+        """(T + 1,) where the chain states of each tag begin."""
+        return np.concatenate([[0], np.cumsum(self.m)])
+
+    @cached_property
+    def word_ptr(self) -> Ints:
+        """(T + 1,) where the word states of each tag begin."""
+        return np.concatenate([[0], np.cumsum(self.m_word)])
+
+    @cached_property
+    def _lexicon_tags(self) -> Ints:
+        """(T,) place of each tag in the grammar's lexicon."""
+        over_word, _, _ = label_places(self.labels, len(self.words.names))
+        return np.searchsorted(self.params.lexicon.tags, over_word)
+
+    @cached_property
+    def _lexicon_places(self) -> Ints:
+        """(sum of m_word,) places of the word states in the lexicon's vectors."""
+        first = self.params.lexicon.tag_ptr[self._lexicon_tags]
+        return np.arange(int(self.word_ptr[-1])) + np.repeat(
+            first - self.word_ptr[:-1], self.m_word
+        )
+
+    # -- words ------------------------------------------------------------------------------------
+
+    def word_states(self, word: str, *, first: bool) -> Floats:
+        """(sum of m_word,) P(state | tag, word) / P(state | tag), of every tag.
+
+        Under the moments estimator the outside vector of the word and tag, over its tag's score.
+        """
+        key = (word, first)
+        found = self._cache.get(key)
+        if found is None:
+            if len(self._cache) >= _CACHE_LIMIT:
+                self._cache.clear()
+            found = self._cache[key] = self._word_states(word, first)
+        return found
+
+    def _word_states(self, word: str, first: bool) -> Floats:
+        lexicon, tag = self.params.lexicon, self._lexicon_tags
+        values = lexicon.emission(word, first=first).states[self._lexicon_places].astype(float)
+        # What the grammar's lexicon says of the tag itself goes out again.
+        of_tag = np.add.reduceat(values * self.mean_word, self.word_ptr[:-1])
+        if isinstance(lexicon, MomentLexicon):
+            of_tag = lexicon.tag_level.emission(word, first=first).states[tag].astype(float)
+        level = np.repeat(of_tag, self.m_word)
+        any_state = _first(self.m_word) if isinstance(lexicon, MomentLexicon) else 1.0
+        return np.where(level > 0, values / np.where(level > 0, level, 1.0), any_state)
+
+    def emission(self, tokens: Sequence[str], candidates: Candidates) -> tuple[Ints, Floats]:
+        """The vectors of all candidates end to end, and where each begins."""
+        word_ptr = self.word_ptr
+        ptr, tags = candidates.ptr.tolist(), candidates.tags.tolist()
+        parts = []
+        for at, token in enumerate(tokens):
+            states = self.word_states(token, first=at == 0)
+            for c in range(ptr[at], ptr[at + 1]):
+                tag = tags[c]
+                parts.append(states[word_ptr[tag] : word_ptr[tag + 1]] * candidates.scores[c])
+        e_ptr = np.concatenate([[0], np.cumsum(self.m_word[candidates.tags])])
+        return e_ptr, np.concatenate(parts)
+
+    # -- sentences --------------------------------------------------------------------------------
+
+    def log_score(self, tokens: Sequence[str], candidates: Candidates) -> tuple[float, int]:
+        """log |Z| and its sign: the sum over all sequences of candidates, states summed out."""
+        found = self._swept(tokens, candidates)
+        return found[4], found[5]
+
+    def _swept(
+        self, tokens: Sequence[str], candidates: Candidates
+    ) -> tuple[Ints, Floats, Ints, Floats, float, int]:
+        from eigentext.sequences.kernels_marginals import backward, start_weight
+
+        e_ptr, e = self.emission(tokens, candidates)
+        s_ptr = np.concatenate([[0], np.cumsum(self.m[candidates.tags])])
+        beta = np.zeros(int(s_ptr[-1]))
+        scale = backward(
+            candidates.ptr, candidates.tags, e_ptr, e, s_ptr, self.m, self.m_word,
+            self.params.tensor, self.at, self.end, self.end_at, self.keep, self.one,
+            self.mean_word, self.mean, self.state_ptr, self.word_ptr, self.p_next, beta,
+        )  # fmt: skip
+        z = start_weight(
+            candidates.ptr, candidates.tags, s_ptr, self.m, self.state_ptr, self.root, beta
+        )
+        if z == 0 or not np.isfinite(scale):
+            return e_ptr, e, s_ptr, beta, float("-inf"), 1
+        return e_ptr, e, s_ptr, beta, scale + float(np.log(abs(z))), 1 if z > 0 else -1
+
+    def posteriors(self, tokens: Sequence[str], candidates: Candidates) -> Posteriors | None:
+        """Posteriors of tags and of neighbouring tags; None when the model gives no weight."""
+        from eigentext.sequences.kernels_marginals import forward
+
+        e_ptr, e, s_ptr, beta, log_z, sign = self._swept(tokens, candidates)
+        if not np.isfinite(log_z):
+            return None
+        pair_ptr = candidates.pair_ptr
+        single, pairs = np.zeros(len(candidates.tags)), np.zeros(int(pair_ptr[-1]))
+        good = forward(
+            candidates.ptr, candidates.tags, e_ptr, e, s_ptr, self.m, self.m_word,
+            self.params.tensor, self.at, self.keep, self.one, self.mean_word, self.mean,
+            self.state_ptr, self.word_ptr, self.p_next, self.root, beta, np.zeros_like(beta),
+            single, pair_ptr, pairs,
+        )  # fmt: skip
+        if not good:
+            return None
+        negative = float((single < 0).mean())
+        return Posteriors(single, pairs, log_z, sign, negative)
+
+
+def _first(m: Ints) -> Floats:
+    """1 for the first state of each tag, 0 for the others: the constant of the moments."""
+    found = np.zeros(int(m.sum()))
+    found[np.cumsum(m) - m] = 1.0
+    return found
+
+
+def _of_end(params: LatentParams, end_label: int) -> Floats:
+    """P(end mark | state of the end label) up to its constant: they do nothing."""
+    lexicon = params.lexicon
+    tag = int(np.searchsorted(lexicon.tags, end_label))
+    if isinstance(lexicon, MomentLexicon):
+        return _first(np.diff(lexicon.tag_ptr)[tag : tag + 1])
+    return np.ones(int(lexicon.tag_ptr[tag + 1] - lexicon.tag_ptr[tag]))
+
+
+def _state_shares(params: LatentParams, over_word: Ints) -> Floats:
+    """P(state | tag) over words, as the lexicon has it."""
+    lexicon = params.lexicon
+    found = []
+    for tag in np.searchsorted(lexicon.tags, over_word).tolist():
+        p = lexicon.p_ts[lexicon.tag_ptr[tag] : lexicon.tag_ptr[tag + 1]]
+        found.append(p / p.sum())
+    return np.concatenate(found)
+
+
+def _chain_shares(params: LatentParams, m: Ints, m_word: Ints, at: Ints, root: Floats) -> Floats:
+    """P(state | tag) along the chain: x = root + x M, where M are the transitions of the model."""
+    ptr = np.concatenate([[0], np.cumsum(m)])
+    M = np.zeros((int(ptr[-1]), int(ptr[-1])))
+    for a, b in zip(*(axis.tolist() for axis in np.nonzero(at >= 0)), strict=True):
+        shape = (m[a], m_word[a], m[b])
+        size = int(np.prod(shape))
+        tensor = params.tensor[at[a, b] : at[a, b] + size].reshape(shape)
+        M[ptr[a] : ptr[a + 1], ptr[b] : ptr[b + 1]] = tensor.sum(axis=1)
+    visits = np.maximum(np.linalg.solve(np.eye(len(M)) - M.T, root), 1e-12)
+    return np.asarray(visits / np.repeat(np.add.reduceat(visits, ptr[:-1]), m))

@@ -1,0 +1,101 @@
+"""A latent tagger as a model file of kind ``latent-tagger``, and back."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from eigentext.constituency.params import MomentSmoothing, Smoothing
+from eigentext.constituency.storage import PackedParams, pack_params, unpack_params
+from eigentext.errors import ModelFileError
+from eigentext.formats import modelfile
+from eigentext.sequences.tagger_chain import Chain
+from eigentext.sequences.tagger_words import WordTags
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+
+    from eigentext.sequences.tagger import LatentTagger
+
+__all__ = ["KIND", "VERSION", "load_tagger", "save_tagger"]
+
+KIND = "latent-tagger"
+VERSION = 1
+_SETTINGS = (
+    "n_states", "estimator", "em", "models", "decoder", "per_state", "k_next", "keep", "kappa",
+    "dropout", "noise", "language", "seed",
+)  # fmt: skip
+_WORD_ARRAYS = ("word_ptr", "word_tag", "word_n", "look_ptr", "look_tag", "look_n")
+_WORD_NUMBERS = ("k_word", "k_look", "k_lower", "keep")
+Tagger = TypeVar("Tagger", bound="LatentTagger")
+
+
+def save_tagger(
+    tagger: LatentTagger,
+    path: str | os.PathLike[str],
+    *,
+    data: Mapping[str, Any] | None = None,
+) -> None:
+    """Write everything that tagging needs."""
+    params = [chain.params for chain in tagger.chains_]
+    packed = pack_params(params)
+    words = tagger.words_
+    arrays: dict[str, np.ndarray] = {"rules": params[0].rules, **packed.arrays}
+    arrays.update({f"tags.{name}": getattr(words, name) for name in _WORD_ARRAYS})
+    settings: dict[str, Any] = {name: getattr(tagger, name) for name in _SETTINGS}
+    for name in ("smoothing", "moment_smoothing"):
+        value = getattr(tagger, name)
+        settings[name] = None if value is None else asdict(value)
+    settings.update(
+        lexicon=packed.numbers,
+        word_tags={name: getattr(words, name) for name in _WORD_NUMBERS},
+        n_sentences=tagger.n_sentences_,
+    )
+    modelfile.save(
+        path,
+        KIND,
+        arrays,
+        settings=settings,
+        format_version=VERSION,
+        strings={
+            **packed.strings,
+            "tags": tagger.tags_,
+            "labels": tagger.chains_[0].labels,
+            "tagged_words": words.words,
+            "looks": words.looks,
+        },
+        seed=tagger.seed,
+        data=data,
+    )
+
+
+def load_tagger(kind: type[Tagger], path: str | os.PathLike[str]) -> Tagger:
+    """Read what :func:`save_tagger` wrote."""
+    file = modelfile.load(path, KIND, versions={VERSION})
+    try:
+        settings, strings, arrays = file.header.settings, file.strings, file.arrays
+        made: dict[str, Any] = {name: settings[name] for name in _SETTINGS}
+        if settings["smoothing"] is not None:
+            made["smoothing"] = Smoothing(**settings["smoothing"])
+        if settings["moment_smoothing"] is not None:
+            made["moment_smoothing"] = MomentSmoothing(**settings["moment_smoothing"])
+        tagger = kind(**made)
+        tagger.tags_ = tuple(strings["tags"])
+        tagger.n_sentences_ = settings["n_sentences"]
+        counts: dict[str, Any] = {name: arrays[f"tags.{name}"] for name in _WORD_ARRAYS}
+        tagger.words_ = WordTags(
+            tagger.tags_, words=tuple(strings["tagged_words"]), looks=tuple(strings["looks"]),
+            **counts, **settings["word_tags"],
+        )  # fmt: skip
+        packed = PackedParams(arrays, strings, settings["lexicon"])
+        labels = tuple(strings["labels"])
+        tagger.chains_ = [
+            Chain.of(params, tagger.words_, labels, tagger.n_sentences_, tagger.k_next)
+            for params in unpack_params(packed, arrays["rules"], tagger.models, tagger.language)
+        ]
+    except (KeyError, IndexError, ValueError, TypeError) as error:
+        raise ModelFileError(os.fspath(path), why=f"parts do not fit: {error!r}") from error
+    return tagger
