@@ -6,12 +6,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from eigentext.sequences.hmm import HMM
     from eigentext.sequences.observations import Encoded, Symbols
     from eigentext.sequences.parameters import Parameters
 
-__all__ = ["Encoded", "Parameters", "Symbols"]
+__all__ = ["HMM", "Encoded", "Parameters", "Symbols"]
 
 _HOME_OF = {
+    "HMM": "hmm",
     "Encoded": "observations",
     "Parameters": "parameters",
     "Symbols": "observations",
