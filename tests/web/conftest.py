@@ -52,3 +52,19 @@ def dep_model(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("model") / "english.dep"
     GraphParser(tagger="own", epochs=3, bits=16).fit(sentences).save(path)
     return str(path)
+
+
+@pytest.fixture(scope="session")
+def lex_model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A ranker of the sample's readings."""
+    from eigentext.datasets import write_sample
+    from eigentext.lexical import LexicalRanker
+    from eigentext.lexical.labels import load_scheme
+    from eigentext.lexical.reading import read_documents
+
+    folder = tmp_path_factory.mktemp("ranker")
+    write_sample(folder)
+    documents = read_documents([f"{folder}/sample/arabic.jsonl"], load_scheme("arabic14"))
+    path = folder / "arabic.ranker"
+    LexicalRanker(bits=12, passes=2).fit(documents[:50]).save(path)
+    return str(path)

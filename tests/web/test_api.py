@@ -267,6 +267,8 @@ class TestLimitsAndErrors:
         schema = client.get("/openapi.json").json()
         assert set(schema["paths"]) == {
             f"/api/{name}" for name in ("convert", "dep/parse", "health", "tokenise", "trees")
+        } | {f"/api/lex/{name}" for name in ("rank", "export", "documents")} | {
+            f"/api/lex/documents/{{number}}{name}" for name in ("", "/decisions", "/undo")
         }
         assert "ErrorAnswer" in json.dumps(
             schema["paths"]["/api/trees"]["post"]["responses"]["422"]

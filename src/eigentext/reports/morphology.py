@@ -91,7 +91,10 @@ def _joined(value: str) -> list[str]:
 def _pronoun(code: str) -> str:
     if len(code) != len(PRONOUN_PARTS):
         return code
-    return " ".join(table.get(c, c) for table, c in zip(PRONOUN_PARTS, code, strict=True))
+    if code[0] == "1":  # I and we have no gender; labels say m
+        code = f"1\x00{code[2]}"
+    parts = zip(PRONOUN_PARTS, code, strict=True)
+    return " ".join(table.get(c, c) for table, c in parts if c != "\x00")
 
 
 def segment_words(tag: str) -> str:

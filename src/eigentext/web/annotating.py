@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AnnotationService", "ConflictError", "NotThereError"]
 
-_NAME_LENGTH = 40
+_NAME_LENGTH = 28
 
 Decisions = dict[tuple[int, int], Decision]
 

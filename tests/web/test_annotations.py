@@ -1,0 +1,195 @@
+"""The store of annotations: nothing confirmed is lost, whoever writes at the same time."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from eigentext.corpus.tokenise import Token
+from eigentext.errors import SettingsError
+from eigentext.web.annotations import AnnotationStore, Decision, StoreError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ELEMENTS = ("lemma", "pos")
+SENTENCES = [[Token("كتب", 0, 3), Token(".", 3, 4)], [Token("a\u2028b", -1, -1)]]
+
+
+def some_text(store: AnnotationStore) -> int:
+    return store.add_document("name", "كتب.", SENTENCES, ELEMENTS)
+
+
+class History(RuleBasedStateMachine):
+    """Whatever is decided, undone and reopened, the store is what a list of decisions says."""
+
+    @initialize(data=st.data())
+    def start(self, data: st.DataObject) -> None:
+        import tempfile
+
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = f"{self.folder.name}/a.db"
+        self.store = AnnotationStore(self.path)
+        self.texts = [some_text(self.store), some_text(self.store)]
+        self.made: dict[tuple[int, str], list[Decision]] = {}
+        self.steps: dict[tuple[int, str], int] = {}
+
+    def teardown(self) -> None:
+        self.folder.cleanup()
+
+    where = st.tuples(st.sampled_from([0, 1]), st.sampled_from(["Ada", "أمل ' --", "Ada "]))
+
+    @rule(
+        where=where,
+        word=st.sampled_from([(0, 0), (0, 1), (1, 0)]),
+        label=st.none() | st.fixed_dictionaries(dict.fromkeys(ELEMENTS, st.text(max_size=3))),
+        rank=st.none() | st.integers(1, 4),
+        scored=st.booleans(),
+    )
+    def decide(self, where, word, label, rank, scored):  # type: ignore[no-untyped-def]
+        key = self.texts[where[0]], where[1]
+        made = Decision(*word, label, rank, scored, "و'\"", "gloss;")
+        self.steps[key] = self.steps.get(key, 0) + 1
+        self.made.setdefault(key, []).append(made)
+        assert self.store.decide(*key, made) == self.steps[key]
+
+    @rule(where=where)
+    def undo(self, where):  # type: ignore[no-untyped-def]
+        key = self.texts[where[0]], where[1]
+        undone = self.store.undo(*key)
+        if not self.made.get(key):
+            assert undone is None
+            return
+        last = self.made[key].pop()
+        self.steps[key] += 1
+        assert undone == (last.sentence, last.word)
+
+    @rule()
+    def reopen(self) -> None:
+        self.store = AnnotationStore(self.path)
+
+    @invariant()
+    def same(self) -> None:
+        for key, made in self.made.items():
+            held = {(d.sentence, d.word): d for d in made}
+            found = self.store.decisions(*key)
+            assert {k: d._replace(at="") for k, d in found.items()} == held
+            assert list(found) == sorted(found)
+            assert self.store.revision(*key) == self.steps[key]
+            scored = [d for d in held.values() if d.scored]
+            first = sum(d.rank == 1 for d in scored)
+            two = sum(d.rank in (1, 2) for d in scored)
+            assert self.store.tally(key[1], key[0]) == (len(held), len(scored), first, two)
+
+
+TestHistory = History.TestCase
+TestHistory.settings = settings(max_examples=12, stateful_step_count=15, deadline=None)
+
+
+def test_texts_come_back_as_they_were(tmp_path: Path) -> None:
+    store = AnnotationStore(tmp_path / "a.db")
+    number = some_text(store)
+    found = AnnotationStore(tmp_path / "a.db").document(number)
+    assert found is not None
+    assert (found.name, found.text, found.elements) == ("name", "كتب.", ELEMENTS)
+    assert found.sentences == SENTENCES
+    assert store.document(number + 1) is None
+    store.decide(number, "Ada", Decision(0, 0, None, None, True))
+    ((only, name, _, n_words, elements, annotators),) = store.documents()
+    assert (only, name, n_words, elements) == (number, "name", 3, ELEMENTS)
+    assert annotators == {"Ada": 1}
+
+
+def test_many_at_once_lose_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    number = some_text(AnnotationStore(path))
+    stores = [AnnotationStore(path) for _ in range(2)]
+    faults: list[BaseException] = []
+
+    def work(k: int) -> None:
+        try:
+            for turn in range(12):
+                store = stores[k % 2]
+                store.decide(number, f"person {k % 3}", Decision(0, turn, None, 1, True))
+                if turn % 4 == 3:
+                    assert store.undo(number, f"person {k % 3}") is not None
+        except BaseException as error:
+            faults.append(error)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert faults == []
+    revisions = [stores[0].revision(number, f"person {k}") for k in range(3)]
+    assert revisions == [2 * (12 + 3)] * 3  # two workers a person, three undos each
+
+
+WRITER = """
+import sys
+from eigentext.web.annotations import AnnotationStore, Decision
+store = AnnotationStore(sys.argv[1])
+for word in range(100_000):
+    store.decide(1, "Ada", Decision(0, word, {"lemma": "x" * 200, "pos": "N"}, 1, True))
+    print(word, flush=True)
+"""
+
+
+@pytest.mark.parametrize("after", [1, 30])
+def test_a_killed_writer_has_kept_what_it_confirmed(tmp_path: Path, after: int) -> None:
+    path = tmp_path / "a.db"
+    some_text(AnnotationStore(path))
+    writer = subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE)
+    assert writer.stdout is not None
+    for _ in range(after):
+        writer.stdout.readline()
+    writer.kill()
+    confirmed = after + len(writer.stdout.read().splitlines())
+    writer.stdout.close()
+    writer.wait()
+    store = AnnotationStore(path)
+    kept = store.decisions(1, "Ada")
+    assert confirmed <= len(kept) <= confirmed + 1  # one may be on the disk but not confirmed
+    assert all(one.label == {"lemma": "x" * 200, "pos": "N"} for one in kept.values())
+    store.decide(1, "Ada", Decision(0, 0, None, None, True))  # and it goes on
+    with sqlite3.connect(path) as c:
+        assert c.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+    c.close()
+
+
+def test_files_that_are_no_store_are_refused_and_left_alone(tmp_path: Path) -> None:
+    other = tmp_path / "other.db"
+    with sqlite3.connect(other) as c:
+        c.execute("CREATE TABLE mine (x)")
+    c.close()
+    with pytest.raises(SettingsError, match="not one of annotations"):
+        AnnotationStore(other)
+    text = tmp_path / "notes.txt"
+    text.write_text("my notes, " * 200)
+    with pytest.raises(StoreError, match="not a database"):
+        AnnotationStore(text)
+    assert text.read_text() == "my notes, " * 200
+    with pytest.raises(StoreError, match="unable to open"):
+        AnnotationStore(tmp_path / "no" / "such.db")
+    newer = tmp_path / "newer.db"
+    AnnotationStore(newer)
+    with sqlite3.connect(newer) as c:
+        c.execute("PRAGMA user_version = 9")
+    c.close()
+    with pytest.raises(SettingsError, match="version 9"):
+        AnnotationStore(newer)
+
+
+def test_a_decision_about_no_text_is_refused(tmp_path: Path) -> None:
+    store = AnnotationStore(tmp_path / "a.db")
+    with pytest.raises(StoreError, match="FOREIGN KEY"):
+        store.decide(5, "Ada", Decision(0, 0, None, None, True))
