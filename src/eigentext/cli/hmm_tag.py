@@ -1,0 +1,247 @@
+"""``eigentext hmm tag``, and what ``hmm train --tagged`` and ``hmm eval`` do with tagged text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from eigentext.cli import options
+from eigentext.cli.output import progress_bar, show_figures, skipped_count, skipping
+from eigentext.cli.tag import Column, ColumnName, From, InputFormat
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from eigentext.formats.opening import SkipLog
+    from eigentext.sequences.tagger import LatentTagger, TagAnswer
+    from eigentext.tagging.reading import Item
+
+__all__ = ["eval_tagged", "is_tagger", "tag", "train_tagged"]
+
+
+def is_tagger(model: str) -> bool:
+    """Is this the file of a latent tagger (and not of an HMM without tags)?"""
+    from eigentext.formats.modelfile import read_header
+    from eigentext.sequences.tagger_storage import KIND
+
+    return read_header(model).kind == KIND
+
+
+def train_tagged(
+    files: list[str],
+    output: str,
+    *,
+    n_states: int = 16,
+    estimator: str = "clustering",
+    iterations: int | None = None,
+    models: int = 1,
+    language: str = "generic",
+    file_format: str = "auto",
+    column: str = "upos",
+    seed: int = 0,
+    on_error: options.OnError = options.OnError.stop,
+    data_name: str | None = None,
+    data_licence: str | None = None,
+    quiet: bool = False,
+    json: bool = False,
+) -> None:
+    """Train a latent tagger on columns (token first, tag last) or CoNLL-U and write it."""
+    import time
+
+    from eigentext.formats.opening import expand
+    from eigentext.sequences.tagger import LatentTagger
+    from eigentext.sequences.tagger_input import pairs_of
+    from eigentext.tagging.reading import read_tagged
+
+    began = time.process_time()
+    sources = expand(files)
+    chosen: Any = {"estimator": estimator, "language": language}
+    tagger = LatentTagger(n_states, em=iterations, models=models, seed=seed, **chosen)
+    with (
+        skipping(on_error, quiet=quiet) as log,
+        progress_bar(quiet=quiet, unit="nodes") as update,
+    ):
+        tokens, tags, _ = read_tagged(
+            sources, file_format=file_format, column=column, scheme="plain", on_error=log
+        )
+        tagger.fit(pairs_of(tokens, tags), progress=update)
+    tagger.save(output, data=options.about_data(sources, data_name, data_licence))
+    if json or not quiet:
+        figures = {
+            "sentences": len(tokens),
+            "tokens": sum(map(len, tokens)),
+            "skipped": skipped_count(log),
+            "tags": len(tagger.tags_),
+            "states": int(sum(chain.m.sum() for chain in tagger.chains_)),
+            "words": len(tagger.words_.words),
+            "cpu_seconds": round(time.process_time() - began, 2),
+        }
+        show_figures(figures, as_json=json, results_on_stdout=output == "-")
+
+
+def eval_tagged(
+    model: str,
+    files: list[str],
+    *,
+    file_format: str = "auto",
+    column: str = "upos",
+    on_error: options.OnError = options.OnError.stop,
+    quiet: bool = False,
+    json: bool = False,
+) -> None:
+    """Accuracy of a latent tagger on tagged text: all, known and unknown words, tag by tag."""
+    import time
+
+    from eigentext.formats.opening import expand
+    from eigentext.sequences.tagger import LatentTagger
+    from eigentext.sequences.tagger_eval import evaluate_tagger
+    from eigentext.sequences.tagger_input import pairs_of
+    from eigentext.tagging.reading import read_tagged
+
+    tagger = LatentTagger.load(model)
+    with skipping(on_error, quiet=quiet) as log:
+        tokens, tags, _ = read_tagged(
+            expand(files), file_format=file_format, column=column, scheme="plain", on_error=log
+        )
+    began = time.process_time()
+    report = evaluate_tagger(tagger.stream, tagger.words_.knows, pairs_of(tokens, tags))
+    seconds = time.process_time() - began
+    figures: dict[str, Any] = {
+        "tokens": report.n_tokens,
+        "accuracy": round(report.accuracy, 2),
+        "known": round(report.known, 2),
+        "unknown": round(report.unknown, 2),
+        "unknown_tokens": report.n_unknown,
+        "skipped": skipped_count(log),
+        "cpu_seconds": round(seconds, 2),
+    }
+    if json:
+        figures["tags"] = {
+            score.tag: {
+                "gold": score.gold,
+                "precision": round(score.precision, 2),
+                "recall": round(score.recall, 2),
+                "f1": round(score.f1, 2),
+            }
+            for score in report.tags
+        }
+    else:
+        figures.update({f"f1 {score.tag}": round(score.f1, 2) for score in report.tags})
+    show_figures(figures, as_json=json)
+
+
+def tag(
+    model: Annotated[str, typer.Argument(help="A model written by `hmm train --tagged`.")],
+    files: Annotated[
+        list[str] | None, typer.Argument(help="Sentences; the tags in them are not looked at.")
+    ] = None,
+    output: options.Output = "-",
+    n_best: Annotated[
+        int, typer.Option("--n-best", min=1, help="So many answers with shares (JSON Lines).")
+    ] = 1,
+    posteriors: Annotated[
+        bool, typer.Option("--posteriors", help="The share of every tag (JSON Lines).")
+    ] = False,
+    from_: From = InputFormat.auto,
+    column: Column = ColumnName.upos,
+    format_: options.Format = options.ResultFormat.native,
+    on_error: options.SkipErrors = options.OnError.stop,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+) -> None:
+    """Tag sentences with a latent tagger: the input with its tags in place, or JSON Lines.
+
+    Text without columns (--from tokens) comes out as token TAB tag; an empty line of it is left
+    out there, and kept in JSON Lines.
+
+    Example:
+
+        $ eigentext hmm train sample/entities.bio --tagged -k 4 -o latent.model
+
+        $ eigentext hmm tag latent.model sample/text.txt -o tagged.txt
+
+        $ eigentext hmm tag latent.model sample/text.txt --n-best 3 --posteriors -o answers.jsonl
+    """
+    import time
+    from json import dumps
+
+    from eigentext.formats.blocks import write_blocks
+    from eigentext.formats.opening import expand, write_lines
+    from eigentext.sequences.tagger import LatentTagger
+    from eigentext.tagging.reading import read_items
+
+    began = time.process_time()
+    tagger = LatentTagger.load(model)
+    as_json = format_ is options.ResultFormat.jsonl or n_best > 1 or posteriors
+    counts = {"sentences": 0, "tokens": 0, "fallbacks": 0}
+    negative = 0.0
+    sources = expand(files or ["-"])
+
+    def items(log: SkipLog | None) -> Iterator[Item]:
+        for source in sources:
+            for item in read_items(
+                source, file_format=from_.value, column=column.value, on_error=log
+            ):
+                counts["sentences"] += 1
+                counts["tokens"] += len(item.tokens)
+                update(counts["sentences"], 0, "tagging")
+                yield item
+
+    def lines(log: SkipLog | None) -> Iterator[str]:
+        nonlocal negative
+        for item in items(log):
+            if not as_json:
+                if item.tokens:  # columns have no way to say that a sentence is empty
+                    yield item.with_tags(tagger.tag(item.tokens))
+                continue
+            answer = tagger.analyse(item.tokens, n_best=n_best)
+            counts["fallbacks"] += answer.fallback
+            negative += answer.negative * len(item.tokens)
+            found = _as_json(item.tokens, answer, tagger, n_best=n_best, posteriors=posteriors)
+            yield dumps(found, ensure_ascii=False)
+
+    with (
+        skipping(on_error, quiet=quiet) as log,
+        progress_bar(quiet=quiet, unit="sentences") as update,
+    ):
+        if as_json:
+            write_lines(output, lines(log))
+        else:
+            write_blocks(lines(log), output)
+    if json:
+        seconds = time.process_time() - began
+        figures: dict[str, Any] = {**counts, "cpu_seconds": round(seconds, 2)}
+        figures["tokens_per_second"] = round(counts["tokens"] / max(seconds, 1e-9))
+        if as_json and tagger.estimator == "moments":
+            figures["negative_rate"] = round(negative / max(counts["tokens"], 1), 4)
+        show_figures(figures, as_json=True, results_on_stdout=output == "-")
+
+
+def _as_json(
+    tokens: Sequence[str], answer: TagAnswer, tagger: LatentTagger, *, n_best: int,
+    posteriors: bool,
+) -> dict[str, Any]:  # fmt: skip
+    found: dict[str, Any] = {"tokens": list(tokens), "tags": answer.tags}
+    found["log_p"] = answer.log_p if answer.log_p > float("-inf") else None
+    if answer.fallback:
+        found["fallback"] = True
+    if tagger.estimator == "moments":
+        found["negative_rate"] = answer.negative
+    if posteriors:
+        found["posteriors"] = [
+            {
+                tag: round(share, 6)
+                for tag, share in sorted(
+                    zip(tagger.tags_, row, strict=True), key=lambda pair: -pair[1]
+                )
+                if share >= 1e-6
+            }
+            for row in answer.posteriors.tolist()
+        ]
+    if n_best > 1:
+        found["nbest"] = [
+            {**one._asdict(), "log_p": one.log_p if one.log_p > float("-inf") else None}
+            for one in answer.n_best
+        ]
+    return found

@@ -1,0 +1,105 @@
+"""How good a tagger is: accuracy over all, known and unknown words, and tag by tag.
+
+``evaluate_tagger`` takes any tagger by its ``predict``: the generative ones of this folder, or the
+perceptron of ``tagging``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eigentext.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+__all__ = ["TagReport", "TagScore", "evaluate_tagger"]
+
+
+@dataclass(frozen=True)
+class TagScore:
+    """One tag: how often it is right, in the gold tags, and predicted."""
+
+    tag: str
+    right: int
+    gold: int
+    predicted: int
+
+    @property
+    def precision(self) -> float:
+        """Percent of the predicted ones that are right."""
+        return 100 * self.right / max(self.predicted, 1)
+
+    @property
+    def recall(self) -> float:
+        """Percent of the gold ones that are found."""
+        return 100 * self.right / max(self.gold, 1)
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of both."""
+        return 200 * self.right / max(self.gold + self.predicted, 1)
+
+
+@dataclass(frozen=True)
+class TagReport:
+    """Counts of right tags, over all words and over unknown ones, and each tag's."""
+
+    n_tokens: int
+    n_right: int
+    n_unknown: int
+    n_right_unknown: int
+    tags: tuple[TagScore, ...]
+
+    @property
+    def accuracy(self) -> float:
+        """Percent of right tags."""
+        return 100 * self.n_right / max(self.n_tokens, 1)
+
+    @property
+    def known(self) -> float:
+        """The same over words that training saw."""
+        right = self.n_right - self.n_right_unknown
+        return 100 * right / max(self.n_tokens - self.n_unknown, 1)
+
+    @property
+    def unknown(self) -> float:
+        """The same over words that it did not."""
+        return 100 * self.n_right_unknown / max(self.n_unknown, 1)
+
+
+def evaluate_tagger(
+    predict: Callable[[Iterable[Sequence[str]]], Iterable[Sequence[str]]],
+    knows: Callable[[str], bool],
+    sentences: Sequence[Sequence[tuple[str, str]]],
+) -> TagReport:
+    """Tag the words of sentences of (word, tag) pairs and compare.
+
+    >>> report = evaluate_tagger(
+    ...     lambda X: [["N"] * len(x) for x in X], {"cat"}.__contains__,
+    ...     [[("the", "D"), ("cat", "N")]])
+    >>> report.accuracy, report.known, report.unknown
+    (50.0, 100.0, 0.0)
+    """
+    gold, predicted, right = Counter[str](), Counter[str](), Counter[str]()
+    n_unknown = right_unknown = 0
+    words = [[word for word, _ in sentence] for sentence in sentences]
+    for number, (sentence, found) in enumerate(zip(sentences, predict(words), strict=True), 1):
+        if len(found) != len(sentence):
+            raise DataError("<tags>", number, f"{len(found)} tags for {len(sentence)} tokens")
+        for (word, tag), answer in zip(sentence, found, strict=True):
+            gold[tag] += 1
+            predicted[answer] += 1
+            right[tag] += tag == answer
+            if not knows(word):
+                n_unknown += 1
+                right_unknown += tag == answer
+    return TagReport(
+        gold.total(), right.total(), n_unknown, right_unknown,
+        tuple(
+            TagScore(tag, right[tag], gold[tag], predicted[tag])
+            for tag in sorted(gold | predicted)
+        ),
+    )  # fmt: skip
