@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from eigentext import __version__
-from eigentext.cli import const, convert, data, demo, dep, info, lex, serve, tag, words
+from eigentext.cli import const, convert, data, demo, dep, hmm, info, lex, serve, tag, words
 from eigentext.errors import EigentextError, MissingExtraError
 
 _INTERRUPTED = 130
@@ -29,6 +29,7 @@ app = typer.Typer(
 )
 app.add_typer(words.app, name="words")
 app.add_typer(tag.app, name="tag")
+app.add_typer(hmm.app, name="hmm")
 app.add_typer(const.app, name="const")
 app.add_typer(dep.app, name="dep")
 app.add_typer(lex.app, name="lex")

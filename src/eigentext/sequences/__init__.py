@@ -9,13 +9,15 @@ if TYPE_CHECKING:
     from eigentext.sequences.hmm import HMM
     from eigentext.sequences.observations import Encoded, Symbols
     from eigentext.sequences.parameters import Parameters
+    from eigentext.sequences.spectral import SpectralHMM
 
-__all__ = ["HMM", "Encoded", "Parameters", "Symbols"]
+__all__ = ["HMM", "Encoded", "Parameters", "SpectralHMM", "Symbols"]
 
 _HOME_OF = {
     "HMM": "hmm",
     "Encoded": "observations",
     "Parameters": "parameters",
+    "SpectralHMM": "spectral",
     "Symbols": "observations",
 }
 

@@ -1,0 +1,73 @@
+"""``eigentext hmm eval``: a model beside simple ones on held-out text."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from eigentext.cli import options
+from eigentext.cli.hmm_score import Model, load_model
+from eigentext.cli.output import show_figures
+from eigentext.cli.text_input import sentences
+
+
+def eval_(
+    model: Model,
+    files: options.Sources,
+    train: Annotated[
+        list[str] | None,
+        typer.Option("--train", help="Text of training: adds a Kneser-Ney bigram."),
+    ] = None,
+    raw: options.Raw = False,
+    tokeniser: options.Tokeniser = "ptb",
+    json: options.Json = False,
+) -> None:
+    """Perplexity of held-out text, beside a unigram and a Kneser-Ney bigram of the same symbols.
+
+    Of operators it also shows the negative rate: the share of tokens for which they had no
+    positive value, so that the unigram had to speak.
+
+    Example:
+
+        $ eigentext hmm train sample/text.txt -o text.hmm --estimator cca --states 5
+
+        $ eigentext hmm eval text.hmm sample/text.txt --train sample/text.txt
+    """
+    import time
+
+    import numpy as np
+
+    from eigentext.errors import DataError
+    from eigentext.sequences.inspection import kneser_ney_surprisals
+
+    found = load_model(model)
+    symbols = found.symbols_
+    data = symbols.encode(sentences(files, raw=raw, tokeniser=tokeniser))
+    if not data.n_tokens:
+        raise DataError(files[0], None, "no tokens, expected text")
+    began = time.process_time()
+    surprisals = found.surprisals_encoded(data)
+    figures: dict[str, Any] = {
+        "sentences": len(data),
+        "tokens": data.n_tokens,
+        "perplexity": _perplexity(surprisals),
+        "unigram": _perplexity(-np.log(symbols.unigram()[data.ids])),
+    }
+    seconds = time.process_time() - began
+    if train:
+        text = symbols.encode(sentences(train, raw=raw, tokeniser=tokeniser))
+        figures["kneser_ney_bigram"] = _perplexity(
+            kneser_ney_surprisals(text, data, len(symbols))
+        )  # fmt: skip
+    if hasattr(found, "negative_rate_"):
+        figures["negative_rate"] = found.negative_rate_
+    figures["seconds"] = round(seconds, 3)
+    show_figures(figures, as_json=json)
+
+
+def _perplexity(surprisals: Any) -> float | None:
+    import numpy as np
+
+    mean = float(surprisals.mean())
+    return float(np.exp(mean)) if np.isfinite(mean) else None

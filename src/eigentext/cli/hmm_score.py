@@ -1,0 +1,144 @@
+"""``eigentext hmm score`` and ``hmm sample``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from eigentext.cli import options
+from eigentext.cli.output import show_figures, skipped_count, skipping
+from eigentext.cli.text_input import sentences
+
+if TYPE_CHECKING:
+    from eigentext.sequences.hmm import HMM
+    from eigentext.sequences.spectral import SpectralHMM
+
+Model = Annotated[str, typer.Argument(help="A model of `hmm train`.")]
+_AT_ONCE = 20_000  # sentences that are scored together
+
+
+def load_model(path: str) -> HMM | SpectralHMM:
+    """A model of either kind."""
+    from eigentext.errors import ModelFileError
+    from eigentext.formats import modelfile
+    from eigentext.sequences import HMM, SpectralHMM
+
+    kind = modelfile.read_header(path).kind
+    if kind == "hmm":
+        return HMM.load(path)
+    if kind == "spectral-hmm":
+        return SpectralHMM.load(path)
+    needed = "a model of `hmm train` (kind 'hmm' or 'spectral-hmm')"
+    raise ModelFileError(path, found=f"kind {kind!r}", supported=needed)
+
+
+def score(
+    model: Model,
+    files: options.Sources,
+    tokens: Annotated[
+        bool, typer.Option("--surprisals", help="A line for each token: its surprisal, in nats.")
+    ] = False,
+    summary: Annotated[bool, typer.Option("--summary", help="The figures alone.")] = False,
+    format_: options.Format = options.ResultFormat.native,
+    raw: options.Raw = False,
+    tokeniser: options.Tokeniser = "ptb",
+    on_error: options.SkipErrors = options.OnError.stop,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+) -> None:
+    """Print log-likelihood and perplexity of every sentence, or the surprisal of every token.
+
+    Natural logarithms; a sentence has no end symbol, so its probability is that of all that begins
+    so.  Figures of the whole text go to stderr, or with --summary to stdout.
+
+    Example:
+
+        $ eigentext hmm train sample/text.txt -o text.hmm --states 5
+
+        $ eigentext hmm score text.hmm sample/text.txt
+
+        $ eigentext hmm score text.hmm sample/text.txt --surprisals --format jsonl --quiet
+
+        $ eigentext hmm score text.hmm sample/text.txt --summary --json
+    """
+    from itertools import islice
+
+    found = load_model(model)
+    total, n_tokens, n_sentences, n_negative = 0.0, 0, 0, 0.0
+    with skipping(on_error, quiet=quiet) as log:
+        lines = sentences(files, raw=raw, tokeniser=tokeniser, on_error=log)
+        while block := list(islice(lines, _AT_ONCE)):
+            values = found.surprisals(block)
+            n_negative += getattr(found, "negative_rate_", 0.0) * sum(map(len, block))
+            for sentence, one in zip(block, values, strict=True):
+                total, n_tokens = total - float(one.sum()), n_tokens + len(one)
+                n_sentences += 1
+                if not summary:
+                    _show(sentence, one.tolist(), tokens, format_)
+    figures = {
+        "sentences": n_sentences, "tokens": n_tokens, "log_likelihood": total,
+        "perplexity": _perplexity(total, n_tokens), "skipped": skipped_count(log),
+    }  # fmt: skip
+    if hasattr(found, "negative_rate_"):
+        figures["negative_rate"] = n_negative / max(n_tokens, 1)
+    if json or summary or not quiet:
+        show_figures(figures, as_json=json, results_on_stdout=not summary)
+
+
+def _perplexity(log_likelihood: float, n_tokens: int) -> float | None:
+    from math import exp, isfinite
+
+    if not n_tokens or not isfinite(log_likelihood):
+        return None
+    return exp(-log_likelihood / n_tokens)
+
+
+def _show(
+    sentence: list[str], values: list[float], tokens: bool, format_: options.ResultFormat
+) -> None:
+    from json import dumps
+    from math import isfinite
+
+    value = 0.0 - sum(values)
+    if format_ is options.ResultFormat.jsonl:
+        told: dict[str, Any] = {"log_likelihood": value if isfinite(value) else None}
+        told["perplexity"] = _perplexity(value, len(values))
+        told["tokens"] = sentence
+        if tokens:
+            told["surprisals"] = [one if isfinite(one) else None for one in values]
+        print(dumps(told, ensure_ascii=False))
+    elif tokens:
+        for token, one in zip(sentence, values, strict=True):
+            print(f"{token}\t{one:.4f}")
+        print()
+    else:
+        perplexity = _perplexity(value, len(values))
+        shown = "-" if perplexity is None else f"{perplexity:.2f}"
+        print(f"{value:.4f}\t{shown}\t{' '.join(sentence)}")
+
+
+def sample(
+    model: Model,
+    number: Annotated[int, typer.Option("--number", "-n", min=0, help="So many.")] = 10,
+    length: Annotated[int, typer.Option("--length", min=0, help="Tokens of each.")] = 20,
+    seed: options.Seed = 0,
+) -> None:
+    """Print sequences drawn from the model; rare words show as classes such as <lower-ing>.
+
+    Example:
+
+        $ eigentext hmm train sample/text.txt -o text.hmm --states 5
+
+        $ eigentext hmm sample text.hmm --number 3 --length 10
+    """
+    from eigentext.errors import SettingsError
+    from eigentext.sequences import HMM
+
+    found = load_model(model)
+    if not isinstance(found, HMM):
+        raise SettingsError(
+            f"{model} has operators; sampling needs valid parameters: --estimator em or recovered"
+        )
+    for tokens in found.sample(number, length, seed=seed):
+        print(" ".join(tokens))

@@ -1,0 +1,152 @@
+"""What a model's states are about, how many of them a text supports, and simple rivals.
+
+1. :func:`states_of`: for each state its share, its words and the states that follow it.
+2. :func:`spectrum_of`: singular values of the pairs of neighbours, beside those of the same tokens
+   in random order.  A value above the shuffled ones is not chance: their number is the
+   suggestion for k.
+3. :func:`kneser_ney_surprisals`: what an interpolated Kneser-Ney bigram makes of a text.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from eigentext.errors import DataError, RankError
+from eigentext.sequences.observations import Encoded
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from eigentext.sequences.observations import Symbols
+    from eigentext.sequences.parameters import Parameters
+
+    Floats = npt.NDArray[np.float64]
+
+__all__ = ["StateView", "TextSpectrum", "kneser_ney_surprisals", "shares", "spectrum_of"]
+__all__ += ["states_of"]
+
+_PLACES = 50  # tokens of a sequence that shares are taken over
+
+
+class StateView(NamedTuple):
+    """One state: its share of tokens, ``words`` with p(word | state), ``after`` with
+    p(next state | state)."""
+
+    state: int
+    share: float
+    words: list[tuple[str, float]]
+    after: list[tuple[int, float]]
+
+
+class TextSpectrum(NamedTuple):
+    """``values``: singular values, falling; ``shuffled``: of the same tokens in random order;
+    ``suggested``: how many of the former lie above the latter."""
+
+    values: list[float]
+    shuffled: list[float]
+    suggested: int
+
+
+def shares(parameters: Parameters) -> Floats:
+    """(k,) share of each state among the first 50 tokens of a sequence.
+
+    >>> from eigentext.sequences import Parameters
+    >>> shares(Parameters([1.0, 0.0], [[0.0, 1.0], [1.0, 0.0]], [[1.0], [1.0]])).tolist()
+    [0.5, 0.5]
+    """
+    now = parameters.initial
+    total = np.zeros_like(now)
+    for _ in range(_PLACES):
+        total = total + now
+        now = now @ parameters.transition
+    return np.asarray(total / total.sum())
+
+
+def states_of(parameters: Parameters, symbols: Symbols, *, top: int = 10) -> list[StateView]:
+    """Every state, the most frequent first.
+
+    >>> from eigentext.sequences import Parameters, Symbols
+    >>> sure = Parameters([1.0, 0.0], [[0.2, 0.8], [0.0, 1.0]], [[1.0, 0.0], [0.25, 0.75]])
+    >>> states_of(sure, Symbols(("a", "<unk>"), [4, 0]), top=1)[0].words
+    [('<unk>', 0.75)]
+    """
+    share = shares(parameters)
+    return [
+        StateView(
+            i,
+            float(share[i]),
+            [(symbols.names[x], p) for x, p in _largest(parameters.emission[i], top)],
+            _largest(parameters.transition[i], top),
+        )
+        for i in np.argsort(-share, kind="stable").tolist()
+    ]
+
+
+def _largest(row: Floats, top: int) -> list[tuple[int, float]]:
+    found = np.argsort(-row, kind="stable")[:top]
+    return [(int(x), float(row[x])) for x in found if row[x] > 0]
+
+
+def spectrum_of(
+    data: Encoded, n_symbols: int, *, most: int = 50, kappa: float = 200.0, seed: int = 0
+) -> TextSpectrum:
+    """Singular values of the CCA-scaled pairs, at most so many, and a suggested k.
+
+    >>> text = Encoded.of([[0, 1] * 10, [1, 0] * 10])
+    >>> spectrum_of(text, 2, kappa=0).suggested
+    2
+    """
+    if not (data.lengths > 1).any():
+        raise DataError("sequences", None, "no two tokens in a row: there is no spectrum")
+    values = _singular_values(data, n_symbols, most, kappa, seed)
+    mixed = np.random.default_rng(seed).permutation(data.ids)
+    shuffled = _singular_values(Encoded(mixed, data.first), n_symbols, most, kappa, seed)
+    # the first value is that of the frequencies, in any order
+    chance = shuffled[1] if len(shuffled) > 1 else 0.0
+    suggested = 1 + sum(value > chance for value in values[1:])
+    return TextSpectrum(values, shuffled, suggested)
+
+
+def _singular_values(
+    data: Encoded, n_symbols: int, most: int, kappa: float, seed: int
+) -> list[float]:
+    from eigentext.sequences.moments import Moments, dictionary
+
+    moments = Moments.of(data, n_symbols)
+    asked = min(most, n_symbols)
+    while True:
+        try:
+            return list(map(float, dictionary(moments, asked, "cca", kappa=kappa, seed=seed).S))
+        except RankError as error:
+            if not 0 < error.got < asked:
+                raise
+            asked = error.got
+
+
+def kneser_ney_surprisals(train: Encoded, test: Encoded, n_symbols: int) -> Floats:
+    """(N,) ``-log p(x_t | x_t-1)`` of the tokens of ``test``; counts are those of ``train``.
+
+    >>> text = Encoded.of([[0, 1, 0, 1]])
+    >>> found = kneser_ney_surprisals(text, Encoded.of([[0, 1, 1]]), 2)
+    >>> (found[1] < found[2]).item()
+    True
+    """
+    from scipy.sparse import coo_array
+
+    from eigentext.words.class_model import KneserNeyBigram
+
+    before = _before(train, n_symbols)
+    shape = (n_symbols + 1,) * 2
+    pairs = coo_array((np.ones(len(before), np.int64), (before, train.ids)), shape=shape)
+    model = KneserNeyBigram(pairs.tocsr())
+    found = model.probabilities(_before(test, n_symbols), test.ids.astype(np.int64))
+    return np.asarray(-np.log(found))
+
+
+def _before(data: Encoded, beginning: int) -> npt.NDArray[np.int64]:
+    """(N,) the symbol before each; one of its own at the beginning of a sequence."""
+    found = np.concatenate([np.zeros(1, np.int64), data.ids[:-1]])[: data.n_tokens]
+    found[data.first[:-1][data.lengths > 0]] = beginning
+    return found
