@@ -27,6 +27,13 @@ def test_demo_writes_a_page_and_models(tmp_path):
     assert "wb-search" in (tmp_path / "out" / "words.html").read_text(encoding="utf-8")
     assert "The cluster tree" in html
     assert any(line.startswith("words: ") and "60 clusters" in line for line in said)
+    assert read_header(tmp_path / "out" / "arabic.ranker").kind == "lexical"
+    figures = {line.split(": ")[1]: line.split() for line in said if line.startswith("lex: ")}
+    assert set(figures) == {"most frequent label", "ranker, one pass", "ranker, three passes"}
+    a1 = {name: float(line[line.index("A1") + 1].rstrip(",")) for name, line in figures.items()}
+    assert a1["ranker, three passes"] > a1["most frequent label"] + 10
+    assert "Rankers of analyses on held-out sentences" in html
+    assert "The best readings in a held-out sentence" in html
     # the page is whole: nothing is fetched from elsewhere
     assert "http://" not in html.replace("http://www.w3.org/", "")
     assert "src=" not in html

@@ -4,14 +4,14 @@
    held-out part, show curves of learning, spectra of nonterminals, and a tree with its posteriors.
 2. Dependencies: a parser of the same trees by head rules, and the hidden states of words.
 3. Words: clusters and vectors of the text that every Python installation carries.
-4. Arabic: the analyses that the small lexicon gives, beside the right one.
+4. Arabic: a ranker of the analyses that the small lexicon gives, and a sentence that it reads.
 """
 
 from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from eigentext.formats.prm import EvalbSettings
 from eigentext.reports.arcs import arcs_svg
 from eigentext.reports.const_plots import CurvePoint, learning_curve, singular_value_plot
 from eigentext.reports.demo_dep import dependency_section
+from eigentext.reports.demo_lex import lexical_section
 from eigentext.reports.demo_words import words_section
 from eigentext.reports.drawing import tree_svg
 from eigentext.reports.html import Report
@@ -52,7 +53,7 @@ def run_demo(folder: str, say: Callable[[str], None] = print) -> Path:
     _by_head_rules(report, parser)
     dependency_section(report, target, _english("train"), _english("dev") + _english("test"), say)
     words_section(report, target, say)
-    _arabic(report, say)
+    lexical_section(report, target, say)
     page = target / "index.html"
     report.write(page)
     return page
@@ -170,39 +171,4 @@ def _by_head_rules(report: Report, parser: LPCFG) -> None:
     report.figure(
         arcs_svg(tree.forms, tree.heads.tolist(), tree.relations, tags=tree.tags, width=840),
         "The same parse as dependencies, by head rules",
-    )
-
-
-def _arabic(report: Report, say: Callable[[str], None]) -> None:
-    sentences: list[Any] = datasets.load_arabic()
-    words = [word for sentence in sentences for word in sentence["words"]]
-    numbers = [len(datasets.analyse(word["form"])) for word in words]
-    found = sum(
-        any(a["id"] == word["analysis"] for a in datasets.analyse(word["form"])) for word in words
-    )
-    mean = float(np.mean(numbers))
-    say(f"lex: {len(words)} Arabic words, {mean:.1f} analyses each, gold among them for {found}")
-    report.section("Arabic").text(
-        f"{len(sentences)} sentences of our own, {len(words)} words; our small lexicon gives "
-        f"{mean:.1f} analyses a word, and the right one is among them for {found}."
-    )
-    first = sentences[0]
-    rows = []
-    for word in first["words"]:
-        for analysis in datasets.analyse(word["form"]):
-            right = "yes" if analysis["id"] == word["analysis"] else ""
-            rows.append(
-                (
-                    word["form"],
-                    analysis["vocalised"],
-                    analysis["lemma"],
-                    analysis["pos"],
-                    analysis["gloss"],
-                    right,
-                )
-            )
-    report.table(
-        ("word", "vocalised", "lemma", "part of speech", "gloss", "right"),
-        rows,
-        caption=f"Every analysis of: {first['text']} ({first['translation']})",
     )
