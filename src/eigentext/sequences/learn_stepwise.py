@@ -1,0 +1,179 @@
+"""EM in small steps: parameters move after every part of the text, not after all of it.
+
+1. Sequences are dealt at random (by seed) into ``parts`` of about equal size.
+2. The expected counts of one part under the present parameters (kernels.py, the same passes as
+   Baum-Welch) replace a share of the running counts, and the parameters follow at once::
+
+       s <- (1 - eta_j) s + eta_j (counts of part / tokens of part),   eta_j = (j + delay)^-power
+
+3. ``passes`` over the text.  The first running counts are those of the start.
+
+One pass in small steps is worth many iterations of Baum-Welch as long as parameters still move a
+lot (Liang and Klein 2009; Cappe and Moulines 2009), so that from a spectral start two or three
+passes are enough.  The likelihood can fall from pass to pass; what is returned are the parameters
+after the last.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eigentext.errors import DataError, SettingsError
+from eigentext.linalg.determinism import single_threaded
+from eigentext.sequences.batches import Machine, Precision
+from eigentext.sequences.learn_em import EMResult
+from eigentext.sequences.observations import Encoded
+from eigentext.sequences.parameters import Parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float64]
+
+__all__ = ["deal", "stepwise_em"]
+
+_TOKENS_OF_A_PART = 10_000
+
+
+def stepwise_em(
+    start: Parameters,
+    data: Encoded,
+    *,
+    passes: int = 2,
+    parts: int | None = None,
+    power: float = 0.6,
+    delay: float = 3.0,
+    smoothing: float = 0.0,
+    precision: Precision = "single",
+    seed: int = 0,
+    progress: Callable[[int, float, Parameters], None] | None = None,
+) -> EMResult:
+    """Improve parameters by EM in small steps.
+
+    ``parts``       steps of a pass (default: one for every 10,000 tokens, 100 at most)
+    ``power``, ``delay``  of the size of steps; power above 0.5 and up to 1, delay above 1
+    ``smoothing``   at the end, this share of every emission row is the unigram of the data
+    ``progress``    hears of each pass: its number, log likelihood on the way, parameters
+
+    The result's ``log_likelihoods`` are sums over the parts of each pass, every part under the
+    parameters of its own moment.
+
+    >>> from eigentext.sequences.observations import Encoded
+    >>> data = Encoded.of([[0, 1, 0, 1, 0, 1], [1, 0, 1, 0]] * 20)
+    >>> start = Parameters([0.5, 0.5], [[0.4, 0.6], [0.6, 0.4]], [[0.7, 0.3], [0.2, 0.8]])
+    >>> found = stepwise_em(start, data, passes=9, parts=5)
+    >>> found.parameters.transition.round(1).tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    """
+    _check(passes, parts, power, delay, smoothing)
+    if not data.n_tokens:
+        raise DataError("sequences", None, "no tokens to learn from")
+    k, V = start.n_states, start.n_symbols
+    count = parts or int(np.clip(data.n_tokens // _TOKENS_OF_A_PART, 1, 100))
+    machines = [Machine(part, k, V) for part in deal(data, count, seed)]
+    running = _Running(start, precision)
+    counts = np.bincount(data.ids, minlength=V) + 0.5
+    unigram: Floats = np.asarray(counts / counts.sum())
+    found: list[float] = []
+    j = 0
+    for number in range(passes):
+        total = 0.0
+        with single_threaded():
+            for machine in machines:
+                value, n_bad = running.expect(machine)
+                if n_bad or not np.isfinite(value):
+                    raise DataError("sequences", None, _IMPOSSIBLE.format(n_bad))
+                total += value
+                running.move((j + delay) ** -power, machine.data)
+                j += 1
+        found.append(total)
+        if progress is not None:
+            progress(number + 1, total, running.parameters(unigram, smoothing))
+    return EMResult(running.parameters(unigram, smoothing), tuple(found))
+
+
+_IMPOSSIBLE = (
+    "the parameters give {} token(s) probability 0: EM cannot learn from them; start from "
+    "parameters without zeros"
+)
+
+
+def deal(data: Encoded, parts: int, seed: int = 0) -> list[Encoded]:
+    """Sequences that are not empty, dealt at random into so many parts (fewer if they are few).
+
+    >>> [one.n_tokens for one in deal(Encoded.of([[0, 1], [], [2, 2], [1, 0]]), 3)]
+    [2, 2, 2]
+    """
+    kept = np.flatnonzero(data.lengths)
+    order = np.random.default_rng(seed).permutation(kept)
+    found = []
+    for some in np.array_split(order, min(parts, len(order))):
+        lengths = data.lengths[some]
+        first = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        places = np.repeat(data.first[some] - first[:-1], lengths) + np.arange(first[-1])
+        found.append(Encoded(data.ids[places], first))
+    return found
+
+
+def _check(passes: int, parts: int | None, power: float, delay: float, smoothing: float) -> None:
+    if passes < 0 or (parts is not None and parts < 1):
+        raise SettingsError(f"{passes} passes, {parts} parts: expected 0 and 1 at least")
+    if not 0.5 <= power <= 1:
+        raise SettingsError(f"power {power!r}: expected from 0.5 to 1")
+    if not delay > 1:
+        raise SettingsError(f"delay {delay!r}: expected more than 1")
+    if not 0 <= smoothing < 1:
+        raise SettingsError(f"smoothing {smoothing!r}: expected from 0 to below 1")
+
+
+class _Running:
+    """Running counts, and the parameters that follow from them."""
+
+    def __init__(self, start: Parameters, precision: Precision) -> None:
+        k, V = start.n_states, start.n_symbols
+        self.precision = precision
+        share = np.full(k, 1 / k)  # states as often as the chain visits them
+        for _ in range(20):
+            share = (share + share @ start.transition) / 2
+        self.first, self.moved = start.initial.copy(), start.transition * share[:, None]
+        self.emitted = np.ascontiguousarray(start.emission.T) * share
+        dtype = np.float32 if precision == "single" else np.float64
+        self.emission: npt.NDArray[Any] = np.ascontiguousarray(start.emission.T, dtype)
+        self.totals = np.empty(k)
+        self.new = np.zeros(k), np.zeros((k, k)), np.zeros((V, k))
+
+    def expect(self, machine: Machine) -> tuple[float, int]:
+        """Add the expected counts of a part to ``new``."""
+        machine.set(_shares(self.first), _shares(self.moved), self.emission, self.precision)
+        return machine.expect(*self.new)
+
+    def move(self, eta: float, part: Encoded) -> None:
+        """Replace the share ``eta`` of the running counts by the new ones."""
+        from eigentext.sequences.kernels_latent import blend_counts
+
+        for kept, new, size in (
+            (self.first, self.new[0], len(part)),
+            (self.moved, self.new[1], part.n_tokens),
+        ):
+            kept *= 1 - eta
+            kept += new * (eta / size)
+            new[:] = 0
+        weight = eta / part.n_tokens
+        blend_counts(self.emitted, self.new[2], 1 - eta, weight, self.totals, self.emission)
+
+    def parameters(self, unigram: Floats, smoothing: float) -> Parameters:
+        """As they are now, with some of the unigram in every emission."""
+        emission = (1 - smoothing) * _shares(self.emitted.T) + smoothing * unigram
+        return Parameters(_shares(self.first), _shares(self.moved), emission)
+
+
+def _shares(counts: Floats) -> Floats:
+    """Distributions of rows; a row of a state that died is even."""
+    total = counts.sum(axis=-1, keepdims=True)
+    good = total > 0
+    even = 1 / counts.shape[-1]
+    return np.asarray(np.where(good, counts / np.where(good, total, 1.0), even))

@@ -1,0 +1,215 @@
+"""Valid parameters (pi, T, O) from moments: a model by itself, and the start of EM.
+
+``clusters``, for text:
+
+1. CCA of neighbours (:func:`~eigentext.sequences.moments.dictionary`): symbols with the same
+   states before and behind them have the same direction, ``[S U_x, S R_x]`` with unit length.
+2. k-means, every symbol weighted by its count: a cluster is a state.
+3. Counts of symbols and pairs by cluster, smoothed, are O and T; first symbols are pi.  Nothing
+   can be negative.
+
+``diagonalise``, for data that follow the model (exact at exact moments, but for the order of
+states):
+
+1. Reduced operators (operators.py, ``fru``) have ``C(y) = G T diag(G'y) inv(G)``, and for the sum
+   over all symbols, ``C(y_1 + .. + y_V) = G T inv(G)``.
+2. So ``inv(G T inv(G)) C(y) = G diag(G'y) inv(G)`` for any y has the columns of G as
+   eigenvectors; ``b_inf' G = 1'`` gives their length.
+3. ``O = Y G``, ``T = inv(G) (G T inv(G)) G``, ``pi = inv(G) b_1``; what sampling has made negative
+   is cut off, and rows are divided by their sums.
+
+:func:`spectral_start` is ``clusters``, softened, and a pass of EM in small steps.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from eigentext.errors import RankError, SettingsError
+from eigentext.linalg.determinism import single_threaded
+from eigentext.sequences.moments import Moments, dictionary
+from eigentext.sequences.operators import make_operators
+from eigentext.sequences.parameters import Parameters
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from eigentext.sequences.observations import Encoded
+
+    Floats = npt.NDArray[np.float64]
+
+__all__ = ["Method", "cluster_symbols", "recover_parameters", "spectral_start"]
+
+Method = Literal["clusters", "diagonalise"]
+
+_TRIES = 20  # random directions, of which the one with the best separated eigenvalues is taken
+
+
+def recover_parameters(
+    moments: Moments,
+    k: int,
+    *,
+    method: Method = "clusters",
+    kappa: float = 200.0,
+    smoothing: float = 0.1,
+    seed: int = 0,
+) -> Parameters:
+    """Valid parameters of k states.
+
+    ``smoothing``  this share of every row of O is the unigram and of T and pi the frequency of
+                   states (``clusters``), so that no symbol is impossible; ``diagonalise``: of the
+                   even distribution, and only where something had to be cut off
+    ``kappa``      see :func:`~eigentext.sequences.moments.dictionary`; for ``clusters``
+
+    >>> from eigentext.sequences.moments import exact_moments
+    >>> true = Parameters([1, 0], [[0.2, 0.8], [0.7, 0.3]], [[0.6, 0.3, 0.1], [0.1, 0.1, 0.8]])
+    >>> found = recover_parameters(exact_moments(true, 9), 2, method="diagonalise")
+    >>> np.sort(found.emission[:, 0]).round(6).tolist()
+    [0.1, 0.6]
+    """
+    if not 0 <= smoothing < 1:
+        raise SettingsError(f"smoothing {smoothing!r}: expected from 0 to below 1")
+    if method == "clusters":
+        return _from_clusters(moments, cluster_symbols(moments, k, kappa=kappa, seed=seed), k,
+                              smoothing)  # fmt: skip
+    if method == "diagonalise":
+        return _from_eigenvectors(moments, k, smoothing, seed)
+    raise SettingsError(f"method {method!r}: expected 'clusters' or 'diagonalise'")
+
+
+def spectral_start(
+    moments: Moments,
+    k: int,
+    *,
+    data: Encoded | None = None,
+    passes: int = 1,
+    kappa: float = 200.0,
+    smoothing: float = 0.5,
+    seed: int = 0,
+) -> Parameters:
+    """The start of EM for a text: clusters, softened by ``smoothing``.
+
+    With the ``data`` of the moments, so many ``passes`` of EM in small steps follow; one of them
+    is worth ten iterations of Baum-Welch.
+
+    >>> from eigentext.sequences import Encoded
+    >>> text = Encoded.of([[0, 1, 0, 1, 2]] * 9)
+    >>> spectral_start(Moments.of(text, 3), 2, data=text).n_states
+    2
+    """
+    start = recover_parameters(moments, k, kappa=kappa, smoothing=smoothing, seed=seed)
+    if data is None:
+        return start
+    from eigentext.sequences.learn_stepwise import stepwise_em
+
+    return stepwise_em(start, data, passes=passes, smoothing=1e-3, seed=seed).parameters
+
+
+# ---------------------------------------------------------------- clusters
+
+
+def cluster_symbols(
+    moments: Moments, k: int, *, kappa: float = 200.0, seed: int = 0
+) -> npt.NDArray[np.int64]:
+    """(V,) the cluster of every symbol."""
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
+
+    words = dictionary(moments, k, "cca", kappa=kappa, seed=seed)
+    both = np.concatenate([words.U * words.S, words.R * words.S], axis=1)
+    length = np.sqrt(np.square(both).sum(axis=1, keepdims=True))
+    rows = (both / np.where(length > 0, length, 1.0)).astype(np.float32)
+    weights = moments.counts + 1e-3  # symbols that do not occur have no say
+    means = KMeans(k, n_init=1, max_iter=10, random_state=seed)
+    with single_threaded(), warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        try:
+            means.fit(rows, sample_weight=weights)
+        except ConvergenceWarning as error:
+            different = len(np.unique(rows, axis=0))
+            raise RankError("the vectors of symbols", asked=k, got=different) from error
+    return np.asarray(means.labels_, np.int64)
+
+
+def _from_clusters(
+    moments: Moments, cluster: npt.NDArray[np.int64], k: int, smoothing: float
+) -> Parameters:
+    from scipy.sparse import csr_array
+
+    V = moments.n_symbols
+    counts = moments.counts + 0.1 * moments.counts.sum() / max(moments.counts.sum(), V)
+    unigram = counts / counts.sum()
+    emission = np.zeros((k, V))
+    emission[cluster, np.arange(V)] = unigram
+    usual = emission.sum(axis=1)
+    emission /= usual[:, None]
+    member = csr_array((np.ones(V), cluster, np.arange(V + 1)), shape=(V, k))
+    moved = (member.T @ (moments.pairs.T @ member)).toarray()
+    first = np.asarray(member.T @ moments.first)
+    soft = min(smoothing, 0.01)
+    return Parameters(
+        _mixed(first[None], usual, soft)[0],
+        _mixed(moved, usual, soft),
+        _mixed(emission, unigram, smoothing),
+    )
+
+
+def _mixed(rows: Floats, other: Floats, share: float) -> Floats:
+    total = rows.sum(axis=1, keepdims=True)
+    good = total > 0
+    own = np.where(good, rows / np.where(good, total, 1.0), other)
+    return np.asarray((1 - share) * own + share * other)
+
+
+# ---------------------------------------------------------------- eigenvectors
+
+
+def _from_eigenvectors(moments: Moments, k: int, smoothing: float, seed: int) -> Parameters:
+    words = dictionary(moments, k, "cca", seed=seed)
+    ops = make_operators(moments, words, "fru")
+    if ops.y is None:
+        raise RuntimeError("reduced operators without y")
+    rng = np.random.default_rng(seed)
+    with single_threaded():
+        whole = np.tensordot(ops.y.sum(axis=0), ops.matrices, axes=1)  # G T inv(G)
+        best, G = -1.0, np.eye(k, dtype=complex)
+        for _ in range(_TRIES):
+            mixed = np.tensordot(rng.standard_normal(k) / words.S, ops.matrices, axes=1)
+            values, vectors = np.linalg.eig(np.linalg.solve(whole, mixed))
+            apart = _separation(values)
+            if apart > best:
+                best, G = apart, vectors
+        size = ops.stop @ G
+        G = np.real(G / np.where(np.abs(size) > 0, size, 1.0))
+        inverse = np.linalg.pinv(G)
+        emission = (ops.y @ G).T
+        transition = (inverse @ whole @ G).T
+        initial = inverse @ ops.start
+    even = np.full(moments.n_symbols, 1 / moments.n_symbols)
+    states = np.full(k, 1 / k)
+    return Parameters(
+        _valid(initial[None], states, smoothing)[0],
+        _valid(transition, states, smoothing),
+        _valid(emission, even, smoothing),
+    )
+
+
+def _separation(values: npt.NDArray[np.complexfloating]) -> float:
+    """Least distance of two eigenvalues, over the largest; complex ones count as double."""
+    if len(values) == 1:
+        return 1.0
+    real = np.sort(values.real)
+    return float(np.diff(real).min() / max(np.abs(values).max(), 1e-300))
+
+
+def _valid(rows: Floats, other: Floats, share: float) -> Floats:
+    """Cut off what is negative; a row that lost something gets some of ``other``."""
+    cut = np.maximum(rows, 0.0)
+    lost = (cut - rows).sum(axis=1, keepdims=True) > 1e-6 * cut.sum(axis=1, keepdims=True)
+    total = cut.sum(axis=1, keepdims=True)
+    own = np.where(total > 0, cut / np.where(total > 0, total, 1.0), other)
+    part = np.where(lost, share, 0.0)
+    return np.asarray((1 - part) * own + part * other)
