@@ -22,6 +22,7 @@ from eigentext.constituency.estimators import ESTIMATORS
 from eigentext.errors import SettingsError
 from eigentext.sequences.tagger_chain import Candidates, Chain
 from eigentext.sequences.tagger_decode import DECODERS, TagChain
+from eigentext.sequences.tagger_eval import evaluate_tagger
 from eigentext.sequences.tagger_input import checked_tokens, numbered
 from eigentext.sequences.tagger_words import WordTags
 
@@ -304,12 +305,8 @@ class LatentTagger(BaseEstimator):  # type: ignore[misc]
 
     def score(self, X: Iterable[Sequence[tuple[str, str]]], y: None = None) -> float:
         """Percent of right tags."""
-        right = total = 0
-        for sentence in X:
-            words, tags = zip(*sentence, strict=True) if len(sentence) else ((), ())
-            right += sum(a == b for a, b in zip(self.tag(words), tags, strict=True))
-            total += len(words)
-        return 100 * right / max(total, 1)
+        sentences = [list(sentence) for sentence in X]
+        return evaluate_tagger(self.stream, self.words_.knows, sentences).accuracy
 
     def _chain_of(self, words: list[str]) -> tuple[TagChain | None, float, bool]:
         """The chain over tags, the share of negative posteriors, and is it the fallback?"""

@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator
 
 from eigentext.errors import SettingsError
 from eigentext.sequences.tagger_chain import Candidates
+from eigentext.sequences.tagger_eval import evaluate_tagger
 from eigentext.sequences.tagger_input import checked_tokens, numbered
 from eigentext.sequences.tagger_words import WordTags
 
@@ -115,6 +116,15 @@ class TrigramTagger(BaseEstimator):  # type: ignore[misc]
                 np.empty(size), np.empty(size, np.int64), path,
             )  # fmt: skip
         return [self.tags_[tag] for tag in c.tags[path].tolist()]
+
+    def predict(self, X: Iterable[Sequence[str]]) -> list[list[str]]:
+        """The tags of sentences, in order."""
+        return [self.tag(tokens) for tokens in X]
+
+    def score(self, X: Iterable[Sequence[tuple[str, str]]], y: None = None) -> float:
+        """Percent of right tags."""
+        sentences = [list(sentence) for sentence in X]
+        return evaluate_tagger(self.predict, self.words_.knows, sentences).accuracy
 
     def posteriors(self, tokens: Sequence[str]) -> Floats:
         """(n, T) the posterior of each tag at each token."""

@@ -46,7 +46,7 @@ def looks_of(word: str, *, first: bool) -> tuple[str, ...]:
     """The looks of a word from coarse to fine.
 
     >>> looks_of("Overthinking", first=True)
-    ('', 'title1', 'title1+', 'title1+g', 'title1+ng', 'title1+ing', 'title1+king')
+    ('', 'title1', 'title1+++', 'title1+++g', 'title1+++ng', 'title1+++ing', 'title1+++king')
     """
     seen = looks(word[-_LONGEST_SEEN:])
     case = seen["case"] + "1" * first
