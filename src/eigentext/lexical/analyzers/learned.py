@@ -35,6 +35,7 @@ __all__ = ["LearnedAnalyzer"]
 
 KIND, VERSION = "learned-analyzer", 1
 _LONGEST_ENDING = 8
+_KEPT_ENDING = 3  # letters of endings whose shares are kept
 _KEPT_RULES = 150  # of an ending, the most frequent ones
 _KNOWN_PARADIGM = 20.0  # how much more a reading of a known lemma counts
 
@@ -79,6 +80,12 @@ class LearnedAnalyzer:
         self._endings = endings
         self._language = language
         self._limit = limit
+        self._upos = [dict(reading.features).get("upos", "") for reading in readings]
+        rules: dict[EditRule, int] = {}
+        self._rule_of = [rules.setdefault(reading.rule, len(rules)) for reading in readings]
+        self._rules = list(rules)
+        self._longest_back = max((len(rule.back) for rule in rules), default=0)
+        self._short = lru_cache(maxsize=1 << 14)(self._shares)
         self._known = self._known_paradigms()
         self._total = sum(sum(counts.values()) for counts in forms.values())
         self._remembered = lru_cache(maxsize=cache)(self._analyse)
@@ -140,7 +147,7 @@ class LearnedAnalyzer:
                 reading = self._readings[number]
                 lemma = reading.rule.apply(form, self._language)
                 if lemma:
-                    known.add((lemma, dict(reading.features).get("upos", "")))
+                    known.add((lemma, self._upos[number]))
         return known
 
     def _analyse(self, word: str) -> tuple[Analysis, ...]:
@@ -153,18 +160,21 @@ class LearnedAnalyzer:
             counts = self._forms.get(form, {})
             seen = seen or bool(counts)
             for number, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
-                self._add(found, form, number, math.log10(count / self._total), "learned")
+                lemma = self._readings[number].rule.apply(form, self._language)
+                if lemma is not None:
+                    prior = math.log10(count / self._total)
+                    self._add(found, form, lemma, number, prior, "learned")
         if not seen and len(word) > 100:
             return (
                 Analysis(word, word, ((word, "X"),), "X", {"upos": "X"}, "", "", None, "backoff"),
             )
         room = self._limit - len(found)
-        for weight, number in self._by_endings(word):
+        for weight, number, lemma in self._by_endings(word, lowered):
             if room <= 0:
                 break
             before = len(found)
             source = "learned" if seen else "backoff"
-            self._add(found, word, number, math.log10(weight) - 4.0, source)
+            self._add(found, word, lemma, number, math.log10(weight) - 4.0, source)
             room -= len(found) - before
         if not found:
             return (
@@ -176,14 +186,12 @@ class LearnedAnalyzer:
         self,
         found: dict[tuple[object, ...], Analysis],
         word: str,
+        lemma: str,
         number: int,
         prior: float,
         source: str,
     ) -> None:
         reading = self._readings[number]
-        lemma = reading.rule.apply(word, self._language)
-        if lemma is None:
-            return
         key = (lemma, reading.tag, reading.features)
         if key in found:
             return
@@ -196,28 +204,62 @@ class LearnedAnalyzer:
             features, "", "", prior, source,
         )  # fmt: skip
 
-    def _by_endings(self, word: str) -> list[tuple[float, int]]:
-        """Reading rules by p(r | longest ending), known paradigms first among equals."""
-        share: dict[int, float] = {}
-        for key in _endings(word, self._language):
-            counts = self._endings.get(key)
-            if counts is None:
-                continue
-            total, kinds = sum(counts.values()), len(counts)
-            weight = kinds / (total + kinds)
-            share = {number: p * weight for number, p in share.items()}
-            for number, count in counts.items():
-                share[number] = share.get(number, 0.0) + count / (total + kinds)
+    def _by_endings(self, word: str, lowered: str) -> list[tuple[float, int, str]]:
+        """Reading rules by p(r | longest ending), known paradigms first among equals.
+
+        Most rules that an ending offers do not fit the word, and many readings share a rule: what
+        a rule cuts off is looked up among the word's endings, and each rule is applied once.
+        """
+        share = self._shares(_ending(word, self._language))
+        ends = {text: _ends(text, self._longest_back) for text in (word, lowered)}
+        typed, small = ends[word], ends[lowered]
+        lemmas: dict[int, str | None] = {}
         ranked = []
         for number, p in share.items():
-            reading = self._readings[number]
-            lemma = reading.rule.apply(word, self._language)
+            place = self._rule_of[number]
+            if place in lemmas:
+                lemma = lemmas[place]
+            else:
+                rule = self._rules[place]
+                fits = rule.back in (small if rule.lowered else typed)
+                lemma = rule.apply(word, self._language) if fits else None
+                lemmas[place] = lemma
             if lemma is None:
                 continue
-            if (lemma, dict(reading.features).get("upos", "")) in self._known:
+            if (lemma, self._upos[number]) in self._known:
                 p *= _KNOWN_PARADIGM
-            ranked.append((min(p, 1.0), number))
+            ranked.append((min(p, 1.0), number, lemma))
         return sorted(ranked, key=lambda item: (-item[0], item[1]))
+
+    def _shares(self, key: str) -> dict[int, float]:
+        """p(r | ending) of the rules that the ending's letters allow.
+
+        It depends on the ending alone, so that of short endings is kept.
+        """
+        before: dict[int, float] = {}
+        if len(key) > 1:
+            shorter = key[0] + key[2:]
+            before = (
+                self._short(shorter) if len(key) <= _KEPT_ENDING + 2 else self._shares(shorter)
+            )
+        counts = self._endings.get(key)
+        if counts is None:
+            return before
+        total, kinds = sum(counts.values()), len(counts)
+        weight = kinds / (total + kinds)
+        share = {number: p * weight for number, p in before.items()}
+        for number, count in counts.items():
+            share[number] = share.get(number, 0.0) + count / (total + kinds)
+        if len(key) > _KEPT_ENDING + 1:
+            return share
+        return {number: p for number, p in share.items() if self._may_fit(number, key)}
+
+    def _may_fit(self, number: int, key: str) -> bool:
+        """Whether some word with this ending has what the rule cuts off."""
+        back, ending = self._readings[number].rule.back, key[1:]
+        if key[0] == "0" or back != lower(back, self._language):
+            return True  # digits are alike in endings, and endings are in lower case
+        return back.endswith(ending) or ending.endswith(back)
 
     def save(self, path: str | os.PathLike[str], *, data: Mapping[str, Any] | None = None) -> None:
         """Write the rules and their counts."""
@@ -277,10 +319,20 @@ def _from_json(text: str) -> _Reading:
     return _Reading(rule, tag, tuple((name, value) for name, value in features))
 
 
-def _endings(word: str, language: str) -> list[str]:
-    """The word's endings, shortest first, each marked with the shape of the word."""
+def _ends(text: str, longest: int) -> set[str]:
+    """The text's last letters, none to ``longest`` of them."""
+    return {text[start:] for start in range(max(0, len(text) - longest), len(text) + 1)}
+
+
+def _ending(word: str, language: str) -> str:
+    """The word's longest ending, marked with the shape of the word."""
     small, mark = lower(word, language), shape(word)
     if mark == "0":
         small = "".join("0" if char.isdigit() else char for char in small)
-    longest = min(_LONGEST_ENDING, len(small))
-    return [mark + small[len(small) - length :] for length in range(longest + 1)]
+    return mark + small[max(0, len(small) - _LONGEST_ENDING) :]
+
+
+def _endings(word: str, language: str) -> list[str]:
+    """All of the word's endings, shortest first."""
+    longest = _ending(word, language)
+    return [longest[0] + longest[start:] for start in range(len(longest), 0, -1)]
