@@ -10,12 +10,14 @@ if TYPE_CHECKING:
     from eigentext.sequences.observations import Encoded, Symbols
     from eigentext.sequences.parameters import Parameters
     from eigentext.sequences.spectral import SpectralHMM
+    from eigentext.sequences.tagger import LatentTagger
 
-__all__ = ["HMM", "Encoded", "Parameters", "SpectralHMM", "Symbols"]
+__all__ = ["HMM", "Encoded", "LatentTagger", "Parameters", "SpectralHMM", "Symbols"]
 
 _HOME_OF = {
     "HMM": "hmm",
     "Encoded": "observations",
+    "LatentTagger": "tagger",
     "Parameters": "parameters",
     "SpectralHMM": "spectral",
     "Symbols": "observations",
