@@ -4,7 +4,8 @@
    held-out part, show curves of learning, spectra of nonterminals, and a tree with its posteriors.
 2. Dependencies: a parser of the same trees by head rules, and the hidden states of words.
 3. Words: clusters and vectors of the text that every Python installation carries.
-4. Arabic: a ranker of the analyses that the small lexicon gives, and a sentence that it reads.
+4. Sequences: hidden Markov models of that text, a tagger whose tags have states.
+5. Arabic: a ranker of the analyses that the small lexicon gives, and a sentence that it reads.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from eigentext.formats.prm import EvalbSettings
 from eigentext.reports.arcs import arcs_svg
 from eigentext.reports.const_plots import CurvePoint, learning_curve, singular_value_plot
 from eigentext.reports.demo_dep import dependency_section
+from eigentext.reports.demo_hmm import sequences_section
 from eigentext.reports.demo_lex import lexical_section
 from eigentext.reports.demo_words import words_section
 from eigentext.reports.drawing import tree_svg
@@ -53,6 +55,7 @@ def run_demo(folder: str, say: Callable[[str], None] = print) -> Path:
     _by_head_rules(report, parser)
     dependency_section(report, target, _english("train"), _english("dev") + _english("test"), say)
     words_section(report, target, say)
+    sequences_section(report, target, _english("train"), _english("dev") + _english("test"), say)
     lexical_section(report, target, say)
     page = target / "index.html"
     report.write(page)

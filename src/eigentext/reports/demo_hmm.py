@@ -1,0 +1,128 @@
+"""The demo's sequences: hidden Markov models of Python's documentation, a tagger with states."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eigentext.datasets.python_text import sentences
+from eigentext.reports.state_graph import state_graph
+from eigentext.sequences import HMM, LatentTagger, SpectralHMM, Symbols
+from eigentext.sequences.inspection import kneser_ney_surprisals, states_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from eigentext.reports.html import Report
+    from eigentext.trees.constituent import Tree
+
+__all__ = ["sequences_section"]
+
+_STATES = 20
+_WORDS = 3000
+_ITERATIONS = 5
+
+
+def sequences_section(
+    report: Report,
+    target: Path,
+    train: Sequence[Tree],
+    held_out: Sequence[Tree],
+    say: Callable[[str], None],
+) -> None:
+    """Add the section, and write ``python.hmm`` and ``english.tagger`` to the folder."""
+    text = list(sentences())
+    part = len(text) // 10
+    mine, other = text[part:], text[:part]
+    symbols = Symbols.fit(mine, vocab_size=_WORDS, unknown="one")
+    data, unseen = symbols.encode(mine), symbols.encode(other)
+    report.section("Sequences").text(
+        f"Hidden Markov models with {_STATES} states of {data.n_tokens:,} tokens of Python's "
+        f"documentation: perplexity on {unseen.n_tokens:,} held-out tokens. Operators learned "
+        "from moments have no local optima, but no states either, and now and then a value that "
+        "is no probability (the negative rate); recovered parameters are always valid, and a "
+        f"start for EM ({_ITERATIONS} iterations here)."
+    )
+    rows: list[tuple[Any, ...]] = [
+        ("unigram", _perplexity(-np.log(symbols.unigram()[unseen.ids])), "", ""),
+        ("Kneser-Ney bigram", _perplexity(kneser_ney_surprisals(data, unseen, len(symbols))),
+         "", ""),
+    ]  # fmt: skip
+    models: dict[str, Any] = {
+        "operators (CCA)": SpectralHMM(_STATES),
+        "recovered parameters": HMM(_STATES, start="recovered", iterations=0, symbols=symbols),
+        "EM from there": HMM(
+            _STATES, start="recovered", iterations=_ITERATIONS, symbols=symbols
+        ),
+        "EM from random": HMM(_STATES, iterations=_ITERATIONS, symbols=symbols),
+    }  # fmt: skip
+    few = symbols.encode(mine[:50])
+    for model in models.values():  # compile before the clock starts
+        model.fit_encoded(few, symbols).surprisals_encoded(few)
+    for name, model in models.items():
+        began = time.process_time()
+        model.fit_encoded(data, symbols)
+        seconds = time.process_time() - began
+        perplexity = _perplexity(model.surprisals_encoded(unseen))
+        rate = getattr(model, "negative_rate_", None)
+        rows.append((name, perplexity, "" if rate is None else 100 * rate, seconds))
+        say(f"hmm: {name}: perplexity {perplexity:.1f} on held-out text, {seconds:.2f} s")
+    report.table(
+        ("model", "perplexity", "negative, %", "training, CPU s"), rows,
+        caption="Models of Python's documentation", digits=2,
+    )  # fmt: skip
+    _states(report, target, models["EM from there"])
+    _tagger(report, target, train, held_out, say)
+
+
+def _perplexity(surprisals: Any) -> float:
+    return float(np.exp(surprisals.mean()))
+
+
+def _states(report: Report, target: Path, model: HMM) -> None:
+    """What the states are about, and where they lead."""
+    model.save(target / "python.hmm", data={"name": "python"})
+    views = states_of(model.parameters_, model.symbols_, top=8)
+    report.table(
+        ("state", "% of tokens", "words", "next states"),
+        [
+            (one.state, 100 * one.share, ", ".join(word for word, _ in one.words),
+             ", ".join(str(state) for state, _ in one.after[:3]))
+            for one in sorted(views, key=lambda one: -one.share)[:10]
+        ],
+        caption="The states with most tokens, by their words", digits=1,
+    )  # fmt: skip
+    labels = [f"{one.state}: {one.words[0][0]}" for one in sorted(views)]
+    drawn = state_graph(
+        model.parameters_.transition, labels, shares=[one.share for one in sorted(views)]
+    )
+    report.figure(drawn.decode(), "Where the states lead; area is a state's share of the tokens")
+
+
+def _tagger(
+    report: Report,
+    target: Path,
+    train: Sequence[Tree],
+    held_out: Sequence[Tree],
+    say: Callable[[str], None],
+) -> None:
+    """A tagger whose tags have hidden states, beside the one without."""
+    mine, gold = ([list(zip(t.words, t.tags, strict=True)) for t in part]
+                  for part in (train, held_out))  # fmt: skip
+    rows = []
+    tagger = LatentTagger(1)
+    for states in (1, 4):
+        began = time.process_time()
+        tagger = LatentTagger(states).fit(mine)
+        seconds = time.process_time() - began
+        accuracy = tagger.score(gold)
+        rows.append((states, accuracy, seconds))
+        say(f"hmm: tagger with {states} state(s) a tag: accuracy {accuracy:.1f}")
+    tagger.save(target / "english.tagger", data={"name": "sample", "licence": "Apache-2.0"})
+    report.table(
+        ("states a tag", "accuracy", "training, CPU s"), rows,
+        caption="Taggers of the English sample, on held-out sentences", digits=2,
+    )  # fmt: skip
