@@ -10,7 +10,7 @@ def test_demo_writes_a_page_and_models(tmp_path):
     said: list[str] = []
     page = run_demo(str(tmp_path / "out"), said.append)
     html = page.read_text(encoding="utf-8")
-    for title in ("Constituency", "Dependencies", "Words", "Arabic"):
+    for title in ("Constituency", "Dependencies", "Words", "Sequences", "Arabic"):
         assert f">{title}</h2>" in html
     assert html.count("<svg") >= 4
     assert html.count("<table") >= 5
@@ -27,6 +27,15 @@ def test_demo_writes_a_page_and_models(tmp_path):
     assert "wb-search" in (tmp_path / "out" / "words.html").read_text(encoding="utf-8")
     assert "The cluster tree" in html
     assert any(line.startswith("words: ") and "60 clusters" in line for line in said)
+    assert read_header(tmp_path / "out" / "python.hmm").kind == "hmm"
+    assert read_header(tmp_path / "out" / "english.tagger").kind == "latent-tagger"
+    found = {line.split(": ")[1]: line for line in said if line.startswith("hmm: ")}
+    perplexity = {
+        name: float(found[name].split("perplexity ")[1].split()[0])
+        for name in ("operators (CCA)", "recovered parameters", "EM from there", "EM from random")
+    }
+    assert max(perplexity.values()) == perplexity["EM from random"]
+    assert perplexity["EM from there"] < perplexity["recovered parameters"]
     assert read_header(tmp_path / "out" / "arabic.ranker").kind == "lexical"
     figures = {line.split(": ")[1]: line.split() for line in said if line.startswith("lex: ")}
     assert set(figures) == {"most frequent label", "ranker, one pass", "ranker, three passes"}
