@@ -13,12 +13,11 @@ With one state a tag it is exactly the bigram HMM tagger.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from eigentext.constituency.estimators import ESTIMATORS
 from eigentext.errors import SettingsError
 from eigentext.sequences.tagger_chain import Candidates, Chain
 from eigentext.sequences.tagger_decode import DECODERS, TagChain
@@ -41,7 +40,10 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
     Progress = Callable[[int, int, str], None]
 
-__all__ = ["LatentTagger", "TagAnswer", "TagSequence"]
+__all__ = ["RECIPES", "LatentTagger", "Recipe", "TagAnswer", "TagSequence"]
+
+Recipe = Literal["clustering", "em", "moments", "mixed"]
+RECIPES: tuple[Recipe, ...] = get_args(Recipe)
 
 _MOST_STATES = 64
 
@@ -74,7 +76,8 @@ class LatentTagger(BaseEstimator):  # type: ignore[misc]
     """A tagger whose tags have hidden states, learned by spectral methods.
 
     ``n_states``   most states of a tag (m); 1 is the bigram HMM tagger
-    ``estimator``  clustering, moments (signed scores: the rate of negatives is reported) or em
+    ``estimator``  clustering, moments (signed scores: the rate of negatives is reported), em, or
+                   mixed: several models, clustering and moments in turn
     ``em``         EM iterations; None: one after clustering, 50 for em
     ``models``     number of models; several are trained with noise and multiplied
     ``decoder``    posterior: the best tag of each word; product: the best sequence
@@ -99,7 +102,7 @@ class LatentTagger(BaseEstimator):  # type: ignore[misc]
         self,
         n_states: int = 16,
         *,
-        estimator: Estimator = "clustering",
+        estimator: Recipe = "clustering",
         em: int | None = None,
         models: int = 1,
         decoder: Decoder = "posterior",
@@ -115,7 +118,7 @@ class LatentTagger(BaseEstimator):  # type: ignore[misc]
         seed: int = 0,
     ) -> None:
         self.n_states = n_states
-        self.estimator: Estimator = estimator
+        self.estimator: Recipe = estimator
         self.em = em
         self.models = models
         self.decoder: Decoder = decoder
@@ -153,10 +156,12 @@ class LatentTagger(BaseEstimator):  # type: ignore[misc]
             raise SettingsError(
                 f"n_states must lie between 1 and {_MOST_STATES}, not {self.n_states!r}"
             )
-        if self.estimator not in ESTIMATORS:
+        if self.estimator not in RECIPES:
             raise SettingsError(
-                f"estimator must be one of {', '.join(ESTIMATORS)}, not {self.estimator!r}"
+                f"estimator must be one of {', '.join(RECIPES)}, not {self.estimator!r}"
             )
+        if self.estimator == "mixed" and self.models < 2:
+            raise SettingsError("estimator mixed needs models of at least 2")
         if self.decoder not in DECODERS:
             raise SettingsError(
                 f"decoder must be one of {', '.join(DECODERS)}, not {self.decoder!r}"
@@ -191,13 +196,17 @@ class LatentTagger(BaseEstimator):  # type: ignore[misc]
             states=self.n_states, per_state=self.per_state, kappa=self.kappa,
             dropout=self.dropout if several else 0.0, noise=self.noise if several else 0.0,
         )  # fmt: skip
-        settings = EstimatorSettings(
-            self.estimator, spectral, self.em, self.smoothing or Smoothing(), self.language,
-            moment_smoothing=self.moment_smoothing,
-        )  # fmt: skip
+        in_turn: tuple[Estimator, ...] = (
+            ("clustering", "moments") if self.estimator == "mixed" else (self.estimator,)
+        )
         self.chains_ = []
         with single_threaded():
             for number in range(self.models):
+                settings = EstimatorSettings(
+                    in_turn[number % len(in_turn)], spectral, self.em,
+                    self.smoothing or Smoothing(), self.language,
+                    moment_smoothing=self.moment_smoothing,
+                )  # fmt: skip
                 params = fit_params(bank, settings, seed=self.seed + number, progress=progress)
                 self.chains_.append(
                     Chain.of(params, self.words_, bank.labels, self.n_sentences_, self.k_next)

@@ -1,0 +1,159 @@
+"""Latent-variable taggers beside the bigram and trigram HMM and the perceptron.
+
+    python benchmarks/hmm_tagger.py                      # all data sets, all systems
+    python benchmarks/hmm_tagger.py --data ewt/upos fr-sequoia/upos --quick
+    python benchmarks/hmm_tagger.py --dev                # figures on dev, for choosing settings
+
+``$EIGENTEXT_DATA`` names the folder with dependency/{ewt,fr-sequoia}/{train,dev,test}.conllu.  All
+HMM taggers share one lexicon with its model of unknown words; they differ in what they know of
+sequences.  Trained on train alone; settings were chosen on dev.  Seconds are CPU time of one
+thread, compiled code warm, reading the files not counted; negative: share of the tag posteriors
+that were below zero (moments).  The p values are paired bootstraps over the sentences of test.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eigentext.evaluate.bootstrap import compare
+from eigentext.linalg.determinism import single_threaded
+from eigentext.sequences.tagger import LatentTagger
+from eigentext.sequences.tagger_eval import evaluate_tagger
+from eigentext.sequences.tagger_input import pairs_of
+from eigentext.sequences.tagger_trigram import TrigramTagger
+from eigentext.tagging import SequenceTagger
+from eigentext.tagging.reading import read_tagged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+Pairs = list[list[tuple[str, str]]]
+DATA = ("ewt/upos", "fr-sequoia/upos", "ewt/xpos")
+BIGRAM, TRIGRAM, CHOSEN = "bigram HMM (m = 1)", "trigram HMM", "clustering m = 16"
+
+
+class Perceptron:
+    """The averaged perceptron with the manners of the others."""
+
+    def fit(self, pairs: Pairs) -> Perceptron:
+        """Train with the default settings."""
+        words, tags = ([[pair[side] for pair in row] for row in pairs] for side in (0, 1))
+        self.tagger = SequenceTagger(scheme="plain").fit(words, tags)
+        self.predict = self.tagger.predict
+        self.known = {word for row in words for word in row}
+        return self
+
+
+def systems(quick: bool) -> dict[str, Callable[[], Any]]:
+    """Makers of taggers by their names."""
+    found: dict[str, Callable[[], Any]] = {
+        BIGRAM: lambda: LatentTagger(1),
+        TRIGRAM: TrigramTagger,
+        "trigram HMM, posterior decoder": lambda: TrigramTagger(decoder="posterior"),
+    }
+    for m in (16,) if quick else (2, 4, 8, 16, 24, 32):
+        found[f"clustering m = {m}"] = lambda m=m: LatentTagger(m)
+    if not quick:
+        found["clustering m = 16, product decoder"] = lambda: LatentTagger(decoder="product")
+        found["clustering m = 16, no EM"] = lambda: LatentTagger(em=0)
+    for m in (16,) if quick else (4, 8, 16, 24):
+        found[f"moments m = {m}"] = lambda m=m: LatentTagger(m, estimator="moments")
+    if not quick:
+        for n in (10, 50):
+            found[f"EM from random m = 8, {n} iterations"] = lambda n=n: LatentTagger(
+                8, estimator="em", em=n
+            )
+        found["product of 3 clustering models, m = 16"] = lambda: LatentTagger(models=3)
+        found["product of 4 mixed models, m = 16"] = lambda: LatentTagger(
+            models=4, estimator="mixed"
+        )
+    found["perceptron (eigentext tag)"] = Perceptron
+    return found
+
+
+def split(name: str, part: str) -> Pairs:
+    """Tagged sentences of a part of a data set such as ewt/xpos."""
+    treebank, column = name.split("/")
+    path = Path(os.environ["EIGENTEXT_DATA"]) / "dependency" / treebank / f"{part}.conllu"
+    return pairs_of(*read_tagged([str(path)], column=column, scheme="plain")[:2])
+
+
+def right_by_sentence(tagger: Any, sentences: Pairs) -> np.ndarray:
+    """(n, 3) right, all, all: what the bootstrap needs."""
+    found = tagger.predict([[word for word, _ in row] for row in sentences])
+    right = [
+        sum(a == b for (_, a), b in zip(row, tags, strict=True))
+        for row, tags in zip(sentences, found, strict=True)
+    ]
+    length = [len(row) for row in sentences]
+    return np.array([right, length, length], dtype=float).T
+
+
+def negative_rate(tagger: Any, sentences: Pairs) -> str:
+    """Share of negative posteriors."""
+    if not isinstance(tagger, LatentTagger) or tagger.estimator not in ("moments", "mixed"):
+        return ""
+    rates = [tagger.analyse([word for word, _ in row]).negative for row in sentences[:300]]
+    return f"{100 * np.mean(rates):.1f}%"
+
+
+def run(name: str, part: str, quick: bool, chosen: Sequence[str] | None) -> None:
+    """One table."""
+    train, held_out = split(name, "train"), split(name, part)
+    n_tokens = sum(map(len, held_out))
+    print(f"\n### {name}, {part} ({n_tokens:,} tokens)\n")
+    print("| tagger | accuracy | known | unknown | train s | tokens/s | negative |")
+    print("|---|---|---|---|---|---|---|")
+    kept: dict[str, np.ndarray] = {}
+    for system, make in systems(quick).items():
+        if chosen and not any(part in system for part in chosen):
+            continue
+        began = time.process_time()
+        tagger = make().fit(train)
+        trained = time.process_time() - began
+        knows = (
+            tagger.known.__contains__ if isinstance(tagger, Perceptron) else tagger.words_.knows
+        )
+        began = time.process_time()
+        report = evaluate_tagger(tagger.predict, knows, held_out)
+        speed = n_tokens / (time.process_time() - began)
+        print(
+            f"| {system} | {report.accuracy:.2f} | {report.known:.2f} | {report.unknown:.2f} "
+            f"| {trained:.1f} | {speed:,.0f} | {negative_rate(tagger, held_out)} |",
+            flush=True,
+        )
+        if system in (BIGRAM, TRIGRAM, CHOSEN):
+            kept[system] = right_by_sentence(tagger, held_out)
+    for rival in (BIGRAM, TRIGRAM):
+        if rival in kept and CHOSEN in kept:
+            found = compare(kept[CHOSEN], kept[rival])
+            print(
+                f"\n{CHOSEN} - {rival}: {found.difference:+.2f} "
+                f"({found.low:+.2f} to {found.high:+.2f}), p = {found.p_value:.4f}"
+            )
+
+
+def main() -> None:
+    """Read the command line and print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", nargs="+", default=list(DATA), choices=DATA)
+    parser.add_argument("--dev", action="store_true", help="figures on dev instead of test")
+    parser.add_argument("--quick", action="store_true", help="the most important systems")
+    parser.add_argument("--only", nargs="+", help="systems whose names hold one of these")
+    settings = parser.parse_args()
+    with single_threaded():
+        few = split("fr-sequoia/upos", "train")[:100]  # compiles the kernels
+        for make in systems(settings.quick).values():
+            make().fit(few).predict([["un", "mot"]])
+        for name in settings.data:
+            run(name, "dev" if settings.dev else "test", settings.quick, settings.only)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+"""What `hmm train --tagged`, `hmm tag` and `hmm eval` do with tagged text."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from eigentext.cli import hmm_tag
+from eigentext.cli.main import run
+from eigentext.errors import DataError
+from eigentext.sequences.tagger import LatentTagger
+
+CONLLU = """# text = the cat sat
+1\tthe\tthe\tDET\tDT\t_\t2\tdet\t_\t_
+2\tcat\tcat\tNOUN\tNN\t_\t3\tnsubj\t_\t_
+3\tsat\tsit\tVERB\tVBD\t_\t0\troot\t_\t_
+
+1\ta\ta\tDET\tDT\t_\t2\tdet\t_\t_
+2\tdog\tdog\tNOUN\tNN\t_\t3\tnsubj\t_\t_
+3\tsat\tsit\tVERB\tVBD\t_\t0\troot\t_\t_
+
+"""
+
+
+@pytest.fixture
+def files(tmp_path):
+    (tmp_path / "train.conllu").write_text(CONLLU * 10, encoding="utf-8")
+    (tmp_path / "text.txt").write_text("the dog sat\n\na newt sat\n", encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def model(files, capsys) -> str:
+    path = str(files / "latent.model")
+    hmm_tag.train_tagged([str(files / "train.conllu")], path, n_states=2, json=True)
+    figures = json.loads(capsys.readouterr().out)
+    assert (figures["sentences"], figures["tokens"], figures["tags"]) == (20, 60, 3)
+    return path
+
+
+def test_a_tagger_is_told_from_other_models(model):
+    assert hmm_tag.is_tagger(model)
+
+
+def test_tokens_come_out_beside_their_tags(model, files):
+    out = files / "out.txt"
+    hmm_tag.tag(model, [str(files / "text.txt")], str(out))
+    rows = [line.split("\t") for line in out.read_text(encoding="utf-8").splitlines() if line]
+    assert rows[:3] == [["the", "DET"], ["dog", "NOUN"], ["sat", "VERB"]]
+    assert rows[4] == ["newt", "NOUN"]
+
+
+def test_conllu_keeps_everything_but_the_column(model, files):
+    out = files / "out.conllu"
+    wrong = CONLLU.replace("NOUN", "X")
+    (files / "wrong.conllu").write_text(wrong, encoding="utf-8")
+    hmm_tag.tag(model, [str(files / "wrong.conllu")], str(out))
+    assert out.read_text(encoding="utf-8") == CONLLU
+
+
+def test_json_lines_have_shares_and_posteriors(model, files, capsys):
+    hmm_tag.tag(model, [str(files / "text.txt")], n_best=2, posteriors=True, quiet=True)
+    answers = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [answer["tags"] for answer in answers] == [
+        ["DET", "NOUN", "VERB"], [], ["DET", "NOUN", "VERB"],
+    ]  # fmt: skip
+    for answer in answers:
+        for row in answer["posteriors"]:
+            assert sum(row.values()) == pytest.approx(1.0, abs=1e-4)
+        shares = [one["share"] for one in answer["nbest"]]
+        assert shares == sorted(shares, reverse=True)
+        assert len(shares) == (2 if answer["tokens"] else 0)
+    assert answers[1]["log_p"] == 0.0
+
+
+def test_moments_report_their_negative_rate(files, capsys):
+    path = str(files / "moments.model")
+    hmm_tag.train_tagged(
+        [str(files / "train.conllu")], path, n_states=2, estimator="moments", quiet=True
+    )
+    out = files / "out.jsonl"
+    hmm_tag.tag(path, [str(files / "text.txt")], str(out), n_best=2, json=True, quiet=True)
+    assert 0 <= json.loads(capsys.readouterr().out)["negative_rate"] <= 1
+    assert "negative_rate" in json.loads(out.read_text(encoding="utf-8").splitlines()[0])
+
+
+def test_evaluation_by_known_words_and_tags(model, files, capsys):
+    held_out = CONLLU.replace("cat", "newt")
+    (files / "test.conllu").write_text(held_out, encoding="utf-8")
+    hmm_tag.eval_tagged(model, [str(files / "test.conllu")], json=True)
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["accuracy"] == figures["known"] == figures["unknown"] == 100.0
+    assert figures["unknown_tokens"] == 1
+    assert figures["tags"]["NOUN"]["gold"] == 2
+    hmm_tag.eval_tagged(model, [str(files / "test.conllu")])
+    assert "f1 NOUN" in capsys.readouterr().out
+
+
+def test_xpos_and_errors(files):
+    path = str(files / "x.model")
+    hmm_tag.train_tagged([str(files / "train.conllu")], path, column="xpos", quiet=True)
+    assert LatentTagger.load(path).tags_ == ("DT", "NN", "VBD")
+    with pytest.raises(DataError, match="without tags"):
+        hmm_tag.train_tagged([str(files / "text.txt")], path, quiet=True)
+
+
+def test_the_whole_way_through_the_command_line(files, capsys):
+    train, text, model = (str(files / name) for name in ("train.conllu", "text.txt", "m.model"))
+    assert run(["hmm", "train", train, "--tagged", "-k", "2", "-o", model, "--quiet"]) == 0
+    assert run(["hmm", "tag", model, text, "-o", str(files / "out.txt")]) == 0
+    capsys.readouterr()
+    assert run(["hmm", "eval", model, train, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["accuracy"] == 100.0
+    assert run(["hmm", "tag", train, text]) == 2
+    assert run(["hmm", "train", text, "--tagged", "-o", model]) == 2
