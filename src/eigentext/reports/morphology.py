@@ -11,6 +11,7 @@ What no table knows is shown as it stands: nothing is left out because it has no
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from eigentext.reports.morphology_words import (
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Piece", "cut", "in_plain_words", "kinds", "segment_words"]
 
 _CATEGORY = ("pos", "upos")
-_NOT_SAID = frozenset({"lemma", "dpos", "suf", "persuf", "numsuf", "gensuf"})  # or said elsewhere
+_NOT_SAID = frozenset({"dpos", "suf", "persuf", "numsuf", "gensuf"})  # or said elsewhere
 _ORDER = (
     "pos", "upos", "pre2", "pre1", "det", "asp", "Tense", "Aspect", "mood", "Mood", "vox", "Voice",
     "per", "perpos", "Person", "gen", "genpos", "num", "numpos", "Number", "cas", "case", "Case",
@@ -61,6 +62,12 @@ singular'
     >>> in_plain_words({"pos": "N", "det": "1", "odd": "x", "cas": "n"})
     'noun, with the article, nominative, odd x'
     """
+    return _said(tuple((name, label[name]) for name in label if name != "lemma"), missing)
+
+
+@lru_cache(maxsize=10_000)  # labels are many, but most differ in the lemma only
+def _said(values: tuple[tuple[str, str], ...], missing: str) -> str:
+    label = dict(values)
     known = [name for name in _ORDER if name in label]
     rest = [name for name in label if name not in _ORDER and name not in _NOT_SAID]
     said = []
@@ -97,6 +104,7 @@ def _pronoun(code: str) -> str:
     return " ".join(table.get(c, c) for table, c in parts if c != "\x00")
 
 
+@lru_cache(maxsize=1_000)
 def segment_words(tag: str) -> str:
     """What the tag of a segment means.
 
@@ -156,16 +164,16 @@ def cut(vocalised: str, segments: Sequence[tuple[str, str]]) -> list[Piece]:
     whole = [Piece(vocalised, "stem")]
     if "".join(letters) != vocalised:
         return whole
+    folded = [_MARKS.sub("", one).translate(_FOLD) for one in letters]
     pieces: list[Piece] = []
     place = 0
     for (surface, tag), kind in zip(segments, kinds([tag for _, tag in segments]), strict=True):
         wanted = _MARKS.sub("", surface).translate(_FOLD)
         if not wanted:
             continue
-        there = [_MARKS.sub("", one).translate(_FOLD) for one in letters[place:]]
-        if tag == "DET" and wanted == "ال" and there[:1] == ["ل"]:
+        if tag == "DET" and wanted == "ال" and folded[place : place + 1] == ["ل"]:
             wanted = "ل"  # the article's alif is not written after li-
-        if there[: len(wanted)] != list(wanted):
+        if folded[place : place + len(wanted)] != list(wanted):
             return whole
         pieces.append(Piece("".join(letters[place : place + len(wanted)]), kind))
         place += len(wanted)

@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from eigentext.corpus.raw_text import tokenise_document
 from eigentext.corpus.tokenise import Token
 from eigentext.errors import DataError, SettingsError
+from eigentext.lexical.analysis import GUESSES
 from eigentext.reports.markup import is_right_to_left
 from eigentext.reports.morphology import cut, in_plain_words, kinds, segment_words
 from eigentext.web.dependency import NoModelError, TooMuchError
@@ -31,7 +32,7 @@ from eigentext.web.schemas_lexical import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from eigentext.lexical import Label, LexicalRanker, RankedCandidate, RankedWord
+    from eigentext.lexical import Label, LabelScheme, LexicalRanker, RankedCandidate, RankedWord
     from eigentext.web.schemas_lexical import DocumentRequest, FixedLabel, LexicalRequest
     from eigentext.web.settings import ServiceSettings
 
@@ -44,6 +45,7 @@ _WHITE_SPACE = re.compile(r"[ \t\r\v\f\n]")
 _NOWHERE = -1  # where a token stands that came without a text
 _REMEMBERED = 8
 _ALSO = 8
+_MOST_DESCRIBED = 50_000
 
 
 def is_scored(form: str) -> bool:
@@ -63,6 +65,7 @@ class LexicalService:
         self._ranker: LexicalRanker | None = None
         self._turn = Lock()
         self._remembered: OrderedDict[object, list[list[RankedWord]]] = OrderedDict()
+        self._described: dict[tuple[int, Label], tuple[object, dict[str, Any]]] = {}
         if settings.lex_model is not None:
             from eigentext.lexical import LexicalRanker
 
@@ -188,7 +191,7 @@ class LexicalService:
     ) -> WordView:
         """One ranked word as it goes over the wire."""
         there = token.start != _NOWHERE
-        return WordView(
+        return WordView.model_construct(
             form=word.form,
             start=token.start if there else None,
             end=token.end if there else None,
@@ -203,44 +206,58 @@ class LexicalService:
         )
 
     def _candidate_view(self, rank: int, candidate: RankedCandidate) -> CandidateView:
-        from eigentext.lexical.analysis import GUESSES
-        from eigentext.lexical.output import shown_reading
-
-        scheme = self.ranker.scheme
-        values = scheme.as_mapping(candidate.label)
-        reading = shown_reading(candidate)
-        segments = reading.segments if reading else ()
-        where = kinds([tag for _, tag in segments])
-        others = {(a.lemma, a.vocalised, a.gloss): None for a in candidate.analyses}
-        if reading:
-            others.pop((reading.lemma, reading.vocalised, reading.gloss))
         return CandidateView.model_construct(
             rank=rank,
-            label=values,
             probability=candidate.probability,
             score=candidate.score,
             source=candidate.source,
             guess=candidate.source in GUESSES,
-            lemma=reading.lemma if reading else values.get("lemma", ""),
-            vocalised=reading.vocalised if reading else "",
-            gloss=reading.gloss if reading else "",
-            root=reading.root if reading else "",
-            morphology=in_plain_words(values, scheme.missing),
-            segments=[
-                SegmentView.model_construct(
-                    text=text, tag=tag, kind=kind, meaning=segment_words(tag)
-                )
-                for (text, tag), kind in zip(segments, where, strict=True)
-            ],
-            pieces=[
-                PieceView.model_construct(text=piece.text, kind=piece.kind)
-                for piece in (cut(reading.vocalised, segments) if reading else ())
-            ],
-            also=[
-                SenseView.model_construct(lemma=lemma, vocalised=vocalised, gloss=gloss)
-                for lemma, vocalised, gloss in list(others)[:_ALSO]
-            ],
+            **self._description(candidate),
         )
+
+    def _description(self, candidate: RankedCandidate) -> dict[str, Any]:
+        """All that does not change with the context; the same readings come again and again."""
+        key = id(candidate.analyses), candidate.label
+        known = self._described.get(key)
+        if known is None or known[0] is not candidate.analyses:
+            if len(self._described) >= _MOST_DESCRIBED:
+                self._described.clear()
+            # the readings are kept, too: while they are, nothing else has their id
+            known = candidate.analyses, _description(candidate, self.ranker.scheme)
+            self._described[key] = known
+        return known[1]
+
+
+def _description(candidate: RankedCandidate, scheme: LabelScheme) -> dict[str, Any]:
+    from eigentext.lexical.output import shown_reading
+
+    values = scheme.as_mapping(candidate.label)
+    reading = shown_reading(candidate)
+    segments = reading.segments if reading else ()
+    where = kinds([tag for _, tag in segments])
+    others = {(a.lemma, a.vocalised, a.gloss): None for a in candidate.analyses}
+    if reading:
+        others.pop((reading.lemma, reading.vocalised, reading.gloss))
+    return {
+        "label": values,
+        "lemma": reading.lemma if reading else values.get("lemma", ""),
+        "vocalised": reading.vocalised if reading else "",
+        "gloss": reading.gloss if reading else "",
+        "root": reading.root if reading else "",
+        "morphology": in_plain_words(values, scheme.missing),
+        "segments": [
+            SegmentView.model_construct(text=text, tag=tag, kind=kind, meaning=segment_words(tag))
+            for (text, tag), kind in zip(segments, where, strict=True)
+        ],
+        "pieces": [
+            PieceView.model_construct(text=piece.text, kind=piece.kind)
+            for piece in (cut(reading.vocalised, segments) if reading else ())
+        ],
+        "also": [
+            SenseView.model_construct(lemma=lemma, vocalised=vocalised, gloss=gloss)
+            for lemma, vocalised, gloss in list(others)[:_ALSO]
+        ],
+    }
 
 
 def check_place(sentences: Sentences, sentence: int, word: int) -> None:

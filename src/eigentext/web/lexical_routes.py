@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import Path, Query
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
 
 from eigentext.web.schemas import ErrorAnswer
 from eigentext.web.schemas_lexical import (
@@ -24,6 +24,7 @@ from eigentext.web.schemas_lexical import (
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
+    from pydantic import BaseModel
 
     from eigentext.web.annotating import AnnotationService
     from eigentext.web.lexical import LexicalService
@@ -44,13 +45,18 @@ def _faults(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {status: {"model": ErrorAnswer} for status in statuses}
 
 
+def _written(answer: BaseModel) -> Response:
+    """A long answer, written at once: FastAPI would check all of it anew."""
+    return Response(answer.model_dump_json(), media_type="application/json")
+
+
 def add_lexical(app: FastAPI, lexical: LexicalService, annotations: AnnotationService) -> None:
     """Add the routes."""
 
-    @app.post("/api/lex/rank", responses=_faults(400, 413, 422, 503))
-    def rank(request: LexicalRequest) -> RankAnswer:
+    @app.post("/api/lex/rank", response_model=RankAnswer, responses=_faults(400, 413, 422, 503))
+    def rank(request: LexicalRequest) -> Response:
         """Rank every reading of every word, exactly as `eigentext lex rank` does."""
-        return lexical.answer(request)
+        return _written(lexical.answer(request))
 
     @app.get("/api/lex/documents", responses=_faults(503))
     def documents() -> DocumentsAnswer:
@@ -62,10 +68,14 @@ def add_lexical(app: FastAPI, lexical: LexicalService, annotations: AnnotationSe
         """Store a text to annotate."""
         return annotations.add(request)
 
-    @app.get("/api/lex/documents/{number}", responses=_faults(404, 409, 422, 503))
-    def open_document(number: _Number, annotator: _Name, top: _Top = None) -> DocumentAnswer:
+    @app.get(
+        "/api/lex/documents/{number}",
+        response_model=DocumentAnswer,
+        responses=_faults(404, 409, 422, 503),
+    )
+    def open_document(number: _Number, annotator: _Name, top: _Top = None) -> Response:
         """Rank a stored text by what this annotator decided."""
-        return annotations.open(number, annotator, top)
+        return _written(annotations.open(number, annotator, top))
 
     @app.post(
         "/api/lex/documents/{number}/decisions", responses=_faults(400, 404, 409, 413, 422, 503)
