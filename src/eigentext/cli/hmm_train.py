@@ -1,19 +1,24 @@
-"""``eigentext hmm train``: a hidden Markov model from text."""
+"""``eigentext hmm train``: a hidden Markov model of text, or a latent tagger of tagged text."""
 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from eigentext.cli import options
 from eigentext.cli.output import progress_bar, show_figures, skipped_count, skipping
+from eigentext.cli.tag import Column, ColumnName, From, InputFormat
 from eigentext.cli.text_input import sentences
 
 if TYPE_CHECKING:
     from eigentext.sequences.hmm import HMM
     from eigentext.sequences.spectral import SpectralHMM
+
+_OPERATORS = ("hkz", "fru", "cca")
+_OF_TEXT = (*_OPERATORS, "recovered", "em")
+_OF_TAGS = ("clustering", "moments", "em")
 
 
 class EstimatorName(StrEnum):
@@ -24,6 +29,8 @@ class EstimatorName(StrEnum):
     cca = "cca"
     recovered = "recovered"
     em = "em"
+    clustering = "clustering"
+    moments = "moments"
 
 
 class StartName(StrEnum):
@@ -41,30 +48,43 @@ class PrecisionName(StrEnum):
     single = "single"
 
 
+class LanguageName(StrEnum):
+    """Whose endings unknown words are classed by."""
+
+    english = "english"
+    generic = "generic"
+
+
 def train(
     files: options.Sources,
     output: options.ModelOutput,
     estimator: Annotated[
-        EstimatorName,
+        EstimatorName | None,
         typer.Option(
             "--estimator",
             "-e",
-            help="Operators (hkz, fru, cca), or valid parameters: recovered from moments, or EM.",
+            help="Of text: operators (hkz, fru, cca) or valid parameters (recovered from moments, "
+            "or em, the default).  With --tagged: clustering (default), moments, em.",
         ),
-    ] = EstimatorName.em,
-    states: Annotated[int, typer.Option("--states", "-k", min=1, help="Hidden states.")] = 10,
+    ] = None,
+    states: Annotated[
+        int | None,
+        typer.Option("--states", "-k", min=1, help="Hidden states (10), of each tag (16)."),
+    ] = None,
     start: Annotated[
         StartName, typer.Option("--start", help="What EM begins with.")
     ] = StartName.spectral,
     starts: Annotated[
         int, typer.Option("--starts", min=1, help="Random starts of EM; the best is kept.")
     ] = 1,
-    iterations: Annotated[int, typer.Option("--iterations", "-n", min=0, help="Of EM.")] = 10,
+    iterations: Annotated[
+        int | None, typer.Option("--iterations", "-n", min=0, help="Of EM (10 for text).")
+    ] = None,
     smoothing: Annotated[
         float, typer.Option("--smoothing", help="Tokens added to every row of a table in EM.")
-    ] = 10.0,
+    ] = 1.0,
     precision: Annotated[
-        PrecisionName, typer.Option("--precision", help="single is faster.")
+        PrecisionName, typer.Option("--precision", help="Numbers in EM; single is faster.")
     ] = PrecisionName.double,
     unigram_weight: Annotated[
         float,
@@ -76,6 +96,18 @@ def train(
     min_count: Annotated[
         int, typer.Option("--min-count", min=1, help="Rarer words go to classes by their looks.")
     ] = 2,
+    tagged: Annotated[
+        bool, typer.Option("--tagged", help="Input has tags: learn a latent tagger.")
+    ] = False,
+    models: Annotated[
+        int, typer.Option("--models", min=1, help="With --tagged: so many, multiplied.")
+    ] = 1,
+    language: Annotated[
+        LanguageName | None,
+        typer.Option("--language", help="Of the looks of rare words."),
+    ] = None,
+    from_: From = InputFormat.auto,
+    column: Column = ColumnName.upos,
     raw: options.Raw = False,
     tokeniser: options.Tokeniser = "ptb",
     on_error: options.SkipErrors = options.OnError.stop,
@@ -85,10 +117,11 @@ def train(
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
-    """Learn a hidden Markov model of text, one tokenised sentence a line.
+    """Learn a hidden Markov model of text (one tokenised sentence a line), or a latent tagger.
 
     EM gives valid parameters; operators need no iteration but may be negative, which `hmm eval`
-    counts.  Empty lines are passed over.
+    counts.  Empty lines are passed over.  With --tagged the input is columns (token first, tag
+    last) or CoNLL-U, and `hmm tag` uses the model.
 
     Example:
 
@@ -97,50 +130,104 @@ def train(
         $ eigentext hmm train sample/text.txt -o cca.hmm --estimator cca --states 5
 
         $ eigentext hmm train sample/text.txt -o em.hmm --start random --starts 3 --states 5
-    """
-    import time
 
+        $ eigentext hmm train sample/entities.bio -o latent.model --tagged --states 4
+    """
     from eigentext.errors import SettingsError
     from eigentext.formats.opening import check_writable
 
     check_writable(output)
-    if starts > 1 and (estimator is not EstimatorName.em or start is not StartName.random):
+    known = _OF_TAGS if tagged else _OF_TEXT
+    how = (estimator.value if estimator else "clustering" if tagged else "em")  # fmt: skip
+    if how not in known:
+        kind = "tagged text" if tagged else "text without tags"
+        raise SettingsError(f"--estimator {how}: of {kind} expected {', '.join(known)}")
+    if starts > 1 and (tagged or how != "em" or start is not StartName.random):
         raise SettingsError("--starts is for --estimator em --start random")
+    if tagged:
+        from eigentext.cli.hmm_tag import train_tagged
+
+        train_tagged(
+            files, output, n_states=states or 16, estimator=how, iterations=iterations,
+            models=models, language=language.value if language else "generic",
+            file_format=from_.value, column=column.value, seed=seed, on_error=on_error,
+            data_name=data_name, data_licence=data_licence, quiet=quiet, json=json,
+        )  # fmt: skip
+        return
+    if models > 1:
+        raise SettingsError("--models is for --tagged")
     with skipping(on_error, quiet=quiet) as log:
         bank = list(sentences(files, raw=raw, tokeniser=tokeniser, on_error=log))
     if not any(bank):
         from eigentext.errors import DataError
 
         raise DataError(files[0], None, "no tokens, expected text")
-    began = time.process_time()
-    common: dict[str, Any] = {"vocab_size": vocab_size, "min_count": min_count, "seed": seed}
-    model: HMM | SpectralHMM
-    figures: dict[str, Any] = {}
-    if estimator in (EstimatorName.em, EstimatorName.recovered):
-        from eigentext.sequences import HMM
-
-        n = iterations if estimator is EstimatorName.em else 0
-        model = HMM(
-            states, start=start.value if estimator is EstimatorName.em else "recovered",
-            starts=starts, iterations=n, smoothing=smoothing, precision=precision.value, **common,
-        )  # fmt: skip
-        with progress_bar(quiet=quiet, unit="iterations") as update:
-            model.fit(bank, progress=lambda done, _: update(done, starts * n, "EM"))
-        figures["log_likelihood_per_token"] = model.spread_["best"]
-        if starts > 1:
-            figures["spread_of_starts"] = [round(one.final, 4) for one in model.starts_]
-        model.save(output, data=options.about_data(files, data_name, data_licence))
-    else:
-        from eigentext.sequences import SpectralHMM
-
-        model = SpectralHMM(
-            states, estimator=cast(Any, estimator.value), unigram_weight=unigram_weight, **common
-        )  # fmt: skip
-        model.fit(bank).save(output)
-    figures = {
-        "estimator": estimator.value, "states": states, "symbols": len(model.symbols_),
-        "sentences": sum(map(bool, bank)), "tokens": sum(map(len, bank)), **figures,
-        "seconds": round(time.process_time() - began, 3), "skipped": skipped_count(log),
+    common: dict[str, Any] = {
+        "vocab_size": vocab_size, "min_count": min_count, "seed": seed, "n_states": states or 10,
     }  # fmt: skip
+    data = options.about_data(files, data_name, data_licence)
+    if how in _OPERATORS:
+        if language is not None:
+            raise SettingsError("--language is for valid parameters and for --tagged")
+        figures = _train_operators(
+            bank, output, {"estimator": how, "unigram_weight": unigram_weight, **common}
+        )
+    else:
+        given: dict[str, Any] = {
+            "start": start.value if how == "em" else "recovered", "starts": starts,
+            "iterations": 0 if how != "em" else 10 if iterations is None else iterations,
+            "smoothing": smoothing, "precision": precision.value,
+            "language": language.value if language else "english",
+        }  # fmt: skip
+        figures = _train_parameters(bank, output, {**given, **common}, data, quiet)
     if not quiet or json:
-        show_figures(figures, as_json=json, results_on_stdout=output == "-")
+        told = {
+            "estimator": how, "sentences": sum(map(bool, bank)), "tokens": sum(map(len, bank)),
+            **figures, "skipped": skipped_count(log),
+        }  # fmt: skip
+        show_figures(told, as_json=json, results_on_stdout=output == "-")
+
+
+def _train_operators(
+    bank: list[list[str]], output: str, settings: dict[str, Any]
+) -> dict[str, Any]:
+    import time
+
+    from eigentext.sequences import SpectralHMM
+
+    began = time.process_time()
+    model = SpectralHMM(**settings).fit(bank)
+    seconds = time.process_time() - began
+    model.save(output)
+    return _figures(model, seconds)
+
+
+def _train_parameters(
+    bank: list[list[str]],
+    output: str,
+    settings: dict[str, Any],
+    data: dict[str, object],
+    quiet: bool,
+) -> dict[str, Any]:
+    import time
+
+    from eigentext.sequences import HMM
+
+    began = time.process_time()
+    total = settings["starts"] * settings["iterations"]
+    with progress_bar(quiet=quiet, unit="iterations") as update:
+        model = HMM(**settings).fit(bank, progress=lambda done, _: update(done, total, "EM"))
+    seconds = time.process_time() - began
+    model.save(output, data=data)
+    figures = _figures(model, seconds)
+    figures["log_likelihood_per_token"] = model.spread_["best"]
+    if settings["starts"] > 1:
+        figures["log_likelihood_of_starts"] = [round(one.final, 4) for one in model.starts_]
+    return figures
+
+
+def _figures(model: HMM | SpectralHMM, seconds: float) -> dict[str, Any]:
+    return {
+        "states": model.n_states, "symbols": len(model.symbols_),
+        "cpu_seconds": round(seconds, 2),
+    }  # fmt: skip

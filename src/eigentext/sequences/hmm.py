@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigentext.errors import DataError, EigentextError, ModelFileError, SettingsError
 from eigentext.sequences import inference
 from eigentext.sequences.learn_em import baum_welch
-from eigentext.sequences.observations import Encoded, Symbols
+from eigentext.sequences.observations import Encoded, Symbols, checked_sequences
 from eigentext.sequences.parameters import Parameters
 
 if TYPE_CHECKING:
@@ -55,8 +55,9 @@ class HMM(BaseEstimator):  # type: ignore[misc]
     """A hidden Markov model over tokens.
 
     ``n_states``    k
-    ``start``       ``random``; ``spectral`` or ``recovered``: from moments, by recover.py; or
-                    :class:`Parameters` over the symbols that ``symbols`` fixes
+    ``start``       ``random``; ``recovered``: clusters of a CCA; ``spectral``: those, softened,
+                    and a pass of EM in small steps (recover.py; both need k directions in the
+                    data, else RankError); or :class:`Parameters` over the given ``symbols``
     ``iterations``  of EM; 0 keeps the start
     ``starts``      so many random starts (seeds ``seed``, ``seed + 1``, ...), the best is kept
     ``tolerance``   EM stops when it gains less than this per token; 0: never early
@@ -119,7 +120,7 @@ class HMM(BaseEstimator):  # type: ignore[misc]
     ) -> HMM:
         """Learn from a list of sequences of tokens; ``progress`` hears of each iteration."""
         self._check()
-        sequences = X if isinstance(X, (str, bytes, list, tuple)) else list(X)
+        sequences = list(checked_sequences(X))
         symbols = self.symbols
         if symbols is None:
             symbols = Symbols.fit(
@@ -193,8 +194,9 @@ class HMM(BaseEstimator):  # type: ignore[misc]
         from eigentext.sequences.recover import recover_parameters, spectral_start
 
         moments = Moments.of(data, len(symbols))
-        make = spectral_start if self.start == "spectral" else recover_parameters
-        return make(moments, self.n_states, seed=seed)
+        if self.start == "spectral":
+            return spectral_start(moments, self.n_states, data=data, seed=seed)
+        return recover_parameters(moments, self.n_states, seed=seed)
 
     @property
     def spread_(self) -> dict[str, float]:

@@ -1,0 +1,207 @@
+"""``eigentext hmm``: figures, pictures, and bad input in one line."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from eigentext.cli.main import run
+from eigentext.sequences import HMM, SpectralHMM
+
+
+def _lines() -> list[str]:
+    """Ninety lines of four words of a chain of three states; every sixth is empty."""
+    kinds = [["the", "a", "my"], ["cat", "dog", "cow", "sun"], ["sat", "ran", "rose"]]
+    rng = np.random.default_rng(0)
+    lines = []
+    for number in range(90):
+        state, words = 0, []
+        for _ in range(4 if number % 6 != 4 else 0):
+            words.append(rng.choice(kinds[state]))
+            state = (state + 1) % 3 if rng.random() < 0.85 else rng.integers(3)
+        lines.append(" ".join(words))
+    return lines
+
+
+LINES = _lines()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("hmm")
+    (path / "text.txt").write_text("\n".join(LINES) + "\n")
+    (path / "empty.txt").write_text("\n\n")
+    (path / "one.txt").write_text("word\n")
+    (path / "tagged.txt").write_text("the\tD\ncat\tN\n\n" * 30)
+    for estimator in ("em", "cca"):
+        assert train(path, f"{estimator}.hmm", "--estimator", estimator) == 0
+    return path
+
+
+def train(path, name, *more, text="text.txt", states=3):
+    output = str(path / name)
+    return run(
+        ["hmm", "train", str(path / text), "-o", output, "-k", str(states), "--quiet", *more]
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("estimator", ["hkz", "fru", "recovered"])
+def test_every_estimator_trains_and_scores(folder, estimator, capsys):
+    assert train(folder, "m.hmm", "--estimator", estimator, "--json") == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["estimator"] == estimator
+    assert figures["states"] == 3
+    assert figures["tokens"] == 15 * 20
+    assert figures["sentences"] == 15 * 5
+    model, text = str(folder / "m.hmm"), str(folder / "text.txt")
+    assert run(["hmm", "score", model, text, "--summary", "--json"]) == 0
+    scored = json.loads(capsys.readouterr().out)
+    assert scored["tokens"] == 300
+    assert 1 < scored["perplexity"] < 20
+    assert ("negative_rate" in scored) == (estimator != "recovered")
+
+
+def test_em_from_random_starts_tells_the_spread(folder, capsys):
+    arguments = ("--start", "random", "--starts", "3", "--iterations", "4", "--json")
+    assert train(folder, "random.hmm", *arguments) == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert len(figures["log_likelihood_of_starts"]) == 3
+    best = max(figures["log_likelihood_of_starts"])
+    assert figures["log_likelihood_per_token"] == pytest.approx(best, abs=1e-4)
+    model = HMM.load(folder / "random.hmm")
+    assert (model.start, model.iterations, model.starts) == ("random", 4, 3)
+    single = ("--start", "random", "--precision", "single", "--smoothing", "0.5")
+    assert train(folder, "single.hmm", *single) == 0
+    assert HMM.load(folder / "single.hmm").smoothing == 0.5
+
+
+def test_scores_are_those_of_the_model(folder, capsys):
+    model, text = str(folder / "em.hmm"), str(folder / "text.txt")
+    loaded = HMM.load(model)
+    X = [line.split() for line in LINES]
+    assert run(["hmm", "score", model, text, "--quiet"]) == 0
+    rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert [row[2] for row in rows] == LINES
+    assert [float(row[0]) for row in rows] == pytest.approx(loaded.log_likelihood(X), abs=1e-4)
+    assert rows[4][:2] == ["0.0000", "-"]
+    assert run(["hmm", "score", model, text, "--surprisals", "--quiet"]) == 0
+    blocks = capsys.readouterr().out.split("\n\n")
+    assert [line.split("\t")[0] for line in blocks[0].split("\n")] == X[0]
+    assert run(["hmm", "score", model, text, "--surprisals", "--format", "jsonl", "--json"]) == 0
+    out, err = capsys.readouterr()
+    objects = [json.loads(line) for line in out.splitlines()]
+    for one, expected in zip(objects, loaded.surprisals(X), strict=True):
+        assert one["surprisals"] == pytest.approx(expected)
+    figures = json.loads(err)
+    assert figures["perplexity"] == pytest.approx(loaded.perplexity(X))
+    assert figures["log_likelihood"] == pytest.approx(loaded.log_likelihood(X).sum())
+
+
+def test_eval_shows_the_rivals(folder, capsys):
+    text = str(folder / "text.txt")
+    for name, kind in (("em.hmm", HMM), ("cca.hmm", SpectralHMM)):
+        model = str(folder / name)
+        assert run(["hmm", "eval", model, text, "--train", text, "--json"]) == 0
+        figures = json.loads(capsys.readouterr().out)
+        X = [line.split() for line in LINES]
+        loaded = kind.load(model)
+        assert figures["perplexity"] == pytest.approx(loaded.perplexity(X))
+        u = loaded.symbols_.unigram()[loaded.symbols_.encode(X).ids]
+        assert figures["unigram"] == pytest.approx(float(np.exp(-np.log(u).mean())))
+        assert 1 < figures["kneser_ney_bigram"] < figures["unigram"]
+        assert ("negative_rate" in figures) == (kind is SpectralHMM)
+
+
+def test_samples_and_states(folder, capsys):
+    model = str(folder / "em.hmm")
+    assert run(["hmm", "sample", model, "--number", "3", "--length", "5", "--seed", "4"]) == 0
+    drawn = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert drawn == HMM.load(model).sample(3, 5, seed=4)
+    picture = folder / "graph.svg"
+    assert run(["hmm", "inspect", model, "--top", "2", "--graph", str(picture), "--json"]) == 0
+    views = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert sorted(one["state"] for one in views) == [0, 1, 2]
+    assert all(len(one["words"]) == 2 for one in views)
+    assert picture.read_bytes().startswith(b"<svg ")
+    assert run(["hmm", "inspect", model, "--state", "1", "--graph", str(folder / "g.png")]) == 0
+    assert capsys.readouterr().out.startswith("state 1  ")
+    assert (folder / "g.png").read_bytes()[1:4] == b"PNG"
+
+
+def test_singular_values_of_text_and_of_operators(folder, capsys):
+    text, picture = str(folder / "text.txt"), folder / "values.svg"
+    assert run(["hmm", "inspect", text, "--most", "5", "--plot", str(picture), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert len(found["values"]) == 5
+    assert 1 <= found["suggested"] <= 5
+    assert picture.read_bytes().startswith(b"<svg ")
+    assert run(["hmm", "inspect", text, "--most", "5", "--plot", str(folder / "v.png")]) == 0
+    assert "suggested number of states" in capsys.readouterr().out
+    assert run(["hmm", "inspect", str(folder / "cca.hmm"), "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["singular_values"]) == 3
+    assert run(["hmm", "inspect", str(folder / "cca.hmm"), "--plot", str(picture)]) == 0
+
+
+def test_taggers_go_through_the_same_commands(folder, capsys):
+    model = str(folder / "tags.model")
+    text = str(folder / "tagged.txt")
+    more = ["--from", "columns"]
+    assert run(["hmm", "train", text, "-o", model, "--tagged", "-k", "2", "--quiet", *more]) == 0
+    assert run(["hmm", "eval", model, text, "--json", *more]) == 0
+    assert json.loads(capsys.readouterr().out)["accuracy"] == 100
+
+
+BAD = {
+    "empty file": (["train", "{}/empty.txt", "-o", "{}/x"], "no tokens, expected text"),
+    "missing file": (["train", "{}/none.txt", "-o", "{}/x"], "none.txt"),
+    "one token, spectral": (["train", "{}/one.txt", "-o", "{}/x", "-k", "1"], "at least 3"),
+    "too many states": (["train", "{}/text.txt", "-o", "{}/x", "-k", "60"], "rank"),
+    "smoothing nan": (
+        ["train", "{}/text.txt", "-o", "{}/x", "--smoothing", "nan", "--start", "random"],
+        "smoothing nan",
+    ),
+    "starts": (["train", "{}/text.txt", "-o", "{}/x", "--starts", "3"], "--starts is for"),
+    "estimator of tags": (
+        ["train", "{}/text.txt", "-o", "{}/x", "--estimator", "moments"],
+        "of text without tags expected",
+    ),
+    "estimator of text": (
+        ["train", "{}/tagged.txt", "-o", "{}/x", "--tagged", "--estimator", "hkz"],
+        "of tagged text expected",
+    ),
+    "models": (["train", "{}/text.txt", "-o", "{}/x", "--models", "2"], "--models is for"),
+    "score: not a model": (["score", "{}/text.txt", "{}/text.txt"], "text.txt"),
+    "eval: empty": (["eval", "{}/em.hmm", "{}/empty.txt"], "no tokens"),
+    "sample of operators": (["sample", "{}/cca.hmm"], "sampling needs valid parameters"),
+    "graph of operators": (["inspect", "{}/cca.hmm", "--graph", "{}/x.svg"], "has operators"),
+    "graph of text": (["inspect", "{}/text.txt", "--graph", "{}/x.svg"], "for models"),
+    "plot of parameters": (["inspect", "{}/em.hmm", "--plot", "{}/x.svg"], "singular values"),
+    "picture of another kind": (["inspect", "{}/em.hmm", "--graph", "{}/x.pdf"], ".svg or .png"),
+    "no such state": (["inspect", "{}/em.hmm", "--state", "9"], "no state 9"),
+    "inspect: empty text": (["inspect", "{}/empty.txt"], "no tokens"),
+    "inspect: one token": (["inspect", "{}/one.txt"], "no two tokens in a row"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_one_line_and_exit_code_2(case, folder, capsys):
+    arguments, why = BAD[case]
+    assert run(["hmm", *(one.replace("{}", str(folder)) for one in arguments)]) == 2
+    message = capsys.readouterr().err
+    assert why in message
+    assert message.count("\n") == 1
+    assert not list(folder.glob("x*"))
+
+
+def test_text_of_one_token_has_a_model_from_random(folder, capsys):
+    more = ("--start", "random", "--min-count", "1")
+    assert train(folder, "one.hmm", *more, text="one.txt", states=2) == 0
+    model, text = str(folder / "one.hmm"), str(folder / "one.txt")
+    assert run(["hmm", "score", model, text, "--summary", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["perplexity"] < 1.5
+    assert run(["hmm", "score", model, str(folder / "empty.txt"), "--summary", "--json"]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["perplexity"] is None
+    assert figures["log_likelihood"] == 0
