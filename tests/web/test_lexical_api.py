@@ -192,6 +192,27 @@ def test_without_a_model_the_service_says_how_to_get_one(
         connect(lex_analyzer="sample")
 
 
+def test_every_route_says_what_it_takes_and_gives(client: TestClient) -> None:
+    schema = client.get("/openapi.json").json()
+    known = schema["components"]["schemas"]
+    routes = {path: ways for path, ways in schema["paths"].items() if path.startswith("/api/lex/")}
+    assert len(routes) == 6
+    for path, ways in routes.items():
+        for way, route in ways.items():
+            assert route["summary"]
+            assert "503" in route["responses"]
+            if path == "/api/lex/export":
+                assert "text/plain" in route["responses"]["200"]["content"]
+                continue
+            given = route["responses"]["200"]["content"]["application/json"]["schema"]["$ref"]
+            assert given.rsplit("/", maxsplit=1)[-1] in known
+            if way == "post":
+                taken = route["requestBody"]["content"]["application/json"]["schema"]["$ref"]
+                assert known[taken.rsplit("/", maxsplit=1)[-1]]["additionalProperties"] is False
+    answer = known["RankAnswer"]["properties"]["sentences"]["items"]["$ref"]
+    assert answer.endswith("RankedSentence")
+
+
 ODD = "كتبالولد\u0640\u200d\u200c\u064e\u0651ﻛﷲabц漢🙂1٣.,؟\u202e\u0000\u2028 \n"
 
 

@@ -219,7 +219,7 @@ class LexicalService:
         """All that does not change with the context; the same readings come again and again."""
         key = id(candidate.analyses), candidate.label
         known = self._described.get(key)
-        if known is None or known[0] is not candidate.analyses:
+        if known is None:
             if len(self._described) >= _MOST_DESCRIBED:
                 self._described.clear()
             # the readings are kept, too: while they are, nothing else has their id
