@@ -176,3 +176,18 @@ def test_odd_calls():
         inference.viterbi(parameters, Encoded.of([[3]]))
     with pytest.raises(SettingsError, match="expected 0 or more"):
         inference.sample(parameters, -1, 5)
+
+
+def test_few_tokens_of_many_symbols():
+    parameters = Parameters.random(3, 200, seed=6)
+    lists = [[190, 3, 3], [], [7]]
+    few, many = Encoded.of(lists), Encoded.of([*lists, np.arange(200).tolist()])
+    for function in (
+        inference.surprisals, inference.filtered, inference.smoothed, inference.viterbi,
+        inference.posterior_decode,
+    ):  # fmt: skip
+        assert_allclose(function(parameters, few), function(parameters, many)[:4])
+    found = inference.next_symbols(parameters, few)
+    assert_allclose(found, inference.next_symbols(parameters, many)[:3])
+    with pytest.raises(SettingsError, match="symbol 200"):
+        inference.surprisals(parameters, Encoded.of([[200]]))

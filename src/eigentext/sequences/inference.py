@@ -35,11 +35,22 @@ _SEGMENT = 4096  # tokens whose back pointers are kept at once
 _DRAWN_AT_ONCE = 2_000_000
 
 
+def _compact(parameters: Parameters, data: Encoded) -> tuple[Encoded, Floats]:
+    """The data with the rows (V, k) of its symbols; of those that occur alone if they are few."""
+    n_symbols = parameters.n_symbols
+    if data.n_tokens and (last := int(data.ids.max())) >= n_symbols:
+        raise SettingsError(f"symbol {last} in the data, but there are {n_symbols} symbols")
+    if not 0 < data.n_tokens < n_symbols // 4:
+        return data, np.ascontiguousarray(parameters.emission.T)
+    used, ids = np.unique(data.ids, return_inverse=True)
+    rows = np.ascontiguousarray(parameters.emission[:, used].T)
+    return Encoded(ids.astype(np.int32), data.first), rows
+
+
 def _machine(parameters: Parameters, data: Encoded) -> Machine:
-    machine = Machine(data, parameters.n_states, parameters.n_symbols)
-    machine.set(
-        parameters.initial, parameters.transition, parameters.emission.T, precision="double"
-    )
+    data, rows = _compact(parameters, data)
+    machine = Machine(data, parameters.n_states, len(rows))
+    machine.set(parameters.initial, parameters.transition, rows, precision="double")
     return machine
 
 
@@ -129,12 +140,12 @@ def viterbi(parameters: Parameters, data: Encoded) -> npt.NDArray[np.int32]:
     """
     from eigentext.sequences.kernels_decode import viterbi as compiled
 
-    machine = Machine(data, parameters.n_states, parameters.n_symbols)  # checks the symbols
+    data, rows = _compact(parameters, data)
     with np.errstate(divide="ignore"):
         pi, T = np.log(parameters.initial), np.log(parameters.transition)
-        E = np.log(np.ascontiguousarray(parameters.emission.T))
+        E = np.log(rows)
     found = np.zeros(data.n_tokens, np.int32)
-    compiled(machine.data.ids, data.first, _SEGMENT, pi, T, E, found)
+    compiled(data.ids, data.first, _SEGMENT, pi, T, E, found)
     return found
 
 
