@@ -12,6 +12,8 @@ import urllib.request
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from eigentext.cli.main import app as command
@@ -243,6 +245,57 @@ def test_labels_of_another_scheme_are_not_mixed(
     out.write_text(other.get("/api/lex/export?annotator=Ada").text, "utf-8")
     (document,) = read_words_jsonl(out, scheme)
     assert next(document.words()).label == tuple(label.values())
+
+
+NAMES = st.text(max_size=5) | st.sampled_from(["Ada", "أمل", "a'; DROP TABLE decisions", "x" * 81])
+PLACES = st.integers(-1, 3) | st.just(2**70)
+LABELS = st.none() | st.dictionaries(st.sampled_from(["lemma", "pos", "x", "\ud800"]), st.text())
+ODD = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4),
+    lambda parts: st.lists(parts, max_size=3) | st.dictionaries(st.text(max_size=4), parts),
+    max_leaves=5,
+)
+DECISION = st.fixed_dictionaries(
+    {"annotator": NAMES | ODD, "sentence": PLACES, "word": PLACES, "label": LABELS | ODD}
+)
+REQUEST = st.fixed_dictionaries(
+    {}, optional={"text": st.text(max_size=9) | ODD, "sentences": ODD, "name": NAMES | ODD}
+)
+UNDO = st.fixed_dictionaries({"annotator": NAMES})
+
+
+@pytest.fixture(scope="module")
+def open_house(
+    connect: Connect, lex_model: str, tmp_path_factory: pytest.TempPathFactory
+) -> TestClient:
+    store = tmp_path_factory.mktemp("house") / "a.db"
+    client = connect(lex_model=lex_model, annotations=str(store), max_documents=30)
+    client.post("/api/lex/documents", json={"text": TEXT})
+    return client
+
+
+@settings(max_examples=80)
+@given(
+    st.one_of(
+        st.tuples(st.just(DECISIONS), DECISION),
+        st.tuples(st.just("/api/lex/documents"), REQUEST),
+        st.tuples(st.just("/api/lex/documents/1/undo"), UNDO),
+    )
+)
+def test_no_request_is_a_fault_of_ours(open_house: TestClient, asked: tuple[str, Any]) -> None:
+    path, body = asked
+    headers = {"Content-Type": "application/json"}
+    answer = open_house.post(path, content=json.dumps(body).encode(), headers=headers)
+    assert answer.status_code in (200, 400, 409, 413, 422), answer.text
+    if answer.status_code != 200:
+        assert set(answer.json()["error"]) == {"path", "line", "why"}
+    elif path == DECISIONS:
+        who = body["annotator"].strip()
+        asked_back = open_house.get("/api/lex/documents/1", params={"annotator": who}).json()
+        kept = {(c["sentence"], c["word"]): c["label"] for c in asked_back["decisions"]}
+        label = kept[body["sentence"], body["word"]]
+        assert (label is None) == (body["label"] is None)
+        assert label is None or label.items() >= body["label"].items()
 
 
 def test_a_killed_server_has_kept_every_answer(lex_model: str, tmp_path: Path) -> None:
