@@ -12,6 +12,7 @@ from eigentext.errors import DataError, ModelFileError, SettingsError
 from eigentext.sequences.tagger import LatentTagger
 from eigentext.sequences.tagger_eval import evaluate_tagger
 from eigentext.sequences.tagger_features import chain_views
+from eigentext.sequences.tagger_looks import LookModel
 from eigentext.sequences.tagger_trees import END_WORD, label_places, skeletal_trees
 from eigentext.sequences.tagger_trigram import TrigramTagger
 from eigentext.sequences.tagger_words import WordTags, looks_of
@@ -130,8 +131,8 @@ def test_looks_are_drawn_towards_coarser_ones_step_by_step():
     p = np.array([0.5, 0.5])
     for n in ([1, 1], [0, 1], [0, 1], [0, 1], [0, 1]):
         p = (n + 2 * p) / (sum(n) + 2)
-    assert words.p_given_looks("hits", first=False) == pytest.approx(p, rel=1e-9)
-    assert words.p_given_looks("his", first=False)[0] == pytest.approx(4 / 27, rel=1e-9)
+    assert words.p_given_levels("hits", first=False) == pytest.approx(p, rel=1e-9)
+    assert words.p_given_levels("his", first=False)[0] == pytest.approx(4 / 27, rel=1e-9)
 
 
 def test_a_capital_at_the_start_and_capitals_throughout_find_the_small_word(tagger, sample):
@@ -368,3 +369,25 @@ def test_states_gain_on_french(data):
     trigram = TrigramTagger().fit(train).score(dev)
     assert latent >= plain + 0.5
     assert latent >= trigram
+
+
+# -- looks --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tags", [[0, 1, 0, 1, 1, 0], [0, 1, 2, 1, 2, 0], [2, 0, 2, 0, 0, 2]])
+def test_the_model_of_looks_does_not_depend_on_the_numbers_of_the_tags(tags):
+    words = [(word, False) for word in ("runs", "cat", "hit", "bats", "run-2", "cats")]
+    turned = [2, 1, 0]
+    one = LookModel.fit(3, words, tags, [1.0] * 6)
+    two = LookModel.fit(3, words, [turned[tag] for tag in tags], [1.0] * 6)
+    for word in ("rats", "kit", "2-in", "zyx"):
+        p = one.p(word, first=False)
+        assert p.sum() == pytest.approx(1.0, rel=1e-12)
+        assert two.p(word, first=False)[turned] == pytest.approx(p, rel=1e-2, abs=1e-5)
+        assert all((p[tag] > 0.05) == (tag in tags) for tag in range(3))
+
+
+def test_words_of_one_tag_need_no_model_of_looks():
+    assert LookModel.fit(2, [("a", True), ("b", False)], [1, 1], [1.0, 1.0]) is None
+    words = WordTags.count(["A", "B"], [["x", "y"]], [[1, 1]])
+    assert words.p_given_looks("q", first=False) == pytest.approx([0.0, 1.0])

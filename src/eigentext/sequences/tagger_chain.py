@@ -67,13 +67,12 @@ class Candidates(NamedTuple):
     @classmethod
     def given(cls, tokens: Sequence[str], tags: Sequence[int], words: WordTags) -> Candidates:
         """One tag for each word."""
-        p = [
-            words.p_given_word(token, first=at == 0)[tag]
+        scores = [
+            words.score_of(token, tag, first=at == 0)
             for at, (token, tag) in enumerate(zip(tokens, tags, strict=True))
         ]
         numbers = np.asarray(tags, dtype=np.int64)
-        scores = np.array(p) / words.p_tag[numbers]
-        return cls(np.arange(len(tokens) + 1, dtype=np.int64), numbers, scores)
+        return cls(np.arange(len(tokens) + 1, dtype=np.int64), numbers, np.array(scores))
 
 
 class Posteriors(NamedTuple):

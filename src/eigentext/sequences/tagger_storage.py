@@ -11,6 +11,7 @@ from eigentext.constituency.storage import PackedParams, pack_params, unpack_par
 from eigentext.errors import ModelFileError
 from eigentext.formats import modelfile
 from eigentext.sequences.tagger_chain import Chain
+from eigentext.sequences.tagger_looks import LookModel
 from eigentext.sequences.tagger_words import WordTags
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ def save_tagger(
     words = tagger.words_
     arrays: dict[str, np.ndarray] = {"rules": params[0].rules, **packed.arrays}
     arrays.update({f"tags.{name}": getattr(words, name) for name in _WORD_ARRAYS})
+    if words.model is not None:
+        arrays["look_weights"] = words.model.weights
     settings: dict[str, Any] = {name: getattr(tagger, name) for name in _SETTINGS}
     for name in ("smoothing", "moment_smoothing"):
         value = getattr(tagger, name)
@@ -66,6 +69,7 @@ def save_tagger(
             "labels": tagger.chains_[0].labels,
             "tagged_words": words.words,
             "looks": words.looks,
+            "look_features": () if words.model is None else words.model.features,
         },
         seed=tagger.seed,
         data=data,
@@ -86,9 +90,12 @@ def load_tagger(kind: type[Tagger], path: str | os.PathLike[str]) -> Tagger:
         tagger.tags_ = tuple(strings["tags"])
         tagger.n_sentences_ = settings["n_sentences"]
         counts: dict[str, Any] = {name: arrays[f"tags.{name}"] for name in _WORD_ARRAYS}
+        model = None
+        if "look_weights" in arrays:
+            model = LookModel(tuple(strings["look_features"]), arrays["look_weights"])
         tagger.words_ = WordTags(
             tagger.tags_, words=tuple(strings["tagged_words"]), looks=tuple(strings["looks"]),
-            **counts, **settings["word_tags"],
+            model=model, **counts, **settings["word_tags"],
         )  # fmt: skip
         packed = PackedParams(arrays, strings, settings["lexicon"])
         labels = tuple(strings["labels"])

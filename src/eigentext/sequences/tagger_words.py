@@ -3,8 +3,9 @@
 1. Words are counted with their tags.  A word seen rarely also speaks for words never seen: it is
    counted under its looks, from coarse to fine (:func:`looks_of`): all words, its case and marks,
    then its endings of one letter, two letters, ... with its case.
-2. P(t | looks) is built up along those levels, each drawn towards the one before with the weight
-   of ``k_look`` words:  p <- (c(look, t) + k_look p) / (c(look) + k_look).
+2. P(t | levels) is built up along those levels, each drawn towards the one before with the weight
+   of ``k_look`` words:  p <- (c(look, t) + k_look p) / (c(look) + k_look).  P(t | looks) is the
+   geometric mean of that and of a log-linear model of the same words (``tagger_looks``).
 3. P(t | w) = (c(w, t) + k_word P(t | looks)) / (c(w) + k_word).  A capital at the beginning of a
    sentence says little: the counts of the same word in small letters are added.  An unknown word
    that is known in small letters (GREAT) takes those counts, with the weight ``k_lower`` against
@@ -25,6 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from eigentext.sequences.tagger_looks import LONGEST_SEEN, LookModel
 from eigentext.tagging.templates import looks
 
 if TYPE_CHECKING:
@@ -38,7 +40,6 @@ if TYPE_CHECKING:
 __all__ = ["TagScores", "WordTags", "looks_of"]
 
 _CACHE_LIMIT = 50_000
-_LONGEST_SEEN = 40  # characters at the end of a word that are looked at
 _RARE = 10  # a word seen at most so often speaks for unknown ones
 
 
@@ -48,7 +49,7 @@ def looks_of(word: str, *, first: bool) -> tuple[str, ...]:
     >>> looks_of("Overthinking", first=True)
     ('', 'title1', 'title1+++', 'title1+++g', 'title1+++ng', 'title1+++ing', 'title1+++king')
     """
-    seen = looks(word[-_LONGEST_SEEN:])
+    seen = looks(word[-LONGEST_SEEN:])
     case = seen["case"] + "1" * first
     shape = case + "+" + seen["kind"]
     endings = [shape + seen[f"suf{n}"] for n in (1, 2, 3, 4) if f"suf{n}" in seen]
@@ -70,6 +71,7 @@ class WordTags:
     ``names``      (T,) the tags
     ``words``      known words; row w of the counts: ``word_tag/word_n[word_ptr[w]:word_ptr[w+1]]``
     ``looks``      known looks, counted over rare words; same layout
+    ``model``      the log-linear model of rare words; None where they all have one tag
     ``keep``       a tag with less than this share of the best tag's is left out; 0 keeps all
     """
 
@@ -82,7 +84,8 @@ class WordTags:
     look_ptr: Ints
     look_tag: Ints
     look_n: Floats
-    k_word: float = 0.5
+    model: LookModel | None = None
+    k_word: float = 0.2
     k_look: float = 3.0
     k_lower: float = 2.0
     keep: float = 1e-4
@@ -122,9 +125,14 @@ class WordTags:
                     for look in looks_of(word, first=first)
                 )
         size = len(names)
+        few = [key for key in types if counts[key[0]] <= _RARE]
+        weights = [types[key] / math.sqrt(counts[key[0]]) for key in few]
+        model = LookModel.fit(
+            size, [(word, first) for word, _, first in few], [tag for _, tag, _ in few], weights
+        )
         return cls(
             tuple(names), tuple(words), *_rows(known, len(words), size),
-            tuple(of_looks), *_rows(rare, len(of_looks), size), **settings,
+            tuple(of_looks), *_rows(rare, len(of_looks), size), model, **settings,
         )  # fmt: skip
 
     @cached_property
@@ -170,6 +178,14 @@ class WordTags:
             found = self._cache[key] = TagScores(kept, p[kept], p[kept] / self.p_tag[kept])
         return found
 
+    def score_of(self, word: str, tag: int, *, first: bool) -> float:
+        """The score of one tag, also of one that would be left out."""
+        found = self.scores(word, first=first)
+        at = int(np.searchsorted(found.tags, tag))
+        if at < len(found.tags) and found.tags[at] == tag:
+            return float(found.scores[at])
+        return float(self.p_given_word(word, first=first)[tag] / self.p_tag[tag])
+
     def _row(self, word: str) -> Floats:
         row = self.word_number.get(word)
         if row is None:
@@ -179,8 +195,8 @@ class WordTags:
             self.word_tag[place], weights=self.word_n[place], minlength=len(self.names)
         ).astype(float)
 
-    def p_given_looks(self, word: str, *, first: bool) -> Floats:
-        """(T,) P(t | looks)."""
+    def p_given_levels(self, word: str, *, first: bool) -> Floats:
+        """(T,) P(t | levels), along the looks from coarse to fine."""
         p = self.p_tag
         for look in looks_of(word, first=first):
             row = self.look_number.get(look)
@@ -192,6 +208,14 @@ class WordTags:
             p[self.look_tag[place]] += n
             p /= n.sum() + self.k_look
         return np.asarray(p)
+
+    def p_given_looks(self, word: str, *, first: bool) -> Floats:
+        """(T,) P(t | looks)."""
+        p = self.p_given_levels(word, first=first)
+        if self.model is None:
+            return p
+        both = np.sqrt(p * self.model.p(word, first=first))
+        return np.asarray(both / both.sum())
 
     def p_given_word(self, word: str, *, first: bool) -> Floats:
         """(T,) P(t | w)."""
