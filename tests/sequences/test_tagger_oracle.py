@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -278,7 +278,7 @@ def test_one_state_is_exactly_the_bigram_hmm(estimator):
 def chains(draw):
     width = draw(st.lists(st.integers(1, 3), min_size=1, max_size=5))
     ptr = np.concatenate([[0], np.cumsum(width)])
-    n_pairs = sum(a * b for a, b in zip(width[:-1], width[1:], strict=True))
+    n_pairs = sum(a * b for a, b in pairwise(width))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     pairs = rng.random(n_pairs) * (rng.random(n_pairs) > draw(st.sampled_from([0.0, 0.3])))
     c = Candidates(ptr, np.arange(ptr[-1]), np.ones(int(ptr[-1])))
@@ -355,7 +355,7 @@ def test_trigram_sums_and_best_are_those_of_enumeration(seed, width):
     before = np.array([1, *width[:-1]])
     pair_ptr = np.concatenate([[0], np.cumsum(np.array(width) * before)])
     weights = {}
-    for path in product(*(range(a, b) for a, b in zip(ptr[:-1], ptr[1:], strict=True))):
+    for path in product(*(range(a, b) for a, b in pairwise(ptr))):
         around = [n_tags, n_tags, *tags[list(path)], n_tags]
         weight = np.prod(scores[list(path)])
         for i in range(len(around) - 2):
@@ -408,4 +408,5 @@ def test_the_trigram_tagger_posteriors_sum_to_one_and_agree_with_log_p():
             np.ones(len(tokens)), rel=1e-9
         )
         assert np.isfinite(tagger.log_probability(tokens))
-    assert tagger.tag([]) == [] and tagger.log_probability([]) == 0.0
+    assert tagger.tag([]) == []
+    assert tagger.log_probability([]) == 0.0
