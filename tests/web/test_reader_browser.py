@@ -302,6 +302,11 @@ class TestAnnotating:
         page.get_by_role("button", name="Choose reading 3").click()
         page.locator(".figures").filter(has_text="1 / 6 decided").wait_for()
         assert "A2 0.0" in page.inner_text(".figures")
+        number = page.input_value("#document")
+        asked = f"{page.url}api/lex/documents/{number}?annotator=mouse"
+        kept = page.request.get(asked).json()
+        assert [one["rank"] for one in kept["decisions"]] == [3]
+        assert kept["revision"] == 1
 
     def test_a_name_is_asked_for(self, page: Any) -> None:
         page.get_by_text("Annotate", exact=True).click()
