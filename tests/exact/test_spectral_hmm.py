@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def by_listing(model, ids):
     total = 0.0
     for path in product(range(model.n_states), repeat=len(ids)):
         p = model.initial[path[0]] * model.emission[path[0], ids[0]]
-        for (a, b), x in zip(zip(path, path[1:], strict=False), ids[1:], strict=True):
+        for (a, b), x in zip(pairwise(path), ids[1:], strict=True):
             p *= model.transition[a, b] * model.emission[b, x]
         total += p
     return total
@@ -111,7 +111,7 @@ def test_all_sequences_of_a_length_sum_to_one():
 @pytest.mark.parametrize("negatives", ["clip", "abs", "error"])
 def test_the_queries_are_exact_too(negatives):
     model = planted(1)
-    names = tuple("abcdefg") + ("<unk>",)
+    names = (*tuple("abcdefg"), "<unk>")
     symbols = Symbols(names, np.full(8, 5))
     hmm = SpectralHMM(3, kappa=0, negatives=negatives, floor=0, unigram_weight=0)
     hmm.fit_moments(exact_moments(model, 7), symbols)
@@ -148,10 +148,10 @@ def test_error_falls_with_the_root_of_the_sample(estimator, kind):
     model, rng = planted(4, k=2, V=5), np.random.default_rng(11)
     asked = [rng.integers(5, size=3) for _ in range(12)]
     true = np.array([by_passing(model, one) for one in asked])
-    sizes, errors = [300, 1200, 4800, 19_200, 76_800], []
+    sizes, errors = [300, 1200, 4800, 19_200], []
     for n in sizes:
         found = []
-        for _ in range(6):
+        for _ in range(8):
             ids = sample(model, n, 4, rng).ravel()
             moments = Moments.of(Encoded(ids, np.arange(n + 1) * 4), 5)
             operators = make_operators(moments, dictionary(moments, 2, kind), estimator)

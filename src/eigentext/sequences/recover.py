@@ -123,7 +123,8 @@ def cluster_symbols(
     length = np.sqrt(np.square(both).sum(axis=1, keepdims=True))
     rows = (both / np.where(length > 0, length, 1.0)).astype(np.float32)
     weights = moments.counts + 1e-3  # symbols that do not occur have no say
-    means = KMeans(k, n_init=1, max_iter=10, random_state=seed)
+    # with few clusters one unlucky start of k-means costs most
+    means = KMeans(k, n_init=max(1, 50 // k), max_iter=10, random_state=seed)
     with single_threaded(), warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
         try:

@@ -5,8 +5,9 @@
 2. A query runs the state along a sequence, ``b_t+1 = B_x b_t / (b_inf' B_x b_t)``.  The value
    ``p_t(x) = b_inf' B_x b_t`` of a symbol can be negative: nothing asks the estimates to be
    probabilities.
-3. **The one policy** (:meth:`SpectralHMM._predict`): values that are not positive are treated as
-   ``negatives`` says, the rest is divided by its sum over all symbols and mixed with the unigram::
+3. **The one policy** (``_states``, ``_values``, ``_mixed``): values that are not positive are
+   treated as ``negatives`` says, the rest is divided by its sum over all symbols and mixed with
+   the unigram::
 
        p(x | x_1 .. x_t) = (1 - w) p+_t(x) / sum_z p+_t(z) + w p_unigram(x)
 
@@ -17,7 +18,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -95,9 +96,9 @@ class SpectralHMM(BaseEstimator):  # type: ignore[misc]
         *,
         estimator: Estimator = "cca",
         dictionary: Kind | None = None,
-        kappa: float = 200.0,
+        kappa: float = 400.0,
         negatives: Literal["clip", "abs", "error"] = "clip",
-        floor: float = 1e-3,
+        floor: float = 1e-2,
         unigram_weight: float = 0.2,
         vocab_size: int | None = None,
         min_count: int = 1,
@@ -168,17 +169,18 @@ class SpectralHMM(BaseEstimator):  # type: ignore[misc]
         """(N,) for sequences that are numbers already."""
         states, raw = self._states(data)
         self._judge(raw, data.ids)
-        own = np.empty(data.n_tokens)
+        own = np.abs(raw) if self.negatives == "abs" else np.maximum(raw, 0.0)
         mass = 0.0
         at_once = max(1, _CELLS // len(self._rows))
         for low in range(0, data.n_tokens, at_once):
-            ids = data.ids[low : low + at_once]
-            predicted, negative = self._predict(states[low : low + at_once])
-            own[low : low + at_once] = predicted[np.arange(len(ids)), ids]
+            _, total, negative = self._values(states[low : low + at_once])
+            own[low : low + at_once] = self._mixed(
+                own[low : low + at_once], total, self._unigram[data.ids[low : low + at_once]]
+            )
             mass += float(negative.sum())
         self._report(raw, data.ids, mass)
         with np.errstate(divide="ignore"):
-            return -np.log(own)
+            return np.asarray(-np.log(own))
 
     def log_likelihood(self, X: Iterable[Sequence[str]]) -> Floats:
         """(S,) log p of each sequence; 0 for an empty one.
@@ -260,20 +262,28 @@ class SpectralHMM(BaseEstimator):  # type: ignore[misc]
         )  # fmt: skip
         return states, raw
 
-    def _predict(self, states: Floats) -> tuple[Floats, Floats]:
-        """Distributions (n, V) at these states, and the mass that was negative (n,)."""
+    def _values(self, states: Floats) -> tuple[npt.NDArray[Any], Floats, Floats]:
+        """What the operators say of all symbols (n, V), corrected; its sum; what was negative."""
         with single_threaded():
             values = states.astype(self._rows.dtype) @ self._rows.T
-        negative = -np.minimum(values, 0).sum(axis=1, dtype=np.float64)
-        if self.negatives == "abs":
-            np.abs(values, out=values)
-        else:
+            plain = states @ self._rows.sum(axis=0, dtype=np.float64)
             np.maximum(values, 0, out=values)
-        total = values.sum(axis=1, keepdims=True, dtype=np.float64)
-        w = np.where(total > 0, self.unigram_weight, 1.0)
-        mixed = values * ((1 - w) / np.where(total > 0, total, 1.0))
-        mixed += w * self._unigram
-        return mixed, negative
+            positive = (values @ np.ones(values.shape[1], values.dtype)).astype(np.float64)
+            if self.negatives == "abs":
+                values = np.abs(states.astype(self._rows.dtype) @ self._rows.T)
+        negative = np.maximum(positive - plain, 0.0)
+        return values, positive + negative * (self.negatives == "abs"), negative
+
+    def _mixed(self, own: npt.NDArray[Any], total: Floats, unigram: Floats) -> Floats:
+        """The share of ``total``, and the unigram; that alone where nothing is positive."""
+        good = total > 0
+        w = np.where(good, self.unigram_weight, 1.0)
+        return np.asarray(own * ((1 - w) / np.where(good, total, 1.0)) + w * unigram)
+
+    def _predict(self, states: Floats) -> tuple[Floats, Floats]:
+        """Distributions (n, V) at these states, and the mass that was negative (n,)."""
+        values, total, negative = self._values(states)
+        return self._mixed(values.T, total, self._unigram[:, None]).T, negative
 
     def _judge(self, raw: Floats, ids: npt.NDArray[np.int32]) -> None:
         bad = np.flatnonzero(~(raw > 0))

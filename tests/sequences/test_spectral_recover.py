@@ -1,0 +1,201 @@
+"""Recovered parameters: exact on planted models; clusters; EM in small steps."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eigentext.errors import DataError, RankError, SettingsError
+from eigentext.sequences import Encoded, Parameters
+from eigentext.sequences.inference import log_likelihoods, sample
+from eigentext.sequences.learn_em import baum_welch
+from eigentext.sequences.learn_stepwise import deal, stepwise_em
+from eigentext.sequences.moments import Moments, exact_moments
+from eigentext.sequences.recover import cluster_symbols, recover_parameters, spectral_start
+
+
+def planted(seed, k=3, V=9):
+    rng = np.random.default_rng(seed)
+    O = rng.dirichlet(np.full(V, 0.5), k) * 0.9 + 0.1 / V  # noqa: E741
+    T = rng.dirichlet(np.full(k, 0.7), k) * 0.85 + 0.15 / k
+    return Parameters(rng.dirichlet(np.ones(k)), T, O)
+
+
+def disjoint():
+    """Three states that show different symbols."""
+    O = np.zeros((3, 9))  # noqa: E741
+    for i in range(3):
+        O[i, 3 * i : 3 * i + 3] = [0.5, 0.3, 0.2]
+    T = np.array([[0.1, 0.8, 0.1], [0.1, 0.2, 0.7], [0.6, 0.2, 0.2]])
+    return Parameters([0.6, 0.3, 0.1], T, O)
+
+
+def as_encoded(model, n, length, seed=0):
+    drawn = sample(model, n, length, seed)
+    return drawn if isinstance(drawn, Encoded) else drawn[1]
+
+
+def distance(found, true):
+    """Largest difference, under the best order of states."""
+    best = np.inf
+    for order in permutations(range(true.n_states)):
+        o = list(order)
+        parts = (
+            found.initial[o] - true.initial,
+            found.transition[np.ix_(o, o)] - true.transition,
+            found.emission[o] - true.emission,
+        )
+        best = min(best, max(np.abs(one).max() for one in parts))
+    return best
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_diagonalising_exact_moments_gives_the_truth(seed):
+    true = planted(seed)
+    found = recover_parameters(exact_moments(true, 8), 3, method="diagonalise", seed=seed)
+    assert distance(found, true) < 1e-6
+
+
+def test_diagonalising_samples_comes_near():
+    true = disjoint()
+    data = as_encoded(true, 20_000, 10)
+    found = recover_parameters(Moments.of(data, 9), 3, method="diagonalise", smoothing=0)
+    assert distance(found, true) < 0.1
+
+
+def test_clusters_of_symbols_are_the_states():
+    true = disjoint()
+    moments = exact_moments(true, 50)
+    labels = cluster_symbols(moments, 3, kappa=0.0)
+    assert len(set(labels[:3])) == len(set(labels[3:6])) == len(set(labels[6:])) == 1
+    assert len(set(labels)) == 3
+    found = recover_parameters(moments, 3, kappa=0.0, smoothing=0)
+    # counts of finite sequences are not those of triples; pi and O are near, T is exact
+    assert distance(found, true) < 0.02
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from(["clusters", "diagonalise"]))
+def test_recovered_parameters_are_valid_on_noise(seed, method):
+    rng = np.random.default_rng(seed)
+    V, k = int(rng.integers(4, 12)), int(rng.integers(1, 4))
+    data = Encoded.of([rng.integers(V, size=rng.integers(0, 9)) for _ in range(60)])
+    found = recover_parameters(Moments.of(data, V), k, method=method, seed=seed)
+    assert isinstance(found, Parameters)  # which checks itself
+    if method == "clusters":
+        assert np.isfinite(log_likelihoods(found, data)).all()
+
+
+def test_a_state_more_than_the_rank_is_an_error():
+    data = Encoded.of([[0, 1, 0, 1, 0]] * 5)
+    for method in ("clusters", "diagonalise"):
+        with pytest.raises(RankError):
+            recover_parameters(Moments.of(data, 6), 3, method=method)
+    one = Encoded.of([[0] * 8])
+    assert recover_parameters(Moments.of(one, 1), 1).emission.tolist() == [[1.0]]
+    with pytest.raises(RankError):
+        recover_parameters(Moments.of(one, 1), 2)
+
+
+def test_settings_are_checked():
+    moments = exact_moments(planted(0), 5)
+    with pytest.raises(SettingsError, match="method"):
+        recover_parameters(moments, 2, method="guess")
+    with pytest.raises(SettingsError, match="smoothing"):
+        recover_parameters(moments, 2, smoothing=1.0)
+    data = Encoded.of([[0, 1]])
+    for bad in ({"passes": -1}, {"parts": 0}, {"power": 0.2}, {"delay": 1.0}, {"smoothing": 1}):
+        with pytest.raises(SettingsError):
+            stepwise_em(planted(0), data, **bad)
+
+
+# ---------------------------------------------------------------- EM in small steps
+
+
+def test_one_part_and_a_whole_step_is_baum_welch():
+    """With delay near 1 the first step replaces everything: one iteration of Baum-Welch."""
+    data = as_encoded(planted(1), 40, 12)
+    start = planted(2)
+    ours = stepwise_em(start, data, passes=1, parts=1, delay=1 + 1e-12, precision="double")
+    theirs = baum_welch(start, data, iterations=1)
+    for name in ("initial", "transition", "emission"):
+        np.testing.assert_allclose(
+            getattr(ours.parameters, name), getattr(theirs.parameters, name), atol=1e-9
+        )
+    np.testing.assert_allclose(ours.log_likelihoods, theirs.log_likelihoods, rtol=1e-12)
+
+
+def test_steps_by_hand():
+    """Two parts, with dense arithmetic in place of the running counts' kernel."""
+    data, start = as_encoded(planted(3), 30, 6), planted(4)
+    share = np.full(3, 1 / 3)
+    for _ in range(20):
+        share = (share + share @ start.transition) / 2
+    running = [start.initial, start.transition * share[:, None], start.emission * share[:, None]]
+    now = start
+    for j, part in enumerate(deal(data, 2, seed=5)):
+        after = baum_welch(now, part, iterations=1).parameters
+        gamma, pairs = _expected(now, part)
+        eta = (j + 3.0) ** -0.6
+        new = [
+            after.initial,
+            after.transition * pairs[:, None] / part.n_tokens,
+            after.emission * gamma[:, None] / part.n_tokens,
+        ]
+        running = [(1 - eta) * old + eta * one for old, one in zip(running, new, strict=True)]
+        now = Parameters(*(one / one.sum(axis=-1, keepdims=True) for one in running))
+    found = stepwise_em(start, data, passes=1, parts=2, seed=5, precision="double").parameters
+    for name in ("initial", "transition", "emission"):
+        np.testing.assert_allclose(getattr(found, name), getattr(now, name), atol=1e-9)
+
+
+def _expected(model, data):
+    """Visits of every state, and those that another token follows."""
+    from eigentext.sequences.inference import smoothed
+
+    gamma = smoothed(model, data)
+    last = np.zeros(data.n_tokens, bool)
+    last[data.first[1:] - 1] = True
+    return gamma.sum(axis=0), gamma[~last].sum(axis=0)
+
+
+def test_small_steps_beat_as_many_iterations():
+    true = disjoint()
+    data = as_encoded(true, 3000, 10)
+    start = spectral_start(Moments.of(data, 9), 3)
+    stepped = stepwise_em(start, data, passes=2, parts=30).parameters
+    plain = baum_welch(start, data, iterations=2).parameters
+    best = log_likelihoods(true, data).sum()
+    assert log_likelihoods(stepped, data).sum() > log_likelihoods(plain, data).sum()
+    assert log_likelihoods(stepped, data).sum() > best - 0.02 * data.n_tokens
+
+
+def test_deal_keeps_every_sequence_once():
+    rng = np.random.default_rng(0)
+    data = Encoded.of([rng.integers(50, size=n) for n in (3, 0, 7, 1, 0, 4, 9)])
+    parts = deal(data, 3, seed=1)
+    seen = sorted(tuple(part[at]) for part in parts for at in range(len(part)))
+    assert seen == sorted(tuple(data[at]) for at in range(len(data)) if len(data[at]))
+    assert len(deal(data, 99)) == 5
+
+
+def test_impossible_tokens_and_no_tokens_are_errors():
+    start = Parameters([1.0], [[1.0]], [[1.0, 0.0]])
+    with pytest.raises(DataError, match="probability 0"):
+        stepwise_em(start, Encoded.of([[0, 1]]))
+    with pytest.raises(DataError, match="no tokens"):
+        stepwise_em(start, Encoded.of([[], []]))
+    with pytest.raises(DataError, match="no tokens"):
+        Moments.of(Encoded.of([[]]), 2)
+
+
+def test_the_same_seed_gives_the_same_start():
+    data = as_encoded(planted(6), 200, 9)
+    moments = Moments.of(data, 9)
+    one = spectral_start(moments, 3, data=data, seed=3)
+    two = spectral_start(moments, 3, data=data, seed=3)
+    np.testing.assert_array_equal(one.emission, two.emission)
