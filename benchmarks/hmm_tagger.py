@@ -123,9 +123,10 @@ def run(name: str, quick: bool, chosen: Sequence[str] | None) -> None:
         report = evaluate_tagger(tagger.predict, knows, held_out)
         speed = n_tokens / (time.process_time() - began)
         on_dev = evaluate_tagger(tagger.predict, knows, dev).accuracy
+        negative = negative_rate(tagger, held_out)
         print(
             f"| {system} | {on_dev:.2f} | {report.accuracy:.2f} | {report.known:.2f} "
-            f"| {report.unknown:.2f} | {trained:.1f} | {speed:,.0f} | {negative_rate(tagger, held_out)} |",
+            f"| {report.unknown:.2f} | {trained:.1f} | {speed:,.0f} | {negative} |",
             flush=True,
         )
         if system in (BIGRAM, TRIGRAM, CHOSEN):
