@@ -84,7 +84,6 @@ def read(page: Any, text: str = TEXT) -> None:
 def annotate(page: Any, name: str, text: str = LETTER) -> None:
     page.get_by_text("Annotate", exact=True).click()
     page.locator("#annotator").wait_for()
-    page.locator("#document option").first.wait_for(state="attached")
     page.fill("#annotator", name)
     page.fill("#input", text)
     page.click("#run")
@@ -265,6 +264,7 @@ class TestAnnotating:
         page.wait_for_selector("#results svg")
         page.get_by_text("Annotate", exact=True).click()
         assert page.input_value("#annotator") == "keys"
+        page.locator("#document option").nth(1).wait_for(state="attached")
         number = page.locator("#document option").last.get_attribute("value")
         page.select_option("#document", number)
         page.locator(".figures").filter(has_text="1 / 6 decided").wait_for()
@@ -307,6 +307,22 @@ class TestAnnotating:
         kept = page.request.get(asked).json()
         assert [one["rank"] for one in kept["decisions"]] == [3]
         assert kept["revision"] == 1
+
+    def test_a_slow_list_of_texts_does_not_close_what_is_open(self, page: Any) -> None:
+        waiting: list[Any] = []
+
+        def delay(route: Any) -> None:
+            if route.request.method == "GET" and not waiting:
+                waiting.append(route)  # the first list stays on its way
+            else:
+                route.continue_()
+
+        page.route("**/api/lex/documents", delay)
+        annotate(page, "hasty")
+        waiting[0].continue_()
+        page.keyboard.press("1")
+        page.locator(".figures").filter(has_text="1 / 6 decided").wait_for()
+        assert page.input_value("#document") != ""
 
     def test_a_name_is_asked_for(self, page: Any) -> None:
         page.get_by_text("Annotate", exact=True).click()

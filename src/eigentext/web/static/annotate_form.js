@@ -18,6 +18,7 @@ function remembered() {
 export class AnnotateForm {
   constructor(results, say, complain) {
     this.annotator = new Annotator(results, say, complain);
+    this.listed = 0;
     byId("annotator").value ||= remembered();
   }
 
@@ -27,8 +28,11 @@ export class AnnotateForm {
 
   leave() { this.annotator.leave(); }
 
-  async list(chosen = byId("document").value) {
+  async list(wanted) {
+    const turn = ++this.listed;
     const { documents } = await ask("/api/lex/documents");
+    if (turn !== this.listed) return; // a newer list is on its way
+    const chosen = wanted ?? byId("document").value;
     const options = documents.filter((one) => one.usable).map((one) =>
       new Option(`${one.id}. ${isolated(one.name)} (${count(one.n_words, "word")})`, String(one.id)));
     byId("document").replaceChildren(new Option("New text …", ""), ...options);

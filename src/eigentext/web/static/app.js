@@ -132,16 +132,17 @@ async function changeMode() {
   else chooseExample(0);
   showFields();
   if (now !== "annotate") { run(); return; }
-  asked += 1; // answers on their way to another mode come too late
+  const turn = ++asked; // answers on their way to another mode come too late
   byId("run").removeAttribute("aria-disabled");
   results.replaceChildren();
   status.textContent = "";
   try {
     await annotating.list();
   } catch (error) {
-    showError(error.fault ?? { line: null, why: "The service does not answer. Is it still running?" });
+    if (turn === asked) showError(error.fault ?? { line: null, why: "The service does not answer. Is it still running?" });
+    return;
   }
-  if (mode() === "annotate") changeDocument();
+  if (turn === asked) changeDocument(); // unless something was opened meanwhile
 }
 
 /** Another stored text, another name, or a new text: open what can be opened. */
