@@ -295,12 +295,15 @@ class TestAnnotating:
         page.locator(".figures").filter(has_text="0 / 6 decided").wait_for()
 
     def test_what_is_hidden_is_not_chosen_and_the_mouse_can_choose(self, page: Any) -> None:
-        annotate(page, "mouse")
+        page.set_viewport_size({"width": 320, "height": 700})
+        annotate(page, "mouse", LETTER + " " + TEXT)
+        overflow = "() => document.documentElement.scrollWidth - window.innerWidth"
+        assert page.evaluate(overflow) <= 0
         shown = page.locator(".candidate").count()
         assert shown == 3
         page.keyboard.press("4")  # below "more"
         page.get_by_role("button", name="Choose reading 3").click()
-        page.locator(".figures").filter(has_text="1 / 6 decided").wait_for()
+        page.locator(".figures").filter(has_text="1 / 16 decided").wait_for()
         assert "A2 0.0" in page.inner_text(".figures")
         number = page.input_value("#document")
         asked = f"{page.url}api/lex/documents/{number}?annotator=mouse"
