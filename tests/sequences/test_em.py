@@ -36,21 +36,18 @@ def close(parameters, tables, **tolerance):
         assert_allclose(getattr(parameters, name), table, err_msg=name, **tolerance)
 
 
-def test_one_iteration_equals_enumeration(hmm_oracle):
+@pytest.mark.parametrize("smoothing", [0.0, 1.5])
+def test_one_iteration_equals_enumeration(hmm_oracle, smoothing):
     start = Parameters.random(3, 4, seed=5)
+    tables = start.initial, start.transition, start.emission
     lists = [[0, 1, 2, 3, 1], [2], [3, 3, 0]]
-    counts = [
-        sum(parts)
-        for parts in zip(
-            *(
-                hmm_oracle.expected_counts(start.initial, start.transition, start.emission, xs)
-                for xs in lists
-            ),
-            strict=True,
-        )
-    ]
-    tables = [one / one.sum(axis=-1, keepdims=True) for one in counts]
-    close(baum_welch(start, Encoded.of(lists), iterations=1).parameters, tables, rtol=1e-10)
+    each = [hmm_oracle.expected_counts(*tables, xs) for xs in lists]
+    first, moved, shown = (sum(parts) for parts in zip(*each, strict=True))
+    unigram = (np.array([2, 2, 2, 3]) + 0.5) / 11
+    counts = first + smoothing / 3, moved + smoothing / 3, shown + smoothing * unigram
+    expected = [one / one.sum(axis=-1, keepdims=True) for one in counts]
+    found = baum_welch(start, Encoded.of(lists), iterations=1, smoothing=smoothing)
+    close(found.parameters, expected, rtol=1e-10)
 
 
 @pytest.mark.parametrize("k", [1, 2, 5, 17])
