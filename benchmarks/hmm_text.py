@@ -112,16 +112,18 @@ def spectral(estimator):
 
     def run(text, k):
         best = None
-        for kappa in (100.0, 400.0) if estimator == "cca" else (0.0,):
+        choices = [("cca", 100.0), ("cca", 400.0)]
+        for kind, kappa in choices if estimator == "cca" else [*choices[1:], ("svd", 0.0)]:
             begin = time.process_time()
-            model = SpectralHMM(k, estimator=estimator, kappa=kappa, floor=0.01)
+            model = SpectralHMM(k, estimator=estimator, dictionary=kind, kappa=kappa)
             model.fit_encoded(text.train, text.symbols)
             spent = time.process_time() - begin
-            for weight in (0.1, 0.2, 0.4):
+            for weight in (0.1, 0.2, 0.4, 0.7):
                 model.unigram_weight = weight
                 dev = float(np.exp(model.surprisals_encoded(text.dev).mean()))
                 if best is None or dev < best["dev"]:
-                    best = {"dev": dev, "kappa": kappa, "weight": weight, "seconds": spent}
+                    best = {"dev": dev, "weight": weight, "seconds": spent}
+                    best |= {"kappa": kappa, "svd": kind == "svd"}
                     best["test"] = float(np.exp(model.surprisals_encoded(text.test).mean()))
                     best["negative"] = model.negative_rate_
                     best["mass"] = model.negatives_.mass
