@@ -174,6 +174,14 @@ def test_small_steps_beat_as_many_iterations():
     assert log_likelihoods(stepped, data).sum() > best - 0.02 * data.n_tokens
 
 
+def test_what_float32_cannot_hold_is_done_in_double():
+    start = Parameters([0.5, 0.5], [[0.5, 0.5]] * 2, [[1 - 1e-42, 1e-42], [1 - 2e-42, 2e-42]])
+    data = Encoded.of([[0, 1, 0, 0]] * 3)
+    single = stepwise_em(start, data, passes=1, parts=1).parameters
+    double = stepwise_em(start, data, passes=1, parts=1, precision="double").parameters
+    np.testing.assert_allclose(single.emission, double.emission, rtol=1e-9)
+
+
 def test_deal_keeps_every_sequence_once():
     rng = np.random.default_rng(0)
     data = Encoded.of([rng.integers(50, size=n) for n in (3, 0, 7, 1, 0, 4, 9)])

@@ -147,9 +147,17 @@ class _Running:
         self.new = np.zeros(k), np.zeros((k, k)), np.zeros((V, k))
 
     def expect(self, machine: Machine) -> tuple[float, int]:
-        """Add the expected counts of a part to ``new``."""
-        machine.set(_shares(self.first), _shares(self.moved), self.emission, self.precision)
-        return machine.expect(*self.new)
+        """Put the expected counts of a part into ``new``; log likelihood, impossible tokens."""
+        given = _shares(self.first), _shares(self.moved)
+        machine.set(*given, self.emission, self.precision)
+        value, n_bad = machine.expect(*self.new)
+        sound = np.isfinite(value) and all(np.isfinite(one).all() for one in self.new[:2])
+        if self.precision == "single" and (n_bad or not sound):  # float32 cannot hold it
+            for one in self.new:
+                one[:] = 0
+            machine.set(*given, _shares(self.emitted.T).T, "double")
+            value, n_bad = machine.expect(*self.new)
+        return value, n_bad
 
     def move(self, eta: float, part: Encoded) -> None:
         """Replace the share ``eta`` of the running counts by the new ones."""
