@@ -119,6 +119,18 @@ def test_samples_and_states(folder, capsys):
     assert run(["hmm", "sample", model, "--number", "3", "--length", "5", "--seed", "4"]) == 0
     drawn = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert drawn == HMM.load(model).sample(3, 5, seed=4)
+    arguments = ["--number", "2000", "--length", "2"]
+    assert run(["hmm", "sample", str(folder / "cca.hmm"), *arguments]) == 0
+    drawn = [line.split() for line in capsys.readouterr().out.splitlines()]
+    operators = SpectralHMM.load(folder / "cca.hmm")
+    assert drawn == operators.sample(2000, 2)
+    names = operators.symbols_.names
+    for begun in ([], ["the"]):
+        n = len(begun)
+        after = [names.index(one[n]) for one in drawn if one[:n] == begun]
+        found = np.bincount(after, minlength=len(names)) / len(after)
+        expected = operators.next_symbols([begun])[0]
+        assert np.abs(found - expected).max() < 4 * 0.5 / np.sqrt(len(after))
     picture = folder / "graph.svg"
     assert run(["hmm", "inspect", model, "--top", "2", "--graph", str(picture), "--json"]) == 0
     views = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
@@ -174,7 +186,7 @@ BAD = {
     "models": (["train", "{}/text.txt", "-o", "{}/x", "--models", "2"], "--models is for"),
     "score: not a model": (["score", "{}/text.txt", "{}/text.txt"], "text.txt"),
     "eval: empty": (["eval", "{}/em.hmm", "{}/empty.txt"], "no tokens"),
-    "sample of operators": (["sample", "{}/cca.hmm"], "sampling needs valid parameters"),
+    "sample: negative seed": (["sample", "{}/cca.hmm", "--seed", "-1"], "expected 0 or more"),
     "graph of operators": (["inspect", "{}/cca.hmm", "--graph", "{}/x.svg"], "has operators"),
     "graph of text": (["inspect", "{}/text.txt", "--graph", "{}/x.svg"], "for models"),
     "plot of parameters": (["inspect", "{}/em.hmm", "--plot", "{}/x.svg"], "singular values"),

@@ -132,13 +132,5 @@ def sample(
 
         $ eigentext hmm sample text.hmm --number 3 --length 10
     """
-    from eigentext.errors import SettingsError
-    from eigentext.sequences import HMM
-
-    found = load_model(model)
-    if not isinstance(found, HMM):
-        raise SettingsError(
-            f"{model} has operators; sampling needs valid parameters: --estimator em or recovered"
-        )
-    for tokens in found.sample(number, length, seed=seed):
+    for tokens in load_model(model).sample(number, length, seed=seed):
         print(" ".join(tokens))

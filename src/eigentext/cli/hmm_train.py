@@ -169,9 +169,8 @@ def train(
     if how in _OPERATORS:
         if language is not None:
             raise SettingsError("--language is for valid parameters and for --tagged")
-        figures = _train_operators(
-            bank, output, {"estimator": how, "unigram_weight": unigram_weight, **common}
-        )
+        operators = {"estimator": how, "unigram_weight": unigram_weight, **common}
+        figures = _train_operators(bank, output, operators, data)
     else:
         given: dict[str, Any] = {
             "start": start.value if how == "em" else "recovered", "starts": starts,
@@ -189,7 +188,7 @@ def train(
 
 
 def _train_operators(
-    bank: list[list[str]], output: str, settings: dict[str, Any]
+    bank: list[list[str]], output: str, settings: dict[str, Any], data: dict[str, object]
 ) -> dict[str, Any]:
     import time
 
@@ -198,7 +197,7 @@ def _train_operators(
     began = time.process_time()
     model = SpectralHMM(**settings).fit(bank)
     seconds = time.process_time() - began
-    model.save(output)
+    model.save(output, data=data)
     return _figures(model, seconds)
 
 

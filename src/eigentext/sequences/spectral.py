@@ -32,7 +32,7 @@ from eigentext.sequences.operators import Estimator, Operators, make_operators
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -223,6 +223,29 @@ class SpectralHMM(BaseEstimator):  # type: ignore[misc]
         self._report(raw[asked], data.ids, float(negative.sum()), places=len(data))
         return predicted
 
+    def sample(self, n: int = 1, length: int = 20, *, seed: int = 0) -> list[list[str]]:
+        """``n`` sequences of ``length`` symbols, drawn one by one from the predictions.
+
+        >>> model = SpectralHMM(2, unigram_weight=0).fit([["a", "b"] * 3, ["b", "a"] * 3] * 9)
+        >>> model.sample(1, 4)[0] in (["a", "b"] * 2, ["b", "a"] * 2)
+        True
+        """
+        check_is_fitted(self, "operators_")
+        if n < 0 or length < 0 or seed < 0:
+            raise SettingsError(f"n {n}, length {length}, seed {seed}: expected 0 or more")
+        rng = np.random.default_rng(seed)
+        names = self.symbols_.names
+        drawn: list[list[str]] = [[] for _ in range(n)]
+        at_once = max(1, _CELLS // len(names))
+        for low in range(0, n, at_once):
+            part = drawn[low : low + at_once]
+            for _ in range(length):
+                passed = np.cumsum(self.next_symbols(part), axis=1)
+                chances = rng.random((len(part), 1)) * passed[:, -1:]
+                for one, x in zip(part, (passed <= chances).sum(axis=1).tolist(), strict=True):
+                    one.append(names[min(x, len(names) - 1)])
+        return drawn
+
     def raw_probability(self, X: Iterable[Sequence[str]]) -> tuple[npt.NDArray[np.int8], Floats]:
         """Sign and log of the absolute value of ``b_inf' B_xn ... B_x1 b_1``, as it comes out."""
         check_is_fitted(self, "operators_")
@@ -300,7 +323,7 @@ class SpectralHMM(BaseEstimator):  # type: ignore[misc]
 
     # ------------------------------------------------------------ storage
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, data: Mapping[str, Any] | None = None) -> None:
         """Write a model file."""
         from eigentext.formats import modelfile
 
@@ -314,6 +337,7 @@ class SpectralHMM(BaseEstimator):  # type: ignore[misc]
         modelfile.save(
             path, KIND, arrays, settings={**self.get_params(), "language": self.symbols_.language},
             format_version=FORMAT_VERSION, strings={"names": self.symbols_.names}, seed=self.seed,
+            data=data,
         )  # fmt: skip
 
     @classmethod
