@@ -20,7 +20,7 @@ import numpy as np
 from hmm_text import sentences
 
 from eigentext.linalg.determinism import single_threaded
-from eigentext.sequences import Encoded, Parameters, Symbols
+from eigentext.sequences import Parameters, Symbols
 from eigentext.sequences.inference import log_likelihoods, sample
 from eigentext.sequences.learn_em import baum_welch
 from eigentext.sequences.moments import Moments
@@ -39,8 +39,7 @@ def planted(seed, k, V=100):
 
 def drawn(model, seed):
     """5,000 sequences of 20 symbols."""
-    found = sample(model, 5000, 20, seed)
-    return found if isinstance(found, Encoded) else found[1]
+    return sample(model, 5000, 20, seed)
 
 
 def improved(start, data, iterations):

@@ -222,3 +222,22 @@ def test_float32_matrices_are_near_the_double_ones(monkeypatch):
     assert single.matrices.dtype == np.float32
     np.testing.assert_allclose(single.matrices, double.matrices, atol=1e-5)
     np.testing.assert_allclose(single.rows(), double.rows(), atol=1e-5)
+
+
+def test_after_a_negative_value_the_state_begins_anew():
+    from eigentext.sequences import Symbols
+
+    rng = np.random.default_rng(3)
+    stop = np.ones(2)
+    B = rng.random((2, 2, 2))
+    B /= B.sum(axis=(0, 1))  # columns of both together sum to 1: mass is kept
+    start, usual = np.array([2.0, -1.0]), np.array([0.3, 0.7])
+    B[1] -= [[0.0, 0.0], [0.5, 0.0]]  # makes b_inf' B_1 start negative
+    model = SpectralHMM(2, unigram_weight=0.0, floor=0.0)
+    model.symbols_ = Symbols(("a", "<unk>"), np.array([3, 1]))
+    model._take(Operators(start, stop, B, usual))
+    assert stop @ B[1] @ start < 0
+    state = B[1] @ usual
+    state /= stop @ state
+    values = np.maximum(stop @ B @ state, 0)
+    np.testing.assert_allclose(model.next_symbols([["b"]])[0], values / values.sum())

@@ -34,11 +34,6 @@ def disjoint():
     return Parameters([0.6, 0.3, 0.1], T, O)
 
 
-def as_encoded(model, n, length, seed=0):
-    drawn = sample(model, n, length, seed)
-    return drawn if isinstance(drawn, Encoded) else drawn[1]
-
-
 def distance(found, true):
     """Largest difference, under the best order of states."""
     best = np.inf
@@ -62,7 +57,7 @@ def test_diagonalising_exact_moments_gives_the_truth(seed):
 
 def test_diagonalising_samples_comes_near():
     true = disjoint()
-    data = as_encoded(true, 20_000, 10)
+    data = sample(true, 20_000, 10)
     found = recover_parameters(Moments.of(data, 9), 3, method="diagonalise", smoothing=0)
     assert distance(found, true) < 0.1
 
@@ -118,7 +113,7 @@ def test_settings_are_checked():
 
 def test_one_part_and_a_whole_step_is_baum_welch():
     """With delay near 1 the first step replaces everything: one iteration of Baum-Welch."""
-    data = as_encoded(planted(1), 40, 12)
+    data = sample(planted(1), 40, 12)
     start = planted(2)
     ours = stepwise_em(start, data, passes=1, parts=1, delay=1 + 1e-12, precision="double")
     theirs = baum_welch(start, data, iterations=1)
@@ -131,7 +126,7 @@ def test_one_part_and_a_whole_step_is_baum_welch():
 
 def test_steps_by_hand():
     """Two parts, with dense arithmetic in place of the running counts' kernel."""
-    data, start = as_encoded(planted(3), 30, 6), planted(4)
+    data, start = sample(planted(3), 30, 6), planted(4)
     share = np.full(3, 1 / 3)
     for _ in range(20):
         share = (share + share @ start.transition) / 2
@@ -165,7 +160,7 @@ def _expected(model, data):
 
 def test_small_steps_beat_as_many_iterations():
     true = disjoint()
-    data = as_encoded(true, 3000, 10)
+    data = sample(true, 3000, 10)
     start = spectral_start(Moments.of(data, 9), 3)
     stepped = stepwise_em(start, data, passes=2, parts=30).parameters
     plain = baum_welch(start, data, iterations=2).parameters
@@ -202,7 +197,7 @@ def test_impossible_tokens_and_no_tokens_are_errors():
 
 
 def test_the_same_seed_gives_the_same_start():
-    data = as_encoded(planted(6), 200, 9)
+    data = sample(planted(6), 200, 9)
     moments = Moments.of(data, 9)
     one = spectral_start(moments, 3, data=data, seed=3)
     two = spectral_start(moments, 3, data=data, seed=3)
