@@ -53,6 +53,10 @@ def train(
     passes: Passes = 3,
     epochs: Epochs = 2,
     bits: Bits = 22,
+    clusters: Annotated[
+        str | None,
+        typer.Option("--clusters", help="Clusters of words: bits TAB word TAB count, a back-off."),
+    ] = None,
     holdout: Annotated[
         float | None,
         typer.Option(
@@ -94,6 +98,7 @@ def train(
         ranker = LexicalRanker(
             analyzer=analyzer,
             scheme=known,
+            clusters=clusters,
             passes=passes,
             epochs=epochs,
             bits=bits,

@@ -64,6 +64,15 @@ class _Lexicon(NamedTuple):
     suffixes: dict[str, list[_Row]]
     compatible: frozenset[tuple[str, str, str]]  # (prefix class, stem class, suffix class)
 
+    @property
+    def longest(self) -> tuple[int, int, int]:
+        """Letters of the longest prefix, stem and suffix."""
+        return (
+            max(map(len, self.prefixes)),
+            max(map(len, self.stems)),
+            max(map(len, self.suffixes)),
+        )
+
 
 def _rows(name: str) -> list[_Row]:
     text = files("eigentext.datasets").joinpath("arabic", name).read_text(encoding="utf-8")
@@ -133,8 +142,10 @@ def analyse(word: str) -> list[dict[str, str]]:
     lexicon = _lexicon()
     bare = _VOWEL_SIGNS.sub("", word)
     found: dict[str, dict[str, str]] = {}
-    for start in range(len(bare)):
-        for end in range(start + 1, len(bare) + 1):
+    longest = lexicon.longest  # so that a long token takes no longer than a word
+    for start in range(min(len(bare), longest[0] + 1)):
+        first_end = max(start + 1, len(bare) - longest[2])
+        for end in range(first_end, min(start + longest[1], len(bare)) + 1):
             for stem in lexicon.stems.get(bare[start:end], ()):
                 for prefix in lexicon.prefixes.get(bare[:start], ()):
                     for suffix in lexicon.suffixes.get(bare[end:], ()):

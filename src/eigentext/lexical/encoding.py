@@ -220,11 +220,16 @@ class _Entry(NamedTuple):
 class Encoder:
     """Turns documents into :class:`Encoded`, remembering what forms gave."""
 
-    def __init__(self, candidates: Candidates, targets: Targets) -> None:
+    def __init__(
+        self,
+        candidates: Candidates,
+        targets: Targets,
+        clusters: Mapping[str, str] | None = None,
+    ) -> None:
         self.targets = targets
-        self.forms = Forms(candidates.analyzer.normalise)
+        self.forms = Forms(candidates.analyzer.normalise, clusters)
         self._analyzer_only = candidates
-        self._entries: dict[tuple[str, tuple[Label, ...]], _Entry] = {}
+        self._entries: dict[Candidates, dict[tuple[str, tuple[Label, ...]], _Entry]] = {}
         self._of_form: dict[str, _Entry] = {}  # with all that was observed
         self._state: tuple[int, int] = (0, 0)
 
@@ -234,11 +239,13 @@ class Encoder:
         observed: Observed,
         *,
         training: Mapping[str, int] | None = None,
+        out_of_sample: Mapping[str, Candidates] | None = None,
     ) -> Encoded:
         """Arrays of the documents' words.
 
         ``training`` gives the numbers under which documents stand in ``observed``; what only such
-        a document showed is not among the candidates of its own words.
+        a document showed is not among the candidates of its own words.  ``out_of_sample`` gives
+        documents candidates of their own, by an analyzer that has not learned from them.
         """
         words: list[str] = []
         sentence_of: list[int] = []
@@ -249,7 +256,9 @@ class Encoder:
         sentence = 0
         for number, document in enumerate(documents):
             leave_out = -1 if training is None else training.get(document.id, -1)
-            known = self._known(observed) if leave_out < 0 else {}
+            source = (out_of_sample or {}).get(document.id, self._analyzer_only)
+            whole = leave_out < 0 and source is self._analyzer_only
+            known = self._known(observed) if whole else {}
             for line in document.sentences:
                 for word in line:
                     words.append(word.form)
@@ -258,8 +267,8 @@ class Encoder:
                     entry = known.get(word.form)
                     if entry is None:
                         seen = observed.labels(word.form, leave_out)
-                        entry = self._entry(word.form, seen)
-                        if leave_out < 0:
+                        entry = self._entry(word.form, seen, source)
+                        if whole:
                             known[word.form] = entry
                     entries.append(entry)
                     gold.append(word.label)
@@ -274,15 +283,15 @@ class Encoder:
             self._of_form, self._state = {}, state
         return self._of_form
 
-    def _entry(self, word: str, seen: tuple[Label, ...]) -> _Entry:
-        key = (word, seen)
-        found = self._entries.get(key)
+    def _entry(self, word: str, seen: tuple[Label, ...], source: Candidates) -> _Entry:
+        entries = self._entries.setdefault(source, {})
+        found = entries.get((word, seen))
         if found is None:
-            self._analyzer_only.observed = {word: seen}
-            candidates = self._analyzer_only(word)
+            source.observed = {word: seen}
+            candidates = source(word)
             if not candidates:
                 candidates = [Candidate(self.targets.unknown(word), (), NO_PRIOR, "backoff")]
-            found = self._entries[key] = self._made(candidates)
+            found = entries[word, seen] = self._made(candidates)
         return found
 
     def _made(self, candidates: list[Candidate]) -> _Entry:

@@ -2,10 +2,11 @@
 
 A template is a list of parts ``KIND@OFFSET``, for instance ``form@0 form@-1``: the word with the
 word before it.  Kinds of what was typed are ``form``, ``norm`` (as the analyzer matches it),
-``first`` and ``last`` (letters), ``start2``, ``start3``, ``end1``, ``end2``, ``end3``.  ``class``
-is the set of values of hard elements that the candidates leave open.  Any other kind is a label
-target (``label``, ``morph``, ``hard`` or an element) of the label predicted there, which only a
-second pass knows.  Beyond the sentence stands a boundary.
+``first`` and ``last`` (letters), ``start2``, ``start3``, ``end1`` to ``end5``; ``cluster``,
+``cluster6`` and ``cluster3`` are the bits of the word's cluster, or the first of them, where the
+ranker was given clusters.  ``class`` is the set of values of hard elements that the candidates
+leave open.  Any other kind is a label target (``label``, ``morph``, ``hard`` or an element) of the
+label predicted there, which only a second pass knows.  Beyond the sentence stands a boundary.
 """
 
 from __future__ import annotations
@@ -22,14 +23,21 @@ from eigentext.errors import SettingsError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["PAPER", "SECOND_PASS", "TYPED_KINDS", "WIDE", "Forms", "hash64", "parse", "table"]
+__all__ = [
+    "CLUSTERED", "PAPER", "SECOND_PASS", "SUFFIXING", "TYPED_KINDS", "WIDE", "Forms", "hash64",
+    "parse", "table",
+]  # fmt: skip
 
 Hashes = npt.NDArray[np.uint64]
 
-TYPED_KINDS = ("form", "norm", "first", "last", "start2", "start3", "end1", "end2", "end3")
+TYPED_KINDS = (
+    "form", "norm", "first", "last", "start2", "start3", "end1", "end2", "end3", "end4", "end5",
+    "cluster", "cluster6", "cluster3",
+)  # fmt: skip
 _CUT = {
     "first": slice(0, 1), "last": slice(-1, None), "start2": slice(0, 2), "start3": slice(0, 3),
     "end1": slice(-1, None), "end2": slice(-2, None), "end3": slice(-3, None),
+    "end4": slice(-4, None), "end5": slice(-5, None),
 }  # fmt: skip
 
 PAPER = (
@@ -87,6 +95,29 @@ WIDE = (
     "form@-2 form@-1",
 )
 """With token-free contexts, the word's own affixes, and what its candidates leave open."""
+
+SUFFIXING = (
+    "end4@0",
+    "end5@0",
+    "end3@-1",
+    "end3@1",
+    "end3@0 end3@-1",
+    "end3@0 end3@1",
+)
+"""For languages with many suffixes, beside ``WIDE``."""
+
+CLUSTERED = (
+    "cluster@0",
+    "cluster@-1",
+    "cluster@1",
+    "cluster6@0 cluster6@-1",
+    "cluster6@0 cluster6@1",
+    "cluster3@-1 cluster3@1",
+    "class@0 cluster@-1",
+    "class@0 cluster@1",
+    "start2@0 cluster@-1",
+)
+"""What clusters of the words add, where there are some."""
 
 SECOND_PASS = (
     "lemma@-1",
@@ -171,8 +202,11 @@ class Forms:
     True
     """
 
-    def __init__(self, normalise: Callable[[str], str]) -> None:
+    def __init__(
+        self, normalise: Callable[[str], str], clusters: Mapping[str, str] | None = None
+    ) -> None:
         self.normalise = normalise
+        self.clusters = clusters or {}
         self._number: dict[str, int] = {}
         self._hashes = np.zeros((1024, len(TYPED_KINDS)), np.uint64)
 
@@ -184,7 +218,9 @@ class Forms:
                 number = known[word] = len(known)
                 if number == len(self._hashes):
                     self._hashes = np.concatenate([self._hashes, np.zeros_like(self._hashes)])
+                bits = self.clusters.get(word, "")
                 pieces = [word, self.normalise(word), *(word[cut] for cut in _CUT.values())]
+                pieces += [bits, bits[:6], bits[:3]]
                 self._hashes[number] = [
                     hash64(f"{kind}\x1f{piece}")
                     for kind, piece in zip(TYPED_KINDS, pieces, strict=True)

@@ -39,6 +39,7 @@ from eigentext.lexical.second_pass import (
     weighed,
 )
 from eigentext.lexical.softmax import Inputs, Weights, fit_softmax, probabilities, scores
+from eigentext.tagging.resources import clusters_of
 
 if TYPE_CHECKING:
     import os
@@ -56,6 +57,7 @@ class LexicalRanker:
     ``analyzer``   an analyzer, or what ``open_analyzer`` takes
     ``scheme``     a label scheme, or what ``load_scheme`` takes
     ``templates``  features of the first pass; ``second`` those that later passes add
+    ``clusters``   bits by word, or a file of them: adds the templates ``features.CLUSTERED``
     ``passes``     1 for what was typed only; each further pass sees the neighbours' labels
     ``documents``  score candidates by the documents that are like this one (Z_tf)
     ``bits``       the last pass also learns 2^bits weights of its own; 0 for none
@@ -85,6 +87,7 @@ class LexicalRanker:
         scheme: str | LabelScheme = "arabic14",
         templates: Sequence[str] = features.WIDE,
         second: Sequence[str] = features.SECOND_PASS,
+        clusters: Mapping[str, str] | str | os.PathLike[str] | None = None,
         passes: int = 3,
         documents: bool = True,
         bits: int = 22,
@@ -102,7 +105,9 @@ class LexicalRanker:
         self.analyzer = open_analyzer(analyzer) if isinstance(analyzer, str) else analyzer
         self.analyzer_name = analyzer if isinstance(analyzer, str) else analyzer.name
         self.scheme = scheme if isinstance(scheme, LabelScheme) else load_scheme(scheme)
-        self.templates = tuple(templates)
+        self.clusters = clusters_of(clusters)
+        more = features.CLUSTERED if self.clusters else ()
+        self.templates = tuple(dict.fromkeys((*templates, *more)))
         self.second = tuple(second)
         self.passes = passes
         self.documents = documents
@@ -138,9 +143,17 @@ class LexicalRanker:
     # ---- learning
 
     def fit(
-        self, documents: Iterable[Document], *, progress: Progress | None = None
+        self,
+        documents: Iterable[Document],
+        *,
+        out_of_sample: Mapping[str, Analyzer] | None = None,
+        progress: Progress | None = None,
     ) -> LexicalRanker:
-        """Learn from documents whose words have labels."""
+        """Learn from documents whose words have labels.
+
+        Where the analyzer itself learned from them, ``out_of_sample`` gives by document id one
+        that did not learn from that document: training words then look like new ones.
+        """
         counted, held_out = self._split(list(documents))
         tell = progress or (lambda *_: None)
         tell(0, self.passes + 1, "analyses")
@@ -157,8 +170,10 @@ class LexicalRanker:
                 if word.scored and word.label is not None and self.observed:
                     self.observed_.add(word.form, word.label, number)
         self.seen_ = frozenset(forms)
-        self.encoder_ = Encoder(self.candidates, self.targets_)
-        first = self.encoder_(counted, self.observed_, training=numbers)
+        self.encoder_ = Encoder(self.candidates, self.targets_, self.clusters)
+        others = {a: Candidates(a, self.scheme) for a in set((out_of_sample or {}).values())}
+        own = {name: others[analyzer] for name, analyzer in (out_of_sample or {}).items()}
+        first = self.encoder_(counted, self.observed_, training=numbers, out_of_sample=own)
         second = self.encoder_(held_out, self.observed_) if held_out else None
         self._fit_stages(first, second, tell)
         return self

@@ -57,6 +57,8 @@ def save_ranker(
         arrays |= {f"documents/{name}": getattr(known, name) for name in _DOCUMENT_ARRAYS}
         arrays |= modelfile.pack_csr("documents/words", known.matrix)
         strings["vocabulary"] = list(known.vocabulary)
+    strings["cluster_words"] = list(ranker.clusters)
+    strings["cluster_bits"] = list(ranker.clusters.values())
     strings["forms"] = list(ranker.observed_.documents)
     seen = [[ranker.scheme.encode(label) for label in labels]
             for labels in ranker.observed_.documents.values()]  # fmt: skip
@@ -95,11 +97,13 @@ def load_ranker(
         a, strings, settings = file.arrays, file.strings, file.header.settings
         scheme = LabelScheme.from_json(settings["scheme"], os.fspath(path))
         kept = {name: settings[name] for name in _KEPT}
-        ranker = kind(analyzer=analyzer or settings["analyzer"], scheme=scheme, **kept)
+        bits = dict(zip(strings["cluster_words"], strings["cluster_bits"], strict=True))
+        opened = analyzer or settings["analyzer"]
+        ranker = kind(analyzer=opened, scheme=scheme, clusters=bits, **kept)
         ranker.hard_ = tuple(settings["hard"])
         ranker.temperature_ = float(settings["temperature"])
         ranker.targets_ = Targets(scheme, hard=ranker.hard_, only=ranker.only)
-        ranker.encoder_ = Encoder(ranker.candidates, ranker.targets_)
+        ranker.encoder_ = Encoder(ranker.candidates, ranker.targets_, ranker.clusters)
         ranker.seen_ = frozenset(strings["seen"])
         ranker.observed_ = Observed()
         labels = iter(strings["labels"])

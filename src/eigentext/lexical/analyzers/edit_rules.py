@@ -10,7 +10,10 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import NamedTuple
 
-__all__ = ["EditRule", "find_rule", "lower", "shape"]
+__all__ = ["EditRule", "find_rule", "fold", "folds", "lower", "shape"]
+
+_FOLDS = {"tr": str.maketrans("eiuütçkğ", "aıııdcgg")}
+_FOLDS["az"] = _FOLDS["tr"]
 
 
 class EditRule(NamedTuple):
@@ -48,6 +51,20 @@ def lower(word: str, language: str = "") -> str:
     if language in ("tr", "az"):
         word = word.replace("İ", "i").replace("I", "ı")
     return word.lower()
+
+
+def folds(language: str) -> bool:
+    """Whether letters of this language follow others (vowel harmony)."""
+    return language in _FOLDS
+
+
+def fold(text: str, language: str = "") -> str:
+    """Letters that follow others as one of them: what harmony changes is the same then.
+
+    >>> fold("evlerde", "tr") == fold("avlarda", "tr"), fold("evlerde")
+    (True, 'evlerde')
+    """
+    return text.translate(_FOLDS[language]) if language in _FOLDS else text
 
 
 def shape(word: str) -> str:

@@ -7,7 +7,9 @@
 3. A word's readings are those of its form, then those of its endings.  With c(e, r) the count of
    rule r under ending e, N(e) their sum and T(e) their number, longer endings refine shorter ones:
    p(r | e) = (c(e, r) + T(e) p(r | shorter e)) / (N(e) + T(e))          (Witten and Bell)
-4. A reading whose lemma and part of speech are known belongs to a known paradigm, and counts more.
+4. Where a language's settings say which letters follow others (vowel harmony), endings are also
+   counted with these folded: a rule seen with front vowels then serves words with back vowels.
+5. A reading whose lemma and part of speech are known belongs to a known paradigm, and counts more.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ import numpy as np
 from eigentext.errors import ModelFileError, SettingsError
 from eigentext.formats import modelfile
 from eigentext.lexical.analysis import Analysis, check_word
-from eigentext.lexical.analyzers.edit_rules import EditRule, find_rule, lower, shape
+from eigentext.lexical.analyzers.edit_rules import EditRule, find_rule, fold, folds, lower, shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -38,6 +40,9 @@ _LONGEST_ENDING = 8
 _KEPT_ENDING = 3  # letters of endings whose shares are kept
 _KEPT_RULES = 150  # of an ending, the most frequent ones
 _KNOWN_PARADIGM = 20.0  # how much more a reading of a known lemma counts
+
+_FOLDED = "f"  # the mark of endings with letters folded, whatever the shape
+_FOLDED_COUNTS = 0.05  # how much less a reading by folded letters counts
 
 Table = dict[str, dict[int, int]]
 
@@ -84,6 +89,10 @@ class LearnedAnalyzer:
         rules: dict[EditRule, int] = {}
         self._rule_of = [rules.setdefault(reading.rule, len(rules)) for reading in readings]
         self._rules = list(rules)
+        self._folded_back = [
+            fold(rule.back, language) if not rule.front and not rule.new_front else None
+            for rule in rules
+        ]
         self._longest_back = max((len(rule.back) for rule in rules), default=0)
         self._short = lru_cache(maxsize=1 << 14)(self._shares)
         self._known = self._known_paradigms()
@@ -113,6 +122,9 @@ class LearnedAnalyzer:
         for form, counts in forms.items():
             for key in _endings(form, language):
                 for number in counts:  # once a form: new words are like rare ones
+                    endings[key][number] += 1
+            for key in _endings(form, language, folded=True):
+                for number in counts:
                     endings[key][number] += 1
         pruned = {
             key: dict(sorted(counts.items(), key=lambda c: (-c[1], c[0]))[:_KEPT_RULES])
@@ -224,12 +236,40 @@ class LearnedAnalyzer:
                 fits = rule.back in (small if rule.lowered else typed)
                 lemma = rule.apply(word, self._language) if fits else None
                 lemmas[place] = lemma
-            if lemma is None:
-                continue
-            if (lemma, self._upos[number]) in self._known:
-                p *= _KNOWN_PARADIGM
-            ranked.append((min(p, 1.0), number, lemma))
+            if lemma is not None:
+                ranked.append((self._weight(number, lemma, p), number, lemma))
+        ranked += self._by_folded_endings(word, lowered, lemmas)
         return sorted(ranked, key=lambda item: (-item[0], item[1]))
+
+    def _weight(self, number: int, lemma: str, p: float) -> float:
+        """A reading of a known lemma belongs to a known paradigm."""
+        return min(p * _KNOWN_PARADIGM if (lemma, self._upos[number]) in self._known else p, 1.0)
+
+    def _by_folded_endings(
+        self, word: str, lowered: str, exact: dict[int, str | None]
+    ) -> list[tuple[float, int, str]]:
+        """Readings of rules that fit but for letters that harmony changes, or for a capital.
+
+        ``exact`` are the lemmas of rules that were tried as they are.
+        """
+        key = _ending(word, self._language, folded=True)
+        if not key:
+            return []
+        ends = _ends(fold(lowered, self._language), self._longest_back)
+        ranked = []
+        for number, p in self._shares(key).items():
+            place = self._rule_of[number]
+            back = self._folded_back[place]
+            if back is None or back not in ends or exact.get(place) is not None:
+                continue
+            rule = self._rules[place]
+            is_name = self._upos[number] == "PROPN" and not rule.lowered
+            text = word if is_name else lowered
+            lemma = text[: len(text) - len(back)] + rule.new_back
+            if lemma:
+                weight = self._weight(number, lemma, _FOLDED_COUNTS * p)
+                ranked.append((weight, number, lemma))
+        return ranked
 
     def _shares(self, key: str) -> dict[int, float]:
         """p(r | ending) of the rules that the ending's letters allow.
@@ -257,8 +297,8 @@ class LearnedAnalyzer:
     def _may_fit(self, number: int, key: str) -> bool:
         """Whether some word with this ending has what the rule cuts off."""
         back, ending = self._readings[number].rule.back, key[1:]
-        if key[0] == "0" or back != lower(back, self._language):
-            return True  # digits are alike in endings, and endings are in lower case
+        if key[0] in "0f" or back != lower(back, self._language):
+            return True  # letters are alike in endings, and endings are in lower case
         return back.endswith(ending) or ending.endswith(back)
 
     def save(self, path: str | os.PathLike[str], *, data: Mapping[str, Any] | None = None) -> None:
@@ -324,15 +364,19 @@ def _ends(text: str, longest: int) -> set[str]:
     return {text[start:] for start in range(max(0, len(text) - longest), len(text) + 1)}
 
 
-def _ending(word: str, language: str) -> str:
-    """The word's longest ending, marked with the shape of the word."""
+def _ending(word: str, language: str, *, folded: bool = False) -> str:
+    """The word's longest ending, marked with the shape of the word; none if nothing is folded."""
     small, mark = lower(word, language), shape(word)
+    if folded:
+        if mark not in "aA" or not folds(language):
+            return ""
+        small, mark = fold(small, language), _FOLDED
     if mark == "0":
         small = "".join("0" if char.isdigit() else char for char in small)
     return mark + small[max(0, len(small) - _LONGEST_ENDING) :]
 
 
-def _endings(word: str, language: str) -> list[str]:
+def _endings(word: str, language: str, *, folded: bool = False) -> list[str]:
     """All of the word's endings, shortest first."""
-    longest = _ending(word, language)
+    longest = _ending(word, language, folded=folded)
     return [longest[0] + longest[start:] for start in range(len(longest), 0, -1)]
