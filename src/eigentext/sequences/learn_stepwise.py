@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["deal", "stepwise_em"]
 
 _TOKENS_OF_A_PART = 10_000
+_MOST_PARTS = 400
 
 
 def stepwise_em(
@@ -54,7 +55,7 @@ def stepwise_em(
 ) -> EMResult:
     """Improve parameters by EM in small steps.
 
-    ``parts``       steps of a pass (default: one for every 10,000 tokens, 100 at most)
+    ``parts``       steps of a pass (default: one for every 10,000 tokens, 400 at most)
     ``power``, ``delay``  of the size of steps; power above 0.5 and up to 1, delay above 1
     ``smoothing``   at the end, this share of every emission row is the unigram of the data
     ``progress``    hears of each pass: its number, log likelihood on the way, parameters
@@ -73,7 +74,7 @@ def stepwise_em(
     if not data.n_tokens:
         raise DataError("sequences", None, "no tokens to learn from")
     k, V = start.n_states, start.n_symbols
-    count = parts or int(np.clip(data.n_tokens // _TOKENS_OF_A_PART, 1, 100))
+    count = parts or int(np.clip(data.n_tokens // _TOKENS_OF_A_PART, 1, _MOST_PARTS))
     machines = [Machine(part, k, V) for part in deal(data, count, seed)]
     running = _Running(start, precision)
     counts = np.bincount(data.ids, minlength=V) + 0.5
