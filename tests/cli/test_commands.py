@@ -55,7 +55,7 @@ def _commands() -> dict[tuple[str, ...], str]:
 
 def test_the_groups_are_there():
     assert {name[0] for name in _commands()} >= {
-        "words", "tag", "const", "dep", "lex", "convert", "demo", "data", "info", "serve",
+        "words", "tag", "hmm", "const", "dep", "lex", "convert", "demo", "data", "info", "serve",
     }  # fmt: skip
 
 

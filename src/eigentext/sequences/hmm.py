@@ -63,7 +63,7 @@ class HMM(BaseEstimator):  # type: ignore[misc]
     ``tolerance``   EM stops when it gains less than this per token; 0: never early
     ``smoothing``   tokens added to every row of every table in EM (learn_em.py); with 0, what was
                     never seen has probability 0
-    ``precision``   ``single`` runs EM in float32, about 1.6 times faster
+    ``precision``   ``single`` runs EM in float32, faster with many states (1.6 times at 100)
     ``symbols``     ready-made :class:`Symbols`; else they are chosen by ``vocab_size``,
                     ``min_count``, ``unknown`` and ``language``
 
