@@ -169,6 +169,19 @@ def test_small_steps_beat_as_many_iterations():
     assert log_likelihoods(stepped, data).sum() > best - 0.02 * data.n_tokens
 
 
+def test_one_long_sequence_is_learned_in_pieces():
+    true = disjoint()
+    data = sample(true, 1, 60_000)
+    start = spectral_start(Moments.of(data, 9), 3)
+    found = stepwise_em(start, data, passes=6, parts=12)
+    assert len(found.log_likelihoods) == 6
+    best = log_likelihoods(true, data).sum()
+    assert log_likelihoods(found.parameters, data).sum() > best - 0.01 * data.n_tokens
+    # the one beginning tells the first state
+    shown = found.parameters.emission[:, data.ids[0]].argmax()
+    assert found.parameters.initial[shown] > 0.7
+
+
 def test_what_float32_cannot_hold_is_done_in_double():
     start = Parameters([0.5, 0.5], [[0.5, 0.5]] * 2, [[1 - 1e-42, 1e-42], [1 - 2e-42, 2e-42]])
     data = Encoded.of([[0, 1, 0, 0]] * 3)

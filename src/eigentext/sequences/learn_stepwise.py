@@ -1,12 +1,14 @@
 """EM in small steps: parameters move after every part of the text, not after all of it.
 
-1. Sequences are dealt at random (by seed) into ``parts`` of about equal size.
+1. Sequences are dealt at random (by seed) into ``parts`` of about equal size; one of more than
+   5,000 tokens is cut into pieces first, each of which begins like a sequence.
 2. The expected counts of one part under the present parameters (kernels.py, the same passes as
    Baum-Welch) replace a share of the running counts, and the parameters follow at once::
 
        s <- (1 - eta_j) s + eta_j (counts of part / tokens of part),   eta_j = (j + delay)^-power
 
-3. ``passes`` over the text.  The first running counts are those of the start.
+3. ``passes`` over the text.  The first running counts are those of the start.  Where something was
+   cut, pi is taken at the end from the true beginnings.
 
 One pass in small steps is worth many iterations of Baum-Welch as long as parameters still move a
 lot (Liang and Klein 2009; Cappe and Moulines 2009), so that from a spectral start two or three
@@ -38,6 +40,8 @@ __all__ = ["deal", "stepwise_em"]
 
 _TOKENS_OF_A_PART = 10_000
 _MOST_PARTS = 400
+_LONGEST_PIECE = 5_000  # tokens; a sequence of a million should still give many steps
+_BEGINNING = 100  # tokens that tell the first state
 
 
 def stepwise_em(
@@ -75,7 +79,8 @@ def stepwise_em(
         raise DataError("sequences", None, "no tokens to learn from")
     k, V = start.n_states, start.n_symbols
     count = parts or int(np.clip(data.n_tokens // _TOKENS_OF_A_PART, 1, _MOST_PARTS))
-    machines = [Machine(part, k, V) for part in deal(data, count, seed)]
+    pieces = _cut(data.without_empty())
+    machines = [Machine(part, k, V) for part in deal(pieces, count, seed)]
     running = _Running(start, precision)
     counts = np.bincount(data.ids, minlength=V) + 0.5
     unigram: Floats = np.asarray(counts / counts.sum())
@@ -94,7 +99,10 @@ def stepwise_em(
         found.append(total)
         if progress is not None:
             progress(number + 1, total, running.parameters(unigram, smoothing))
-    return EMResult(running.parameters(unigram, smoothing), tuple(found))
+    parameters = running.parameters(unigram, smoothing)
+    if pieces.lengths.max() < data.lengths.max() and passes:
+        parameters = _with_beginnings(parameters, data)
+    return EMResult(parameters, tuple(found))
 
 
 _IMPOSSIBLE = (
@@ -118,6 +126,28 @@ def deal(data: Encoded, parts: int, seed: int = 0) -> list[Encoded]:
         places = np.repeat(data.first[some] - first[:-1], lengths) + np.arange(first[-1])
         found.append(Encoded(data.ids[places], first))
     return found
+
+
+def _cut(data: Encoded) -> Encoded:
+    """Sequences longer than a piece in pieces."""
+    if not bool((data.lengths > _LONGEST_PIECE).any()):
+        return data
+    inner = [
+        np.arange(begin, end, _LONGEST_PIECE)
+        for begin, end in zip(data.first[:-1].tolist(), data.first[1:].tolist(), strict=True)
+    ]
+    return Encoded(data.ids, np.unique(np.concatenate([data.first, *inner])).astype(np.int64))
+
+
+def _with_beginnings(parameters: Parameters, data: Encoded) -> Parameters:
+    """The same with the expected first states of the sequences for pi."""
+    from eigentext.sequences.inference import smoothed
+
+    heads = Encoded.of(
+        [data[at][:_BEGINNING].tolist() for at in range(len(data)) if len(data[at])]
+    )
+    initial = smoothed(parameters, heads)[heads.first[:-1]].mean(axis=0)
+    return Parameters(initial / initial.sum(), parameters.transition, parameters.emission)
 
 
 def _check(passes: int, parts: int | None, power: float, delay: float, smoothing: float) -> None:
