@@ -146,7 +146,9 @@ def _with_beginnings(parameters: Parameters, data: Encoded) -> Parameters:
     heads = Encoded.of(
         [data[at][:_BEGINNING].tolist() for at in range(len(data)) if len(data[at])]
     )
-    initial = smoothed(parameters, heads)[heads.first[:-1]].mean(axis=0)
+    even = np.full(parameters.n_states, 1 / parameters.n_states)  # that of pieces says nothing
+    asked = Parameters(even, parameters.transition, parameters.emission)
+    initial = smoothed(asked, heads)[heads.first[:-1]].mean(axis=0)
     return Parameters(initial / initial.sum(), parameters.transition, parameters.emission)
 
 
