@@ -297,8 +297,11 @@ class LearnedAnalyzer:
     def _may_fit(self, number: int, key: str) -> bool:
         """Whether some word with this ending has what the rule cuts off."""
         back, ending = self._readings[number].rule.back, key[1:]
-        if key[0] in "0f" or back != lower(back, self._language):
-            return True  # letters are alike in endings, and endings are in lower case
+        if key[0] == _FOLDED:
+            folded = self._folded_back[self._rule_of[number]]
+            return folded is not None and (folded.endswith(ending) or ending.endswith(folded))
+        if key[0] == "0" or back != lower(back, self._language):
+            return True  # digits are alike in endings, and endings are in lower case
         return back.endswith(ending) or ending.endswith(back)
 
     def save(self, path: str | os.PathLike[str], *, data: Mapping[str, Any] | None = None) -> None:
