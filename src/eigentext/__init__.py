@@ -42,8 +42,9 @@ __all__ = [
 
 
 _ROOMS = (
-    "cli", "constituency", "corpus", "datasets", "errors", "evaluate", "formats", "integrations",
-    "linalg", "reports", "tagging", "trees", "web", "words",
+    "cli", "constituency", "corpus", "datasets", "dependency", "errors", "evaluate", "formats",
+    "integrations", "lexical", "linalg", "reports", "sequences", "tagging", "trees", "web",
+    "words",
 )  # fmt: skip
 
 

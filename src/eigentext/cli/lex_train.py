@@ -57,6 +57,10 @@ def train(
         str | None,
         typer.Option("--clusters", help="Clusters of words: bits TAB word TAB count, a back-off."),
     ] = None,
+    vectors: Annotated[
+        str | None,
+        typer.Option("--vectors", help="Word vectors, of which classes are made, a back-off."),
+    ] = None,
     holdout: Annotated[
         float | None,
         typer.Option(
@@ -85,11 +89,16 @@ def train(
     """
     import time
 
+    from eigentext.errors import SettingsError
     from eigentext.lexical.labels import load_scheme
     from eigentext.lexical.ranker import LexicalRanker
+    from eigentext.lexical.vector_classes import bits_of_vectors
 
     began = time.process_time()
     known = load_scheme(scheme)
+    if clusters is not None and vectors is not None:
+        raise SettingsError("--clusters and --vectors: expected one of them")
+    classes = clusters if vectors is None else bits_of_vectors(vectors, seed=seed)
     with (
         skipping(on_error, quiet=quiet) as log,
         progress_bar(quiet=quiet, unit="steps") as update,
@@ -98,7 +107,7 @@ def train(
         ranker = LexicalRanker(
             analyzer=analyzer,
             scheme=known,
-            clusters=clusters,
+            clusters=classes,
             passes=passes,
             epochs=epochs,
             bits=bits,
