@@ -185,7 +185,7 @@ def test_bad_training_data_is_named():
     [
         {"n_states": 0}, {"n_states": 65}, {"n_states": 2.5}, {"estimator": "magic"},
         {"decoder": "viterbi"}, {"models": 0}, {"em": -1}, {"em": 2, "estimator": "moments"},
-        {"k_next": 0.0}, {"keep": 1.0}, {"language": "klingon"}, {"dropout": 1.0}, {"seed": -1},
+        {"estimator": "mixed"}, {"k_next": 0.0}, {"keep": 1.0}, {"language": "klingon"}, {"dropout": 1.0}, {"seed": -1},
     ],
     ids=str,
 )  # fmt: skip
@@ -283,7 +283,9 @@ def test_the_decoders_agree_with_their_definitions(tagger):
         tagger.decoder = "posterior"
 
 
-@pytest.mark.parametrize("settings_", [{}, {"estimator": "moments"}, {"models": 2}], ids=str)
+@pytest.mark.parametrize(
+    "settings_", [{}, {"estimator": "moments"}, {"models": 2, "estimator": "mixed"}], ids=str
+)
 def test_a_model_file_gives_the_same_answers(sample, tmp_path, settings_):
     tagger = LatentTagger(3, **settings_).fit(sample)
     path = tmp_path / "tagger.model"
