@@ -185,7 +185,8 @@ def test_bad_training_data_is_named():
     [
         {"n_states": 0}, {"n_states": 65}, {"n_states": 2.5}, {"estimator": "magic"},
         {"decoder": "viterbi"}, {"models": 0}, {"em": -1}, {"em": 2, "estimator": "moments"},
-        {"estimator": "mixed"}, {"k_next": 0.0}, {"keep": 1.0}, {"language": "klingon"}, {"dropout": 1.0}, {"seed": -1},
+        {"estimator": "mixed"}, {"k_next": 0.0}, {"keep": 1.0}, {"language": "klingon"},
+        {"dropout": 1.0}, {"seed": -1},
     ],
     ids=str,
 )  # fmt: skip
