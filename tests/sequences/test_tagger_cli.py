@@ -74,11 +74,11 @@ def test_json_lines_have_shares_and_posteriors(model, files, capsys):
     assert answers[1]["log_p"] == 0.0
 
 
-def test_moments_report_their_negative_rate(files, capsys):
-    path = str(files / "moments.model")
-    hmm_tag.train_tagged(
-        [str(files / "train.conllu")], path, n_states=2, estimator="moments", quiet=True
-    )
+@pytest.mark.parametrize("estimator", ["moments", "mixed"])
+def test_signed_models_report_their_negative_rate(files, capsys, estimator):
+    path, train = str(files / "signed.model"), str(files / "train.conllu")
+    chosen = ["--estimator", estimator, "--models", "2", "-k", "2", "--quiet"]
+    assert run(["hmm", "train", train, "--tagged", "-o", path, *chosen]) == 0
     out = files / "out.jsonl"
     hmm_tag.tag(path, [str(files / "text.txt")], str(out), n_best=2, json=True, quiet=True)
     assert 0 <= json.loads(capsys.readouterr().out)["negative_rate"] <= 1
@@ -93,6 +93,8 @@ def test_evaluation_by_known_words_and_tags(model, files, capsys):
     assert figures["accuracy"] == figures["known"] == figures["unknown"] == 100.0
     assert figures["unknown_tokens"] == 1
     assert figures["tags"]["NOUN"]["gold"] == 2
+    hmm_tag.eval_tagged(model, [str(files / "train.conllu")], json=True)
+    assert json.loads(capsys.readouterr().out)["unknown"] is None  # no word is
     hmm_tag.eval_tagged(model, [str(files / "test.conllu")])
     assert "f1 NOUN" in capsys.readouterr().out
 

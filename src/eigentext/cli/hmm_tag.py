@@ -110,8 +110,8 @@ def eval_tagged(
     figures: dict[str, Any] = {
         "tokens": report.n_tokens,
         "accuracy": round(report.accuracy, 2),
-        "known": round(report.known, 2),
-        "unknown": round(report.unknown, 2),
+        "known": round(report.known, 2) if report.n_unknown < report.n_tokens else None,
+        "unknown": round(report.unknown, 2) if report.n_unknown else None,
         "unknown_tokens": report.n_unknown,
         "skipped": skipped_count(log),
         "cpu_seconds": round(seconds, 2),
@@ -213,7 +213,7 @@ def tag(
         seconds = time.process_time() - began
         figures: dict[str, Any] = {**counts, "cpu_seconds": round(seconds, 2)}
         figures["tokens_per_second"] = round(counts["tokens"] / max(seconds, 1e-9))
-        if as_json and tagger.estimator == "moments":
+        if as_json and tagger.estimator in ("moments", "mixed"):
             figures["negative_rate"] = round(negative / max(counts["tokens"], 1), 4)
         show_figures(figures, as_json=True, results_on_stdout=output == "-")
 
@@ -226,7 +226,7 @@ def _as_json(
     found["log_p"] = answer.log_p if answer.log_p > float("-inf") else None
     if answer.fallback:
         found["fallback"] = True
-    if tagger.estimator == "moments":
+    if tagger.estimator in ("moments", "mixed"):
         found["negative_rate"] = answer.negative
     if posteriors:
         found["posteriors"] = [

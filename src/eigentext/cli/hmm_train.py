@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _OPERATORS = ("hkz", "fru", "cca")
 _OF_TEXT = (*_OPERATORS, "recovered", "em")
-_OF_TAGS = ("clustering", "moments", "em")
+_OF_TAGS = ("clustering", "moments", "em", "mixed")
 
 
 class EstimatorName(StrEnum):
@@ -31,6 +31,7 @@ class EstimatorName(StrEnum):
     em = "em"
     clustering = "clustering"
     moments = "moments"
+    mixed = "mixed"
 
 
 class StartName(StrEnum):
@@ -64,7 +65,8 @@ def train(
             "--estimator",
             "-e",
             help="Of text: operators (hkz, fru, cca) or valid parameters (recovered from moments, "
-            "or em, the default).  With --tagged: clustering (default), moments, em.",
+            "or em, the default).  With --tagged: clustering (default), moments, em, or mixed, "
+            "which has several models.",
         ),
     ] = None,
     states: Annotated[
