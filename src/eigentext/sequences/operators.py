@@ -12,8 +12,9 @@ the basis G, at exact moments and for any distribution of the first state::
   ``B_x = (U' P_3x1 R) inv(U' P_21 R)``.  With the CCA dictionary the inverse is that of the
   canonical correlations, the best conditioned one there is, and rare symbols cannot dominate.
 - ``fru`` (Foster, Rodu, Ungar 2012), fully reduced: ``C(y) = K(y) inv(Sigma)`` with
-  ``Sigma = E[u_2 u_1']``, ``K(y) = E[u_3 (y.u_2) u_1']`` and B_x = C(y_x): k^3 numbers for all
-  symbols.  y_x is the dual of the dictionary (:class:`~eigentext.sequences.moments.Dictionary`).
+  ``Sigma = E[u_2 r_1']``, ``K(y) = E[u_3 (y.u_2) r_1']`` and B_x = C(y_x): k^3 numbers for all
+  symbols.  The left symbol is reduced by R (r_x is its row x) where the authors have U: as exact,
+  and Sigma is far from singular.  y_x is the dual of the dictionary (moments.py).
 
 ``b_1`` is the mean of *first* symbols, ``b_inf`` comes from the mean of *left* symbols of
 triples; to pool them would be wrong unless the chain starts in its stationary state.
@@ -132,9 +133,8 @@ def make_operators(
             turned, _ = _inverse((pairs.T @ U), max_condition, "U' P_21")
             left = turned.T  # pinv(U' P_21), (V, k)
         else:
-            view = words.R if estimator == "cca" else U
-            inverse, _ = _inverse(U.T @ (pairs @ view), max_condition, "U' P_21 R")
-            left = view @ inverse
+            inverse, _ = _inverse(U.T @ (pairs @ words.R), max_condition, "U' P_21 R")
+            left = words.R @ inverse
         lefts = np.asarray(pairs.sum(axis=0), np.float64).ravel()
         middles = np.asarray(pairs.sum(axis=1), np.float64).ravel()
         stop, start = lefts @ left, moments.first @ U

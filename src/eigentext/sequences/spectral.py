@@ -71,7 +71,7 @@ class SpectralHMM(BaseEstimator):  # type: ignore[misc]
 
     ``n_states``        k, the rank of the model
     ``estimator``       ``cca``, ``hkz`` or ``fru`` (operators.py)
-    ``dictionary``      ``cca`` or ``svd``; None: the one of the estimator's authors
+    ``dictionary``      ``cca`` (better on text, with each estimator) or ``svd``
     ``kappa``           added to counts in the CCA scaling; the more data, the less it matters
     ``negatives``       ``clip``: a value that is not positive is 0, and the state begins anew from
                         the symbol; ``abs``: its absolute value, and the state goes on;
@@ -95,7 +95,7 @@ class SpectralHMM(BaseEstimator):  # type: ignore[misc]
         n_states: int = 10,
         *,
         estimator: Estimator = "cca",
-        dictionary: Kind | None = None,
+        dictionary: Kind = "cca",
         kappa: float = 400.0,
         negatives: Literal["clip", "abs", "error"] = "clip",
         floor: float = 1e-2,
@@ -136,8 +136,9 @@ class SpectralHMM(BaseEstimator):  # type: ignore[misc]
     def fit_moments(self, moments: Moments, symbols: Symbols) -> SpectralHMM:
         """Learn from moments."""
         self._check()
-        kind = self.dictionary or ("cca" if self.estimator == "cca" else "svd")
-        words = dictionary(moments, self.n_states, kind, kappa=self.kappa, seed=self.seed)
+        words = dictionary(
+            moments, self.n_states, self.dictionary, kappa=self.kappa, seed=self.seed
+        )
         self.symbols_ = symbols
         self.singular_values_ = words.S
         self._take(make_operators(moments, words, self.estimator))
