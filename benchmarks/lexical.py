@@ -337,7 +337,8 @@ def main() -> None:
     if not chosen.show:
         setting = languages(chosen.almor)[chosen.language]()
         for row in rows:
-            for number in map(int, chosen.folds.split(",")):
+            folds = chosen.folds.split(",") if setting.test is None else ["0"]
+            for number in map(int, folds):
                 file = chosen.keep / f"{chosen.language}--{slug(row)}--{number}.json"
                 if not file.exists():
                     with single_threaded():
