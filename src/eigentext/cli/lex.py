@@ -102,9 +102,10 @@ def learn_analyzer(
         $ eigentext lex analyse sample/text.txt --analyzer learned:rules.eig -o readings.tsv
     """
     from eigentext.formats.conllu import read_sentences
-    from eigentext.formats.opening import expand
+    from eigentext.formats.opening import check_writable, expand
     from eigentext.lexical.analyzers.learned import LearnedAnalyzer
 
+    check_writable(output)
     with skipping(on_error, quiet=quiet) as log:
         treebank = (s for file in expand(sources) for s in read_sentences(file, on_error=log))
         learned = LearnedAnalyzer.fit(treebank, language=language, limit=limit)

@@ -296,6 +296,8 @@ class LexicalRanker:
         self, documents: Sequence[Document], *, fixed: Mapping[int, Label] | None = None
     ) -> tuple[Encoded, npt.NDArray[np.float64]]:
         """The words as arrays, and the score of every row; ``fixed`` is by place of the word."""
+        if not hasattr(self, "encoder_"):
+            raise SettingsError("this ranker was not fitted: call fit first")
         encoded = self.encoder_(documents, self.observed_)
         decided = {place: self.targets_.hashes(label) for place, label in (fixed or {}).items()}
         predicted: dict[str, features.Hashes] | None = None
@@ -331,9 +333,12 @@ class LexicalRanker:
             raise TypeError("expected a list of tokens, found a str: split it into words first")
         around = [[Word(w) for w in sentence] for sentence in document or ()]
         given = Document("", [[Word(token) for token in tokens], *around])
-        for place in fixed or {}:
+        for place, label in (fixed or {}).items():
             if not 0 <= place < len(tokens):
                 raise SettingsError(f"fixed: no token {place} among {len(tokens)}")
+            if not isinstance(label, tuple) or len(label) != len(self.scheme.elements):
+                n = len(self.scheme.elements)
+                raise SettingsError(f"fixed: {label!r}, expected a tuple of {n} elements")
         return next(iter(self.rank_documents([given], fixed=fixed)))[0]
 
     def rank_documents(

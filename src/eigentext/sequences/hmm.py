@@ -166,7 +166,7 @@ class HMM(BaseEstimator):  # type: ignore[misc]
                 raise SettingsError(f"{name} {value!r}: expected an integer of at least {least}")
         for name in ("tolerance", "smoothing"):
             value = getattr(self, name)
-            if not (np.isfinite(value) and value >= 0):
+            if not (isinstance(value, (int, float, np.floating)) and 0 <= value < np.inf):
                 raise SettingsError(f"{name} {value!r}: expected a number, 0 or more")
         if isinstance(self.start, Parameters):
             if self.start.n_states != self.n_states:
@@ -226,7 +226,8 @@ class HMM(BaseEstimator):  # type: ignore[misc]
 
     def log_likelihood(self, X: Iterable[Sequence[str]]) -> Floats:
         """(S,) log p of each sequence; 0 for an empty one."""
-        return inference.log_likelihoods(self.parameters_, self._encoded(X))
+        data = self._encoded(X)
+        return inference.log_likelihoods(self.parameters_, data)
 
     def score(self, X: Iterable[Sequence[str]], y: object = None) -> float:
         """Mean log likelihood of a token."""
@@ -241,7 +242,8 @@ class HMM(BaseEstimator):  # type: ignore[misc]
 
     def next_symbols(self, X: Iterable[Sequence[str]]) -> Floats:
         """(S, V) distribution of the symbol after each sequence, in the order of ``symbols_``."""
-        return inference.next_symbols(self.parameters_, self._encoded(X))
+        data = self._encoded(X)
+        return inference.next_symbols(self.parameters_, data)
 
     # ------------------------------------------------------------ states
 

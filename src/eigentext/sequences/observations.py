@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -191,10 +192,10 @@ class Symbols:
                         name); classes come on top of them
         ``min_count``   words seen less often go to classes
         """
-        if vocab_size is not None and not vocab_size >= 1:
-            raise SettingsError(f"vocab_size {vocab_size}: expected at least 1")
-        if not min_count >= 1:
-            raise SettingsError(f"min_count {min_count}: expected at least 1")
+        if vocab_size is not None and not (isinstance(vocab_size, Integral) and vocab_size >= 1):
+            raise SettingsError(f"vocab_size {vocab_size!r}: expected an integer of at least 1")
+        if not (isinstance(min_count, Integral) and min_count >= 1):
+            raise SettingsError(f"min_count {min_count!r}: expected an integer of at least 1")
         if unknown not in ("signature", "one"):
             raise SettingsError(f"unknown {unknown!r}: expected 'signature' or 'one'")
         if language not in ("english", "generic"):

@@ -18,6 +18,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -147,9 +148,16 @@ class SpectralHMM(BaseEstimator):  # type: ignore[misc]
     def _check(self) -> None:
         if self.negatives not in ("clip", "abs", "error"):
             raise SettingsError(f"negatives {self.negatives!r}: expected clip, abs or error")
-        if not 0 <= self.unigram_weight <= 1:
+        for name, least in (("n_states", 1), ("seed", 0)):
+            value = getattr(self, name)
+            whole = isinstance(value, Integral) and not isinstance(value, bool)
+            if not whole or value < least:
+                raise SettingsError(f"{name} {value!r}: expected an integer of at least {least}")
+        if not (isinstance(self.kappa, Real) and 0 <= self.kappa < float("inf")):
+            raise SettingsError(f"kappa {self.kappa!r}: expected a number of at least 0")
+        if not (isinstance(self.unigram_weight, Real) and 0 <= self.unigram_weight <= 1):
             raise SettingsError(f"unigram_weight {self.unigram_weight!r}: expected 0 to 1")
-        if not 0 <= self.floor < 1:
+        if not (isinstance(self.floor, Real) and 0 <= self.floor < 1):
             raise SettingsError(f"floor {self.floor!r}: expected from 0 to below 1")
 
     def _take(self, operators: Operators) -> None:

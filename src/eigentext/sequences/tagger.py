@@ -13,6 +13,7 @@ With one state a tag it is exactly the bigram HMM tagger.
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -156,6 +157,10 @@ class LatentTagger(BaseEstimator):  # type: ignore[misc]
             raise SettingsError(
                 f"n_states must lie between 1 and {_MOST_STATES}, not {self.n_states!r}"
             )
+        for name in ("models", "per_state", "seed", "em"):
+            value = getattr(self, name)
+            if not isinstance(value, Integral) and not (name == "em" and value is None):
+                raise SettingsError(f"{name} must be an integer, not {value!r}")
         if self.estimator not in RECIPES:
             raise SettingsError(
                 f"estimator must be one of {', '.join(RECIPES)}, not {self.estimator!r}"
@@ -314,6 +319,7 @@ class LatentTagger(BaseEstimator):  # type: ignore[misc]
 
     def score(self, X: Iterable[Sequence[tuple[str, str]]], y: None = None) -> float:
         """Percent of right tags."""
+        self._check_fitted()
         sentences = [list(sentence) for sentence in X]
         return evaluate_tagger(self.stream, self.words_.knows, sentences).accuracy
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from eigentext.lexical.analysis import Analysis, check_word
 from eigentext.lexical.analyzers.almor import unknown_word
-from eigentext.lexical.analyzers.arabic_spelling import matching_key
+from eigentext.lexical.analyzers.arabic_spelling import matching_key, plain
 
 __all__ = ["SampleAnalyzer"]
 
@@ -62,7 +62,8 @@ def _analyse(word: str) -> tuple[Analysis, ...]:
     if not word:
         return ()
     # the sample's engine tries all cuts: nothing that long is in it
-    entries = analyse(word) if len(word) <= _LONGEST else []
+    typed = plain(word)
+    entries = analyse(typed) if len(typed) <= _LONGEST else []
     found = tuple(_reading(entry) for entry in entries)
     return found or (unknown_word(word),)
 

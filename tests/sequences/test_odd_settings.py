@@ -1,0 +1,58 @@
+"""Settings of a wrong kind and questions before ``fit`` are answered clearly."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from eigentext.errors import SettingsError
+from eigentext.sequences import HMM, SpectralHMM
+from eigentext.sequences.tagger import LatentTagger
+
+NAN = float("nan")
+SEQUENCES = [["a", "b", "a", "c"], ["b", "a", "b", "c"]] * 5
+TAGGED = [[("a", "X"), ("b", "Y")], [("b", "Y"), ("c", "X")]] * 5
+
+
+@pytest.mark.parametrize("name", ["log_likelihood", "next_symbols", "score", "predict", "filter"])
+def test_hmm_before_fit(name):
+    with pytest.raises(NotFittedError):
+        getattr(HMM(2), name)([["a"]])
+
+
+def test_tagger_before_fit():
+    with pytest.raises(SettingsError, match="not trained"):
+        LatentTagger(n_states=2).score(TAGGED)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "values"),
+    [
+        (HMM, "smoothing", ("a", None, NAN, -1)),
+        (HMM, "tolerance", ("a", None, NAN)),
+        (HMM, "vocab_size", ("a", 2.5, NAN, 0)),
+        (HMM, "min_count", ("a", None, 1.5, NAN)),
+        (SpectralHMM, "n_states", (NAN, None, "3", 2.5, 0, True)),
+        (SpectralHMM, "seed", (None, 1.5, -1, NAN)),
+        (SpectralHMM, "kappa", ("a", None, NAN, -1, float("inf"))),
+        (SpectralHMM, "floor", ("a", None, NAN, 1)),
+        (SpectralHMM, "unigram_weight", ("a", None, NAN, 2)),
+    ],
+)
+def test_settings_of_a_wrong_kind(kind, name, values):
+    for value in values:
+        with pytest.raises(SettingsError, match=name):
+            kind(**{"n_states": 1, name: value}).fit(SEQUENCES)
+
+
+@pytest.mark.parametrize("name", ["models", "per_state", "seed", "em"])
+@pytest.mark.parametrize("value", [NAN, "a", 1.5])
+def test_tagger_settings_of_a_wrong_kind(name, value):
+    with pytest.raises(SettingsError, match=name):
+        LatentTagger(**{"n_states": 1, name: value}).fit(TAGGED)
+
+
+def test_numbers_of_numpy_are_numbers():
+    HMM(np.int64(1), iterations=np.int32(1), smoothing=np.float32(1), vocab_size=np.int64(2)).fit(
+        SEQUENCES
+    )
+    SpectralHMM(np.int64(1), kappa=np.float32(1), floor=np.float64(0)).fit(SEQUENCES)
