@@ -161,8 +161,10 @@ def rivals(keep: Path, best: Records, full: Records) -> None:
          "calibration error", "CPU s")  # fmt: skip
     names = ("most frequent analysis", "classifiers of elements (as MADA)", "perceptron", "MIRA",
              "CRF")  # fmt: skip
-    rows = [(name, load(keep, name)) for name in names]
-    for name, found in [*rows, ("`LexicalRanker` as M_full", full), ("`LexicalRanker`", best)]:
+    rows = [(name, found) for name in names if (found := load(keep, name))]
+    rows += [("`LexicalRanker` as M_full", full), ("`LexicalRanker`", best)]
+    common = set.intersection(*(set(found) for _, found in rows))
+    for name, found in ((name, {f: found[f] for f in common}) for name, found in rows):
         if found:
             line(
                 name, len(found), mean(found, "a1"), mean(found, "a2"),
