@@ -14,13 +14,19 @@ def sentences(
     tokeniser: str,
     on_error: Callable[[DataError], None] | None = None,
 ) -> Iterator[list[str]]:
-    """Token lists in the order of the files; an empty line of tokenised text is an empty list."""
+    """Token lists in the order of the files; an empty line of tokenised text is an empty list.
+
+    Of a file named .conllu, compressed or not, the words of its sentences.
+    """
     from eigentext.corpus.raw_text import read_tokenised
     from eigentext.formats.opening import expand
     from eigentext.formats.text import read_sentences
+    from eigentext.tagging.reading import format_of, read_items
 
     for source in expand(files):
         if raw:
             yield from read_tokenised(source, tokeniser, on_error=on_error)
+        elif source != "-" and format_of(source) == "conllu":
+            yield from (list(item.tokens) for item in read_items(source, on_error=on_error))
         else:
             yield from read_sentences(source, on_error=on_error)
