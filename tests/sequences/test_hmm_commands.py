@@ -184,6 +184,18 @@ BAD = {
         "of tagged text expected",
     ),
     "models": (["train", "{}/text.txt", "-o", "{}/x", "--models", "2"], "--models is for"),
+    "smoothing of operators": (
+        ["train", "{}/text.txt", "-o", "{}/x", "-e", "cca", "--smoothing", "2"],
+        "--smoothing is for em, not for operators",
+    ),
+    "start of a tagger": (
+        ["train", "{}/tagged.txt", "-o", "{}/x", "--tagged", "--start", "random"],
+        "--start is for em, not for tagged",
+    ),
+    "iterations of recovered": (
+        ["train", "{}/text.txt", "-o", "{}/x", "-e", "recovered", "-n", "3"],
+        "--iterations is for em and tagged, not for recovered",
+    ),
     "score: not a model": (["score", "{}/text.txt", "{}/text.txt"], "text.txt"),
     "eval: empty": (["eval", "{}/em.hmm", "{}/empty.txt"], "no tokens"),
     "sample: negative seed": (["sample", "{}/cca.hmm", "--seed", "-1"], "expected 0 or more"),

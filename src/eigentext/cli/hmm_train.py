@@ -19,6 +19,15 @@ if TYPE_CHECKING:
 _OPERATORS = ("hkz", "fru", "cca")
 _OF_TEXT = (*_OPERATORS, "recovered", "em")
 _OF_TAGS = ("clustering", "moments", "em", "mixed")
+# options that only some models have, by what `_kind` says of the model
+_ONLY_FOR = {
+    "start": ("em",), "starts": ("em",), "smoothing": ("em",), "precision": ("em",),
+    "iterations": ("em", "tagged"), "unigram_weight": ("operators",),
+    "vocab_size": ("em", "recovered", "operators"), "min_count": ("em", "recovered", "operators"),
+    "raw": ("em", "recovered", "operators"), "tokeniser": ("em", "recovered", "operators"),
+    "language": ("em", "recovered", "tagged"), "models": ("tagged",), "from_": ("tagged",),
+    "column": ("tagged",),
+}  # fmt: skip
 
 
 class EstimatorName(StrEnum):
@@ -57,6 +66,7 @@ class LanguageName(StrEnum):
 
 
 def train(
+    context: typer.Context,
     files: options.Sources,
     output: options.ModelOutput,
     estimator: Annotated[
@@ -144,7 +154,8 @@ def train(
     if how not in known:
         kind = "tagged text" if tagged else "text without tags"
         raise SettingsError(f"--estimator {how}: of {kind} expected {', '.join(known)}")
-    if starts > 1 and (tagged or how != "em" or start is not StartName.random):
+    _refuse_idle(context, "tagged" if tagged else "operators" if how in _OPERATORS else how)
+    if starts > 1 and start is not StartName.random:
         raise SettingsError("--starts is for --estimator em --start random")
     if tagged:
         from eigentext.cli.hmm_tag import train_tagged
@@ -156,8 +167,6 @@ def train(
             data_name=data_name, data_licence=data_licence, quiet=quiet, json=json,
         )  # fmt: skip
         return
-    if models > 1:
-        raise SettingsError("--models is for --tagged")
     with skipping(on_error, quiet=quiet) as log:
         bank = list(sentences(files, raw=raw, tokeniser=tokeniser, on_error=log))
     if not any(bank):
@@ -169,8 +178,6 @@ def train(
     }  # fmt: skip
     data = options.about_data(files, data_name, data_licence)
     if how in _OPERATORS:
-        if language is not None:
-            raise SettingsError("--language is for valid parameters and for --tagged")
         operators = {"estimator": how, "unigram_weight": unigram_weight, **common}
         figures = _train_operators(bank, output, operators, data)
     else:
@@ -187,6 +194,17 @@ def train(
             **figures, "skipped": skipped_count(log),
         }  # fmt: skip
         show_figures(told, as_json=json, results_on_stdout=output == "-")
+
+
+def _refuse_idle(context: typer.Context, kind: str) -> None:
+    """An option that this kind of model does not have would be passed over in silence."""
+    from eigentext.errors import SettingsError
+
+    for name, kinds in _ONLY_FOR.items():
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE" and kind not in kinds:
+            option = "--" + name.strip("_").replace("_", "-")
+            raise SettingsError(f"{option} is for {' and '.join(kinds)}, not for {kind}")
 
 
 def _train_operators(
