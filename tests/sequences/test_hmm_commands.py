@@ -169,7 +169,7 @@ BAD = {
     "empty file": (["train", "{}/empty.txt", "-o", "{}/x"], "no tokens, expected text"),
     "missing file": (["train", "{}/none.txt", "-o", "{}/x"], "none.txt"),
     "one token, spectral": (["train", "{}/one.txt", "-o", "{}/x", "-k", "1"], "at least 3"),
-    "too many states": (["train", "{}/text.txt", "-o", "{}/x", "-k", "60"], "rank"),
+    "too many states": (["train", "{}/text.txt", "-o", "{}/x", "-k", "60"], "or --start random"),
     "smoothing nan": (
         ["train", "{}/text.txt", "-o", "{}/x", "--smoothing", "nan", "--start", "random"],
         "smoothing nan",

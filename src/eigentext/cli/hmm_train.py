@@ -145,7 +145,7 @@ def train(
 
         $ eigentext hmm train sample/entities.bio -o latent.model --tagged --states 4
     """
-    from eigentext.errors import SettingsError
+    from eigentext.errors import RankError, SettingsError
     from eigentext.formats.opening import check_writable
 
     check_writable(output)
@@ -177,17 +177,21 @@ def train(
         "vocab_size": vocab_size, "min_count": min_count, "seed": seed, "n_states": states or 10,
     }  # fmt: skip
     data = options.about_data(files, data_name, data_licence)
-    if how in _OPERATORS:
-        operators = {"estimator": how, "unigram_weight": unigram_weight, **common}
-        figures = _train_operators(bank, output, operators, data)
-    else:
-        given: dict[str, Any] = {
-            "start": start.value if how == "em" else "recovered", "starts": starts,
-            "iterations": 0 if how != "em" else 10 if iterations is None else iterations,
-            "smoothing": smoothing, "precision": precision.value,
-            "language": language.value if language else "english",
-        }  # fmt: skip
-        figures = _train_parameters(bank, output, {**given, **common}, data, quiet)
+    try:
+        if how in _OPERATORS:
+            operators = {"estimator": how, "unigram_weight": unigram_weight, **common}
+            figures = _train_operators(bank, output, operators, data)
+        else:
+            given: dict[str, Any] = {
+                "start": start.value if how == "em" else "recovered", "starts": starts,
+                "iterations": 0 if how != "em" else 10 if iterations is None else iterations,
+                "smoothing": smoothing, "precision": precision.value,
+                "language": language.value if language else "english",
+            }  # fmt: skip
+            figures = _train_parameters(bank, output, {**given, **common}, data, quiet)
+    except RankError as error:
+        remedy = "take fewer --states" + (", or --start random" if how == "em" else "")
+        raise SettingsError(f"{error}: {remedy}") from error
     if not quiet or json:
         told = {
             "estimator": how, "sentences": sum(map(bool, bank)), "tokens": sum(map(len, bank)),
