@@ -76,10 +76,11 @@ class PyaramorphAnalyzer:
             return ()
         shown = bare(plain(word))
         found: dict[tuple[str, str, str], Analysis] = {}
-        if is_arabic(shown) and len(shown) <= 60:
+        if is_arabic(shown) and shown.isalpha() and len(shown) <= 60:
             with contextlib.redirect_stdout(io.StringIO()):
                 answers = self._engine.analyze_text(shown)
-            # a token that it cuts at signs or digits is several words to it, and none to us
+            # a token that it cuts at signs or digits is several words to it, and none to us;
+            # some versions drop what they cut off, therefore letters only
             for text in answers[0][1:] if len(answers) == 1 else ():
                 reading = _reading(text)
                 if reading:
