@@ -266,3 +266,28 @@ def test_dark_mode_and_no_scripts(browser: Any, address: str) -> None:
     assert page.get_by_text("Browsing needs JavaScript").is_visible()
     assert page.locator("figure svg").count() == 2
     context.close()
+
+
+def test_headings_of_numbers_line_up_with_the_numbers(browser: Any, tmp_path: Path) -> None:
+    """The arrow of a sortable heading takes no room: both end at the same place."""
+    from eigentext.reports.html import Report
+
+    rows = [(1, 12.5, "a"), (22, 3.25, "b"), (333, 100.0, "c")]
+    Report("t").table(("states", "sentences a second", "what"), rows).write(tmp_path / "t.html")
+    page = browser.new_page()
+    page.goto((tmp_path / "t.html").as_uri())
+    edges = page.evaluate(
+        """() => [0, 1].map((column) => {
+          const right = (node) => {
+            const range = document.createRange();
+            range.selectNodeContents(node);
+            return range.getBoundingClientRect().right;
+          };
+          const heading = document.querySelectorAll("th button")[column].firstChild;
+          const number = document.querySelector("tbody tr").cells[column].firstChild;
+          return [right(heading), right(number)];
+        })"""
+    )
+    for heading, number in edges:
+        assert abs(heading - number) < 1.0
+    page.close()

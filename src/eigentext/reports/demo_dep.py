@@ -21,54 +21,47 @@ if TYPE_CHECKING:
 
 __all__ = ["dependency_section"]
 
+_FOLDS = 5
 _STATES = 60
 _SHOWN = "The man who sold the boat saw the girl with the telescope ."
 
 
 def dependency_section(
-    report: Report,
-    target: Path,
-    train: Sequence[Tree],
-    held_out: Sequence[Tree],
-    say: Callable[[str], None],
+    report: Report, target: Path, trees: Sequence[Tree], say: Callable[[str], None]
 ) -> None:
     """Add the section, and write ``english.dep`` and ``english.latent`` to the folder."""
-    mine, gold = _converted(train), _converted(held_out)
+    sentences = [conllu.from_dependency_tree(to_dependencies(tree), tags="xpos") for tree in trees]
     report.section("Dependencies").text(
-        f"The same {len(mine)} trees as dependencies, by head rules: a graph-based parser with "
-        f"taggers of its own, scored on the {len(gold)} held-out sentences by the rules of the "
-        "CoNLL 2018 shared task."
+        f"The same {len(sentences)} trees as dependencies, by head rules: a graph-based parser "
+        f"with taggers of its own, scored in {_FOLDS} folds by the rules of the CoNLL 2018 shared "
+        "task. UAS is the share of words with the right head, LAS with the right relation too."
     )
-    GraphParser(epochs=1, bits=16).fit(mine[:2]).predict(mine[:1])  # compile before the clock
-    rows = []
+    GraphParser(epochs=1, bits=16, tagger="own").fit(sentences[:2]).predict(sentences[:1])
+    found: dict[int, conllu.Sentence] = {}
+    seconds = 0.0
     parser = GraphParser()
-    for order in (1, 2):
+    for fold in range(_FOLDS):
+        others = [one for k, one in enumerate(sentences) if k % _FOLDS != fold]
         began = time.process_time()
-        parser = GraphParser(order=order, tagger="own", epochs=5, bits=18).fit(mine)
-        trained = time.process_time() - began
-        began = time.process_time()
-        found = parser.predict(gold)
-        rate = len(gold) / max(time.process_time() - began, 1e-9)
-        result = evaluate(gold, found)
-        rows.append(
-            (order, result.uas, result.las, result.unlabelled_complete_match, trained, rate)
-        )
-        say(
-            f"dep: order {order}: UAS {result.uas:.1f}, LAS {result.las:.1f} on held-out trees, "
-            f"trained in {trained:.2f} s, {rate:.0f} sentences a second"
-        )
+        parser = GraphParser(order=2, tagger="own", epochs=5, bits=18).fit(others)
+        seconds += (time.process_time() - began) / _FOLDS
+        answers = parser.predict(sentences[fold::_FOLDS])
+        found.update(zip(range(fold, len(sentences), _FOLDS), answers, strict=True))
+    predicted = [found[k] for k in range(len(sentences))]
+    result = evaluate(sentences, predicted)
+    say(
+        f"dep: UAS {result.uas:.1f}, LAS {result.las:.1f} in {_FOLDS} folds, "
+        f"{seconds:.2f} s a training"
+    )
     report.table(
-        ("order", "UAS", "LAS", "complete", "training, CPU s", "sentences a second"),
-        rows, caption="Dependency parsers on the held-out sample", digits=2,
+        ("UAS", "LAS", "whole trees", "CPU s to train"),
+        [(result.uas, result.las, result.unlabelled_complete_match, seconds)],
+        caption="The parser, tags and all, on trees that it has not seen", digits=2,
     )  # fmt: skip
     parser.save(target / "english.dep", data={"name": "sample", "licence": "Apache-2.0"})
     _sentence(report, GraphParser.load(target / "english.dep"))
-    _mistakes(report, gold, found)
-    _hidden(report, target, mine, say)
-
-
-def _converted(trees: Sequence[Tree]) -> list[conllu.Sentence]:
-    return [conllu.from_dependency_tree(to_dependencies(tree), tags="xpos") for tree in trees]
+    _mistakes(report, sentences, predicted)
+    _hidden(report, target, sentences, say)
 
 
 def _sentence(report: Report, parser: GraphParser) -> None:

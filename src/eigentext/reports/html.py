@@ -60,6 +60,10 @@ class Report:
         """Add paragraphs of plain text."""
         return self._add(*(f'<p dir="auto">{escape(paragraph)}</p>' for paragraph in paragraphs))
 
+    def link(self, address: str, text: str) -> Report:
+        """Add a paragraph that is a link, for example to a page beside this one."""
+        return self._add(f'<p dir="auto"><a href="{escape(address)}">{escape(text)}</a></p>')
+
     def table(
         self,
         header: Sequence[str],
