@@ -18,6 +18,8 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from _data import plain_text
+
 from eigentext.corpus.counting import count
 
 if TYPE_CHECKING:
@@ -53,10 +55,11 @@ def timed(function: Callable[[], Any], repeats: int) -> tuple[float, float]:
 def main() -> None:
     """Print one line per way of counting."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--text", required=True, help="an uncompressed text file")
+    parser.add_argument("--text", help="an uncompressed text file; wiki of the data otherwise")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--baseline-repeats", type=int, default=2)
     options = parser.parse_args()
+    options.text = options.text or plain_text()
     with tempfile.TemporaryDirectory() as folder:  # warm-up: load or build the compiled code
         sample = Path(folder) / "sample.txt"
         with open(options.text, "rb") as text:

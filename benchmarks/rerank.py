@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from _data import kept
 
 from eigentext.dependency.kbest_lists import (
     KBestLists,
@@ -278,17 +279,18 @@ def sizes(lists: Lists, states: Sequence[int], n: int) -> None:
 def main() -> None:
     """Run one part."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("part", choices=("lists", "table", "sizes"))
+    parser.add_argument("part", nargs="?", default="table", choices=("lists", "table", "sizes"))
     parser.add_argument("--data", choices=("ewt", "gum"), default="ewt")
     parser.add_argument("--order", type=int, choices=(1, 2), default=1)
     parser.add_argument("--epochs", type=int, default=6)
-    parser.add_argument("--work", type=Path, required=True, help="A folder for lists and columns.")
+    parser.add_argument("--work", type=Path, help="A folder for lists and columns.")
     parser.add_argument("--learner", choices=("log-linear", "perceptron"), default="log-linear")
     parser.add_argument("--l2", type=float, default=20.0)
     parser.add_argument("--splits", nargs="+", default=["dev", "test"])
     parser.add_argument("--states", type=int, nargs="+", default=[5, 10, 20, 30, 40, 50])
     parser.add_argument("--sentences", type=int, default=600, help="For the part sizes.")
     given = parser.parse_args()
+    given.work = given.work or kept(__file__)
     with single_threaded():
         lists = all_lists(given.data, given.order, given.epochs, given.work)
         if given.part == "table":

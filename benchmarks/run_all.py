@@ -1,6 +1,10 @@
 """Run every benchmark on the data in $EIGENTEXT_DATA, one after the other.
 
 usage: python benchmarks/run_all.py [NAME ...]
+
+Every script runs without options, on data below $EIGENTEXT_DATA (and an ALMOR database at
+$EIGENTEXT_ALMOR); rows that take long are kept below .bench or $EIGENTEXT_BENCH, so that a second
+run prints them at once.  All of them together take many hours.
 """
 
 from __future__ import annotations
@@ -21,7 +25,9 @@ def main() -> int:
     wanted = set(sys.argv[1:])
     failed = 0
     for script in sorted(HERE.glob("*.py")):
-        if script.name == "run_all.py" or (wanted and script.stem not in wanted):
+        if script.name == "run_all.py" or script.name.startswith("_"):
+            continue
+        if wanted and script.stem not in wanted:
             continue
         print(f"== {script.stem}", flush=True)
         failed += subprocess.run([sys.executable, str(script)], check=False).returncode != 0

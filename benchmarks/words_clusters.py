@@ -24,6 +24,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from _data import plain_text
+
 from eigentext.corpus.counting import count
 from eigentext.evaluate.clustering import paths_information
 from eigentext.formats.brown_paths import read_paths
@@ -161,7 +163,7 @@ def scaling(text: str, folder: Path) -> None:
 def main() -> None:
     """Run what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--text", required=True)
+    parser.add_argument("--text", help="uncompressed; wiki of the data otherwise")
     parser.add_argument("--vocab", type=int, default=50_000)
     parser.add_argument("--clusters", type=int, nargs="+", default=[200, 500])
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=METHODS)
@@ -171,6 +173,7 @@ def main() -> None:
     parser.add_argument("--hierarchies", action="store_true")
     parser.add_argument("--scaling", action="store_true")
     asked = parser.parse_args()
+    asked.text = asked.text or plain_text()
     stored = Path(os.environ.get("EIGENTEXT_DATA", "."), "peers")
     with single_threaded(), tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -24,6 +24,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from _data import kept as kept_folder
+from _data import plain_text
 from ner import entities_of, run
 
 from eigentext.corpus.counting import count
@@ -194,8 +196,8 @@ def kappas(kept: Kept, text: Text, asked: argparse.Namespace) -> None:
 def main() -> None:
     """Make what is missing, and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--text")
-    parser.add_argument("--keep", required=True, help="folder of rows and clusters")
+    parser.add_argument("--text", help="uncompressed; wiki of the data otherwise")
+    parser.add_argument("--keep", help="folder of rows and clusters")
     parser.add_argument("--vocab", type=int, default=50_000)
     parser.add_argument("--clusters", type=int, nargs="+", default=[200, 400, 500, 600, 800, 1000])
     parser.add_argument("--methods", nargs="+", default=["spectral", "exchange", "paper"])
@@ -203,7 +205,8 @@ def main() -> None:
     parser.add_argument("--kappas", action="store_true", help="figure 6, with the first of m")
     parser.add_argument("--show", action="store_true", help="list the rows that are there")
     asked = parser.parse_args()
-    kept, text = Kept(Path(asked.keep)), Text(asked.text, asked.vocab)
+    folder = Path(asked.keep or kept_folder(__file__))
+    kept, text = Kept(folder), Text(asked.text or plain_text(), asked.vocab)
     if asked.show:
         for row in kept.rows.values():
             print(json.dumps(row))
