@@ -194,10 +194,33 @@ def test_killed_list_making_goes_on_where_it_stopped(tmp_path, monkeypatch):
     assert len(_Parser.trained_on) == 1  # fold 2 was half done: its parser was kept
     np.testing.assert_array_equal(lists.heads, whole.heads)
     np.testing.assert_array_equal(lists.scores, whole.scores)
-    with pytest.raises(DataError, match="lists made under"):
+    with pytest.raises(DataError, match="lists made with other k:"):
         cross_validated(_new_parser, sentences, k=2, folds=3, folder=tmp_path / "w")
-    with pytest.raises(DataError, match="lists made under"):
+    with pytest.raises(DataError, match="lists made with other sentences:"):
         cross_validated(_new_parser, _bank(12, seed=9), k=3, folds=3, folder=tmp_path / "w")
+
+
+def test_lists_made_with_other_clusters_are_not_taken_for_ours(tmp_path):
+    # scikit-learn shortens the repr of a parser, so that many clusters look like one another
+    many = {f"word{number}": f"{number:010b}" for number in range(1000)}
+    sentences = _bank(6)
+
+    def lists(clusters):
+        def new_parser():
+            return GraphParser(epochs=1, bits=12, labels=False, clusters=clusters)
+
+        return cross_validated(new_parser, sentences, k=2, folds=2, folder=tmp_path / "w")
+
+    first = lists(many)
+    np.testing.assert_array_equal(lists(dict(reversed(many.items()))).scores, first.scores)
+    with pytest.raises(DataError, match="lists made with other parser settings:"):
+        lists({**many, "word500": "1"})
+    paths = tmp_path / "clusters.paths"
+    paths.write_text("".join(f"{bits}\t{word}\t1\n" for word, bits in many.items()))
+    np.testing.assert_array_equal(lists(str(paths)).scores, first.scores)
+    paths.write_text("0\tword1\t1\n")  # the same name, another content
+    with pytest.raises(DataError, match="lists made with other parser settings:"):
+        lists(str(paths))
 
 
 # ---------------------------------------------------------------- features

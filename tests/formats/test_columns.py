@@ -121,14 +121,15 @@ def test_document_line_outlives_a_bad_sentence(tmp_path: Path) -> None:
     assert len(met) == 2
 
 
-def test_document_without_sentence(tmp_path: Path) -> None:
-    source = put(tmp_path, TWO + "-DOCSTART-\n\n")
-    with pytest.raises(DataError, match="nothing after it") as caught:
-        list(read_columns(source))
-    assert caught.value.line == 7
-    met: list[DataError] = []
-    assert len(list(read_columns(source, on_error=met.append))) == 2
-    assert len(met) == 1
+@pytest.mark.parametrize("end", ["-DOCSTART-\n\n", "-DOCSTART-", "-DOCSTART- O\n\n\n-DOCSTART-\n"])
+def test_a_document_line_may_end_the_file(tmp_path: Path, end: str) -> None:
+    source, target = put(tmp_path, TWO + end), tmp_path / "again.bio"
+    read = list(read_columns(source, scheme="bio2"))
+    assert [one.tokens for one in read] == [("Ada", "de Lovelace"), (".",)]
+    assert [one.starts_document for one in read] == [True, False]
+    write_columns(read, target)
+    assert target.read_text().rstrip("\n") == (TWO + end).rstrip("\n")
+    assert list(read_columns(put(tmp_path, end))) == []
 
 
 def test_unknown_scheme_is_said_at_once() -> None:

@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,6 +19,7 @@ import numpy as np
 from eigentext.errors import DataError, SettingsError
 from eigentext.formats import modelfile
 from eigentext.formats.conllu import make_sentence
+from eigentext.formats.fingerprint import fingerprint
 
 if TYPE_CHECKING:
     import os
@@ -153,10 +153,11 @@ class KBestLists:
     ) -> KBestLists:
         """Read it; made under other settings than those given is a DataError."""
         file = modelfile.load(path, KIND, versions={VERSION})
-        if settings is not None and dict(file.header.settings) != settings:
-            raise DataError(
-                str(path), None, f"lists made under {file.header.settings}, expected {settings}"
-            )
+        made = dict(file.header.settings)
+        if settings is not None and made != settings:
+            other = [name for name, value in settings.items() if made.get(name) != value]
+            why = f"lists made with other {' and '.join(other)}: expected a folder of their own"
+            raise DataError(str(path), None, why)
         a = file.arrays
         return cls(a["lengths"], a["sizes"], a["heads"], a["scores"])
 
@@ -257,11 +258,8 @@ def cross_validated(
     settings: dict[str, Any] = {"k": k, "folds": folds}
     if folder is not None:
         Path(folder).mkdir(parents=True, exist_ok=True)
-        told = hashlib.sha256()
-        for sentence in sentences:
-            told.update(sentence.verbatim.encode())
-        settings["sentences"] = told.hexdigest()[:16]
-        settings["parser"] = repr(new_parser())
+        settings["sentences"] = fingerprint(sentence.verbatim for sentence in sentences)
+        settings["parser settings"] = _key_of(new_parser())
     for fold, numbers in enumerate(fold_numbers(len(sentences), folds)):
         parser: GraphParser | None = None
         for at in range(0, len(numbers), _STRETCH):
@@ -281,6 +279,17 @@ def cross_validated(
     return KBestLists.joined(parts)
 
 
+def _key_of(parser: GraphParser) -> str:
+    """A key for its settings; clusters and vectors by what they are, not by their file's name."""
+    from eigentext.dependency.features_vectors import vector_bits
+    from eigentext.tagging.resources import clusters_of
+
+    settings = parser.get_params(deep=False)
+    settings["clusters"] = clusters_of(parser.clusters)
+    settings["vectors"] = vector_bits(parser.vectors)
+    return fingerprint(type(parser).__name__, settings)
+
+
 def _fold_parser(
     new_parser: Callable[[], GraphParser],
     sentences: Sequence[Sentence],
@@ -293,7 +302,7 @@ def _fold_parser(
     parser = new_parser()
     path = None
     if folder is not None:
-        mark = hashlib.sha256(repr(settings).encode()).hexdigest()[:12]
+        mark = fingerprint(settings)[:12]
         path = Path(folder) / f"fold{fold}-{mark}.parser"
         if path.exists():
             return type(parser).load(path)

@@ -3,7 +3,8 @@
 1. ``read_columns`` streams a file as :class:`ColumnSentence` objects.  The first line of a file
    says how its columns are separated, by TAB or by spaces, and how many there are: two or more
    throughout, or it is a DataError.
-2. A ``-DOCSTART-`` line begins a document: the sentence after it has ``starts_document``.
+2. A ``-DOCSTART-`` line begins a document: the sentence after it has ``starts_document``.  One at
+   the end of the file, with nothing after it, says nothing.
 3. With ``scheme`` the tags in the last column are checked for their shape and order.
 4. ``write_columns`` puts the text back, document lines included.
 
@@ -14,7 +15,7 @@ nowhere else, so a no-break space stays inside its token.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from eigentext.errors import DataError, SettingsError
@@ -98,25 +99,25 @@ def read_columns(
 
 
 def _read(reader: _Reader, source: Source, on_error: OnError | None) -> Iterator[ColumnSentence]:
+    last: ColumnSentence | None = None
     for block in read_blocks(source, on_error=on_error):
         try:
             sentence = reader.parse(block)
         except DataError as error:
             if on_error is None:
+                if last is not None:
+                    yield last
                 raise
             on_error(error)
             continue
         if sentence is not None:
-            yield sentence
-    if reader.waiting is not None:
-        dangling = DataError(
-            reader.waiting.source,
-            reader.waiting.first_line,
-            f"found {DOCUMENT_MARK} with nothing after it; expected a sentence",
-        )
-        if on_error is None:
-            raise dangling
-        on_error(dangling)
+            if last is not None:
+                yield last
+            last = sentence
+    if last is not None:
+        # a document without sentences may end the file: its line stays with what is before it
+        after = "" if reader.waiting is None else reader.waiting.text
+        yield replace(last, verbatim=last.verbatim + after)
 
 
 class _Reader:
