@@ -176,3 +176,18 @@ def test_real_trees(data):
             wins.append(gold > wrong)
     assert np.mean(wins) > 0.95
     assert isinstance(model.tables_, Tables)
+
+
+def test_an_unfitted_model_says_so(tmp_path):
+    model, tree = LatentTreeModel(2), DependencyTree(["ant"], [0], tags=["A"])
+    for asked in (
+        lambda: model.log_prob(tree),
+        lambda: model.sentence_score(["ant"], ["A"], [[0]]),
+        lambda: model.posteriors(tree),
+        lambda: model.log_likelihood([tree]),
+        lambda: model.params,
+        lambda: model.sample([0]),
+        lambda: model.save(tmp_path / "x.model"),
+    ):
+        with pytest.raises(SettingsError, match="not trained yet: call fit or load first"):
+            asked()

@@ -168,11 +168,35 @@ def test_tags_of_the_doc_are_used_when_the_model_has_none(models):
     assert sum(t.dep_ == "ROOT" for t in _pipeline(models["none"])("He slept.")) == 1
 
 
-def test_tags_on_request(models):
-    doc = _pipeline(models["own"], set_tags=True)("The farmer slept.")
+def test_own_tags_fill_a_doc_without_tags(models):
+    nlp = _pipeline(models["own"])
+    doc = nlp("The farmer slept.")
     assert [token.tag_ for token in doc] == ["DT", "NN", "VBD", "."]
     assert [token.pos_ for token in doc] == ["DET", "NOUN", "VERB", "PUNCT"]
-    assert [token.tag_ for token in _pipeline(models["own"])("The farmer slept.")] == [""] * 4
+    assert [token.tag_ for token in _pipeline(models["own"], set_tags=False)(doc.text)] == [""] * 4
+    # tags that are there stay, unless ours are asked for
+    words, tags = ["The", "farmer", "slept"], ["A", "B", "C"]
+    component = nlp.get_pipe("eigentext_dep")
+    given = component(spacy.tokens.Doc(nlp.vocab, words=words, tags=tags))
+    assert [token.tag_ for token in given] == tags
+    asked = _pipeline(models["own"], set_tags=True).get_pipe("eigentext_dep")
+    given = asked(spacy.tokens.Doc(nlp.vocab, words=words, tags=tags))
+    assert [token.tag_ for token in given] == ["DT", "NN", "VBD"]
+
+
+@pytest.mark.parametrize("column", ["upos", "xpos"])
+def test_tags_of_a_treebank_with_one_column_of_them(column):
+    other = {"upos": "xpos", "xpos": "upos"}[column]
+    sentences = [one.with_columns(**{other: ["_"] * len(one)}) for one in _sentences()][:60]
+    parser = GraphParser(tagger="own", epochs=1, bits=14).fit(sentences)
+    words = ["The", "farmer", "slept", "."]
+    expected = getattr(parser.columns(words), column)
+    assert "_" not in expected
+    assert parser.parse(words).tree.tags == expected
+    assert parser.kbest(words, k=2)[1].tree.tags == expected
+    nlp = spacy.blank("en")
+    nlp.add_pipe("eigentext_dep").parser = parser
+    assert tuple(token.tag_ for token in nlp("The farmer slept.")) == expected
 
 
 def test_a_model_is_needed(tmp_path):

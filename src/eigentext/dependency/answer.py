@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from eigentext.formats.conllu import Sentence
     from eigentext.trees.dependency import DependencyTree
 
-__all__ = ["Parse", "check_tokens", "columns_of", "given_columns", "with_heads"]
+__all__ = ["Parse", "check_tokens", "columns_of", "given_columns", "tags_of", "with_heads"]
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,15 @@ def columns_of(sentence: Sentence) -> Columns:
     """The columns that the parser looks at, in one walk over the lines."""
     rows = sentence.rows
     return Columns(*(tuple(row[place] for row in rows) for place in (1, 3, 4, 5)))
+
+
+def tags_of(columns: Columns) -> tuple[str, ...]:
+    """The tags of a tree: those of upos, or of xpos for a treebank that has no others.
+
+    >>> tags_of(given_columns(["Birds", "sing"], xpos=["NNS", "VBP"]))
+    ('NNS', 'VBP')
+    """
+    return columns.xpos if set(columns.upos) <= {"_"} else columns.upos
 
 
 def with_heads(sentence: Sentence) -> Sentence:

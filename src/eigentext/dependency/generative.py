@@ -203,6 +203,11 @@ class GenerativeParser:
 
     # ---------------------------------------------------------------- answers
 
+    def _fitted(self) -> GenerativeParser:
+        if not hasattr(self, "params_"):
+            raise SettingsError("this parser is not trained yet: call fit or load first")
+        return self
+
     def _encoded(
         self, tokens: Sequence[str], upos: Sequence[str] | None, xpos: Sequence[str] | None
     ) -> tuple[Any, ...]:
@@ -211,9 +216,7 @@ class GenerativeParser:
             raise TypeError("tokens must be a list of words, not one str; use text.split()")
         if not len(tokens):
             raise ValueError("no words to parse")
-        if not hasattr(self, "params_"):
-            raise SettingsError("this parser has not been trained: call fit or load first")
-        names = self._tags(upos, xpos, len(tokens))
+        names = self._fitted()._tags(upos, xpos, len(tokens))
         tags = np.array([self._tag_number(name) for name in names], np.int64)
         p = self.params_
         emit = np.empty((len(tokens), p.E.shape[1]))
@@ -343,7 +346,7 @@ class GenerativeParser:
         """Write the model file."""
         from eigentext.formats import modelfile
 
-        p = self.params_
+        p = self._fitted().params_
         arrays = {name: getattr(p, name) for name in ("first", "m", "T", "go", "root", "E")}
         settings = {
             "states": self.states, "em": self.em, "tags": self.tags, "min_count": self.min_count,

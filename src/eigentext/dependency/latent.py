@@ -212,7 +212,12 @@ class LatentTreeModel:
     @property
     def tables_(self) -> Tables:
         """The tables of the (first) model."""
-        return self.members_[0]
+        return self._fitted().members_[0]
+
+    def _fitted(self) -> LatentTreeModel:
+        if not hasattr(self, "members_"):
+            raise SettingsError("this model is not trained yet: call fit or load first")
+        return self
 
     def _find_ranges(self, forest: Forest) -> StateRanges:
         size, tag_of = self.observations_.sizes[0], self.observations_.tag_of
@@ -248,7 +253,7 @@ class LatentTreeModel:
     @property
     def params(self) -> LatentTreeParams:
         """The parameters in the paper's orientation."""
-        starts = self._starts
+        starts = self._fitted()._starts
         tables = [self.tables_.rows[a:b] for a, b in pairwise(starts)]
         T = np.ascontiguousarray(self.tables_.T.transpose(0, 2, 1))
         return LatentTreeParams(
@@ -274,7 +279,7 @@ class LatentTreeModel:
         from eigentext.dependency.kernels_latent import tree_log_probs
 
         array = check_heads(heads, len(forms))
-        seen = self.observations_.encode(forms, tags).astype(np.int64)
+        seen = self._fitted().observations_.encode(forms, tags).astype(np.int64)
         starts = self._starts
         ids = np.where(seen >= 0, seen + starts[: len(seen), None], -1)
         logs, total = np.empty(len(array)), np.zeros(len(array))
@@ -300,7 +305,7 @@ class LatentTreeModel:
         """(n, k) p(state of each word | words, tree)."""
         from eigentext.dependency.kernels_latent import posteriors_and_counts
 
-        encoded = self._encode(Forest.of([tree], self.observations_))
+        encoded = self._encode(Forest.of([tree], self._fitted().observations_))
         tables = self.tables_
         found = np.zeros((len(tree), self.k))
         counts = learn_latent.Counts.zeros(len(tables.rows), encoded.n_classes, self.k)
@@ -312,7 +317,7 @@ class LatentTreeModel:
 
     def log_likelihood(self, trees: Iterable[DependencyTree]) -> float:
         """Sum of log p over trees (of the first model)."""
-        encoded = self._encode(Forest.of(trees, self.observations_))
+        encoded = self._encode(Forest.of(trees, self._fitted().observations_))
         return learn_latent.expected_counts(encoded, self.tables_)[0]
 
     def sample(self, heads: Sequence[int], *, seed: int = 0) -> list[tuple[str, ...]]:
@@ -325,7 +330,7 @@ class LatentTreeModel:
 
     def save(self, path: str | os.PathLike[str], *, data: Mapping[str, Any] | None = None) -> None:
         """Write a model file of kind ``latent-tree``."""
-        seen = self.observations_
+        seen = self._fitted().observations_
         settings = {name: getattr(self, name) for name in _SETTINGS}
         settings.update(
             observations=seen.spec, min_count=seen.min_count, lower=seen.lower,

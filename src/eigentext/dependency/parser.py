@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
-from eigentext.dependency.answer import Parse, columns_of, given_columns, with_heads
+from eigentext.dependency.answer import Parse, columns_of, given_columns, tags_of, with_heads
 from eigentext.dependency.encode import Columns, Encoder, known_words
 from eigentext.dependency.features_vectors import vector_bits
 from eigentext.dependency.labels import LabelModel, LabelSettings, label_templates, train_labels
@@ -268,7 +268,10 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
         required_arcs: Iterable[Arc] = (),
         forbidden_arcs: Iterable[Arc] = (),
     ) -> Parse:
-        """The best tree; arcs are (head, dependent), words from 1 on, head 0 for the root."""
+        """The best tree; arcs are (head, dependent), words from 1 on, head 0 for the root.
+
+        The tree has the tags that the parser went by: upos, or xpos where there is no upos.
+        """
         columns = self.columns(tokens, upos, xpos, feats)
         found = self._search(columns, required_arcs, forbidden_arcs)
         heads, score = found.best()
@@ -334,7 +337,7 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
             known = self.relations_.relations
             names = [tuple(known[number] for number in row) for row in numbers.tolist()]
         return [
-            Parse(DependencyTree(columns.forms, row, name, columns.upos), score, approximate)
+            Parse(DependencyTree(columns.forms, row, name, tags_of(columns)), score, approximate)
             for row, name, score in zip(heads, names, scores, strict=True)
         ]
 

@@ -138,12 +138,15 @@ class Reranker:
 
     # ---------------------------------------------------------------- answers
 
+    def _fitted(self) -> None:
+        if not hasattr(self, "weights_"):
+            raise SettingsError("this reranker is not trained yet: call fit or load first")
+
     def choose(self, sentence: Sentence | Known, parses: Sequence[Parse]) -> list[Parse]:
         """The trees of one sentence, best first, with the reranker's scores."""
         if not parses:
             return []
-        if not hasattr(self, "weights_"):
-            raise SettingsError("this reranker has not been trained: call fit or load first")
+        self._fitted()
         known = sentence if isinstance(sentence, Known) else known_of(sentence)
         heads = np.array([parse.tree.heads for parse in parses])
         if heads.shape[1] != len(known.forms):
@@ -161,6 +164,7 @@ class Reranker:
 
     def save(self, path: str | os.PathLike[str], *, data: dict[str, Any] | None = None) -> None:
         """Write one model file, experts included."""
+        self._fitted()
         settings = {
             "learner": self.learner, "experts": list(self.experts), "k": self.k,
             "folds": self.folds, "l2": self.l2, "latent": self.latent,

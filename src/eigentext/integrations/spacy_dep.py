@@ -5,7 +5,8 @@
    from the word before them in their sentence, or from its first word.
 2. The parser goes by its own taggers where the model has them, and else by ``token.pos_``,
    ``token.tag_`` and ``token.morph``, which must then be there if the model was trained with tags.
-3. ``token.head``, ``token.dep_`` and sentence starts are set; ``doc._.dep_approximate`` tells
+3. ``token.head``, ``token.dep_`` and sentence starts are set, and ``token.pos_`` and
+   ``token.tag_`` where a Doc has no tags and the model has taggers; ``doc._.dep_approximate`` tells
    whether a greedy search found the trees (second order with crossing arcs).
 
 Importing this module registers the component; with the entry point of the installed package spaCy
@@ -21,6 +22,8 @@ finds it by itself.  It needs the extra ``spacy``.
 >>> nlp.add_pipe("eigentext_dep").parser = parser
 >>> [(token.text, token.dep_, token.head.text) for token in nlp("The dog barks")]
 [('The', 'det', 'dog'), ('dog', 'nsubj', 'barks'), ('barks', 'ROOT', 'barks')]
+>>> [token.pos_ for token in nlp("The dog barks")]
+['DET', 'NOUN', 'VERB']
 """
 
 from __future__ import annotations
@@ -69,7 +72,8 @@ class DependencyComponent:
     """Parses the sentences of Docs; made by ``nlp.add_pipe("eigentext_dep", config=...)``.
 
     ``model``     a file of ``eigentext dep train``; or set ``parser`` to a trained GraphParser
-    ``set_tags``  also write the parser's own tags to ``token.pos_`` and ``token.tag_``
+    ``set_tags``  write the parser's own tags to ``token.pos_`` and ``token.tag_``: None: in Docs
+                  that have none, True: in all of them, False: never
     ``root``      the relation of a root: spaCy and its users go by ``ROOT``
     """
 
@@ -77,7 +81,7 @@ class DependencyComponent:
         self,
         name: str = "eigentext_dep",
         model: str | None = None,
-        set_tags: bool = False,
+        set_tags: bool | None = None,
         root: str = "ROOT",
     ) -> None:
         self.name = name
@@ -135,8 +139,11 @@ class DependencyComponent:
             doc._.dep_approximate = (
                 settings is not None and settings.order == 2 and not settings.projective
             )
-        if self.set_tags:
-            for one, columns in zip(given, known, strict=True):
+        if self.set_tags is False or not given or self.parser.own_tags_ is None:
+            return
+        tagged = [self.set_tags is None and _has_tags(doc) for doc in docs]
+        for one, columns in zip(given, known, strict=True):
+            if not tagged[one.doc]:
                 _write_tags(docs[one.doc], one.places, columns)
 
     def _tagged(self, docs: Sequence[Doc], given: Sequence[_Sentence]) -> list[Columns]:
@@ -147,9 +154,7 @@ class DependencyComponent:
         if own is not None:
             return own.tag([one.columns.forms for one in given])
         for one in given:
-            doc = docs[one.doc]
-            tagged = doc.has_annotation("TAG") or doc.has_annotation("POS")
-            if self.parser.tagged_ and not tagged:
+            if self.parser.tagged_ and not _has_tags(docs[one.doc]):
                 raise SettingsError(
                     f"{self.name}: this model was trained with tags and has no taggers itself: "
                     "put a tagger before it, or train one with `eigentext dep train --tags own`"
@@ -181,10 +186,14 @@ class DependencyComponent:
 
 
 def create(
-    nlp: Language, name: str, model: str | None, set_tags: bool, root: str
+    nlp: Language, name: str, model: str | None, set_tags: bool | None, root: str
 ) -> DependencyComponent:
     """What spaCy calls for ``add_pipe("eigentext_dep")``."""
     return DependencyComponent(name, model, set_tags, root)
+
+
+def _has_tags(doc: Doc) -> bool:
+    return bool(doc.has_annotation("TAG") or doc.has_annotation("POS"))
 
 
 def _columns(tokens: Sequence[Token]) -> Columns:
@@ -232,15 +241,21 @@ def _write_tags(doc: Doc, places: Sequence[int], columns: Columns) -> None:
     for place, upos, xpos in zip(places, columns.upos, columns.xpos, strict=True):
         if upos in UNIVERSAL_TAGS:  # spaCy knows no others
             doc[place].pos_ = upos
-        if xpos != "_":
-            doc[place].tag_ = xpos
+        doc[place].tag_ = upos if xpos == "_" else xpos  # as spaCy's own models without xpos
 
 
 def _register() -> None:
     Language.factory(
         "eigentext_dep",
-        assigns=["token.dep", "token.head", "token.is_sent_start", "doc.sents"],
-        default_config={"model": None, "set_tags": False, "root": "ROOT"},
+        assigns=[
+            "token.dep",
+            "token.head",
+            "token.is_sent_start",
+            "doc.sents",
+            "token.pos",
+            "token.tag",
+        ],  # fmt: skip
+        default_config={"model": None, "set_tags": None, "root": "ROOT"},
         func=create,
     )
     Doc.set_extension("dep_approximate", default=False, force=True)

@@ -222,8 +222,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         """The n best of each sentence; an empty sentence has none."""
         if n < 1:
             raise SettingsError(f"n must be 1 or more, found {n}")
-        if not hasattr(self, "model_"):
-            raise SettingsError("this tagger is not trained yet: call fit or load first")
+        self._fitted()
         source = map(_token_list, X)
         while chunk := list(islice(source, _CHUNK)):
             batch = self._words.batch(chunk)
@@ -244,6 +243,10 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
                     for b in range(count)
                 ]
 
+    def _fitted(self) -> None:
+        if not hasattr(self, "model_"):
+            raise SettingsError("this tagger is not trained yet: call fit or load first")
+
     def score(self, X: Sentences, y: Sentences) -> float:
         """Percent: F1 of entities by the CoNLL (seqeval) rules, or accuracy of other tags."""
         sentences, tags = _checked(X, y)
@@ -262,6 +265,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         """Write a model file; ``compact`` keeps vectors and clusters of training words only."""
         from eigentext.tagging.storage import save_tagger
 
+        self._fitted()
         save_tagger(self, path, compact=compact, data=data)
 
     @classmethod
