@@ -6,8 +6,8 @@
 2. The parser goes by its own taggers where the model has them, and else by ``token.pos_``,
    ``token.tag_`` and ``token.morph``, which must then be there if the model was trained with tags.
 3. ``token.head``, ``token.dep_`` and sentence starts are set, and ``token.pos_`` and
-   ``token.tag_`` where a Doc has no tags and the model has taggers; ``doc._.dep_approximate`` tells
-   whether a greedy search found the trees (second order with crossing arcs).
+   ``token.tag_`` where a Doc has no tags and the model has taggers;
+   ``doc._.dep_approximate`` tells whether a greedy search found the trees (second order with crossing arcs).
 
 Importing this module registers the component; with the entry point of the installed package spaCy
 finds it by itself.  It needs the extra ``spacy``.
@@ -254,7 +254,7 @@ def _register() -> None:
             "doc.sents",
             "token.pos",
             "token.tag",
-        ],  # fmt: skip
+        ],
         default_config={"model": None, "set_tags": None, "root": "ROOT"},
         func=create,
     )
