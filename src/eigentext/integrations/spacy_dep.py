@@ -7,7 +7,8 @@
    ``token.tag_`` and ``token.morph``, which must then be there if the model was trained with tags.
 3. ``token.head``, ``token.dep_`` and sentence starts are set, and ``token.pos_`` and
    ``token.tag_`` where a Doc has no tags and the model has taggers;
-   ``doc._.dep_approximate`` tells whether a greedy search found the trees (second order with crossing arcs).
+   ``doc._.dep_approximate`` tells whether a greedy search found the trees (second order with
+   crossing arcs).
 
 Importing this module registers the component; with the entry point of the installed package spaCy
 finds it by itself.  It needs the extra ``spacy``.
