@@ -38,7 +38,7 @@ def tags_of(columns: Columns) -> tuple[str, ...]:
     >>> tags_of(given_columns(["Birds", "sing"], xpos=["NNS", "VBP"]))
     ('NNS', 'VBP')
     """
-    return columns.xpos if set(columns.upos) <= {"_"} else columns.upos
+    return tuple(columns.xpos if set(columns.upos) <= {"_"} else columns.upos)
 
 
 def with_heads(sentence: Sentence) -> Sentence:
