@@ -295,6 +295,20 @@ def test_text_without_tags_needs_a_parser_with_taggers(folder, tmp_path, capsys)
     assert run(["dep", "parse", str(folder / "own.dep"), *arguments]) == 0
 
 
+@pytest.mark.parametrize("tokeniser", ["ud-en", "ptb"])
+def test_forms_of_raw_text_are_what_was_typed(tokeniser, folder, tmp_path):
+    raw = "\"The farmer can’t sleep,\" he said. “Don't!” (A 'dog' barks.)\n"
+    text = tmp_path / "text.txt"
+    text.write_text(raw)
+    out = tmp_path / "out.conllu"
+    asked = [str(text), "--from", "raw", "--tokeniser", tokeniser, "-o", str(out), "-q"]
+    for more in ([], ["--kbest", "2"]):
+        assert run(["dep", "parse", str(folder / "own.dep"), *asked, *more]) == 0
+        found = list(conllu.read_sentences(out))
+        first = [one for one in found if one.metadata.get("kbest", "1") == "1"]
+        assert "".join("".join(one.forms) for one in first) == "".join(raw.split())
+
+
 # --- odd files ----------------------------------------------------------------------------------
 
 

@@ -1,6 +1,6 @@
 """Sentences of files that a command was given."""
 
-from eigentext.cli.text_input import sentences
+from eigentext.cli.text_input import sentences, typed_sentences
 
 ROW = "{}\t{}\t_\tX\t_\t_\t{}\tdep\t_\t_\n"
 
@@ -15,3 +15,17 @@ def test_empty_lines_of_text_stay(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("to be\n\nor\n")
     assert list(sentences([str(path)], raw=False, tokeniser="ptb")) == [["to", "be"], [], ["or"]]
+
+
+def test_raw_text_as_typed_and_as_a_model_goes_by_it(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text('"I can’t," he said.\u200b “No!”\n')
+    found = [
+        token for one in typed_sentences([str(path)], raw=True, tokeniser="ud-en") for token in one
+    ]
+    assert "".join(token.typed for token in found) == "".join(path.read_text().split())
+    assert [token.text for token in found][:6] == ["``", "I", "ca", "n't", ",", "''"]
+    texts = [token for one in sentences([str(path)], raw=True, tokeniser="ud-en") for token in one]
+    assert texts == [token.text for token in found]
+    (plain,) = typed_sentences([str(path)], raw=False, tokeniser="ud-en")
+    assert [token.typed for token in plain] == path.read_text().split()

@@ -201,6 +201,20 @@ def test_own_taggers_parse_bare_words(tmp_path):
     assert again.predict([kept])[0].column("upos") == ("X", "X", "X")
 
 
+def test_quotes_as_typed_are_parsed_as_the_treebank_has_them():
+    quoted = make_sentence(
+        ["``", "dog", "''", "barks"], xpos=["``", "NN", "''", "VB"], head=[2, 4, 2, 0],
+        deprel=["punct", "nsubj", "punct", "root"],
+    )  # fmt: skip
+    model = GraphParser(tagger="own", **SMALL).fit([quoted, *TREES] * 3)
+    expected = model.parse(["``", "dog", "''", "barks"])
+    for typed in (['"', "dog", '"', "barks"], ["“", "dog", "”", "barks"]):
+        found = model.parse(typed)
+        assert found.tree.forms == tuple(typed)
+        assert found.score == expected.score
+        assert model.columns(typed).xpos == ("``", "NN", "''", "VB")
+
+
 def test_a_parser_with_tags_asks_for_tags(parser):
     with pytest.raises(SettingsError, match="trained with tags"):
         parser.parse(["the", "dog"])

@@ -229,3 +229,12 @@ def test_text_of_one_token_has_a_model_from_random(folder, capsys):
     figures = json.loads(capsys.readouterr().out)
     assert figures["perplexity"] is None
     assert figures["log_likelihood"] == 0
+
+
+def test_tokens_of_raw_text_are_shown_as_typed(folder, tmp_path, capsys):
+    text = tmp_path / "raw.txt"
+    text.write_text('the “cat” sat and "ran".\n')
+    model = str(folder / "em.hmm")
+    asked = ["hmm", "score", model, str(text), "--raw", "--tokeniser", "ptb", "-q"]
+    assert run([*asked, "--format", "jsonl"]) == 0
+    assert "".join(json.loads(capsys.readouterr().out)["tokens"]) == 'the“cat”satand"ran".'

@@ -154,12 +154,12 @@ def _read(
         for source in files:
             yield from read_sentences(source, on_error=log)
         return
-    from eigentext.cli.text_input import sentences
+    from eigentext.cli.text_input import typed_sentences
 
     raw = from_ is InputName.raw
-    for tokens in sentences(files, raw=raw, tokeniser=tokeniser, on_error=log):
-        if tokens:
-            yield make_sentence(tokens)
+    for tokens in typed_sentences(files, raw=raw, tokeniser=tokeniser, on_error=log):
+        if tokens:  # as typed: the parser itself knows quotes by their other names
+            yield make_sentence([token.typed for token in tokens])
 
 
 def _several(

@@ -8,7 +8,7 @@ import typer
 
 from eigentext.cli import options
 from eigentext.cli.output import show_figures, skipped_count, skipping
-from eigentext.cli.text_input import sentences
+from eigentext.cli.text_input import typed_sentences
 
 if TYPE_CHECKING:
     from eigentext.sequences.hmm import HMM
@@ -36,7 +36,7 @@ def load_model(path: str) -> HMM | SpectralHMM:
 def score(
     model: Model,
     files: options.Sources,
-    tokens: Annotated[
+    surprisals: Annotated[
         bool, typer.Option("--surprisals", help="A line for each token: its surprisal, in nats.")
     ] = False,
     summary: Annotated[bool, typer.Option("--summary", help="The figures alone.")] = False,
@@ -67,15 +67,16 @@ def score(
     found = load_model(model)
     total, n_tokens, n_sentences, n_negative = 0.0, 0, 0, 0.0
     with skipping(on_error, quiet=quiet) as log:
-        lines = sentences(files, raw=raw, tokeniser=tokeniser, on_error=log)
+        lines = typed_sentences(files, raw=raw, tokeniser=tokeniser, on_error=log)
         while block := list(islice(lines, _AT_ONCE)):
-            values = found.surprisals(block)
+            values = found.surprisals([[token.text for token in tokens] for tokens in block])
             n_negative += getattr(found, "negative_rate_", 0.0) * sum(map(len, block))
             for sentence, one in zip(block, values, strict=True):
                 total, n_tokens = total - float(one.sum()), n_tokens + len(one)
                 n_sentences += 1
                 if not summary:
-                    _show(sentence, one.tolist(), tokens, format_)
+                    typed = [token.typed for token in sentence]
+                    _show(typed, one.tolist(), surprisals, format_)
     figures = {
         "sentences": n_sentences, "tokens": n_tokens, "log_likelihood": total,
         "perplexity": _perplexity(total, n_tokens), "skipped": skipped_count(log),
@@ -95,7 +96,7 @@ def _perplexity(log_likelihood: float, n_tokens: int) -> float | None:
 
 
 def _show(
-    sentence: list[str], values: list[float], tokens: bool, format_: options.ResultFormat
+    sentence: list[str], values: list[float], surprisals: bool, format_: options.ResultFormat
 ) -> None:
     from json import dumps
     from math import isfinite
@@ -105,10 +106,10 @@ def _show(
         told: dict[str, Any] = {"log_likelihood": value if isfinite(value) else None}
         told["perplexity"] = _perplexity(value, len(values))
         told["tokens"] = sentence
-        if tokens:
+        if surprisals:
             told["surprisals"] = [one if isfinite(one) else None for one in values]
         print(dumps(told, ensure_ascii=False))
-    elif tokens:
+    elif surprisals:
         for token, one in zip(sentence, values, strict=True):
             print(f"{token}\t{one:.4f}")
         print()

@@ -9,7 +9,7 @@ import typer
 
 from eigentext.cli import lex_eval, lex_rank, lex_train, options
 from eigentext.cli.output import remark, skipping
-from eigentext.cli.text_input import sentences
+from eigentext.cli.text_input import typed_sentences
 
 if TYPE_CHECKING:
     from eigentext.formats.opening import SkipLog
@@ -57,10 +57,10 @@ def analyse(
     engine = open_analyzer(analyzer)
 
     def lines(log: SkipLog | None) -> Iterator[str]:
-        given = sentences([source], raw=raw, tokeniser=tokeniser, on_error=log)
+        given = typed_sentences([source], raw=raw, tokeniser=tokeniser, on_error=log)
         for number, tokens in enumerate(given, start=1):
-            for word in tokens:
-                analyses = engine.analyse(word)
+            for text, word in tokens:
+                analyses = engine.analyse(text)
                 if format_ is options.ResultFormat.jsonl:
                     records = [as_record(reading) for reading in analyses]
                     found = {"sentence": number, "word": word, "analyses": records}

@@ -10,7 +10,7 @@ import typer
 
 from eigentext.cli import options
 from eigentext.cli.output import skipping
-from eigentext.cli.text_input import sentences
+from eigentext.cli.text_input import typed_sentences
 
 if TYPE_CHECKING:
     from eigentext.formats.opening import SkipLog
@@ -69,10 +69,13 @@ def rank(
     ranker = LexicalRanker.load(model, analyzer=analyzer)
 
     def lines(log: SkipLog | None) -> Iterator[str]:
-        given = list(sentences([source], raw=raw, tokeniser=tokeniser, on_error=log))
-        document = Document(source, [[Word(token) for token in tokens] for tokens in given])
+        given = list(typed_sentences([source], raw=raw, tokeniser=tokeniser, on_error=log))
+        document = Document(source, [[Word(token.text) for token in tokens] for tokens in given])
         ranked = next(ranker.rank_documents([document]))
-        for number, words in enumerate(ranked, start=1):
+        for number, (tokens, found) in enumerate(zip(given, ranked, strict=True), start=1):
+            words = [
+                word._replace(typed=token.typed) for token, word in zip(tokens, found, strict=True)
+            ]
             if format_ is RankFormat.jsonl:
                 yield as_json_line(number, words, ranker.scheme, top)
             elif format_ is RankFormat.vocalised:

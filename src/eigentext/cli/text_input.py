@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from eigentext.errors import DataError
+
+if TYPE_CHECKING:
+    from eigentext.corpus.raw_text import TypedToken
 
 
 def sentences(
@@ -30,3 +34,22 @@ def sentences(
             yield from (list(item.tokens) for item in read_items(source, on_error=on_error))
         else:
             yield from read_sentences(source, on_error=on_error)
+
+
+def typed_sentences(
+    files: list[str],
+    *,
+    raw: bool,
+    tokeniser: str,
+    on_error: Callable[[DataError], None] | None = None,
+) -> Iterator[list[TypedToken]]:
+    """The same with each token as it was typed, for commands that write tokens out."""
+    from eigentext.corpus.raw_text import TypedToken, read_typed
+    from eigentext.formats.opening import expand
+
+    if raw:
+        for source in expand(files):
+            yield from read_typed(source, tokeniser, on_error=on_error)
+        return
+    for tokens in sentences(files, raw=False, tokeniser=tokeniser, on_error=on_error):
+        yield [TypedToken(token, token) for token in tokens]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from eigentext.corpus.tokenise import Token, tokenise_text
 from eigentext.formats.opening import numbered_lines
@@ -12,10 +12,20 @@ if TYPE_CHECKING:
 
     from eigentext.errors import DataError
 
-__all__ = ["read_tokenised", "tokenise_document"]
+__all__ = ["TypedToken", "read_tokenised", "read_typed", "tokenise_document"]
 
 # A "paragraph" without an empty line for so many lines is cut at a line end.
 _MOST_LINES = 2000
+
+
+class TypedToken(NamedTuple):
+    """A token as a model goes by it, and as a person typed it: what is written out.
+
+    They differ in quotes and apostrophes (``ptb``, ``ud-en``) and invisible characters.
+    """
+
+    text: str
+    typed: str
 
 
 def read_tokenised(
@@ -32,10 +42,21 @@ def read_tokenised(
     >>> list(read_tokenised("memory://raw-example.txt", "ptb"))
     [['It', 'rains', '.'], ['We', 'stay', 'in', '.'], ['Good', '!']]
     """
+    for tokens in read_typed(source, scheme, on_error=on_error):
+        yield [token.text for token in tokens]
+
+
+def read_typed(
+    source: str,
+    scheme: str = "generic",
+    *,
+    on_error: Callable[[DataError], None] | None = None,
+) -> Iterator[list[TypedToken]]:
+    """The same sentences, each token normalised and as it was typed."""
     lines = (line for _, line in numbered_lines(source, on_error=on_error))
     for _, paragraph in _paragraphs(lines):
         for tokens in tokenise_text(paragraph, scheme):
-            yield [token.text for token in tokens]
+            yield [TypedToken(one.text, paragraph[one.start : one.end]) for one in tokens]
 
 
 def tokenise_document(text: str, scheme: str = "generic") -> list[list[Token]]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from eigentext.corpus.typed_forms import familiar_forms
 from eigentext.dependency.templates import SLOTS, key_of
 
 if TYPE_CHECKING:
@@ -153,6 +154,13 @@ class Encoder:
         numbers = (self._numbers[0].get(upos, 0), self._numbers[1].get(xpos, 0))
         return values, (*numbers, KINDS.get(upos, 0))
 
+    def familiar(self, forms: Sequence[str]) -> tuple[str, ...]:
+        """The words in spellings that training saw: ``“`` is looked up as `` `` `` or ``"``."""
+        known = self.known
+        if known is None:
+            return tuple(forms)
+        return familiar_forms(forms, lambda form: lowered(form) in known)
+
     def batch(
         self,
         sentences: Sequence[Columns],
@@ -167,7 +175,8 @@ class Encoder:
         row_of, add = self._row_of, self._add
         for number, columns in enumerate(sentences, start=1):
             rows.append(0)
-            for token in zip(*columns, strict=True):
+            forms = self.familiar(columns.forms)
+            for token in zip(forms, *columns[1:], strict=True):
                 row = row_of.get(token)
                 rows.append(add(token) if row is None else row)
             starts[number] = len(rows)

@@ -220,8 +220,18 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
     def _columns_of(self, sentences: Sequence[Sentence]) -> list[Columns]:
         """Forms and tags of sentences; with taggers of our own, their tags."""
         if self.own_tags_ is not None:
-            return self.own_tags_.tag([sentence.forms for sentence in sentences])
+            return self.own_columns([sentence.forms for sentence in sentences])
         return [columns_of(sentence) for sentence in sentences]
+
+    def own_columns(self, sentences: Sequence[Sequence[str]]) -> list[Columns]:
+        """Words with the tags of our own taggers, which see them as training spelt their signs."""
+        own = self.own_tags_
+        if own is None:
+            raise SettingsError("this parser has no taggers: train one with tagger='own'")
+        tagged = own.tag([self.encoder_.familiar(forms) for forms in sentences])
+        return [
+            one._replace(forms=tuple(forms)) for one, forms in zip(tagged, sentences, strict=True)
+        ]
 
     def columns(
         self,
@@ -234,7 +244,7 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
         found = given_columns(tokens, upos, xpos, feats)
         if upos is None and xpos is None:
             if self._fitted().own_tags_ is not None:
-                return self.own_tags_.tag([tokens])[0]  # type: ignore[union-attr]
+                return self.own_columns([tokens])[0]
             if self.tagged_:
                 raise SettingsError(
                     "this parser was trained with tags and has no taggers: give upos and xpos, or "

@@ -151,9 +151,8 @@ class DependencyComponent:
         """What the parser goes by: its own tags, or those of the Docs."""
         if not given:
             return []
-        own = self.parser.own_tags_
-        if own is not None:
-            return own.tag([one.columns.forms for one in given])
+        if self.parser.own_tags_ is not None:
+            return self.parser.own_columns([one.columns.forms for one in given])
         for one in given:
             if self.parser.tagged_ and not _has_tags(docs[one.doc]):
                 raise SettingsError(

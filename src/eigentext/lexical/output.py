@@ -42,7 +42,7 @@ def as_record(word: RankedWord, scheme: LabelScheme, top: int | None = None) -> 
             }
         )
     return {
-        "form": word.form,
+        "form": word.shown,
         "guessed": word.guessed,
         "margin": round(word.margin, 4),
         "n_candidates": len(word.candidates),
@@ -63,14 +63,14 @@ def as_vocalised(words: Sequence[RankedWord]) -> str:
     shown = []
     for word in words:
         reading = shown_reading(word.best)
-        shown.append((reading.vocalised if reading else "") or word.form)
+        shown.append((reading.vocalised if reading else "") or word.shown)
     return " ".join(shown)
 
 
 def as_conllu(number: int, words: Sequence[RankedWord], scheme: LabelScheme) -> Iterator[str]:
     """The sentence as CoNLL-U lines: the best label, its probability, vocalisation and gloss."""
     yield f"# sent_id = {number}"
-    yield f"# text = {' '.join(word.form for word in words)}"
+    yield f"# text = {' '.join(word.shown for word in words)}"
     for place, word in enumerate(words, start=1):
         values = scheme.as_mapping(word.best.label)
         lemma = values.pop("lemma", "_")
@@ -90,7 +90,7 @@ def as_conllu(number: int, words: Sequence[RankedWord], scheme: LabelScheme) -> 
         if word.guessed:
             misc.append("Guess=Yes")
         cells = (
-            str(place), word.form, lemma or "_", upos, xpos, "|".join(features) or "_",
+            str(place), word.shown, lemma or "_", upos, xpos, "|".join(features) or "_",
             "_", "_", "_", "|".join(misc),
         )  # fmt: skip
         yield "\t".join(cells)

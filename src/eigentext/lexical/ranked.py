@@ -25,13 +25,20 @@ class RankedWord(NamedTuple):
     """A word with its candidates, best first.
 
     ``margin`` is how much more probable the first is than the second; ``guessed`` says that the
-    analyzer did not know the word, nor did training.
+    analyzer did not know the word, nor did training.  ``typed`` is the word as it stands in the
+    text, where a tokeniser normalised ``form``.
     """
 
     form: str
     candidates: list[RankedCandidate]
     margin: float
     guessed: bool
+    typed: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The word to write out."""
+        return self.typed or self.form
 
     @property
     def best(self) -> RankedCandidate:

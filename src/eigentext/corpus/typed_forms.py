@@ -1,0 +1,58 @@
+"""Quotes, apostrophes, brackets and dashes as typed, and as a model knows them.
+
+What a person typed is what is written out; a model may know another sign for the same thing, as
+treebanks have their own: `` `` `` for an opening quote, ``-LRB-`` for a bracket.  A word that the
+model does not know is looked up under the other spellings of its signs.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+__all__ = ["familiar_forms"]
+
+_OPENING, _CLOSING = ("``", "“", '"', "''"), ("''", "”", '"', "``")
+_OTHERS: dict[str, tuple[str, ...]] = {
+    "“": _OPENING, "„": _OPENING, "‟": _OPENING, "«": _OPENING, "``": _OPENING,
+    "”": _CLOSING, "»": _CLOSING, "''": _CLOSING,
+    "‘": ("`", "'"), "’": ("'",), "`": ("‘", "'"), "'": ("’",),
+    "–": ("--", "—", "-"), "—": ("--", "–", "-"), "--": ("—", "–", "-"), "…": ("...",), "...": ("…",),
+    "(": ("-LRB-",), ")": ("-RRB-",), "[": ("-LSB-", "-LRB-"), "]": ("-RSB-", "-RRB-"),
+    "{": ("-LCB-", "-LRB-"), "}": ("-RCB-", "-RRB-"),
+    "-LRB-": ("(",), "-RRB-": (")",), "-LSB-": ("[",), "-RSB-": ("]",), "-LCB-": ("{",),
+    "-RCB-": ("}",),
+}  # fmt: skip
+_SIGN = re.compile("[\"'’‘`“”„‟«»–—…()\\[\\]{}]|-[LR][RSC]B-|--|\\.\\.\\.")
+
+
+def familiar_forms(forms: Sequence[str], knows: Callable[[str], bool]) -> tuple[str, ...]:
+    """The words, each in a spelling of its signs that is known, if it has one.
+
+    >>> familiar_forms(["“", "I", "can", "’t", '"'], {"``", "I", "'t", "''"}.__contains__)
+    ('``', 'I', 'can', "'t", "''")
+    >>> familiar_forms(["“"], {"“", '"'}.__contains__)
+    ('“',)
+    """
+    found = tuple(forms)
+    if not _SIGN.search(" ".join(found)):
+        return found
+    spelt = list(found)
+    opens = False  # whether a straight quote closes what an earlier one opened
+    for place, form in enumerate(found):
+        opens ^= form == '"'
+        if _SIGN.search(form) and not knows(form):
+            spelt[place] = next(filter(knows, _spellings(form, opens=opens)), form)
+    return tuple(spelt)
+
+
+def _spellings(form: str, *, opens: bool) -> Iterator[str]:
+    """Other ways to write the signs of a word."""
+    if form == '"':
+        yield from _OPENING if opens else _CLOSING
+    yield from _OTHERS.get(form, ())
+    yield form.replace("’", "'")
+    yield form.replace("'", "’")
