@@ -68,7 +68,7 @@ def test_json_lines_have_shares_and_posteriors(model, files, capsys):
     for answer in answers:
         for row in answer["posteriors"]:
             assert sum(row.values()) == pytest.approx(1.0, abs=1e-4)
-        shares = [one["share"] for one in answer["nbest"]]
+        shares = [one["share"] for one in answer["kbest"]]
         assert shares == sorted(shares, reverse=True)
         assert len(shares) == (2 if answer["tokens"] else 0)
     assert answers[1]["log_p"] == 0.0

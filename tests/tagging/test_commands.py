@@ -64,13 +64,13 @@ def test_text_in_columns_or_json_out(folder, capsys):
     capsys.readouterr()
     assert cli("tag", "apply", "m", "a.txt") == 0
     assert capsys.readouterr().out == "Ada\tB-PER\nmet\tO\nhim\tO\n\nAda\tB-PER\n\n"
-    assert cli("tag", "apply", "m", "a.txt", "--nbest", "3", "-o", "o.jsonl") == 0
+    assert cli("tag", "apply", "m", "a.txt", "--kbest", "3", "-o", "o.jsonl") == 0
     first, empty, last = map(json.loads, (folder / "o.jsonl").read_text().splitlines())
     assert first["entities"] == [{"type": "PER", "start": 0, "end": 1}]
-    assert [answer["score"] for answer in first["nbest"]] == sorted(
-        (answer["score"] for answer in first["nbest"]), reverse=True
+    assert [answer["score"] for answer in first["kbest"]] == sorted(
+        (answer["score"] for answer in first["kbest"]), reverse=True
     )
-    assert len(first["nbest"]) == 3
+    assert len(first["kbest"]) == 3
     assert empty == {"tokens": [], "tags": [], "entities": []}
     assert last["tags"] == ["B-PER"]
 
@@ -78,7 +78,7 @@ def test_text_in_columns_or_json_out(folder, capsys):
 def test_clusters_and_vectors_from_files(folder):
     (folder / "c.paths").write_text("0101\tAda\t5\n011\tmet\t9\n")
     (folder / "v.txt").write_text("2 3\nAda 1 0 0\nmet 0 1 .5\n")
-    options = ["--paths", "c.paths", "--vectors", "v.txt", "--compact"]
+    options = ["--clusters", "c.paths", "--vectors", "v.txt", "--compact"]
     assert cli("tag", "train", "a.bio", "-o", "m", "-q", *options) == 0
     assert cli("tag", "apply", "m", "a.bio", "-o", "o.bio") == 0
     gold, found = (list(read_columns(name)) for name in ("a.bio", "o.bio"))
@@ -111,8 +111,8 @@ FILES = {
         (["a.txt"], "a.txt: text without tags"),
         (["missing.bio"], "missing.bio"),
         (["a.bio", "--dev", "empty.bio"], "empty.bio: no sentences"),
-        (["a.bio", "--paths", "bad.paths"], "bad.paths:2: bits '01x1'"),
-        (["a.bio", "--paths", "none.paths"], "none.paths: no clusters"),
+        (["a.bio", "--clusters", "bad.paths"], "bad.paths:2: bits '01x1'"),
+        (["a.bio", "--clusters", "none.paths"], "none.paths: no clusters"),
         (["a.bio", "--vectors", "bad.vec"], "bad.vec:3: 2 numbers, expected 3"),
         (["a.bio", "--vectors", "zero.vec"], "zero.vec: all vectors are zero"),
     ],

@@ -114,16 +114,16 @@ def test_clusters_are_scored_by_text_or_counts(folder, capsys):
     told = figures(capsys)["mutual_information"]
     assert words("count", "text", "-o", "c", "--contexts", "r1", "-q") == 0
     for source in (["--text", "text"], ["--counts", "c"]):
-        assert words("eval", "--paths", "p", *source, "--json") == 0
+        assert words("eval", "--clusters", "p", *source, "--json") == 0
         assert figures(capsys)["p"] == {
             "mutual_information": pytest.approx(told, abs=1e-4),
             "clusters": 3,
             "words": 6,
         }
-    assert words("eval", "--paths", "p", "--text", "text") == 0
+    assert words("eval", "--clusters", "p", "--text", "text") == 0
     assert capsys.readouterr().out.startswith("p\tmutual_information ")
-    assert words("eval", "--paths", "p") == 2
-    assert "--paths needs --counts or --text" in capsys.readouterr().err
+    assert words("eval", "--clusters", "p") == 2
+    assert "--clusters needs --counts or --text" in capsys.readouterr().err
 
 
 def test_sentences_are_scored(folder, capsys):

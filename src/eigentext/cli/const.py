@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigentext.cli import const_inspect, const_train, options
-from eigentext.cli.output import progress_bar, remark, show_figures, skipped_count, skipping
+from eigentext.cli.output import Clock, progress_bar, remark, show_figures, skipped_count, skipping
 from eigentext.cli.text_input import sentences
 
 if TYPE_CHECKING:
@@ -66,7 +66,6 @@ def parse(
         $ eigentext const parse english.lpcfg sample/text.txt -o trees.mrg
     """
     import os
-    import time
     from json import dumps
 
     from eigentext.constituency import LPCFG
@@ -74,7 +73,7 @@ def parse(
     from eigentext.formats.opening import expand, numbered_lines
     from eigentext.formats.writing import write_lines
 
-    began = time.perf_counter()
+    clock = Clock()
     parser = LPCFG.load(model)
     as_json = format_ is options.ResultFormat.jsonl or marginals
     flags: dict[str, int] = {"sentences": 0, "fallback": 0, "coarse": 0, "relaxed": 0}
@@ -114,9 +113,7 @@ def parse(
     if flags["coarse"]:
         remark(f"{flags['coarse']} sentence(s) were parsed by the plain PCFG alone", quiet=quiet)
     if json:
-        seconds = time.perf_counter() - began
-        rate = round(flags["sentences"] / seconds, 2)
-        figures = {**flags, "seconds": round(seconds, 2), "sentences_per_second": rate}
+        figures = {**flags, **clock.figures(sentences=flags["sentences"])}
         show_figures(figures, as_json=True, results_on_stdout=output == "-")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.output import progress_bar, remark, show_figures, skipped_count, skipping
+from eigentext.cli.output import Clock, progress_bar, remark, show_figures, skipped_count, skipping
 
 if TYPE_CHECKING:
     from eigentext.constituency.choose_states import States
@@ -76,8 +76,8 @@ def train(
     language: Annotated[
         LanguageName, typer.Option("--language", help="Signatures of unknown words.")
     ] = LanguageName.english,
-    paths: Annotated[
-        str | None, typer.Option("--paths", help="Brown paths file: classes of rare words.")
+    clusters: Annotated[
+        str | None, typer.Option("--clusters", help="Brown paths file: classes of rare words.")
     ] = None,
     vectors: Annotated[
         str | None, typer.Option("--vectors", help="word2vec file: classes of rare words.")
@@ -119,8 +119,6 @@ def train(
 
         $ eigentext const train sample/train.mrg -o more.lpcfg --states 2 --partial sample/dev.mrg
     """
-    import time
-
     from eigentext.constituency import LPCFG
     from eigentext.constituency.choose_states import f1_on, search_states
     from eigentext.constituency.grammar import GrammarSettings
@@ -128,7 +126,7 @@ def train(
     from eigentext.formats.opening import expand
     from eigentext.formats.ptb import read_trees
 
-    began = time.process_time()
+    clock = Clock()
     searching = states == "search"
     if searching and not dev:
         raise SettingsError("--states search needs --dev TREES to search on")
@@ -145,7 +143,7 @@ def train(
     with skipping(on_error, quiet=quiet) as log, progress_bar(quiet=quiet) as update:
         read = [tree for source in sources for tree in read_trees(source, on_error=log)]
         more: dict[str, Any] = {
-            "classes": _classes(paths, vectors, log),
+            "classes": _classes(clusters, vectors, log),
             "text": _text(
                 unlabelled, partial, log, weight=unlabelled_weight, rounds=unlabelled_rounds,
                 partial_weight=partial_weight,
@@ -161,10 +159,8 @@ def train(
             about["tried"] = {str(one.states): round(one.f1, 2) for one in tried}
             about["states"] = parser.states
             about["dev_f1"] = max(one.f1 for one in tried)
-            seconds = sum(one.seconds for one in tried)
         else:
             parser.fit(read, progress=update, **more)
-            seconds = time.process_time() - began
             if dev:
                 about["dev_f1"] = f1_on(parser, held_out, progress=update)
     for states_tried, f1 in about.get("tried", {}).items():
@@ -176,7 +172,7 @@ def train(
             "skipped": skipped_count(log),
             "nonterminals": len(parser.labels_),
             "rules": len(parser.coarse_.rules),
-            "cpu_seconds": round(seconds, 2),
+            **clock.figures(),
             **about,
         }
         if more["text"] is not None:

@@ -9,7 +9,7 @@ import typer
 
 from eigentext.cli import options
 from eigentext.cli.dep_eval import trees_of as sentences_of
-from eigentext.cli.output import progress_bar, show_figures, skipped_count, skipping
+from eigentext.cli.output import Clock, progress_bar, show_figures, skipped_count, skipping
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -100,13 +100,11 @@ def latent(
 
         $ eigentext dep latent train.conllu -o english.latent --states 50 --iterations 5
     """
-    import time
-
     from eigentext.dependency import LatentTreeModel
 
+    clock = Clock()
     with skipping(on_error, quiet=quiet) as log:
         bank = [tree for _, tree in trees_of(trees, on_error=log)]
-    began = time.perf_counter()
     model = LatentTreeModel(
         states, split=not shared, observations=observations, edges=edges.value,
         structure=structure, iterations=iterations, min_count=min_count, ensemble=ensemble,
@@ -120,7 +118,7 @@ def latent(
     figures = {
         "trees": len(bank), "words": n_words, "observations": model.observations_.sizes[0],
         "states": states, "log_likelihood_per_word": found[-1] / n_words if found else None,
-        "seconds": time.perf_counter() - began, "skipped": skipped_count(log),
+        "skipped": skipped_count(log), **clock.figures(),
     }  # fmt: skip
     if not quiet or json:
         show_figures(figures, as_json=json)

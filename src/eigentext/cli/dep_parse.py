@@ -15,7 +15,7 @@ from eigentext.cli.dep_generative import (
     is_generative,
     with_probabilities,
 )
-from eigentext.cli.output import progress_bar, show_figures, skipped_count, skipping
+from eigentext.cli.output import Clock, progress_bar, show_figures, skipped_count, skipping
 
 if TYPE_CHECKING:
     from eigentext.dependency import GraphParser, Parse
@@ -83,13 +83,11 @@ def parse(
 
         $ eigentext dep parse english.parser sample/text.txt --from tokens --kbest 3 -o k.conllu
     """
-    import time
-
     from eigentext.formats.conllu import write_sentences
     from eigentext.formats.opening import expand
 
     predict = _predictor(model, from_, kbest, rerank, marginals)
-    began = time.perf_counter()
+    clock = Clock()
     count = 0
 
     def trees(log: SkipLog | None, update: Callable[[int, int, str], None]) -> Iterator[Sentence]:
@@ -106,12 +104,10 @@ def parse(
     ):
         write_sentences(trees(log, update), output)
     if json:
-        seconds = time.perf_counter() - began
         figures = {
             "sentences": count,
             "skipped": skipped_count(log),
-            "seconds": round(seconds, 2),
-            "sentences_per_second": round(count / seconds, 2),
+            **clock.figures(sentences=count),
         }
         show_figures(figures, as_json=True, results_on_stdout=output == "-")
 

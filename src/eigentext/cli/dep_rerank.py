@@ -9,7 +9,7 @@ import typer
 
 from eigentext.cli import options
 from eigentext.cli.dep_train import read_trees
-from eigentext.cli.output import progress_bar, show_figures, skipped_count, skipping
+from eigentext.cli.output import Clock, progress_bar, show_figures, skipped_count, skipping
 
 
 class RerankLearner(StrEnum):
@@ -74,13 +74,11 @@ def rerank(
 
         $ eigentext dep parse english.parser train.conllu --rerank english.rerank -o out.conllu
     """  # noqa: E501
-    import time
-
     from eigentext.dependency.parser import GraphParser
     from eigentext.dependency.rerank import Reranker
     from eigentext.formats.opening import expand
 
-    began = time.process_time()
+    clock = Clock()
     names = [] if experts == "none" else [name.strip() for name in experts.split(",")]
     reranker = Reranker(
         learner=learner.value,
@@ -106,6 +104,6 @@ def rerank(
             "templates": int((reranker.weights_.templates != 0).sum()),
             **{f"weight_{name}": round(float(value), 4) for name, value in
                zip(reranker.weights_.names, reranker.weights_.dense, strict=True)},
-            "cpu_seconds": round(time.process_time() - began, 2),
+            **clock.figures(),
         }  # fmt: skip
         show_figures(figures, as_json=json, results_on_stdout=output == "-")

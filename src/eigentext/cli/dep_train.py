@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.output import progress_bar, show_figures, skipped_count, skipping
+from eigentext.cli.output import Clock, progress_bar, show_figures, skipped_count, skipping
 
 if TYPE_CHECKING:
     from eigentext.dependency import GraphParser
@@ -124,14 +124,12 @@ def train(
 
         $ eigentext dep parse hidden.parser train.conllu -o predicted.conllu
     """
-    import time
-
     from eigentext.cli.dep_generative import parsed, refuse
     from eigentext.dependency import GenerativeParser, GraphParser
     from eigentext.evaluate.attachment import evaluate
     from eigentext.formats.opening import expand
 
-    began = time.process_time()
+    clock = Clock()
     sources = expand(trees)
     generative = None
     if model is ParserName.generative:
@@ -161,7 +159,6 @@ def train(
         else:
             parser.set_params(bits=bits or _bits_for(sum(map(len, read))))
             parser.fit(read, held_out if dev else None, progress=update)
-        seconds = time.process_time() - began
         if dev and generative is not None:
             found = [parsed(generative, sentence) for sentence in held_out]
             figures = {"dev_uas": evaluate(held_out, found).uas}
@@ -177,7 +174,7 @@ def train(
             "skipped": skipped_count(log),
             "projective": generative is not None or parser.arcs_.settings.projective,
             "relations": 0 if generative is not None else _n_relations(parser),
-            "cpu_seconds": round(seconds, 2),
+            **clock.figures(),
             **figures,
         }
         show_figures(figures, as_json=json, results_on_stdout=output == "-")

@@ -8,7 +8,7 @@ import typer
 
 from eigentext.cli import options
 from eigentext.cli.hmm_score import Model, load_model
-from eigentext.cli.output import show_figures
+from eigentext.cli.output import Clock, show_figures
 from eigentext.cli.tag import Column, ColumnName, From, InputFormat
 from eigentext.cli.text_input import sentences
 
@@ -42,8 +42,6 @@ def eval_(
 
         $ eigentext hmm eval latent.model sample/entities.bio
     """
-    import time
-
     import numpy as np
 
     from eigentext.cli.hmm_tag import eval_tagged, is_tagger
@@ -53,12 +51,12 @@ def eval_(
     if is_tagger(model):
         eval_tagged(model, files, file_format=from_.value, column=column.value, json=json)
         return
+    clock = Clock()
     found = load_model(model)
     symbols = found.symbols_
     data = symbols.encode(sentences(files, raw=raw, tokeniser=tokeniser))
     if not data.n_tokens:
         raise DataError(files[0], None, "no tokens, expected text")
-    began = time.process_time()
     surprisals = found.surprisals_encoded(data)
     figures: dict[str, Any] = {
         "sentences": len(data),
@@ -66,7 +64,6 @@ def eval_(
         "perplexity": _perplexity(surprisals),
         "unigram": _perplexity(-np.log(symbols.unigram()[data.ids])),
     }
-    seconds = time.process_time() - began
     if train:
         text = symbols.encode(sentences(train, raw=raw, tokeniser=tokeniser))
         figures["kneser_ney_bigram"] = _perplexity(
@@ -74,7 +71,7 @@ def eval_(
         )  # fmt: skip
     if hasattr(found, "negative_rate_"):
         figures["negative_rate"] = found.negative_rate_
-    figures["cpu_seconds"] = round(seconds, 3)
+    figures |= clock.figures()
     show_figures(figures, as_json=json)
 
 

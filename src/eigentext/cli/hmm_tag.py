@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.output import progress_bar, show_figures, skipped_count, skipping
+from eigentext.cli.output import Clock, progress_bar, show_figures, skipped_count, skipping
 from eigentext.cli.tag import Column, ColumnName, From, InputFormat
 
 if TYPE_CHECKING:
@@ -47,14 +47,12 @@ def train_tagged(
     json: bool = False,
 ) -> None:
     """Train a latent tagger on columns (token first, tag last) or CoNLL-U and write it."""
-    import time
-
     from eigentext.formats.opening import expand
     from eigentext.sequences.tagger import LatentTagger
     from eigentext.sequences.tagger_input import pairs_of
     from eigentext.tagging.reading import read_tagged
 
-    began = time.process_time()
+    clock = Clock()
     sources = expand(files)
     chosen: Any = {"estimator": estimator, "language": language}
     tagger = LatentTagger(n_states, em=iterations, models=models, seed=seed, **chosen)
@@ -75,7 +73,7 @@ def train_tagged(
             "tags": len(tagger.tags_),
             "states": int(sum(chain.m.sum() for chain in tagger.chains_)),
             "words": len(tagger.words_.words),
-            "cpu_seconds": round(time.process_time() - began, 2),
+            **clock.figures(),
         }
         show_figures(figures, as_json=json, results_on_stdout=output == "-")
 
@@ -91,22 +89,19 @@ def eval_tagged(
     json: bool = False,
 ) -> None:
     """Accuracy of a latent tagger on tagged text: all, known and unknown words, tag by tag."""
-    import time
-
     from eigentext.formats.opening import expand
     from eigentext.sequences.tagger import LatentTagger
     from eigentext.sequences.tagger_eval import evaluate_tagger
     from eigentext.sequences.tagger_input import pairs_of
     from eigentext.tagging.reading import read_tagged
 
+    clock = Clock()
     tagger = LatentTagger.load(model)
     with skipping(on_error, quiet=quiet) as log:
         tokens, tags, _ = read_tagged(
             expand(files), file_format=file_format, column=column, scheme="plain", on_error=log
         )
-    began = time.process_time()
     report = evaluate_tagger(tagger.stream, tagger.words_.knows, pairs_of(tokens, tags))
-    seconds = time.process_time() - began
     figures: dict[str, Any] = {
         "tokens": report.n_tokens,
         "accuracy": round(report.accuracy, 2),
@@ -114,7 +109,7 @@ def eval_tagged(
         "unknown": round(report.unknown, 2) if report.n_unknown else None,
         "unknown_tokens": report.n_unknown,
         "skipped": skipped_count(log),
-        "cpu_seconds": round(seconds, 2),
+        **clock.figures(),
     }
     if json:
         figures["tags"] = {
@@ -137,8 +132,8 @@ def tag(
         list[str] | None, typer.Argument(help="Sentences; the tags in them are not looked at.")
     ] = None,
     output: options.Output = "-",
-    n_best: Annotated[
-        int, typer.Option("--n-best", min=1, help="So many answers with shares (JSON Lines).")
+    kbest: Annotated[
+        int, typer.Option("--kbest", min=1, help="So many answers with shares (JSON Lines).")
     ] = 1,
     posteriors: Annotated[
         bool, typer.Option("--posteriors", help="The share of every tag (JSON Lines).")
@@ -161,9 +156,8 @@ def tag(
 
         $ eigentext hmm tag latent.model sample/text.txt -o tagged.txt
 
-        $ eigentext hmm tag latent.model sample/text.txt --n-best 3 --posteriors -o answers.jsonl
+        $ eigentext hmm tag latent.model sample/text.txt --kbest 3 --posteriors -o answers.jsonl
     """
-    import time
     from json import dumps
 
     from eigentext.formats.blocks import write_blocks
@@ -171,9 +165,9 @@ def tag(
     from eigentext.sequences.tagger import LatentTagger
     from eigentext.tagging.reading import read_items
 
-    began = time.process_time()
+    clock = Clock()
     tagger = LatentTagger.load(model)
-    as_json = format_ is options.ResultFormat.jsonl or n_best > 1 or posteriors
+    as_json = format_ is options.ResultFormat.jsonl or kbest > 1 or posteriors
     counts = {"sentences": 0, "tokens": 0, "fallbacks": 0}
     negative = 0.0
     sources = expand(files or ["-"])
@@ -195,10 +189,10 @@ def tag(
                 if item.tokens:  # columns have no way to say that a sentence is empty
                     yield item.with_tags(tagger.tag(item.tokens))
                 continue
-            answer = tagger.analyse(item.tokens, n_best=n_best)
+            answer = tagger.analyse(item.tokens, n_best=kbest)
             counts["fallbacks"] += answer.fallback
             negative += answer.negative * len(item.tokens)
-            found = _as_json(item.tokens, answer, tagger, n_best=n_best, posteriors=posteriors)
+            found = _as_json(item.tokens, answer, tagger, kbest=kbest, posteriors=posteriors)
             yield dumps(found, ensure_ascii=False)
 
     with (
@@ -210,16 +204,14 @@ def tag(
         else:
             write_blocks(lines(log), output)
     if json:
-        seconds = time.process_time() - began
-        figures: dict[str, Any] = {**counts, "cpu_seconds": round(seconds, 2)}
-        figures["tokens_per_second"] = round(counts["tokens"] / max(seconds, 1e-9))
+        figures: dict[str, Any] = {**counts, **clock.figures(tokens=counts["tokens"])}
         if as_json and tagger.estimator in ("moments", "mixed"):
             figures["negative_rate"] = round(negative / max(counts["tokens"], 1), 4)
         show_figures(figures, as_json=True, results_on_stdout=output == "-")
 
 
 def _as_json(
-    tokens: Sequence[str], answer: TagAnswer, tagger: LatentTagger, *, n_best: int,
+    tokens: Sequence[str], answer: TagAnswer, tagger: LatentTagger, *, kbest: int,
     posteriors: bool,
 ) -> dict[str, Any]:  # fmt: skip
     found: dict[str, Any] = {"tokens": list(tokens), "tags": answer.tags}
@@ -239,8 +231,8 @@ def _as_json(
             }
             for row in answer.posteriors.tolist()
         ]
-    if n_best > 1:
-        found["nbest"] = [
+    if kbest > 1:
+        found["kbest"] = [
             {**one._asdict(), "log_p": one.log_p if one.log_p > float("-inf") else None}
             for one in answer.n_best
         ]

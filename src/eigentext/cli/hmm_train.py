@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.output import progress_bar, show_figures, skipped_count, skipping
+from eigentext.cli.output import Clock, progress_bar, show_figures, skipped_count, skipping
 from eigentext.cli.tag import Column, ColumnName, From, InputFormat
 from eigentext.cli.text_input import sentences
 
@@ -214,15 +214,12 @@ def _refuse_idle(context: typer.Context, kind: str) -> None:
 def _train_operators(
     bank: list[list[str]], output: str, settings: dict[str, Any], data: dict[str, object]
 ) -> dict[str, Any]:
-    import time
-
     from eigentext.sequences import SpectralHMM
 
-    began = time.process_time()
+    clock = Clock()
     model = SpectralHMM(**settings).fit(bank)
-    seconds = time.process_time() - began
     model.save(output, data=data)
-    return _figures(model, seconds)
+    return _figures(model, clock)
 
 
 def _train_parameters(
@@ -232,25 +229,19 @@ def _train_parameters(
     data: dict[str, object],
     quiet: bool,
 ) -> dict[str, Any]:
-    import time
-
     from eigentext.sequences import HMM
 
-    began = time.process_time()
+    clock = Clock()
     total = settings["starts"] * settings["iterations"]
     with progress_bar(quiet=quiet, unit="iterations") as update:
         model = HMM(**settings).fit(bank, progress=lambda done, _: update(done, total, "EM"))
-    seconds = time.process_time() - began
     model.save(output, data=data)
-    figures = _figures(model, seconds)
+    figures = _figures(model, clock)
     figures["log_likelihood_per_token"] = model.spread_["best"]
     if settings["starts"] > 1:
         figures["log_likelihood_of_starts"] = [round(one.final, 4) for one in model.starts_]
     return figures
 
 
-def _figures(model: HMM | SpectralHMM, seconds: float) -> dict[str, Any]:
-    return {
-        "states": model.n_states, "symbols": len(model.symbols_),
-        "cpu_seconds": round(seconds, 2),
-    }  # fmt: skip
+def _figures(model: HMM | SpectralHMM, clock: Clock) -> dict[str, Any]:
+    return {"states": model.n_states, "symbols": len(model.symbols_), **clock.figures()}

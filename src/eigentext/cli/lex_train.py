@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.output import progress_bar, show_figures, skipped_count, skipping
+from eigentext.cli.output import Clock, progress_bar, show_figures, skipped_count, skipping
 
 if TYPE_CHECKING:
     from eigentext.formats.opening import SkipLog
@@ -87,14 +87,12 @@ def train(
 
         $ eigentext lex rank arabic.ranker sample/arabic.txt --format vocalised
     """
-    import time
-
     from eigentext.errors import SettingsError
     from eigentext.lexical.labels import load_scheme
     from eigentext.lexical.ranker import LexicalRanker
     from eigentext.lexical.vector_classes import bits_of_vectors
 
-    began = time.process_time()
+    clock = Clock()
     known = load_scheme(scheme)
     if clusters is not None and vectors is not None:
         raise SettingsError("--clusters and --vectors: expected one of them")
@@ -124,7 +122,7 @@ def train(
             "pairs": sum(stage.counts.filled for stage in ranker.stages_),
             "temperature": round(ranker.temperature_, 3),
             "skipped": skipped_count(log),
-            "cpu_seconds": round(time.process_time() - began, 2),
+            **clock.figures(),
         }
         show_figures(figures, as_json=json, results_on_stdout=output == "-")
 

@@ -16,11 +16,13 @@ import typer
 
 from eigentext import __version__
 from eigentext.cli import const, convert, data, demo, dep, hmm, info, lex, serve, tag, words
+from eigentext.cli.flags import Group, quiet_flags
 from eigentext.errors import EigentextError, MissingExtraError
 
 _INTERRUPTED = 130
 
 app = typer.Typer(
+    cls=Group,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -38,6 +40,7 @@ app.command("convert")(convert.convert)
 app.command("demo")(demo.demo)
 app.command("info")(info.info)
 app.command("serve")(serve.serve)
+quiet_flags(app)
 
 
 def _version(wanted: bool) -> None:

@@ -8,6 +8,7 @@ stderr is not a terminal.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -19,6 +20,29 @@ from eigentext.cli.options import OnError
 if TYPE_CHECKING:
     from eigentext.errors import DataError
     from eigentext.formats.opening import SkipLog
+
+
+class Clock:
+    """Seconds since it was made: by the clock on the wall, and of CPUs, those of workers too.
+
+    >>> sorted(Clock().figures())
+    ['cpu_seconds', 'wall_seconds']
+    """
+
+    def __init__(self) -> None:
+        self._wall, self._cpu = time.perf_counter(), _cpu_seconds()
+
+    def figures(self, **counts: int) -> dict[str, float]:
+        """Both, by name, and for each count how many there were in a second on the wall."""
+        wall = time.perf_counter() - self._wall
+        found = {"wall_seconds": wall, "cpu_seconds": _cpu_seconds() - self._cpu}
+        rates = {f"{name}_per_second": count / max(wall, 1e-9) for name, count in counts.items()}
+        return {name: round(value, 2) for name, value in (found | rates).items()}
+
+
+def _cpu_seconds() -> float:
+    spent = os.times()
+    return spent.user + spent.system + spent.children_user + spent.children_system
 
 
 def remark(text: str, *, quiet: bool = False) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.output import progress_bar, show_figures, skipped_count, skipping
+from eigentext.cli.output import Clock, progress_bar, show_figures, skipped_count, skipping
 
 if TYPE_CHECKING:
     from eigentext.formats.opening import SkipLog
@@ -58,8 +58,8 @@ def train(
     dev: Annotated[
         str | None, typer.Option("--dev", help="Keep the epoch that is best on this file.")
     ] = None,
-    paths: Annotated[
-        str | None, typer.Option("--paths", help="Brown clusters: bits TAB word TAB count.")
+    clusters: Annotated[
+        str | None, typer.Option("--clusters", help="Brown clusters: bits TAB word TAB count.")
     ] = None,
     vectors: Annotated[
         str | None, typer.Option("--vectors", help="Word vectors, word2vec text or binary.")
@@ -92,13 +92,11 @@ def train(
 
         $ eigentext tag train sample/entities.bio -o entities.tagger --epochs 5
     """
-    import time
-
     from eigentext.formats.opening import expand
     from eigentext.tagging import SequenceTagger
     from eigentext.tagging.reading import read_tagged
 
-    began = time.process_time()
+    clock = Clock()
     sources = expand(files)
     with (
         skipping(on_error, quiet=quiet) as log,
@@ -115,7 +113,7 @@ def train(
                 on_error=log,
             )[:2]  # fmt: skip
         tagger = SequenceTagger(
-            clusters=paths, vectors=vectors, epochs=epochs, min_count=min_count, scheme=found,
+            clusters=clusters, vectors=vectors, epochs=epochs, min_count=min_count, scheme=found,
             seed=seed,
         )  # fmt: skip
         tagger.fit(tokens, tags, dev=held_out, progress=update)
@@ -133,7 +131,7 @@ def train(
         if tagger.dev_scores_:
             name = "dev_f1" if found == "bio2" else "dev_accuracy"
             figures[name] = round(max(tagger.dev_scores_), 2)
-        figures["cpu_seconds"] = round(time.process_time() - began, 2)
+        figures |= clock.figures()
         show_figures(figures, as_json=json, results_on_stdout=output == "-")
 
 
@@ -144,8 +142,8 @@ def apply(
         list[str] | None, typer.Argument(help="Sentences; the tags in them are not looked at.")
     ] = None,
     output: options.Output = "-",
-    nbest: Annotated[
-        int, typer.Option("--nbest", min=1, help="So many answers with scores (JSON Lines).")
+    kbest: Annotated[
+        int, typer.Option("--kbest", min=1, help="So many answers with scores (JSON Lines).")
     ] = 1,
     beam: Annotated[
         int | None, typer.Option("--beam", min=1, help="Tag sequences kept; 1 is greedy.")
@@ -169,9 +167,8 @@ def apply(
 
         $ eigentext tag apply entities.tagger sample/entities.bio -o predicted.bio
 
-        $ eigentext tag apply entities.tagger sample/text.txt --nbest 3 -o answers.jsonl
+        $ eigentext tag apply entities.tagger sample/text.txt --kbest 3 -o answers.jsonl
     """
-    import time
     from json import dumps
 
     from eigentext.formats.blocks import write_blocks
@@ -180,10 +177,10 @@ def apply(
     from eigentext.tagging.batch import tag_many
     from eigentext.tagging.reading import read_items
 
-    began = time.perf_counter()
+    clock = Clock()
     tagger = SequenceTagger.load(model)
     tagger.beam = beam or tagger.beam
-    as_json = format_ is options.ResultFormat.jsonl or nbest > 1
+    as_json = format_ is options.ResultFormat.jsonl or kbest > 1
     counts = {"sentences": 0, "tokens": 0}
     waiting: deque[Item] = deque()
     sources = expand(files or ["-"])
@@ -197,7 +194,7 @@ def apply(
                 yield list(item.tokens)
 
     def lines(log: SkipLog | None) -> Iterator[str]:
-        for answers in tag_many(tagger, tokens(log), jobs=jobs, n_best=nbest):
+        for answers in tag_many(tagger, tokens(log), jobs=jobs, n_best=kbest):
             item = waiting.popleft()
             counts["sentences"] += 1
             counts["tokens"] += len(item.tokens)
@@ -218,9 +215,7 @@ def apply(
         else:
             write_blocks(lines(log), output)
     if json:
-        seconds = time.perf_counter() - began
-        rate = round(counts["tokens"] / max(seconds, 1e-9))
-        figures = {**counts, "seconds": round(seconds, 2), "tokens_per_second": rate}
+        figures = {**counts, **clock.figures(tokens=counts["tokens"])}
         show_figures(figures, as_json=True, results_on_stdout=output == "-")
 
 
@@ -233,7 +228,7 @@ def _as_json(tokens: Any, answers: list[Tagging], scheme: str) -> dict[str, Any]
     if answers:
         found["score"] = answers[0].score
     if len(answers) > 1:
-        found["nbest"] = [answer._asdict() for answer in answers]
+        found["kbest"] = [answer._asdict() for answer in answers]
     return found
 
 

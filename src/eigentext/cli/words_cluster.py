@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigentext.cli import options, words_lm
-from eigentext.cli.output import progress_bar, show_figures
+from eigentext.cli.output import Clock, progress_bar, show_figures
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def cluster(
         raise SettingsError("--vocab-size is for a corpus: counts have their vocabulary already")
     ClusterSettings(clusters, method, contexts, kappa, passes, hierarchy)  # before any work
     check_writable(output, paths)
-    began, cpu_began = time.perf_counter(), time.process_time()
+    clock, cpu_began = Clock(), time.process_time()
     seconds: dict[str, float] = {}
     with progress_bar(quiet=quiet) as update, skipping(on_error, quiet=quiet) as log:
         if counts is not None:
@@ -110,10 +110,7 @@ def cluster(
         ended = time.process_time()
         seconds |= model.clustering_.seconds | {"output": ended - cpu_written}
         show_figures(
-            _figures(model, found.n_tokens, seconds) | {
-                "seconds": round(time.perf_counter() - began, 3),
-                "cpu_seconds": round(ended - cpu_began, 3),
-            },
+            _figures(model, found.n_tokens, seconds) | clock.figures(),
             as_json=json,
             results_on_stdout="-" in (output, paths),
         )  # fmt: skip

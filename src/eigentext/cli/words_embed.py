@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.output import progress_bar, show_figures, skipping
+from eigentext.cli.output import Clock, progress_bar, show_figures, skipping
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -94,8 +94,6 @@ def embed(
 
         $ eigentext words embed sample/text.txt -o text.lrmvl --method lrmvl --size 10
     """
-    import time
-
     from eigentext.formats.opening import check_writable, expand
     from eigentext.words.embeddings import EmbeddingSettings
 
@@ -106,7 +104,7 @@ def embed(
     if size < 1:
         raise SettingsError(f"size {size}: expected at least 1")
     check_writable(output, vectors)
-    began = time.process_time()
+    clock = Clock()
     sources = expand(corpus or [])
     with skipping(on_error, quiet=quiet) as log, progress_bar(quiet=quiet) as update:
         chosen = {"exponent": exponent, "kappa": kappa, "weighting": weighting}
@@ -129,7 +127,7 @@ def embed(
     if vectors is not None:
         found.export(vectors)
     if json or not quiet:
-        figures |= {"cpu_seconds": round(time.process_time() - began, 3)}
+        figures |= clock.figures()
         show_figures(figures, as_json=json, results_on_stdout="-" in (output, vectors))
 
 
@@ -244,13 +242,13 @@ def evaluate(
         list[str] | None, typer.Option("--analogies", help="Files of questions a b c d.")
     ] = None,
     paths: Annotated[
-        list[str] | None, typer.Option("--paths", help="Clusters whose MI is wanted.")
+        list[str] | None, typer.Option("--clusters", help="Clusters whose MI is wanted.")
     ] = None,
     counts: Annotated[
-        str | None, typer.Option("--counts", help="Counts with the context +1, for --paths.")
+        str | None, typer.Option("--counts", help="Counts with the context +1, for --clusters.")
     ] = None,
     text: Annotated[
-        list[str] | None, typer.Option("--text", help="Text in place of counts, for --paths.")
+        list[str] | None, typer.Option("--text", help="Text in place of counts, for --clusters.")
     ] = None,
     json: options.Json = False,
 ) -> None:
@@ -267,7 +265,7 @@ def evaluate(
     from eigentext.formats.opening import expand
 
     if not (similarity or analogies or paths):
-        raise SettingsError("nothing to score: expected --similarity, --analogies or --paths")
+        raise SettingsError("nothing to score: expected --similarity, --analogies or --clusters")
     figures: dict[str, Any] = {}
     if similarity or analogies:
         if model is None:
@@ -275,7 +273,7 @@ def evaluate(
         figures |= _score_vectors(model, expand(similarity or []), expand(analogies or []))
     if paths:
         if (counts is None) == (not text):
-            raise SettingsError("--paths needs --counts or --text, and not both")
+            raise SettingsError("--clusters needs --counts or --text, and not both")
         figures |= _score_paths(expand(paths), counts, expand(text or []))
     if json:
         show_figures(figures, as_json=True)

@@ -1,0 +1,68 @@
+"""One name for one thing: flags over all commands, their help, and the figures of --json."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import typer.main
+
+from eigentext.cli.main import app, run
+from eigentext.cli.output import Clock
+
+
+def _commands(command: Any, name: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
+    if hasattr(command, "commands"):
+        for inside, one in command.commands.items():
+            yield from _commands(one, (*name, inside))
+    else:
+        yield " ".join(name), command
+
+
+def _with_option(option: str) -> set[str]:
+    whole = _commands(typer.main.get_command(app))
+    return {name for name, one in whole for param in one.params if option in param.opts}
+
+
+def test_one_name_for_several_answers_and_one_for_clusters():
+    assert not _with_option("--nbest") | _with_option("--n-best")
+    assert _with_option("--kbest") >= {"tag apply", "hmm tag", "dep parse", "const parse"}
+    # a file of clusters to read; --paths is one to write
+    readers = {"tag train", "const train", "dep train", "lex train", "words eval"}
+    assert _with_option("--clusters") >= readers
+    assert _with_option("--paths") == {"words cluster", "words assign"}
+
+
+@pytest.mark.parametrize("command", [[], ["dep"], ["dep", "parse"], ["words", "count"], ["info"]])
+def test_flags_show_no_type(command, capsys):
+    assert run([*command, "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert "--help" in shown
+    assert "bool" not in shown
+
+
+def test_seconds_on_the_wall_and_of_the_cpu_are_both_told(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.bio").write_text("Ada\tB-PER\nran\tO\n\n" * 4)
+    calls = [
+        ["tag", "train", "a.bio", "-o", "m", "--epochs", "1"],
+        ["tag", "apply", "m", "a.bio", "-o", "o.bio"],
+        ["hmm", "train", "a.bio", "--tagged", "-k", "1", "-o", "h"],
+        ["hmm", "tag", "h", "a.bio", "-o", "o.bio"],
+        ["hmm", "eval", "h", "a.bio"],
+    ]
+    for call in calls:
+        assert run([*call, "--json"]) == 0
+        figures = json.loads(capsys.readouterr().out)
+        assert {"wall_seconds", "cpu_seconds"} <= set(figures), call
+        assert "seconds" not in figures
+
+
+def test_rates_are_per_second_on_the_wall(monkeypatch):
+    now = iter([10.0, 14.0])
+    monkeypatch.setattr("time.perf_counter", lambda: next(now))
+    figures = Clock().figures(tokens=100)
+    assert figures["wall_seconds"] == 4.0
+    assert figures["tokens_per_second"] == 25.0
