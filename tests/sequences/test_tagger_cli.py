@@ -60,7 +60,7 @@ def test_conllu_keeps_everything_but_the_column(model, files):
 
 
 def test_json_lines_have_shares_and_posteriors(model, files, capsys):
-    hmm_tag.tag(model, [str(files / "text.txt")], n_best=2, posteriors=True, quiet=True)
+    hmm_tag.tag(model, [str(files / "text.txt")], kbest=2, posteriors=True, quiet=True)
     answers = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [answer["tags"] for answer in answers] == [
         ["DET", "NOUN", "VERB"], [], ["DET", "NOUN", "VERB"],
