@@ -20,6 +20,7 @@ from eigentext.corpus.counts import Counts
 from eigentext.dependency import GraphParser
 from eigentext.errors import EigentextError
 from eigentext.evaluate.attachment import evaluate
+from eigentext.evaluate.tree_files import evaluate_files
 from eigentext.formats import (
     brown_paths,
     columns,
@@ -70,6 +71,13 @@ def _train_parser(path: str) -> None:
     GraphParser().fit(conllu.read_sentences(path))
 
 
+def _evaluate_trees(path: str) -> None:
+    gold = "memory://bad-input-gold.mrg"
+    with opening.atomic_write(gold) as out:
+        out.write(b"(S (NN dog))\n")
+    evaluate_files(gold, path)
+
+
 def _evaluate(path: str) -> None:
     evaluate([_GOLD], conllu.read_sentences(path))
 
@@ -112,6 +120,10 @@ CASES: list[tuple[str, str, bytes, Callable[[str], object]]] = [
     ("trees.mrg", "nothing in the brackets", b"()\n", _READ_TREES),
     ("trees.mrg", "a word beside constituents", b"(S dog (NN cat))\n", _READ_TREES),
     ("trees.mrg", "a tree that is not UTF-8", b"(S (NN d\xe9j\xe0))\n", _READ_TREES),
+    ("trees.mrg", "a bracket that is not closed, to be scored", b"(S (NN dog)\n", _evaluate_trees),
+    ("trees.mrg", "text in place of trees, to be scored", b"the dog\n", _evaluate_trees),
+    ("trees.mrg", "trees of other sentences, to be scored", b"(S (NN cat))\n", _evaluate_trees),
+    ("trees.mrg", "fewer trees than the gold ones, to be scored", b"", _evaluate_trees),
     ("s.conllu", "nine columns", _conllu(_row("1", *_WORD, "0", "root", "_")), _READ_CONLLU),
     ("s.conllu", "a head out of range",
      _conllu(_row("1", *_WORD, "7", "obj", "_", "_")), _READ_CONLLU),

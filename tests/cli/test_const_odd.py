@@ -127,6 +127,27 @@ def _trained(trees, tmp_path, *more):
     return path
 
 
+@pytest.mark.parametrize("more", [(), ("--cut-tags",)])
+def test_tags_with_hyphens_come_back_whole(tmp_path, capsys, more):
+    trees = (
+        "(TOP (S-main (NP-SBJ (pron-pers ele)) (VP (v-fin dorme)) (. .)))\n"
+        "(TOP (S (NP (n-adj gato)) (VP (v-inf dormir)) (. .)))\n"
+    )
+    model = _trained(trees * 6, tmp_path, "--states", "2", *more)
+    lines, _ = _parsed(model, "ele dorme .\ngato dormir .\n", tmp_path)
+    assert [parse_tree(line).tags for line in lines] == (
+        [("pron", "v", "."), ("n", "v", ".")]
+        if more
+        else [("pron-pers", "v-fin", "."), ("n-adj", "v-inf", ".")]
+    )
+    assert [parse_tree(line).labels[1:3] for line in lines] == [("S", "NP")] * 2
+    source = str(tmp_path / "train.mrg")
+    assert run(["const", "score", model, source, "-q", "--json", "-o", str(tmp_path / "s")]) == 0
+    assert json.loads(capsys.readouterr().out)["impossible"] == 0
+    partial = _trained(trees, tmp_path, "--states", "2", "--partial", source, *more)
+    assert _parsed(partial, "ele dorme .\n", tmp_path)[0] == lines[:1]
+
+
 _MANY = "".join(
     f"(S{k % 10} (A{k} (D the) (N w{k % 50})) (V goes))\n" for k in range(1000)
 )  # 1,000 labels A0 to A999, and ten kinds of S

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from eigentext.constituency.chart import build_chart
+from eigentext.constituency.chart import CoarseGrammar, build_chart
 from eigentext.constituency.constraints import Constraints, build_masks
 from eigentext.constituency.decode import best_trees, decoder_scores, viterbi_tree
 from eigentext.constituency.fine import fine_pass
@@ -64,6 +64,38 @@ def test_coarse_posteriors(oracle, seed, n):
     _assert_same(_named(chart, chart.posterior), of_application, tolerance=1e-4)
     items = _named_items(chart, np.ones(len(chart.item_label)))
     assert set(items) == set(of_item)
+
+
+@quick
+@given(seeds, st.integers(3, 5))
+def test_coarse_posteriors_of_weights_far_apart(oracle, seed, n):
+    """The best cut of a span may lead nowhere: others far below it are still looked at."""
+    coarse, params, emissions = oracle.tiny_grammar(seed, n, n_rules=3, decades=4.0)
+    trees = oracle.all_trees(coarse, params.lexicon, emissions)
+    chart = _chart(oracle, coarse, params, emissions)
+    if not trees:
+        assert chart is None
+        return
+    weights = [oracle.coarse_weight(tree, coarse, params.lexicon, emissions) for tree in trees]
+    of_application, _ = oracle.posteriors(trees, weights)
+    _assert_same(_named(chart, chart.posterior), of_application, tolerance=1e-3)
+
+
+@pytest.mark.parametrize("weight", [1e-3, 1e-12, 1e-20])
+def test_the_only_parse_may_be_at_a_cut_of_little_weight(oracle, weight):
+    """x (y z) weighs 1 but is no S; (x y) z weighs little and is the only S."""
+    _, params, (emission, *_) = oracle.tiny_grammar(0, 1)
+    S, A, T, U, B = 0, 1, 4, 5, 6
+    rules = np.array([(S, A, U), (A, T, U), (B, U, U), (B, T, B)])
+    coarse = CoarseGrammar(
+        rules, np.array([1.0, weight, 1.0, 1.0]), np.eye(7)[S], np.full(7, 1 / 7), np.ones(7)
+    )
+    tags = params.lexicon.tags.tolist()
+    x, y = (
+        emission._replace(tags=np.array([tags.index(tag)]), scores=np.ones(1)) for tag in (T, U)
+    )
+    chart = _chart(oracle, coarse, params, [x, y, y])
+    assert _named(chart, chart.posterior) == pytest.approx({(0, 0, 2, 3): 1.0, (1, 0, 1, 2): 1.0})
 
 
 @quick

@@ -67,6 +67,17 @@ def test_a_single_word_still_gets_a_tree(parser):
     assert "fallback" in answer.flags
 
 
+def test_a_tree_without_log_p_is_flagged(parser):
+    upside_down = _silenced(parser)
+    upside_down.params_ = [replace(one, root=-one.root) for one in parser.params_]
+    answer, right = upside_down.parse(SENTENCE, kbest=2), parser.parse(SENTENCE, kbest=2)
+    assert answer.tree == right.tree  # posteriors are divided by the signed Z
+    assert (answer.log_p, answer.flags) == (-np.inf, {"negative"})
+    assert right.flags == set()
+    assert right.log_p > -np.inf
+    assert [one.log_p for one in answer.kbest] == [-np.inf] * 2
+
+
 def test_smoothing_of_moments_is_a_setting(english, tmp_path):
     some = MomentSmoothing(C_mean=50.0, ridge=9.0)
     parser = LPCFG(states=4, estimator="moments", moment_smoothing=some).fit(english)

@@ -144,6 +144,7 @@ SETTINGS = st.builds(
     heads=st.sampled_from(["english", "neutral"]),
     language=st.sampled_from(["english", "generic"]),
     rare=st.integers(0, 2),
+    cut_tags=st.booleans(),
 )
 GONE = Tree.from_nested(("S", ("NP", ("-NONE-", "*")), ("-NONE-", "0")))
 

@@ -157,6 +157,38 @@ def test_statuses() -> None:
     assert score_pair(gold, tree("(TOP (S (NN a) (VB c) (. .)))"), equal).status == 0
 
 
+def test_errors_and_skipped_sentences_as_misses() -> None:
+    gold = tree("(TOP (S (NP (NN a)) (VP (VB b)) (. .)))")
+    wrong_length = tree("(TOP (S (NP (NN a)) (VP (VB b) (NP (NN .)))))")
+    other_word = tree("(TOP (S (NP (NN a) (VB c)) (. .)))")
+    result = evaluate([gold] * 4, [gold, wrong_length, other_word, None])
+    assert [score.status for score in result.sentences] == [0, 1, 1, 2]
+    assert [(s.lost_gold, s.lost_test) for s in result.sentences] == [
+        (0, 0), (3, 4), (3, 2), (3, 0),
+    ]  # fmt: skip
+    assert result.all.f1 == 100.0
+    assert result.all.f1_with_errors == 100.0 * 2 * 3 / (3 + 3 + 9 + 6)
+    assert result.all.as_dict()["f1_with_errors_as_misses"] == result.all.f1_with_errors
+    assert evaluate([gold], [gold]).all.f1_with_errors == 100.0
+    assert evaluate([gold], [None]).all.f1_with_errors == 0.0
+
+
+def test_crossing_brackets_up_to_two_are_counted_apart() -> None:
+    gold = tree("(S (A (N a) (N b)) (B (N c) (N d)) (C (N e) (N f)) (D (N g) (N h)))")
+    bc, de, fg = "(N b) (N c)", "(N d) (N e)", "(N f) (N g)"  # each across two of gold's brackets
+    tests = [
+        tree(f"(S (N a) {bc} {de} {fg} (N h))"),
+        tree(f"(S (N a) (X {bc}) {de} {fg} (N h))"),
+        tree(f"(S (N a) (X {bc}) (X {de}) {fg} (N h))"),
+        tree(f"(S (N a) (X {bc}) (X {de}) (X {fg}) (N h))"),
+    ]
+    result = evaluate([gold] * 4, tests)
+    assert [score.crossing for score in result.sentences] == [0, 1, 2, 3]
+    assert (result.all.no_crossing, result.all.two_or_less_crossing) == (25.0, 75.0)
+    assert result.all.average_crossing == 1.5
+    assert "2 or less crossing        =  75.00" in format_report(result)
+
+
 def test_a_failed_parse_as_an_empty_tree_costs_recall_alone() -> None:
     gold = tree("(TOP (S (NP (NN a)) (VP (VB b))))")
     skipped, empty = (

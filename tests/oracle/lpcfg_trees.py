@@ -54,8 +54,11 @@ class Node:
         return Tree.from_nested(self.nested(labels, words))
 
 
-def tiny_grammar(seed, n, *, most_states=2, n_rules=13):
-    """A grammar with random weights, and what the words of a sentence may be."""
+def tiny_grammar(seed, n, *, most_states=2, n_rules=13, decades=0.0):
+    """A grammar with random weights, and what the words of a sentence may be.
+
+    With ``decades`` the coarse weights are spread over so many powers of ten more.
+    """
     rng = np.random.default_rng(seed)
     triples = {(0, 1, 2), (2, 1, 4), (0, 4, 4), (1, 4, 3), (6, 5, 1)}
     while len(triples) < 5 + n_rules:
@@ -77,7 +80,7 @@ def tiny_grammar(seed, n, *, most_states=2, n_rules=13):
     params = LatentParams(m, rules, rule_ptr, tensor, root, lexicon)
     coarse = CoarseGrammar(
         rules=rules,
-        rule_p=rng.uniform(0.01, 1.0, len(rules)),
+        rule_p=rng.uniform(0.01, 1.0, len(rules)) * 10.0 ** -rng.uniform(0, decades, len(rules)),
         root_p=root_p,
         prior=rng.dirichlet(np.ones(len(LABELS))),
         emits=rng.uniform(0.5, 1.0, len(LABELS)),
@@ -88,7 +91,8 @@ def tiny_grammar(seed, n, *, most_states=2, n_rules=13):
         if not len(kept):
             kept = np.array([1])
         states = rng.uniform(0.05, 2.0, int(lexicon.tag_ptr[-1])).astype(np.float32)
-        emissions.append(Emission(kept, rng.uniform(0.05, 2.0, len(kept)), states))
+        scores = rng.uniform(0.05, 2.0, len(kept)) * 10.0 ** -rng.uniform(0, decades, len(kept))
+        emissions.append(Emission(kept, scores, states))
     return coarse, params, emissions
 
 

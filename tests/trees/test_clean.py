@@ -42,7 +42,7 @@ def test_base_label_once_is_enough(label: str) -> None:
 
 
 def plain(nested: Any) -> Any:
-    """Traces and function tags off, by recursion; None when nothing is left."""
+    """Traces and phrases' function tags off, by recursion; None when nothing is left."""
     label, *below = nested
     kept = []
     for child in below:
@@ -52,7 +52,10 @@ def plain(nested: Any) -> Any:
             child = None
         if child is not None:
             kept.append(child)
-    return (base_label(label), *kept) if kept else None
+    if not kept:
+        return None
+    is_tag = len(kept) == 1 and isinstance(kept[0], str)
+    return (label if is_tag else base_label(label), *kept)
 
 
 @given(NESTED)
@@ -105,10 +108,12 @@ def test_roots(text: str, expected: str) -> None:
     assert str(with_root(Tree.from_brackets(text))) == expected
 
 
-def test_tags_may_keep_their_suffixes() -> None:
+def test_tags_keep_their_suffixes_unless_asked() -> None:
     tree = Tree.from_brackets("(IP-MAT (NP-SBJ (N-N hestur)) (VBDI kom))")
-    assert str(clean(tree, tag_functions=False)) == "(IP (NP (N-N hestur)) (VBDI kom))"
-    assert str(clean(tree)) == "(IP (NP (N hestur)) (VBDI kom))"
+    assert str(clean(tree)) == "(IP (NP (N-N hestur)) (VBDI kom))"
+    assert str(clean(tree, tag_functions=True)) == "(IP (NP (N hestur)) (VBDI kom))"
+    partial = Tree.from_brackets("(X (NP-SBJ the (N-N dog)) barks)")
+    assert str(clean(partial)) == "(X (NP the (N-N dog)) barks)"
 
 
 def test_traces_of_other_treebanks_and_nothing_left() -> None:

@@ -30,6 +30,8 @@ class DecoderName(StrEnum):
     viterbi = "viterbi"
 
 
+_COUNTED = ("fallback", "coarse", "relaxed", "negative")  # flags of sentences
+
 Model = Annotated[str, typer.Argument(help="A model written by `const train`.")]
 
 
@@ -76,7 +78,7 @@ def parse(
     clock = Clock()
     parser = LPCFG.load(model)
     as_json = format_ is options.ResultFormat.jsonl or marginals
-    flags: dict[str, int] = {"sentences": 0, "fallback": 0, "coarse": 0, "relaxed": 0}
+    flags: dict[str, int] = {"sentences": 0, **dict.fromkeys(_COUNTED, 0)}
 
     sources = expand(files or ["-"])
     # how many there are is worth knowing only when it is known at once
@@ -93,7 +95,7 @@ def parse(
         for tokens, answer in found:
             flags["sentences"] += 1
             update(flags["sentences"], total, "parsing")
-            for flag in ("fallback", "coarse", "relaxed"):
+            for flag in _COUNTED:
                 flags[flag] += answer is not None and flag in answer.flags
             if as_json:
                 yield dumps(_as_json(tokens, answer), ensure_ascii=False)
@@ -112,6 +114,11 @@ def parse(
         remark(f"{flags['fallback']} sentence(s) had no parse: a flat tree", quiet=quiet)
     if flags["coarse"]:
         remark(f"{flags['coarse']} sentence(s) were parsed by the plain PCFG alone", quiet=quiet)
+    if flags["negative"]:
+        remark(
+            f"{flags['negative']} tree(s) have no log_p: their score is not above zero",
+            quiet=quiet,
+        )
     if json:
         figures = {**flags, **clock.figures(sentences=flags["sentences"])}
         show_figures(figures, as_json=True, results_on_stdout=output == "-")
@@ -141,7 +148,7 @@ def _as_json(tokens: list[str], answer: Parse | None) -> dict[str, Any]:
     }
     if answer.kbest:
         found["kbest"] = [
-            {"log_score": one.log_score, "log_p": one.log_p, "tree": _brackets(one.tree)}
+            {"log_score": one.log_score, "log_p": _finite(one.log_p), "tree": _brackets(one.tree)}
             for one in answer.kbest
         ]
     if answer.marginals:
@@ -164,8 +171,9 @@ def score(
 ) -> None:
     """Log probability of trees together with their words, one a line.
 
-    A tree with a rule or a tag that training never saw has log probability -inf (null in JSON); it
-    is counted, and left out of the total and of the perplexity.
+    A tree with a rule or a tag that training never saw has log probability -inf (null in JSON), so
+    has one that a model of the moments estimator gives a score below zero; it is counted, and left
+    out of the total and of the perplexity.
 
     Example:
 
@@ -230,18 +238,20 @@ def eval_(
 ) -> None:
     """Score predicted trees by EVALB's rules.
 
+    EVALB leaves out a sentence whose words do not match, most often because a word was taken for
+    punctuation, and such a sentence does not count against the parser. "F1 with errors as misses"
+    counts it: all its brackets are wrong. Predictions of other sentences are refused.
+
     Example:
 
         $ eigentext const eval sample/test.mrg sample/test.mrg
     """
-    from eigentext.evaluate import evalb, parseval
-    from eigentext.formats.opening import numbered_lines
+    from eigentext.evaluate import evalb
+    from eigentext.evaluate.tree_files import evaluate_files
     from eigentext.formats.prm import EvalbSettings, read_prm
-    from eigentext.formats.ptb import read_trees
 
     settings = EvalbSettings.collins() if prm is None else read_prm(prm)
-    found = (parseval.parse_prediction(line) for _, line in numbered_lines(predicted))
-    result = parseval.evaluate(read_trees(gold), found, settings)
+    result = evaluate_files(gold, predicted, settings)
     if report:
         print(evalb.format_report(result), end="")
         return

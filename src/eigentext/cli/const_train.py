@@ -76,6 +76,12 @@ def train(
     language: Annotated[
         LanguageName, typer.Option("--language", help="Signatures of unknown words.")
     ] = LanguageName.english,
+    cut_tags: Annotated[
+        bool,
+        typer.Option(
+            "--cut-tags", help="Cut tags at a hyphen, as phrases always are: N-SBJ to N."
+        ),
+    ] = False,
     clusters: Annotated[
         str | None, typer.Option("--clusters", help="Brown paths file: classes of rare words.")
     ] = None,
@@ -135,7 +141,7 @@ def train(
         "ensemble": ensemble,
         "em": em,
         "seed": seed,
-        "grammar": GrammarSettings(heads=heads.value, language=language.value),
+        "grammar": GrammarSettings(heads=heads.value, language=language.value, cut_tags=cut_tags),
     }
     parser = LPCFG(states=16 if searching else _states(states), **settings)
     sources = expand(trees)
@@ -146,7 +152,7 @@ def train(
             "classes": _classes(clusters, vectors, log),
             "text": _text(
                 unlabelled, partial, log, weight=unlabelled_weight, rounds=unlabelled_rounds,
-                partial_weight=partial_weight,
+                partial_weight=partial_weight, cut_tags=cut_tags,
             ),
         }  # fmt: skip
         held_out = [t for source in expand(dev or []) for t in read_trees(source, on_error=log)]
@@ -211,7 +217,7 @@ def _classes(paths: str | None, vectors: str | None, log: SkipLog | None) -> Wor
 
 def _text(
     unlabelled: list[str] | None, partial: list[str] | None, log: SkipLog | None, *,
-    weight: float, partial_weight: float, rounds: int,
+    weight: float, partial_weight: float, rounds: int, cut_tags: bool,
 ) -> FreeText | None:  # fmt: skip
     """Sentences without trees and with some brackets."""
     if not unlabelled and not partial:
@@ -228,7 +234,7 @@ def _text(
             for tokens in read_sentences(source, drop_empty=True, on_error=log)
         ],
         [
-            partial_brackets(tree)
+            partial_brackets(tree, cut_tags=cut_tags)
             for source in expand(partial or [])
             for tree in read_trees(source, on_error=log)
         ],

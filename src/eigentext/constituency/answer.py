@@ -51,13 +51,16 @@ class Parse:
     ``log_score``  what the decoder maximised: log of the product of rule posteriors
                    (max-rule-product), the sum of posteriors (max-recall), or log of the weight of
                    the best derivation, p(w) left out (viterbi)
-    ``log_p``      log p(tree, words) under the model; the mean of p over the models of an ensemble
+    ``log_p``      log p(tree, words) under the model; the mean of p over the models of an
+                   ensemble; -inf where there is none, and then a flag says why: ``negative``,
+                   ``coarse`` or ``fallback``
     ``kbest``      the k best different trees, the best first
     ``marginals``  (start, end, label) -> posterior of that constituent
     ``flags``      ``relaxed`` pruning had to be loosened, ``coarse`` the models give no tree any
                    weight: the plain PCFG's, ``fallback`` the grammar has no such tree: words under
                    their tags and what brackets were required, ``unknown`` a word was never seen in
-                   training
+                   training, ``negative`` the models' score of the tree is not above
+                   zero, as those of the moments estimator may be
     """
 
     tree: Tree

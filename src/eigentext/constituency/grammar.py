@@ -1,6 +1,6 @@
 """From the user's trees to skeletal rules, and back to the user's labels.
 
-1. Traces, function tags and the wrapper on top (TOP, ROOT, or the empty label) are taken off.
+1. Traces, function tags of phrases and the wrapper on top (TOP, ROOT, or none) are taken off.
 2. Unary chains become one composite label; wide nodes are binarised head-outward (Markov order h).
 3. :func:`restore` undoes 2 and puts the wrapper back, for any tree over such labels.
 """
@@ -43,6 +43,7 @@ class GrammarSettings:
     ``heads``      english or neutral head rules
     ``language``   english or generic signatures of unknown words
     ``rare``       a word seen at most so often shares the features of its signature
+    ``cut_tags``   cut part-of-speech tags at ``-`` and ``=`` as phrases are: N-SBJ becomes N
     """
 
     direction: Literal["head", "right", "left"] = "head"
@@ -50,6 +51,7 @@ class GrammarSettings:
     heads: Literal["english", "neutral"] = "english"
     language: Language = "english"
     rare: int = 1
+    cut_tags: bool = False
 
     def head_rules(self) -> HeadRules:
         """The head rules that these settings name."""
@@ -65,7 +67,7 @@ def unwrap(tree: Tree) -> tuple[Tree, str | None]:
 
 def prepare_tree(tree: Tree, settings: GrammarSettings, rules: HeadRules) -> Tree | None:
     """One tree, cleaned, collapsed and binarised; None if nothing but traces is in it."""
-    cleaned = clean(tree)
+    cleaned = clean(tree, tag_functions=settings.cut_tags)
     if cleaned is None:
         return None
     bare, _ = unwrap(cleaned)
@@ -75,8 +77,9 @@ def prepare_tree(tree: Tree, settings: GrammarSettings, rules: HeadRules) -> Tre
 def read_treebank(trees: Iterable[Tree], settings: GrammarSettings) -> tuple[Treebank, str | None]:
     """All nodes of the prepared trees, and the wrapper label that most trees had."""
     flat, wrapper = prepare_trees(
-        trees, settings.head_rules(), direction=settings.direction, h=settings.h
-    )
+        trees, settings.head_rules(), direction=settings.direction, h=settings.h,
+        cut_tags=settings.cut_tags,
+    )  # fmt: skip
     return assemble(flat, rare=settings.rare, language=settings.language), wrapper
 
 

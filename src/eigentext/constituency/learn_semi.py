@@ -118,17 +118,17 @@ class Expected(NamedTuple):
         return cls(np.zeros(len(params.tensor)), np.zeros(int(params.m.sum())), [])
 
 
-def partial_brackets(tree: Tree) -> tuple[list[str], Constraints]:
+def partial_brackets(tree: Tree, *, cut_tags: bool = False) -> tuple[list[str], Constraints]:
     """What a tree with some brackets says: labels X and none at all mean any constituent.
 
-    A bracket without a label around a single word says nothing.
+    A bracket without a label around a single word says nothing; ``cut_tags`` as in training.
 
     >>> from eigentext.trees.constituent import Tree
     >>> tokens, known = partial_brackets(Tree.from_brackets("(X (NP the (X big) (NN dog)) barks)"))
     >>> tokens, known.required, known.tags
     (['the', 'big', 'dog', 'barks'], ((0, 4), (0, 3, 'NP')), {2: 'NN'})
     """
-    cleaned = clean(tree)
+    cleaned = clean(tree, tag_functions=cut_tags)
     if cleaned is None:
         raise SettingsError("a tree with some brackets needs at least one word")
     required: list[tuple[int, int] | tuple[int, int, str]] = []

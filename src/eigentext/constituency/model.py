@@ -246,6 +246,8 @@ class LPCFG:
             tree = flat_tree(tags, given, required, self.wrapper_)
             return Parse(tree, float("-inf"), flags=frozenset(flags | {"fallback"}))
         best = candidates[0]
+        if best.log_p == float("-inf") and "coarse" not in flags:
+            flags.add("negative")
         return Parse(
             best.tree,
             best.log_score,

@@ -4,7 +4,8 @@ The same work as ``grammar.prepare_tree`` does on one tree, in a few strokes ove
 
 1. The preorder arrays of all trees are laid end to end, labels become numbers, and words, each
    alone under its tag, go into an array of their own (:func:`_collect`).
-2. Traces go; labels lose their function tags, once per distinct label (:func:`_cleaned`).
+2. Traces go; labels of phrases lose their function tags, once per distinct label, tags only if
+   asked (:func:`_cleaned`).
 3. A node over an only child is merged with it: in preorder a unary chain is a run of nodes, and
    its label is made once per distinct run (:func:`_collapsed`).
 4. Nodes are ordered by depth, so that siblings stand side by side.  Head child and intermediate
@@ -57,6 +58,7 @@ def prepare_trees(
     *,
     direction: Direction = "head",
     h: int | None = 1,
+    cut_tags: bool = False,
 ) -> tuple[FlatTrees, str | None]:
     """All trees binarised, without those of traces only; and the wrapper that most had.
 
@@ -69,7 +71,7 @@ def prepare_trees(
     ([7, 1, 5, 1, 3, 1, 1], [2, 0, 2, 1, 2, 2, 3], 'TOP')
     """
     check_settings(direction, h)
-    nodes, wrapper = _cleaned(_collect(trees))
+    nodes, wrapper = _cleaned(_collect(trees), cut_tags)
     collapsed = _collapsed(nodes)
     return _binarised(collapsed, rules, direction, h), wrapper
 
@@ -120,8 +122,11 @@ def _depths(sizes: Ints) -> Ints:
     return found
 
 
-def _cleaned(nodes: _Nodes) -> tuple[_Nodes, str | None]:
-    """Without traces and function tags; and the wrapper that most trees had."""
+def _cleaned(nodes: _Nodes, cut_tags: bool) -> tuple[_Nodes, str | None]:
+    """Without traces and function tags; and the wrapper that most trees had.
+
+    A tag such as ``v-fin`` is one label: it is cut like ``NP-SBJ`` only with ``cut_tags``.
+    """
     sizes, label, word, names = nodes
     roots = np.flatnonzero(_depths(sizes) == 0)
     if TRACE in names:
@@ -142,8 +147,9 @@ def _cleaned(nodes: _Nodes) -> tuple[_Nodes, str | None]:
         wrappers[names[number] if names[number] in WRAPPERS else None] += 1
     wrapper = max(wrappers, key=lambda name: (wrappers[name], name or ""))
 
+    cut = (sizes > 1) | cut_tags
     plain = np.arange(len(names))
-    for number in np.flatnonzero(np.bincount(label, minlength=len(names))).tolist():
+    for number in np.flatnonzero(np.bincount(label[cut], minlength=len(names))).tolist():
         base = base_label(names[number])
         if base != names[number]:
             plain[number] = len(names)
@@ -151,7 +157,8 @@ def _cleaned(nodes: _Nodes) -> tuple[_Nodes, str | None]:
     # two labels may have become one
     numbers = Numbering[str]()
     merged = np.array([numbers[name] for name in names])
-    return _Nodes(sizes, merged[plain[label]], merged[word], list(numbers)), wrapper
+    label = merged[np.where(cut, plain[label], label)]
+    return _Nodes(sizes, label, merged[word], list(numbers)), wrapper
 
 
 class _Collapsed(NamedTuple):

@@ -15,7 +15,9 @@ Flow of the datum, for each pair of trees:
 
        recall = matched / gold     precision = matched / test     F1 = 2 P R / (P + R)
 
-Only valid sentences (status 0) enter the figures, as in EVALB.
+Only valid sentences (status 0) enter the figures, as in EVALB.  That flatters: a parser that takes
+a word for punctuation loses its whole sentence, and the sentence is left out.  So the brackets of
+errors and of skipped sentences are counted apart, and ``f1_with_errors`` takes them as misses.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from eigentext.errors import DataError, SettingsError
 from eigentext.evaluate.brackets import Bracketing, Rules
 from eigentext.formats.prm import EvalbSettings
+from eigentext.formats.ptb import parse_tree
 from eigentext.trees.constituent import Tree
 
 if TYPE_CHECKING:
@@ -54,7 +57,8 @@ def _percent(part: int, whole: int) -> float:
 class SentenceScore:
     """The counts of one sentence.
 
-    ``status`` is 0 (valid), 1 (error) or 2 (skipped); ``why`` says what was wrong.
+    ``status`` is 0 (valid), 1 (error) or 2 (skipped); ``why`` says what was wrong.  One that is
+    not valid has no counts but ``lost_gold`` and ``lost_test``, the brackets of its two trees.
     """
 
     number: int
@@ -67,6 +71,8 @@ class SentenceScore:
     words: int = 0
     correct_tags: int = 0
     why: str = ""
+    lost_gold: int = 0
+    lost_test: int = 0
 
     @property
     def recall(self) -> float:
@@ -110,6 +116,8 @@ class Summary:
     n_complete: int
     n_no_crossing: int
     n_two_or_less: int
+    lost_gold: int
+    lost_test: int
 
     @classmethod
     def of(cls, scores: Iterable[SentenceScore]) -> Summary:
@@ -129,6 +137,8 @@ class Summary:
             n_complete=sum(score.complete for score in valid),
             n_no_crossing=sum(score.crossing == 0 for score in valid),
             n_two_or_less=sum(score.crossing <= 2 for score in valid),
+            lost_gold=sum(score.lost_gold for score in scores),
+            lost_test=sum(score.lost_test for score in scores),
         )
 
     @property
@@ -151,6 +161,12 @@ class Summary:
         """Bracketing F1, percent: 2 P R / (P + R)."""
         recall, precision = self.recall, self.precision
         return 2 * precision * recall / (precision + recall) if self.matched else 0.0
+
+    @property
+    def f1_with_errors(self) -> float:
+        """F1 where all brackets of errors and skipped sentences, of both trees, are misses."""
+        brackets = self.gold + self.test + self.lost_gold + self.lost_test
+        return _percent(2 * self.matched, brackets)
 
     @property
     def complete_match(self) -> float:
@@ -187,6 +203,7 @@ class Summary:
             "recall": self.recall,
             "precision": self.precision,
             "f1": self.f1,
+            "f1_with_errors_as_misses": self.f1_with_errors,
             "complete_match": self.complete_match,
             "average_crossing": self.average_crossing,
             "no_crossing": self.no_crossing,
@@ -232,7 +249,7 @@ def parse_prediction(line: str) -> Tree | None:
     """
     if not line.replace("(", "").replace(")", "").strip():
         return None
-    return Tree.from_brackets(line)
+    return parse_tree(line)
 
 
 def score_pair(
@@ -260,22 +277,26 @@ def _score(
     reference = Bracketing.of(gold, rules)
     length = reference.length
     prediction = Bracketing.of(test, rules) if test is not None else None
+
+    def invalid(status: int, why: str) -> SentenceScore:
+        lost = [0 if one is None else len(one.scored(rules)) for one in (reference, prediction)]
+        return SentenceScore(number, length, status, why=why, lost_gold=lost[0], lost_test=lost[1])
+
     if prediction is None or not prediction.words:
         if failed == "empty" and reference.words:
             n_gold = len(reference.scored(rules))
             n_words = len(reference.words)
             return SentenceScore(number, length, gold=n_gold, words=n_words, why="failed")
-        return SentenceScore(number, length, SKIP, why="no words in the test tree")
+        return invalid(SKIP, "no words in the test tree")
     if len(reference.words) != len(prediction.words):
         if rules.quote_labels:
             reference.mend_quotes(prediction, rules)
         n_gold, n_test = len(reference.words), len(prediction.words)
         if n_gold != n_test:
-            why = f"Length unmatch ({n_gold}|{n_test})"
-            return SentenceScore(number, length, ERROR, why=why)
+            return invalid(ERROR, f"Length unmatch ({n_gold}|{n_test})")
     for one, other in zip(reference.words, prediction.words, strict=True):
         if one != other and not rules.same_word(one, other):
-            return SentenceScore(number, length, ERROR, why=f"Words unmatch ({one}|{other})")
+            return invalid(ERROR, f"Words unmatch ({one}|{other})")
     gold_brackets, test_brackets = reference.scored(rules), prediction.scored(rules)
     return SentenceScore(
         number,
@@ -298,12 +319,13 @@ def evaluate(
     settings: EvalbSettings | None = None,
     *,
     failed: Failed = "skip",
+    names: tuple[str, str] = ("<gold trees>", "<test trees>"),
 ) -> ParsevalResult:
     """Score predicted trees against gold trees, pair by pair, in order.
 
     A prediction that is ``None`` is a failed parse: skipped as EVALB does, or, with
     ``failed="empty"``, a tree without brackets, which costs recall.  No gold trees at all are a
-    DataError: a score of nothing would look like a bad parser.
+    DataError: a score of nothing would look like a bad parser.  ``names`` are for its message.
 
     >>> tree = Tree.from_brackets("(S (NP (PRP We)) (VP (VBP sing)))")
     >>> evaluate([tree, tree], [tree, None]).all.f1
@@ -317,14 +339,14 @@ def evaluate(
     rules = Rules.of(settings)
     scores = tuple(
         _score(one, other, rules, number, failed)
-        for number, (one, other) in enumerate(_paired(gold, test), start=1)
+        for number, (one, other) in enumerate(_paired(gold, test, *names), start=1)
     )
     short = [score for score in scores if score.length <= settings.cutoff_len]
     return ParsevalResult(scores, settings, Summary.of(scores), Summary.of(short))
 
 
 def _paired(
-    gold: Iterable[Tree], test: Iterable[Tree | None]
+    gold: Iterable[Tree], test: Iterable[Tree | None], gold_name: str, test_name: str
 ) -> Iterator[tuple[Tree, Tree | None]]:
     missing = object()
     tests = iter(test)
@@ -333,14 +355,14 @@ def _paired(
         other = next(tests, missing)
         if other is missing:
             why = f"it has {number - 1} trees, but the gold trees go on"
-            raise DataError("<test trees>", None, why)
+            raise DataError(test_name, None, why)
         if not isinstance(one, Tree) or not (other is None or isinstance(other, Tree)):
             raise TypeError("evaluate needs Tree objects; formats.ptb reads them from a file")
         yield one, other
     if number == 0:
-        raise DataError("<gold trees>", None, "no trees, expected at least one")
+        raise DataError(gold_name, None, "no trees, expected at least one")
     if next(tests, missing) is not missing:
-        raise DataError("<gold trees>", None, f"it has {number} trees, but the test trees go on")
+        raise DataError(gold_name, None, f"it has {number} trees, but the test trees go on")
 
 
 def by_length(scores: Sequence[SentenceScore], width: int = 10) -> list[LengthBucket]:

@@ -258,7 +258,8 @@ def parse_tree(text: str) -> Tree:
     trees = []
     for number, line in enumerate(text.split("\n"), start=1):
         trees += scanner.trees_of(number, line)
-    scanner.finish()
+    if scanner.open_nodes:
+        raise scanner.unclosed("the text ended")
     if len(trees) != 1:
         raise DataError("<text>", 1, f"found {len(trees)} trees; expected exactly one")
     return trees[0][1]

@@ -1,7 +1,8 @@
 """From trees as annotators wrote them to trees as parsers learn and are scored on them.
 
 1. Traces go: words under ``-NONE-``, and every constituent that covers nothing else.
-2. Function tags and indices go: ``NP-SBJ-1`` and ``NP=2`` become ``NP``; ``-LRB-`` stays itself.
+2. Function tags and indices of phrases go: ``NP-SBJ-1`` and ``NP=2`` become ``NP``; ``-LRB-``
+   stays itself.  Part-of-speech tags stay whole (``v-fin``) unless asked.
 3. If asked, ``X`` over nothing but ``X`` becomes one ``X``.
 4. If asked, the root is made uniform: ``( (S ...))``, ``(ROOT (S ...))`` and ``(S ...)`` all
    become ``(TOP (S ...))``.
@@ -90,7 +91,7 @@ def clean(
     *,
     traces: bool = True,
     functions: bool = True,
-    tag_functions: bool = True,
+    tag_functions: bool = False,
     repeats: bool = False,
     root: str | None = None,
     trace_labels: Collection[str] = (TRACE,),
@@ -98,7 +99,7 @@ def clean(
     """Strip what a parser does not learn; None if the tree holds nothing but traces.
 
     ``traces``         drop words under ``trace_labels`` and constituents emptied by that
-    ``functions``      cut function tags and indices off labels
+    ``functions``      cut function tags and indices off the labels of phrases
     ``tag_functions``  do so on the labels right above words, too
     ``repeats``        merge X over nothing but X
     ``root``           the label that every tree is to have on top, or None: leave roots alone
@@ -113,11 +114,10 @@ def clean(
     if functions and tag_functions:
         stripped = stripped.relabel(base_label)
     elif functions:
-        is_tag = np.zeros(stripped.n_nodes, dtype=bool)
-        is_tag[stripped.parents[stripped.is_leaf]] = True
         plain = stripped.relabel(base_label)
-        pairs = zip(stripped.labels, plain.labels, is_tag.tolist(), strict=True)
-        stripped = Tree.unchecked([old if tag else new for old, new, tag in pairs], plain.sizes)
+        of_node = zip(stripped.labels, plain.labels, plain.sizes.tolist(), strict=True)
+        labels = [old if size == 2 else new for old, new, size in of_node]
+        stripped = Tree.unchecked(labels, plain.sizes)
     if repeats:
         stripped = _merge_repeats(stripped)
     return stripped if root is None else with_root(stripped, root)

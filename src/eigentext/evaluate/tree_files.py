@@ -1,0 +1,93 @@
+"""Two files of constituent trees to EVALB's figures, with errors that name file and line.
+
+1. Gold trees may go over several lines; predictions are one a line, and an empty line or ``(())``
+   is a failed parse.
+2. Predictions of other sentences are refused.  A few words that differ are an error of EVALB's
+   own (status 1); but where most sentences have other words, the wrong file was given, and figures
+   over the few that are left would mean nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from eigentext.errors import DataError
+from eigentext.evaluate.parseval import ParsevalResult, evaluate, parse_prediction
+from eigentext.formats.blocks import shown
+from eigentext.formats.opening import numbered_lines
+from eigentext.formats.ptb import read_trees, unescape
+from eigentext.trees.clean import strip_traces
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eigentext.evaluate.parseval import Failed
+    from eigentext.formats.opening import Source
+    from eigentext.formats.prm import EvalbSettings
+    from eigentext.trees.constituent import Tree
+
+__all__ = ["evaluate_files", "read_predictions"]
+
+
+def read_predictions(source: Source) -> Iterator[tuple[int, Tree | None]]:
+    """Line numbers and trees of a parser's output; None for a failed parse."""
+    path = os.fspath(source)
+    for number, line in numbered_lines(path):
+        try:
+            yield number, parse_prediction(line)
+        except DataError as error:
+            raise DataError(path, number, error.why) from None
+
+
+def evaluate_files(
+    gold: Source,
+    predicted: Source,
+    settings: EvalbSettings | None = None,
+    *,
+    failed: Failed = "skip",
+) -> ParsevalResult:
+    """Score the trees of one file against those of another, in order.
+
+    >>> from eigentext.formats.opening import atomic_write
+    >>> for name in ("gold", "predicted"):
+    ...     with atomic_write(f"memory://{name}.mrg") as out:
+    ...         _ = out.write(b"(S (NP (PRP We)) (VP (VBP sing)))\\n")
+    >>> evaluate_files("memory://gold.mrg", "memory://predicted.mrg").all.f1
+    100.0
+    """
+    names = os.fspath(gold), os.fspath(predicted)
+    right = list(read_trees(gold))
+    found = list(read_predictions(predicted))
+    result = evaluate(right, (tree for _, tree in found), settings, failed=failed, names=names)
+    others = [
+        (line, *words)
+        for one, (line, other) in zip(right, found, strict=True)
+        if other is not None and (words := _first_difference(one, other)) is not None
+    ]
+    if 2 * len(others) > sum(tree is not None for _, tree in found):
+        line, expected, word = others[0]
+        raise DataError(
+            names[1],
+            line,
+            f"found {word}, expected {expected}: {len(others)} of {len(found)} trees are not of "
+            f"the sentences in {names[0]}",
+        )
+    return result
+
+
+def _first_difference(gold: Tree, predicted: Tree) -> tuple[str, str] | None:
+    """The first words that differ, traces apart, as shown to a person."""
+    mine, its = (
+        [] if (tree := strip_traces(one)) is None else [unescape(word) for word in tree.words]
+        for one in (gold, predicted)
+    )
+    if mine == its:
+        return None
+    n = next((k for k, pair in enumerate(zip(mine, its, strict=False)) if pair[0] != pair[1]),
+             min(len(mine), len(its)))  # fmt: skip
+    return _shown(mine, n), _shown(its, n)
+
+
+def _shown(words: list[str], place: int) -> str:
+    return shown(words[place]) if place < len(words) else "the end of the sentence"
