@@ -19,7 +19,9 @@ __all__ = [
     "ModelFileError",
     "RankError",
     "RankWarning",
+    "ResourceError",
     "SettingsError",
+    "StorageError",
 ]
 
 
@@ -45,6 +47,14 @@ class DataError(EigentextError):
     def __str__(self) -> str:
         place = self.path if self.line is None else f"{self.path}:{self.line}"
         return f"{place}: {self.why}"
+
+
+class StorageError(DataError):
+    """A disk or a server that failed: with the same data it may go well another time."""
+
+
+class ResourceError(EigentextError):
+    """What the machine or the cluster did not have: memory, workers."""
 
 
 class SettingsError(EigentextError):

@@ -290,18 +290,43 @@ def test_raw_text_with_a_bad_line_can_be_skipped_and_names_the_source(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["c", "empty.txt", "latin.txt"]
 
 
-def test_a_killed_run_on_raw_text_is_resumed_from_what_was_tokenised(tmp_path):
-    (tmp_path / "raw.txt").write_text("A cat sat. A dog ran.\n")
-    from eigentext.cli import words
+def test_counting_leaves_the_users_folders_alone(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for folder in ("wiki.raw", "other.work/result"):
+        os.makedirs(folder)
+        (tmp_path / folder / "a.txt").write_text("A cat sat.\n")
+    assert run(["words", "count", "wiki.raw/*.txt", "--raw", "-o", "wiki", "-q"]) == 0
+    assert (tmp_path / "wiki.raw/a.txt").exists()
+    assert run(["words", "count", "wiki.raw/*.txt", "-o", "other", "-q"]) == 2
+    assert "other.work is no work folder of eigentext" in capsys.readouterr().err
+    assert (tmp_path / "other.work/result/a.txt").exists()
+    assert run(["words", "count", "wiki.raw/*.txt", "-o", "new/folder/o", "-q"]) == 2
+    assert "no such folder: new/folder" in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other.work", "wiki", "wiki.raw"]
 
-    folder = str(tmp_path / "c.raw")
-    (first,) = words._tokenised([str(tmp_path / "raw.txt")], "ptb", folder, None)
-    stamp = os.stat(first).st_mtime_ns
-    (again,) = words._tokenised([str(tmp_path / "raw.txt")], "ptb", folder, None)
-    assert again == first
-    assert os.stat(again).st_mtime_ns == stamp
-    (other,) = words._tokenised([str(tmp_path / "raw.txt")], "whitespace", folder, None)
-    assert other != first
+
+def test_a_full_disk_keeps_the_work_and_bad_input_does_not(tmp_path, monkeypatch, capsys):
+    from eigentext.corpus.counts import Counts
+    from eigentext.errors import StorageError
+
+    (tmp_path / "good").write_text("a cat sat\n")
+    (tmp_path / "bad").write_bytes(b"b\xffd\n")
+    monkeypatch.chdir(tmp_path)
+    assert run(["words", "count", "bad", "-o", "c", "-q"]) == 2
+    assert not (tmp_path / "c.work").exists()
+
+    def full(*_, **__):
+        raise StorageError("c", None, "disk full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Counts, "save", full)
+        assert run(["words", "count", "good", "-o", "c", "-q"]) == 2
+    assert (tmp_path / "c.work" / "pairs").is_dir()
+    read = []
+    monkeypatch.setattr("eigentext.corpus.passes.read_segments", lambda *a, **o: read.append(a))
+    assert run(["words", "count", "good", "-o", "c", "-q"]) == 0
+    assert not read
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad", "c", "good"]
 
 
 def test_a_used_port_is_one_line(tmp_path):

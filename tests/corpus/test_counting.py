@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from eigentext.corpus import shards
 from eigentext.corpus.contexts import Contexts
 from eigentext.corpus.counting import count
 from eigentext.corpus.engines import LocalEngine
@@ -310,3 +311,33 @@ def test_openstax(data, brute_force, check_counts):
         check_counts(counts, expected)
         spilled = count([packed], contexts="r1", vocab_size=5000, memory="32MB")
         assert spilled == counts
+
+
+@pytest.mark.parametrize("shard_bytes", [20, 1 << 20])
+def test_an_endless_word_is_refused_and_an_endless_line_is_not(write, monkeypatch, shard_bytes):
+    monkeypatch.setattr(shards, "LONGEST_WORD", 100)
+    budget = Budget(shard_bytes=shard_bytes, block_bytes=16)
+    path = write(b"a b\n" + b"c " * 300 + b"\nd " + b"e" * 150 + b"\nf\n")
+    with pytest.raises(DataError, match="a word of more than 100 bytes") as caught:
+        count([path], memory=budget)
+    assert caught.value.line == 3
+    assert count([write(b"a b\n" + b"c " * 300)], memory=budget).n_tokens == 302
+
+
+@pytest.mark.parametrize("shard_bytes", [20, 64, 1 << 20])
+def test_a_line_that_is_too_long_can_be_skipped(write, monkeypatch, shard_bytes):
+    monkeypatch.setattr(shards, "LONGEST_LINE", 100)
+    log = SkipLog()
+    path = write(b"a b\n" + b"c " * 300 + b"\nd\n\xff\n" + b"e" * 200)
+    budget = Budget(shard_bytes=shard_bytes, block_bytes=16)
+    counts = count([path], memory=budget, on_error=log)
+    assert (counts.n_tokens, counts.n_skipped) == (3, 3)
+    assert [message.split(":")[1] for message in log.messages] == ["2", "4", "5"]
+
+
+def test_long_words_close_a_segment(write):
+    path = write(b" ".join(bytes([97 + i]) * 50 for i in range(20)))
+    budget = Budget(block_bytes=64, segment_bytes=200)
+    whole = shards.plan_shards([path], 1, 1 << 20)[0]
+    assert len(list(shards.read_segments(whole, budget))) > 3
+    assert count([path], memory=budget) == count([path])

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eigentext.corpus import passes, spill, workfolder
+from eigentext.corpus import passes, raw_text, spill, workfolder
 from eigentext.corpus.counting import count
 from eigentext.corpus.memory import Budget
-from eigentext.errors import DataError, SettingsError
+from eigentext.errors import DataError, SettingsError, StorageError
+from eigentext.formats.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -146,22 +147,112 @@ def test_damaged_leftovers_are_not_trusted(text, expected, tmp_path):
 
 def test_kept_work_is_used_again_and_strangers_files_stay(text, expected, tmp_path, watched):
     work = tmp_path / "work"
-    work.mkdir()
-    (work / "mine.txt").write_text("keep me")
     assert count([text], work_dir=work, memory=BUDGET, keep_work=True) == expected
+    (work / "mine.txt").write_text("keep me")
     watched.update(read=0, runs=0)
     assert count([text], work_dir=work, memory=BUDGET) == expected
     assert watched == {"read": 0, "runs": 0}
     assert [path.name for path in work.iterdir()] == ["mine.txt"]
 
 
-def test_one_job_at_a_time(tmp_path):
-    with (
-        workfolder.opened(tmp_path, {}),
-        pytest.raises(SettingsError, match="in use"),
-        workfolder.opened(tmp_path, {}),
-    ):
-        pass
+def test_a_folder_of_the_users_is_never_a_work_folder(text, tmp_path):
+    for name in ("result", "segments", "pairs", "spill", "raw"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "mine.txt").write_text("years of work")
+    with pytest.raises(SettingsError, match="no work folder of eigentext and is left as it is"):
+        count([text], work_dir=tmp_path)
+    workfolder.clear(tmp_path)
+    assert len(list(tmp_path.glob("*/mine.txt"))) == 5
+
+
+def test_a_folder_that_was_there_stays(text, tmp_path):
+    (tmp_path / "given").mkdir()
+    for name in ("given", "made"):
+        count([text], work_dir=tmp_path / name, memory=BUDGET)
+    assert [path.name for path in tmp_path.iterdir()] == ["given"]
+    assert not list((tmp_path / "given").iterdir())
+
+
+def test_one_job_at_a_time_and_the_second_removes_nothing(text, tmp_path):
+    count([text], work_dir=tmp_path / "work", memory=BUDGET, keep_work=True)
+    held = sorted((tmp_path / "work").rglob("*"))
+    with workfolder.opened(tmp_path / "work", keep=True):
+        with pytest.raises(SettingsError, match="in use"):
+            count([text], work_dir=tmp_path / "work", memory=BUDGET)
+        with pytest.raises(SettingsError, match="in use"):
+            workfolder.clear(tmp_path / "work")
+    assert sorted((tmp_path / "work").rglob("*")) == held
+
+
+def test_no_folder_is_made_for_the_work_folder(text, tmp_path):
+    with pytest.raises(StorageError, match="cannot write intermediate results"):
+        count([text], work_dir=tmp_path / "no" / "such" / "work")
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_edit_under_the_old_date_starts_anew(tmp_path):
+    """Same name, size and time of the last change: only the content tells, or the change of it."""
+    path = tmp_path / "text.txt"
+    path.write_text("a b c a\n")
+    count([path], work_dir=tmp_path / "work", keep_work=True)
+    about = path.stat()
+    path.write_text("x b c x\n")
+    os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
+    assert "x" in count([path], work_dir=tmp_path / "work").words
+
+
+def test_keys_are_hashes_of_everything(text, tmp_path, monkeypatch):
+    def keys(**settings) -> tuple[str, ...]:
+        count([text], work_dir=tmp_path / "work", memory=BUDGET, keep_work=True, **settings)
+        return tuple(
+            (tmp_path / "work" / f"{name}.key").read_text() for name in ("segments", "pairs")
+        )
+
+    first = keys()
+    assert all(len(key) == 64 for key in first)
+    assert keys() == first
+    other_words, other_contexts = keys(vocab_size=20), keys(contexts="lr1")
+    assert {other_words[0], other_contexts[0]} == {first[0]}
+    assert len({first[1], other_words[1], other_contexts[1]}) == 3
+    monkeypatch.setattr("eigentext.__version__", "another")
+    assert keys()[0] != first[0]
+    assert keys()[1] != first[1]
+
+
+def test_raw_text_is_tokenised_once(tmp_path, monkeypatch):
+    raw = tmp_path / "raw.txt"
+    raw.write_text("A cat sat. A dog ran.\n")
+    tokenised = []
+    read = raw_text.read_tokenised
+    monkeypatch.setattr(
+        raw_text, "read_tokenised", lambda *a, **o: tokenised.append(a[1]) or read(*a, **o)
+    )
+    work = tmp_path / "work"
+    for scheme in ("ptb", "ptb", "whitespace"):
+        counts = count([str(raw)], tokeniser=scheme, work_dir=work, keep_work=True)
+    assert tokenised == ["ptb", "whitespace"]
+    assert "sat." in counts.words
+    assert count([str(raw)], tokeniser="ptb").n_sentences == 2
+
+
+def test_a_killed_process_leaves_a_temporary_folder_only_until_the_next(tmp_path, monkeypatch):
+    code = """
+import os, signal
+from eigentext.formats.scratch import scratch_folder
+with scratch_folder() as folder:
+    (folder / "text.txt").write_text("much")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -signal.SIGKILL
+    (left,) = tmp_path.iterdir()
+    mine = tmp_path / "eigentext-notes"
+    mine.mkdir()
+    with scratch_folder() as one, scratch_folder() as two:
+        assert not left.exists()
+        assert sorted(tmp_path.iterdir()) == sorted([mine, one, two])
+    assert list(tmp_path.iterdir()) == [mine]
 
 
 @pytest.mark.parametrize("resumable", [False, True])

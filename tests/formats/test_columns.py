@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigentext.errors import DataError, SettingsError
+from eigentext.formats import blocks
 from eigentext.formats.columns import (
     SCHEMES,
     find_tag_fault,
@@ -104,6 +105,28 @@ def test_bad_sentence_is_named_and_can_be_skipped(tmp_path: Path, name: str) -> 
     good = list(read_columns(source, scheme="bio2", on_error=met.append))
     assert [len(sentence) for sentence in good] == [2, 1, 2, 1]
     assert [str(error) for error in met] == [str(caught.value)]
+
+
+@pytest.mark.parametrize(
+    ("middle", "line", "why"),
+    [
+        ("x" * 200 + " O\n", 3, "a line of more than"),
+        ("x" * 200, 3, "a line of more than"),
+        ("w O\n" * 200, 103, "more than 400 bytes without an empty line"),
+    ],
+)
+def test_endless_sentences(tmp_path: Path, monkeypatch, middle: str, line: int, why: str) -> None:
+    monkeypatch.setattr(blocks, "LONGEST_LINE", 100)
+    monkeypatch.setattr(blocks, "MOST_BYTES", 400)
+    file = tmp_path / "a.bio"
+    file.write_text(f"a O\n\n{middle}\nb O\n" if middle.endswith("\n") else f"a O\n\n{middle}")
+    with pytest.raises(DataError, match=why) as caught:
+        list(read_columns(file))
+    assert caught.value.line == line
+    errors: list[DataError] = []
+    found = list(read_columns(file, on_error=errors.append))
+    assert len(found) == 1 + middle.endswith("\n")
+    assert len(errors) == 1
 
 
 def test_bad_first_line_does_not_settle_the_columns(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import contextlib
 import errno
 import gzip
 import io
+import itertools
 import lzma
 import os
 import random
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import threading
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,6 +25,7 @@ from hypothesis import strategies as st
 from eigentext.errors import DataError
 from eigentext.formats import opening, writing
 from eigentext.formats.opening import (
+    LONGEST_LINE,
     SkipLog,
     atomic_write,
     check_writable,
@@ -342,14 +345,35 @@ def test_bad_utf8_says_which_byte_and_guesses_utf16(tmp_path: Path) -> None:
         list(numbered_lines(file))
 
 
-def test_a_very_long_line(tmp_path: Path) -> None:
-    file = tmp_path / "a.txt"
-    file.write_bytes(b"a\n" + b"x" * 30_000_000 + b"\nb")
-    assert [(number, len(line)) for number, line in numbered_lines(file)] == [
+@pytest.mark.parametrize("suffix", ["", ".xz"])
+def test_a_very_long_line(tmp_path: Path, suffix: str) -> None:
+    file = tmp_path / f"a.txt{suffix}"
+    long = b"x" * LONGEST_LINE
+    with atomic_write(file) as out:
+        out.write(b"a\n" + long + b"\n" + long + b"x\nb\n" + long + b"x")
+    lines = numbered_lines(file)
+    assert [(number, len(line)) for number, line in itertools.islice(lines, 2)] == [
         (1, 1),
-        (2, 30_000_000),
-        (3, 1),
+        (2, LONGEST_LINE),
     ]
+    with pytest.raises(DataError, match="a line of more than 16,777,216 bytes") as caught:
+        next(lines)
+    assert caught.value.line == 3
+    log = SkipLog()
+    assert [number for number, _ in numbered_lines(file, on_error=log)] == [1, 2, 4]
+    assert log.count == 2
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/random"])
+def test_devices_without_an_end_are_refused_and_pipes_are_not(device, tmp_path) -> None:
+    with pytest.raises(DataError, match="a device, expected a file"):
+        next(numbered_lines(device))
+    assert not list(numbered_lines("/dev/null"))
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(pipe.write_bytes, b"through a pipe")
+        assert list(numbered_lines(pipe)) == [(1, "through a pipe")]
 
 
 @shared_folder
@@ -620,3 +644,29 @@ def test_a_target_is_looked_at_before_work_begins(tmp_path):
     ):
         with pytest.raises(DataError, match=why):
             check_writable("-", bad)
+
+
+def test_the_content_is_on_disk_before_the_name_and_the_name_before_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the first sync a crash leaves an empty file, without the second the old one."""
+    happened: list[tuple[str, int, int]] = []
+    sync, replace = os.fsync, os.replace
+
+    def recorded_sync(handle: int) -> None:
+        about = os.fstat(handle)
+        sync(handle)
+        happened.append(("sync", about.st_ino, about.st_size))
+
+    def recorded_replace(source: str, target: str) -> None:
+        replace(source, target)
+        about = os.stat(target)
+        happened.append(("rename", about.st_ino, about.st_size))
+
+    monkeypatch.setattr(os, "fsync", recorded_sync)
+    monkeypatch.setattr(os, "replace", recorded_replace)
+    with atomic_write(tmp_path / "a.txt") as out:
+        out.write(b"all of it")
+    written = (tmp_path / "a.txt").stat().st_ino
+    assert happened[:2] == [("sync", written, 9), ("rename", written, 9)]
+    assert [of[:2] for of in happened[2:]] == [("sync", tmp_path.stat().st_ino)]

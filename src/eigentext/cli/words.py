@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Annotated
 
 import typer
 
 from eigentext.cli import options, words_cluster, words_embed, words_report
 from eigentext.cli.output import progress_bar, remark, show_figures, skipping
-from eigentext.errors import DataError, EigentextError
 
 app = typer.Typer(no_args_is_help=True, help="Word counts and word representations.")
 words_embed.register(app)
@@ -53,7 +50,8 @@ def count(
 ) -> None:
     """Count words and their contexts in a corpus of any size.
 
-    A run that was killed goes on where it stopped when it is started again with the same settings.
+    A run that was killed, or found the disk full, goes on where it stopped when it is started
+    again with the same settings: what it has done waits in the folder OUTPUT.work.
 
     Example:
 
@@ -65,24 +63,27 @@ def count(
     from eigentext.corpus.counting import count as count_corpus
     from eigentext.corpus.counts import Counts
     from eigentext.corpus.engines import DaskEngine, LocalEngine
-    from eigentext.formats.opening import expand
+    from eigentext.corpus.workfolder import clear
+    from eigentext.formats.opening import check_writable, expand
 
+    check_writable(output)
+    work_dir = _work_folder(output)
     vocabulary = None if vocab_from is None else Counts.load(vocab_from).vocabulary
     began, cpu_began = time.perf_counter(), _cpu_seconds()
     with (
-        _work_folders(output) as (work_dir, raw_folder),
         skipping(on_error, quiet=quiet) as log,
         progress_bar(quiet=quiet) as update,
         LocalEngine(jobs) if scheduler is None else DaskEngine(scheduler) as engine,
     ):
         sources = expand(corpus)
         counts = count_corpus(
-            _tokenised(sources, tokeniser, raw_folder, log) if raw else sources,
+            sources,
             contexts=contexts,
             vocab_size=vocab_size,
             min_count=min_count,
             vocabulary=vocabulary,
             memory=memory,
+            tokeniser=tokeniser if raw else None,
             work_dir=work_dir,
             keep_work=True,
             engine=engine,
@@ -90,6 +91,8 @@ def count(
             on_error=log,
         )
         counts.save(output, data=options.about_data(sources, data_name, data_licence))
+    if work_dir is not None:
+        clear(work_dir)
     seconds = time.perf_counter() - began
     if json or not quiet:
         figures = {
@@ -106,30 +109,16 @@ def count(
         show_figures(figures, as_json=json, results_on_stdout=output == "-")
 
 
-@contextmanager
-def _work_folders(output: str) -> Iterator[tuple[str | None, str]]:
-    """Where unfinished work and tokenised text wait; gone when the result is saved.
+def _work_folder(output: str) -> str | None:
+    """Where unfinished work waits for the next run; None where a folder cannot be made beside."""
+    from pathlib import Path
 
-    A killed run leaves them to the next one; bad input does not, since it would fail again.
-    """
-    from shutil import rmtree
-    from tempfile import TemporaryDirectory
+    from eigentext.formats.storage import is_url
 
-    from eigentext.corpus import workfolder
-
-    if output == "-":
-        with TemporaryDirectory() as folder:
-            yield None, folder
-        return
-    work_dir, raw_folder = f"{output}.work", f"{output}.raw"
-    try:
-        yield work_dir, raw_folder
-    except EigentextError:
-        workfolder.clear(work_dir)
-        rmtree(raw_folder, ignore_errors=True)
-        raise
-    workfolder.clear(work_dir)
-    rmtree(raw_folder, ignore_errors=True)
+    target = Path(output)
+    if output == "-" or is_url(output) or (target.exists() and not target.is_file()):
+        return None
+    return f"{output}.work"
 
 
 def _cpu_seconds() -> float:
@@ -140,30 +129,6 @@ def _cpu_seconds() -> float:
         usage = resource.getrusage(who)
         spent += usage.ru_utime + usage.ru_stime
     return spent
-
-
-def _tokenised(
-    sources: list[str], scheme: str, folder: str, on_error: Callable[[DataError], None] | None
-) -> list[str]:
-    """Tokenise raw text into files of one sentence a line; those that are there already stay."""
-    from hashlib import sha256
-    from pathlib import Path
-
-    from eigentext.corpus.raw_text import read_tokenised
-    from eigentext.formats.text import write_sentences
-
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    targets = []
-    for source in sources:
-        file = Path(source)
-        state = [source, scheme, *(file.stat()[6:9] if file.is_file() else ())]
-        target = Path(folder, f"{sha256(repr(state).encode()).hexdigest()[:20]}.txt")
-        if not target.exists() or source == "-":
-            write_sentences(read_tokenised(source, scheme, on_error=on_error), str(target))
-        targets.append(str(target))
-    if not any(Path(target).stat().st_size for target in targets):
-        raise DataError(sources[0], None, "no tokens, expected text")
-    return targets
 
 
 @app.command("add")

@@ -30,16 +30,20 @@ from eigentext.corpus.passes import (
     second_pass_away,
     second_pass_here,
 )
+from eigentext.corpus.raw_text import tokenised_files
 from eigentext.corpus.segments import Handle, SegmentStore
 from eigentext.corpus.shards import plan_shards
 from eigentext.corpus.spill import RunStore, disk_error, write_array
 from eigentext.corpus.vocabulary import Vocabulary, merge_types, select
 from eigentext.errors import DataError, SettingsError
+from eigentext.formats.fingerprint import fingerprint
 from eigentext.formats.opening import expand
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
+
+    from eigentext.corpus.shards import Shard
 
 __all__ = ["count"]
 
@@ -55,6 +59,7 @@ def count(
     vocabulary: Counts | Vocabulary | Sequence[str] | None = None,
     jobs: int = 1,
     memory: str | int | Budget = "2GB",
+    tokeniser: str | None = None,
     work_dir: str | os.PathLike[str] | None = None,
     keep_work: bool = False,
     engine: Engine | None = None,
@@ -63,11 +68,13 @@ def count(
 ) -> Counts:
     """Count words and word pairs in tokenised text, one sentence a line.
 
-    The vocabulary is the ``vocab_size`` most frequent words seen at least ``min_count`` times, or
-    the given one.  With a ``work_dir`` a killed job goes on where it was when it is called again
-    with the same settings; the folder is emptied at the end unless ``keep_work``.  ``memory``
-    bounds the process while it counts; a result that is larger is left on disk and mapped.
-    ``on_error`` is called for each line that is not UTF-8, which is then left out.
+    With a ``tokeniser`` the text is raw.  The vocabulary is the ``vocab_size`` most frequent words
+    seen at least ``min_count`` times, or the given one.  With a ``work_dir`` a killed job goes on
+    where it was when it is called again with the same settings; the folder must be new, empty, or
+    left by such a job, and what was written there is removed at the end unless ``keep_work``.
+    ``memory`` bounds the process while it counts; a result that is larger is left on disk and
+    mapped.
+    ``on_error`` is called for each line that is not UTF-8 or too long, which is then left out.
 
     >>> from eigentext.formats.opening import atomic_write
     >>> with atomic_write("memory://count-example.txt") as out:
@@ -89,13 +96,17 @@ def count(
         raise SettingsError("no sources to count")
     if names.count("-") > 1 or ("-" in names and not engine.shares_memory):
         raise SettingsError("standard input can be counted once, and only by this process")
-    shards = plan_shards(names, engine.jobs, budget.shard_bytes)
-    manifest = _manifest(shards, budget, engine, skip=on_error is not None)
-    with workfolder.opened(work_dir, manifest) as folder:
+    skip = on_error is not None
+    with workfolder.opened(work_dir, keep=keep_work) as folder:
+        texts = names
+        if tokeniser is not None:
+            texts = tokenised_files(names, tokeniser, folder / "raw", on_error=on_error)
+        shards = plan_shards(texts, engine.jobs, budget.shard_bytes)
+        key = _key(shards, budget, engine, skip=skip)
         resumable = work_dir is not None and "-" not in names
-        skip = on_error is not None
-        job = Job(shards, engine, budget, folder, resumable, skip, progress)
-        segments = SegmentStore(folder, budget.kept_bytes, keep_on_disk=resumable)
+        job = Job(shards, engine, budget, folder, key, resumable, skip, progress)
+        place = workfolder.stage(folder, "segments", key)
+        segments = SegmentStore(place, budget.kept_bytes, keep_on_disk=resumable)
         results = first_pass(job, segments)
         n_skipped = 0
         for shard, result in zip(shards, results, strict=True):
@@ -124,13 +135,10 @@ def count(
             _assembled(runs, span, len(words), folder / "result", budget, here)
             for span in range(len(chosen_contexts.spans))
         )
-        counts = Counts(
+        return Counts(
             words, unigrams, chosen_contexts, halves, n_tokens,
             sum(handle.n_sentences for handle in handles), n_skipped, complete,
         )  # fmt: skip
-    if work_dir is not None and not keep_work:
-        workfolder.clear(work_dir)
-    return counts
 
 
 def _given_vocabulary(
@@ -151,19 +159,17 @@ def _given_vocabulary(
     return Vocabulary.from_words(vocabulary)
 
 
-def _manifest(
-    shards: Sequence[Any], budget: Budget, engine: Engine, *, skip: bool
-) -> dict[str, Any]:
+def _key(shards: Sequence[Shard], budget: Budget, engine: Engine, *, skip: bool) -> str:
     """What must be the same for an unfinished job to be continued."""
     from eigentext import __version__
 
-    return {
-        "version": __version__,
-        "shards": [[s.source, s.start, s.stop, s.size, s.modified] for s in shards],
-        "segments": [budget.segment_types, budget.segment_tokens],
-        "ids": engine.shares_memory,
-        "skip": skip,
-    }
+    return fingerprint(
+        __version__,
+        [dataclasses.astuple(shard) for shard in shards],
+        [budget.segment_types, budget.segment_tokens, budget.segment_bytes],
+        engine.shares_memory,
+        skip,
+    )
 
 
 def _vocabulary_of(
@@ -222,7 +228,7 @@ def _assembled(
         if on_disk:
             folder.mkdir(parents=True, exist_ok=True)
             for file in files:
-                file.write_bytes(b"")
+                file.unlink(missing_ok=True)  # earlier counts may still be mapped to the old one
         for block_starts, block_columns, block_data in runs.total(span, engine):
             n_rows, size = len(block_starts) - 1, len(block_columns)
             if on_disk:

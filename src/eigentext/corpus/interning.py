@@ -102,6 +102,11 @@ class WordTable:
         return int(self.state[N_TYPES])
 
     @property
+    def word_bytes(self) -> int:
+        """The length of all words together."""
+        return int(self._offsets[len(self)])
+
+    @property
     def types(self) -> Types:
         """A copy of the words and counts, without spare room."""
         n = len(self)

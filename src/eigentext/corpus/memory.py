@@ -45,16 +45,18 @@ class Budget:
     """Limits of the buffers; the counts do not depend on them, only speed and memory do.
 
     ``shard_bytes``: largest range of a file.  ``block_bytes``: text read at once.
-    ``segment_types``, ``segment_tokens``: a segment (a word table and its ids) is closed when it
-    has more.  ``kept_bytes``: closed segments kept in memory, the others go to disk.
-    ``table_bytes``: the table in which vocabularies are merged.  ``batch_pairs``: pairs counted at
-    once.  ``run_bytes``: finished pair counts kept in memory, beyond that they are spilled.
+    ``segment_types``, ``segment_tokens``, ``segment_bytes`` (of its words): a segment (a word
+    table and its ids) is closed when it has more.  ``kept_bytes``: closed segments kept in
+    memory, the others go to disk.  ``table_bytes``: the table in which vocabularies are merged.
+    ``batch_pairs``: pairs counted at once.  ``run_bytes``: finished pair counts kept in
+    memory, beyond that they are spilled.
     """
 
     shard_bytes: int = 1 << 26
     block_bytes: int = 1 << 20
     segment_types: int = 1 << 21
     segment_tokens: int = 1 << 25
+    segment_bytes: int = 1 << 26
     kept_bytes: int = 1 << 28
     table_bytes: int = 1 << 29
     batch_pairs: int = 1 << 25
@@ -76,6 +78,7 @@ class Budget:
             block_bytes=block,
             segment_types=max(1000, quarter // jobs // TYPE_BYTES),
             segment_tokens=max(1000, min(quarter // jobs // 4, pairs)),
+            segment_bytes=max(1 << 16, quarter // jobs // 4),
             kept_bytes=quarter,
             table_bytes=2 * quarter,
             batch_pairs=pairs,

@@ -11,14 +11,9 @@ Second pass: the ids, now those of the vocabulary, -> runs of pair counts.
 
 from __future__ import annotations
 
-import hashlib
-import json
-import shutil
-import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,9 +24,13 @@ from eigentext.corpus.segments import Handle, SegmentStore, ShardResult
 from eigentext.corpus.shards import Segment, Shard, ShardErrors, read_segments
 from eigentext.corpus.spill import Run, RunStore, saved
 from eigentext.corpus.vocabulary import Vocabulary
-from eigentext.corpus.workfolder import same_stage, write_stage
+from eigentext.corpus.workfolder import stage
+from eigentext.formats.fingerprint import fingerprint
+from eigentext.formats.scratch import scratch_folder
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from eigentext.corpus.contexts import Contexts
     from eigentext.corpus.engines import Engine
     from eigentext.corpus.interning import Types
@@ -57,6 +56,7 @@ class Job:
     engine: Engine
     budget: Budget
     folder: Path
+    key: str
     resumable: bool
     skip: bool
     progress: Progress | None
@@ -246,17 +246,13 @@ def second_pass_here(
 
 
 def _stage_folder(job: Job, vocabulary: Vocabulary, contexts: Contexts, layout: object) -> Path:
-    """The folder for runs; emptied unless the record there says that they are of this job."""
-    folder = job.folder / "pairs"
-    if job.resumable:
-        used = int(vocabulary.types.offsets[-1])
-        words = hashlib.sha256(vocabulary.types.offsets.tobytes())
-        words.update(vocabulary.types.blob[:used].tobytes())
-        record = json.dumps([words.hexdigest(), str(contexts), layout])
-        if not same_stage(job.folder, "pairs.json", record):
-            shutil.rmtree(folder, ignore_errors=True)
-            write_stage(job.folder, "pairs.json", record)
-    return folder
+    """The folder for runs; those there are of the same text, words, contexts and cuts."""
+    if not job.resumable:
+        return job.folder / "pairs"
+    types = vocabulary.types
+    blob = types.blob[: int(types.offsets[-1])]
+    key = fingerprint(job.key, blob, types.offsets, contexts.names, layout)
+    return stage(job.folder, "pairs", key)
 
 
 def second_pass_away(
@@ -300,8 +296,8 @@ def count_shard(
     limit = max(contexts.farthest, budget.batch_pairs // widest, 1)
     tail = np.empty(0, dtype=np.int32)
     engine = LocalEngine()
-    with tempfile.TemporaryDirectory(prefix="eigentext-") as name:
-        store = RunStore(Path(name), budget.run_bytes)
+    with scratch_folder() as folder:
+        store = RunStore(folder, budget.run_bytes)
         for span in range(len(contexts.spans)):
             empty = np.zeros(len(vocabulary) + 1, dtype=np.int64)
             none = np.empty(0, dtype=np.int32)

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from eigentext.corpus.spill import disk_error
 from eigentext.corpus.tokenise import Token, tokenise_text
+from eigentext.errors import DataError
+from eigentext.formats.fingerprint import fingerprint
 from eigentext.formats.opening import numbered_lines
+from eigentext.formats.text import write_sentences
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
 
-    from eigentext.errors import DataError
+__all__ = [
+    "TypedToken",
+    "read_tokenised",
+    "read_typed",
+    "tokenise_document",
+    "tokenised_files",
+]
 
-__all__ = ["TypedToken", "read_tokenised", "read_typed", "tokenise_document"]
-
-# A "paragraph" without an empty line for so many lines is cut at a line end.
+# A "paragraph" without an empty line for so many lines or characters is cut at a line end.
 _MOST_LINES = 2000
+_MOST_CHARACTERS = 1 << 20
 
 
 class TypedToken(NamedTuple):
@@ -59,6 +69,37 @@ def read_typed(
             yield [TypedToken(one.text, paragraph[one.start : one.end]) for one in tokens]
 
 
+def tokenised_files(
+    sources: Sequence[str],
+    scheme: str,
+    folder: Path,
+    *,
+    on_error: Callable[[DataError], None] | None = None,
+) -> list[str]:
+    """Raw text as files of one sentence a line; those that are in the folder already stay.
+
+    A file's name is a sha256 of the source's identity and of the settings.
+    """
+    from eigentext import __version__
+    from eigentext.corpus.shards import look_at
+
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise disk_error(folder, error) from error
+    targets = []
+    for source in sources:
+        about = look_at(source)
+        state = (__version__, source, scheme, about.size, about.identity, on_error is not None)
+        target = folder / f"{fingerprint(state)}.txt"
+        if not target.exists():
+            write_sentences(read_tokenised(source, scheme, on_error=on_error), target)
+        targets.append(target)
+    if not any(target.stat().st_size for target in targets):
+        raise DataError(sources[0], None, "no tokens, expected text")
+    return [str(target) for target in targets]
+
+
 def tokenise_document(text: str, scheme: str = "generic") -> list[list[Token]]:
     r"""The sentences that :func:`read_tokenised` finds in a file with this text.
 
@@ -95,7 +136,8 @@ def _paragraphs(given: Iterable[str]) -> Iterator[tuple[int, str]]:
             if not lines:
                 start = place
             lines.append(line)
-        if lines and (not line.strip() or len(lines) == _MOST_LINES):
+        full = len(lines) == _MOST_LINES or place + len(line) - start > _MOST_CHARACTERS
+        if lines and (not line.strip() or full):
             yield start, "\n".join(lines)
             lines = []
         place += len(line) + 1

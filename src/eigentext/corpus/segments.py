@@ -20,7 +20,7 @@ import numpy.typing as npt
 from eigentext.corpus.interning import Types
 from eigentext.corpus.shards import Segment, ShardErrors
 from eigentext.corpus.spill import load_arrays, load_slice, save_arrays, saved
-from eigentext.corpus.workfolder import write_stage
+from eigentext.corpus.workfolder import write_record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,7 +81,7 @@ class SegmentStore:
     """Segments by shard; ``keep_on_disk`` makes the job resumable."""
 
     def __init__(self, folder: Path, kept_bytes: int, *, keep_on_disk: bool) -> None:
-        self._folder = folder / "segments"
+        self._folder = folder
         self._room = kept_bytes
         self._keep_on_disk = keep_on_disk
         self._lock = threading.Lock()
@@ -121,7 +121,7 @@ class SegmentStore:
                 "lines": errors.lines,
                 "reasons": errors.reasons,
             }
-            write_stage(self._folder, f"{shard:06d}.json", json.dumps(record))
+            write_record(self._folder, f"{shard:06d}.json", json.dumps(record))
 
     def done_shard(self, shard: int) -> ShardResult | None:
         """The result of a shard that an earlier run finished, else None."""

@@ -15,6 +15,7 @@ import contextlib
 import io
 import itertools
 import os
+import secrets
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -23,18 +24,20 @@ import numpy as np
 import numpy.typing as npt
 
 from eigentext.corpus.interning import PAD, Types, WordTable
-from eigentext.errors import DataError
+from eigentext.errors import DataError, StorageError
 from eigentext.formats.archives import suffix_of
-from eigentext.formats.opening import open_binary
+from eigentext.formats.opening import LONGEST_LINE, TOO_LONG, open_binary
 from eigentext.formats.storage import driver_errors, filesystem_of, is_url, reason
 
 if TYPE_CHECKING:
     from eigentext.corpus.memory import Budget
 
-__all__ = ["Segment", "Shard", "ShardErrors", "plan_shards", "read_segments"]
+__all__ = ["Segment", "Shard", "ShardErrors", "look_at", "plan_shards", "read_segments"]
 
 _BOM = b"\xef\xbb\xbf"
 _WHITE = b" \n\t\r\v\f"
+_MARKS = ("mtime", "created", "ino", "LastModified", "ETag")  # what drivers tell of a file
+LONGEST_WORD = 1 << 20
 _PACKING = 4  # text bytes per packed byte, for the progress of packed files only
 
 OnBytes = Callable[[int], None]
@@ -44,7 +47,7 @@ OnBytes = Callable[[int], None]
 class Shard:
     """A byte range of a source; ``stop`` None means to its end, however long that is.
 
-    ``size`` is the number of bytes it stands for in the progress report; ``modified`` tells
+    ``size`` is the number of bytes it stands for in the progress report; ``identity`` tells
     whether the file is still the same when a job is resumed.
     """
 
@@ -52,7 +55,7 @@ class Shard:
     start: int
     stop: int | None
     size: int
-    modified: str = ""
+    identity: str = ""
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,7 @@ class ShardErrors:
 
 def plan_shards(sources: Sequence[str], jobs: int, largest: int) -> list[Shard]:
     """Cut the sources so that ``jobs`` workers have about the same to do."""
-    found = [_look_at(source) for source in sources]
+    found = [look_at(source) for source in sources]
     total = sum(shard.size for shard in found)
     step = min(largest, max(1 << 16, -(-total // jobs)))
     shards: list[Shard] = []
@@ -105,32 +108,36 @@ def plan_shards(sources: Sequence[str], jobs: int, largest: int) -> list[Shard]:
         n_parts = max(1, -(-whole.size // step))
         cuts = [whole.size * i // n_parts for i in range(n_parts + 1)]
         shards.extend(
-            Shard(whole.source, start, stop, stop - start, whole.modified)
+            Shard(whole.source, start, stop, stop - start, whole.identity)
             for start, stop in itertools.pairwise(cuts)
         )
     return shards
 
 
-def _look_at(source: str) -> Shard:
+def look_at(source: str) -> Shard:
+    """A source as one shard, with its size and identity."""
     if source == "-":
-        return Shard(source, 0, None, 0)
+        return Shard(source, 0, None, 0, secrets.token_hex(16))
     if is_url(source):
         with driver_errors(source, "cannot look at"):
             filesystem, path = filesystem_of(source)
             about = filesystem.info(path)
         size = about.get("size")
-        marks = [about.get(key) for key in ("mtime", "created", "LastModified", "ETag")]
-        modified = "/".join(str(mark) for mark in marks if mark is not None)
+        marks = [about[key] for key in _MARKS if about.get(key) is not None]
+        # a server that tells nothing of the content may have another one next time
+        identity = "/".join(map(str, marks)) or secrets.token_hex(16)
         regular = about.get("type") == "file" and size is not None
     else:
         try:
             status = os.stat(source)
         except (OSError, ValueError) as error:
             raise DataError(source, None, f"cannot open: {reason(error)}") from error
-        size, modified = status.st_size, str(status.st_mtime_ns)
+        size = status.st_size
+        # the change time cannot be set: it tells of an edit that kept the old date
+        identity = f"{status.st_mtime_ns}/{status.st_ctime_ns}/{status.st_ino}"
         regular = os.path.isfile(source)
     packed = bool(suffix_of(source)) or not regular  # a pipe cannot be cut into ranges either
-    return Shard(source, 0, None if packed else size, size or 0, modified)
+    return Shard(source, 0, None if packed else size, size or 0, identity)
 
 
 @contextlib.contextmanager
@@ -170,16 +177,27 @@ def _open_at(shard: Shard) -> Iterator[Callable[[memoryview], int]]:
                 return local.readinto(view) or 0
             except OSError as error:
                 why = f"cannot read: {reason(error)}"
-                raise DataError(shard.source, None, why) from error
+                raise StorageError(shard.source, None, why) from error
 
         yield fill_local
 
 
 class _Blocks:
-    """The text of a shard, in blocks that end in white space (or at a line end, if asked)."""
+    """The text of a shard, in blocks that end in white space (or at a line end, if asked).
 
-    def __init__(self, shard: Shard, fill: Callable[[memoryview], int], size: int) -> None:
+    ``too_long`` is called when a word (a line) is longer than any that is read; if it returns, the
+    line is left out.
+    """
+
+    def __init__(
+        self,
+        shard: Shard,
+        fill: Callable[[memoryview], int],
+        size: int,
+        too_long: Callable[[], None],
+    ) -> None:
         self._fill = fill
+        self._too_long = too_long
         self._left_out = shard.start > 0  # the rest of the line that began in the shard before
         self._to_go = None if shard.stop is None else shard.stop - max(0, shard.start - 1)
         self._first = shard.start == 0
@@ -192,15 +210,18 @@ class _Blocks:
         self._view = memoryview(self.raw)
         self._size = size
 
-    def __iter__(self) -> Iterator[tuple[int, int]]:
-        yield from self.cut(by_line=False)
-
     def cut(self, by_line: bool) -> Iterator[tuple[int, int]]:
         """Give (begin, end) of what stands in ``text`` and is ready to be used."""
         filled = 0
         last_byte = 10
         ended = False
+        most = LONGEST_LINE if by_line else LONGEST_WORD
         while not ended:
+            if filled > most:
+                self._too_long()
+                self._left_out = True
+                self._to_go = None if self._to_go is None else self._to_go - filled
+                filled = 0
             if filled == self._size:  # one word (or line) as long as the buffer
                 self._resize(2 * self._size, bytes(self._view[:filled]))
             fresh = filled
@@ -274,8 +295,18 @@ def read_segments(
     n_ids = 0
     seen = 0
     line = 0
+
+    def too_long() -> None:
+        nonlocal line
+        if errors is None:
+            at = int(table.state[kernels.LINE]) + 1 + lines_before(shard)
+            why = f"a word of more than {LONGEST_WORD:,} bytes, the most that is read"
+            raise DataError(shard.source, at, why)
+        errors(line, TOO_LONG)
+        line += 1
+
     with _open_at(shard) as fill:
-        blocks = _Blocks(shard, fill, budget.block_bytes)
+        blocks = _Blocks(shard, fill, budget.block_bytes, too_long)
         for begin, end in blocks.cut(by_line=errors is not None):
             if errors is not None:
                 line = _blank_bad_lines(blocks.raw, begin, end, line, errors)
@@ -285,7 +316,11 @@ def read_segments(
             chunks.append(out[:n_out].copy())
             n_ids += n_out
             seen = _report(shard, seen, end - begin, on_bytes)
-            if len(table) > budget.segment_types or n_ids > budget.segment_tokens:
+            if (
+                len(table) > budget.segment_types
+                or table.word_bytes > budget.segment_bytes
+                or n_ids > budget.segment_tokens
+            ):
                 yield _closed(shard, table, chunks)
                 state = table.state
                 table = WordTable(min(1 << 14, budget.segment_types))
@@ -344,13 +379,14 @@ def lines_before(shard: Shard) -> int:
     """The number of line ends before the first line of the shard."""
     if shard.start == 0:
         return 0
-    before = Shard(shard.source, 0, shard.start, shard.start)
-    lines = 0
-    with _open_at(before) as fill:
-        blocks = _Blocks(before, fill, 1 << 20)
-        for begin, end in blocks:
-            lines += blocks.raw.count(b"\n", begin, end)
-    return lines
+    lines, to_go, last_byte = 0, shard.start, 10
+    block = bytearray(1 << 20)
+    with _open_at(Shard(shard.source, 0, shard.start, shard.start)) as fill:
+        while to_go and (got := fill(memoryview(block)[: min(to_go, len(block))])):
+            lines += block.count(b"\n", 0, got)
+            to_go -= got
+            last_byte = block[got - 1]
+    return lines + (last_byte != 10)  # a line that began before is not of this shard
 
 
 def _blank_bad_lines(raw: bytearray, begin: int, end: int, line: int, errors: ShardErrors) -> int:

@@ -6,7 +6,7 @@
    limit, and
 3. :meth:`RunStore.total` adds all runs of a block, a few rows at a time.
 
-A full disk is a DataError that names the folder, and leaves no half-written run behind.
+A full disk is a StorageError that names the folder, and leaves no half-written run behind.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from eigentext.errors import DataError
+from eigentext.errors import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -65,10 +65,10 @@ def write_array(path: Path, array: npt.NDArray[Any], mode: str = "wb") -> None:
         out.write(np.ascontiguousarray(array).data)
 
 
-def disk_error(folder: Path, error: OSError) -> DataError:
-    """The DataError for a work folder that cannot be written."""
+def disk_error(folder: Path, error: OSError) -> StorageError:
+    """The StorageError for a work folder that cannot be written."""
     why = error.strerror or str(error)
-    return DataError(str(folder), None, f"cannot write intermediate results here: {why}")
+    return StorageError(str(folder), None, f"cannot write intermediate results here: {why}")
 
 
 def saved(folder: Path) -> dict[str, Any] | None:
@@ -91,7 +91,7 @@ def load_arrays(folder: Path, names: Sequence[str]) -> list[npt.NDArray[Any]]:
         return [np.fromfile(folder / name, dtype=record[name][0]) for name in names]
     except OSError as error:
         why = f"cannot read intermediate results: {error.strerror or error}"
-        raise DataError(str(folder), None, why) from error
+        raise StorageError(str(folder), None, why) from error
 
 
 def load_slice(path: Path, dtype: npt.DTypeLike, begin: int, end: int) -> npt.NDArray[Any]:
@@ -119,7 +119,7 @@ class Run:
         """A run that was written before."""
         about = saved(folder)
         if about is None:
-            raise DataError(str(folder), None, "intermediate results have disappeared")
+            raise StorageError(str(folder), None, "intermediate results have disappeared")
         return cls(None, about["n_rows"], about["n_entries"], folder)
 
     def to_disk(self, folder: Path) -> Run:

@@ -1,81 +1,118 @@
 """Where unfinished work waits: a folder that belongs to one job.
 
-1. :func:`opened` locks the folder, compares the manifest it finds (package version, settings, and
-   name, size and time of each file) with that of the job, and empties the folder when they differ;
-2. segments and runs are written there under names that tell which part of the job they are;
-3. :func:`clear` removes what belongs to us, and the folder if nothing else is in it.
+1. :func:`opened` makes the folder, with a marker in it, or takes one that carries the marker or is
+   empty; anything else is someone's own folder and is refused.  It is locked while in use;
+2. :func:`stage` gives the place for one kind of intermediate results.  Its key is the
+   fingerprint of the settings and of the identity of the input; those of another key are removed;
+3. at the end, and when the input turned out bad, what was made is removed, and the folder if we
+   made it.  A full disk, a lost cluster or a kill leave all as it is, for the next run to go on.
 
-Without a folder given, a temporary one is used and removed at the end, and nothing can be resumed.
+Without a folder given, a temporary one is used, and nothing can be resumed.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
-import tempfile
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from eigentext.corpus.spill import disk_error
-from eigentext.errors import SettingsError
+from eigentext.errors import EigentextError, ResourceError, SettingsError, StorageError
+from eigentext.formats.scratch import MARKER, has_marker, scratch_folder, take_lock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-__all__ = ["MANIFEST", "clear", "opened", "same_stage"]
+__all__ = ["clear", "opened", "stage", "write_record"]
 
-MANIFEST = "manifest.json"
-_LOCK = "lock"
-_OURS = ("segments", "pairs", "result", "spill")
+_STAGES = ("raw", "segments", "pairs", "result", "spill")
+_MADE = b"The folder and all in it were made by eigentext.\n"
 
 
 @contextlib.contextmanager
-def opened(work_dir: str | os.PathLike[str] | None, manifest: Mapping[str, Any]) -> Iterator[Path]:
-    """The folder for this job, locked while it is in use."""
+def opened(work_dir: str | os.PathLike[str] | None, *, keep: bool = False) -> Iterator[Path]:
+    """The folder for this job; with ``keep`` its content stays when the block ends well."""
     if work_dir is None:
-        with tempfile.TemporaryDirectory(prefix="eigentext-") as name:
-            yield Path(name)
+        with scratch_folder() as folder:
+            yield folder
         return
     folder = Path(work_dir)
+    with _locked(folder):
+        shutil.rmtree(folder / "spill", ignore_errors=True)
+        try:
+            yield folder
+        except (StorageError, ResourceError):
+            raise  # with more disk, or another day, the work can go on
+        except EigentextError:
+            _remove(folder)  # bad input would fail again
+            raise
+        if not keep:
+            _remove(folder)
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Make or take the folder, and hold its marker."""
+    made = False
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = open(folder / _LOCK, "a+b")  # noqa: SIM115
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir()
+            made = True
+        if not made and not has_marker(folder) and any(folder.iterdir()):
+            raise SettingsError(
+                f"{folder} is no work folder of eigentext and is left as it is: "
+                "rename it, or choose another output or work folder"
+            )
+        marker = open(folder / MARKER, "a+b")  # noqa: SIM115
     except OSError as error:
         raise disk_error(folder, error) from error
-    with lock:
-        _take(lock, folder)
-        wanted = json.dumps(dict(manifest), sort_keys=True)
-        if not same_stage(folder, MANIFEST, wanted):
-            _empty(folder)
-            write_stage(folder, MANIFEST, wanted)
-        shutil.rmtree(folder / "spill", ignore_errors=True)
-        yield folder
+    with marker:
+        if not take_lock(marker) or not has_marker(folder):
+            raise SettingsError(f"work folder {folder} is in use by another process")
+        if made:
+            marker.write(_MADE)
+            marker.flush()
+        yield
 
 
-def _take(lock: IO[bytes], folder: Path) -> None:
-    """Hold the lock until the file is closed or the process dies."""
+def clear(work_dir: str | os.PathLike[str]) -> None:
+    """Remove the intermediate results in a work folder of ours, and the folder if we made it."""
+    folder = Path(work_dir)
+    if has_marker(folder):
+        with _locked(folder):
+            _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    """Remove what a stage may have left, then the marker."""
+    for name in _STAGES:
+        shutil.rmtree(folder / name, ignore_errors=True)
+        for record in (f"{name}.key", f"{name}.key.unfinished"):
+            (folder / record).unlink(missing_ok=True)
+    made = (folder / MARKER).read_bytes() == _MADE
+    (folder / MARKER).unlink()
+    if made:
+        with contextlib.suppress(OSError):  # something of the user's is in it
+            folder.rmdir()
+
+
+def stage(folder: Path, name: str, key: str) -> Path:
+    """The place for a stage's results; emptied unless they were made under the same key."""
+    place = folder / name
     try:
-        import fcntl
-    except ImportError:  # no advisory locks on this system
-        return
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        raise SettingsError(f"work folder {folder} is in use by another process") from error
-
-
-def same_stage(folder: Path, name: str, wanted: str) -> bool:
-    """Whether the record of a stage is there and says the same."""
-    try:
-        return (folder / name).read_text(encoding="utf-8") == wanted
+        same = (folder / f"{name}.key").read_text(encoding="utf-8") == key
     except (OSError, ValueError):
-        return False
+        same = False
+    if not same:
+        shutil.rmtree(place, ignore_errors=True)
+        write_record(folder, f"{name}.key", key)
+    return place
 
 
-def write_stage(folder: Path, name: str, record: str) -> None:
-    """Write the record of a stage, all or nothing."""
+def write_record(folder: Path, name: str, record: str) -> None:
+    """Write a small file, all or nothing."""
     unfinished = folder / (name + ".unfinished")
     try:
         unfinished.write_text(record, encoding="utf-8")
@@ -84,20 +121,3 @@ def write_stage(folder: Path, name: str, record: str) -> None:
         with contextlib.suppress(OSError):
             unfinished.unlink()
         raise disk_error(folder, error) from error
-
-
-def _empty(folder: Path) -> None:
-    for name in _OURS:
-        shutil.rmtree(folder / name, ignore_errors=True)
-    for file in folder.glob("*.json"):
-        if file.name in (MANIFEST, "pairs.json"):
-            file.unlink(missing_ok=True)
-
-
-def clear(work_dir: str | os.PathLike[str]) -> None:
-    """Remove the intermediate results in a work folder, and the folder when it is then empty."""
-    folder = Path(work_dir)
-    _empty(folder)
-    (folder / _LOCK).unlink(missing_ok=True)
-    with contextlib.suppress(OSError):  # something of the user's is in it
-        folder.rmdir()

@@ -13,15 +13,26 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from eigentext.errors import DataError
-from eigentext.formats.opening import OnError, Source, atomic_write, open_binary
+from eigentext.formats.opening import (
+    LONGEST_LINE,
+    TOO_LONG,
+    OnError,
+    Source,
+    atomic_write,
+    open_binary,
+    raise_or_tell,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 __all__ = ["Block", "content_lines", "read_blocks", "read_items", "shown", "write_blocks"]
+
+MOST_BYTES = 4 * LONGEST_LINE  # of a block
 
 Item = TypeVar("Item")
 
@@ -38,16 +49,17 @@ class Block:
 def read_blocks(source: Source, *, on_error: OnError | None = None) -> Iterator[Block]:
     """Cut a file at its empty lines; a block that is not UTF-8 is a DataError naming the line.
 
+    So is one with a line longer than ``LONGEST_LINE``, or longer than ``MOST_BYTES`` in all.
     Empty lines at the head of the file belong to the first block.  A damaged archive always
     raises, since what follows is unknown.
     """
     path = os.fspath(source)
     held: list[bytes] = []
-    first_line = number = 0
-    has_content = after_blank = False
+    first_line = number = size = 0
+    has_content = after_blank = bad = False
     with open_binary(path) as handle:
         try:
-            for raw in handle:
+            for raw in iter(partial(handle.readline, LONGEST_LINE + 1), b""):
                 number += 1
                 if number == 1:
                     raw = raw.removeprefix(b"\xef\xbb\xbf")
@@ -55,17 +67,27 @@ def read_blocks(source: Source, *, on_error: OnError | None = None) -> Iterator[
                     after_blank = True
                 else:
                     if after_blank and has_content:
-                        yield from _decoded(path, first_line, held, on_error)
-                        held, has_content = [], False
+                        if not bad:
+                            yield from _decoded(path, first_line, held, on_error)
+                        held, size, has_content, bad = [], 0, False, False
                     after_blank, has_content = False, has_content or bool(raw)
                 if not held:
                     first_line = number
                 held.append(raw)
+                size += len(raw)
+                if size > MOST_BYTES or len(raw) > LONGEST_LINE:
+                    if not bad:
+                        endless = f"more than {MOST_BYTES:,} bytes without an empty line"
+                        why = TOO_LONG if len(raw) > LONGEST_LINE else endless
+                        raise_or_tell(DataError(path, number, why), on_error)
+                    bad, held, size = True, [b""], 0
+                    while raw and not raw.endswith(b"\n"):
+                        raw = handle.readline(LONGEST_LINE)
         except DataError as error:
             if error.line is None:
                 raise DataError(path, number + 1, error.why) from error
             raise
-    if has_content:
+    if has_content and not bad:
         yield from _decoded(path, first_line, held, on_error)
 
 
@@ -77,10 +99,7 @@ def _decoded(
     except UnicodeDecodeError as fault:
         bad_line = first_line + fault.object.count(b"\n", 0, fault.start)
         why = f"not UTF-8: found byte 0x{fault.object[fault.start]:02x}"
-        error = DataError(path, bad_line, why)
-        if on_error is None:
-            raise error from fault
-        on_error(error)
+        raise_or_tell(DataError(path, bad_line, why), on_error)
     else:
         yield Block(path, first_line, text)
 
@@ -93,9 +112,7 @@ def read_items(
         try:
             item = parse(block)
         except DataError as error:
-            if on_error is None:
-                raise
-            on_error(error)
+            raise_or_tell(error, on_error)
         else:
             yield item
 

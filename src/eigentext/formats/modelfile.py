@@ -23,7 +23,6 @@ import json
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -35,6 +34,7 @@ from eigentext.errors import ModelFileError, SettingsError
 from eigentext.formats.archives import suffix_of
 from eigentext.formats.opening import Source, atomic_write, open_binary
 from eigentext.formats.packing import pack_csr, pack_strings, unpack_csr, unpack_strings
+from eigentext.formats.scratch import scratch_folder
 from eigentext.formats.storage import is_url
 
 if TYPE_CHECKING:
@@ -244,7 +244,7 @@ def _local_copy(path: str) -> Iterator[str]:
         if path != "-" and not is_url(path) and not suffix_of(path) and os.path.isfile(path):
             yield path
             return
-        with tempfile.TemporaryDirectory(prefix="eigentext-") as folder:
+        with scratch_folder() as folder:
             local = os.path.join(folder, "model")
             with open(local, "wb") as copy:
                 shutil.copyfileobj(stream, copy, 1 << 20)

@@ -19,17 +19,20 @@ import contextlib
 import glob
 import io
 import os
+import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from eigentext.errors import DataError
+from eigentext.errors import DataError, StorageError
 from eigentext.formats.archives import unpacked
 from eigentext.formats.storage import Source, driver_errors, filesystem_of, is_url, reason
 from eigentext.formats.writing import atomic_write, check_writable, write_lines
 
 __all__ = [
+    "LONGEST_LINE",
+    "TOO_LONG",
     "OnError",
     "SkipLog",
     "Source",
@@ -38,10 +41,14 @@ __all__ = [
     "expand",
     "numbered_lines",
     "open_binary",
+    "raise_or_tell",
     "write_lines",
 ]
 
 OnError = Callable[[DataError], None]
+
+LONGEST_LINE = 1 << 24
+TOO_LONG = f"a line of more than {LONGEST_LINE:,} bytes, the most that is read"
 
 _BLOCK = 1 << 20
 _BOM = b"\xef\xbb\xbf"
@@ -184,11 +191,25 @@ def open_binary(source: Source) -> Iterator[io.BufferedReader]:
                 pull = stack.enter_context(filesystem.open(inner, "rb")).read
         else:
             try:
-                pull = stack.enter_context(open(path, "rb", buffering=0)).read
+                file = stack.enter_context(open(path, "rb", buffering=0))
             except (OSError, ValueError) as error:
                 raise _cannot_open(path, error) from error
+            if _is_endless(file.fileno()):
+                raise DataError(path, None, "a device, expected a file")
+            pull = file.read
         chunks = unpacked(path, _chunks(path, pull))
         yield stack.enter_context(io.BufferedReader(_RawChunks(chunks), _BLOCK))
+
+
+def _is_endless(handle: int) -> bool:
+    """Whether this is a device such as a disk or /dev/zero; pipes and terminals have an end."""
+    mode = os.fstat(handle).st_mode
+    if stat.S_ISCHR(mode):
+        null = os.path.exists(os.devnull) and os.path.samestat(
+            os.fstat(handle), os.stat(os.devnull)
+        )
+        return not null and not os.isatty(handle)
+    return stat.S_ISBLK(mode)
 
 
 def _chunks(path: str, pull: Callable[[int], bytes]) -> Iterator[bytes]:
@@ -196,12 +217,12 @@ def _chunks(path: str, pull: Callable[[int], bytes]) -> Iterator[bytes]:
         try:
             chunk = pull(_BLOCK)
         except OSError as error:
-            raise DataError(path, None, f"cannot read: {reason(error)}") from error
+            raise StorageError(path, None, f"cannot read: {reason(error)}") from error
         except Exception as error:
             if not is_url(path):
                 raise
             why = f"cannot read: {type(error).__name__}: {error}"
-            raise DataError(path, None, why) from error
+            raise StorageError(path, None, why) from error
         if not chunk:
             return
         yield chunk
@@ -229,9 +250,9 @@ def numbered_lines(
     r"""The lines of a UTF-8 text with their numbers from 1, without their line ends.
 
     Lines end at ``\n`` or ``\r\n`` only: a lone ``\r``, a form feed or U+2028 stays inside its
-    line.  A byte-order mark at the start is dropped.  A line that is not UTF-8 is a DataError, or
-    is given to ``on_error`` and left out.  A damaged archive always raises, since what follows is
-    unknown.
+    line.  A byte-order mark at the start is dropped.  A line that is not UTF-8, or longer than
+    ``LONGEST_LINE``, is a DataError, or is given to ``on_error`` and left out.  A damaged archive
+    always raises, since what follows is unknown.
 
     >>> with atomic_write("memory://doc/two.txt") as out:
     ...     _ = out.write(b"one\r\ntwo")
@@ -241,7 +262,10 @@ def numbered_lines(
     path = os.fspath(source)
     number = 0
     with open_binary(path) as stream:
-        for block in _blocks_of_lines(path, stream):
+        for block in _blocks_of_lines(path, stream, on_error):
+            if block is None:
+                number += 1
+                continue
             try:
                 lines = block.decode().replace("\r\n", "\n").split("\n")
             except UnicodeDecodeError:
@@ -254,11 +278,25 @@ def numbered_lines(
             number += len(lines)
 
 
-def _blocks_of_lines(path: str, stream: io.BufferedReader) -> Iterator[bytes]:
-    """Blocks of whole lines; only the last may lack its line end.  No byte is copied twice."""
+def raise_or_tell(error: DataError, on_error: OnError | None) -> None:
+    """What readers do with a bad item: stop, or tell of it and go on."""
+    if on_error is None:
+        raise error
+    on_error(error)
+
+
+def _blocks_of_lines(
+    path: str, stream: io.BufferedReader, on_error: OnError | None
+) -> Iterator[bytes | None]:
+    """Blocks of whole lines; only the last may lack its line end.  No byte is copied twice.
+
+    None stands for a line that is too long and was left out.
+    """
     pending: list[bytes] = []
+    held = 0  # bytes of them
     line_ends = 0
     first = True
+    in_long_line = False
     while True:
         try:
             # read1 loses nothing when the archive breaks: all before the break has been given out
@@ -272,14 +310,29 @@ def _blocks_of_lines(path: str, stream: io.BufferedReader) -> Iterator[bytes]:
             first = False
         elif not block:
             break
+        if held + len(block) > LONGEST_LINE and not in_long_line:
+            end = block.find(b"\n")
+            if held + (end if end >= 0 else len(block)) > LONGEST_LINE:
+                raise_or_tell(DataError(path, line_ends + 1, TOO_LONG), on_error)
+                in_long_line = True
+        if in_long_line:
+            pending, held = [], 0
+            end = block.find(b"\n") + 1
+            if not end:
+                continue
+            in_long_line = False
+            block = block[end:]
+            line_ends += 1
+            yield None
         cut = block.rfind(b"\n") + 1
         if cut:
             whole = b"".join((*pending, block[:cut]))
-            pending = [block[cut:]]
+            pending, held = [block[cut:]], len(block) - cut
             line_ends += whole.count(b"\n")
             yield whole
         else:
             pending.append(block)
+            held += len(block)
     if rest := b"".join(pending):
         yield rest
 
@@ -303,7 +356,4 @@ def _decoded_singly(
             why = f"not UTF-8: byte 0x{bad:02x} at position {error.start + 1} of the line"
             if number == 1 and line.startswith((b"\xff\xfe", b"\xfe\xff")):
                 why += " (this looks like UTF-16; expected UTF-8)"
-            problem = DataError(path, number, why)
-            if on_error is None:
-                raise problem from error
-            on_error(problem)
+            raise_or_tell(DataError(path, number, why), on_error)

@@ -57,6 +57,7 @@ _BRACKETS = {
     "-LCB-": "{",
     "-RCB-": "}",
 }
+_MOST_NODES = 1_000_000
 _ESCAPED = re.compile("|".join(_BRACKETS))
 
 
@@ -215,6 +216,10 @@ class _Scanner:
                 labels.append(piece)
                 sizes.append(1)
                 word_before = True
+        if len(labels) > _MOST_NODES:
+            self._refuse(
+                number, f"a tree of more than {_MOST_NODES:,} nodes, the most that is read"
+            )
         return done
 
     def finish(self) -> None:

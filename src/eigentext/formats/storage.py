@@ -10,7 +10,7 @@ import contextlib
 import os
 from typing import TYPE_CHECKING, Any
 
-from eigentext.errors import DataError
+from eigentext.errors import DataError, StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +51,7 @@ def driver_errors(url: str, doing: str) -> Iterator[None]:
     except FileNotFoundError as error:
         raise DataError(url, None, "no such file") from error
     except Exception as error:
-        raise DataError(url, None, f"{doing}: {type(error).__name__}: {error}") from error
+        raise StorageError(url, None, f"{doing}: {type(error).__name__}: {error}") from error
 
 
 def reason(error: Exception) -> str:

@@ -20,7 +20,7 @@ import stat
 import sys
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from eigentext.errors import DataError
+from eigentext.errors import DataError, StorageError
 from eigentext.formats.archives import packer, suffix_of
 from eigentext.formats.storage import Source, driver_errors, filesystem_of, is_url, reason
 
@@ -63,13 +63,13 @@ class _GuardedWriter(io.RawIOBase):
 
 def _cannot_write(path: str, error: OSError) -> DataError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return DataError(path, None, f"disk full: cannot write ({reason(error)})")
+        return StorageError(path, None, f"disk full: cannot write ({reason(error)})")
     if isinstance(error, FileNotFoundError):
         folder = os.path.dirname(path) or "."
         return DataError(path, None, f"no such folder: {folder}")
     if isinstance(error, IsADirectoryError):
         return DataError(path, None, "a folder, expected a file name to write to")
-    return DataError(path, None, f"cannot write: {reason(error)}")
+    return StorageError(path, None, f"cannot write: {reason(error)}")
 
 
 @contextlib.contextmanager

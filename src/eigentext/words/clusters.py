@@ -204,25 +204,21 @@ def count_tokens(
     >>> count_tokens([["a", "b"], ["a"]], "r1", None).words
     ('a', 'b', '<unk>')
     """
-    import os
-    import tempfile
-
     from eigentext.corpus.counting import count
+    from eigentext.formats.scratch import scratch_folder
     from eigentext.formats.text import write_sentences
 
-    handle, name = tempfile.mkstemp(suffix=".txt")
-    os.close(handle)
-    try:
-        write_sentences(checked_sentences(sentences), name)
-        if os.path.getsize(name) == 0:
-            raise DataError("sentences", None, "no tokens, expected text")
-        return count([name], contexts=contexts, vocab_size=vocab_size)
-    except DataError as error:
-        if error.path == name:
-            raise DataError("sentences", error.line, error.why) from error
-        raise
-    finally:
-        os.unlink(name)
+    with scratch_folder() as folder:
+        text = folder / "sentences.txt"
+        try:
+            write_sentences(checked_sentences(sentences), text)
+            if not text.stat().st_size:
+                raise DataError("sentences", None, "no tokens, expected text")
+            return count([str(text)], contexts=contexts, vocab_size=vocab_size)
+        except DataError as error:
+            if error.path == str(text):
+                raise DataError("sentences", error.line, error.why) from error
+            raise
 
 
 def load_clusters(path: str | os.PathLike[str]) -> SpectralClusters:

@@ -55,17 +55,15 @@ def as_counts(
         if not X.contexts.names:
             raise SettingsError("these counts are unigrams only; count with contexts such as lr2")
         return X
-    from pathlib import Path
-    from tempfile import TemporaryDirectory
-
     from eigentext.corpus.counting import count
+    from eigentext.formats.scratch import scratch_folder
     from eigentext.formats.text import write_sentences
 
-    with TemporaryDirectory(prefix="eigentext-") as folder:
-        text = str(Path(folder, "sentences.txt"))
+    with scratch_folder() as folder:
+        text = folder / "sentences.txt"
         write_sentences(checked_sentences(X), text)
-        if not Path(text).read_bytes().strip():
+        if not text.read_bytes().strip():
             raise SettingsError("no tokens to learn from, expected sentences of words")
         return count(
-            [text], contexts=contexts, vocab_size=vocab_size, min_count=min_count, jobs=jobs
+            [str(text)], contexts=contexts, vocab_size=vocab_size, min_count=min_count, jobs=jobs
         )

@@ -1,0 +1,84 @@
+"""Folders for what is not meant to stay, and how one tells that they are ours.
+
+1. :func:`scratch_folder` makes a temporary folder with a locked marker in it, and removes it at
+   the end, whatever happens;
+2. what a process that was killed left behind is removed by the next one: a folder in the place for
+   temporary files that is our user's, carries the marker, and whose lock no one holds.
+
+Nothing without the marker is ever removed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import stat
+import tempfile
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["MARKER", "has_marker", "scratch_folder", "take_lock"]
+
+MARKER = ".eigentext-work"
+_PREFIX = "eigentext-"
+
+
+@contextlib.contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """A fresh temporary folder, gone at the end of the block.
+
+    >>> with scratch_folder() as folder:
+    ...     folder.is_dir()
+    True
+    >>> folder.exists()
+    False
+    """
+    _remove_abandoned(Path(tempfile.gettempdir()))
+    folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    try:
+        with open(folder / "marker", "xb") as lock:
+            take_lock(lock)
+            os.rename(folder / "marker", folder / MARKER)  # the marker is never seen unlocked
+            yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def has_marker(folder: Path) -> bool:
+    """Whether the marker, a plain file, is in the folder."""
+    try:
+        return stat.S_ISREG(os.lstat(folder / MARKER).st_mode)
+    except OSError:
+        return False
+
+
+def take_lock(file: IO[bytes]) -> bool:
+    """Hold the lock until the file is closed or the process dies; False: another one holds it."""
+    try:
+        import fcntl
+    except ImportError:  # no advisory locks on this system
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _remove_abandoned(place: Path) -> None:
+    """Remove the folders that processes left behind when they were killed."""
+    if not hasattr(os, "getuid"):
+        return  # without locks no one can tell an abandoned folder from one in use
+    for folder in place.glob(_PREFIX + "*"):
+        with contextlib.suppress(OSError):
+            about = os.lstat(folder)
+            if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.getuid():
+                continue
+            if has_marker(folder):
+                with open(folder / MARKER, "rb") as lock:
+                    if take_lock(lock):
+                        shutil.rmtree(folder, ignore_errors=True)
