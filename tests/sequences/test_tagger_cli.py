@@ -80,7 +80,7 @@ def test_signed_models_report_their_negative_rate(files, capsys, estimator):
     chosen = ["--estimator", estimator, "--models", "2", "-k", "2", "--quiet"]
     assert run(["hmm", "train", train, "--tagged", "-o", path, *chosen]) == 0
     out = files / "out.jsonl"
-    hmm_tag.tag(path, [str(files / "text.txt")], str(out), n_best=2, json=True, quiet=True)
+    hmm_tag.tag(path, [str(files / "text.txt")], str(out), kbest=2, json=True, quiet=True)
     assert 0 <= json.loads(capsys.readouterr().out)["negative_rate"] <= 1
     assert "negative_rate" in json.loads(out.read_text(encoding="utf-8").splitlines()[0])
 
