@@ -40,7 +40,7 @@ class Outcome(NamedTuple):
     """Scores of one system on dev and test, a value per seed; counts by sentence of all seeds."""
 
     name: str
-    beam: int
+    beam: int | str
     dev: list[float]
     test: list[float]
     dev_counts: np.ndarray
@@ -62,7 +62,7 @@ def parts_of_speech_of(folder: Path, split: str) -> Split:
 
 
 def run(
-    name: str, splits: dict[str, Split], seeds: int, beams: list[int], options: dict[str, Any]
+    name: str, splits: dict[str, Split], seeds: int, beams: list[Any], options: dict[str, Any]
 ) -> list[Outcome]:
     """Train with every seed and score, with each beam."""
     scores: dict[tuple[int, str], list[float]] = defaultdict(list)
@@ -139,7 +139,7 @@ def main() -> None:
     parser.add_argument("--vectors", nargs="*", default=[], metavar="NAME=FILE")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--epochs", type=int, default=None)
-    parser.add_argument("--beams", type=int, nargs="+", default=[1])
+    parser.add_argument("--beams", type=int, nargs="+", help="else as the tagger chooses")
     parser.add_argument("--pos", action="store_true", help="UPOS on EWT instead of entities")
     arguments = parser.parse_args()
     home = Path(os.environ["EIGENTEXT_DATA"])
@@ -158,7 +158,7 @@ def main() -> None:
                 outcome
                 for name, options in systems.items()
                 for outcome in run(
-                    name, splits, arguments.seeds, arguments.beams, {**options, **more}
+                    name, splits, arguments.seeds, arguments.beams or ["auto"], {**options, **more}
                 )
             ]
             print(f"\n{data}: {len(splits['train'][0])} sentences, {arguments.seeds} seed(s)\n")

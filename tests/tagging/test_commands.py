@@ -115,6 +115,9 @@ FILES = {
         (["a.bio", "--clusters", "none.paths"], "none.paths: no clusters"),
         (["a.bio", "--vectors", "bad.vec"], "bad.vec:3: 2 numbers, expected 3"),
         (["a.bio", "--vectors", "zero.vec"], "zero.vec: all vectors are zero"),
+        (["a.bio", "--beam", "wide"], "--beam 'wide': expected a number, or auto"),
+        (["a.bio", "--beam", "0"], "beam must be 1 or more"),
+        (["a.bio", "--entity-margin", "-1"], "entity_margin is -1.0, expected 0 or more"),
     ],
 )
 def test_bad_input_names_file_and_line(folder, capsys, arguments, message):

@@ -57,7 +57,7 @@ def naive(tagger, X, y):
 
     margins = np.full(n, tagger.margin)
     if tag_set.scheme == "bio2":
-        margins[1:] += tagger.entity_margin
+        margins[1:] += tagger.entity_margin_
     margins *= len(templates.all)
     weights = defaultdict(lambda: np.zeros(n))
     total = defaultdict(lambda: np.zeros(n))

@@ -198,3 +198,63 @@ def test_parts_of_speech_of_real_text(data):
     score = made.score([one.forms for one in test], [one.column("upos") for one in test])
     assert made.tag_set_.scheme == "plain"
     assert score > 88
+
+
+# -- margin and beam -----------------------------------------------------------------------------
+
+
+def test_margin_and_beam_are_chosen_on_the_training_data(planted_data, monkeypatch):
+    train, _, clusters = planted_data
+    seen = []
+
+    def watched(made, X, y, **more):
+        seen.append({tuple(tokens) for tokens in X})
+        return fit(made, X, y, **more)
+
+    fit = SequenceTagger.fit
+    monkeypatch.setattr(SequenceTagger, "fit", watched)
+    made = SequenceTagger(clusters=clusters, epochs=2).fit(*train)
+    assert set(made.tried_) == {(m, b) for m in (0.5, 1.0, 2.0) for b in (1, 4)}
+    assert made.tried_[made.entity_margin_, made.beam_] == max(made.tried_.values()) > 0
+    first, second = (
+        {tuple(tokens) for tokens in train[0][at]} for at in (slice(30), slice(30, 60))
+    )
+    assert seen[1:] == [second] * 3 + [first] * 3  # each stretch by taggers of the other
+
+
+def test_the_best_pair_is_used_and_stored(planted_data, tmp_path, monkeypatch):
+    from eigentext.tagging import selection
+
+    train, test, _ = planted_data
+    scores = {(0.5, 1): 1.0, (0.5, 4): 2.0, (2.0, 1): 3.0, (2.0, 4): 9.0}
+    monkeypatch.setattr(selection, "cross_validated", lambda *given, **more: scores)
+    made = SequenceTagger(epochs=1).fit(*train)
+    assert (made.entity_margin_, made.beam_) == (2.0, 4)
+    made.save(tmp_path / "a.tagger")
+    back = SequenceTagger.load(tmp_path / "a.tagger")
+    assert (back.entity_margin_, back.beam_, back.beam) == (2.0, 4, "auto")
+    assert back.predict(test[0]) == made.predict(test[0])
+    # the same as one that is told so, and what is told stays
+    told = SequenceTagger(epochs=1, entity_margin=2.0, beam=4).fit(*train)
+    assert np.array_equal(told.model_.weights, made.model_.weights)
+    assert told.tried_ == {}
+    assert SequenceTagger(epochs=1, beam=2).fit(*train).beam_ == 2
+    assert SequenceTagger(epochs=1, entity_margin=0.0).fit(*train).entity_margin_ == 0.0
+
+
+def test_development_data_choose_margin_and_beam(planted_data):
+    train, test, clusters = planted_data
+    made = SequenceTagger(clusters=clusters, epochs=2).fit(*train, dev=test)
+    assert len(made.tried_) == 6
+    assert made.score(*test) == max(made.tried_.values()) == max(made.dev_scores_)
+
+
+def test_few_sentences_and_other_tags_need_no_choice(planted_data):
+    few = SequenceTagger(epochs=1).fit(X, Y)
+    assert (few.entity_margin_, few.beam_, few.tried_) == (1.0, 4, {})
+    train, _, _ = planted_data
+    tags = [["A" if tag == "O" else "B" for tag in row] for row in train[1]]
+    plain = SequenceTagger(epochs=1).fit(train[0], tags)
+    assert (plain.beam_, plain.tried_) == (1, {})
+    with pytest.raises(SettingsError, match="entity_margin is -1"):
+        SequenceTagger(entity_margin=-1).fit(X, Y)

@@ -66,7 +66,10 @@ def save_tagger(
         rows = np.array([row for row, word in enumerate(words) if word in seen], np.int64)
     arrays["vectors"] = tagger.vectors_[rows] if len(words) else tagger.vectors_
     settings = {name: getattr(tagger, name) for name in _KEPT}
-    settings.update(best_epoch=tagger.best_epoch_, tag_scheme=tagger.tag_set_.scheme)
+    settings.update(
+        best_epoch=tagger.best_epoch_, tag_scheme=tagger.tag_set_.scheme,
+        chosen={"entity_margin": tagger.entity_margin_, "beam": tagger.beam_},
+    )  # fmt: skip
     modelfile.save(
         path,
         KIND,
@@ -93,6 +96,8 @@ def load_tagger(kind: type[Tagger], path: str | os.PathLike[str]) -> Tagger:
         settings = file.header.settings
         tagger = kind(**{name: settings[name] for name in _KEPT})
         tagger.best_epoch_ = settings["best_epoch"]
+        tagger.entity_margin_ = float(settings["chosen"]["entity_margin"])
+        tagger.beam_ = int(settings["chosen"]["beam"])
         tagger.seen_ = frozenset()
         cells = np.full(int(a["n_cells"]), -1, np.int32)
         cells[a["cells"]] = a["cell_rows"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator
 from eigentext.errors import DataError, SettingsError
 from eigentext.evaluate.ner import evaluate
 from eigentext.formats.columns import find_tag_fault
-from eigentext.tagging import resources
+from eigentext.tagging import resources, selection
 from eigentext.tagging.features import WordTable
 from eigentext.tagging.perceptron import Learner, Model, search
 from eigentext.tagging.schemes import TagSet, looks_like_entities, repaired
@@ -44,6 +44,16 @@ class Tagging(NamedTuple):
     share: float
 
 
+class _Trained(NamedTuple):
+    """What training with one margin gave."""
+
+    model: Model
+    beam: int
+    epoch: int
+    dev_scores: list[float]
+    mistakes: list[int]
+
+
 class SequenceTagger(BaseEstimator):  # type: ignore[misc]
     """Averaged perceptron for sequences of tags, greedy from left to right or with a beam.
 
@@ -55,11 +65,16 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
     ``margin``     the gold tag must win by so many features, in multiples of the number of
                    templates, or the weights are corrected
     ``entity_margin``  what is added to that for tags of entities: more recall
-    ``beam``       tag sequences kept while tagging; 1 is greedy
+    ``beam``       tag sequences kept while tagging; 1 is greedy.  auto, for both: what suits these
+                   entities best on development data, or else by cross-validation on the training
+                   data (``selection``); other tags are tagged greedily
     ``templates``  None for the default ones, see ``templates``
     ``vector_scale, vector_reach``  every vector is scaled to this length; words so far around
     ``repair``     tags outside BIO2 are read as the CoNLL scorer reads them; else an error
     ``seed``       of the shuffles
+
+    After ``fit``, ``entity_margin_`` and ``beam_`` are those in use, and ``tried_`` has the F1 of
+    every pair that was tried.
 
     >>> X = [["Ada", "met", "Charles"], ["she", "met", "Ada"]] * 5
     >>> y = [["B-PER", "O", "B-PER"], ["O", "O", "B-PER"]] * 5
@@ -77,8 +92,8 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         scheme: str = "auto",
         min_count: int = 1,
         margin: float = 0.2,
-        entity_margin: float = 2.0,
-        beam: int = 1,
+        entity_margin: float | Literal["auto"] = "auto",
+        beam: int | Literal["auto"] = "auto",
         templates: Sequence[str] | None = None,
         vector_scale: float = 1.0,
         vector_reach: int = 1,
@@ -113,7 +128,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         """Train on token lists and tag lists.
 
         With ``dev`` (tokens, tags) the epoch that scores best there is kept, and training stops
-        after ``patience`` epochs without a better one.
+        after ``patience`` epochs without a better one; margin and beam are chosen there too.
         """
         self._check_settings()
         sentences, tags = _checked(X, y)
@@ -131,38 +146,91 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         names = self.templates or default_templates(clusters=bool(self.clusters_))
         self.templates_ = Templates(names)
         self._prepare()
-        learner = Learner(
-            self._words, self.templates_, self._words.batch(sentences),
-            self.tag_set_.encode(tags), self.tag_set_, self.vectors_, min_count=self.min_count,
-            margins=self._margins(), seed=self.seed, reach=self.vector_reach,
-        )  # fmt: skip
+        batch, gold = self._words.batch(sentences), self.tag_set_.encode(tags)
         held_out = None if dev is None else _checked(*dev)
-        self.dev_scores_: list[float] = []
-        self.mistakes_: list[int] = []
-        best = -1.0
+        margins, beams = self._candidates()
+        self.tried_: dict[tuple[float, int], float] = {}
+        if held_out is None and len(margins) * len(beams) > 1:
+            self.tried_ = selection.cross_validated(
+                self._quick, sentences, tags, margins, beams, progress=progress
+            )
+            margin, beam = selection.best_pair(self.tried_)
+            margins = [margin] if len(margins) > 1 else margins
+            beams = [beam] if len(beams) > 1 else beams
+        trained: list[tuple[float, _Trained]] = []
+        for margin in margins:
+            learner = Learner(
+                self._words, self.templates_, batch, gold, self.tag_set_, self.vectors_,
+                min_count=self.min_count, margins=self._margins(margin), seed=self.seed,
+                reach=self.vector_reach,
+            )  # fmt: skip
+            found = self._train(learner, margin, beams, held_out, patience, progress)
+            trained.append((margin, found))
+        self.entity_margin_, best = max(trained, key=lambda one: max(one[1].dev_scores, default=0))
+        self.model_, self.beam_, self.best_epoch_, self.dev_scores_, self.mistakes_ = best
+        self.seen_ = frozenset(word for tokens in sentences for word in tokens)
+        return self
+
+    def _candidates(self) -> tuple[list[float], list[int]]:
+        """The margins and beams to choose from; one of each where it is told, or of no matter."""
+        entities = self.tag_set_.scheme == "bio2"
+        margins = list(selection.MARGINS) if entities else [0.0]
+        beams = list(selection.BEAMS) if entities else [1]
+        return (
+            margins if self.entity_margin == "auto" else [float(self.entity_margin)],
+            beams if self.beam == "auto" else [int(self.beam)],
+        )
+
+    def _quick(self, margin: float) -> SequenceTagger:
+        """An untrained copy with a margin, for half as many passes."""
+        settings = self.get_params(deep=False)
+        vectors = dict(zip(self.vector_words_, self.vectors_, strict=True)) or None
+        settings |= {"clusters": self.clusters_, "vectors": vectors, "scheme": "bio2"}
+        settings |= {"entity_margin": margin, "beam": 1, "epochs": (self.epochs + 1) // 2}
+        return SequenceTagger(**settings)
+
+    def _train(
+        self,
+        learner: Learner,
+        margin: float,
+        beams: Sequence[int],
+        held_out: tuple[Sentences, Sentences] | None,
+        patience: int,
+        progress: Callable[[int, int, str], None] | None,
+    ) -> _Trained:
+        """Run the epochs; with development data the best of them, with the best of the beams."""
+        dev_scores: list[float] = []
+        mistakes: list[int] = []
+        best: tuple[Model, int, int] | None = None
         for epoch in range(1, self.epochs + 1):
-            self.mistakes_.append(learner.run_epoch())
+            mistakes.append(learner.run_epoch())
             if progress is not None:
                 progress(epoch, self.epochs, "training")
             if held_out is None:
                 continue
-            self.model_, kept = learner.average(), getattr(self, "model_", None)
-            self.dev_scores_.append(self.score(*held_out))
-            if self.dev_scores_[-1] > best:
-                best, self.best_epoch_ = self.dev_scores_[-1], epoch
-            elif kept is not None:
-                self.model_ = kept
-            if epoch - self.best_epoch_ >= patience:
+            self.model_ = learner.average()
+            of_beam: dict[int, float] = {}
+            for self.beam_ in beams:
+                of_beam[self.beam_] = self.score(*held_out)
+                pair = margin, self.beam_
+                self.tried_[pair] = max(of_beam[self.beam_], self.tried_.get(pair, 0.0))
+            beam = max(beams, key=of_beam.__getitem__)
+            if of_beam[beam] > max(dev_scores, default=-1.0):
+                best = self.model_, beam, epoch
+            dev_scores.append(of_beam[beam])
+            if best is not None and epoch - best[2] >= patience:
                 break
-        if held_out is None:
-            self.model_, self.best_epoch_ = learner.average(), self.epochs
-        self.seen_ = frozenset(word for tokens in sentences for word in tokens)
-        return self
+        model, beam, epoch = best or (learner.average(), beams[0], self.epochs)
+        return _Trained(model, beam, epoch, dev_scores, mistakes)
 
     def _check_settings(self) -> None:
         for name in ("epochs", "min_count", "beam"):
-            if int(getattr(self, name)) < 1:
+            if getattr(self, name) != "auto" and int(getattr(self, name)) < 1:
                 raise SettingsError(f"{name} must be 1 or more, found {getattr(self, name)}")
+        if self.entity_margin != "auto" and not self.entity_margin >= 0:
+            raise SettingsError(
+                f"entity_margin is {self.entity_margin}, expected 0 or more, or auto"
+            )
         if self.scheme not in ("auto", "bio2", "plain"):
             raise SettingsError(f"scheme is auto, bio2 or plain, not {self.scheme!r}")
         if not self.margin >= 0 or not self.vector_scale > 0 or self.vector_reach < 0:
@@ -170,11 +238,11 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         if self.seed < 0:
             raise SettingsError(f"seed is {self.seed}, but a seed is a non-negative integer")
 
-    def _margins(self) -> npt.NDArray[np.float64]:
+    def _margins(self, entity_margin: float) -> npt.NDArray[np.float64]:
         """What each tag must win by in training."""
         found = np.full(len(self.tag_set_.inside), self.margin)
         if self.tag_set_.scheme == "bio2":
-            found[1:] += self.entity_margin  # all but O
+            found[1:] += entity_margin  # all but O
         return found * len(self.templates_.all)
 
     def _as_bio2(self, tags: list[list[str]]) -> list[list[str]]:
@@ -228,7 +296,7 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
             batch = self._words.batch(chunk)
             tags, scores, found = search(
                 self.model_, self._words, self.templates_, self.tag_set_, self.vectors_, batch,
-                beam=self.beam, n_best=n,
+                beam=self.beam_ if self.beam == "auto" else self.beam, n_best=n,
             )  # fmt: skip
             for s, count in enumerate(found.tolist()):
                 begin, end = batch.starts[s], batch.starts[s + 1]
