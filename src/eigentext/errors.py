@@ -22,7 +22,20 @@ __all__ = [
     "ResourceError",
     "SettingsError",
     "StorageError",
+    "shortened",
 ]
+
+
+def shortened(text: str, most: int = 1000) -> str:
+    """The text, or its two ends where it is longer: what a message quotes may be a whole file.
+
+    >>> shortened("a" * 50, most=20)
+    'aaaaaaaaaaaa ... aaa'
+    """
+    if len(text) <= most:
+        return text
+    end = (most - 5) // 5
+    return f"{text[: most - 5 - end]} ... {text[-end:]}"
 
 
 class EigentextError(Exception):
@@ -41,8 +54,8 @@ class DataError(EigentextError):
     def __init__(self, path: str, line: int | None, why: str) -> None:
         self.path = str(path)
         self.line = line
-        self.why = why
-        super().__init__(self.path, line, why)
+        self.why = shortened(why)
+        super().__init__(self.path, line, self.why)
 
     def __str__(self) -> str:
         place = self.path if self.line is None else f"{self.path}:{self.line}"

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -344,3 +345,105 @@ def test_groups_without_a_command_show_their_help(tmp_path):
     done = eigentext("words", cwd=tmp_path)
     assert b"count" in done.stdout + done.stderr
     assert b"eigentext: \n" not in done.stderr
+
+
+def test_messages_cannot_steer_the_terminal(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    name = "a\x1b]0;owned\x07\x9b31m\u202e.txt"
+    assert run(["words", "count", name, "-o", "c"]) == 2
+    (tmp_path / name).write_bytes(b"bad \xff\n good\n")
+    assert run(["words", "count", name, "-o", "c", "--on-error", "skip"]) == 0
+    shown = capsys.readouterr()
+    assert r"a\x1b]0;owned\x07\x9b31m\u202e.txt" in shown.err
+    assert run(["words", "inspect", "c", "--top", "0"]) == 0
+    assert run(["info", "c"]) == 0
+    shown = shown.err + shown.out + capsys.readouterr().out
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", shown)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"[" * 100_000,
+        b'{"words": ' + b"[" * 100_000,
+        b'{"words": [{"analysis": "' + b"x" * 4_000_000 + b'"}]}',
+        b'{"words": [{"form": "a", "label": {"' + b"y" * 4_000_000 + b'": "z"}}]}',
+        b"x" * 4_000_000,
+    ],
+    ids=["nested", "nested words", "long form", "long label", "long line"],
+)
+def test_a_bad_line_of_json_gets_a_short_message(line, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.jsonl").write_bytes(b'{"words": []}\n' + line)
+    (tmp_path / "first.jsonl").write_bytes(line)
+    for name, number in (("bad", 2), ("first", 1)):
+        assert run(["lex", "train", f"{name}.jsonl", "--analyzer", "sample", "-o", "m"]) == 2
+        message = capsys.readouterr().err
+        assert message.startswith(f"eigentext: {name}.jsonl:{number}: ")
+        assert len(message) < 1200
+
+
+def test_out_of_memory_is_one_plain_line(tmp_path, monkeypatch, capsys):
+    import numpy as np
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text").write_text("a cat sat\n")
+
+    def too_much(*_, **__):
+        np.empty(1 << 60, dtype=np.int8)
+
+    monkeypatch.setattr("eigentext.words.embeddings.cca_embeddings", too_much)
+    assert run(["words", "embed", "text", "-o", "v", "--size", "2", "-q"]) == 2
+    message = capsys.readouterr().err
+    assert message.startswith("eigentext: out of memory: Unable to allocate 1.00 EiB")
+    assert message.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        (["const", "train"], "a.mrg"),
+        (["dep", "train"], "a.conllu"),
+        (["dep", "latent"], "a.conllu"),
+        (["hmm", "train"], "a.txt"),
+        (["lex", "train"], "a.jsonl"),
+        (["tag", "train"], "a.bio"),
+        (["words", "cluster"], "a.txt"),
+        (["words", "embed"], "a.txt"),
+        (["words", "lm", "train"], "a.txt"),
+    ],
+    ids=lambda given: " ".join(given) if isinstance(given, list) else given,
+)
+def test_an_empty_treebank_is_named(command, name, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_text("\n")
+    more = ["some.clusters"] if "lm" in command else []
+    if more:
+        from eigentext.words.clusters import SpectralClusters
+
+        SpectralClusters(2).fit([["a", "b", "a"]]).save("some.clusters")
+    assert run([*command, *more, name, "-o", "m"]) == 2
+    assert capsys.readouterr().err.startswith(f"eigentext: {name}: no ")
+
+
+def test_help_shows_colons_as_they_are(capsys):
+    assert run(["words", "neighbours", "--help"]) == 0
+    assert "a:b::c" in capsys.readouterr().out
+
+
+def test_a_terminated_command_removes_what_is_temporary(tmp_path):
+    """``kill`` in the middle of reading from a pipe that stays open."""
+    place = tmp_path / "tmp"
+    place.mkdir()
+    command = [sys.executable, "-m", "eigentext.cli", "words", "cluster", "-", "-o", "c"]
+    environment = ENVIRONMENT | {"TMPDIR": str(place)}
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, cwd=tmp_path
+    ) as process:
+        while not list(place.iterdir()):
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.terminate()
+        assert process.wait(60) == 143
+    assert [path.name for path in tmp_path.iterdir()] == ["tmp"]
+    assert not list(place.iterdir())

@@ -5,6 +5,8 @@ from __future__ import annotations
 import builtins
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -14,7 +16,7 @@ import pytest
 from eigentext.corpus.counting import count
 from eigentext.corpus.engines import DaskEngine, LocalEngine
 from eigentext.corpus.memory import Budget
-from eigentext.errors import DataError, MissingExtraError, SettingsError
+from eigentext.errors import DataError, MissingExtraError, ResourceError, SettingsError
 from eigentext.formats.opening import SkipLog
 
 if TYPE_CHECKING:
@@ -151,3 +153,68 @@ def test_no_scheduler_there():
     pytest.importorskip("distributed")
     with pytest.raises(SettingsError, match="no Dask scheduler"):
         DaskEngine("nonsense://")
+
+
+SCHEDULER = """
+import distributed, sys, time
+with distributed.LocalCluster(
+    n_workers=int(sys.argv[1]), threads_per_worker=1, processes=False, protocol="tcp",
+    dashboard_address=None, silence_logs=50,
+) as cluster:
+    print(cluster.scheduler_address, flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.fixture
+def elsewhere():
+    """Start a cluster of so many workers in a process of its own."""
+    pytest.importorskip("distributed")
+    started = []
+
+    def start(n_workers: int):
+        command = [sys.executable, "-c", SCHEDULER, str(n_workers)]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        started.append(process)
+        return process, process.stdout.readline().strip()
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def test_a_scheduler_without_workers(elsewhere):
+    _, address = elsewhere(0)
+    with pytest.raises(ResourceError, match="has no workers"):
+        DaskEngine(address, wait=0.2)
+
+
+def test_a_scheduler_that_dies_is_one_error_and_the_work_is_kept(
+    elsewhere, text, expected, tmp_path, capfd
+):
+    process, address = elsewhere(1)
+    work = {"contexts": "lr2", "vocab_size": 50, "memory": SHARDS, "work_dir": tmp_path / "work"}
+
+    def kill(done: int, total: int, stage: str) -> None:
+        if stage == "pairs":
+            process.kill()
+            process.wait()
+
+    with (
+        DaskEngine(address) as engine,
+        pytest.raises(ResourceError, match=f"the Dask cluster at {address} was lost"),
+    ):
+        count([text], engine=engine, progress=kill, **work)
+    assert "Traceback" not in capfd.readouterr().err
+    assert (tmp_path / "work" / "pairs").is_dir()
+    assert count([text], **work) == expected
+
+
+def test_a_worker_process_that_is_killed():
+    with (
+        LocalEngine(1, processes=True) as engine,
+        pytest.raises(ResourceError, match="a worker process was killed"),
+    ):
+        list(engine.map(os._exit, [1]))

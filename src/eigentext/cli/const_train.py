@@ -128,7 +128,7 @@ def train(
     from eigentext.constituency import LPCFG
     from eigentext.constituency.choose_states import f1_on, search_states
     from eigentext.constituency.grammar import GrammarSettings
-    from eigentext.errors import SettingsError
+    from eigentext.errors import DataError, SettingsError
     from eigentext.formats.opening import expand
     from eigentext.formats.ptb import read_trees
 
@@ -148,6 +148,8 @@ def train(
     about: dict[str, Any] = {}
     with skipping(on_error, quiet=quiet) as log, progress_bar(quiet=quiet) as update:
         read = [tree for source in sources for tree in read_trees(source, on_error=log)]
+        if not read:
+            raise DataError(", ".join(sources), None, "no trees, expected at least one")
         more: dict[str, Any] = {
             "classes": _classes(clusters, vectors, log),
             "text": _text(
@@ -156,6 +158,8 @@ def train(
             ),
         }  # fmt: skip
         held_out = [t for source in expand(dev or []) for t in read_trees(source, on_error=log)]
+        if dev and not held_out:
+            raise DataError(", ".join(dev), None, "no trees, expected at least one")
         if searching:
             parser, tried = search_states(
                 lambda m: LPCFG(states=m, **settings).fit(read, progress=update, **more),

@@ -7,19 +7,22 @@ line on stderr; ``--debug`` anywhere on the line shows the traceback instead.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from eigentext import __version__
 from eigentext.cli import const, convert, data, demo, dep, hmm, info, lex, serve, tag, words
 from eigentext.cli.flags import Group, quiet_flags
-from eigentext.errors import EigentextError, MissingExtraError
+from eigentext.cli.output import remark
+from eigentext.errors import EigentextError, MissingExtraError, shortened
 
 _INTERRUPTED = 130
+_TERMINATED = 143
 
 app = typer.Typer(
     cls=Group,
@@ -61,8 +64,22 @@ def _common(
     """The hidden structure of language, learned by linear algebra."""
 
 
+def _show_colons_as_they_are() -> None:
+    """Help pages are rich markup, in which ``a:b::c`` would hold an emoji: there are none here."""
+    from rich import markup
+
+    if markup.render.__module__ != __name__:
+        rich_render = markup.render
+
+        def render(text: str, *arguments: Any, **options: Any) -> Any:
+            return rich_render(text, *arguments, **(options | {"emoji": False}))
+
+        markup.render = render  # type: ignore[assignment]
+
+
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
+    _show_colons_as_they_are()
     line = list(arguments)
     flags = line[: line.index("--")] if "--" in line else line
     debug = "--debug" in flags
@@ -90,21 +107,31 @@ def run(arguments: Sequence[str]) -> int:
 def _explain(error: Exception) -> int:
     """Say in one line what went wrong; return the exit code."""
     if isinstance(error, EigentextError):
-        print(f"eigentext: {error}", file=sys.stderr)
+        remark(f"eigentext: {error}")
         return 1 if isinstance(error, MissingExtraError) else 2
+    if isinstance(error, MemoryError):
+        # numpy says how much was asked for, others nothing
+        why = f"{error}; " if str(error) else ""
+        remark(f"eigentext: out of memory: {why}expected a machine with more, or less data")
+        return 2
+    from concurrent.futures.process import BrokenProcessPool
+
+    if isinstance(error, BrokenProcessPool):
+        remark("eigentext: a worker process was killed, perhaps for want of memory: fewer --jobs")
+        return 2
     # Usage errors are click's, whose classes are not part of typer's public names.
     if hasattr(error, "format_message") and hasattr(error, "exit_code"):
         message = " ".join(error.format_message().split())
         if message:  # none when a group without a command has shown its help
-            print(f"eigentext: {message}", file=sys.stderr)
+            remark(f"eigentext: {message}")
         return int(error.exit_code)
-    print(
-        f"eigentext: internal error: {type(error).__name__}: {error} (--debug shows where)",
-        file=sys.stderr,
-    )
+    said = shortened(str(error))
+    remark(f"eigentext: internal error: {type(error).__name__}: {said} (--debug shows where)")
     return 1
 
 
 def main() -> None:
     """Entry point of the console script."""
+    # ended by `kill`, what is temporary goes as it does with Ctrl-C
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
     sys.exit(run(sys.argv[1:]))

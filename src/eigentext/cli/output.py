@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -16,6 +17,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from eigentext.cli.options import OnError
+from eigentext.errors import shortened
 
 if TYPE_CHECKING:
     from eigentext.errors import DataError
@@ -45,10 +47,27 @@ def _cpu_seconds() -> float:
     return spent.user + spent.system + spent.children_user + spent.children_system
 
 
+# what could steer a terminal or hide the end of a line: control characters, line and direction
+# marks, halves of characters
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    r"""A message as one line that a terminal only shows; file names and data may hold anything.
+
+    >>> print(printable("no file \x1b[31mred"))
+    no file \x1b[31mred
+    """
+    return _UNPRINTABLE.sub(
+        lambda found: found[0].encode("unicode_escape", "surrogatepass").decode(),
+        shortened(text, 4000),
+    )
+
+
 def remark(text: str, *, quiet: bool = False) -> None:
     """One line to the person at the terminal."""
     if not quiet:
-        print(text, file=sys.stderr)
+        print(printable(text), file=sys.stderr)
 
 
 def show_figures(
@@ -61,12 +80,15 @@ def show_figures(
         return
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_column(justify="left")
     table.add_column(justify="right")
     for name, value in figures.items():
-        table.add_row(name.replace("_", " "), _readable(value))
+        table.add_row(
+            *(Text(printable(cell)) for cell in (name.replace("_", " "), _readable(value)))
+        )
     Console(file=stream).print(table)
 
 

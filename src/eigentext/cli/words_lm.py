@@ -9,6 +9,8 @@ import typer
 
 from eigentext.cli import options
 from eigentext.cli.output import show_figures
+from eigentext.cli.text_input import sentences
+from eigentext.errors import DataError
 
 Model = Annotated[str, typer.Argument(help="A model of `words lm train`.")]
 Mix = Annotated[
@@ -17,12 +19,15 @@ Mix = Annotated[
 ]
 
 
-def _sentences(corpus: list[str]) -> Iterator[list[str]]:
-    from eigentext.formats.opening import expand
-    from eigentext.formats.text import read_sentences
-
-    for source in expand(corpus):
-        yield from read_sentences(source, drop_empty=True)
+def _sentences(corpus: list[str], *, needed: bool = False) -> Iterator[list[str]]:
+    """Sentences with tokens; where they are ``needed``, none at all is an error."""
+    found = False
+    for tokens in sentences(corpus, raw=False, tokeniser=""):
+        if tokens:
+            found = True
+            yield tokens
+    if needed and not found:
+        raise DataError(", ".join(corpus), None, "no tokens, expected text")
 
 
 def train(
@@ -47,7 +52,9 @@ def train(
 
     check_writable(output)
     model = ClassBigram(read_clusters(clusters), mix=0.5 if mix is None else mix)
-    model.fit(_sentences(corpus)).save(output, data=options.about_data(corpus, None, None))
+    model.fit(_sentences(corpus, needed=True)).save(
+        output, data=options.about_data(corpus, None, None)
+    )
     if json or not quiet:
         figures = {
             "words": len(model.words_),
@@ -103,12 +110,12 @@ def perplexity(
     from eigentext.words.class_model import ClassBigram
 
     found = ClassBigram.load(model)
-    sentences = list(_sentences(corpus))
+    text = list(_sentences(corpus, needed=True))
     figures = {
-        "perplexity": round(found.perplexity(sentences, mix=mix), 3),
-        "classes_alone": round(found.perplexity(sentences, mix=1.0), 3),
-        "kneser_ney_alone": round(found.perplexity(sentences, mix=0.0), 3),
-        "sentences": len(sentences),
+        "perplexity": round(found.perplexity(text, mix=mix), 3),
+        "classes_alone": round(found.perplexity(text, mix=1.0), 3),
+        "kneser_ney_alone": round(found.perplexity(text, mix=0.0), 3),
+        "sentences": len(text),
     }
     show_figures(figures, as_json=json)
 

@@ -14,9 +14,12 @@ The counts are the same whichever engine is used.
 from __future__ import annotations
 
 import collections
+import contextlib
+import logging
+import re
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
-from eigentext.errors import MissingExtraError, SettingsError
+from eigentext.errors import MissingExtraError, ResourceError, SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -26,6 +29,8 @@ __all__ = ["DaskEngine", "Engine", "LocalEngine"]
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+
+_OF_DASK = re.compile(r"distributed(\.|$)")
 
 
 class Engine(Protocol):
@@ -88,7 +93,13 @@ class LocalEngine:
                 from multiprocessing import get_context
 
                 self._pool = ProcessPoolExecutor(self.jobs, mp_context=get_context("spawn"))
-            yield from _windowed(self._pool.submit, function, tasks, self.jobs)
+            from concurrent.futures.process import BrokenProcessPool
+
+            try:
+                yield from _windowed(self._pool.submit, function, tasks, self.jobs)
+            except BrokenProcessPool as error:
+                why = "a worker process was killed, perhaps for want of memory"
+                raise ResourceError(why) from error
         elif self.jobs == 1:
             yield from map(function, tasks)
         else:
@@ -117,12 +128,14 @@ class DaskEngine:
     """The workers of a Dask cluster, given by the address of its scheduler (or a client).
 
     Needs the extra ``cluster``.  ``DaskEngine("tcp://scheduler:8786")`` as a context manager
-    closes the connection at the end.
+    closes the connection at the end.  ``wait``: so many seconds for the first worker.
+
+    A cluster that cannot be reached any more is a :class:`~eigentext.errors.ResourceError`.
     """
 
     shares_memory = False
 
-    def __init__(self, address: Any) -> None:
+    def __init__(self, address: Any, *, wait: float = 60) -> None:
         try:
             import distributed
 
@@ -136,12 +149,22 @@ class DaskEngine:
             self._client = client_type(address, set_as_default=False) if self._own else address
         except (OSError, ValueError, TypeError) as error:
             raise SettingsError(f"no Dask scheduler at {address!r}: {error}") from error
-        self._client.wait_for_workers(1, timeout=60)
+        if self._own:  # the loss of the cluster is told once, by us
+            for name in filter(_OF_DASK.match, list(logging.root.manager.loggerDict)):
+                logging.getLogger(name).setLevel(logging.CRITICAL)
+        self._place = str(address) if self._own else str(self._client.scheduler.address)
+        try:
+            self._client.wait_for_workers(1, timeout=wait)
+        except TimeoutError as error:
+            self.close()
+            why = f"the Dask scheduler at {self._place} has no workers (waited {wait:g} s for one)"
+            raise ResourceError(why) from error
 
     @property
     def jobs(self) -> int:
         """The number of worker threads in the cluster now."""
-        return max(1, sum(map(int, self._client.nthreads().values())))
+        with self._cluster_errors():
+            return max(1, sum(map(int, self._client.nthreads().values())))
 
     def __enter__(self) -> Self:
         return self
@@ -155,7 +178,25 @@ class DaskEngine:
     def close(self) -> None:
         """Leave the cluster, if this engine joined it."""
         if self._own:
-            self._client.close()
+            with contextlib.suppress(OSError, TimeoutError):  # a dead scheduler takes no leave
+                self._client.close(timeout=5)
+
+    @contextlib.contextmanager
+    def _cluster_errors(self) -> Iterator[None]:
+        """What the client raises when scheduler or workers are gone becomes one error of ours.
+
+        Tasks raise errors of ours themselves, so what else comes is of the cluster.
+        """
+        from concurrent.futures import CancelledError
+
+        from distributed import KilledWorker
+
+        try:
+            yield
+        except (CancelledError, KilledWorker, OSError, TimeoutError) as error:
+            first = str(error).partition("\n")[0]
+            why = f"the Dask cluster at {self._place} was lost: {first or type(error).__name__}"
+            raise ResourceError(why) from error
 
     def run_everywhere(self, function: Callable[[], Result]) -> list[Result]:
         """Call a function on every worker, whatever else it is doing."""
@@ -163,11 +204,13 @@ class DaskEngine:
 
     def share(self, value: Any) -> Any:
         """A task that gives the value: unlike scattered data it comes back when a worker dies."""
-        return self._client.submit(_itself, value, pure=False)
+        with self._cluster_errors():
+            return self._client.submit(_itself, value, pure=False)
 
     def map(self, function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
         """The results in order; a task whose worker died is run again elsewhere."""
-        return _windowed(self._submit, function, tasks, 2 * self.jobs)
+        with self._cluster_errors():
+            yield from _windowed(self._submit, function, tasks, 2 * self.jobs)
 
     def _submit(self, function: Callable[[Any], Any], task: Any) -> Any:
         if isinstance(task, tuple):  # futures inside a task are found only among the arguments

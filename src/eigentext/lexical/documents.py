@@ -97,7 +97,7 @@ def read_words_jsonl(
 def _sentence(text: str, path: str, line: int, scheme: LabelScheme) -> tuple[str, list[Word]]:
     try:
         given = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(path, line, f"expected JSON: {error}") from error
     if not isinstance(given, dict) or not isinstance(given.get("words"), list):
         raise DataError(path, line, 'expected an object with a list "words"')

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from eigentext.errors import DataError
+from eigentext.errors import DataError, shortened
 from eigentext.formats.archives import suffix_of
 from eigentext.formats.opening import numbered_lines
 from eigentext.lexical.documents import (
@@ -89,8 +89,8 @@ def _sample_documents(source: str, scheme: LabelScheme) -> list[Document]:
                     label = scheme.project(reading)[0]
                 punctuation = not any(letter.isalnum() for letter in item["form"])
                 words.append(Word(item["form"], label, label is not None and not punctuation))
-        except (ValueError, KeyError, TypeError) as error:
-            why = f"expected words with analyses: {error!r}"
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            why = f"expected words with analyses: {shortened(repr(error), 200)}"
             raise DataError(source, number, why) from error
         found.append(Document(str(given.get("id", number)), [words]))
     return found

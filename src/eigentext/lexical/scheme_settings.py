@@ -101,7 +101,7 @@ def read_settings(text: str, source: str) -> tuple[SchemeSettings, Any]:
 
     try:
         given = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(source, None, f"expected JSON: {error}") from error
     if not isinstance(given, dict):
         raise DataError(source, None, f"expected a JSON object, found {type(given).__name__}")
