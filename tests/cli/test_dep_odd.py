@@ -290,7 +290,10 @@ def test_models_that_are_none(folder, tmp_path, capsys):
 
 def test_text_without_tags_needs_a_parser_with_taggers(folder, tmp_path, capsys):
     (tmp_path / "text.txt").write_text("The farmer slept .\n")
-    arguments = [str(tmp_path / "text.txt"), "--from", "tokens", "-o", str(tmp_path / "out")]
+    bare = [str(tmp_path / "text.txt"), "-o", str(tmp_path / "out")]
+    hint = r"text\.txt:1: found 1 column .*--from tokens or --from raw"
+    _refused(["parse", str(folder / "own.dep"), *bare], hint, capsys)
+    arguments = [*bare, "--from", "tokens"]
     _refused(["parse", str(folder / "tags.dep"), *arguments], "tags", capsys)
     assert run(["dep", "parse", str(folder / "own.dep"), *arguments]) == 0
 

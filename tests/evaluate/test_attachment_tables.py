@@ -239,3 +239,45 @@ def test_maltparser_by_lines(data: Path, treebank: str, uas: float, las: float):
     assert result.uas == pytest.approx(heads, rel=1e-12)
     assert result.las == pytest.approx(both, rel=1e-12)
     assert (round(heads, 2), round(both, 2)) == (uas, las)
+
+
+# -- relations that are not those of Universal Dependencies --------------------------------------
+
+
+def _made(relations: list[str]) -> Sentence:
+    words = [f"w{k}" for k in range(len(relations))]
+    return make_sentence(words, head=[0] + [1] * (len(words) - 1), deprel=relations)
+
+
+def test_a_relation_that_begins_with_a_colon_keeps_its_name() -> None:
+    gold, found = (
+        _made(["root", ":<NP", ":<VP", "DT<NP"]),
+        _made(["root", ":<VP", ":<VP", "DT<NP"]),
+    )
+    result = evaluate([gold], [found])
+    assert {row.relation for row in result.by_relation} == {"root", ":<NP", ":<VP", "DT<NP"}
+    assert result.scores["LAS"] == (3, 4, 4)
+
+
+def test_content_words_of_other_relations_are_not_guessed(tmp_path, capsys) -> None:
+    gold = _made(["root", "DT<NP", "DT<NP", ":<NP"])
+    result = evaluate([gold], [gold])
+    assert result.clas is None
+    assert not {"CLAS", "MLAS", "BLEX"} & set(result.scores)
+    assert result.other_relations == ("DT<NP", ":<NP")
+    path = tmp_path / "gold.conllu"
+    conllu.write_sentences([gold], path)
+    assert run(["dep", "eval", str(path), str(path), "--json"]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["CLAS"] is figures["MLAS"] is figures["BLEX"] is None
+    assert figures["LAS"] == 100.0
+    assert run(["dep", "eval", str(path), str(path), "--by", "relation"]) == 0
+    said = capsys.readouterr()
+    assert "no CLAS, MLAS, BLEX" in said.err
+    assert "CLAS" not in said.out
+    assert ":<NP" in said.out
+
+
+def test_a_slip_in_a_treebank_of_universal_dependencies_changes_nothing() -> None:
+    gold = _made(["root", *["nsubj"] * 15, *["det"] * 5, "slip"])
+    assert evaluate([gold], [gold]).scores["CLAS"] == (16, 16, 16)

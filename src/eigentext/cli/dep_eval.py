@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.output import show_figures
+from eigentext.cli.output import remark, show_figures
 
 if TYPE_CHECKING:
     from eigentext.evaluate.attachment import AttachmentResult, Score
@@ -53,7 +53,8 @@ def eval_(
     """Score dependency trees by the rules of the CoNLL 2018 shared task.
 
     UAS: right heads; LAS: right heads and relations; CLAS: the same for content words; UCM and
-    LCM: sentences without a wrong head, and without a wrong head or relation.  With --against, a
+    LCM: sentences without a wrong head, and without a wrong head or relation.  CLAS, MLAS and BLEX
+    are for relations of Universal Dependencies; of others they are null.  With --against, a
     paired bootstrap over sentences tells whether the first parser is better than the other.
 
     Example:
@@ -95,7 +96,13 @@ def eval_(
         }
         show_figures({**figures, **more}, as_json=True)
         return
-    show_figures(figures, as_json=False)
+    show_figures({k: v for k, v in figures.items() if v is not None}, as_json=False)
+    if result.other_relations:
+        names = ", ".join(result.other_relations[:3])
+        remark(
+            "no CLAS, MLAS, BLEX: they are defined for the relations of Universal Dependencies, "
+            f"not for {names}"
+        )
     for name, rows in tables.items():
         _show_table(f"By {name}", rows)
     if compared:

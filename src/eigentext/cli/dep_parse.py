@@ -144,11 +144,18 @@ def _read(
     files: list[str], from_: InputName, tokeniser: str, log: SkipLog | None
 ) -> Iterator[Sentence]:
     """Sentences of CoNLL-U, or such made from bare tokens; an empty line is none."""
+    from eigentext.errors import DataError
     from eigentext.formats.conllu import make_sentence, read_sentences
 
     if from_ is InputName.conllu:
         for source in files:
-            yield from read_sentences(source, on_error=log)
+            try:
+                yield from read_sentences(source, on_error=log)
+            except DataError as error:
+                if "found 1 column " not in error.why:
+                    raise
+                why = f"{error.why} (text is parsed with --from tokens or --from raw)"
+                raise DataError(error.path, error.line, why) from error
         return
     from eigentext.cli.text_input import typed_sentences
 

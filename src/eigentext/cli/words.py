@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from eigentext.cli import options, words_cluster, words_embed, words_report
-from eigentext.cli.output import progress_bar, remark, show_figures, skipping
+from eigentext.cli.output import Clock, progress_bar, remark, show_figures, skipping
 
 app = typer.Typer(no_args_is_help=True, help="Word counts and word representations.")
 words_embed.register(app)
@@ -58,7 +58,6 @@ def count(
         $ eigentext words count sample/text.txt -o text.counts --contexts lr1 --vocab-size 200
     """
     import resource
-    import time
 
     from eigentext.corpus.counting import count as count_corpus
     from eigentext.corpus.counts import Counts
@@ -69,7 +68,7 @@ def count(
     check_writable(output)
     work_dir = _work_folder(output)
     vocabulary = None if vocab_from is None else Counts.load(vocab_from).vocabulary
-    began, cpu_began = time.perf_counter(), _cpu_seconds()
+    clock = Clock()
     with (
         skipping(on_error, quiet=quiet) as log,
         progress_bar(quiet=quiet) as update,
@@ -93,7 +92,6 @@ def count(
         counts.save(output, data=options.about_data(sources, data_name, data_licence))
     if work_dir is not None:
         clear(work_dir)
-    seconds = time.perf_counter() - began
     if json or not quiet:
         figures = {
             "tokens": counts.n_tokens,
@@ -101,9 +99,7 @@ def count(
             "skipped": counts.n_skipped,
             "vocabulary": len(counts.words),
             "pairs_stored": counts.n_stored,
-            "seconds": round(seconds, 3),
-            "cpu_seconds": round(_cpu_seconds() - cpu_began, 3),
-            "tokens_per_second": round(counts.n_tokens / seconds),
+            **clock.figures(tokens=counts.n_tokens),
             "peak_memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
         }
         show_figures(figures, as_json=json, results_on_stdout=output == "-")
@@ -119,16 +115,6 @@ def _work_folder(output: str) -> str | None:
     if output == "-" or is_url(output) or (target.exists() and not target.is_file()):
         return None
     return f"{output}.work"
-
-
-def _cpu_seconds() -> float:
-    import resource
-
-    spent = 0.0
-    for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
-        usage = resource.getrusage(who)
-        spent += usage.ru_utime + usage.ru_stime
-    return spent
 
 
 @app.command("add")

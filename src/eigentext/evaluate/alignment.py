@@ -93,7 +93,7 @@ class Words:
                 raise DataError(sentence.source, sentence.first_line, why)
             self.heads.append(first + int(row[6]) - 1 if row[6] != "0" else ROOT)
             self.relations.append(row[7])
-            self.plain.append(row[7].partition(":")[0])
+            self.plain.append(row[7].partition(":")[0] or row[7])  # ":<NP" has no subtype
         self.sentence_of += [len(self.sentence_spans)] * len(rows)
         self.sentence_spans.append((begun, position))
         self.sizes.append(len(rows))

@@ -10,7 +10,8 @@ as long as the text is the same) -> for every aligned pair, which columns agree
 With the same words on both sides the three are one number, the accuracy.  Relations are compared
 without subtypes (``nsubj:pass`` is ``nsubj``) unless they are asked for.  UAS: heads agree; LAS:
 heads and relations; CLAS: LAS over content relations only; MLAS: CLAS with tags, features and
-function words; BLEX: CLAS with lemmas.
+function words; BLEX: CLAS with lemmas.  These three are defined for the relations of Universal
+Dependencies; for a treebank with others there are none.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Literal
 
 from eigentext.errors import SettingsError
 from eigentext.evaluate.alignment import Words
-from eigentext.evaluate.attachment_counts import Comparison, Score, is_content
+from eigentext.evaluate.attachment_counts import Comparison, Score, is_content, other_relations
 from eigentext.evaluate.attachment_tables import (
     DistanceRow,
     LengthRow,
@@ -53,7 +54,8 @@ class AttachmentResult:
     """All scores; ``scores`` by name, the usual ones as attributes too (F1 in percent).
 
     ``sentence_counts`` and ``head_counts`` have for each gold sentence the words with the right
-    head and relation, and with the right head: (correct, gold, system).
+    head and relation, and with the right head: (correct, gold, system).  ``other_relations`` has
+    the gold relations that are not those of Universal Dependencies, where a treebank goes by such.
     """
 
     scores: dict[str, Score]
@@ -62,6 +64,7 @@ class AttachmentResult:
     by_relation: tuple[RelationRow, ...] = field(repr=False)
     by_length: tuple[LengthRow, ...] = field(repr=False)
     by_distance: tuple[DistanceRow, ...] = field(repr=False)
+    other_relations: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def uas(self) -> float:
@@ -74,9 +77,9 @@ class AttachmentResult:
         return self.scores["LAS"].f1
 
     @property
-    def clas(self) -> float:
-        """Labelled attachment score of content words."""
-        return self.scores["CLAS"].f1
+    def clas(self) -> float | None:
+        """Labelled attachment score of content words; None where relations are not UD's."""
+        return self.scores["CLAS"].f1 if "CLAS" in self.scores else None
 
     @property
     def n_complete(self) -> int:
@@ -93,11 +96,23 @@ class AttachmentResult:
         """Percentage of the gold sentences whose every word has the right head."""
         return _complete(self.head_counts)
 
-    def as_dict(self) -> dict[str, float]:
-        """F1 of every measure, and complete matches, in percent."""
-        figures = {name: score.f1 for name, score in self.scores.items()}
+    def as_dict(self) -> dict[str, float | None]:
+        """F1 of every measure, and complete matches, in percent; None: not defined here."""
+        figures: dict[str, float | None] = {name: one.f1 for name, one in self.scores.items()}
+        figures |= dict.fromkeys(_CONTENT_MEASURES if self.other_relations else ())
         complete = {"UCM": self.unlabelled_complete_match, "LCM": self.complete_match}
         return {**figures, **complete}
+
+
+_CONTENT_MEASURES = ("CLAS", "MLAS", "BLEX")
+
+
+def _content_scores(both: Comparison) -> dict[str, Score]:
+    return {
+        "CLAS": both.count(both.labelled, is_content),
+        "MLAS": both.count(both.morphology_agrees(), is_content),
+        "BLEX": both.count(lambda g, s: both.labelled(g, s) and both.same_lemma(g, s), is_content),
+    }
 
 
 def _complete(counts: Sequence[Score]) -> float:
@@ -140,6 +155,7 @@ def evaluate(
     mine, its = Words.of(gold, subtypes=subtypes), Words.of(system, subtypes=subtypes)
     both = Comparison(mine, its, punctuation=punctuation)
     spoken = Comparison(mine, its, punctuation=False) if punctuation else both
+    others = other_relations(mine)
     scores = {
         "Tokens": _spans_score(mine.token_spans, its.token_spans),
         "Sentences": _spans_score(mine.sentence_spans, its.sentence_spans),
@@ -151,9 +167,7 @@ def evaluate(
         "Lemmas": both.count(both.same_lemma),
         "UAS": both.count(both.same_head),
         "LAS": both.count(both.labelled),
-        "CLAS": both.count(both.labelled, is_content),
-        "MLAS": both.count(both.morphology_agrees(), is_content),
-        "BLEX": both.count(lambda g, s: both.labelled(g, s) and both.same_lemma(g, s), is_content),
+        **({} if others else _content_scores(both)),
         "UAS without punct": spoken.count(spoken.same_head),
         "LAS without punct": spoken.count(spoken.labelled),
     }
@@ -165,6 +179,7 @@ def evaluate(
         by_relation=by_relation(both),
         by_length=by_length(mine.sizes, headed, labelled, length_width),
         by_distance=by_distance(both),
+        other_relations=tuple(others),
     )
 
 

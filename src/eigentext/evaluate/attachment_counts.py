@@ -7,6 +7,7 @@ that every measure of the CoNLL 2018 shared task is made of.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from eigentext.evaluate.alignment import ROOT, Words, align
@@ -14,7 +15,7 @@ from eigentext.evaluate.alignment import ROOT, Words, align
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Comparison", "Score", "is_content", "is_punctuation"]
+__all__ = ["Comparison", "Score", "is_content", "is_punctuation", "other_relations"]
 
 
 def _names(text: str) -> frozenset[str]:
@@ -28,6 +29,8 @@ CONTENT_RELATIONS = _names(
     "reparandum root dep"
 )
 FUNCTION_RELATIONS = _names("aux cop mark det clf case cc")
+UNIVERSAL_RELATIONS = CONTENT_RELATIONS | FUNCTION_RELATIONS | {"punct"}
+_MOST_OTHER = 0.05  # of the words of a UD treebank may have a relation that is not UD's: slips
 UNIVERSAL_FEATURES = _names(
     "PronType NumType Poss Reflex Foreign Abbr Gender Animacy Number Case Definite Degree "
     "VerbForm Mood Tense Aspect Voice Evident Polarity Person Polite"
@@ -70,6 +73,17 @@ def is_punctuation(words: Words, place: int) -> bool:
 def is_content(words: Words, place: int) -> bool:
     """Has the word a relation that CLAS counts?"""
     return words.plain[place] in CONTENT_RELATIONS
+
+
+def other_relations(words: Words) -> list[str]:
+    """Relations that are not UD's, the most frequent first, if a treebank goes by such; or none.
+
+    CLAS asks which relations are of content, which only UD tells.
+    """
+    found = Counter(name for name in words.plain if name not in UNIVERSAL_RELATIONS)
+    if found.total() <= _MOST_OTHER * len(words):
+        return []
+    return sorted(found, key=lambda name: (-found[name], name))
 
 
 def _universal(feats: str) -> str:
