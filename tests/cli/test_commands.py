@@ -85,7 +85,10 @@ BAD_CALLS = {
     "unknown format": (["convert", "a.xyz", "-o", "x.txt"], "cannot tell the format"),
     "no constituents": (["convert", "sample/text.txt", "-o", "x.mrg"], "has no constituents"),
     "not a model": (["info", "sample/text.txt"], "sample/text.txt"),
-    "wrong kind": (["const", "parse", "some.counts", "sample/text.txt"], "kind 'lpcfg'"),
+    "wrong kind": (
+        ["const", "parse", "some.counts", "sample/text.txt"],
+        "`eigentext const train`",
+    ),
     "unknown data set": (["data", "get", "nonsense", "-o", "."], "nonsense"),
     "unknown analyzer": (["lex", "analyse", "sample/arabic.txt", "--analyzer", "x"], "'x'"),
     "unknown contexts": (

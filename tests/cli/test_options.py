@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,8 @@ import typer.main
 
 from eigentext.cli.main import app, run
 from eigentext.cli.output import Clock
+from eigentext.formats import modelfile
+from eigentext.formats.kinds import KINDS
 
 
 def _commands(command: Any, name: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
@@ -66,3 +69,53 @@ def test_rates_are_per_second_on_the_wall(monkeypatch):
     figures = Clock().figures(tokens=100)
     assert figures["wall_seconds"] == 4.0
     assert figures["tokens_per_second"] == 25.0
+
+
+# -- models given to the wrong command -----------------------------------------------------------
+
+
+def test_every_kind_of_model_has_its_command():
+    made = {module.KIND for module in _modules_with_kinds()}
+    assert made == set(KINDS)
+    commands = dict(_commands(typer.main.get_command(app)))
+    for kind in KINDS.values():
+        name, dashes, option = kind.command.partition(" --")
+        assert name in commands
+        flags = {flag for param in commands[name].params for flag in param.opts}
+        assert not dashes or "--" + option.split()[0] in flags
+
+
+def _modules_with_kinds() -> list[Any]:
+    import importlib
+    import pkgutil
+
+    import eigentext
+
+    rooms = ("constituency", "corpus", "dependency", "lexical", "sequences", "tagging", "words")
+    names = [
+        one.name
+        for one in pkgutil.walk_packages(eigentext.__path__, "eigentext.")
+        if one.name.split(".")[1] in rooms and "kernels" not in one.name
+    ]
+    return [module for module in map(importlib.import_module, names) if hasattr(module, "KIND")]
+
+
+@pytest.mark.parametrize(
+    ("command", "needs"),
+    [
+        (["dep", "parse"], "a dependency parser made by `eigentext dep train`"),
+        (["hmm", "score"], "a hidden Markov model made by `eigentext hmm train`"),
+        (["hmm", "tag"], "a latent tagger made by `eigentext hmm train --tagged`"),
+        (["tag", "apply"], "a tagger made by `eigentext tag train`"),
+        (["dep", "score"], "`eigentext dep train` or .* made by `eigentext dep latent`"),
+    ],
+)
+def test_a_model_of_another_command_is_told_by_its_command(command, needs, tmp_path, capsys):
+    modelfile.save(tmp_path / "x", "clusters", {}, settings={}, format_version=1)
+    (tmp_path / "a.conllu").write_text("1\ta\t_\tX\t_\t_\t0\troot\t_\t_\n\n")
+    assert run([*command, str(tmp_path / "x"), str(tmp_path / "a.conllu")]) == 2
+    said = capsys.readouterr().err
+    made = "x: holds word clusters (made by `eigentext words cluster`); this needs "
+    assert made in said
+    assert re.search(needs, said)
+    assert "kind" not in said

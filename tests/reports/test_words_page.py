@@ -218,7 +218,7 @@ BAD = {
     "odd bits": (["odd"], "odd:2: bits '2', expected only 0 and 1"),
     "one column": (["column"], "column:1: 1 columns, expected 2 or 3"),
     "missing": (["nothing"], "nothing"),
-    "wrong kind": (["v"], "kind 'clusters'"),
+    "wrong kind": (["v"], "this needs word clusters made by `eigentext words cluster`"),
     "map without vectors": (["paths", "--map", "m.svg"], "--map needs --vectors"),
     "no such picture": (["paths", "--vectors", "v", "--map", "m.jpg"], ".svg or .png"),
     "tree as png": (["paths", "--tree", "t.png"], "--tree writes .svg"),

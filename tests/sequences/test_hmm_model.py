@@ -149,7 +149,9 @@ def test_a_model_whose_parts_do_not_fit_is_refused(model, tmp_path):
         with pytest.raises(ModelFileError, match="do not fit together"):
             HMM.load(path)
     modelfile.save(path, "lpcfg", {}, settings={}, format_version=1)
-    with pytest.raises(ModelFileError, match="kind 'hmm'"):
+    with pytest.raises(
+        ModelFileError, match="needs a hidden Markov model made by `eigentext hmm train`"
+    ):
         HMM.load(path)
 
 

@@ -84,7 +84,7 @@ def test_a_damaged_model_is_said_to_be_one(tagger, tmp_path):
     with pytest.raises(ModelFileError, match="do not fit"):
         SequenceTagger.load(tmp_path / "x")
     modelfile.save(tmp_path / "y", "counts", {}, settings={}, format_version=1)
-    with pytest.raises(ModelFileError, match="kind 'counts'"):
+    with pytest.raises(ModelFileError, match="holds counts of words"):
         SequenceTagger.load(tmp_path / "y")
 
 

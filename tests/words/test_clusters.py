@@ -77,7 +77,9 @@ def test_model_file_and_paths_round_trip(tmp_path):
     assert {e.word: e.bits for e in entries} == dict(zip(model.words_, model.paths_, strict=True))
     assert [e.bits for e in entries] == sorted(e.bits for e in entries)
     assert sum(e.count for e in entries) == 5 * 300
-    with pytest.raises(ModelFileError, match="kind 'clusters'"):
+    with pytest.raises(
+        ModelFileError, match="needs word clusters made by `eigentext words cluster`"
+    ):
         SpectralClusters.load(corpus_counts(tmp_path))
 
 

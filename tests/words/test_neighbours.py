@@ -71,7 +71,7 @@ def test_every_kind_of_file(tmp_path):
     model.save(tmp_path / "m.lrmvl")
     np.testing.assert_array_equal(load_words(tmp_path / "m.lrmvl")[1], model.embeddings.vectors)
     modelfile.save(tmp_path / "other", "counts", {}, settings={}, format_version=1)
-    with pytest.raises(ModelFileError, match="kind 'counts'"):
+    with pytest.raises(ModelFileError, match="holds counts of words"):
         load_words(tmp_path / "other")
     (tmp_path / "text").write_text("just words here\n")
     with pytest.raises(DataError, match="number-of-words"):

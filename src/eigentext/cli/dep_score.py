@@ -82,8 +82,9 @@ def score(
 
 def _scorer(path: str, base: str | None = None) -> tuple[str, Scorer]:
     """What the number is called, and how the model at this path scores a tree."""
-    from eigentext.errors import ModelFileError, SettingsError
+    from eigentext.errors import SettingsError
     from eigentext.formats import modelfile
+    from eigentext.formats.kinds import wrong_kind
 
     kind = modelfile.read_header(path).kind
     if kind == "latent-tree":
@@ -118,8 +119,8 @@ def _scorer(path: str, base: str | None = None) -> tuple[str, Scorer]:
                 reranker.choose(sentence, [Parse(tree, base_score(sentence, tree))])[0].score
             ),
         )
-    supported = "a latent tree model, a parser, a generative parser or a reranker"
-    raise ModelFileError(path, found=f"kind {kind!r}", supported=supported)
+    trees = ("graph-parser", "dependency-generative", "dependency-reranker", "latent-tree")
+    raise wrong_kind(path, kind, *trees)
 
 
 def _parser_score(parser: GraphParser, sentence: Sentence, tree: DependencyTree) -> float:

@@ -20,8 +20,8 @@ _AT_ONCE = 20_000  # sentences that are scored together
 
 def load_model(path: str) -> HMM | SpectralHMM:
     """A model of either kind."""
-    from eigentext.errors import ModelFileError
     from eigentext.formats import modelfile
+    from eigentext.formats.kinds import wrong_kind
     from eigentext.sequences import HMM, SpectralHMM
 
     kind = modelfile.read_header(path).kind
@@ -29,8 +29,7 @@ def load_model(path: str) -> HMM | SpectralHMM:
         return HMM.load(path)
     if kind == "spectral-hmm":
         return SpectralHMM.load(path)
-    needed = "a model of `hmm train` (kind 'hmm' or 'spectral-hmm')"
-    raise ModelFileError(path, found=f"kind {kind!r}", supported=needed)
+    raise wrong_kind(path, kind, "hmm", "spectral-hmm")
 
 
 def score(

@@ -32,6 +32,7 @@ import numpy as np
 import eigentext
 from eigentext.errors import ModelFileError, SettingsError
 from eigentext.formats.archives import suffix_of
+from eigentext.formats.kinds import wrong_kind
 from eigentext.formats.opening import Source, atomic_write, open_binary
 from eigentext.formats.packing import pack_csr, pack_strings, unpack_csr, unpack_strings
 from eigentext.formats.scratch import scratch_folder
@@ -202,8 +203,8 @@ def load(
     >>> load("memory://doc/k.eig", kind="lpcfg")
     Traceback (most recent call last):
     ...
-    eigentext.errors.ModelFileError: memory://doc/k.eig: found kind 'counts', but this needs \
-kind 'lpcfg'
+    eigentext.errors.ModelFileError: memory://doc/k.eig: holds counts of words (made by \
+`eigentext words count`); this needs a constituency parser made by `eigentext const train`
     """
     from safetensors import SafetensorError, safe_open
 
@@ -319,7 +320,7 @@ def _check_kind(
     path: str, header: Header, kind: str | None, versions: Collection[int] | None
 ) -> None:
     if kind is not None and header.kind != kind:
-        raise ModelFileError(path, found=f"kind {header.kind!r}", supported=f"kind {kind!r}")
+        raise wrong_kind(path, header.kind, kind)
     if versions is not None and header.format_version not in versions:
         readable = " or ".join(map(str, sorted(versions)))
         found = f"format version {header.format_version} of kind {header.kind!r}"
