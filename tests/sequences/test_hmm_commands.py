@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -137,9 +138,8 @@ def test_samples_and_states(folder, capsys):
     assert sorted(one["state"] for one in views) == [0, 1, 2]
     assert all(len(one["words"]) == 2 for one in views)
     assert picture.read_bytes().startswith(b"<svg ")
-    assert run(["hmm", "inspect", model, "--state", "1", "--graph", str(folder / "g.png")]) == 0
+    assert run(["hmm", "inspect", model, "--state", "1", "--graph", str(folder / "g.svg")]) == 0
     assert capsys.readouterr().out.startswith("state 1  ")
-    assert (folder / "g.png").read_bytes()[1:4] == b"PNG"
 
 
 def test_singular_values_of_text_and_of_operators(folder, capsys):
@@ -202,7 +202,11 @@ BAD = {
     "graph of operators": (["inspect", "{}/cca.hmm", "--graph", "{}/x.svg"], "has operators"),
     "graph of text": (["inspect", "{}/text.txt", "--graph", "{}/x.svg"], "for models"),
     "plot of parameters": (["inspect", "{}/em.hmm", "--plot", "{}/x.svg"], "singular values"),
-    "picture of another kind": (["inspect", "{}/em.hmm", "--graph", "{}/x.pdf"], ".svg or .png"),
+    "picture of another kind": (
+        ["inspect", "{}/em.hmm", "--graph", "{}/x.pdf"],
+        "written as .svg",
+    ),
+    "plot of another kind": (["inspect", "{}/text.txt", "--plot", "{}/x.pdf"], ".svg or .png"),
     "no such state": (["inspect", "{}/em.hmm", "--state", "9"], "no state 9"),
     "inspect: empty text": (["inspect", "{}/empty.txt"], "no tokens"),
     "inspect: one token": (["inspect", "{}/one.txt"], "no two tokens in a row"),
@@ -238,3 +242,16 @@ def test_tokens_of_raw_text_are_shown_as_typed(folder, tmp_path, capsys):
     asked = ["hmm", "score", model, str(text), "--raw", "--tokeniser", "ptb", "-q"]
     assert run([*asked, "--format", "jsonl"]) == 0
     assert "".join(json.loads(capsys.readouterr().out)["tokens"]) == 'the“cat”satand"ran".'
+
+
+def test_the_graph_needs_no_plotting_library_and_a_plot_says_so_at_once(
+    folder, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    graph, plot = tmp_path / "g.svg", tmp_path / "p.svg"
+    assert run(["hmm", "inspect", str(folder / "em.hmm"), "--graph", str(graph)]) == 0
+    assert graph.read_text().startswith("<svg ")
+    capsys.readouterr()
+    # not even the text, which is not there, is looked at
+    assert run(["hmm", "inspect", str(tmp_path / "none.txt"), "--plot", str(plot)]) == 1
+    assert "plots need matplotlib: pip install matplotlib" in capsys.readouterr().err

@@ -281,9 +281,9 @@ class TestLimitsAndErrors:
             monkeypatch.delitem(sys.modules, name)
         monkeypatch.delattr(eigentext.web, "app", raising=False)
         monkeypatch.setitem(sys.modules, "fastapi", None)
-        with pytest.raises(MissingExtraError, match=r"eigentext\[web\]"):
+        with pytest.raises(MissingExtraError, match=r"pip install fastapi uvicorn .*\.\[web\]"):
             eigentext.web.create_app()
-        with pytest.raises(MissingExtraError, match=r"eigentext\[web\]"):
+        with pytest.raises(MissingExtraError, match=r"pip install fastapi uvicorn .*\.\[web\]"):
             eigentext.web.serve()
 
 

@@ -20,7 +20,7 @@ def inspect(
     state: Annotated[int | None, typer.Option("--state", help="This state alone.")] = None,
     graph: Annotated[
         str | None,
-        typer.Option("--graph", help="Draw the transitions of a model: FILE.svg or FILE.png."),
+        typer.Option("--graph", help="Draw the transitions of a model: FILE.svg."),
     ] = None,
     plot: Annotated[
         str | None,
@@ -49,6 +49,13 @@ def inspect(
 
         $ eigentext hmm inspect text.hmm --top 4 --graph states.svg
     """
+    if graph is not None and not graph.endswith(".svg"):
+        _refuse(f"the graph is written as .svg, not {graph!r}")
+    if plot is not None:
+        from eigentext.reports.plots import require_matplotlib
+
+        _is_png(plot)
+        require_matplotlib()  # before any work is done
     if _is_text(source):
         if graph is not None or state is not None:
             _refuse("--graph and --state are for models with parameters")
@@ -109,9 +116,9 @@ def _show_states(model: HMM, top: int, state: int | None, graph: str | None, jso
         ]
         drawn = state_graph(
             model.parameters_.transition, labels, shares=[one.share for one in by_number],
-            as_png=_is_png(graph), title=f"{model.n_states} states",
+            title=f"{model.n_states} states",
         )  # fmt: skip
-        _write(graph, drawn)
+        _write(graph, drawn.encode())
     if state is not None:
         views = [one for one in views if one.state == state]
         if not views:

@@ -68,7 +68,7 @@ def to_nltk(tree: Tree | _HasTree) -> Any:
     try:
         from nltk import Tree as NltkTree  # type: ignore[import-untyped]
     except ImportError as missing:
-        raise MissingExtraError("NLTK trees", extra="dev", modules=["nltk"]) from missing
+        raise MissingExtraError("NLTK trees", modules=["nltk"]) from missing
     given = tree if isinstance(tree, Tree) else tree.tree
     built: list[Any] = [None] * given.n_nodes
     for node in range(given.n_nodes - 1, -1, -1):

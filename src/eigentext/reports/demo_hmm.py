@@ -100,7 +100,7 @@ def _states(report: Report, target: Path, model: HMM) -> None:
     drawn = state_graph(
         model.parameters_.transition, labels, shares=[one.share for one in sorted(views)]
     )
-    report.figure(drawn.decode(), "Where the states lead; area is a state's share of the tokens")
+    report.figure(drawn, "Where the states lead; area is a state's share of the tokens")
 
 
 def _tagger(

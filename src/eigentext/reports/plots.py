@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 __all__ = [
-    *("PALETTE", "bar_plot", "line_plot", "line_plot_png", "scatter_words", "scatter_words_png")
+    *("PALETTE", "bar_plot", "line_plot", "line_plot_png", "require_matplotlib"),
+    *("scatter_words", "scatter_words_png"),
 ]
 
 #: Colours of series, in order; each has a contrast of at least 3 on white and on near-black.
@@ -344,15 +345,22 @@ def _write(figure: Any, spot: tuple[float, float], text: str, **look: Any) -> No
     figure.text(*spot, printable(text), parse_math=False, **look)
 
 
+def require_matplotlib() -> None:
+    """Say how to get matplotlib if it is not there: before any work, where a plot is asked for."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError("plots", extra="plot", modules=["matplotlib"]) from error
+
+
 @contextmanager
 def _figure(draw: Callable[[Any], None], size: tuple[float, float]) -> Iterator[Any]:
     """A figure of its own, filled by `draw`, under our settings; to be saved in the block."""
-    try:
-        import matplotlib
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError("plots", extra="plot", modules=["matplotlib"]) from error
+    require_matplotlib()
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     with _one_at_a_time, matplotlib.rc_context(_RC), warnings.catch_warnings():
         # the browser has the glyphs that matplotlib's own font lacks
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")

@@ -1,27 +1,36 @@
 """The states of a Markov chain as a graph: circles on a ring, arrows where they lead.
 
-Numbers in, SVG or PNG out.  A circle's area is the state's share, an arrow's width its
-probability; of each state only the likeliest arrows are drawn, since all would be a black disc.
+Numbers in, SVG out, drawn here: it needs no plotting library.  A circle's area is the state's
+share, an arrow's width its probability; of each state only the likeliest arrows are drawn, since
+all would be a black disc.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eigentext.reports.markup import elide, printable
-from eigentext.reports.plots import PALETTE, _png, _svg
+from eigentext.reports.markup import elide, escape, printable, text_width
+from eigentext.reports.plots import PALETTE
+from eigentext.reports.svg import MARGIN, number, svg_document
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import ArrayLike
+
+    Floats = np.ndarray[Any, np.dtype[np.float64]]
+    Point = tuple[float, float]
 
 __all__ = ["state_graph"]
 
 _LONGEST = 22  # letters of a label
 _MOST = 60  # states that can be told apart on the ring
+_UPRIGHT = 12  # more labels than that stand along the rays
+_FONT = 12.0
+_BEND = 0.18  # of the length of an arrow, to its side
 
 
 def state_graph(
@@ -32,15 +41,14 @@ def state_graph(
     arrows: int = 3,
     least: float = 0.05,
     title: str = "",
-    as_png: bool = False,
-) -> bytes:
-    """Draw p(next state | state): SVG in UTF-8, or PNG.
+) -> str:
+    """Draw p(next state | state) as SVG.
 
     ``shares``  of the states; with more than 60 of them the most frequent are drawn
     ``arrows``  so many for each state at most, and none with a probability below ``least``
 
     >>> drawn = state_graph([[0.1, 0.9], [0.5, 0.5]], ["the a", "cat dog"])
-    >>> drawn.startswith(b"<svg ") and b"cat dog" in drawn
+    >>> drawn.startswith("<svg ") and "cat dog" in drawn
     True
     """
     T = np.asarray(transition, np.float64)
@@ -50,68 +58,99 @@ def state_graph(
         raise TypeError("labels must be a list of strings, not one str")
     share = np.full(len(T), 1 / len(T)) if shares is None else np.asarray(shares, np.float64)
     kept = np.sort(np.argsort(-share, kind="stable")[:_MOST])
+    T, share = T[np.ix_(kept, kept)], share[kept]
     names = [elide(printable(labels[i]), _LONGEST) for i in kept]
-    draw = _drawing(T[np.ix_(kept, kept)], names, share[kept], arrows, least, title)
-    side = 7.0 + 0.05 * len(kept)
-    if as_png:
-        return _png(draw, (side, side))
-    return _svg(draw, (side, side), title or "Graph of states").encode()
-
-
-def _drawing(
-    T: np.ndarray[Any, np.dtype[np.float64]],
-    names: Sequence[str],
-    share: np.ndarray[Any, np.dtype[np.float64]],
-    arrows: int,
-    least: float,
-    title: str,
-) -> Callable[[Any], None]:
-    """What fills a figure with the graph."""
+    names = [
+        name + (f"  ↻{T[i, i]:.2f}" if T[i, i] >= least else "") for i, name in enumerate(names)
+    ]
     k = len(T)
-    angles = np.pi / 2 - 2 * np.pi * np.arange(k) / k
-    places = np.stack([np.cos(angles), np.sin(angles)], axis=1) if k > 1 else np.zeros((1, 2))
-    radius = 0.02 + 0.11 * np.sqrt(share / max(float(share.max()), 1e-300)) / np.sqrt(
-        max(k, 4) / 4
+    ring = 150.0 + 4.0 * k
+    room = MARGIN + 0.2 * ring + max(text_width(name, _FONT) for name in names)
+    centre = ring + room
+    angles = [math.pi / 2 - 2 * math.pi * i / k for i in range(k)]
+    places = [
+        (centre + ring * math.cos(a), centre - ring * math.sin(a)) if k > 1 else (centre, centre)
+        for a in angles
+    ]
+    widest = max(float(share.max()), 1e-300)
+    radii = [
+        ring * (0.02 + 0.11 * math.sqrt(max(one, 0.0) / widest) / math.sqrt(max(k, 4) / 4))
+        for one in share.tolist()
+    ]
+    parts = list(_arrows(T, places, radii, arrows, least))
+    for i, (x, y) in enumerate(places):
+        parts.append(
+            f'<circle cx="{number(x)}" cy="{number(y)}" r="{number(radii[i])}" '
+            f'fill="{PALETTE[i % len(PALETTE)]}"/>'
+        )
+        parts.append(_label(names[i], (x, y), radii[i] + 0.04 * ring, angles[i], k))
+    if title:
+        parts.append(
+            f'<text x="{number(MARGIN)}" y="{number(MARGIN + 16)}" text-anchor="start" '
+            f'font-size="16">{escape(title)}</text>'
+        )
+    side = 2 * centre
+    told = "; ".join(names)
+    return svg_document(
+        side, side, title=title or "Graph of states", description=told, parts=parts
     )
 
-    def draw(figure: Any) -> None:
-        from matplotlib.patches import Circle, FancyArrowPatch
 
-        axes = figure.add_axes((0.0, 0.0, 1.0, 0.95))
-        axes.set_axis_off()
-        axes.set(xlim=(-1.75, 1.75), ylim=(-1.6, 1.6), aspect="equal")
-        for i in range(k):
-            colour = PALETTE[i % len(PALETTE)]
-            for j in np.argsort(-T[i], kind="stable")[:arrows].tolist():
-                if T[i, j] < least or j == i:
-                    continue
-                axes.add_patch(
-                    FancyArrowPatch(
-                        tuple(places[i]), tuple(places[j]),
-                        connectionstyle="arc3,rad=0.18", arrowstyle="-|>",
-                        mutation_scale=7 + 6 * T[i, j], linewidth=0.4 + 3.0 * T[i, j],
-                        color=colour, alpha=0.3 + 0.6 * T[i, j],
-                        shrinkA=0.5 * _points(radius[i], figure),
-                        shrinkB=_points(radius[j], figure),
-                    )
-                )  # fmt: skip
-        for i in range(k):
-            colour = PALETTE[i % len(PALETTE)]
-            axes.add_patch(Circle(tuple(places[i]), radius[i], color=colour, linewidth=0))
-            out = places[i] * (1 + radius[i] + 0.04) if k > 1 else np.array([radius[i] + 0.05, 0])
-            left = out[0] < -1e-9
-            stays = f"  ↻{T[i, i]:.2f}" if T[i, i] >= least else ""
-            axes.text(
-                *out, f"{names[i]}{stays}", ha="right" if left else "left", va="center",
-                rotation=np.degrees(angles[i]) + (180 if left else 0) if k > 12 else 0,
-                rotation_mode="anchor", fontsize=9, parse_math=False,
-            )  # fmt: skip
-        if title:
-            figure.text(0.01, 0.97, printable(title), va="center", fontsize=12, parse_math=False)
-
-    return draw
+def _arrows(
+    T: Floats, places: Sequence[Point], radii: Sequence[float], most: int, least: float
+) -> Iterator[str]:
+    """Bent lines from state to state, from the rim of one circle to that of the other."""
+    for i, row in enumerate(T):
+        for j in np.argsort(-row, kind="stable")[:most].tolist():
+            p = float(row[j])
+            if p < least or j == i:
+                continue
+            (ax, ay), (bx, by) = places[i], places[j]
+            control = (ax + bx) / 2 - _BEND * (by - ay), (ay + by) / 2 + _BEND * (bx - ax)
+            head = 6.0 + 6.0 * p
+            start = _towards(places[i], control, radii[i])
+            tip = _towards(places[j], control, radii[j] + 1.0)
+            end = _towards(places[j], control, radii[j] + head)
+            colour, strength = PALETTE[i % len(PALETTE)], number(0.3 + 0.6 * p)
+            yield (
+                f'<path d="M{_at(start)}Q{_at(control)} {_at(end)}" fill="none" '
+                f'stroke="{colour}" stroke-opacity="{strength}" '
+                f'stroke-width="{number(0.5 + 4.0 * p)}"/>'
+            )
+            dx, dy = (tip[0] - end[0]) / head, (tip[1] - end[1]) / head
+            half = 0.45 * head
+            sides = [
+                (end[0] - half * dy, end[1] + half * dx),
+                (end[0] + half * dy, end[1] - half * dx),
+            ]
+            yield (
+                f'<path d="M{_at(tip)}L{_at(sides[0])}L{_at(sides[1])}Z" fill="{colour}" '
+                f'fill-opacity="{strength}"/>'
+            )
 
 
-def _points(length: float, figure: Any) -> float:
-    """A length of the drawing in points."""
-    return float(length * figure.get_size_inches()[0] * 72 / 3.5)
+def _towards(point: Point, other: Point, distance: float) -> Point:
+    """The point so far away from one towards the other."""
+    dx, dy = other[0] - point[0], other[1] - point[1]
+    length = math.hypot(dx, dy) or 1.0
+    return point[0] + distance * dx / length, point[1] + distance * dy / length
+
+
+def _at(point: Point) -> str:
+    return f"{number(point[0])} {number(point[1])}"
+
+
+def _label(name: str, place: Point, away: float, angle: float, k: int) -> str:
+    """Outside the ring; of many states along the ray, and never upside down."""
+    along = angle if k > 1 else 0.0
+    x, y = place[0] + away * math.cos(along), place[1] - away * math.sin(along)
+    left = math.cos(along) < -1e-9
+    anchor = "end" if left else "start"
+    turn = ""
+    if k > _UPRIGHT:
+        degrees = -math.degrees(along) + (180 if left else 0)
+        turn = f' transform="rotate({number(degrees)} {number(x)} {number(y)})"'
+    return (
+        f'<text x="{number(x)}" y="{number(y)}" dy="0.36em" text-anchor="{anchor}" '
+        f'font-size="{number(_FONT)}"{turn}>{escape(name)}</text>'
+    )

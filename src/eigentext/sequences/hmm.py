@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from eigentext.errors import DataError, EigentextError, ModelFileError, SettingsError
+from eigentext.errors import DataError, MissingExtraError, ModelFileError, SettingsError
 from eigentext.sequences import inference
 from eigentext.sequences.learn_em import baum_welch
 from eigentext.sequences.observations import Encoded, Symbols, checked_sequences
@@ -280,7 +280,7 @@ class HMM(BaseEstimator):  # type: ignore[misc]
         try:
             hmmlearn = import_module("hmmlearn.hmm")
         except ImportError as error:
-            raise EigentextError("to_hmmlearn needs hmmlearn: pip install hmmlearn") from error
+            raise MissingExtraError("models of hmmlearn", modules=["hmmlearn"]) from error
         ours = self.parameters_
         found = hmmlearn.CategoricalHMM(self.n_states, implementation="scaling")
         found.n_features = ours.n_symbols
