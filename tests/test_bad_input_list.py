@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -86,17 +87,26 @@ _LONG = gzip.compress(b"some text\n" * 1000)
 
 
 def _model(**changes: object) -> bytes:
-    settings: dict[str, object] = {"kind": "counts", "format_version": 1} | changes
+    settings: dict[str, Any] = {"kind": "counts", "format_version": 1} | changes
     path = "memory://bad-input-model"
     modelfile.save(
         path,
         str(settings["kind"]),
-        {"a": np.arange(8)},
-        settings={},
+        settings.get("arrays", {"a": np.arange(8)}),
+        settings=settings.get("settings", {}),
+        strings=settings.get("strings"),
         format_version=int(str(settings["format_version"])),
     )
     with opening.open_binary(path) as stream:
         return stream.read()
+
+
+def _counts(*, unigrams: list[Any]) -> bytes:
+    """Counts of one word, and of unknown ones."""
+    settings: dict[str, Any] = {"contexts": "unigrams", "complete": True}
+    settings |= {"n_tokens": 4, "n_sentences": 1, "n_skipped": 0}
+    arrays = {"unigrams": np.array(unigrams)}
+    return _model(arrays=arrays, strings={"words": ["dog"]}, settings=settings)
 
 
 def _flipped(content: bytes) -> bytes:
@@ -182,6 +192,10 @@ CASES: list[tuple[str, str, bytes, Callable[[str], object]]] = [
     ("m.eig", "a model file with one bit flipped", _flipped(_model()), modelfile.load),
     ("m.eig", "a model of another kind", _model(kind="lpcfg"), Counts.load),
     ("m.eig", "a model of a version to come", _model(format_version=99), Counts.load),
+    ("m.eig", "a model file with a setting missing", _model(), Counts.load),
+    ("m.eig", "a model file with wild numbers", _counts(unigrams=[3, -7]), Counts.load),
+    ("m.eig", "a model file whose arrays do not fit", _counts(unigrams=[3, 1, 1]), Counts.load),
+    ("m.eig", "a model file with floats for integers", _counts(unigrams=[3.0, 1]), Counts.load),
     ("corpus.txt", "a corpus without words", b"\n\n  \n", lambda path: count([path])),
     ("corpus.txt", "contexts that are none", b"a b\n", lambda path: count([path], contexts="xy")),
     ("corpus.txt", "memory that is no size", b"a b\n", lambda path: count([path], memory="lots")),

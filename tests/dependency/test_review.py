@@ -113,5 +113,5 @@ def test_a_file_that_lacks_a_part_is_told(kind, tmp_path):
     made = {"generative-parser": GenerativeParser, "reranker": Reranker}[kind]
     name = GENERATIVE if made is GenerativeParser else RERANKER
     modelfile.save(path, name, {"dense": np.zeros(1)}, settings={}, format_version=1)
-    with pytest.raises(ModelFileError, match="parts do not fit"):
+    with pytest.raises(ModelFileError, match="is missing"):
         made.load(path)

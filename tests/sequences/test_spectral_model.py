@@ -207,7 +207,7 @@ def test_a_damaged_model_is_an_error(tmp_path):
         tmp_path / "bad.eig", "spectral-hmm", arrays, settings=stored.header.settings,
         format_version=1, strings=stored.strings,
     )  # fmt: skip
-    with pytest.raises(ModelFileError, match="do not fit"):
+    with pytest.raises(ModelFileError, match="'matrices', axis 0"):
         SpectralHMM.load(tmp_path / "bad.eig")
 
 

@@ -379,14 +379,4 @@ class LPCFG:
         """Read a model file of kind ``lpcfg``; parses come out the same."""
         from eigentext.constituency.storage import load_model
 
-        settings, labels, wrapper, coarse, params = load_model(path)
-        settings["grammar"] = GrammarSettings(**settings["grammar"])
-        settings["smoothing"] = Smoothing(**settings["smoothing"])
-        if settings["kappa"] is None:  # as the first files had it
-            settings["kappa"] = 50.0
-        # files of before it could be set have none
-        settings["moment_smoothing"] = MomentSmoothing(**settings.get("moment_smoothing", {}))
-        model = cls(**settings)
-        model.labels_, model.wrapper_ = labels, wrapper
-        model.coarse_, model.params_ = coarse, params
-        return model
+        return load_model(cls, path)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from eigentext.constituency import lexicon_moments
 from eigentext.constituency.chart import CoarseGrammar
+from eigentext.constituency.grammar import GrammarSettings
 from eigentext.constituency.lexicon import Lexicon
-from eigentext.constituency.params import LatentParams
+from eigentext.constituency.params import LatentParams, MomentSmoothing, Smoothing
 from eigentext.constituency.spectrum import Spectra
+from eigentext.constituency.storage_fields import SPEC
 from eigentext.constituency.word_classes import ClassCounts, WordClasses
 from eigentext.formats import modelfile
 
@@ -18,7 +20,10 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from eigentext.constituency.model import LPCFG
     from eigentext.constituency.treebank import Language
+
+    Parser = TypeVar("Parser", bound=LPCFG)
 
 __all__ = [
     "KIND",
@@ -130,19 +135,21 @@ def _counts_of(params: LatentParams) -> Lexicon:
     return found.tag_level if isinstance(found, lexicon_moments.MomentLexicon) else found
 
 
-def load_model(
-    path: str | os.PathLike[str],
-) -> tuple[dict[str, Any], tuple[str, ...], str | None, CoarseGrammar, list[LatentParams]]:
-    """Settings, labels, wrapper label, coarse grammar and models."""
-    file = modelfile.load(path, KIND, versions={VERSION})
-    settings = dict(file.header.settings)
-    wrapper, numbers = settings.pop("wrapper"), settings.pop("lexicon")
-    a = file.arrays
-    packed = PackedParams(a, file.strings, numbers)
-    language = settings["grammar"]["language"]
-    params = unpack_params(packed, a["rules"], settings["ensemble"], language)
-    coarse = CoarseGrammar(a["rules"], a["rule_p"], a["root_p"], a["prior"], a["emits"])
-    return settings, tuple(file.strings["labels"]), wrapper, coarse, params
+def load_model(kind: type[Parser], path: str | os.PathLike[str]) -> Parser:
+    """Read what :func:`save_model` wrote."""
+    file = modelfile.load(path, KIND, {VERSION}, SPEC)
+    with file.fitting():
+        settings, a = dict(file.header.settings), file.arrays
+        wrapper, numbers = settings.pop("wrapper"), settings.pop("lexicon")
+        settings["grammar"] = GrammarSettings(**settings["grammar"])
+        settings["smoothing"] = Smoothing(**settings["smoothing"])
+        settings["moment_smoothing"] = MomentSmoothing(**settings["moment_smoothing"])
+        model = kind(**settings)
+        model.labels_, model.wrapper_ = tuple(file.strings["labels"]), wrapper
+        model.coarse_ = CoarseGrammar(a["rules"], a["rule_p"], a["root_p"], a["prior"], a["emits"])
+        packed = PackedParams(a, file.strings, numbers)
+        model.params_ = unpack_params(packed, a["rules"], model.ensemble, model.grammar.language)
+    return model
 
 
 def unpack_params(
@@ -150,7 +157,7 @@ def unpack_params(
 ) -> list[LatentParams]:
     """What :func:`pack_params` packed."""
     a, numbers = packed.arrays, dict(packed.numbers)
-    vectors, of_models = numbers.pop("vectors", None), numbers.pop("of_models", None)
+    vectors, of_models = numbers.pop("vectors", None), numbers["of_models"]
     of_classes, classes = numbers.pop("classes", None), None
     if of_classes is not None:
         sizes = tuple(of_classes["sizes"])
@@ -160,7 +167,7 @@ def unpack_params(
     for number in range(n_models):
         prefix = f"model{number}."
         fields: dict[str, Any] = {name: a[f"{prefix}lexicon.{name}"] for name in _LEXICON_ARRAYS}
-        fields.update(of_models[number] if of_models else numbers, words=words, shapes=shapes)
+        fields.update(of_models[number], words=words, shapes=shapes)
         if classes is not None:
             counts = a[f"{prefix}class_counts"]
             fields["by_class"] = ClassCounts(classes, counts, of_classes["strength"])

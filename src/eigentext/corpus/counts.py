@@ -17,7 +17,8 @@ import numpy.typing as npt
 from eigentext.corpus.contexts import Contexts, parse_contexts
 from eigentext.corpus.interning import Types, WordTable
 from eigentext.corpus.vocabulary import Vocabulary, select
-from eigentext.errors import ModelFileError, SettingsError
+from eigentext.errors import SettingsError
+from eigentext.formats.fields import Flag, Ints, Parts, Sparse, Spec, Strings, Text, Whole
 
 if TYPE_CHECKING:
     import os
@@ -29,6 +30,34 @@ KIND = "counts"
 FORMAT_VERSION = 1
 
 Int64s = npt.NDArray[np.int64]
+_MOST = 10**15  # tokens
+
+
+def _parts(settings: dict[str, Any]) -> Parts:
+    try:
+        spans = parse_contexts(settings["contexts"]).spans
+    except SettingsError as error:
+        raise ValueError(f"settings.contexts: {error}") from error
+    square = Sparse(("words+1", "words+1"), low=0, high=_MOST)
+    return Parts(
+        {
+            "unigrams": Ints(("words+1",), low=0, below=_MOST),
+            **{f"pairs/{near}-{far}": square for near, far in spans},
+        },
+        {"words": Strings("words", distinct=True)},
+    )
+
+
+SPEC = Spec(
+    {
+        "contexts": Text(),
+        "n_tokens": Whole(0, _MOST),
+        "n_sentences": Whole(0, _MOST),
+        "n_skipped": Whole(0, _MOST),
+        "complete": Flag(),
+    },
+    _parts,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,16 +202,13 @@ class Counts:
         """Read a model file of kind ``counts``."""
         from eigentext.formats import modelfile
 
-        file = modelfile.load(path, KIND, {FORMAT_VERSION})
-        try:
+        file = modelfile.load(path, KIND, {FORMAT_VERSION}, SPEC)
+        with file.fitting():
             settings = file.header.settings
             vocabulary = Vocabulary.from_words(file.strings["words"])
             contexts = parse_contexts(settings["contexts"])
             unigrams = file.arrays["unigrams"]
             halves = tuple(file.csr(f"pairs/{near}-{far}") for near, far in contexts.spans)
-            n_words = len(vocabulary)
-            if unigrams.shape != (n_words,) or any(h.shape != (n_words,) * 2 for h in halves):
-                raise ValueError(f"arrays for {n_words} words expected")
             return cls(
                 vocabulary,
                 unigrams,
@@ -193,9 +219,6 @@ class Counts:
                 int(settings["n_skipped"]),
                 bool(settings["complete"]),
             )
-        except (KeyError, ValueError, TypeError, SettingsError) as error:
-            why = f"the parts of these counts do not fit together: {error}"
-            raise ModelFileError(str(path), why=why) from error
 
 
 def _same_matrix(a: Any, b: Any) -> bool:

@@ -16,7 +16,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from dataclasses import asdict
 from functools import cached_property
@@ -31,11 +30,13 @@ from eigentext.dependency.learn_generative import (
     fit_states,
     length_classes,
 )
-from eigentext.errors import ModelFileError, SettingsError
+from eigentext.dependency.storage_fields import GENERATIVE
+from eigentext.errors import SettingsError
 from eigentext.trees.dependency import DependencyTree
 from eigentext.trees.signatures import signatures
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Iterable, Sequence
 
     import numpy.typing as npt
@@ -368,8 +369,8 @@ class GenerativeParser:
         """Read a model file."""
         from eigentext.formats import modelfile
 
-        file = modelfile.load(path, KIND, versions={VERSION})
-        try:
+        file = modelfile.load(path, KIND, {VERSION}, GENERATIVE)
+        with file.fitting():
             settings = dict(file.header.settings)
             made = cls(**{**settings, "smoothing": Smoothing(**settings["smoothing"])})
             a = file.arrays
@@ -380,6 +381,6 @@ class GenerativeParser:
             made.log_likelihood_ = []
             params = GenerativeParams(a["first"], a["m"], a["T"], a["go"], a["root"], a["E"])
             made._finish(params, a["tag_of"])
-        except (KeyError, IndexError, ValueError, TypeError) as error:
-            raise ModelFileError(os.fspath(path), why=f"parts do not fit: {error!r}") from error
+            if made._kinds.max() >= params.T.shape[1]:
+                raise ValueError(f"{params.T.shape[1]} kinds of siblings")
         return made

@@ -19,11 +19,12 @@ import numpy as np
 from eigentext.errors import DataError, SettingsError
 from eigentext.formats import modelfile
 from eigentext.formats.conllu import make_sentence
+from eigentext.formats.fields import Ints, Parts, Reals, Spec
 from eigentext.formats.fingerprint import fingerprint
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -42,6 +43,29 @@ __all__ = [
 ]
 
 KIND, VERSION = "kbest-lists", 1
+
+
+def _holds(arrays: Mapping[str, npt.NDArray[Any]], *_: object) -> None:
+    """The lists fit into the arrays, and no head lies beyond its sentence."""
+    lengths, sizes, heads = arrays["lengths"], arrays["sizes"], arrays["heads"]
+    if len(heads) != int((lengths * sizes).sum()) or len(arrays["scores"]) != int(sizes.sum()):
+        raise ValueError("arrays 'heads' and 'scores' do not fit the lengths and sizes of lists")
+    if bool(np.any(heads > np.repeat(lengths, lengths * sizes))):
+        raise ValueError("array 'heads' holds a head beyond the end of its sentence")
+
+
+SPEC = Spec(
+    {},
+    Parts(
+        {
+            "lengths": Ints(("lists",), low=0, below=1 << 15),
+            "sizes": Ints(("lists",), low=1, below=1 << 30),
+            "heads": Ints(("heads",), ("int16",), 0),
+            "scores": Reals(("trees",), ("float32",)),
+        }
+    ),
+    _holds,
+)
 _STRETCH = 500  # sentences a file
 _PTB_SIGNS = frozenset({",", ".", ":", "``", "''", "-LRB-", "-RRB-", "HYPH", "NFP", "#"})
 
@@ -152,7 +176,7 @@ class KBestLists:
         cls, path: str | os.PathLike[str], *, settings: dict[str, Any] | None = None
     ) -> KBestLists:
         """Read it; made under other settings than those given is a DataError."""
-        file = modelfile.load(path, KIND, versions={VERSION})
+        file = modelfile.load(path, KIND, {VERSION}, SPEC)
         made = dict(file.header.settings)
         if settings is not None and made != settings:
             other = [name for name, value in settings.items() if made.get(name) != value]

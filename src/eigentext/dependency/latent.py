@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from eigentext.dependency import learn_latent
+from eigentext.dependency import learn_latent, storage_fields
 from eigentext.dependency.learn_latent import EDGES, LatentSmoothing, StateRanges, Tables
 from eigentext.dependency.observations import Forest, Observations, check_heads
-from eigentext.errors import DataError, SettingsError
+from eigentext.errors import SettingsError
 from eigentext.formats import modelfile
 
 if TYPE_CHECKING:
@@ -348,30 +348,31 @@ class LatentTreeModel:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> LatentTreeModel:
         """A model from its file."""
-        file = modelfile.load(path, KIND, versions={VERSION})
-        settings = dict(file.header.settings)
-        smoothing = LatentSmoothing(**settings.pop("smoothing"))
-        values = settings.pop("log_likelihoods")
-        spec = settings["observations"]
-        names = tuple(tuple(file.strings[f"names{at}"]) for at in range(spec.count("+") + 1))
-        model = cls(**settings, smoothing=smoothing)
-        model.observations_ = Observations(
-            spec, names, model.min_count, model.lower, model.language
-        )
-        model.members_ = [
-            Tables(*(file.arrays[f"{member}.{name}"] for name in _TABLES))
-            for member in range(model.ensemble)
-        ]
-        model.log_likelihoods = values
-        model.shares_ = file.arrays["shares"]
-        group = file.arrays["group"]
-        per_tag = np.bincount(group).tolist()
-        if model.split:
-            model.ranges_ = StateRanges.by_tag(model.observations_.tag_of, per_tag)
-        else:
-            model.ranges_ = StateRanges.shared(model.observations_.sizes[0], model.k)
-        if len(model.tables_.rows) != model._starts[-1] or len(model.tables_.pi) != model.k:
-            raise DataError(str(path), None, "the tables do not fit the names of the observations")
+        file = modelfile.load(path, KIND, {VERSION}, storage_fields.LATENT_TREE)
+        with file.fitting():
+            settings = dict(file.header.settings)
+            smoothing = LatentSmoothing(**settings.pop("smoothing"))
+            values = settings.pop("log_likelihoods")
+            model = cls(**settings, smoothing=smoothing)
+            seen = model.observations_ = Observations(
+                settings["observations"],
+                tuple(tuple(file.strings[f"names{at}"]) for at in range(len(file.strings))),
+                model.min_count, model.lower, model.language,
+            )  # fmt: skip
+            if len(seen.channels) != len(seen.names):
+                raise ValueError(f"names of {len(seen.names)} channels")
+            model.members_ = [
+                Tables(*(file.arrays[f"{member}.{name}"] for name in _TABLES))
+                for member in range(model.ensemble)
+            ]
+            model.log_likelihoods, model.shares_ = values, file.arrays["shares"]
+            if model.split:
+                per_tag = np.bincount(file.arrays["group"], minlength=len(seen.tags)).tolist()
+                model.ranges_ = StateRanges.by_tag(seen.tag_of, per_tag)
+            else:
+                model.ranges_ = StateRanges.shared(seen.sizes[0], model.k)
+            if not np.array_equal(model.ranges_.group, file.arrays["group"]):
+                raise ValueError("the states do not fit the tags")
         return model
 
 

@@ -39,7 +39,7 @@ __all__ = [
 ]  # fmt: skip
 
 EDGES = {"undirected": 0, "directed": 1, "adjacent": 2, "ordered": 3}
-_N_CLASSES = (1, 2, 4, 4)
+N_CLASSES = (1, 2, 4, 4)
 STRUCTURE = {"valence": 16, "distance": 11, "size": 7}  # kinds, and how many classes each has
 _MOST_DIMENSIONS = 60  # of the CCA, however many states are asked for
 _LITTLE = 0.1  # of a count: what was never seen can still be shown
@@ -199,7 +199,7 @@ def encode_structure(
     ids = np.where(seen >= 0, seen + starts[:-1, None], -1)
     return EncodedForest(
         np.ascontiguousarray(ids), ranges.lo[forest.seen[0]], ranges.hi[forest.seen[0]],
-        forest.heads, forest.ptr, classes, starts, len(sizes), _N_CLASSES[EDGES[edges]],
+        forest.heads, forest.ptr, classes, starts, len(sizes), N_CLASSES[EDGES[edges]],
     )  # fmt: skip
 
 

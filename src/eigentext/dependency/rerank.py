@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -28,11 +27,13 @@ from eigentext.dependency.rerank_features import (
 )
 from eigentext.dependency.rerank_learners import Weights, log_linear, perceptron, tree_scores
 from eigentext.dependency.tags import jackknifed
-from eigentext.errors import ModelFileError, SettingsError
+from eigentext.errors import SettingsError
 from eigentext.formats import modelfile
+from eigentext.formats.fields import Bits, Ints, Listed, Named, Parts, Reals, Spec, Strings, Text
 from eigentext.tagging.resources import clusters_of
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Sequence
 
     import numpy.typing as npt
@@ -46,6 +47,29 @@ if TYPE_CHECKING:
 __all__ = ["Reranker", "load_reranker"]
 
 KIND, VERSION = "dependency-reranker", 1
+
+
+def _parts(settings: dict[str, Any]) -> Parts:
+    names = settings["experts"]
+    return Parts(
+        {
+            "dense": Reals((1 + len(names),)),
+            "codes": Ints(("codes",), low=0),
+            "templates": Reals(("codes",), ("float32",), -1e9, 1e9),
+            **{f"expert.{name}": Bits((f"{name}_bytes",)) for name in names},
+        },
+        {"tags": Strings("tags", distinct=True)},
+    )
+
+
+SPEC = Spec(
+    {
+        "experts": Listed(Text(experts.EXPERTS), len(experts.EXPERTS)),
+        "latent": Named({"column": Text(optional=True)}),
+        "generative": Named({}),
+    },
+    _parts,
+)
 
 
 class Reranker:
@@ -185,8 +209,8 @@ class Reranker:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Reranker:
         """Read a model file that :meth:`save` wrote."""
-        file = modelfile.load(path, KIND, versions={VERSION})
-        try:
+        file = modelfile.load(path, KIND, {VERSION}, SPEC)
+        with file.fitting():
             made = cls(**file.header.settings)
             made.templates_ = Templates(tuple(file.strings["tags"]))
             full = np.zeros(made.templates_.size, np.float32)
@@ -194,8 +218,6 @@ class Reranker:
             made.weights_ = Weights(("base", *made.experts), file.arrays["dense"], full)
             tags = {name: made._settings_of(name).get("column", "coarse") for name in made.experts}
             made.experts_ = experts.experts_from_bytes(made.experts, file.arrays, tags)
-        except (KeyError, IndexError, ValueError, TypeError) as error:
-            raise ModelFileError(os.fspath(path), why=f"parts do not fit: {error!r}") from error
         return made
 
 

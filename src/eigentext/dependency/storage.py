@@ -6,18 +6,18 @@ bits of clusters and vectors that new text needs, and the model files of the tag
 
 from __future__ import annotations
 
-import os
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from eigentext.dependency.encode import Encoder
-from eigentext.dependency.labels import LabelModel, LabelSettings
+from eigentext.dependency.labels import LabelModel, LabelSettings, compiled_labels
+from eigentext.dependency.storage_fields import GRAPH_PARSER
 from eigentext.dependency.tags import OwnTags
 from eigentext.dependency.training import ArcModel, ArcSettings
-from eigentext.errors import ModelFileError
 from eigentext.formats import modelfile
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
@@ -73,11 +73,12 @@ def save_parser(
 
 def load_parser(kind: type[Parser], path: str | os.PathLike[str]) -> Parser:
     """Read what :func:`save_parser` wrote."""
-    file = modelfile.load(path, KIND, versions={VERSION})
+    file = modelfile.load(path, KIND, {VERSION}, GRAPH_PARSER)
     arrays: Mapping[str, npt.NDArray[Any]] = file.arrays
     strings, settings = file.strings, file.header.settings
-    try:
+    with file.fitting():
         parser = kind(**{name: settings[name] for name in _KEPT})
+        parser._check_settings()
         parser.tagged_ = settings["tagged"]
         parser.clusters_ = dict(
             zip(strings["cluster_words"], strings["cluster_bits"], strict=True)
@@ -90,8 +91,6 @@ def load_parser(kind: type[Parser], path: str | os.PathLike[str]) -> Parser:
             upos=strings["upos"], xpos=strings["xpos"],
         )  # fmt: skip
         arc_settings = ArcSettings(**settings["arcs"])
-        if len(arrays["arc_weights"]) != 1 << arc_settings.bits:
-            raise ValueError(f"{len(arrays['arc_weights'])} weights of arcs")
         parser.arcs_ = ArcModel(
             arc_settings, tuple(strings["arc_templates"]), tuple(strings["sibling_templates"]),
             parser.encoder_.n_tags, arrays["arc_weights"], tuple(strings["grandparent_templates"]),
@@ -100,8 +99,7 @@ def load_parser(kind: type[Parser], path: str | os.PathLike[str]) -> Parser:
         if "relations" in settings:
             label_settings = LabelSettings(**settings["relations"])
             relations = tuple(strings["relations"])
-            if len(arrays["label_weights"]) != (1 << label_settings.bits) + len(relations):
-                raise ValueError(f"{len(arrays['label_weights'])} weights of relations")
+            compiled_labels(strings["label_templates"])  # refuses what is no template
             parser.relations_ = LabelModel(
                 label_settings, tuple(strings["label_templates"]), relations,
                 settings["root_relation"], arrays["label_weights"],
@@ -114,6 +112,4 @@ def load_parser(kind: type[Parser], path: str | os.PathLike[str]) -> Parser:
                 if name.startswith("tagger_")
             }
             parser.own_tags_ = OwnTags.from_arrays(found)
-    except (KeyError, IndexError, ValueError, TypeError) as error:
-        raise ModelFileError(os.fspath(path), why=f"parts do not fit: {error!r}") from error
     return parser

@@ -10,8 +10,9 @@ Out, by :func:`save`:
    header: safetensors itself does not notice a flipped bit;
 4. the file is written under a temporary name and renamed.
 
-Back, by :func:`load`: header, kind, version, size and sha256 are checked in this order, and each
-failure is a :class:`~eigentext.errors.ModelFileError` that names what was found and what would do.
+Back, by :func:`load`: header, kind, version, size and sha256 are checked in this order, then the
+content against what its kind says of itself (``fields``); each failure is a
+:class:`~eigentext.errors.ModelFileError` that names what was found and what would do.
 :func:`read_header` stops after the header.  The same input always gives the same bytes.
 """
 
@@ -30,7 +31,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 import eigentext
-from eigentext.errors import ModelFileError, SettingsError
+from eigentext.errors import MissingExtraError, ModelFileError, SettingsError
+from eigentext.formats import fields
 from eigentext.formats.archives import suffix_of
 from eigentext.formats.kinds import wrong_kind
 from eigentext.formats.opening import Source, atomic_write, open_binary
@@ -41,7 +43,16 @@ from eigentext.formats.storage import is_url
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["Header", "ModelFile", "load", "pack_csr", "read_header", "save", "unpack_csr"]
+__all__ = [
+    "Header",
+    "ModelFile",
+    "fitting",
+    "load",
+    "pack_csr",
+    "read_header",
+    "save",
+    "unpack_csr",
+]
 
 METADATA_KEY = "eigentext"
 CONTAINER = 1  # the layout described above; the models' own versions are `format_version`
@@ -86,6 +97,31 @@ class ModelFile:
     def csr(self, name: str) -> csr_array:
         """The sparse matrix that :func:`pack_csr` stored under this name."""
         return unpack_csr(name, self.arrays, path=self.path)
+
+    def fitting(self) -> contextlib.AbstractContextManager[None]:
+        """:func:`fitting` of this file."""
+        return fitting(self.path)
+
+
+@contextlib.contextmanager
+def fitting(path: Source) -> Iterator[None]:
+    """Whatever goes wrong while a model is made of a file is the file's fault.
+
+    Not so a missing library.
+    """
+    shown = os.fspath(path)
+    try:
+        yield
+    except MissingExtraError:
+        raise
+    except ModelFileError as error:  # of a model inside this one, or of this one
+        why = error.why if error.path == shown else f"the model inside it: {error.why}"
+        raise ModelFileError(shown, why=why) from error
+    except Exception as error:
+        told = f"{error}" or type(error).__name__
+        if isinstance(error, KeyError):
+            told = f"{told} is missing"
+        raise ModelFileError(shown, why=f"its parts do not fit: {told}") from error
 
 
 # ---------------------------------------------------------------- out
@@ -187,7 +223,10 @@ def _plain(place: str, value: Any) -> Any:
 
 
 def load(
-    path: Source, kind: str | None = None, versions: Collection[int] | None = None
+    path: Source,
+    kind: str | None = None,
+    versions: Collection[int] | None = None,
+    spec: fields.Spec | None = None,
 ) -> ModelFile:
     """Read and check a model file.
 
@@ -195,6 +234,7 @@ def load(
         path: a path or URL
         kind: the kind that is wanted; None takes any
         versions: the format versions that the caller understands; None takes any
+        spec: what a file of this kind must hold; None for content that nobody uses
 
     Raises:
         ModelFileError: it is no model file, or of another kind or version, or damaged
@@ -217,13 +257,18 @@ def load(
         try:
             with safe_open(local, framework="numpy") as tensors:
                 arrays = {name: tensors.get_tensor(name) for name in sorted(header.arrays)}
-        except (SafetensorError, TypeError, KeyError, ValueError) as error:
+        except (SafetensorError, TypeError, KeyError, ValueError, AttributeError) as error:
             raise ModelFileError(shown, why=f"damaged arrays: {error}") from error
     strings = {}
     for name in [key[8:-6] for key in arrays if re.fullmatch("strings/.+/bytes", key)]:
         blob = arrays.pop(f"strings/{name}/bytes")
         offsets = arrays.pop(f"strings/{name}/offsets", None)
         strings[name] = unpack_strings(shown, name, blob, offsets)
+    if spec is not None:
+        try:
+            fields.check(spec, arrays, strings, header.settings)
+        except (ValueError, ArithmeticError) as error:
+            raise ModelFileError(shown, why=f"not a sound model file: {error}") from error
     return ModelFile(shown, header, arrays, strings)
 
 

@@ -15,11 +15,13 @@ import numpy as np
 
 from eigentext.errors import ModelFileError
 from eigentext.formats import modelfile
-from eigentext.lexical.counts import CountTable, DocumentCounts
-from eigentext.lexical.encoding import Encoder, Observed, Targets
+from eigentext.lexical.analyzers import open_analyzer
+from eigentext.lexical.counts import BUCKETS, CountTable, DocumentCounts
+from eigentext.lexical.encoding import NUMERIC, Encoder, Observed, Targets
 from eigentext.lexical.labels import LabelScheme
 from eigentext.lexical.second_pass import Stage, weighed
 from eigentext.lexical.softmax import Weights
+from eigentext.lexical.storage_fields import RANKER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -92,14 +94,16 @@ def load_ranker(
     analyzer: str | Analyzer | None = None,
 ) -> LexicalRanker:
     """Read what :func:`save_ranker` wrote."""
-    file = modelfile.load(path, KIND, versions={VERSION})
-    try:
+    file = modelfile.load(path, KIND, {VERSION}, RANKER)
+    told = analyzer or file.header.settings["analyzer"]
+    opened = open_analyzer(told) if isinstance(told, str) else told
+    with file.fitting():
         a, strings, settings = file.arrays, file.strings, file.header.settings
         scheme = LabelScheme.from_json(settings["scheme"], os.fspath(path))
         kept = {name: settings[name] for name in _KEPT}
         bits = dict(zip(strings["cluster_words"], strings["cluster_bits"], strict=True))
-        opened = analyzer or settings["analyzer"]
         ranker = kind(analyzer=opened, scheme=scheme, clusters=bits, **kept)
+        ranker.analyzer_name = told if isinstance(told, str) else told.name
         ranker.hard_ = tuple(settings["hard"])
         ranker.temperature_ = float(settings["temperature"])
         ranker.targets_ = Targets(scheme, hard=ranker.hard_, only=ranker.only)
@@ -120,8 +124,6 @@ def load_ranker(
                 setattr(known, name, a[f"documents/{name}"])
             known.matrix = file.csr("documents/words")
             known.vocabulary = {word: n for n, word in enumerate(strings["vocabulary"])}
-    except (KeyError, IndexError, ValueError, TypeError, StopIteration) as error:
-        raise ModelFileError(os.fspath(path), why=f"parts do not fit: {error!r}") from error
     return ranker
 
 
@@ -130,10 +132,11 @@ def _stage(a: Mapping[str, Any], number: int, ranker: LexicalRanker, bits: int) 
     names = ranker.targets_.names
     size, n_words = a[f"{number}/size"].tolist()
     table = CountTable.unpacked(weighed(templates, names), a[f"{number}/counts"], size, n_words)
+    dense, numeric = a[f"{number}/dense"], a[f"{number}/numeric"]
+    # the first pass also weighs the values' own frequency, and documents; later ones all of that
+    columns = len(ranker.templates) + 1 + bool(ranker.documents)
+    columns += len(ranker.second) if number else 0
+    if dense.shape != (BUCKETS, columns, len(names)) or numeric.shape != (len(NUMERIC),):
+        raise ValueError(f"weights of pass {number + 1} have shape {dense.shape}")
     sparse = a[f"{number}/pairs"].astype(np.float32)
-    if len(sparse) != 1 << bits:
-        raise ValueError(f"{1 << bits} weights of pairs expected, found {len(sparse)}")
-    weights = Weights(
-        np.asfortranarray(a[f"{number}/dense"]), a[f"{number}/numeric"], sparse, bits
-    )
-    return Stage(templates, table, weights)
+    return Stage(templates, table, Weights(np.asfortranarray(dense), numeric, sparse, bits))

@@ -18,7 +18,18 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from eigentext.errors import DataError, MissingExtraError, ModelFileError, SettingsError
+from eigentext.errors import DataError, MissingExtraError, SettingsError
+from eigentext.formats.fields import (
+    Ints,
+    Listed,
+    Parts,
+    Reals,
+    Shares,
+    Spec,
+    Strings,
+    Text,
+    Whole,
+)
 from eigentext.sequences import inference
 from eigentext.sequences.learn_em import baum_welch
 from eigentext.sequences.observations import Encoded, Symbols, checked_sequences
@@ -39,6 +50,27 @@ __all__ = ["FORMAT_VERSION", "HMM", "KIND", "EMStart"]
 KIND = "hmm"
 FORMAT_VERSION = 1
 STARTS = ("random", "spectral", "recovered")
+SPEC = Spec(
+    {
+        "n_states": Whole(1, 10**6),
+        "seeds": Listed(Whole(0)),
+        "start": Text((*STARTS, "given")),
+        "unknown": Text(("signature", "one")),
+        "language": Text(("english", "generic")),
+    },
+    lambda settings: Parts(
+        {
+            "initial": Shares(("states",)),
+            "transition": Shares(("states", "states")),
+            "emission": Shares(("states", "symbols")),
+            "counts": Ints(("symbols",), low=0, below=10**15),
+            "final": Reals((len(settings["seeds"]),)),
+            **{f"history{n}": Reals((f"steps{n}",)) for n in range(len(settings["seeds"]))},
+        },
+        {"names": Strings("symbols", distinct=True)},
+        {"states": settings["n_states"]},
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -316,9 +348,9 @@ class HMM(BaseEstimator):  # type: ignore[misc]
         """Read a model file of kind ``hmm``."""
         from eigentext.formats import modelfile
 
-        stored = modelfile.load(path, kind=KIND, versions={FORMAT_VERSION})
+        stored = modelfile.load(path, KIND, {FORMAT_VERSION}, SPEC)
         arrays, settings = stored.arrays, dict(stored.header.settings)
-        try:
+        with stored.fitting():
             seeds, given = settings.pop("seeds"), settings["start"] == "given"
             tables = (arrays[name] for name in ("initial", "transition", "emission"))
             parameters = Parameters(*tables)
@@ -328,17 +360,11 @@ class HMM(BaseEstimator):  # type: ignore[misc]
                 tuple(stored.strings["names"]), arrays["counts"], made.unknown, made.language
             )
             made.parameters_ = parameters
-            shape = parameters.n_states, parameters.n_symbols
-            if shape != (made.n_states, len(made.symbols_)):
-                raise ValueError(f"emission of shape {shape} does not fit the names")
             made.starts_ = tuple(
                 EMStart(seed, tuple(arrays[f"history{number}"].tolist()), float(final))
                 for number, (seed, final) in enumerate(zip(seeds, arrays["final"], strict=True))
             )
             made.history_ = max(made.starts_, key=lambda one: one.final).history
-        except (KeyError, TypeError, ValueError, SettingsError) as error:
-            why = f"the parts of this model do not fit together: {error}"
-            raise ModelFileError(str(path), why=why) from error
         return made
 
 

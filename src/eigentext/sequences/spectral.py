@@ -25,7 +25,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from eigentext.errors import DataError, ModelFileError, SettingsError
+from eigentext.errors import DataError, SettingsError
+from eigentext.formats.fields import Ints, Parts, Reals, Spec, Strings, Text
 from eigentext.linalg.determinism import single_threaded
 from eigentext.sequences.moments import Kind, Moments, dictionary
 from eigentext.sequences.observations import Encoded, Symbols
@@ -43,6 +44,34 @@ __all__ = ["FORMAT_VERSION", "KIND", "NegativeReport", "SpectralHMM"]
 
 KIND = "spectral-hmm"
 FORMAT_VERSION = 1
+
+
+def _parts(settings: dict[str, Any]) -> Parts:
+    reduced = settings["estimator"] == "fru"
+    own = {"y": Reals(("symbols", "k"))} if reduced else {}
+    first = "k" if reduced else "symbols"
+    return Parts(
+        {
+            "start": Reals(("k",)),
+            "stop": Reals(("k",)),
+            "usual": Reals(("k",)),
+            "matrices": Reals((first, "k", "k"), ("float64", "float32"), -1e30, 1e30),
+            "singular_values": Reals(("values",)),
+            "counts": Ints(("symbols",), low=0, below=10**15),
+            **own,
+        },
+        {"names": Strings("symbols", distinct=True)},
+    )
+
+
+SPEC = Spec(
+    {
+        "estimator": Text(("cca", "hkz", "fru")),
+        "unknown": Text(("signature", "one")),
+        "language": Text(("english", "generic")),
+    },
+    _parts,
+)
 _CELLS = 20_000_000  # numbers of a block of predictions
 
 
@@ -354,9 +383,9 @@ class SpectralHMM(BaseEstimator):  # type: ignore[misc]
         """Read a model file."""
         from eigentext.formats import modelfile
 
-        stored = modelfile.load(path, kind=KIND, versions=[FORMAT_VERSION])
+        stored = modelfile.load(path, KIND, {FORMAT_VERSION}, SPEC)
         arrays, settings = stored.arrays, dict(stored.header.settings)
-        try:
+        with stored.fitting():
             language = settings.pop("language")
             made = cls(**settings)
             made._check()
@@ -365,9 +394,5 @@ class SpectralHMM(BaseEstimator):  # type: ignore[misc]
             made.singular_values_ = arrays["singular_values"]
             named = {name: arrays[name] for name in ("start", "stop", "matrices", "usual")}
             ops = Operators(**named, y=arrays.get("y"))
-            if ops.matrices.shape[1:] != (ops.k, ops.k) or ops.n_symbols != len(names):
-                raise ValueError(f"matrices of shape {ops.matrices.shape} do not fit")
             made._take(ops)
-        except (KeyError, TypeError, ValueError, SettingsError) as error:
-            raise ModelFileError(str(path), why=f"not a sound model: {error}") from error
         return made

@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from eigentext.constituency.params import MomentSmoothing, Smoothing
 from eigentext.constituency.storage import PackedParams, pack_params, unpack_params
-from eigentext.errors import ModelFileError
+from eigentext.constituency.storage_fields import (
+    LANGUAGE,
+    LEXICON,
+    MOST_MODELS,
+    params_fields,
+    params_fit,
+)
 from eigentext.formats import modelfile
+from eigentext.formats.fields import (
+    Ints,
+    Named,
+    Parts,
+    Pointers,
+    Real,
+    Reals,
+    Spec,
+    Strings,
+    Whole,
+)
 from eigentext.sequences.tagger_chain import Chain
 from eigentext.sequences.tagger_looks import LookModel
 from eigentext.sequences.tagger_words import WordTags
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping
 
     import numpy as np
@@ -32,6 +49,57 @@ _SETTINGS = (
 _WORD_ARRAYS = ("word_ptr", "word_tag", "word_n", "look_ptr", "look_tag", "look_n")
 _WORD_NUMBERS = ("k_word", "k_look", "k_lower", "keep")
 Tagger = TypeVar("Tagger", bound="LatentTagger")
+
+
+def _parts(settings: dict[str, Any]) -> Parts:
+    arrays, strings = params_fields(settings["lexicon"], settings["models"])
+    counted: dict[str, Any] = {"low": 0, "high": 1e12}
+    return Parts(
+        {
+            "rules": Ints(("rules", 3), low=0, below="labels"),
+            **arrays,
+            "tags.word_ptr": Pointers("tagged_words", "word_tags"),
+            "tags.word_tag": Ints(("word_tags",), low=0, below="tags"),
+            "tags.word_n": Reals(("word_tags",), **counted),
+            "tags.look_ptr": Pointers("looks", "look_tags"),
+            "tags.look_tag": Ints(("look_tags",), low=0, below="tags"),
+            "tags.look_n": Reals(("look_tags",), **counted),
+            "look_weights": Reals(
+                ("look_features+1", "tags"), ("float32",), -1e6, 1e6, optional=True
+            ),
+        },
+        {
+            **strings,
+            "tags": Strings("tags", distinct=True),
+            "labels": Strings("labels", distinct=True),
+            "tagged_words": Strings("tagged_words", distinct=True),
+            "looks": Strings("looks", distinct=True),
+            "look_features": Strings("look_features", distinct=True),
+        },
+    )
+
+
+def _holds(arrays: Mapping[str, np.ndarray], strings: object, settings: dict[str, Any]) -> None:
+    import numpy as np
+
+    params_fit(arrays, settings["lexicon"], settings["models"])
+    n, ptr = arrays["tags.word_n"], arrays["tags.word_ptr"]
+    seen = np.diff(np.concatenate([[0.0], np.cumsum(n)])[ptr])
+    if not len(n) or float(seen.min()) <= 0:
+        raise ValueError("array 'tags.word_n' has a word that was never seen")
+
+
+SPEC = Spec(
+    {
+        "models": Whole(1, MOST_MODELS),
+        "lexicon": LEXICON,
+        "language": LANGUAGE,
+        "word_tags": Named({name: Real(0, 1e12) for name in _WORD_NUMBERS}, closed=True),
+        "n_sentences": Whole(1),
+    },
+    _parts,
+    _holds,
+)
 
 
 def save_tagger(
@@ -78,8 +146,8 @@ def save_tagger(
 
 def load_tagger(kind: type[Tagger], path: str | os.PathLike[str]) -> Tagger:
     """Read what :func:`save_tagger` wrote."""
-    file = modelfile.load(path, KIND, versions={VERSION})
-    try:
+    file = modelfile.load(path, KIND, {VERSION}, SPEC)
+    with file.fitting():
         settings, strings, arrays = file.header.settings, file.strings, file.arrays
         made: dict[str, Any] = {name: settings[name] for name in _SETTINGS}
         if settings["smoothing"] is not None:
@@ -87,6 +155,7 @@ def load_tagger(kind: type[Tagger], path: str | os.PathLike[str]) -> Tagger:
         if settings["moment_smoothing"] is not None:
             made["moment_smoothing"] = MomentSmoothing(**settings["moment_smoothing"])
         tagger = kind(**made)
+        tagger._check_settings()
         tagger.tags_ = tuple(strings["tags"])
         tagger.n_sentences_ = settings["n_sentences"]
         counts: dict[str, Any] = {name: arrays[f"tags.{name}"] for name in _WORD_ARRAYS}
@@ -103,6 +172,4 @@ def load_tagger(kind: type[Tagger], path: str | os.PathLike[str]) -> Tagger:
             Chain.of(params, tagger.words_, labels, tagger.n_sentences_, tagger.k_next)
             for params in unpack_params(packed, arrays["rules"], tagger.models, tagger.language)
         ]
-    except (KeyError, IndexError, ValueError, TypeError) as error:
-        raise ModelFileError(os.fspath(path), why=f"parts do not fit: {error!r}") from error
     return tagger

@@ -7,19 +7,32 @@ new text needs: whole, or (``compact``) only for the words seen in training.
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from eigentext.errors import ModelFileError
 from eigentext.formats import modelfile
+from eigentext.formats.fields import (
+    Array,
+    Flag,
+    Ints,
+    Named,
+    Parts,
+    Real,
+    Reals,
+    Sparse,
+    Spec,
+    Strings,
+    Text,
+    Whole,
+)
 from eigentext.tagging.features import FeatureTable
 from eigentext.tagging.perceptron import Model
 from eigentext.tagging.schemes import TagSet
 from eigentext.tagging.templates import Templates
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping
 
     from eigentext.tagging.tagger import SequenceTagger
@@ -35,6 +48,58 @@ _KEPT = (
 Tagger = TypeVar("Tagger", bound="SequenceTagger")
 
 
+def _holds(arrays: Mapping[str, np.ndarray], strings: Any, settings: Mapping[str, Any]) -> None:
+    if not strings["tags"]:
+        raise ValueError("strings 'tags' are none, expected some")
+    if settings["tag_scheme"] == "bio2":
+        for tag in strings["tags"]:
+            if tag != "O" and (tag[:1] not in tuple("BILU") or tag[1:2] != "-"):
+                raise ValueError(f"strings 'tags' hold {tag!r}, expected O, B-, I-, L- or U-")
+    places = len(arrays["dense"])
+    expected = 2 * settings["vector_reach"] + 1 if arrays["vectors"].size else 0
+    if places != expected:
+        raise ValueError(f"array 'dense' is of {places} places, expected {expected}")
+
+
+SPEC = Spec(
+    {
+        "epochs": Whole(1),
+        "scheme": Text(),
+        "min_count": Whole(1),
+        "margin": Real(),
+        "chosen": Named({"entity_margin": Real(), "beam": Whole(1, 10_000)}),
+        "vector_scale": Real(),
+        "vector_reach": Whole(0, 1000),
+        "repair": Flag(),
+        "seed": Whole(0),
+        "best_epoch": Whole(0),
+        "tag_scheme": Text(("bio2", "plain")),
+    },
+    Parts(
+        {
+            "keys": Array(("static",), ("uint64",)),
+            "base_keys": Array(("bases",), ("uint64",)),
+            "base_first": Ints(("bases",), low=0, below=1 << 40),
+            "n_cells": Ints((), low=0, below=1 << 40),
+            "weights": Sparse(("rows", "tags"), ("float32",), -1e9, 1e9),
+            "static_rows": Ints(("static",), ("int32",), -1, "rows"),
+            "cells": Ints(("cells",), low=0, below=1 << 40),
+            "cell_rows": Ints(("cells",), ("int32",), 0, "rows"),
+            "vectors": Reals(("vector_words", "size"), ("float32",), -1e6, 1e6),
+            "dense": Reals(("places", "tags", "size"), ("float32",), -1e9, 1e9),
+        },
+        {
+            "tags": Strings("tags", distinct=True),
+            "templates": Strings("templates"),
+            "cluster_words": Strings("clusters", distinct=True),
+            "cluster_bits": Strings("clusters", bits=True),
+            "vector_words": Strings("vector_words", distinct=True),
+        },
+    ),
+    _holds,
+)
+
+
 def save_tagger(
     tagger: SequenceTagger,
     path: str | os.PathLike[str],
@@ -47,11 +112,12 @@ def save_tagger(
 
     model = tagger.model_
     cells = np.flatnonzero(model.row_of[len(model.table.keys) :] >= 0)
+    first = model.first - len(model.table.keys)
     arrays: dict[str, np.ndarray] = {
         "keys": model.table.keys,
         "base_keys": model.bases.keys,
-        "base_first": model.first - len(model.table.keys),
-        "n_cells": np.array(len(model.row_of) - len(model.table.keys)),
+        "base_first": first,
+        "n_cells": np.array(1 + max(first.max(initial=-1), cells.max(initial=-1))),
         "static_rows": model.row_of[: len(model.table.keys)],
         "cells": cells.astype(np.int64),
         "cell_rows": model.row_of[len(model.table.keys) :][cells],
@@ -90,8 +156,8 @@ def save_tagger(
 
 def load_tagger(kind: type[Tagger], path: str | os.PathLike[str]) -> Tagger:
     """Read what :func:`save_tagger` wrote."""
-    file = modelfile.load(path, KIND, versions={VERSION})
-    try:
+    file = modelfile.load(path, KIND, {VERSION}, SPEC)
+    with file.fitting():
         a, strings = file.arrays, file.strings
         settings = file.header.settings
         tagger = kind(**{name: settings[name] for name in _KEPT})
@@ -99,7 +165,13 @@ def load_tagger(kind: type[Tagger], path: str | os.PathLike[str]) -> Tagger:
         tagger.entity_margin_ = float(settings["chosen"]["entity_margin"])
         tagger.beam_ = int(settings["chosen"]["beam"])
         tagger.seen_ = frozenset()
-        cells = np.full(int(a["n_cells"]), -1, np.int32)
+        templates = Templates(strings["templates"])
+        # a template with tags has a cell for each tag, or pair of tags, that may come before
+        most = (len(strings["tags"]) + 1) ** int(templates.n_tags.max(initial=0))
+        n_cells = int(a["n_cells"])
+        if n_cells > len(a["base_keys"]) * most or bool(np.any(a["base_first"] >= n_cells)):
+            raise ValueError(f"{n_cells} cells for {len(a['base_keys'])} keys")
+        cells = np.full(n_cells + most, -1, np.int32)  # whatever template meets the last key
         cells[a["cells"]] = a["cell_rows"]
         model = Model(
             FeatureTable(a["keys"]),
@@ -112,11 +184,9 @@ def load_tagger(kind: type[Tagger], path: str | os.PathLike[str]) -> Tagger:
         clusters = dict(zip(strings["cluster_words"], strings["cluster_bits"], strict=True))
         tagger._restore(
             TagSet(tuple(strings["tags"]), settings["tag_scheme"]),
-            Templates(strings["templates"]),
+            templates,
             model,
             clusters,
             (strings["vector_words"], a["vectors"]),
         )
-    except (KeyError, IndexError, ValueError, TypeError) as error:
-        raise ModelFileError(os.fspath(path), why=f"parts do not fit: {error!r}") from error
     return tagger

@@ -18,7 +18,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from eigentext.errors import DataError, ModelFileError, SettingsError
+from eigentext.errors import DataError, SettingsError
+from eigentext.formats.fields import Parts, Real, Sparse, Spec, Strings
 from eigentext.words.inputs import checked_sentences
 
 if TYPE_CHECKING:
@@ -32,6 +33,13 @@ __all__ = ["FORMAT_VERSION", "KIND", "ClassBigram", "KneserNeyBigram"]
 KIND = "class-bigram"
 FORMAT_VERSION = 1
 UNKNOWN, END = "<unk>", "</s>"
+SPEC = Spec(
+    {"mix": Real(0, 1), "smooth": Real(1e-300, 1e100)},
+    Parts(
+        {"pairs": Sparse(("words+1", "words+1"), low=0, high=1e15)},
+        {"words": Strings("words", distinct=True), "classes": Strings("words")},
+    ),
+)
 
 
 class KneserNeyBigram:
@@ -256,8 +264,8 @@ class ClassBigram(BaseEstimator):  # type: ignore[misc]
         """Read a model file of kind ``class-bigram``."""
         from eigentext.formats import modelfile
 
-        file = modelfile.load(path, KIND, {FORMAT_VERSION})
-        try:
+        file = modelfile.load(path, KIND, {FORMAT_VERSION}, SPEC)
+        with file.fitting():
             clusters = dict(zip(file.strings["words"], file.strings["classes"], strict=True))
             said = file.header.settings
             model = cls(clusters, mix=float(said["mix"]), smooth=float(said["smooth"]))
@@ -266,7 +274,4 @@ class ClassBigram(BaseEstimator):  # type: ignore[misc]
             if pairs.shape != (len(model.words_),) * 2:
                 raise ValueError(f"counts for {len(model.words_)} words expected")
             model._take(pairs)
-        except (KeyError, ValueError, TypeError, DataError, SettingsError) as error:
-            why = f"the parts of this model do not fit together: {error}"
-            raise ModelFileError(str(path), why=why) from error
         return model

@@ -15,7 +15,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 
 from eigentext.corpus.counts import Counts
-from eigentext.errors import DataError, ModelFileError, SettingsError
+from eigentext.errors import DataError, ModelFileError
+from eigentext.formats.fields import Ints, Parts, Real, Reals, Spec, Strings, Text, Whole
 from eigentext.words.clustering import (
     Clustering,
     ClusterSettings,
@@ -41,6 +42,33 @@ __all__ = [
 
 KIND = "clusters"
 FORMAT_VERSION = 1
+_MOST = 10**15  # tokens
+SPEC = Spec(
+    {
+        "n_clusters": Whole(1, 10**9),
+        "method": Text(),
+        "contexts": Text(),
+        "kappa": Real(0),
+        "seed": Whole(0),
+        "vocab_size": Whole(1, optional=True),
+        "mutual_information": Real(),
+        "gamma": Real(optional=True),
+    },
+    lambda settings: Parts(
+        {
+            "labels": Ints(("words",), low=0, below="clusters"),
+            "counts": Ints(("words",), low=0, below=_MOST),
+            "pairs": Ints(("clusters", "clusters"), low=0, below=_MOST),
+            "singular_values": Reals(("values",)),
+            "history": Reals(("passes",)),
+        },
+        {
+            "words": Strings("words", distinct=True),
+            "paths": Strings("clusters", bits=True),
+        },
+        {"clusters": settings["n_clusters"]},
+    ),
+)
 
 
 class SpectralClusters(ClusterMixin, BaseEstimator):  # type: ignore[misc]
@@ -225,34 +253,21 @@ def load_clusters(path: str | os.PathLike[str]) -> SpectralClusters:
     """Read a model file of kind ``clusters``."""
     from eigentext.formats import modelfile
 
-    file = modelfile.load(path, KIND, {FORMAT_VERSION})
-    try:
+    file = modelfile.load(path, KIND, {FORMAT_VERSION}, SPEC)
+    with file.fitting():
         said = dict(file.header.settings)
         vocab_size, information = said.pop("vocab_size"), float(said.pop("mutual_information"))
         gamma = said.pop("gamma")
         settings = ClusterSettings(**said)
-        labels, paths = file.arrays["labels"], file.strings["paths"]
-        m, n_words = settings.n_clusters, len(file.strings["words"])
-        sound = (
-            labels.shape == (n_words,) == file.arrays["counts"].shape
-            and len(paths) == m
-            and file.arrays["pairs"].shape == (m, m)
-            and (labels >= 0).all()
-            and (labels < m).all()
-        )
-        if not sound:
-            raise ValueError(f"arrays for {n_words} words in {m} clusters expected")
         found = Clustering(
-            tuple(file.strings["words"]), file.arrays["counts"], labels, paths,
-            file.arrays["pairs"], information, settings, file.arrays["singular_values"], gamma,
-            file.arrays["history"].tolist(),
+            tuple(file.strings["words"]), file.arrays["counts"], file.arrays["labels"],
+            file.strings["paths"], file.arrays["pairs"], information, settings,
+            file.arrays["singular_values"], gamma, file.arrays["history"].tolist(),
         )  # fmt: skip
-    except (KeyError, ValueError, TypeError, SettingsError) as error:
-        why = f"the parts of these clusters do not fit together: {error}"
-        raise ModelFileError(str(path), why=why) from error
     model = SpectralClusters(
-        m, vocab_size=vocab_size, method=settings.method, contexts=settings.contexts,
-        kappa=settings.kappa, passes=settings.passes, hierarchy=settings.tree, seed=settings.seed,
+        settings.n_clusters, vocab_size=vocab_size, method=settings.method,
+        contexts=settings.contexts, kappa=settings.kappa, passes=settings.passes,
+        hierarchy=settings.tree, seed=settings.seed,
     )  # fmt: skip
     return model._take(found)
 

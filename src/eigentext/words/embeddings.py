@@ -25,7 +25,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from eigentext.corpus.contexts import Contexts, parse_contexts
-from eigentext.errors import ModelFileError, SettingsError
+from eigentext.errors import SettingsError
+from eigentext.formats.fields import Parts, Reals, Spec, Strings
 from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.scaling import cca_scale, log_transform, ppmi, sqrt_transform
 from eigentext.linalg.svd import truncated_svd
@@ -51,6 +52,16 @@ __all__ = [
 
 KIND = "embeddings"
 FORMAT_VERSION = 1
+SPEC = Spec(
+    {},
+    Parts(
+        {
+            "vectors": Reals(("words", "size"), ("float32",), -1e6, 1e6),
+            "singular_values": Reals(("values",)),
+        },
+        {"words": Strings("words", distinct=True)},
+    ),
+)
 
 _KERNEL_NONZEROS = 300_000  # below this numba need not be loaded
 
@@ -154,16 +165,10 @@ class Embeddings:
         """Read a model file of kind ``embeddings``."""
         from eigentext.formats import modelfile
 
-        file = modelfile.load(path, KIND, {FORMAT_VERSION})
-        try:
-            words, vectors = tuple(file.strings["words"]), file.arrays["vectors"]
-            values = file.arrays["singular_values"]
-        except KeyError as error:
-            raise ModelFileError(str(path), why=f"the part {error} is missing") from error
-        if vectors.ndim != 2 or len(vectors) != len(words):
-            why = f"{len(words)} words, but vectors of shape {vectors.shape}"
-            raise ModelFileError(str(path), why=why)
-        return cls(words, vectors, values, file.header.settings, file.header.seed)
+        file = modelfile.load(path, KIND, {FORMAT_VERSION}, SPEC)
+        words, arrays = tuple(file.strings["words"]), file.arrays
+        values = arrays["singular_values"]
+        return cls(words, arrays["vectors"], values, file.header.settings, file.header.seed)
 
     def export(self, path: str | os.PathLike[str], *, binary: bool | None = None) -> None:
         """Write word2vec's text or binary format; by default binary for ``.bin``."""

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigentext.corpus.counts import Counts
 from eigentext.corpus.vocabulary import UNKNOWN
 from eigentext.errors import SettingsError
+from eigentext.formats.modelfile import fitting
 from eigentext.words.embeddings import (
     Embeddings,
     EmbeddingSettings,
@@ -149,12 +150,13 @@ class CCAEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if said.get("method") != "cca":
             raise SettingsError(f"{path}: vectors of method {said.get('method')!r}, expected cca")
         names = "size exponent kappa smoothing shift weighting fold_case overlap".split()
-        model = cls(
-            **{name: said[name] for name in names},
-            scaling=said["transform"],
-            contexts=said["contexts"],
-            seed=found.seed or 0,
-        )
+        with fitting(path):
+            model = cls(
+                **{name: said[name] for name in names},
+                scaling=said["transform"],
+                contexts=said["contexts"],
+                seed=found.seed or 0,
+            )
         model.embeddings_ = found
         return model
 
@@ -235,10 +237,11 @@ class LRMVL(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         found = LRMVLModel.load(path)
         said = found.embeddings.settings
         names = ("size", "iterations", "kappa", "exponent", "covariance_tokens")
-        model = cls(
-            **{name: said[name] for name in names},
-            rates=tuple(said["rates"]),
-            seed=found.embeddings.seed or 0,
-        )
+        with fitting(path):
+            model = cls(
+                **{name: said[name] for name in names},
+                rates=tuple(said["rates"]),
+                seed=found.embeddings.seed or 0,
+            )
         model.model_ = found
         return model

@@ -25,7 +25,8 @@ import numpy as np
 import numpy.typing as npt
 
 from eigentext.corpus.vocabulary import UNKNOWN, Vocabulary
-from eigentext.errors import ModelFileError, SettingsError
+from eigentext.errors import SettingsError
+from eigentext.formats.fields import Parts, Reals, Spec, Strings
 from eigentext.linalg.cca import cca_from_moments
 from eigentext.linalg.determinism import random_block, single_threaded
 from eigentext.words.embeddings import Embeddings, vectors_from
@@ -47,6 +48,28 @@ Float32s = npt.NDArray[np.float32]
 Float64s = npt.NDArray[np.float64]
 Int32s = npt.NDArray[np.int32]
 
+
+def _projections_fit(arrays: Mapping[str, npt.NDArray[Any]], *_: object) -> None:
+    """The two sides of a token: one vector for every rate, taken to half a vector."""
+    size, rates = arrays["vectors"].shape[1], len(arrays["rates"])
+    if arrays["left"].shape != (rates * size, size // 2):
+        raise ValueError(f"array 'left' has the wrong shape for {rates} rates and {size} numbers")
+
+
+SPEC = Spec(
+    {},
+    Parts(
+        {
+            "vectors": Reals(("words", "size"), ("float32",), -1e6, 1e6),
+            "singular_values": Reals(("values",)),
+            "rates": Reals(("rates",), ("float32",), 0, 1),
+            "left": Reals(("smoothed", "half"), ("float32",), -1e6, 1e6),
+            "right": Reals(("smoothed", "half"), ("float32",), -1e6, 1e6),
+        },
+        {"words": Strings("words", distinct=True)},
+    ),
+    _projections_fit,
+)
 _BLOCK_TOKENS = 4096
 _LONGEST_SENTENCE = 1 << 16  # a longer line is smoothed in pieces of this length
 
@@ -136,25 +159,12 @@ class LRMVLModel:
         """Read a model file of kind ``lrmvl``."""
         from eigentext.formats import modelfile
 
-        file = modelfile.load(path, KIND, {FORMAT_VERSION})
-        try:
-            words, arrays = tuple(file.strings["words"]), file.arrays
-            vectors, left, right, rates = (
-                arrays[name] for name in ("vectors", "left", "right", "rates")
-            )
-            size, smoothed = vectors.shape[1], len(rates) * vectors.shape[1]
-            if len(vectors) != len(words) or not left.shape == right.shape == (
-                smoothed,
-                size // 2,
-            ):
-                raise ValueError(f"vectors {vectors.shape}, projections {left.shape}")
-            found = Embeddings(
-                words, vectors, arrays["singular_values"], file.header.settings, file.header.seed
-            )
-            return cls(found, left, right, rates)
-        except (KeyError, ValueError, IndexError) as error:
-            why = f"the parts of this model do not fit together: {error}"
-            raise ModelFileError(str(path), why=why) from error
+        file = modelfile.load(path, KIND, {FORMAT_VERSION}, SPEC)
+        words, a = tuple(file.strings["words"]), file.arrays
+        found = Embeddings(
+            words, a["vectors"], a["singular_values"], file.header.settings, file.header.seed
+        )
+        return cls(found, a["left"], a["right"], a["rates"])
 
     def export(self, path: str | os.PathLike[str], *, binary: bool | None = None) -> None:
         """Write the vectors of words in word2vec's text or binary format."""

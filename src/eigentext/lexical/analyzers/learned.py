@@ -16,19 +16,20 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections import Counter, defaultdict
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from eigentext.errors import ModelFileError, SettingsError
+from eigentext.errors import SettingsError
 from eigentext.formats import modelfile
 from eigentext.lexical.analysis import Analysis, check_word
 from eigentext.lexical.analyzers.edit_rules import EditRule, find_rule, fold, folds, lower, shape
+from eigentext.lexical.storage_fields import ANALYZER
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Mapping
 
     from eigentext.formats.conllu import Sentence
@@ -331,8 +332,8 @@ class LearnedAnalyzer:
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, limit: int | None = None) -> LearnedAnalyzer:
         """Read what :meth:`save` wrote."""
-        file = modelfile.load(path, KIND, versions={VERSION})
-        try:
+        file = modelfile.load(path, KIND, {VERSION}, ANALYZER)
+        with file.fitting():
             readings = [_from_json(text) for text in file.strings["readings"]]
             tables = []
             for name in ("forms", "endings"):
@@ -346,18 +347,17 @@ class LearnedAnalyzer:
                         )
                     }
                 )
-            if any(not 0 <= n < len(readings) for t in tables for c in t.values() for n in c):
-                raise ValueError("a count names a rule that is not there")
             settings = file.header.settings
             return cls(
                 readings, *tables, language=settings["language"], limit=limit or settings["limit"]
             )
-        except (KeyError, IndexError, ValueError, TypeError) as error:
-            raise ModelFileError(os.fspath(path), why=f"parts do not fit: {error!r}") from error
 
 
 def _from_json(text: str) -> _Reading:
     lowered, front, new_front, back, new_back, tag, features = json.loads(text)
+    texts = (front, new_front, back, new_back, tag, *(part for pair in features for part in pair))
+    if not all(isinstance(one, str) for one in texts):
+        raise ValueError(f"{text!r} is no reading")
     rule = EditRule(bool(lowered), front, new_front, back, new_back)
     return _Reading(rule, tag, tuple((name, value) for name, value in features))
 
