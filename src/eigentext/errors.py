@@ -7,7 +7,8 @@ command line turns those into one line on stderr and exit code 2; anything else 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import copyreg
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,7 +40,16 @@ def shortened(text: str, most: int = 1000) -> str:
 
 
 class EigentextError(Exception):
-    """Base of all errors that eigentext raises on purpose."""
+    """Base of all errors that eigentext raises on purpose; they go whole from process to process.
+
+    >>> import pickle
+    >>> str(pickle.loads(pickle.dumps(RankError("Omega", asked=50, got=12))))
+    'Omega has numerical rank 12, but rank 50 was asked for'
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Exception's own way calls the class with `args`, which not all of these classes take
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
 class DataError(EigentextError):

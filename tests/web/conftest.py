@@ -1,4 +1,4 @@
-"""A client for the application, without a server in between."""
+"""A client for the application, without a server in between; one pool of workers per model."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
-from eigentext.web.app import create_app
+from eigentext.web.app import create_app, make_pool
 from eigentext.web.settings import ServiceSettings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from starlette.testclient import TestClient
+
+    from eigentext.web.workers import WorkerPool
 
 
 class Connect(Protocol):
@@ -19,7 +23,23 @@ class Connect(Protocol):
 
 
 @pytest.fixture(scope="session")
-def connect() -> Connect:
+def workers() -> Iterator[Callable[[ServiceSettings], WorkerPool]]:
+    """Workers with the models of the settings; limits go with each request, so many share them."""
+    pools: dict[tuple[str | None, ...], WorkerPool] = {}
+
+    def of(settings: ServiceSettings) -> WorkerPool:
+        models = settings.dep_model, settings.lex_model, settings.lex_analyzer
+        if models not in pools:
+            pools[models] = make_pool(settings.model_copy(update={"workers": 1}))
+        return pools[models]
+
+    yield of
+    for pool in pools.values():
+        pool.close()
+
+
+@pytest.fixture(scope="session")
+def connect(workers: Callable[[ServiceSettings], WorkerPool]) -> Connect:
     """Make a client of an application with the given settings."""
     with warnings.catch_warnings():
         # newer starlettes would rather have httpx's successor; either will do
@@ -27,7 +47,8 @@ def connect() -> Connect:
         from starlette.testclient import TestClient
 
     def make(**settings: object) -> TestClient:
-        return TestClient(create_app(ServiceSettings.model_validate(settings)))
+        chosen = ServiceSettings.model_validate(settings)
+        return TestClient(create_app(chosen, pool=workers(chosen)))
 
     return make
 

@@ -9,6 +9,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -208,6 +209,40 @@ def test_refusals(service: TestClient, client: TestClient, connect: Connect) -> 
     assert opened(service)["revision"] == 0
 
 
+def test_a_stale_page_is_told_and_changes_nothing(service: TestClient) -> None:
+    body = {"annotator": "Ada", "sentence": 0, "word": 0, "label": None, "revision": 0}
+    assert service.post(DECISIONS, json=body).json()["revision"] == 1
+    why = refused(service.post(DECISIONS, json={**body, "word": 1}), 409)
+    assert "asked at revision 0" in why
+    assert "at revision 1" in why
+    undo = "/api/lex/documents/1/undo"
+    refused(service.post(undo, json={"annotator": "Ada", "revision": 0}), 409)
+    assert [c["word"] for c in opened(service)["decisions"]] == [0]
+    assert service.post(DECISIONS, json={**body, "word": 1, "revision": 1}).status_code == 200
+    answer = service.post(undo, json={"annotator": "Ada", "revision": 2}).json()
+    assert (answer["word"], answer["revision"]) == (1, 3)
+    assert "revision" in refused(service.post(undo, json={"annotator": "A", "revision": -1}), 422)
+
+
+def test_decisions_at_the_same_time_are_all_kept(service: TestClient) -> None:
+    words = range(6)
+    with ThreadPoolExecutor(6) as threads:
+        asked = [threads.submit(decide, service, 0, word, None) for word in words]
+        revisions = [one.result()["revision"] for one in asked]
+    assert max(revisions) == 6
+    assert [c["word"] for c in opened(service)["decisions"]] == list(words)
+
+
+def test_a_store_that_is_deleted_is_missed(service: TestClient, tmp_path: Path) -> None:
+    (tmp_path / "a.db").unlink()
+    for answer in (
+        service.get("/api/lex/documents"),
+        service.post("/api/lex/documents", json={"text": TEXT}),
+    ):
+        assert "no longer the file" in refused(answer, 503)
+    assert not (tmp_path / "a.db").exists()
+
+
 def test_texts_have_a_limit_and_a_list(connect: Connect, lex_model: str, tmp_path: Path) -> None:
     service = connect(lex_model=lex_model, annotations=str(tmp_path / "a.db"), max_documents=1)
     made = service.post("/api/lex/documents", json={"sentences": [["كتب", "."], []]}).json()
@@ -302,7 +337,7 @@ def test_a_killed_server_has_kept_every_answer(lex_model: str, tmp_path: Path) -
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     call = [sys.executable, "-m", "eigentext.cli", "serve", "--port", str(port), "--quiet"]
-    call += ["--lex-model", lex_model, "--annotations", str(tmp_path / "a.db")]
+    call += ["--workers", "1", "--lex-model", lex_model, "--annotations", str(tmp_path / "a.db")]
     address = f"http://127.0.0.1:{port}"
 
     direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))

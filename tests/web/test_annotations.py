@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,7 +16,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from eigentext.corpus.tokenise import Token
 from eigentext.errors import SettingsError
-from eigentext.web.annotations import AnnotationStore, Decision, StoreError
+from eigentext.web.annotations import AnnotationStore, Decision, StaleError, StoreError
+from eigentext.web.workers import BusyError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,14 +82,18 @@ class History(RuleBasedStateMachine):
     def same(self) -> None:
         for key, made in self.made.items():
             held = {(d.sentence, d.word): d for d in made}
-            found = self.store.decisions(*key)
+            state = self.store.state(*key)
+            found = state.decisions
             assert {k: d._replace(at="") for k, d in found.items()} == held
             assert list(found) == sorted(found)
-            assert self.store.revision(*key) == self.steps[key]
+            assert state.revision == self.steps[key]
+            undone = {(d.sentence, d.word): d for d in made[:-1]}
+            assert {k: d._replace(at="") for k, d in state.without_last.items()} == undone
+            assert state.last == ((made[-1].sentence, made[-1].word) if made else None)
             scored = [d for d in held.values() if d.scored]
             first = sum(d.rank == 1 for d in scored)
             two = sum(d.rank in (1, 2) for d in scored)
-            assert self.store.tally(key[1], key[0]) == (len(held), len(scored), first, two)
+            assert state.tally == (len(held), len(scored), first, two)
 
 
 TestHistory = History.TestCase
@@ -133,7 +139,7 @@ def test_many_at_once_lose_nothing(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert faults == []
-    revisions = [stores[0].revision(number, f"person {k}") for k in range(3)]
+    revisions = [stores[0].state(number, f"person {k}").revision for k in range(3)]
     assert revisions == [2 * (12 + 6)] * 3  # two workers a person, six undos each
 
 
@@ -160,7 +166,7 @@ def test_a_killed_writer_has_kept_what_it_confirmed(tmp_path: Path, after: int) 
     writer.stdout.close()
     writer.wait()
     store = AnnotationStore(path)
-    kept = store.decisions(1, "Ada")
+    kept = store.state(1, "Ada").decisions
     assert confirmed <= len(kept) <= confirmed + 1  # one may be on the disk but not confirmed
     assert all(one.label == {"lemma": "x" * 200, "pos": "N"} for one in kept.values())
     store.decide(1, "Ada", Decision(0, 0, None, None, True))  # and it goes on
@@ -190,6 +196,74 @@ def test_files_that_are_no_store_are_refused_and_left_alone(tmp_path: Path) -> N
     c.close()
     with pytest.raises(SettingsError, match="version 9"):
         AnnotationStore(newer)
+
+
+def test_a_decision_is_synced_to_the_disk_when_it_is_committed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    levels = []
+
+    class Watched(sqlite3.Connection):
+        def execute(self, statement: str, *more: object) -> sqlite3.Cursor:  # type: ignore[override]
+            if statement == "COMMIT":
+                levels.append(super().execute("PRAGMA synchronous").fetchone()[0])
+            return super().execute(statement, *more)  # type: ignore[arg-type]
+
+    store = AnnotationStore(tmp_path / "a.db")
+    number = some_text(store)
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Watched))
+    store.decide(number, "Ada", Decision(0, 0, None, None, True))
+    store.undo(number, "Ada")
+    extra = 3  # with a journal that is deleted, a lesser level may lose the last commit
+    assert levels == [extra, extra]
+
+
+def test_a_store_that_is_deleted_or_replaced_is_missed_and_not_made_anew(tmp_path: Path) -> None:
+    path = tmp_path / "a #1?.db"
+    store = AnnotationStore(path)
+    number = some_text(store)
+    kept = path.read_bytes()
+    path.unlink()
+    with pytest.raises(StoreError, match="no longer the file of annotations"):
+        store.decide(number, "Ada", Decision(0, 0, None, None, True))
+    with pytest.raises(StoreError, match="no longer the file of annotations"):
+        store.state(number, "Ada")
+    assert list(tmp_path.iterdir()) == []
+    path.touch()
+    with pytest.raises(StoreError, match="no longer the file of annotations"):
+        store.documents()
+    assert path.read_bytes() == b""
+    path.write_bytes(kept)
+    assert store.decide(number, "Ada", Decision(0, 0, None, None, True)) == 1
+
+
+def test_what_was_seen_must_be_the_last_state(tmp_path: Path) -> None:
+    store = AnnotationStore(tmp_path / "a.db")
+    number = some_text(store)
+    one = Decision(0, 0, None, None, True)
+    assert store.decide(number, "Ada", one, seen=0) == 1
+    for stale in (0, 2):
+        with pytest.raises(StaleError):
+            store.decide(number, "Ada", one, seen=stale)
+        with pytest.raises(StaleError):
+            store.undo(number, "Ada", seen=stale)
+    assert store.decide(number, "Bob", one, seen=0) == 1  # everybody has revisions of their own
+    assert store.undo(number, "Ada", seen=1) == (0, 0)
+    assert store.state(number, "Ada").revision == 2
+
+
+def test_reading_does_not_wait_for_a_writer_and_a_writer_says_who_has_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("eigentext.web.annotations._WAIT", 0.0)
+    store = AnnotationStore(tmp_path / "a.db")
+    number = some_text(store)
+    other = sqlite3.connect(store.path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    assert store.document(number) is not None
+    with pytest.raises(BusyError, match="another program has"):
+        store.decide(number, "Ada", Decision(0, 0, None, None, True))
+    other.close()
 
 
 def test_a_decision_about_no_text_is_refused(tmp_path: Path) -> None:

@@ -184,8 +184,9 @@ def test_without_a_model_the_service_says_how_to_get_one(
     assert "lex/rank" in health["features"]
     assert "lex/annotate" not in health["features"]
     assert health["language"] == "ar"
-    with pytest.raises(EigentextError, match=r"none\.ranker"):
-        connect(lex_model=str(tmp_path / "none.ranker"))
+    missing = connect(lex_model=str(tmp_path / "none.ranker"))
+    with pytest.raises(EigentextError, match=r"none\.ranker"), missing:
+        pass
     with pytest.raises(SettingsError, match="--annotations needs --lex-model"):
         connect(annotations=str(tmp_path / "a.db"))
     with pytest.raises(SettingsError, match="--lex-analyzer needs"):

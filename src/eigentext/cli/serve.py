@@ -32,6 +32,24 @@ def serve(
             "every decision there.",
         ),
     ] = None,
+    workers: Annotated[
+        int,
+        typer.Option("--workers", min=1, help="Processes; each has the models in its memory."),
+    ] = 2,
+    seconds: Annotated[
+        float,
+        typer.Option(
+            "--seconds", min=0.1, help="A request may take so long, and is then stopped."
+        ),
+    ] = 30.0,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-host",
+            help="A name under which the service is reached (may be given again); other names are "
+            "refused. Without it: the names of this machine if --host is one of them, else any.",
+        ),
+    ] = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Serve the JSON API and the tree bench until interrupted.
@@ -46,7 +64,9 @@ def serve(
     """
     import socket
 
+    from eigentext.cli.output import remark
     from eigentext.errors import SettingsError
+    from eigentext.web import is_loopback
     from eigentext.web import serve as serve_app
     from eigentext.web.settings import ServiceSettings
 
@@ -60,5 +80,14 @@ def serve(
         lex_model=lex_model,
         lex_analyzer=lex_analyzer,
         annotations=annotations,
+        workers=workers,
+        seconds=seconds,
+        allowed_hosts=tuple(allow_host or ["*"]),
     )
+    if not is_loopback(host):
+        reach = "read and change the annotations" if annotations else "use the service"
+        remark(
+            f"eigentext: warning: on {host} everyone who reaches this machine can {reach}: there "
+            "is no password and no encryption. --host 127.0.0.1 is for this machine alone"
+        )
     serve_app(host, port, settings=settings, log_level="warning" if quiet else "info")

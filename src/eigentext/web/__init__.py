@@ -5,6 +5,7 @@ FastAPI and uvicorn come with the extra ``web`` and are imported when they are f
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from eigentext.errors import MissingExtraError
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from eigentext.web.settings import ServiceSettings
 
-__all__ = ["create_app", "serve"]
+__all__ = ["create_app", "is_loopback", "serve"]
 
 
 def create_app(settings: ServiceSettings | None = None) -> FastAPI:
@@ -41,6 +42,14 @@ def serve(
     except ModuleNotFoundError as error:
         raise _without_extra(error) from error
     app.serve(host, port, settings=settings, log_level=log_level)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address is reached from this machine only."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _without_extra(error: ModuleNotFoundError) -> Exception:

@@ -6,6 +6,7 @@
 3. Every call is one transaction that is on the disk when the call returns: a server that is killed
    loses nothing it has confirmed.  Each call opens the file anew, so that threads and several
    servers on one file wait for each other and never see half of a change.
+4. The file is made once, when the store is: one that is deleted later is missed, not made anew.
 """
 
 from __future__ import annotations
@@ -15,19 +16,34 @@ import os
 import sqlite3
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from eigentext.corpus.tokenise import Token
 from eigentext.errors import EigentextError, SettingsError
+from eigentext.web.workers import BusyError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-__all__ = ["AnnotationStore", "Decision", "StoreError", "StoredDocument", "Tally"]
+__all__ = [
+    "AnnotationStore",
+    "Decision",
+    "Decisions",
+    "Place",
+    "StaleError",
+    "State",
+    "StoreError",
+    "StoredDocument",
+    "Tally",
+]
+
+Place = tuple[int, int]
+"""A sentence and a word in it, both from 0."""
 
 _KIND = 0x45696754  # what SQLite's header calls the application
 _VERSION = 1
-_WAIT = 30.0  # seconds for the turn of another process
+_WAIT = 5.0  # seconds for the turn of another process
 _TABLES = """
 CREATE TABLE documents (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -54,15 +70,25 @@ CREATE TABLE decisions (
 );
 CREATE INDEX decisions_of ON decisions (document, annotator, sentence, word);
 """
-_HOLDS = """
-SELECT * FROM decisions WHERE id IN (
-    SELECT max(id) FROM decisions WHERE undone IS NULL GROUP BY document, annotator, sentence, word
-)
+_DECIDED = """
+SELECT document, annotator, count(*) FROM (
+    SELECT DISTINCT document, annotator, sentence, word FROM decisions WHERE undone IS NULL
+) GROUP BY document, annotator ORDER BY annotator
 """
+
+
+_GONE = (
+    "is no longer the file of annotations that it was when the service started: put that back, or "
+    "start the service anew"
+)
 
 
 class StoreError(EigentextError):
     """The file of annotations cannot be read or written now."""
+
+
+class StaleError(EigentextError):
+    """Something else was stored since the state that a change was made for."""
 
 
 class StoredDocument(NamedTuple):
@@ -103,6 +129,29 @@ class Tally(NamedTuple):
     among_two: int
 
 
+Decisions = dict[Place, Decision]
+
+
+class State(NamedTuple):
+    """What an annotator decided in a text: what holds, in the order of the text, and how it came.
+
+    ``revision`` grows by one with every decision and every undo; ``last`` is the word of the
+    decision that an undo would take back, and ``without_last`` is what would hold then.
+    """
+
+    decisions: Decisions
+    revision: int
+    last: Place | None
+    without_last: Decisions
+
+    @property
+    def tally(self) -> Tally:
+        """How often the ranker was right before a decision."""
+        scored = [one.rank for one in self.decisions.values() if one.scored]
+        two = sum(rank in (1, 2) for rank in scored)
+        return Tally(len(self.decisions), len(scored), scored.count(1), two)
+
+
 class AnnotationStore:
     """The file of texts and decisions.
 
@@ -112,49 +161,69 @@ class AnnotationStore:
     >>> text = store.add_document("one", None, [[Token("كتب", 0, 3)]], ["lemma", "pos"])
     >>> store.decide(text, "Ada", Decision(0, 0, {"lemma": "كَتَب", "pos": "V"}, 1, True))
     1
-    >>> store.tally("Ada")
+    >>> store.state(text, "Ada").tally
     Tally(decided=1, scored=1, first=1, among_two=1)
     >>> store.undo(text, "Ada")
     (0, 0)
-    >>> store.decisions(text, "Ada")
+    >>> store.state(text, "Ada").decisions
     {}
     >>> folder.cleanup()
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
-        with self._transaction() as c:
-            kind = c.execute("PRAGMA application_id").fetchone()[0]
-            version = c.execute("PRAGMA user_version").fetchone()[0]
-            if kind == 0 and c.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
+        with self._transaction(create=True) as c:
+            if (
+                _kind(c) == 0
+                and c.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+            ):
                 for statement in _TABLES.split(";\n"):
                     c.execute(statement)
                 c.execute(f"PRAGMA application_id = {_KIND}")
                 c.execute(f"PRAGMA user_version = {_VERSION}")
-            elif kind != _KIND:
+            version = c.execute("PRAGMA user_version").fetchone()[0]
+            if _kind(c) != _KIND:
                 raise SettingsError(f"{self.path}: a database, but not one of annotations")
-            elif version != _VERSION:
+            if version != _VERSION:
                 why = f"written as version {version}, this release reads version {_VERSION}"
                 raise SettingsError(f"{self.path}: {why}")
 
     @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """One transaction, alone in the file; it is on the disk when the block ends."""
+    def _transaction(
+        self, *, write: bool = True, create: bool = False
+    ) -> Iterator[sqlite3.Connection]:
+        """One transaction; one that writes is alone in the file, and on the disk at the end."""
+        address = f"{Path(self.path).absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
         try:
-            with closing(sqlite3.connect(self.path, timeout=_WAIT, isolation_level=None)) as c:
+            with closing(
+                sqlite3.connect(address, timeout=_WAIT, isolation_level=None, uri=True)
+            ) as c:
                 c.row_factory = sqlite3.Row
                 # EXTRA also syncs the folder: a power cut right after the answer loses nothing
                 c.execute("PRAGMA synchronous = EXTRA")
                 c.execute("PRAGMA foreign_keys = ON")
-                c.execute("BEGIN IMMEDIATE")
+                c.execute("BEGIN IMMEDIATE" if write else "BEGIN")
                 try:
+                    if not create and _kind(c) != _KIND:
+                        raise StoreError(f"{self.path} {_GONE}")
                     yield c
                 except BaseException:
                     c.execute("ROLLBACK")
                     raise
                 c.execute("COMMIT")
         except sqlite3.Error as error:
-            raise StoreError(f"the annotations {self.path}: {error}") from error
+            raise self._explained(error, create) from error
+
+    def _explained(self, error: sqlite3.Error, create: bool) -> EigentextError:
+        code = getattr(error, "sqlite_errorcode", None)
+        if code == sqlite3.SQLITE_BUSY:
+            return BusyError(
+                f"another program has {self.path} to itself for more than {_WAIT:g} seconds; "
+                "nothing was saved: try again later"
+            )
+        if not create and code == sqlite3.SQLITE_CANTOPEN and not os.path.exists(self.path):
+            return StoreError(f"{self.path} {_GONE}")
+        return StoreError(f"the annotations {self.path}: {error}")
 
     # ---- texts
 
@@ -178,7 +247,7 @@ class AnnotationStore:
 
     def document(self, number: int) -> StoredDocument | None:
         """The text of this number, if there is one."""
-        with self._transaction() as c:
+        with self._transaction(write=False) as c:
             row = c.execute("SELECT * FROM documents WHERE id = ?", (number,)).fetchone()
         if row is None:
             return None
@@ -191,17 +260,19 @@ class AnnotationStore:
             tuple(json.loads(row["elements"])),
         )
 
+    def count(self) -> int:
+        """How many texts there are."""
+        with self._transaction(write=False) as c:
+            return int(c.execute("SELECT count(*) FROM documents").fetchone()[0])
+
     def documents(self) -> list[tuple[int, str, str, int, tuple[str, ...], dict[str, int]]]:
         """Of every text: number, name, when, words, elements, and decided words by annotator."""
-        with self._transaction() as c:
+        with self._transaction(write=False) as c:
             texts = c.execute(
                 "SELECT id, name, created, n_words, elements FROM documents ORDER BY id"
             ).fetchall()
             counts: dict[int, dict[str, int]] = {}
-            for document, annotator, n in c.execute(
-                f"SELECT document, annotator, count(*) FROM ({_HOLDS}) "  # noqa: S608
-                "GROUP BY document, annotator ORDER BY annotator"
-            ):
+            for document, annotator, n in c.execute(_DECIDED):
                 counts.setdefault(document, {})[annotator] = n
         return [
             (number, name, created, n_words, tuple(json.loads(elements)), counts.get(number, {}))
@@ -210,10 +281,24 @@ class AnnotationStore:
 
     # ---- decisions
 
-    def decide(self, document: int, annotator: str, made: Decision) -> int:
-        """Store a decision; give the revision, which grows with every decision and undo."""
+    def state(self, document: int, annotator: str) -> State:
+        """What the annotator decided in the text."""
+        with self._transaction(write=False) as c:
+            rows = c.execute(
+                "SELECT * FROM decisions WHERE document = ? AND annotator = ? ORDER BY id",
+                (document, annotator),
+            ).fetchall()
+        held = [_decision(row) for row in rows if row["undone"] is None]
+        last = (held[-1].sentence, held[-1].word) if held else None
+        return State(_holding(held), 2 * len(rows) - len(held), last, _holding(held[:-1]))
+
+    def decide(
+        self, document: int, annotator: str, made: Decision, seen: int | None = None
+    ) -> int:
+        """Store a decision, if the revision is the one that was seen; give the new revision."""
         label = None if made.label is None else json.dumps(made.label, ensure_ascii=False)
         with self._transaction() as c:
+            _check(c, document, annotator, seen)
             c.execute(
                 "INSERT INTO decisions (document, annotator, sentence, word, label, rank, scored, "
                 "vocalised, gloss, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -222,9 +307,10 @@ class AnnotationStore:
             )  # fmt: skip
             return _revision(c, document, annotator)
 
-    def undo(self, document: int, annotator: str) -> tuple[int, int] | None:
+    def undo(self, document: int, annotator: str, seen: int | None = None) -> Place | None:
         """Take the newest decision of the annotator in the text back; the word, or None."""
         with self._transaction() as c:
+            _check(c, document, annotator, seen)
             row = c.execute(
                 "SELECT id, sentence, word FROM decisions WHERE document = ? AND annotator = ? "
                 "AND undone IS NULL ORDER BY id DESC LIMIT 1",
@@ -235,35 +321,18 @@ class AnnotationStore:
             c.execute("UPDATE decisions SET undone = ? WHERE id = ?", (_now(), row["id"]))
             return row["sentence"], row["word"]
 
-    def decisions(self, document: int, annotator: str) -> dict[tuple[int, int], Decision]:
-        """The decisions that hold, by sentence and word, in the order of the text."""
-        with self._transaction() as c:
-            rows = c.execute(
-                f"SELECT * FROM ({_HOLDS}) WHERE document = ? AND annotator = ? "  # noqa: S608
-                "ORDER BY sentence, word",
-                (document, annotator),
-            ).fetchall()
-        return {(row["sentence"], row["word"]): _decision(row) for row in rows}
-
-    def revision(self, document: int, annotator: str) -> int:
-        """How many decisions and undos of the annotator the text has seen."""
-        with self._transaction() as c:
-            return _revision(c, document, annotator)
-
-    def tally(self, annotator: str, document: int | None = None) -> Tally:
-        """How often the ranker was right before a decision, in a text or in all."""
-        with self._transaction() as c:
-            row = c.execute(
-                "SELECT count(*), coalesce(sum(scored), 0), coalesce(sum(scored AND rank = 1), 0),"  # noqa: S608
-                f" coalesce(sum(scored AND rank <= 2), 0) FROM ({_HOLDS}) "
-                "WHERE annotator = ? AND (? IS NULL OR document = ?)",
-                (annotator, document, document),
-            ).fetchone()
-        return Tally(*row)
-
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _kind(c: sqlite3.Connection) -> int:
+    return int(c.execute("PRAGMA application_id").fetchone()[0])
+
+
+def _check(c: sqlite3.Connection, document: int, annotator: str, seen: int | None) -> None:
+    if seen is not None and seen != _revision(c, document, annotator):
+        raise StaleError(f"text {document}: something else was stored since revision {seen}")
 
 
 def _revision(c: sqlite3.Connection, document: int, annotator: str) -> int:
@@ -274,15 +343,19 @@ def _revision(c: sqlite3.Connection, document: int, annotator: str) -> int:
     return int(row[0])
 
 
-def _decision(row: Mapping[str, object] | sqlite3.Row) -> Decision:
-    label = row["label"]
+def _holding(made: Sequence[Decision]) -> Decisions:
+    """Of decisions in the order of time the last about each word, in the order of the text."""
+    return dict(sorted({(one.sentence, one.word): one for one in made}.items()))
+
+
+def _decision(row: sqlite3.Row) -> Decision:
     return Decision(
-        row["sentence"],  # type: ignore[arg-type]
-        row["word"],  # type: ignore[arg-type]
-        None if label is None else json.loads(label),  # type: ignore[arg-type]
-        row["rank"],  # type: ignore[arg-type]
+        row["sentence"],
+        row["word"],
+        None if row["label"] is None else json.loads(row["label"]),
+        row["rank"],
         bool(row["scored"]),
-        str(row["vocalised"]),
-        str(row["gloss"]),
-        str(row["at"]),
+        row["vocalised"],
+        row["gloss"],
+        row["at"],
     )

@@ -1,44 +1,38 @@
-"""The application: routes, limits and errors.
+"""The application: routes, limits and pages.
 
-The flow of a request: `SecurityHeaders` -> host names -> `BodyLimit` -> validation -> a function
-of `views` -> JSON.  Whatever goes wrong on the way is answered in one shape,
-``{"error": {"path", "line", "why"}}``: 400 for data that cannot be read, 413 for too much of it,
-404 and 409 for stored texts that are not there or not in that state, 422 for a request that makes
-no sense, 503 for one that needs a model or a file that the service was not given.
-There is no other state than the settings, their models, and the file of annotations.
+The flow of a request: `SecurityHeaders` -> `HostNames` -> `BodyLimit` -> validation -> a job of
+`jobs`, done by a worker of the pool -> JSON (`answering`).  The server itself computes nothing, so
+that health and pages are there whatever the workers do.  There is no other state than the
+settings, the models of the workers, and the file of annotations.
 """
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import asynccontextmanager
 from importlib.resources import as_file, files
 from importlib.util import find_spec
-from ipaddress import ip_address
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI, Request
-from fastapi.exceptions import RequestValidationError
-from starlette.exceptions import HTTPException
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import FileResponse, Response
 from starlette.staticfiles import StaticFiles
 
 import eigentext
 from eigentext.corpus.tokenise import SCHEMES
-from eigentext.errors import DataError, EigentextError
+from eigentext.errors import SettingsError
 from eigentext.formats.convert import FORMATS
-from eigentext.web.annotating import AnnotationService, ConflictError, NotThereError
-from eigentext.web.annotations import StoreError
-from eigentext.web.dependency import DependencyService, NoModelError, TooMuchError
-from eigentext.web.lexical import LexicalService
+from eigentext.web import is_loopback
+from eigentext.web.annotating import AnnotationService
+from eigentext.web.answering import answer_errors, faults, worked
+from eigentext.web.jobs import builder
 from eigentext.web.lexical_routes import add_lexical
-from eigentext.web.middleware import BodyLimit, SecurityHeaders, fault
+from eigentext.web.middleware import BodyLimit, HostNames, SecurityHeaders
 from eigentext.web.schemas import (
     ConvertAnswer,
     ConvertRequest,
     DependencyAnswer,
     DependencyRequest,
-    ErrorAnswer,
     Health,
     TokeniseAnswer,
     TokeniseRequest,
@@ -46,27 +40,35 @@ from eigentext.web.schemas import (
     TreesRequest,
 )
 from eigentext.web.settings import ServiceSettings
-from eigentext.web.views import INPUT, converted, numbered_trees, tokens_view, tree_view
+from eigentext.web.workers import WorkerPool
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
     from pathlib import Path
 
-__all__ = ["create_app", "serve"]
+__all__ = ["create_app", "make_pool", "serve"]
 
-_FAULTS: dict[int | str, dict[str, Any]] = {
-    status: {"model": ErrorAnswer} for status in (400, 413, 422)
-}
-_STATUS: dict[type[EigentextError], int] = {
-    NotThereError: 404,
-    ConflictError: 409,
-    TooMuchError: 413,
-    NoModelError: 503,
-    StoreError: 503,
-}
+_SHUTDOWN_SECONDS = 5  # for requests that are being answered when the server is stopped
 
 
-def create_app(settings: ServiceSettings | None = None) -> FastAPI:
+def make_pool(settings: ServiceSettings) -> WorkerPool:
+    """The workers of a service with these settings; they start when they are needed."""
+    if settings.lex_analyzer is not None and settings.lex_model is None:
+        raise SettingsError("--lex-analyzer needs --lex-model, a file of `eigentext lex train`")
+    return WorkerPool(
+        builder(settings),
+        size=settings.workers,
+        waiting=settings.max_waiting,
+        seconds=settings.seconds,
+    )
+
+
+def create_app(
+    settings: ServiceSettings | None = None, *, pool: WorkerPool | None = None
+) -> FastAPI:
     """Make the application with its routes, page and limits.
+
+    Without a ``pool`` it has one of its own, which starts and ends with the server.
 
     >>> sorted(create_app().openapi()["paths"])
     ['/api/convert', '/api/dep/parse', '/api/health', '/api/lex/documents', \
@@ -75,23 +77,31 @@ def create_app(settings: ServiceSettings | None = None) -> FastAPI:
 '/api/trees']
     """
     limits = settings or ServiceSettings()
+    workers = pool or make_pool(limits)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        await workers.facts()
+        yield
+        if pool is None:
+            await asyncio.to_thread(workers.close)
+
     app = FastAPI(
         title="eigentext",
         version=eigentext.__version__,
         summary="Trees, dependencies and tokens: the functions of the command line over HTTP.",
         docs_url=None,  # FastAPI's pages load their scripts from elsewhere
         redoc_url=None,
+        lifespan=lifespan,
     )
-    app.add_middleware(BodyLimit, max_bytes=limits.max_body_bytes)
-    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(limits.allowed_hosts))
+    app.add_middleware(BodyLimit, max_bytes=limits.max_body_bytes, seconds=limits.body_seconds)
+    app.add_middleware(HostNames, allowed_hosts=limits.allowed_hosts)
     app.add_middleware(SecurityHeaders)
-    _answer_errors(app)
-    dependencies = DependencyService(limits)
-    lexical = LexicalService(limits)
-    annotations = AnnotationService(limits, lexical)
-    _add_api(app, limits, dependencies)
-    add_lexical(app, lexical, annotations)
-    _add_health(app, limits, dependencies, lexical, annotations)
+    answer_errors(app)
+    annotations = AnnotationService(limits, workers)
+    _add_api(app, limits, workers)
+    add_lexical(app, limits, workers, annotations)
+    _add_health(app, limits, workers, annotations)
     with as_file(files("eigentext.web") / "static") as static:
         _add_pages(app, static)
     return app
@@ -112,147 +122,108 @@ def serve(
     import uvicorn
 
     chosen = settings or ServiceSettings()
-    if _is_loopback(host) and chosen.allowed_hosts == ("*",):
+    if is_loopback(host) and chosen.allowed_hosts == ("*",):
         own_names = tuple(dict.fromkeys(["localhost", "127.0.0.1", "[::1]", host]))
         chosen = chosen.model_copy(update={"allowed_hosts": own_names})
-    uvicorn.run(
-        create_app(chosen),
-        host=host,
-        port=port,
-        log_level=log_level,
-        server_header=False,
-        ws="none",  # nothing here speaks WebSocket
-    )
-
-
-def _is_loopback(host: str) -> bool:
+    pool = make_pool(chosen)
     try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def _add_api(app: FastAPI, limits: ServiceSettings, dependencies: DependencyService) -> None:
-    def check_length(text: str) -> None:
-        if len(text) > limits.max_characters:
-            most = limits.max_characters
-            raise TooMuchError(f"the text has {len(text):,} characters; at most {most:,} are read")
-
-    @app.post("/api/convert", responses=_FAULTS)
-    def convert(request: ConvertRequest) -> ConvertAnswer:
-        """Turn sentences in one format into another."""
-        check_length(request.text)
-        return converted(
-            request.text,
-            request.source_format,
-            request.target_format,
-            head_rules=request.head_rules,
-            strip=request.strip,
+        app = create_app(chosen, pool=pool)
+        pool.start()  # a model that cannot be loaded is told here, before anything listens
+        uvicorn.run(
+            app,
+            host=host,
+            port=port,
+            log_level=log_level,
+            server_header=False,
+            ws="none",  # nothing here speaks WebSocket
+            timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
         )
+    finally:
+        pool.close()
 
-    @app.post("/api/tokenise", responses=_FAULTS)
-    def tokenise(request: TokeniseRequest) -> TokeniseAnswer:
-        """Split raw text into sentences and tokens that know where they stood."""
-        check_length(request.text)
-        return tokens_view(
-            request.text,
-            request.scheme,
-            one_per_line=request.one_per_line,
-            escape_brackets=request.escape_brackets,
-        )
 
-    @app.post("/api/trees", responses=_FAULTS)
-    def trees(request: TreesRequest) -> TreesAnswer:
-        """Clean, binarise and draw trees, and turn them into dependencies."""
-        check_length(request.brackets)
-        found = list(islice(numbered_trees(request.brackets), limits.max_trees + 1))
-        if len(found) > limits.max_trees:
-            raise TooMuchError(
-                f"found more than {limits.max_trees} trees, the most that are drawn"
-            )
-        if not found:
-            raise DataError(INPUT, None, "found no tree; expected brackets such as (NP (NN dog))")
-        views = [
-            tree_view(
-                line,
-                tree,
-                head_rules=request.head_rules,
-                max_drawn_nodes=limits.max_drawn_nodes,
-            )
-            for line, tree in found
-        ]
-        return TreesAnswer(trees=views)
+def _add_api(app: FastAPI, limits: ServiceSettings, pool: WorkerPool) -> None:
+    characters = f"At most {limits.max_characters:,} characters."
 
-    @app.post("/api/dep/parse", responses={**_FAULTS, 503: {"model": ErrorAnswer}})
-    def parse(request: DependencyRequest) -> DependencyAnswer:
-        """Parse raw text or tokens to dependency trees."""
-        return dependencies.answer(request)
+    @app.post(
+        "/api/convert",
+        response_model=ConvertAnswer,
+        responses=faults(),
+        description=f"Turn sentences in one format into another. {characters}",
+    )
+    async def convert(call: Request, request: ConvertRequest) -> Response:
+        return await worked(call, pool, "convert", request, limits)
+
+    @app.post(
+        "/api/tokenise",
+        response_model=TokeniseAnswer,
+        responses=faults(),
+        description="Split raw text into sentences and tokens that know where they stood. "
+        f"{characters}",
+    )
+    async def tokenise(call: Request, request: TokeniseRequest) -> Response:
+        return await worked(call, pool, "tokenise", request, limits)
+
+    @app.post(
+        "/api/trees",
+        response_model=TreesAnswer,
+        responses=faults(),
+        description="Clean, binarise and draw trees, and turn them into dependencies. "
+        f"{characters} At most {limits.max_trees:,} trees.",
+    )
+    async def trees(call: Request, request: TreesRequest) -> Response:
+        return await worked(call, pool, "trees", request, limits)
+
+    @app.post(
+        "/api/dep/parse",
+        response_model=DependencyAnswer,
+        responses=faults(),
+        description=f"Parse raw text or tokens to dependency trees. {characters} "
+        f"At most {limits.max_trees:,} sentences, each of at most {limits.max_words:,} words, and "
+        f"at most {limits.max_tree_words:,} words times `kbest`.",
+    )
+    async def parse(call: Request, request: DependencyRequest) -> Response:
+        return await worked(call, pool, "dep/parse", request, limits)
 
 
 def _add_health(
-    app: FastAPI,
-    limits: ServiceSettings,
-    dependencies: DependencyService,
-    lexical: LexicalService,
-    annotations: AnnotationService,
+    app: FastAPI, limits: ServiceSettings, pool: WorkerPool, annotations: AnnotationService
 ) -> None:
+    plots = find_spec("matplotlib") is not None
+
     @app.get("/api/health")
-    def health() -> Health:
-        """Say what this service is and can do."""
-        features = ["convert", "tokenise", "trees"]
-        if find_spec("matplotlib"):
-            features.append("plots")
-        if dependencies.parser is not None:
-            features.append("dep/parse")
-        if lexical.ready:
-            features.append("lex/rank")
-        if annotations.ready:
-            features.append("lex/annotate")
+    async def health() -> Health:
+        """Say what this service is and can do; no worker is asked."""
+        facts = await pool.facts()
+        there = {
+            "plots": plots,
+            "dep/parse": facts.parses,
+            "lex/rank": facts.language is not None,
+            "lex/annotate": annotations.ready,
+        }
         return Health(
             status="ok",
             version=eigentext.__version__,
-            features=features,
+            features=["convert", "tokenise", "trees", *(name for name in there if there[name])],
             schemes=list(SCHEMES),
             formats=list(FORMATS),
             limits={
                 "characters": limits.max_characters,
                 "trees": limits.max_trees,
                 "words": limits.max_words,
+                "tree_words": limits.max_tree_words,
                 "ranked_words": limits.max_ranked_words,
             },
-            language=lexical.ranker.scheme.language if lexical.ready else None,
+            seconds=limits.seconds,
+            waiting=pool.waiting,
+            language=facts.language,
         )
 
 
 def _add_pages(app: FastAPI, static: Path) -> None:
     @app.get("/", include_in_schema=False)
-    def bench() -> FileResponse:
+    async def bench() -> FileResponse:
         """Send the tree bench."""
         return FileResponse(static / "index.html")
 
     app.mount("/static", StaticFiles(directory=static), name="static")
-
-
-def _answer_errors(app: FastAPI) -> None:
-    """One shape for every error; nothing of what the client sent is echoed but data faults."""
-
-    @app.exception_handler(EigentextError)
-    async def ours(_: Request, error: EigentextError) -> Response:
-        if isinstance(error, DataError):
-            return fault(400, error.why, path=error.path, line=error.line)
-        status = _STATUS.get(type(error), 422)
-        return fault(status, str(error))
-
-    @app.exception_handler(RequestValidationError)
-    async def invalid(_: Request, error: RequestValidationError) -> Response:
-        first = error.errors()[0]
-        if first["type"] == "json_invalid":
-            return fault(422, "the body is not valid JSON")
-        place = ".".join(str(part) for part in first["loc"][1:]) or "body"
-        return fault(422, f"{place}: {first['msg']}")
-
-    @app.exception_handler(HTTPException)
-    async def http(_: Request, error: HTTPException) -> Response:
-        answer = fault(error.status_code, str(error.detail))
-        answer.headers.update(error.headers or {})
-        return answer

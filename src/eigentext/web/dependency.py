@@ -1,13 +1,12 @@
 """``POST /api/dep/parse``: sentences in, heads, relations, k-best lists and arc diagrams out.
 
-The flow: raw text -> tokens (or tokens as they came) -> the parser that the settings name, loaded
-once when the application is made -> trees -> `reports.arcs`.  One sentence is parsed at a time.
+The flow, in a worker: raw text -> tokens (or tokens as they came) -> the parser, loaded once ->
+trees -> `reports.arcs`.
 """
 
 from __future__ import annotations
 
 from math import isfinite
-from threading import Lock
 from typing import TYPE_CHECKING
 
 from eigentext.corpus.tokenise import tokenise_text
@@ -42,95 +41,94 @@ class TooMuchError(EigentextError):
 
 
 class DependencyService:
-    """A parser and the limits under which it works for strangers."""
+    """A parser that works for strangers."""
 
-    def __init__(self, settings: ServiceSettings) -> None:
-        self.settings = settings
+    def __init__(self, model: str | None) -> None:
         self.parser: GraphParser | None = None
-        self._turn = Lock()
-        if settings.dep_model is not None:
+        if model is not None:
             from eigentext.dependency import GraphParser
 
-            self.parser = GraphParser.load(settings.dep_model)
+            self.parser = GraphParser.load(model)
 
-    def answer(self, request: DependencyRequest) -> DependencyAnswer:
-        """Parse what the request holds."""
+    def answer(self, request: DependencyRequest, limits: ServiceSettings) -> DependencyAnswer:
+        """Parse what the request holds, within the limits."""
         parser = self.parser
         if parser is None:
             raise NoModelError(
                 "this service has no dependency parser: start it with "
                 "`eigentext serve --dep-model FILE`, a file of `eigentext dep train`"
             )
-        sentences = self._sentences(request)
-        with self._turn:
-            return DependencyAnswer(
-                sentences=[self._view(parser, tokens, request) for tokens in sentences]
-            )
+        sentences = _sentences(request, limits)
+        return DependencyAnswer(sentences=[_view(parser, tokens, request) for tokens in sentences])
 
-    def _sentences(self, request: DependencyRequest) -> list[list[str]]:
-        most_sentences, most_words = self.settings.max_trees, self.settings.max_words
-        if (request.text is None) == (request.sentences is None):
-            raise DataError("input", None, "expected either text or sentences, and not both")
-        if request.sentences is not None:
-            sentences = [list(tokens) for tokens in request.sentences]
-            for number, tokens in enumerate(sentences, start=1):
-                if not tokens or any(not token.strip() for token in tokens):
-                    raise DataError("input", number, f"sentence {number} has an empty token")
-        else:
-            text = request.text or ""
-            if len(text) > self.settings.max_characters:
-                raise TooMuchError(
-                    f"the text has {len(text):,} characters; "
-                    f"at most {self.settings.max_characters:,} are read"
-                )
-            found = tokenise_text(text, request.scheme)
-            sentences = [[token.text for token in tokens] for tokens in found]
-        if len(sentences) > most_sentences:
+
+def _sentences(request: DependencyRequest, limits: ServiceSettings) -> list[list[str]]:
+    most_sentences, most_words = limits.max_trees, limits.max_words
+    if (request.text is None) == (request.sentences is None):
+        raise DataError("input", None, "expected either text or sentences, and not both")
+    if request.sentences is not None:
+        sentences = [list(tokens) for tokens in request.sentences]
+        for number, tokens in enumerate(sentences, start=1):
+            if not tokens or any(not token.strip() for token in tokens):
+                raise DataError("input", number, f"sentence {number} has an empty token")
+    else:
+        text = request.text or ""
+        if len(text) > limits.max_characters:
             raise TooMuchError(
-                f"found {len(sentences):,} sentences; at most {most_sentences:,} are parsed"
+                f"the text has {len(text):,} characters; "
+                f"at most {limits.max_characters:,} are read"
             )
-        for tokens in sentences:
-            if len(tokens) > most_words:
-                raise TooMuchError(
-                    f"a sentence has {len(tokens):,} words; at most {most_words:,} are parsed"
-                )
-        return sentences
+        found = tokenise_text(text, request.scheme)
+        sentences = [[token.text for token in tokens] for tokens in found]
+    if len(sentences) > most_sentences:
+        raise TooMuchError(
+            f"found {len(sentences):,} sentences; at most {most_sentences:,} are parsed"
+        )
+    for tokens in sentences:
+        if len(tokens) > most_words:
+            raise TooMuchError(
+                f"a sentence has {len(tokens):,} words; at most {most_words:,} are parsed"
+            )
+    words = sum(map(len, sentences))
+    if words * request.kbest > limits.max_tree_words:
+        raise TooMuchError(
+            f"{words:,} words times {request.kbest} trees are {words * request.kbest:,}; "
+            f"at most {limits.max_tree_words:,} are given at once"
+        )
+    return sentences
 
-    def _view(
-        self, parser: GraphParser, tokens: list[str], request: DependencyRequest
-    ) -> DependencyView:
-        columns = parser.columns(tokens)  # tagged once for all questions
-        tags = next(
-            (tuple(tags) for tags in (columns.upos, columns.xpos) if set(tags) != {"_"}), None
-        )
-        best = parser.parse(*columns)
-        heads = best.tree.heads.tolist()
-        probabilities: list[float] | None = None
-        if request.marginals:
-            chances = parser.marginals(*columns)
-            probabilities = [
-                round(min(1.0, max(0.0, float(chances[head, word]))), 6)
-                for word, head in enumerate(heads, start=1)
-            ]
-        others = parser.kbest(*columns, k=request.kbest) if request.kbest > 1 else []
-        return DependencyView(
-            tokens=tokens,
-            dependencies=_dependencies(best, tags),
-            score=_finite(best.score),
-            approximate=best.approximate,
-            probabilities=probabilities,
-            svg=_drawing(best, tags, probabilities, None),
-            kbest=[
-                TreeChoice(
-                    rank=rank,
-                    score=_finite(one.score),
-                    heads=one.tree.heads.tolist(),
-                    relations=list(one.tree.relations or ("",) * len(tokens)),
-                    svg=_drawing(one, tags, None, None if rank == 1 else best),
-                )
-                for rank, one in enumerate(others, start=1)
-            ],
-        )
+
+def _view(parser: GraphParser, tokens: list[str], request: DependencyRequest) -> DependencyView:
+    columns = parser.columns(tokens)  # tagged once for all questions
+    tags = next((tuple(tags) for tags in (columns.upos, columns.xpos) if set(tags) != {"_"}), None)
+    best = parser.parse(*columns)
+    heads = best.tree.heads.tolist()
+    probabilities: list[float] | None = None
+    if request.marginals:
+        chances = parser.marginals(*columns)
+        probabilities = [
+            round(min(1.0, max(0.0, float(chances[head, word]))), 6)
+            for word, head in enumerate(heads, start=1)
+        ]
+    others = parser.kbest(*columns, k=request.kbest) if request.kbest > 1 else []
+    return DependencyView(
+        tokens=tokens,
+        dependencies=_dependencies(best, tags),
+        score=_finite(best.score),
+        approximate=best.approximate,
+        probabilities=probabilities,
+        svg=_drawing(best, tags, probabilities, None),
+        kbest=[
+            TreeChoice(
+                rank=rank,
+                score=_finite(one.score),
+                heads=one.tree.heads.tolist(),
+                relations=list(one.tree.relations or ("",) * len(tokens)),
+                svg=_drawing(one, tags, None, None if rank == 1 else best),
+            )
+            for rank, one in enumerate(others, start=1)
+        ],
+    )
 
 
 def _finite(score: float) -> float | None:

@@ -1,15 +1,14 @@
 """``POST /api/lex/rank``: text in, every word's readings out, ranked in context.
 
-The flow: raw text -> tokens (as ``eigentext lex rank --raw`` finds them, or tokens as they came)
--> the ranker that the settings name, loaded once -> ranked words -> views for people.  The ranking
-is the library's: nothing is rounded, reordered or left out but by ``top``.
+The flow, in a worker: raw text -> tokens (as ``eigentext lex rank --raw`` finds them, or tokens as
+they came) -> the ranker, loaded once -> ranked words -> views for people.  The ranking is the
+library's: nothing is rounded, reordered or left out but by ``top``.
 """
 
 from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from eigentext.corpus.raw_text import tokenise_document
@@ -58,21 +57,16 @@ def is_scored(form: str) -> bool:
 
 
 class LexicalService:
-    """A ranker and the limits under which it works for strangers."""
+    """A ranker that works for strangers."""
 
-    def __init__(self, settings: ServiceSettings) -> None:
-        self.settings = settings
+    def __init__(self, model: str | None, analyzer: str | None = None) -> None:
         self._ranker: LexicalRanker | None = None
-        self._turn = Lock()
         self._remembered: OrderedDict[object, list[list[RankedWord]]] = OrderedDict()
         self._described: dict[tuple[int, Label], tuple[object, dict[str, Any]]] = {}
-        if settings.lex_model is not None:
+        if model is not None:
             from eigentext.lexical import LexicalRanker
 
-            self._ranker = LexicalRanker.load(settings.lex_model, analyzer=settings.lex_analyzer)
-        elif settings.lex_analyzer is not None or settings.annotations is not None:
-            option = "--annotations" if settings.lex_analyzer is None else "--lex-analyzer"
-            raise SettingsError(f"{option} needs --lex-model, a file of `eigentext lex train`")
+            self._ranker = LexicalRanker.load(model, analyzer=analyzer)
 
     @property
     def ready(self) -> bool:
@@ -89,15 +83,17 @@ class LexicalService:
             )
         return self._ranker
 
-    def answer(self, request: LexicalRequest) -> RankAnswer:
-        """Rank what the request holds."""
+    def answer(self, request: LexicalRequest, limits: ServiceSettings) -> RankAnswer:
+        """Rank what the request holds, within the limits."""
         scheme = self.ranker.scheme  # a service without one says so before anything else
-        sentences = self.sentences(request)
+        sentences = self.sentences(request, limits)
         fixed = self._fixed(request.fixed, sentences)
         ranked = self.rank(sentences, fixed)
         return self.view(sentences, ranked, fixed, top=request.top, language=scheme.language)
 
-    def sentences(self, request: LexicalRequest | DocumentRequest) -> Sentences:
+    def sentences(
+        self, request: LexicalRequest | DocumentRequest, limits: ServiceSettings
+    ) -> Sentences:
         """The tokens of a request, within the limits."""
         if (request.text is None) == (request.sentences is None):
             raise DataError("input", None, "expected either text or sentences, and not both")
@@ -108,12 +104,12 @@ class LexicalService:
                     raise DataError("input", number, why)
             found = [[Token(t, _NOWHERE, _NOWHERE) for t in s] for s in request.sentences]
         else:
-            text, most = request.text or "", self.settings.max_characters
+            text, most = request.text or "", limits.max_characters
             if len(text) > most:
                 why = f"the text has {len(text):,} characters; at most {most:,} are read"
                 raise TooMuchError(why)
             found = tokenise_document(text, request.scheme)
-        words, most = sum(map(len, found)), self.settings.max_ranked_words
+        words, most = sum(map(len, found)), limits.max_ranked_words
         if words > most:
             raise TooMuchError(f"found {words:,} words; at most {most:,} are ranked at once")
         return found
@@ -144,20 +140,19 @@ class LexicalService:
 
         forms = tuple(tuple(token.text for token in tokens) for tokens in sentences)
         key = forms, tuple(sorted(fixed.items()))
-        with self._turn:
-            if key in self._remembered:
-                self._remembered.move_to_end(key)
-                return self._remembered[key]
-            starts = [0]
-            for tokens in forms:
-                starts.append(starts[-1] + len(tokens))
-            document = Document("text", [[Word(form) for form in tokens] for tokens in forms])
-            by_place = {starts[s] + w: label for (s, w), label in fixed.items()}
-            (ranked,) = self.ranker.rank_documents([document], fixed=by_place)
-            self._remembered[key] = ranked
-            while len(self._remembered) > _REMEMBERED:
-                self._remembered.popitem(last=False)
-            return ranked
+        if key in self._remembered:
+            self._remembered.move_to_end(key)
+            return self._remembered[key]
+        starts = [0]
+        for tokens in forms:
+            starts.append(starts[-1] + len(tokens))
+        document = Document("text", [[Word(form) for form in tokens] for tokens in forms])
+        by_place = {starts[s] + w: label for (s, w), label in fixed.items()}
+        (ranked,) = self.ranker.rank_documents([document], fixed=by_place)
+        self._remembered[key] = ranked
+        while len(self._remembered) > _REMEMBERED:
+            self._remembered.popitem(last=False)
+        return ranked
 
     def view(
         self,

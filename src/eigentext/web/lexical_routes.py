@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-from fastapi import Path, Query
+from fastapi import Path, Query, Request
 from starlette.responses import PlainTextResponse, Response
 
-from eigentext.web.schemas import ErrorAnswer
+from eigentext.web.answering import faults, unless_gone, worked, written
 from eigentext.web.schemas_lexical import (
     Annotator,
     DecideRequest,
@@ -24,10 +24,10 @@ from eigentext.web.schemas_lexical import (
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
-    from pydantic import BaseModel
 
     from eigentext.web.annotating import AnnotationService
-    from eigentext.web.lexical import LexicalService
+    from eigentext.web.settings import ServiceSettings
+    from eigentext.web.workers import WorkerPool
 
 __all__ = ["add_lexical"]
 
@@ -41,58 +41,61 @@ _FILES: dict[ExportFormat, tuple[str, str]] = {
 }
 
 
-def _faults(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    return {status: {"model": ErrorAnswer} for status in statuses}
-
-
-def _written(answer: BaseModel) -> Response:
-    """A long answer, written at once: FastAPI would check all of it anew."""
-    return Response(answer.model_dump_json(), media_type="application/json")
-
-
-def add_lexical(app: FastAPI, lexical: LexicalService, annotations: AnnotationService) -> None:
+def add_lexical(
+    app: FastAPI, limits: ServiceSettings, pool: WorkerPool, annotations: AnnotationService
+) -> None:
     """Add the routes."""
-
-    @app.post("/api/lex/rank", response_model=RankAnswer, responses=_faults(400, 413, 422, 503))
-    def rank(request: LexicalRequest) -> Response:
-        """Rank every reading of every word, exactly as `eigentext lex rank` does."""
-        return _written(lexical.answer(request))
-
-    @app.get("/api/lex/documents", responses=_faults(503))
-    def documents() -> DocumentsAnswer:
-        """List the texts that are annotated here."""
-        return annotations.documents()
-
-    @app.post("/api/lex/documents", responses=_faults(400, 413, 422, 503))
-    def add_document(request: DocumentRequest) -> DocumentSummary:
-        """Store a text to annotate."""
-        return annotations.add(request)
-
-    @app.get(
-        "/api/lex/documents/{number}",
-        response_model=DocumentAnswer,
-        responses=_faults(404, 409, 422, 503),
-    )
-    def open_document(number: _Number, annotator: _Name, top: _Top = None) -> Response:
-        """Rank a stored text by what this annotator decided."""
-        return _written(annotations.open(number, annotator, top))
+    words = f"At most {limits.max_characters:,} characters and {limits.max_ranked_words:,} words."
 
     @app.post(
-        "/api/lex/documents/{number}/decisions", responses=_faults(400, 404, 409, 413, 422, 503)
+        "/api/lex/rank",
+        response_model=RankAnswer,
+        responses=faults(),
+        description="Rank every reading of every word, exactly as `eigentext lex rank` does. "
+        f"{words}",
     )
-    def decide(number: _Number, request: DecideRequest, top: _Top = None) -> DecisionAnswer:
-        """Save a decision; the answer comes when it is on the disk."""
-        return annotations.decide(number, request, top)
+    async def rank(call: Request, request: LexicalRequest) -> Response:
+        return await worked(call, pool, "lex/rank", request, limits)
 
-    @app.post("/api/lex/documents/{number}/undo", responses=_faults(404, 409, 413, 422, 503))
-    def undo(number: _Number, request: UndoRequest, top: _Top = None) -> DecisionAnswer:
-        """Take the annotator's last decision in this text back; 409 when there is none."""
-        return annotations.undo(number, request.annotator, top)
+    @app.get("/api/lex/documents", responses=faults())
+    async def documents() -> DocumentsAnswer:
+        """List the texts that are annotated here."""
+        return await annotations.documents()
+
+    @app.post(
+        "/api/lex/documents",
+        responses=faults(),
+        description=f"Store a text to annotate. {words} At most {limits.max_documents:,} texts.",
+    )
+    async def add_document(call: Request, request: DocumentRequest) -> DocumentSummary:
+        return await unless_gone(call, annotations.add(request))
 
     @app.get(
-        "/api/lex/export", responses=_faults(404, 409, 422, 503), response_class=PlainTextResponse
+        "/api/lex/documents/{number}", response_model=DocumentAnswer, responses=faults(404, 409)
     )
-    def export(
+    async def open_document(
+        call: Request, number: _Number, annotator: _Name, top: _Top = None
+    ) -> Response:
+        """Rank a stored text by what this annotator decided."""
+        return written(await unless_gone(call, annotations.open(number, annotator, top)))
+
+    @app.post("/api/lex/documents/{number}/decisions", responses=faults(404, 409))
+    async def decide(
+        call: Request, number: _Number, request: DecideRequest, top: _Top = None
+    ) -> DecisionAnswer:
+        """Save a decision; the answer comes when it is on the disk."""
+        return await unless_gone(call, annotations.decide(number, request, top))
+
+    @app.post("/api/lex/documents/{number}/undo", responses=faults(404, 409))
+    async def undo(
+        call: Request, number: _Number, request: UndoRequest, top: _Top = None
+    ) -> DecisionAnswer:
+        """Take the annotator's last decision in this text back; 409 when there is none."""
+        return await unless_gone(call, annotations.undo(number, request, top))
+
+    @app.get("/api/lex/export", responses=faults(404, 409), response_class=PlainTextResponse)
+    async def export(
+        call: Request,
         annotator: _Name,
         format_: Annotated[ExportFormat, Query(alias="format")] = "jsonl",
         document: Annotated[int | None, Query(ge=1, le=_MOST, description="or all")] = None,
@@ -100,7 +103,7 @@ def add_lexical(app: FastAPI, lexical: LexicalService, annotations: AnnotationSe
         """Give an annotator's decisions as CoNLL-U, or as words that `lex train` reads."""
         name, kind = _FILES[format_]
         return PlainTextResponse(
-            annotations.export(annotator, document, format_),
+            await unless_gone(call, annotations.export(annotator, document, format_)),
             media_type=kind,
             headers={"Content-Disposition": f'attachment; filename="{name}"'},
         )

@@ -1,22 +1,26 @@
 """What happens to every request before and after the application sees it.
 
-On the way in, `BodyLimit` reads the body and stops at the limit; on the way out, `SecurityHeaders`
-tells the browser to run and load nothing that this service did not send.
+On the way in, `HostNames` refuses names that the service does not answer to, and `BodyLimit` reads
+the body and stops at the limits of length and time; on the way out, `SecurityHeaders` tells the
+browser to run and load nothing that this service did not send.
 """
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["BodyLimit", "SecurityHeaders", "fault"]
+__all__ = ["SECURITY_HEADERS", "BodyLimit", "HostNames", "SecurityHeaders", "fault"]
 
-_HEADERS = {
+SECURITY_HEADERS = {
     "Content-Security-Policy": (
         "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; "
         "form-action 'self'; frame-ancestors 'none'"
@@ -27,14 +31,21 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Cache-Control": "no-cache",
 }
 
 
 def fault(
-    status: int, why: str, *, path: str = "request", line: int | None = None
+    status: int,
+    why: str,
+    *,
+    path: str = "request",
+    line: int | None = None,
+    headers: Mapping[str, str] | None = None,
 ) -> JSONResponse:
     """An error in the one shape that all errors of the service have."""
-    return JSONResponse({"error": {"path": path, "line": line, "why": why}}, status_code=status)
+    content = {"error": {"path": path, "line": line, "why": why}}
+    return JSONResponse(content, status_code=status, headers=headers)
 
 
 class SecurityHeaders:
@@ -49,41 +60,85 @@ class SecurityHeaders:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in _HEADERS.items():
+                for name, value in SECURITY_HEADERS.items():
                     headers.setdefault(name, value)
-                headers.setdefault("Cache-Control", "no-cache")
             await send(message)
 
         await self.app(scope, receive, send_with_headers if scope["type"] == "http" else send)
 
 
-class BodyLimit:
-    """Answers 413 when a body is longer than the limit, whatever its header claims."""
+class HostNames:
+    """Answers 400 when the request is for a host name that is not among those allowed.
 
-    def __init__(self, app: ASGIApp, max_bytes: int) -> None:
+    ``*`` allows any name, ``*.example.org`` any name below that.
+    """
+
+    def __init__(self, app: ASGIApp, allowed_hosts: Sequence[str]) -> None:
+        self.app = app
+        self.allowed_hosts = [name.lower() for name in allowed_hosts]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] == "http" and not self._allows(Headers(scope=scope).get("host", "")):
+            why = (
+                "the service does not answer to this host name; use one of its own, or start it "
+                "with `eigentext serve --allow-host NAME`"
+            )
+            await fault(400, why)(scope, receive, send)
+            return
+        await self.app(scope, receive, send)
+
+    def _allows(self, host: str) -> bool:
+        name, colon, port = host.lower().rpartition(":")
+        if not colon or not port.isdecimal():  # without a port; the address [::1] has colons, too
+            name = host.lower()
+        return any(
+            one in ("*", name) or (one.startswith("*.") and name.endswith(one[1:]))
+            for one in self.allowed_hosts
+        )
+
+
+class BodyLimit:
+    """Answers 413 to a body that is too long, whatever its header claims, 408 to one too slow."""
+
+    def __init__(self, app: ASGIApp, max_bytes: int, seconds: float) -> None:
         self.app = app
         self.max_bytes = max_bytes
+        self.seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        body = bytearray()
-        more = True
-        while more:
-            message = await receive()
-            if message["type"] != "http.request":  # the client has gone
-                return
-            body += message.get("body", b"")
-            more = message.get("more_body", False)
-            if len(body) > self.max_bytes:
-                why = f"the request is longer than {self.max_bytes:,} bytes, the most that is read"
-                await fault(413, why)(scope, receive, send)
-                return
-        whole: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
+        try:
+            async with asyncio.timeout(self.seconds):
+                body = await self._read(receive)
+        except TimeoutError:
+            why = f"the whole request was not there after {self.seconds:g} seconds"
+            await fault(408, why, headers={"Connection": "close"})(scope, receive, send)
+            return
+        if body is None:  # the client has gone
+            return
+        if len(body) > self.max_bytes:
+            why = f"the request is longer than {self.max_bytes:,} bytes, the most that is read"
+            await fault(413, why, headers={"Connection": "close"})(scope, receive, send)
+            return
+        whole: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def replay() -> Message:
             return whole.pop() if whole else await receive()
 
         await self.app(scope, replay, send)
+
+    async def _read(self, receive: Receive) -> bytes | None:
+        """The body, or as much of it as shows that it is too long; None if the client leaves."""
+        body = bytearray()
+        more = True
+        while more and len(body) <= self.max_bytes:
+            message = await receive()
+            if message["type"] != "http.request":
+                return None
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+        return bytes(body)

@@ -73,7 +73,9 @@ class Health(BaseModel):
     features: list[str]
     schemes: list[str]
     formats: list[str]
-    limits: dict[str, int]
+    limits: dict[str, int] = Field(description="of one request; tree_words: words times kbest")
+    seconds: float = Field(description="that a request may take, and may wait before that")
+    waiting: int = Field(description="requests that wait for a worker now")
     language: str | None = Field(default=None, description="of the readings that are ranked here")
 
 

@@ -41,6 +41,11 @@ Annotator = Annotated[
     AfterValidator(whole),
 ]
 
+Revision = Annotated[
+    int | None,
+    Field(ge=0, description="the one that the annotator saw: 409 if another is the last one"),
+]
+
 
 class WordPlace(Request):
     """A word of the request; both numbers count from 0."""
@@ -199,6 +204,7 @@ class DecideRequest(WordPlace):
     """One decision."""
 
     annotator: Annotator
+    revision: Revision = None
     label: dict[Text, Text] | None = Field(description="null: none of the candidates is right")
 
 
@@ -206,6 +212,7 @@ class UndoRequest(Request):
     """Take the annotator's last decision in this text back."""
 
     annotator: Annotator
+    revision: Revision = None
 
 
 class ChangedWord(BaseModel):

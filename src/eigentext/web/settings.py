@@ -1,4 +1,4 @@
-"""What the service allows: sizes of requests, and the names it answers to."""
+"""What the service allows: sizes and times of requests, and the names it answers to."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ class ServiceSettings(BaseModel):
     max_drawn_nodes: int = Field(default=2_000, ge=1)
     #: Most words of a sentence that is parsed.
     max_words: int = Field(default=200, ge=1)
+    #: Most words times trees (``kbest``) in a request to parse: what is drawn and sent grows so.
+    max_tree_words: int = Field(default=4_000, ge=1)
     #: A model of ``eigentext dep train``; without one nothing is parsed.
     dep_model: str | None = None
     #: A model of ``eigentext lex train``; without one nothing is ranked.
@@ -38,5 +40,13 @@ class ServiceSettings(BaseModel):
     annotations: str | None = None
     #: Most texts in that file.
     max_documents: int = Field(default=10_000, ge=1)
+    #: Processes that do the work; each has the models in its memory.
+    workers: int = Field(default=2, ge=1)
+    #: Most requests that wait for a worker; one more is answered with 503.
+    max_waiting: int = Field(default=32, ge=1)
+    #: A request may wait so many seconds for a worker, and then take so many of its time.
+    seconds: float = Field(default=30.0, gt=0)
+    #: The whole body of a request has to be there after so many seconds.
+    body_seconds: float = Field(default=20.0, gt=0)
     #: Host names the service answers to; ``*`` is any.  Loopback servers answer to their own only.
     allowed_hosts: tuple[str, ...] = ("*",)

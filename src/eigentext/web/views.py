@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import tempfile
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from eigentext.trees.clean import clean
 from eigentext.trees.const_to_dep import to_dependencies
 from eigentext.trees.heads import HeadRules
 from eigentext.trees.unary import collapse
+from eigentext.web.dependency import TooMuchError
 from eigentext.web.schemas import (
     ConvertAnswer,
     Dependency,
@@ -29,6 +31,7 @@ from eigentext.web.schemas import (
     SentenceView,
     TokeniseAnswer,
     TokenView,
+    TreesAnswer,
     TreeView,
 )
 
@@ -36,8 +39,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eigentext.trees.constituent import Tree
+    from eigentext.web.schemas import ConvertRequest, TokeniseRequest, TreesRequest
+    from eigentext.web.settings import ServiceSettings
 
-__all__ = ["INPUT", "converted", "numbered_trees", "tokens_view", "tree_view"]
+__all__ = ["INPUT", "converted", "tokens_view", "tree_views"]
 
 #: How errors name the text of a request.
 INPUT = "input"
@@ -55,35 +60,52 @@ def _as_file(text: str) -> Iterator[Path]:
             raise DataError(INPUT, error.line, error.why) from error
 
 
-def numbered_trees(brackets: str) -> Iterator[tuple[int, Tree]]:
+def _numbered_trees(brackets: str) -> Iterator[tuple[int, Tree]]:
     """Yield (first line, tree) for the trees of a pasted text; faults name lines of that text."""
     with _as_file(brackets) as path:
         yield from read_numbered_trees(path)
 
 
-def converted(
-    text: str, source_format: str, target_format: str, *, head_rules: str, strip: bool
-) -> ConvertAnswer:
+def _check_length(text: str, limits: ServiceSettings) -> None:
+    most = limits.max_characters
+    if len(text) > most:
+        raise TooMuchError(f"the text has {len(text):,} characters; at most {most:,} are read")
+
+
+def converted(request: ConvertRequest, limits: ServiceSettings) -> ConvertAnswer:
     """The text in another format."""
-    with _as_file(text) as path:
+    _check_length(request.text, limits)
+    with _as_file(request.text) as path:
         target = path.with_name("output")
         n_sentences = convert(
             str(path),
             str(target),
-            source_format=source_format,
-            target_format=target_format,
-            heads=head_rules,
-            strip=strip,
+            source_format=request.source_format,
+            target_format=request.target_format,
+            heads=request.head_rules,
+            strip=request.strip,
         )
         return ConvertAnswer(text=target.read_bytes().decode("utf-8"), n_sentences=n_sentences)
 
 
-def tree_view(line: int, tree: Tree, *, head_rules: str, max_drawn_nodes: int) -> TreeView:
-    """Everything the answer shows of one tree."""
+def tree_views(request: TreesRequest, limits: ServiceSettings) -> TreesAnswer:
+    """Everything the answer shows of the trees."""
+    _check_length(request.brackets, limits)
+    found = list(islice(_numbered_trees(request.brackets), limits.max_trees + 1))
+    if len(found) > limits.max_trees:
+        raise TooMuchError(f"found more than {limits.max_trees} trees, the most that are drawn")
+    if not found:
+        raise DataError(INPUT, None, "found no tree; expected brackets such as (NP (NN dog))")
+    rules = HeadRules.english() if request.head_rules == "english" else HeadRules.neutral()
+    return TreesAnswer(
+        trees=[_tree_view(line, tree, rules, limits.max_drawn_nodes) for line, tree in found]
+    )
+
+
+def _tree_view(line: int, tree: Tree, rules: HeadRules, max_drawn_nodes: int) -> TreeView:
     cleaned = clean(tree)
     if cleaned is None:
         raise DataError(INPUT, line, "found nothing but traces in this tree; expected words")
-    rules = HeadRules.english() if head_rules == "english" else HeadRules.neutral()
     binary = binarise(collapse(cleaned), heads=rules)
     arcs = to_dependencies(cleaned, rules)
     relations = arcs.relations or ("",) * len(arcs)
@@ -117,15 +139,18 @@ def tree_view(line: int, tree: Tree, *, head_rules: str, max_drawn_nodes: int) -
     )
 
 
-def tokens_view(
-    text: str, scheme: str, *, one_per_line: bool, escape_brackets: bool
-) -> TokeniseAnswer:
+def tokens_view(request: TokeniseRequest, limits: ServiceSettings) -> TokeniseAnswer:
     """The sentences and tokens of a raw text."""
+    _check_length(request.text, limits)
+    found = tokenise_text(
+        request.text,
+        request.scheme,
+        one_per_line=request.one_per_line,
+        escape_brackets=request.escape_brackets,
+    )
     sentences = [
         SentenceView(tokens=[TokenView(text=t.text, start=t.start, end=t.end) for t in tokens])
-        for tokens in tokenise_text(
-            text, scheme, one_per_line=one_per_line, escape_brackets=escape_brackets
-        )
+        for tokens in found
     ]
     return TokeniseAnswer(
         sentences=sentences, n_tokens=sum(len(sentence.tokens) for sentence in sentences)

@@ -1,0 +1,321 @@
+"""Work outside the server's own process and loop: processes with a deadline, and a few threads.
+
+The flow of a job: `WorkerPool.run` -> a queue of bounded length -> the thread that keeps one
+worker -> that worker's process -> back.  What a job is the pool does not know: a function that is
+called in each process gives jobs by name, and facts about them that the server may ask for.
+
+1. A full queue refuses at once (`BusyError`), and so does one in which a job waited too long.
+2. A job past the deadline has its process killed and a new one built (`DeadlineError`).
+3. A job whose caller has gone before it began is not begun.
+4. A worker ends when the server does, however that ended: its line to the server is then closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from multiprocessing.connection import Connection, Pipe
+from typing import Any, NamedTuple, TypeVar
+
+from eigentext.errors import EigentextError
+
+__all__ = ["BusyError", "DeadlineError", "FewThreads", "WorkerFault", "WorkerPool", "work"]
+
+Build = Callable[[], tuple[Mapping[str, Callable[..., Any]], Any]]
+T = TypeVar("T")
+
+_START = "import sys; sys.path[:] = sys.argv[2:]; from {} import work; work(int(sys.argv[1]))"
+_RETRY_AFTER = 5
+_log = logging.getLogger(__name__)
+
+
+class BusyError(EigentextError):
+    """There is too much to do now; asking again after ``retry_after`` seconds may help."""
+
+    retry_after = _RETRY_AFTER
+
+
+class DeadlineError(EigentextError):
+    """A job took longer than any may, and was stopped."""
+
+
+class WorkerFault(Exception):
+    """A job failed in a way that it should not, or its process died."""
+
+
+class _Job(NamedTuple):
+    name: str
+    arguments: tuple[object, ...]
+    latest_start: float
+    answer: Future[Any]
+
+
+class _Worker:
+    """A process, the line to it, and what it said about itself."""
+
+    def __init__(self, build: Build) -> None:
+        self._line, theirs = Pipe()
+        with theirs:
+            call = [sys.executable, "-P", "-c", _START.format(__name__), str(theirs.fileno())]
+            self._process = subprocess.Popen(  # noqa: S603  (ourselves)
+                [*call, *sys.path],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,  # Ctrl C is for the server, which ends its workers
+            )
+        self._build = build
+
+    def ready(self) -> Any:
+        """Wait until the worker is built; its facts, or the error of building it."""
+        try:
+            self._line.send(self._build)
+        except OSError:  # it is dead already
+            raise WorkerFault(self._death()) from None
+        return self.ask(None)
+
+    def ask(self, seconds: float | None, *question: object) -> Any:
+        """The answer of the process, which may be an error that it raises here."""
+        try:
+            if question:
+                self._line.send(question)
+            if not self._line.poll(seconds):
+                self.kill()
+                raise DeadlineError
+            fine, answer = self._line.recv()
+        except (EOFError, OSError):
+            raise WorkerFault(self._death()) from None
+        if not fine:
+            raise answer
+        return answer
+
+    def _death(self) -> str:
+        self.kill()
+        return f"a worker died with exit code {self._process.returncode}"
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def close(self) -> None:
+        self._line.close()
+        self.kill()
+
+
+class WorkerPool:
+    """Some processes that do jobs, each within a deadline.
+
+    ``build``    called in each process: jobs by name, and facts (`WorkerPool.facts`); it must be
+                 possible to pickle it
+    ``size``     number of processes
+    ``waiting``  most jobs in the queue
+    ``seconds``  a job may wait so long in the queue, and then work so long; may be changed
+    """
+
+    def __init__(self, build: Build, *, size: int, waiting: int, seconds: float) -> None:
+        self._build = build
+        self._size = size
+        self._most_waiting = waiting
+        self.seconds = seconds
+        self._queue: deque[_Job] = deque()
+        self._changed = threading.Condition()
+        self._starting = threading.Lock()
+        self._closed = False
+        self._facts: Any = None
+        self._workers: set[_Worker] = set()
+        self._keepers: list[threading.Thread] = []
+
+    def start(self) -> Any:
+        """Start the workers unless they run; an error of building them is raised here.
+
+        The facts of the first worker come back when it is ready; the others may take longer.
+        """
+        with self._starting:
+            if not self._keepers:
+                first, self._facts = self._new()
+                for k in range(self._size):
+                    own = first if k == 0 else None
+                    keeper = threading.Thread(target=self._keep, args=(own,), daemon=True)
+                    self._keepers.append(keeper)
+                    keeper.start()
+            return self._facts
+
+    @property
+    def waiting(self) -> int:
+        """How many jobs wait for a worker."""
+        return len(self._queue)
+
+    async def facts(self) -> Any:
+        """What ``build`` told about the jobs."""
+        return self._facts if self._keepers else await asyncio.to_thread(self.start)
+
+    async def run(self, name: str, *arguments: object) -> Any:
+        """Let a worker do the job; its answer, or the error that it raised."""
+        await self.facts()
+        return await asyncio.wrap_future(self.submit(name, *arguments))
+
+    def submit(self, name: str, *arguments: object) -> Future[Any]:
+        """The same for callers without a loop; the pool has to be started."""
+        job = _Job(name, arguments, time.monotonic() + self.seconds, Future())
+        with self._changed:
+            if self._closed:
+                raise BusyError("the service is being stopped")
+            if len(self._queue) >= self._most_waiting:
+                raise BusyError(
+                    f"the service is busy: {len(self._queue)} requests are waiting already, "
+                    f"the most that may; try again in {_RETRY_AFTER} seconds"
+                )
+            self._queue.append(job)
+            self._changed.notify()
+        job.answer.add_done_callback(lambda _: self._forget(job))
+        return job.answer
+
+    def close(self) -> None:
+        """End all workers; what they were doing is lost."""
+        with self._changed:
+            self._closed = True
+            left, self._queue = list(self._queue), deque()
+            workers = list(self._workers)
+            self._changed.notify_all()
+        for job in left:
+            if job.answer.set_running_or_notify_cancel():
+                job.answer.set_exception(BusyError("the service is being stopped"))
+        for worker in workers:
+            worker.kill()
+        for keeper in self._keepers:
+            keeper.join()
+
+    # ---- in the thread of one worker
+
+    def _keep(self, worker: _Worker | None) -> None:
+        """Do one job after the other; whenever the worker is gone there is a new one."""
+        while not self._closed:
+            if worker is None or not worker.alive:
+                self._drop(worker)
+                worker = None
+                with suppress(EigentextError, WorkerFault):  # the next job tries again, and tells
+                    worker, self._facts = self._new()
+            job = self._take()
+            if job is None:
+                break
+            if not job.answer.set_running_or_notify_cancel():
+                continue
+            try:
+                if worker is None:
+                    worker, self._facts = self._new()
+                job.answer.set_result(self._done(worker, job))
+            except Exception as error:
+                job.answer.set_exception(error)
+        self._drop(worker)
+
+    def _done(self, worker: _Worker, job: _Job) -> Any:
+        if time.monotonic() > job.latest_start:
+            raise BusyError(
+                f"the service is busy: the request waited {self.seconds:g} seconds for its turn; "
+                "try again later"
+            )
+        try:
+            return worker.ask(self.seconds, job.name, job.arguments)
+        except DeadlineError:
+            _log.warning("%s took longer than %g seconds: stopped", job.name, self.seconds)
+            raise DeadlineError(
+                f"this took longer than {self.seconds:g} seconds, the most that a request may; "
+                "ask for less at once"
+            ) from None
+
+    def _new(self) -> tuple[_Worker, Any]:
+        with self._changed:
+            if self._closed:
+                raise BusyError("the service is being stopped")
+            worker = _Worker(self._build)
+            self._workers.add(worker)
+        try:
+            return worker, worker.ready()
+        except BaseException:
+            self._drop(worker)
+            raise
+
+    def _drop(self, worker: _Worker | None) -> None:
+        if worker is not None:
+            worker.close()
+            with self._changed:
+                self._workers.discard(worker)
+
+    def _take(self) -> _Job | None:
+        with self._changed:
+            while not (self._queue or self._closed):
+                self._changed.wait()
+            return None if self._closed else self._queue.popleft()
+
+    def _forget(self, job: _Job) -> None:
+        """A job whose caller has gone does not wait any longer."""
+        with self._changed:
+            if job in self._queue:
+                self._queue.remove(job)
+
+
+class FewThreads:
+    """A few threads for calls that wait for files; they refuse more than they can hold."""
+
+    def __init__(self, size: int, waiting: int) -> None:
+        self._threads = ThreadPoolExecutor(size, thread_name_prefix="files")
+        self._most = size + waiting
+        self._asked = 0
+
+    async def run(self, function: Callable[..., T], *arguments: object) -> T:
+        """The answer of the function."""
+        if self._asked >= self._most:
+            raise BusyError(
+                f"the service is busy: {self._asked} requests are at its files already, the most "
+                f"that may; try again in {_RETRY_AFTER} seconds"
+            )
+        self._asked += 1
+        try:
+            asked = self._threads.submit(function, *arguments)
+            return await asyncio.wrap_future(asked)
+        finally:
+            self._asked -= 1
+
+
+def work(line_number: int) -> None:
+    """Be a worker: build, then do jobs until the server closes the line."""
+    with Connection(line_number) as line:
+        try:
+            fine, built = _attempt(line.recv())
+            jobs, facts = built if fine else ({}, built)
+            _send(line, fine, facts)
+            while fine:
+                name, arguments = line.recv()
+                _send(line, *_attempt(lambda: jobs[name](*arguments)))  # noqa: B023
+        except (EOFError, OSError):
+            return  # the server has gone
+
+
+def _attempt(function: Callable[[], Any]) -> tuple[bool, Any]:
+    try:
+        return True, function()
+    except EigentextError as error:
+        return False, error
+    except Exception:
+        return False, WorkerFault(traceback.format_exc())
+
+
+def _send(line: Connection, fine: bool, answer: object) -> None:
+    try:
+        line.send((fine, answer))
+    except OSError:
+        raise
+    except Exception:  # the answer cannot be pickled
+        line.send((False, WorkerFault(traceback.format_exc())))

@@ -1,0 +1,44 @@
+"""Workers for tests: jobs that last until a file says so, and jobs that go wrong in every way."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from eigentext.errors import DataError
+from eigentext.web.jobs import Facts
+from eigentext.web.views import tokens_view
+
+
+def build(folder: str) -> tuple[dict[str, Callable[..., Any]], Facts]:
+    """Jobs that look into the folder; with a file ``broken`` in it there are none."""
+    if Path(folder, "broken").exists():
+        raise DataError("some.model", 3, "is broken")
+
+    def hold(name: str) -> str:
+        Path(folder, f"began-{name}").touch()
+        while not Path(folder, f"end-{name}").exists():
+            time.sleep(0.01)
+        return f"{name} held"
+
+    jobs = {
+        "echo": lambda one: one,
+        "pid": os.getpid,
+        "hold": hold,
+        "refuse": refuse,
+        "fault": lambda: 1 // 0,
+        "odd": lambda: lambda: None,
+        "die": lambda: os._exit(7),
+        # as the service knows them
+        "tokenise": lambda *given: tokens_view(*given).model_dump_json().encode(),
+        "dep/parse": lambda request, _: f'{{"held": "{hold(request.text)}"}}'.encode(),
+        "trees": lambda *_: 1 // 0,
+    }
+    return jobs, Facts(parses=True, language="ar", elements=("lemma", "pos"))
+
+
+def refuse() -> None:
+    raise DataError("input", 2, "no")

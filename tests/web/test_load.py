@@ -1,0 +1,209 @@
+"""A real server under load: health and pages answer whatever the workers and the store do."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import socket
+import sqlite3
+import threading
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+import uvicorn
+
+from eigentext.web.app import create_app
+from eigentext.web.settings import ServiceSettings
+from eigentext.web.workers import WorkerPool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+LONG = 600.0
+SHAPE = {"path", "line", "why"}
+
+
+def until(holds: Callable[[], object]) -> None:
+    for _ in range(12_000):
+        if holds():
+            return
+        time.sleep(0.01)
+    raise AssertionError("the state never came")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("load")
+
+
+@pytest.fixture(scope="module")
+def pool(folder: Path) -> Iterator[WorkerPool]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(Path(__file__).parent / "helpers"))
+        build = importlib.import_module("jobs_on_hold").build
+        pool = WorkerPool(partial(build, str(folder)), size=1, waiting=2, seconds=LONG)
+        pool.start()
+        yield pool
+        pool.close()
+
+
+@contextmanager
+def served(pool: WorkerPool, **settings: Any) -> Iterator[tuple[str, int]]:
+    """A server in a thread; its address."""
+    app = create_app(ServiceSettings(**settings), pool=pool)
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="critical", ws="none"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    until(lambda: server.started or not thread.is_alive())
+    assert server.started
+    yield server.servers[0].sockets[0].getsockname()[:2]
+    server.should_exit = True
+    thread.join()
+
+
+@pytest.fixture(scope="module")
+def place(pool: WorkerPool, folder: Path) -> Iterator[tuple[str, int]]:
+    with served(pool, max_body_bytes=2000) as place:
+        yield place
+
+
+@pytest.fixture(scope="module")
+def client(place: tuple[str, int]) -> Iterator[httpx.Client]:
+    with new_client(place) as client:
+        yield client
+
+
+def new_client(place: tuple[str, int]) -> httpx.Client:
+    return httpx.Client(base_url=f"http://{place[0]}:{place[1]}", timeout=LONG, trust_env=False)
+
+
+def fault(answer: httpx.Response, status: int) -> str:
+    assert answer.status_code == status, answer.text
+    assert set(answer.json()["error"]) == SHAPE
+    assert "content-security-policy" in answer.headers
+    return str(answer.json()["error"]["why"])
+
+
+def held(threads: ThreadPoolExecutor, client: httpx.Client, name: str) -> Future[httpx.Response]:
+    """A request that lasts until a file says so."""
+    return threads.submit(client.post, "/api/dep/parse", json={"text": name})
+
+
+def raw(place: tuple[str, int], *parts: bytes) -> httpx.Response:
+    """Send bytes that are no whole request; the answer, which must come all the same."""
+    with socket.create_connection(place, timeout=LONG) as line:
+        for part in parts:
+            line.sendall(part)
+        answer = b""
+        while b"}}" not in answer:
+            found = line.recv(65536)
+            assert found, "the server hung up without an answer"
+            answer += found
+    head, _, body = answer.partition(b"\r\n\r\n")
+    first, *headers = head.decode().split("\r\n")
+    pairs = [tuple(header.split(": ", 1)) for header in headers]
+    return httpx.Response(int(first.split()[1]), headers=pairs, content=body)  # type: ignore[arg-type]
+
+
+def test_health_and_pages_answer_while_the_workers_are_busy(
+    client: httpx.Client, pool: WorkerPool, folder: Path
+) -> None:
+    with ThreadPoolExecutor(4) as threads:
+        first = held(threads, client, "a")
+        until((folder / "began-a").exists)
+        others = [held(threads, client, name) for name in "bc"]
+        until(lambda: pool.waiting == 2)
+        health = client.get("/api/health")
+        assert (health.status_code, health.json()["waiting"]) == (200, 2)
+        for path in ("/", "/static/app.js", "/openapi.json"):
+            assert client.get(path).status_code == 200
+        refused = client.post("/api/tokenise", json={"text": "a b"})
+        assert "busy" in fault(refused, 503)
+        assert int(refused.headers["retry-after"]) > 0
+        assert not first.done()
+        for name in "abc":
+            (folder / f"end-{name}").touch()
+        answers = [one.result() for one in (first, *others)]
+    assert [one.json() for one in answers] == [{"held": f"{name} held"} for name in "abc"]
+    assert client.post("/api/tokenise", json={"text": "a b"}).json()["n_tokens"] == 2
+
+
+def test_a_request_past_its_deadline_is_told_so_and_the_next_is_served(
+    client: httpx.Client, pool: WorkerPool
+) -> None:
+    pool.seconds = 0.2
+    answer = client.post("/api/dep/parse", json={"text": "for ever"})
+    pool.seconds = LONG
+    assert "longer than 0.2 seconds" in fault(answer, 504)
+    assert client.post("/api/tokenise", json={"text": "a b"}).json()["n_tokens"] == 2
+
+
+def test_a_client_that_leaves_the_queue_is_not_served(
+    client: httpx.Client, place: tuple[str, int], pool: WorkerPool, folder: Path
+) -> None:
+    body = json.dumps({"text": "left"}).encode()
+    head = b"POST /api/dep/parse HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    with ThreadPoolExecutor(1) as threads:
+        first = held(threads, client, "d")
+        until((folder / "began-d").exists)
+        with socket.create_connection(place, timeout=LONG) as line:
+            line.sendall(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+            until(lambda: pool.waiting == 1)
+        until(lambda: pool.waiting == 0)
+        assert not first.done()
+        (folder / "end-d").touch()
+        assert first.result().status_code == 200
+    assert client.post("/api/tokenise", json={"text": "a"}).status_code == 200
+    assert not (folder / "began-left").exists()
+
+
+def test_a_fault_of_ours_has_the_shape_of_all_errors(client: httpx.Client) -> None:
+    why = fault(client.post("/api/trees", json={"brackets": "(A a)"}), 500)
+    assert "fault of the service" in why
+    assert "ZeroDivision" not in why
+
+
+def test_a_body_in_pieces_is_refused_as_soon_as_it_is_too_long(place: tuple[str, int]) -> None:
+    head = b"POST /api/trees HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    piece = b"3e9\r\n" + b" " * 1001 + b"\r\n"
+    # the rest, even its end, is never sent
+    assert "2,000 bytes" in fault(raw(place, head, piece, piece), 413)
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(pool: WorkerPool) -> None:
+    head = b"POST /api/trees HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n"
+    with served(pool, body_seconds=0.1) as place:
+        answer = raw(place, head, b'{"brackets": ')
+    assert "after 0.1 seconds" in fault(answer, 408)
+    assert answer.headers["connection"] == "close"
+
+
+def test_a_locked_store_stops_nobody_else(
+    pool: WorkerPool, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("eigentext.web.annotations._WAIT", LONG)
+    path = folder / "a.db"
+    with served(pool, annotations=str(path), lex_model="not asked for here") as place:
+        other = sqlite3.connect(path, isolation_level=None)
+        other.execute("BEGIN EXCLUSIVE")
+        with ThreadPoolExecutor(60) as threads, new_client(place) as client:
+            asked = [threads.submit(client.get, "/api/lex/documents") for _ in range(60)]
+            until(lambda: any(one.done() for one in asked))  # more than wait at once: refused
+            assert client.get("/api/health").status_code == 200
+            assert client.get("/").status_code == 200
+            assert client.get("/static/app.js").status_code == 200
+            assert sum(one.done() for one in asked) < 60
+            other.execute("ROLLBACK")
+            other.close()
+            answers = [one.result() for one in asked]
+    refused = [one for one in answers if one.status_code != 200]
+    assert 0 < len(refused) < 60
+    for one in refused:
+        assert "busy" in fault(one, 503)
+        assert int(one.headers["retry-after"]) > 0
