@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+import threading
+import time
 import warnings
-from typing import TYPE_CHECKING, Protocol
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
@@ -12,14 +16,28 @@ from eigentext.web.settings import ServiceSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
     from starlette.testclient import TestClient
 
     from eigentext.web.workers import WorkerPool
 
 
+_PATIENCE = 120_000  # milliseconds; a busy machine is slow, not wrong
+_ARGUMENTS = [
+    *("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"),
+    *("--disable-component-update", "--disable-sync"),
+]
+
+
 class Connect(Protocol):
     def __call__(self, **settings: object) -> TestClient: ...
+
+
+class Serve(Protocol):
+    def __call__(
+        self, *, pool: WorkerPool | None = None, **settings: object
+    ) -> AbstractContextManager[str]: ...
 
 
 @pytest.fixture(scope="session")
@@ -51,6 +69,54 @@ def connect(workers: Callable[[ServiceSettings], WorkerPool]) -> Connect:
         return TestClient(create_app(chosen, pool=workers(chosen)))
 
     return make
+
+
+@pytest.fixture(scope="session")
+def serve(workers: Callable[[ServiceSettings], WorkerPool]) -> Serve:
+    """Serve an application with the given settings, in a thread; a context with its address."""
+    import uvicorn
+
+    @contextmanager
+    def served(*, pool: WorkerPool | None = None, **settings: object) -> Iterator[str]:
+        chosen = ServiceSettings.model_validate(settings)
+        app = create_app(chosen, pool=pool or workers(chosen))
+        server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="critical", ws="none"))
+        thread = threading.Thread(target=server.run, daemon=True)
+        thread.start()
+        while not server.started and thread.is_alive():
+            time.sleep(0.02)
+        assert server.started, "the server did not start"
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+        server.should_exit = True
+        thread.join()
+
+    return served
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium; with a scope of one module, since no other loop can run beside it."""
+    from playwright.sync_api import expect, sync_playwright
+
+    expect.set_options(timeout=_PATIENCE)
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=_ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser: Any) -> Iterator[Any]:
+    """A fresh page; whatever it complains about is kept in `page.complaints`."""
+    context = browser.new_context(viewport={"width": 1100, "height": 800})
+    context.set_default_timeout(_PATIENCE)
+    page = context.new_page()
+    page.complaints = []
+    page.on("pageerror", lambda error: page.complaints.append(str(error)))
+    page.on("console", lambda m: page.complaints.append(m.text) if m.type == "error" else None)
+    yield page
+    context.close()
 
 
 @pytest.fixture(scope="session")

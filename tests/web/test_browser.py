@@ -2,86 +2,64 @@
 
 from __future__ import annotations
 
-import shutil
-import threading
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import uvicorn
+from playwright.sync_api import expect
 
 from eigentext.reports.drawing import arcs_svg, tree_svg
 from eigentext.reports.html import Report
 from eigentext.reports.plots import bar_plot, line_plot
 from eigentext.trees.constituent import Tree
-from eigentext.web.app import create_app
-from eigentext.web.settings import ServiceSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    Serve = Callable[..., Any]
 
 pytestmark = pytest.mark.requires("chromium")
 
-_ARGUMENTS = [
-    *("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"),
-    *("--disable-component-update", "--disable-sync"),
-]
 DOG = "(S (NP (DT the) (NN dog)) (VP (VBZ barks)))"
 
 
 @pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    """Where a real server, in a thread of its own, answers."""
-    yield from served(ServiceSettings(max_characters=2_000))
+def address(serve: Serve) -> Iterator[str]:
+    """Where a real server answers."""
+    with serve(max_characters=2_000) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")
-def parsing_address(dep_model: str) -> Iterator[str]:
+def parsing_address(serve: Serve, dep_model: str) -> Iterator[str]:
     """The same with a parser."""
-    yield from served(ServiceSettings(dep_model=dep_model))
+    with serve(dep_model=dep_model) as address:
+        yield address
 
 
-def served(settings: ServiceSettings) -> Iterator[str]:
-    """Serve an application until the test is done with it."""
-    app = create_app(settings)
-    config = uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", ws="none")
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    for _ in range(600):
-        if server.started or not thread.is_alive():
-            break
-        time.sleep(0.05)
-    assert server.started, "the server did not start"
-    port = server.servers[0].sockets[0].getsockname()[1]
-    yield f"http://127.0.0.1:{port}"
-    server.should_exit = True
-    thread.join(timeout=20)
+def settled(page: Any) -> None:
+    """Wait until everything that was asked for is answered and shown."""
+    expect(page.locator("#results")).to_have_attribute("aria-busy", "false")
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    path = shutil.which("chromium") or shutil.which("chromium-browser")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=_ARGUMENTS)
-        yield browser
-        browser.close()
+def opened(page: Any, address: str) -> None:
+    """Open the bench and wait for its first example."""
+    page.goto(address)
+    settled(page)
+    expect(page.locator("#results svg")).to_have_count(3)
 
 
-@pytest.fixture
-def page(browser: Any) -> Iterator[Any]:
-    """A fresh page; whatever it complains about is kept in `page.complaints`."""
-    context = browser.new_context(viewport={"width": 1100, "height": 800})
-    page = context.new_page()
-    page.set_default_timeout(60_000)  # a busy machine is slow, not wrong
-    page.complaints = []
-    page.on("pageerror", lambda error: page.complaints.append(str(error)))
-    page.on("console", lambda m: page.complaints.append(m.text) if m.type == "error" else None)
-    yield page
-    context.close()
+def choose(page: Any, mode: str) -> None:
+    """Choose a kind of input and wait for its example."""
+    page.get_by_text(mode, exact=True).first.click()
+    settled(page)
+
+
+def draw(page: Any, text: str) -> None:
+    """Ask about a text and wait for what comes."""
+    page.fill("#input", text)
+    page.press("#input", "Control+Enter")
+    settled(page)
 
 
 def drawn_words(page: Any, view: str) -> list[str]:
@@ -95,31 +73,26 @@ def drawn_words(page: Any, view: str) -> list[str]:
 
 class TestBench:
     def test_the_page_starts_with_an_example(self, page: Any, address: str) -> None:
-        page.goto(address)
-        page.wait_for_selector('[data-view="arcs"] svg')
-        assert page.locator("#results svg").count() == 3
-        assert page.locator("#version").inner_text().startswith("eigentext ")
+        opened(page, address)
+        expect(page.locator('[data-view="arcs"] svg')).to_have_count(1)
+        expect(page.locator("#version")).to_contain_text("eigentext ")
         assert page.complaints == []
 
     def test_paste_a_tree_and_see_it(self, page: Any, address: str) -> None:
-        page.goto(address)
-        page.wait_for_selector("#results svg")
+        opened(page, address)
         page.fill("#input", DOG)
         page.click("#run")
-        page.get_by_text("1 tree, 3 words").wait_for()
+        settled(page)
+        expect(page.locator("#status")).to_have_text("1 tree, 3 words")
         for view in ("tree", "binarised", "arcs"):
             assert drawn_words(page, view) == ["the", "dog", "barks"]
-        assert page.get_by_role("img", name="Constituent tree").count() == 1
+        expect(page.get_by_role("img", name="Constituent tree")).to_have_count(1)
         assert page.complaints == []
 
     def test_labels_are_as_wide_as_the_layout_thought(self, page: Any, address: str) -> None:
-        page.goto(address)
-        page.wait_for_selector("#results svg")
-        page.fill(
-            "#input", "(S (NP (NN internationalisation) (NN MMMWWW)) (VP (V 漢字漢字) (V iii)))"
-        )
-        page.keyboard.press("Control+Enter")
-        page.get_by_text("1 tree, 4 words").wait_for()
+        opened(page, address)
+        draw(page, "(S (NP (NN internationalisation) (NN MMMWWW)) (VP (V 漢字漢字) (V iii)))")
+        expect(page.locator("#status")).to_have_text("1 tree, 4 words")
         boxes = page.eval_on_selector_all(
             '[data-view="tree"] svg text',
             "all => all.map(t => { const b = t.getBBox(); return [b.x, b.y, b.width, b.height] })",
@@ -132,42 +105,36 @@ class TestBench:
                 assert apart, boxes
 
     def test_a_bad_tree_shows_its_line_in_place(self, page: Any, address: str) -> None:
-        page.goto(address)
-        page.wait_for_selector("#results svg")
-        page.fill("#input", f"{DOG}\n(S (NP (NN cat))\n")
-        page.press("#input", "Control+Enter")
+        opened(page, address)
+        draw(page, f"{DOG}\n(S (NP (NN cat))\n")
         alert = page.get_by_role("alert")
-        alert.wait_for()
-        assert "Line 2" in alert.inner_text()
-        assert "unbalanced" in alert.inner_text()
-        assert page.locator("#results svg").count() == 0
+        expect(alert).to_contain_text("Line 2")
+        expect(alert).to_contain_text("unbalanced")
+        expect(page.locator("#results svg")).to_have_count(0)
         selected = page.evaluate(
             "() => { const t = document.getElementById('input');"
             "return t.value.slice(t.selectionStart, t.selectionEnd) }"
         )
         assert selected == "(S (NP (NN cat))"
-        assert page.get_attribute("#input", "aria-invalid") == "true"
+        expect(page.locator("#input")).to_have_attribute("aria-invalid", "true")
         page.fill("#input", DOG)  # typing takes the error away, drawing works again
-        assert alert.count() == 0 or not alert.is_visible()
+        expect(page.locator("#error")).to_be_hidden()
         page.press("#input", "Control+Enter")
-        page.wait_for_selector("#results svg")
+        expect(page.locator("#results svg")).to_have_count(3)
 
     def test_too_long_a_text_is_told_so(self, page: Any, address: str) -> None:
-        page.goto(address)
-        page.wait_for_selector("#results svg")
+        opened(page, address)
         page.fill("#input", "x" * 2_001)
         page.click("#run")
-        page.get_by_text("at most 2,000 are read").wait_for()
+        expect(page.get_by_role("alert")).to_contain_text("at most 2,000 are read")
 
     def test_raw_text_becomes_tokens_with_offsets(self, page: Any, address: str) -> None:
-        page.goto(address)
-        page.wait_for_selector("#results svg")
-        page.get_by_text("Raw text", exact=True).click()
-        page.wait_for_selector(".tokens")
+        opened(page, address)
+        choose(page, "Raw text")
         page.select_option("#scheme", "generic")
-        page.fill("#input", "😀 Naïve <b>cats</b>.")
-        page.click("#run")
-        page.get_by_text("1 sentence,").wait_for()
+        settled(page)
+        draw(page, "😀 Naïve <b>cats</b>.")
+        expect(page.locator("#status")).to_contain_text("1 sentence,")
         tokens = page.eval_on_selector_all(
             ".tokens li",
             "all => all.map(li => [li.children[0].innerText, li.children[1].innerText])",
@@ -175,29 +142,24 @@ class TestBench:
         assert tokens[0] == ["😀", "0–1"]
         assert tokens[1] == ["Naïve", "2–7"]
         assert ["cats", "11–15"] in tokens
-        assert page.locator(".tokens li.changed").count() == 0
+        expect(page.locator(".tokens li.changed")).to_have_count(0)
         assert page.complaints == []
 
     def test_right_to_left(self, page: Any, address: str) -> None:
-        page.goto(address)
-        page.wait_for_selector("#results svg")
-        page.fill("#input", "(S (V كتب) (N الولد))")
-        page.click("#run")
-        page.get_by_text("1 tree, 2 words").wait_for()
+        opened(page, address)
+        draw(page, "(S (V كتب) (N الولد))")
+        expect(page.locator("#status")).to_have_text("1 tree, 2 words")
         assert drawn_words(page, "tree") == ["الولد", "كتب"]
-        page.get_by_text("Raw text", exact=True).click()
-        page.wait_for_selector(".tokens")
-        page.fill("#input", "ذهب الولد.")
-        page.click("#run")
-        page.get_by_text("1 sentence, 3 tokens").wait_for()
+        choose(page, "Raw text")
+        draw(page, "ذهب الولد.")
+        expect(page.locator("#status")).to_contain_text("1 sentence, 3 tokens")
         places = page.eval_on_selector_all(
             ".tokens li", "all => all.map(li => li.getBoundingClientRect().x)"
         )
         assert places == sorted(places, reverse=True)
 
     def test_keyboard_alone_is_enough(self, page: Any, address: str) -> None:
-        page.goto(address)
-        page.wait_for_selector("#results svg")
+        opened(page, address)
         seen = []
         for _ in range(14):
             page.keyboard.press("Tab")
@@ -208,54 +170,75 @@ class TestBench:
             assert name in seen
         page.focus('input[name="mode"][value="trees"]')
         page.keyboard.press("ArrowRight")
-        page.wait_for_selector(".tokens")
+        expect(page.locator(".tokens").first).to_be_visible()
 
     def test_views_can_be_hidden(self, page: Any, address: str) -> None:
-        page.goto(address)
-        page.wait_for_selector("#results svg")
-        assert not page.locator('[data-view="brackets"]').first.is_visible()
+        opened(page, address)
+        expect(page.locator('[data-view="brackets"]').first).to_be_hidden()
         page.get_by_label("Brackets", exact=True).check()
-        assert page.locator('[data-view="brackets"]').first.is_visible()
+        expect(page.locator('[data-view="brackets"]').first).to_be_visible()
         page.get_by_label("Binarised", exact=True).uncheck()
-        assert not page.locator('[data-view="binarised"]').is_visible()
+        expect(page.locator('[data-view="binarised"]')).to_be_hidden()
 
     @pytest.mark.parametrize("width", [320, 768])
     def test_a_narrow_window_does_not_scroll_sideways(
         self, page: Any, address: str, width: int
     ) -> None:
         page.set_viewport_size({"width": width, "height": 700})
-        page.goto(address)
-        page.wait_for_selector("#results svg")
+        opened(page, address)
         overflow = "() => document.documentElement.scrollWidth - window.innerWidth"
         assert page.evaluate(overflow) <= 0
 
 
+class TestReloading:
+    def test_mode_text_and_choices_are_as_before(self, page: Any, parsing_address: str) -> None:
+        opened(page, parsing_address)
+        draw(page, DOG)
+        choose(page, "Parse")
+        page.select_option("#kbest", "3")
+        settled(page)
+        page.select_option("#scheme", "generic")
+        settled(page)
+        draw(page, "He slept.")
+        page.fill("#input", "The farmer slept.")  # typed, but not asked for
+        page.reload()
+        settled(page)
+        expect(page.get_by_label("Parse", exact=True)).to_be_checked()
+        expect(page.locator("#input")).to_have_value("The farmer slept.")
+        expect(page.locator("#kbest")).to_have_value("3")
+        expect(page.locator("#scheme")).to_have_value("generic")
+        expect(page.locator("#status")).to_have_text("1 sentence, 4 words parsed")
+        choose(page, "Trees")
+        expect(page.locator("#input")).to_have_value(DOG)
+        assert page.complaints == []
+
+
 class TestParsing:
     def test_sentences_get_their_arcs(self, page: Any, parsing_address: str) -> None:
-        page.goto(parsing_address)
-        page.wait_for_selector("#results svg")
-        page.get_by_text("Parse", exact=True).click()
-        page.get_by_text("2 sentences, 12 words parsed").wait_for()  # the first example
+        opened(page, parsing_address)
+        choose(page, "Parse")
+        expect(page.locator("#status")).to_have_text("2 sentences, 12 words parsed")
         page.fill("#input", "The farmer sold the horse.")
         page.select_option("#kbest", "3")
-        page.get_by_text("1 sentence, 6 words parsed").wait_for()
-        assert page.locator('[data-view="arcs"] svg').count() == 3
-        first = page.locator('[data-view="arcs"]').first
-        words = first.locator(".et-word").all_text_contents()
-        assert words == ["The", "farmer", "sold", "the", "horse", "."]
-        assert page.locator('[data-view="words"] tbody tr').count() == 6
-        head = page.locator('[data-view="words"] tbody tr').nth(1).locator("td").nth(3)
-        assert head.inner_text() == "3 sold"
-        assert page.locator("text.et-legend").count() == 4  # two of the best tree, twice
+        settled(page)
+        expect(page.locator("#status")).to_have_text("1 sentence, 6 words parsed")
+        expect(page.locator('[data-view="arcs"] svg')).to_have_count(3)
+        expect(page.locator('[data-view="arcs"]').first.locator(".et-word")).to_have_text(
+            ["The", "farmer", "sold", "the", "horse", "."]
+        )
+        rows = page.locator('[data-view="words"] tbody tr')
+        expect(rows).to_have_count(6)
+        expect(rows.nth(1).locator("td").nth(3)).to_have_text("3 sold")
+        # two of the best tree, twice
+        expect(page.locator("text.et-legend")).to_have_count(4)
         overflow = "() => document.documentElement.scrollWidth - window.innerWidth"
         assert page.evaluate(overflow) <= 0
         assert page.complaints == []
 
     def test_labels_do_not_overlap(self, page: Any, parsing_address: str) -> None:
-        page.goto(parsing_address)
-        page.wait_for_selector("#results svg")
-        page.get_by_text("Parse", exact=True).click()
-        page.get_by_text("words parsed").wait_for()
+        opened(page, parsing_address)
+        choose(page, "Parse")
+        expect(page.locator("#status")).to_contain_text("words parsed")
         for shape in page.query_selector_all("#results svg"):
             boxes = shape.evaluate(
                 "svg => [...svg.querySelectorAll('text')].map(t => { const b = t.getBBox();"
@@ -267,24 +250,22 @@ class TestParsing:
                     assert beside or y + height <= y2 or y2 + height2 <= y, boxes
 
     def test_each_kind_of_input_keeps_its_text(self, page: Any, parsing_address: str) -> None:
-        page.goto(parsing_address)
-        page.wait_for_selector("#results svg")
+        opened(page, parsing_address)
         page.fill("#input", DOG)
-        page.get_by_text("Parse", exact=True).click()
-        page.get_by_text("words parsed").wait_for()
+        choose(page, "Parse")
+        expect(page.locator("#status")).to_contain_text("words parsed")
         page.fill("#input", "He slept.")
-        page.get_by_text("Raw text", exact=True).click()
-        page.wait_for_selector(".tokens")
-        page.get_by_text("Parse", exact=True).click()
-        page.get_by_text("1 sentence, 3 words parsed").wait_for()
-        page.get_by_text("Trees", exact=True).first.click()
-        page.get_by_text("1 tree, 3 words").wait_for()
-        assert page.input_value("#input") == DOG
+        choose(page, "Raw text")
+        expect(page.locator(".tokens").first).to_be_visible()
+        choose(page, "Parse")
+        expect(page.locator("#status")).to_have_text("1 sentence, 3 words parsed")
+        choose(page, "Trees")
+        expect(page.locator("#status")).to_have_text("1 tree, 3 words")
+        expect(page.locator("#input")).to_have_value(DOG)
 
     def test_without_a_parser_there_is_no_such_tab(self, page: Any, address: str) -> None:
-        page.goto(address)
-        page.wait_for_selector("#results svg")
-        assert not page.get_by_text("Parse", exact=True).is_visible()
+        opened(page, address)
+        expect(page.get_by_text("Parse", exact=True)).to_be_hidden()
 
 
 class TestReport:
@@ -307,29 +288,26 @@ class TestReport:
         self, page: Any, report: Path
     ) -> None:
         page.goto(report.as_uri())
-        assert page.get_by_role("heading", name="A report").is_visible()
-        assert page.get_by_text("with <everything>").is_visible()
-        assert page.locator("tbody tr").count() == 3
-        assert page.locator("figure svg").count() == 4
-        assert not page.get_by_text("hidden at first").is_visible()
+        expect(page.get_by_role("heading", name="A report")).to_be_visible()
+        expect(page.get_by_text("with <everything>")).to_be_visible()
+        expect(page.locator("tbody tr")).to_have_count(3)
+        expect(page.locator("figure svg")).to_have_count(4)
+        expect(page.get_by_text("hidden at first")).to_be_hidden()
         page.get_by_text("More").click()
-        assert page.get_by_text("hidden at first").is_visible()
+        expect(page.get_by_text("hidden at first")).to_be_visible()
         assert page.complaints == []
 
     def test_tables_sort_by_number_and_by_name(self, page: Any, report: Path) -> None:
         page.goto(report.as_uri())
-
-        def names() -> list[str]:
-            return page.locator("tbody td:first-child").all_inner_texts()  # type: ignore[no-any-return]
-
-        assert names() == ["b", "a", "c"]
+        names = page.locator("tbody td:first-child")
+        expect(names).to_have_text(["b", "a", "c"])
         page.get_by_role("button", name="seconds").click()
-        assert names() == ["a", "b", "c"]
+        expect(names).to_have_text(["a", "b", "c"])
         page.get_by_role("button", name="seconds").click()
-        assert names() == ["b", "a", "c"]  # what has no value stays last
+        expect(names).to_have_text(["b", "a", "c"])  # what has no value stays last
         page.get_by_role("button", name="name").press("Enter")
-        assert names() == ["a", "b", "c"]
-        assert page.get_attribute("th:first-child", "aria-sort") == "ascending"
+        expect(names).to_have_text(["a", "b", "c"])
+        expect(page.locator("th:first-child")).to_have_attribute("aria-sort", "ascending")
 
     def test_dark_mode_is_dark(self, browser: Any, report: Path) -> None:
         colours = {}
@@ -349,6 +327,6 @@ class TestReport:
         context = browser.new_context(java_script_enabled=False)
         page = context.new_page()
         page.goto(report.as_uri())
-        assert page.locator("tbody tr").count() == 3
-        assert page.locator("th button").count() == 0
+        expect(page.locator("tbody tr")).to_have_count(3)
+        expect(page.locator("th button")).to_have_count(0)
         context.close()

@@ -6,24 +6,21 @@ import importlib
 import json
 import socket
 import sqlite3
-import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-import uvicorn
 
-from eigentext.web.app import create_app
-from eigentext.web.settings import ServiceSettings
 from eigentext.web.workers import WorkerPool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    Serve = Callable[..., Any]
 
 LONG = 600.0
 SHAPE = {"path", "line", "why"}
@@ -53,34 +50,25 @@ def pool(folder: Path) -> Iterator[WorkerPool]:
         pool.close()
 
 
-@contextmanager
-def served(pool: WorkerPool, **settings: Any) -> Iterator[tuple[str, int]]:
-    """A server in a thread; its address."""
-    app = create_app(ServiceSettings(**settings), pool=pool)
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="critical", ws="none"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    until(lambda: server.started or not thread.is_alive())
-    assert server.started
-    yield server.servers[0].sockets[0].getsockname()[:2]
-    server.should_exit = True
-    thread.join()
+@pytest.fixture(scope="module")
+def address(pool: WorkerPool, serve: Serve) -> Iterator[str]:
+    with serve(pool=pool, max_body_bytes=2000) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")
-def place(pool: WorkerPool, folder: Path) -> Iterator[tuple[str, int]]:
-    with served(pool, max_body_bytes=2000) as place:
-        yield place
-
-
-@pytest.fixture(scope="module")
-def client(place: tuple[str, int]) -> Iterator[httpx.Client]:
-    with new_client(place) as client:
+def client(address: str) -> Iterator[httpx.Client]:
+    with new_client(address) as client:
         yield client
 
 
-def new_client(place: tuple[str, int]) -> httpx.Client:
-    return httpx.Client(base_url=f"http://{place[0]}:{place[1]}", timeout=LONG, trust_env=False)
+def new_client(address: str) -> httpx.Client:
+    return httpx.Client(base_url=address, timeout=LONG, trust_env=False)
+
+
+def connection(address: str) -> socket.socket:
+    url = httpx.URL(address)
+    return socket.create_connection((url.host, url.port), timeout=LONG)
 
 
 def fault(answer: httpx.Response, status: int) -> str:
@@ -95,9 +83,9 @@ def held(threads: ThreadPoolExecutor, client: httpx.Client, name: str) -> Future
     return threads.submit(client.post, "/api/dep/parse", json={"text": name})
 
 
-def raw(place: tuple[str, int], *parts: bytes) -> httpx.Response:
+def raw(address: str, *parts: bytes) -> httpx.Response:
     """Send bytes that are no whole request; the answer, which must come all the same."""
-    with socket.create_connection(place, timeout=LONG) as line:
+    with connection(address) as line:
         for part in parts:
             line.sendall(part)
         answer = b""
@@ -145,14 +133,14 @@ def test_a_request_past_its_deadline_is_told_so_and_the_next_is_served(
 
 
 def test_a_client_that_leaves_the_queue_is_not_served(
-    client: httpx.Client, place: tuple[str, int], pool: WorkerPool, folder: Path
+    client: httpx.Client, address: str, pool: WorkerPool, folder: Path
 ) -> None:
     body = json.dumps({"text": "left"}).encode()
     head = b"POST /api/dep/parse HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
     with ThreadPoolExecutor(1) as threads:
         first = held(threads, client, "d")
         until((folder / "began-d").exists)
-        with socket.create_connection(place, timeout=LONG) as line:
+        with connection(address) as line:
             line.sendall(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
             until(lambda: pool.waiting == 1)
         until(lambda: pool.waiting == 0)
@@ -169,30 +157,30 @@ def test_a_fault_of_ours_has_the_shape_of_all_errors(client: httpx.Client) -> No
     assert "ZeroDivision" not in why
 
 
-def test_a_body_in_pieces_is_refused_as_soon_as_it_is_too_long(place: tuple[str, int]) -> None:
+def test_a_body_in_pieces_is_refused_as_soon_as_it_is_too_long(address: str) -> None:
     head = b"POST /api/trees HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
     piece = b"3e9\r\n" + b" " * 1001 + b"\r\n"
     # the rest, even its end, is never sent
-    assert "2,000 bytes" in fault(raw(place, head, piece, piece), 413)
+    assert "2,000 bytes" in fault(raw(address, head, piece, piece), 413)
 
 
-def test_a_body_that_does_not_come_is_not_waited_for(pool: WorkerPool) -> None:
+def test_a_body_that_does_not_come_is_not_waited_for(pool: WorkerPool, serve: Serve) -> None:
     head = b"POST /api/trees HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n"
-    with served(pool, body_seconds=0.1) as place:
-        answer = raw(place, head, b'{"brackets": ')
+    with serve(pool=pool, body_seconds=0.1) as address:
+        answer = raw(address, head, b'{"brackets": ')
     assert "after 0.1 seconds" in fault(answer, 408)
     assert answer.headers["connection"] == "close"
 
 
 def test_a_locked_store_stops_nobody_else(
-    pool: WorkerPool, folder: Path, monkeypatch: pytest.MonkeyPatch
+    pool: WorkerPool, folder: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("eigentext.web.annotations._WAIT", LONG)
     path = folder / "a.db"
-    with served(pool, annotations=str(path), lex_model="not asked for here") as place:
+    with serve(pool=pool, annotations=str(path), lex_model="not asked for") as address:
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN EXCLUSIVE")
-        with ThreadPoolExecutor(60) as threads, new_client(place) as client:
+        with ThreadPoolExecutor(60) as threads, new_client(address) as client:
             asked = [threads.submit(client.get, "/api/lex/documents") for _ in range(60)]
             until(lambda: any(one.done() for one in asked))  # more than wait at once: refused
             assert client.get("/api/health").status_code == 200

@@ -68,23 +68,18 @@ def test_workers_that_cannot_start_stop_the_server_before_it_listens(
     [
         (["--host", "0.0.0.0"], True),
         (["--host", "0.0.0.0", "--quiet"], True),
-        (["--host", "::"], True),
         (["--host", "127.0.0.1"], False),
         (["--host", "localhost"], False),
     ],
 )
 def test_an_open_address_is_warned_of(seen: dict[str, Any], line: list[str], warned: bool) -> None:
     done = CliRunner().invoke(command, ["serve", "--port", "0", *line])
-    if "cannot listen" in str(done.exception):
-        pytest.skip("this machine has no such address")
     assert done.exit_code == 0, done.output
     assert seen["host"] == line[1]
     assert ("no password" in done.stderr) is warned
 
 
-def test_options_reach_the_settings(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_options_reach_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: dict[str, Any] = {}
     monkeypatch.setattr(eigentext.web, "serve", lambda *_, **how: seen.update(how))
     line = ["serve", "--port", "0", "--workers", "3", "--seconds", "7", "--allow-host", "a.org"]

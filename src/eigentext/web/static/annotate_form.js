@@ -2,24 +2,18 @@
 import { Annotator } from "/static/annotator.js";
 import { ask } from "/static/api.js";
 import { count, isolated } from "/static/elements.js";
+import { rememberedName, rememberName } from "/static/memory.js";
+import { listen, tell } from "/static/tabs.js";
 
-const REMEMBERED = "eigentext-annotator";
 const byId = (id) => document.getElementById(id);
-
-function remember(name) {
-  try { localStorage.setItem(REMEMBERED, name); } catch { /* not allowed here: typed again next time */ }
-}
-
-function remembered() {
-  try { return localStorage.getItem(REMEMBERED) ?? ""; } catch { return ""; }
-}
 
 /** The name, the list of stored texts, and the text that is open. */
 export class AnnotateForm {
   constructor(results, say, complain) {
     this.annotator = new Annotator(results, say, complain);
     this.listed = 0;
-    byId("annotator").value ||= remembered();
+    byId("annotator").value ||= rememberedName();
+    listen((news) => { if (news.texts && this.listed) this.list().catch(() => { /* asked again with the next text */ }); });
   }
 
   name() { return byId("annotator").value.trim(); }
@@ -47,9 +41,10 @@ export class AnnotateForm {
       const why = "Who annotates? Give a name first; decisions are kept under it.";
       throw Object.assign(new Error(why), { fault: { line: null, why } });
     }
-    remember(name);
+    rememberName(name);
     if (!this.stored()) {
       const made = await ask("/api/lex/documents", { text, scheme });
+      tell({ texts: true });
       await this.list(String(made.id));
     }
     return this.annotator.open(Number(byId("document").value), name);

@@ -2,6 +2,7 @@
 import { ask } from "/static/api.js";
 import { element, isolated, quietButton } from "/static/elements.js";
 import { Reader } from "/static/reader.js";
+import { listen, tell } from "/static/tabs.js";
 
 const TOP = 30;
 const DIGITS = ["0123456789", "٠١٢٣٤٥٦٧٨٩", "۰۱۲۳۴۵۶۷۸۹"]; // as keyboards of several scripts give them
@@ -17,7 +18,8 @@ document.addEventListener("keydown", (event) => active?.key(event));
 /** One text of one annotator on the page. */
 export class Annotator {
   constructor(place, say, complain) {
-    Object.assign(this, { place, say, complain, busy: false, opened: 0 });
+    Object.assign(this, { place, say, complain, busy: false, opened: 0, newest: 0 });
+    listen((news) => this.hear(news));
   }
 
   leave() {
@@ -25,13 +27,14 @@ export class Annotator {
     if (active === this) active = null;
   }
 
-  /** Open a stored text; what comes back sums it up. */
-  async open(number, annotator) {
+  /** Open a stored text at a word, or else at the next open one; what comes back sums it up. */
+  async open(number, annotator, at) {
     const turn = ++this.opened;
     const asked = new URLSearchParams({ annotator, top: TOP });
     const answer = await ask(`/api/lex/documents/${number}?${asked}`);
     if (turn !== this.opened) return ""; // another text was opened meanwhile
-    Object.assign(this, { number, annotator, revision: answer.revision });
+    Object.assign(this, { number, annotator, revision: answer.revision, newest: answer.revision });
+    const inside = at === undefined || this.place.contains(document.activeElement);
     this.choices = new Map(answer.decisions.map((one) => [`${one.sentence}.${one.word}`, one]));
     this.reader = new Reader(this.place, answer.ranked, answer.text, {
       choose: (candidate) => this.choose(candidate),
@@ -41,8 +44,8 @@ export class Annotator {
     this.bar();
     this.progress(answer.progress);
     active = this;
-    const focus = !document.activeElement.matches("select, textarea"); // whose keys must not be taken away
-    this.reader.select(this.next(-1), { focus });
+    const focus = inside && !document.activeElement.matches("select, textarea"); // whose keys must not be taken away
+    this.reader.select(at ?? this.next(-1), { focus });
     return `${isolated(answer.name)}: ${answer.progress.decided} of ${answer.progress.words} words decided`;
   }
 
@@ -108,23 +111,56 @@ export class Annotator {
   async send(what, body) {
     if (this.busy) return null;
     this.busy = true;
-    this.place.setAttribute("aria-busy", "true");
+    this.complain(null); // of what came before
     try {
-      const answer = await ask(`/api/lex/documents/${this.number}/${what}?top=${TOP}`, body);
-      if (answer.revision !== this.revision + 1) { // decided elsewhere too: take everything anew
-        await this.open(this.number, this.annotator);
-        return answer;
-      }
-      this.revision = answer.revision;
-      this.take(answer);
-      return answer;
+      return await this.change(what, body);
     } catch (error) {
       this.complain(error.fault ?? { line: null, why: "Not saved: the service does not answer. Is it still running?" });
       return null;
     } finally {
       this.busy = false;
-      this.place.removeAttribute("aria-busy");
+      this.catchUp();
     }
+  }
+
+  /** The same; what was decided elsewhere comes first, and is not changed unseen. */
+  async change(what, body, again = true) {
+    const seen = this.revision;
+    const held = () => this.choices.get(`${body.sentence}.${body.word}`)?.at;
+    const before = held();
+    try {
+      const answer = await ask(`/api/lex/documents/${this.number}/${what}?top=${TOP}`, { ...body, revision: seen });
+      if (answer.revision === seen + 1) {
+        this.revision = answer.revision;
+        this.take(answer);
+      } else await this.open(this.number, this.annotator, this.reader.current);
+      tell({ document: this.number, annotator: this.annotator, revision: this.revision });
+      return answer;
+    } catch (error) {
+      if (error.status !== 409) throw error;
+      await this.open(this.number, this.annotator, this.reader.current);
+      if (this.revision === seen) throw error; // nothing was decided elsewhere
+      if (what === "decisions" && again && held() === before) return this.change(what, body, false);
+      const why = what === "undo"
+        ? "Not taken back: something was decided in another window meanwhile. It is shown now."
+        : "Not saved: this word was decided in another window meanwhile. It is shown now; choose again to change it.";
+      throw Object.assign(new Error(why), { fault: { line: null, why } });
+    }
+  }
+
+  /** Another tab has changed something. */
+  hear({ document: number, annotator, revision }) {
+    if (active !== this || number !== this.number || annotator !== this.annotator) return;
+    this.newest = Math.max(this.newest, revision);
+    this.catchUp();
+  }
+
+  async catchUp() {
+    if (this.busy || active !== this || this.newest <= this.revision) return;
+    try {
+      const summary = await this.open(this.number, this.annotator, this.reader.current);
+      if (summary) this.say(`Changed in another window. ${summary}`);
+    } catch { /* the next choice finds out */ }
   }
 
   take(answer) {

@@ -1,16 +1,28 @@
 // Questions to the service: one function, one shape of errors.
 
+let open = 0; // questions without an answer yet
+
+function count(step) {
+  open += step;
+  document.getElementById("results").setAttribute("aria-busy", String(open > 0));
+}
+
 /** GET, or POST when there is a body; a refusal is thrown as an error with its `fault`. */
 export async function ask(path, body) {
-  const answer = await fetch(path, body && {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  const content = await answer.json();
-  if (!answer.ok) {
-    const known = { fault: content.error, status: answer.status };
-    throw Object.assign(new Error(content.error.why), known);
+  count(1);
+  try {
+    const answer = await fetch(path, body && {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    const content = await answer.json();
+    if (!answer.ok) {
+      const known = { fault: content.error, status: answer.status };
+      throw Object.assign(new Error(content.error.why), known);
+    }
+    return content;
+  } finally {
+    count(-1);
   }
-  return content;
 }

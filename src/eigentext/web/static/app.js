@@ -2,6 +2,7 @@
 import { AnnotateForm } from "/static/annotate_form.js";
 import { ask } from "/static/api.js";
 import { examples } from "/static/examples.js";
+import { rememberBench, rememberedBench } from "/static/memory.js";
 import { showReading } from "/static/reader.js";
 import { showParses, showTrees, showTokens } from "/static/results.js";
 
@@ -24,7 +25,7 @@ let language = null; // of the readings that the service ranks
 
 const mode = () => form.elements.mode.value;
 const scheme = () => byId("scheme").value;
-const annotating = new AnnotateForm(results, (text) => { status.textContent = text; }, (fault) => showError(fault));
+const annotating = new AnnotateForm(results, (text) => { status.textContent = text; }, (fault) => (fault ? showError(fault) : clearError()));
 
 function showError(fault) {
   const line = fault.line === null ? undefined : input.value.split("\n")[fault.line - 1];
@@ -120,9 +121,14 @@ function showFields() {
   if (now === "annotate" && !stored) byId("run").textContent = "Start";
 }
 
-async function changeMode() {
-  const now = mode();
+function changeMode() {
   drafts[shown] = input.value;
+  enter();
+}
+
+/** Show the chosen mode, with what it had `before` the page was loaded anew. */
+async function enter(before = {}) {
+  const now = mode();
   shown = now;
   annotating.leave();
   clearError();
@@ -130,6 +136,7 @@ async function changeMode() {
   fillExamples();
   if (drafts[now]) input.value = drafts[now];
   else chooseExample(0);
+  for (const [id, value] of Object.entries(before.fields ?? {})) byId(id).value = value;
   showFields();
   if (now !== "annotate") { run(); return; }
   const turn = ++asked; // answers on their way to another mode come too late
@@ -137,7 +144,7 @@ async function changeMode() {
   results.replaceChildren();
   status.textContent = "";
   try {
-    await annotating.list();
+    await annotating.list(before.document);
   } catch (error) {
     if (turn === asked) showError(error.fault ?? { line: null, why: "The service does not answer. Is it still running?" });
     return;
@@ -169,6 +176,7 @@ for (const box of form.elements.view) box.addEventListener("change", changeViews
 byId("heads").addEventListener("change", run);
 byId("scheme").addEventListener("change", () => { if (mode() !== "annotate") run(); });
 byId("annotator").addEventListener("change", changeDocument);
+byId("annotator").addEventListener("input", clearError); // before the click on Start, which would miss a button that moves
 byId("document").addEventListener("change", changeDocument);
 byId("kbest").addEventListener("change", run);
 byId("example").addEventListener("change", (event) => {
@@ -177,11 +185,20 @@ byId("example").addEventListener("change", (event) => {
   if (mode() !== "annotate") run();
 });
 
+const FIELDS = ["heads", "scheme", "kbest"];
+
+function remember() {
+  rememberBench({
+    mode: mode(),
+    drafts: { ...drafts, [shown]: input.value },
+    document: byId("document").value,
+    fields: Object.fromEntries(FIELDS.map((id) => [id, byId(id).value])),
+  });
+}
+
 async function start() {
-  form.elements.mode.value = "trees"; // browsers restore forms; the page starts with trees
-  fillExamples();
+  form.elements.mode.value = "trees"; // browsers restore forms; the page does that itself
   changeViews();
-  if (!input.value) chooseExample(0);
   try {
     const health = await ask("/api/health");
     byId("version").textContent = `eigentext ${health.version}`;
@@ -192,7 +209,13 @@ async function start() {
     byId("read-mode").hidden = !health.features.includes("lex/rank");
     byId("annotate-mode").hidden = !health.features.includes("lex/annotate");
   } catch { /* run() says what is wrong */ }
-  await run();
+  const before = rememberedBench();
+  Object.assign(drafts, before.drafts);
+  for (const choice of form.elements.mode) {
+    if (choice.value === before.mode && !choice.closest("label").hidden) choice.checked = true;
+  }
+  addEventListener("pagehide", remember);
+  await enter(before);
 }
 
 start();
