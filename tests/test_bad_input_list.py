@@ -36,6 +36,7 @@ from eigentext.formats import (
 )
 from eigentext.formats.convert import convert
 from eigentext.linalg.svd import truncated_svd
+from eigentext.web.annotations import AnnotationStore
 
 PAGE = Path(__file__).parents[1] / "docs" / "bad-input.md"
 
@@ -196,6 +197,7 @@ CASES: list[tuple[str, str, bytes, Callable[[str], object]]] = [
     ("m.eig", "a model file with wild numbers", _counts(unigrams=[3, -7]), Counts.load),
     ("m.eig", "a model file whose arrays do not fit", _counts(unigrams=[3, 1, 1]), Counts.load),
     ("m.eig", "a model file with floats for integers", _counts(unigrams=[3.0, 1]), Counts.load),
+    ("a.db", "annotations that are none", b"my notes, " * 200, AnnotationStore),
     ("corpus.txt", "a corpus without words", b"\n\n  \n", lambda path: count([path])),
     ("corpus.txt", "contexts that are none", b"a b\n", lambda path: count([path], contexts="xy")),
     ("corpus.txt", "memory that is no size", b"a b\n", lambda path: count([path], memory="lots")),

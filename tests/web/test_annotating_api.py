@@ -183,6 +183,14 @@ def test_exports_are_read_by_the_tools(
     assert sentences[0].metadata["annotator"] == "Ada"
     assert service.get("/api/lex/export", params={"annotator": "Nobody"}).text == ""
 
+    # a treebank has what was typed, though the ranker goes by another quote
+    service.post("/api/lex/documents", json={"text": '"كتب"', "scheme": "ptb"})
+    body = {"annotator": "Bob", "sentence": 0, "word": 1, "label": {"pos": "V"}}
+    assert service.post("/api/lex/documents/3/decisions", json=body).status_code == 200
+    asked = {"annotator": "Bob", "format": "conllu", "document": "3"}
+    lines = service.get("/api/lex/export", params=asked).text.splitlines()
+    assert [line.split("\t")[1] for line in lines if line[:1].isdigit()] == ['"', "كتب", '"']
+
 
 def test_refusals(service: TestClient, client: TestClient, connect: Connect) -> None:
     get, post = service.get, service.post

@@ -5,6 +5,7 @@ import json
 import re
 import sys
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
@@ -19,12 +20,12 @@ from eigentext.errors import MissingExtraError
 from eigentext.formats.convert import FORMATS, convert
 from eigentext.trees.constituent import Tree
 from eigentext.trees.unary import expand
+from eigentext.web.answering import MEANING
 from eigentext.web.middleware import BodyLimit
 from eigentext.web.settings import ServiceSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from starlette.testclient import TestClient
     from starlette.types import Message
@@ -299,6 +300,20 @@ class TestLimitsAndErrors:
         )
         for path in ("/docs", "/redoc"):
             assert client.get(path).status_code == 404
+
+    def test_the_page_about_the_service_tells_its_limits_and_errors(self) -> None:
+        page = (Path(__file__).parents[2] / "docs" / "service.md").read_text("utf-8")
+        for status, meaning in MEANING.items():
+            assert f"| {status} | {meaning} |" in page
+        limits = ServiceSettings()
+        for most in (limits.max_body_bytes, limits.max_characters, limits.max_trees):
+            assert f"| {most:,}" in page
+        for most in (limits.max_words, limits.max_tree_words, limits.max_ranked_words):
+            assert f"| {most:,} |" in page
+        assert f"wait {limits.seconds:g} seconds" in page
+        assert f"within {limits.body_seconds:g} seconds" in page
+        assert f"At most {limits.max_waiting} requests wait" in page
+        assert f"N` processes ({limits.workers})" in page
 
     def test_without_fastapi_the_extra_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
         for name in [name for name in sys.modules if name.startswith("eigentext.web.")]:

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 import pytest
+from typer.testing import CliRunner
 
+from eigentext.cli.main import app as command
 from eigentext.dependency import GraphParser
 from eigentext.errors import EigentextError
+from eigentext.formats.conllu import read_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,6 +80,26 @@ def test_raw_text_is_tokenised(service: TestClient) -> None:
     ]
     assert all(one["kbest"] == [] and one["probabilities"] is None for one in found)
     assert parsed(service, text="") == []
+
+
+def test_raw_text_is_parsed_as_the_command_line_does(
+    service: TestClient, dep_model: str, tmp_path: Path
+) -> None:
+    text = 'He said "no". The farmer\nslept\n\nHe sold it'
+    (tmp_path / "text.txt").write_text(text)
+    line = ["dep", "parse", dep_model, str(tmp_path / "text.txt"), "--from", "raw"]
+    done = CliRunner().invoke(command, [*line, "-o", str(tmp_path / "out.conllu")])
+    assert done.exit_code == 0, done.output
+    said = [
+        [(token.form, token.head, token.deprel) for token in sentence.tokens]
+        for sentence in read_sentences(tmp_path / "out.conllu")
+    ]
+    found = [
+        [(word["form"], word["head"], word["relation"]) for word in one["dependencies"]]
+        for one in parsed(service, text=text)
+    ]
+    assert found == said
+    assert found[0][2][0] == '"'
 
 
 def test_one_word_and_odd_words(service: TestClient) -> None:

@@ -101,6 +101,10 @@ class StoredDocument(NamedTuple):
     sentences: list[list[Token]]
     elements: tuple[str, ...]
 
+    def typed(self, token: Token) -> str:
+        """The token as it stands in the text, where there is one and its place is known."""
+        return "" if self.text is None or token.start < 0 else self.text[token.start : token.end]
+
 
 class Decision(NamedTuple):
     """What an annotator chose for a word.

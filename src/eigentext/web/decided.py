@@ -118,7 +118,8 @@ class DecidedTexts:
                 shown = (one.vocalised, one.gloss) if one else ("", "")
                 reading = Analysis("", shown[0], (), "", {}, shown[1], "", None, "gold")
                 first = RankedCandidate(label, 1.0, 0.0, (reading,), "gold")
-                words.append(RankedWord(token.text, [first], 1.0, False))
+                typed = document.typed(token)
+                words.append(RankedWord(token.text, [first], 1.0, False, typed))
             if len(open_) == len(tokens):
                 continue
             lines = list(as_conllu(s + 1, words, scheme))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from eigentext.corpus.tokenise import tokenise_text
+from eigentext.corpus.raw_text import tokenise_document
 from eigentext.errors import DataError, EigentextError
 from eigentext.reports.arcs import arcs_svg
 from eigentext.web.schemas import (
@@ -78,8 +78,9 @@ def _sentences(request: DependencyRequest, limits: ServiceSettings) -> list[list
                 f"the text has {len(text):,} characters; "
                 f"at most {limits.max_characters:,} are read"
             )
-        found = tokenise_text(text, request.scheme)
-        sentences = [[token.text for token in tokens] for tokens in found]
+        found = tokenise_document(text, request.scheme)
+        # as typed: the parser itself knows quotes by their other names
+        sentences = [[text[token.start : token.end] for token in tokens] for tokens in found]
     if len(sentences) > most_sentences:
         raise TooMuchError(
             f"found {len(sentences):,} sentences; at most {most_sentences:,} are parsed"
