@@ -125,7 +125,7 @@ def test_a_scheme_that_does_not_exist(bank):
 
 
 def test_one_state_is_exactly_the_pcfg(bank):
-    coarse = CoarseGrammar.from_treebank(bank)
+    coarse = CoarseGrammar.from_treebank(bank, MomentSmoothing().k_root)
     params = fit_moments(bank, SpectralSettings(states=1))
     assert (params.m == 1).all()
     np.testing.assert_allclose(params.tensor, coarse.rule_p, rtol=1e-6)

@@ -10,7 +10,7 @@ import typer
 
 from eigentext.cli import const_inspect, const_train, options
 from eigentext.cli.output import Clock, progress_bar, remark, show_figures, skipped_count, skipping
-from eigentext.cli.text_input import sentences
+from eigentext.cli.text_input import typed_sentences
 
 if TYPE_CHECKING:
     from eigentext.constituency import Parse
@@ -30,7 +30,7 @@ class DecoderName(StrEnum):
     viterbi = "viterbi"
 
 
-_COUNTED = ("fallback", "coarse", "relaxed", "negative")  # flags of sentences
+_COUNTED = ("fallback", "coarse", "relaxed", "negative", "split")  # flags of sentences
 
 Model = Annotated[str, typer.Argument(help="A model written by `const train`.")]
 
@@ -49,9 +49,16 @@ def parse(
     decoder: Annotated[
         DecoderName | None, typer.Option("--decoder", help="Another one than the model's own.")
     ] = None,
+    longest: Annotated[
+        int | None,
+        typer.Option(
+            "--longest", help="Sentences of more words than this (300) are parsed in pieces."
+        ),
+    ] = None,
     format_: options.Format = options.ResultFormat.native,
     raw: options.Raw = False,
     tokeniser: options.Tokeniser = "ptb",
+    newlines: options.Newlines = options.NewlinesName.auto,
     jobs: options.Jobs = 1,
     on_error: options.SkipErrors = options.OnError.stop,
     quiet: options.Quiet = False,
@@ -59,7 +66,8 @@ def parse(
 ) -> None:
     """Parse sentences: PTB brackets, one tree a line, or JSON Lines.
 
-    An empty line in gives an empty line out.
+    An empty line in gives an empty line out. A sentence of more than 300 words (--longest, at most
+    1,000) is cut behind full stops, else commas, and its parts come under one node X.
 
     Example:
 
@@ -72,11 +80,14 @@ def parse(
 
     from eigentext.constituency import LPCFG
     from eigentext.constituency.batch import parse_many
+    from eigentext.constituency.long_sentences import checked_longest
     from eigentext.formats.opening import expand, numbered_lines
     from eigentext.formats.writing import write_lines
 
     clock = Clock()
     parser = LPCFG.load(model)
+    if longest is not None:
+        parser.longest = checked_longest(longest)
     as_json = format_ is options.ResultFormat.jsonl or marginals
     flags: dict[str, int] = {"sentences": 0, **dict.fromkeys(_COUNTED, 0)}
 
@@ -87,7 +98,11 @@ def parse(
     total = sum(1 for lines in counted for _ in lines) if countable else 0
 
     def lines(log: SkipLog | None, update: Callable[[int, int, str], None]) -> Iterator[str]:
-        given = sentences(sources, raw=raw, tokeniser=tokeniser, on_error=log)
+        typed = typed_sentences(
+            sources, raw=raw, tokeniser=tokeniser, newlines=newlines.value, on_error=log
+        )
+        # as typed: the parser itself knows quotes by their other names
+        given = ([token.typed for token in tokens] for tokens in typed)
         found = parse_many(
             parser, given, jobs=jobs, kbest=kbest, marginals=marginals,
             decoder=None if decoder is None else decoder.value,
@@ -117,6 +132,12 @@ def parse(
     if flags["negative"]:
         remark(
             f"{flags['negative']} tree(s) have no log_p: their score is not above zero",
+            quiet=quiet,
+        )
+    if flags["split"]:
+        remark(
+            f"{flags['split']} sentence(s) of more than {parser.longest} words were parsed in "
+            "pieces, with one node X over them",
             quiet=quiet,
         )
     if json:

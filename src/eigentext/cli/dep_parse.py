@@ -61,6 +61,7 @@ def parse(
         typer.Option("--marginals", help="Probability of each arc: Prob=0.93 in the last column."),
     ] = False,
     tokeniser: options.Tokeniser = "ptb",
+    newlines: options.Newlines = options.NewlinesName.auto,
     on_error: options.SkipErrors = options.OnError.stop,
     quiet: options.Quiet = False,
     json: options.Json = False,
@@ -92,7 +93,7 @@ def parse(
 
     def trees(log: SkipLog | None, update: Callable[[int, int, str], None]) -> Iterator[Sentence]:
         nonlocal count
-        given = _read(expand(files or ["-"]), from_, tokeniser, log)
+        given = _read(expand(files or ["-"]), from_, tokeniser, newlines.value, log)
         while chunk := list(islice(given, _CHUNK)):
             yield from predict(chunk)
             count += len(chunk)
@@ -141,7 +142,7 @@ def _predictor(
 
 
 def _read(
-    files: list[str], from_: InputName, tokeniser: str, log: SkipLog | None
+    files: list[str], from_: InputName, tokeniser: str, newlines: str, log: SkipLog | None
 ) -> Iterator[Sentence]:
     """Sentences of CoNLL-U, or such made from bare tokens; an empty line is none."""
     from eigentext.errors import DataError
@@ -160,7 +161,9 @@ def _read(
     from eigentext.cli.text_input import typed_sentences
 
     raw = from_ is InputName.raw
-    for tokens in typed_sentences(files, raw=raw, tokeniser=tokeniser, on_error=log):
+    for tokens in typed_sentences(
+        files, raw=raw, tokeniser=tokeniser, newlines=newlines, on_error=log
+    ):
         if tokens:  # as typed: the parser itself knows quotes by their other names
             yield make_sentence([token.typed for token in tokens])
 

@@ -24,6 +24,7 @@ def eval_(
     column: Column = ColumnName.upos,
     raw: options.Raw = False,
     tokeniser: options.Tokeniser = "ptb",
+    newlines: options.Newlines = options.NewlinesName.auto,
     json: options.Json = False,
 ) -> None:
     """Perplexity of held-out text, beside a unigram and a Kneser-Ney bigram of the same symbols.
@@ -54,7 +55,7 @@ def eval_(
     clock = Clock()
     found = load_model(model)
     symbols = found.symbols_
-    data = symbols.encode(sentences(files, raw=raw, tokeniser=tokeniser))
+    data = symbols.encode(sentences(files, raw=raw, tokeniser=tokeniser, newlines=newlines.value))
     if not data.n_tokens:
         raise DataError(files[0], None, "no tokens, expected text")
     surprisals = found.surprisals_encoded(data)
@@ -65,7 +66,9 @@ def eval_(
         "unigram": _perplexity(-np.log(symbols.unigram()[data.ids])),
     }
     if train:
-        text = symbols.encode(sentences(train, raw=raw, tokeniser=tokeniser))
+        text = symbols.encode(
+            sentences(train, raw=raw, tokeniser=tokeniser, newlines=newlines.value)
+        )
         figures["kneser_ney_bigram"] = _perplexity(
             kneser_ney_surprisals(text, data, len(symbols))
         )  # fmt: skip

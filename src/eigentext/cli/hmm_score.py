@@ -42,6 +42,7 @@ def score(
     format_: options.Format = options.ResultFormat.native,
     raw: options.Raw = False,
     tokeniser: options.Tokeniser = "ptb",
+    newlines: options.Newlines = options.NewlinesName.auto,
     on_error: options.SkipErrors = options.OnError.stop,
     quiet: options.Quiet = False,
     json: options.Json = False,
@@ -66,7 +67,9 @@ def score(
     found = load_model(model)
     total, n_tokens, n_sentences, n_negative = 0.0, 0, 0, 0.0
     with skipping(on_error, quiet=quiet) as log:
-        lines = typed_sentences(files, raw=raw, tokeniser=tokeniser, on_error=log)
+        lines = typed_sentences(
+            files, raw=raw, tokeniser=tokeniser, newlines=newlines.value, on_error=log
+        )
         while block := list(islice(lines, _AT_ONCE)):
             values = found.surprisals([[token.text for token in tokens] for tokens in block])
             n_negative += getattr(found, "negative_rate_", 0.0) * sum(map(len, block))

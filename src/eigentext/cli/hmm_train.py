@@ -25,6 +25,7 @@ _ONLY_FOR = {
     "iterations": ("em", "tagged"), "unigram_weight": ("operators",),
     "vocab_size": ("em", "recovered", "operators"), "min_count": ("em", "recovered", "operators"),
     "raw": ("em", "recovered", "operators"), "tokeniser": ("em", "recovered", "operators"),
+    "newlines": ("em", "recovered", "operators"),
     "language": ("em", "recovered", "tagged"), "models": ("tagged",), "from_": ("tagged",),
     "column": ("tagged",),
 }  # fmt: skip
@@ -122,6 +123,7 @@ def train(
     column: Column = ColumnName.upos,
     raw: options.Raw = False,
     tokeniser: options.Tokeniser = "ptb",
+    newlines: options.Newlines = options.NewlinesName.auto,
     on_error: options.SkipErrors = options.OnError.stop,
     seed: options.Seed = 0,
     data_name: options.DataName = None,
@@ -168,7 +170,9 @@ def train(
         )  # fmt: skip
         return
     with skipping(on_error, quiet=quiet) as log:
-        bank = list(sentences(files, raw=raw, tokeniser=tokeniser, on_error=log))
+        bank = list(
+            sentences(files, raw=raw, tokeniser=tokeniser, newlines=newlines.value, on_error=log)
+        )
     if not any(bank):
         from eigentext.errors import DataError
 

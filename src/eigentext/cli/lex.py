@@ -36,6 +36,7 @@ def analyse(
     format_: options.Format = options.ResultFormat.native,
     raw: options.Raw = False,
     tokeniser: options.Tokeniser = "arabic",
+    newlines: options.Newlines = options.NewlinesName.auto,
     on_error: options.SkipErrors = options.OnError.stop,
     quiet: options.Quiet = False,
 ) -> None:
@@ -57,7 +58,9 @@ def analyse(
     engine = open_analyzer(analyzer)
 
     def lines(log: SkipLog | None) -> Iterator[str]:
-        given = typed_sentences([source], raw=raw, tokeniser=tokeniser, on_error=log)
+        given = typed_sentences(
+            [source], raw=raw, tokeniser=tokeniser, newlines=newlines.value, on_error=log
+        )
         for number, tokens in enumerate(given, start=1):
             for text, word in tokens:
                 analyses = engine.analyse(text)

@@ -46,6 +46,7 @@ def rank(
     analyzer: OtherAnalyzer = None,
     raw: options.Raw = False,
     tokeniser: options.Tokeniser = "arabic",
+    newlines: options.Newlines = options.NewlinesName.auto,
     on_error: options.SkipErrors = options.OnError.stop,
     quiet: options.Quiet = False,
 ) -> None:
@@ -69,7 +70,11 @@ def rank(
     ranker = LexicalRanker.load(model, analyzer=analyzer)
 
     def lines(log: SkipLog | None) -> Iterator[str]:
-        given = list(typed_sentences([source], raw=raw, tokeniser=tokeniser, on_error=log))
+        given = list(
+            typed_sentences(
+                [source], raw=raw, tokeniser=tokeniser, newlines=newlines.value, on_error=log
+            )
+        )
         document = Document(source, [[Word(token.text) for token in tokens] for tokens in given])
         ranked = next(ranker.rank_documents([document]))
         for number, (tokens, found) in enumerate(zip(given, ranked, strict=True), start=1):

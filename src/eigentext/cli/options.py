@@ -22,6 +22,14 @@ class ResultFormat(StrEnum):
     jsonl = "jsonl"
 
 
+class NewlinesName(StrEnum):
+    """Whether the end of a line of raw text ends a sentence."""
+
+    auto = "auto"
+    end = "end"
+    joined = "join"  # str.join is taken
+
+
 Sources = Annotated[
     list[str],
     typer.Argument(help="Files, globs or URLs; '-' is standard input.", show_default=False),
@@ -57,6 +65,14 @@ Tokeniser = Annotated[
     str,
     typer.Option(
         "--tokeniser", help="For --raw: ptb, ud-en, french, arabic, generic, whitespace."
+    ),
+]
+Newlines = Annotated[
+    NewlinesName,
+    typer.Option(
+        "--newlines",
+        help="For --raw: does the end of a line end a sentence? end: always, join: never, auto: "
+        "unless the text is wrapped there.",
     ),
 ]
 DataName = Annotated[

@@ -16,6 +16,7 @@ def sentences(
     *,
     raw: bool,
     tokeniser: str,
+    newlines: str = "auto",
     on_error: Callable[[DataError], None] | None = None,
 ) -> Iterator[list[str]]:
     """Token lists in the order of the files; an empty line of tokenised text is an empty list.
@@ -29,7 +30,7 @@ def sentences(
 
     for source in expand(files):
         if raw:
-            yield from read_tokenised(source, tokeniser, on_error=on_error)
+            yield from read_tokenised(source, tokeniser, newlines=newlines, on_error=on_error)
         elif source != "-" and format_of(source) == "conllu":
             yield from (list(item.tokens) for item in read_items(source, on_error=on_error))
         else:
@@ -41,6 +42,7 @@ def typed_sentences(
     *,
     raw: bool,
     tokeniser: str,
+    newlines: str = "auto",
     on_error: Callable[[DataError], None] | None = None,
 ) -> Iterator[list[TypedToken]]:
     """The same with each token as it was typed, for commands that write tokens out."""
@@ -49,7 +51,7 @@ def typed_sentences(
 
     if raw:
         for source in expand(files):
-            yield from read_typed(source, tokeniser, on_error=on_error)
+            yield from read_typed(source, tokeniser, newlines=newlines, on_error=on_error)
         return
     for tokens in sentences(files, raw=False, tokeniser=tokeniser, on_error=on_error):
         yield [TypedToken(token, token) for token in tokens]

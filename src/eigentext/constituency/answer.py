@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from eigentext.constituency.forms import capitals_tell
 from eigentext.constituency.grammar import user_labels, with_wrapper
 from eigentext.errors import SettingsError
 from eigentext.trees.constituent import Tree
@@ -53,14 +54,15 @@ class Parse:
                    the best derivation, p(w) left out (viterbi)
     ``log_p``      log p(tree, words) under the model; the mean of p over the models of an
                    ensemble; -inf where there is none, and then a flag says why: ``negative``,
-                   ``coarse`` or ``fallback``
+                   ``coarse``, ``fallback`` or ``split``
     ``kbest``      the k best different trees, the best first
     ``marginals``  (start, end, label) -> posterior of that constituent
     ``flags``      ``relaxed`` pruning had to be loosened, ``coarse`` the models give no tree any
                    weight: the plain PCFG's, ``fallback`` the grammar has no such tree: words under
                    their tags and what brackets were required, ``unknown`` a word was never seen in
                    training, ``negative`` the models' score of the tree is not above
-                   zero, as those of the moments estimator may be
+                   zero, as those of the moments estimator may be, ``split`` the
+                   sentence is too long and was parsed in pieces, with one node ``X`` over them
     """
 
     tree: Tree
@@ -146,8 +148,9 @@ def word_emissions(
     constraints: Constraints | None,
 ) -> list[list[Emission]]:
     """What each word may be, for each model."""
+    folded = not capitals_tell(words, params[0].lexicon.seen)
     found = [
-        [one.lexicon.emission(word, first=i == 0) for i, word in enumerate(words)]
+        [one.lexicon.emission(word, first=i == 0, folded=folded) for i, word in enumerate(words)]
         for one in params
     ]
     for i, tag in ((constraints.tags if constraints else None) or {}).items():
@@ -157,5 +160,7 @@ def word_emissions(
             chains = [user_labels(labels[label]) for label in one.lexicon.tags]
             admitted = np.flatnonzero([chain[-1] == tag for chain in chains])
             if len(admitted):
-                of_model[i] = one.lexicon.emission_as(words[i], admitted, first=i == 0)
+                of_model[i] = one.lexicon.emission_as(
+                    words[i], admitted, first=i == 0, folded=folded
+                )
     return found

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from eigentext.constituency.params import Totals
+from eigentext.constituency.params import Totals, root_prior
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,17 +72,21 @@ class CoarseGrammar:
         )
 
     @classmethod
-    def from_treebank(cls, bank: Treebank) -> CoarseGrammar:
-        """Relative frequencies of the rules, the roots and the nonterminals."""
-        return cls.from_totals(bank.rules, Totals.of(bank))
+    def from_treebank(cls, bank: Treebank, k_root: float = 0.0) -> CoarseGrammar:
+        """Relative frequencies of the rules, the roots and the nonterminals.
+
+        ``k_root`` adds so many trees whose roots are like any constituent, see ``params``.
+        """
+        return cls.from_totals(bank, Totals.of(bank), k_root)
 
     @classmethod
-    def from_totals(cls, rules: Ints, totals: Totals) -> CoarseGrammar:
+    def from_totals(cls, bank: Treebank, totals: Totals, k_root: float) -> CoarseGrammar:
         """The same from counts that are there already."""
+        roots = totals.roots + k_root * root_prior(bank.labels, totals.labels)
         return cls(
-            rules=rules,
-            rule_p=totals.rules / totals.labels[rules[:, 0]],
-            root_p=totals.roots / totals.roots.sum(),
+            rules=bank.rules,
+            rule_p=totals.rules / totals.labels[bank.rules[:, 0]],
+            root_p=roots / roots.sum(),
             prior=totals.labels / totals.labels.sum(),
             emits=totals.over_words / totals.labels,
         )

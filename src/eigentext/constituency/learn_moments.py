@@ -26,7 +26,12 @@ from eigentext.constituency.features import inside_features, outside_features, s
 from eigentext.constituency.lexicon import index_words
 from eigentext.constituency.lexicon_moments import build_moment_lexicon
 from eigentext.constituency.observable import Moments, observable_tensor
-from eigentext.constituency.params import LatentParams, MomentSmoothing, tensor_layout
+from eigentext.constituency.params import (
+    LatentParams,
+    MomentSmoothing,
+    root_prior,
+    tensor_layout,
+)
 from eigentext.constituency.spectrum import FeatureRows, Spectra, orthonormal
 from eigentext.errors import SettingsError
 from eigentext.linalg.conditioning import guarded_pinv
@@ -307,9 +312,15 @@ def _rule_moments(
 
 
 def _roots(
-    bank: Treebank, coordinates: Sequence[Coordinates], weights: Floats, C_root: float
-) -> list[Floats]:
-    """c_1 of every nonterminal: E[[a] y | root]; if no drawn node is a root, all roots count."""
+    bank: Treebank, coordinates: Sequence[Coordinates], weights: Floats, C_root: float,
+    k_root: float = 0.0,
+) -> list[Floats]:  # fmt: skip
+    """c_1 of every nonterminal: E[[a] y | root]; if no drawn node is a root, all roots count.
+
+    ``k_root`` trees more have roots like any constituent, whose mean y is (1, 0, 0, ...).
+    """
+    count = np.bincount(bank.label, minlength=len(bank.labels)).astype(float)
+    more = k_root * root_prior(bank.labels, count)
     place = _places(bank, coordinates)
     w = weights[bank.roots]
     w = w if w.any() else np.ones(len(w))
@@ -318,7 +329,8 @@ def _roots(
         here = bank.label[bank.roots] == a
         total = w[here] @ c.Y[place[bank.roots[here]]]
         total[1:] *= w[here].sum() / (w[here].sum() + C_root) if C_root else 1.0
-        found.append(total / w.sum())
+        total[0] += more[a]
+        found.append(total / (w.sum() + k_root))
     return found
 
 
@@ -388,9 +400,10 @@ def fit_moments(
             bank, [c.Z @ c.inverse for c in coordinates], _places(bank, coordinates), weights,
             k_word=smoothing.k_word, k_shape=smoothing.k_shape, plain=plain, language=language,
         )  # fmt: skip
-    roots = _roots(bank, coordinates, weights, smoothing.C_root)
+    seen = _roots(bank, coordinates, weights, smoothing.C_root)
+    roots = _roots(bank, coordinates, weights, smoothing.C_root, smoothing.k_root)
     smallest = smallest_elements(
-        bank, index_words(bank, language=language), coordinates, weights, moments, roots
+        bank, index_words(bank, language=language), coordinates, weights, moments, seen
     )
     # The lexicon answers like any other; only its counts are arranged differently.
     return LatentParams(

@@ -187,7 +187,9 @@ def learn_semi(
                 renewed.append(fresh)
                 of_trees.append(log_p)
             parser.params_ = renewed
-            parser.coarse_ = CoarseGrammar.from_totals(bank.rules, totals + _mean(added))
+            parser.coarse_ = CoarseGrammar.from_totals(
+                bank, totals + _mean(added), parser.smoothing.k_root
+            )
             history.append(likelihood + float(np.mean(of_trees)))
     return SemiResult(tuple(history), n_used, n_long, len(short) - n_used)
 

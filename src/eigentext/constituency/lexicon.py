@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from eigentext.constituency.forms import spellings
 from eigentext.constituency.grammar import user_labels
 from eigentext.constituency.word_classes import ClassCounts
 from eigentext.trees.signatures import signature
@@ -46,11 +47,6 @@ __all__ = ["Emission", "Lexicon", "WordIndex", "build_lexicon", "index_words"]
 
 _CACHE_LIMIT = 50_000
 _KEEP = 1e-5  # a tag with less than this share of the best tag's is left out
-
-_ESCAPES = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
-_ALL_BRACKETS = str.maketrans(_ESCAPES)
-_ROUND_BRACKETS = str.maketrans({"(": "-LRB-", ")": "-RRB-"})
-_SLASH = str.maketrans({"/": "\\/", "*": "\\*"})
 
 
 class Emission(NamedTuple):
@@ -90,7 +86,7 @@ class Lexicon:
     k_state: float = 4.0
     trust: float = 50.0
     by_class: ClassCounts | None = None
-    _cache: dict[tuple[str, bool], Emission] = field(default_factory=dict, repr=False)
+    _cache: dict[tuple[str, bool, bool], Emission] = field(default_factory=dict, repr=False)
 
     # -- what follows from the counts -------------------------------------------------------------
 
@@ -155,22 +151,10 @@ class Lexicon:
         """Was the word seen in training?"""
         return word in self.word_number
 
-    def form(self, token: str) -> str:
-        """The word of the treebank that a token stands for: ``(`` is ``-LRB-`` in most of them.
-
-        A token that is known as it is stays so; else the treebanks' ways to write brackets,
-        slashes and asterisks are tried; a token unknown in every form stays as it is.
-        """
-        if token in self.word_number:
-            return token
-        for table in (_ROUND_BRACKETS, _ALL_BRACKETS, _SLASH):
-            written = token.translate(table)
-            if written in self.word_number:
-                return written
-        plain = token
-        for bracket, written in _ESCAPES.items():
-            plain = plain.replace(written, bracket)
-        return plain if plain in self.word_number else token
+    def seen(self, word: str) -> float:
+        """How often the word was in the training text."""
+        number = self.word_number.get(word)
+        return 0.0 if number is None else float(self.n_words[number])
 
     def log_p_word(self, word: str) -> float:
         """log p(w); all unknown words are one symbol that counts as seen once."""
@@ -178,27 +162,46 @@ class Lexicon:
         seen = 1.0 if number is None else float(self.n_words[number])
         return math.log(seen / (float(self.n_words.sum()) + 1.0))
 
-    def emission(self, word: str, *, first: bool) -> Emission:
-        """Scores of the tags and states that this word may have."""
-        key = (word, first)
+    def emission(self, word: str, *, first: bool, folded: bool = False) -> Emission:
+        """Scores of the tags and states that this word may have.
+
+        ``first``   it begins the sentence, so a capital says little
+        ``folded``  all words of the sentence have capitals, so they say nothing
+        """
+        key = (word, first, folded)
         found = self._cache.get(key)
         if found is None:
             if len(self._cache) >= _CACHE_LIMIT:
                 self._cache.clear()
-            found = self._cache[key] = self._scored(self._p_given_word(word, first))
+            found = self._cache[key] = self._scored(self._p_given_word(word, first, folded))
         return found
 
-    def emission_as(self, word: str, admitted: Ints, *, first: bool) -> Emission:
+    def emission_as(
+        self, word: str, admitted: Ints, *, first: bool, folded: bool = False
+    ) -> Emission:
         """The same when the word is known to have one of these tags (places in ``tags``).
 
         A word that never had such a tag may be any state of it.
         """
         may = np.zeros(len(self.tags), bool)
         may[admitted] = True
-        p = np.where(may[self.ts_tag], self._p_given_word(word, first), 0.0)
+        p = np.where(may[self.ts_tag], self._p_given_word(word, first, folded), 0.0)
         if not p.sum() > 0:
             p = np.where(may[self.ts_tag], self.p_ts, 0.0)
         return self._scored(p / p.sum())
+
+    def other_forms(self, word: str, first: bool, folded: bool) -> list[str]:
+        """Other spellings of the word that training knows, where its capitals say little."""
+        if not (folded or (first and word[:1].isupper())):
+            return []
+        forms = spellings(word, folded=True) if folded else [word, word.lower()]
+        return [form for form in forms[1:] if form != word and self.knows(form)]
+
+    def shape(self, word: str, first: bool, folded: bool) -> str:
+        """The word's signature; where capitals say nothing, that of the word written small."""
+        if folded:
+            return signature(word.lower(), first=False, language=self.language)
+        return signature(word, first=first, language=self.language)
 
     def _row(self, word: str) -> tuple[Floats, float]:
         counts = np.zeros(self.n_ts)
@@ -219,7 +222,7 @@ class Lexicon:
         p[self.shape_ts[place]] += self.shape_n[place]
         return np.asarray(p / p.sum())
 
-    def _p_given_word(self, word: str, first: bool) -> Floats:
+    def _p_given_word(self, word: str, first: bool, folded: bool) -> Floats:
         """(n_ts,) P(ts | w)."""
         ts_base, n_base = self.ts_base, int(self.base.max()) + 1
 
@@ -229,10 +232,10 @@ class Lexicon:
         counts, n = self._row(word)
         if n and self.k_base == 0:
             return counts / n
-        if first and word[:1].isupper() and self.knows(word.lower()):
-            lowered, n_lowered = self._row(word.lower())
-            counts, n = counts + lowered, n + n_lowered
-        of_shape = self.of_shape(signature(word, first=first, language=self.language))
+        for form in self.other_forms(word, first, folded):
+            more, n_more = self._row(form)
+            counts, n = counts + more, n + n_more
+        of_shape = self.of_shape(self.shape(word, first, folded))
         if self.by_class is not None:
             of_shape = self.by_class.applied(of_shape, ts_base, word)
         if n == 0:

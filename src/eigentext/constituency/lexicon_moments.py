@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eigentext.constituency.lexicon import Emission, Lexicon, build_lexicon, index_words
-from eigentext.trees.signatures import signature
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +59,7 @@ class MomentLexicon:
     tag_mean: Floats
     k_word: float
     k_shape: float
-    _cache: dict[tuple[str, bool], Emission] = field(default_factory=dict, repr=False)
+    _cache: dict[tuple[str, bool, bool], Emission] = field(default_factory=dict, repr=False)
 
     @property
     def tags(self) -> Ints:
@@ -99,38 +98,39 @@ class MomentLexicon:
         """Was the word seen in training?"""
         return self.tag_level.knows(word)
 
-    def form(self, token: str) -> str:
-        """The word of the treebank that a token stands for."""
-        return self.tag_level.form(token)
+    def seen(self, word: str) -> float:
+        """How often the word was in the training text."""
+        return self.tag_level.seen(word)
 
     def log_p_word(self, word: str) -> float:
         """log p(w); all unknown words are one symbol that counts as seen once."""
         return self.tag_level.log_p_word(word)
 
-    def emission(self, word: str, *, first: bool) -> Emission:
+    def emission(self, word: str, *, first: bool, folded: bool = False) -> Emission:
         """Scores of the tags that this word may have, and their vectors."""
-        key = (word, first)
+        key = (word, first, folded)
         found = self._cache.get(key)
         if found is None:
             if len(self._cache) >= _CACHE_LIMIT:
                 self._cache.clear()
-            plain = self.tag_level.emission(word, first=first)
-            found = self._cache[key] = self._with_vectors(plain, word, first)
+            plain = self.tag_level.emission(word, first=first, folded=folded)
+            found = self._cache[key] = self._with_vectors(plain, word, first, folded)
         return found
 
-    def emission_as(self, word: str, admitted: Ints, *, first: bool) -> Emission:
+    def emission_as(
+        self, word: str, admitted: Ints, *, first: bool, folded: bool = False
+    ) -> Emission:
         """The same when the word is known to have one of these tags (places in ``tags``)."""
-        plain = self.tag_level.emission_as(word, admitted, first=first)
-        return self._with_vectors(plain, word, first)
+        plain = self.tag_level.emission_as(word, admitted, first=first, folded=folded)
+        return self._with_vectors(plain, word, first, folded)
 
-    def _with_vectors(self, plain: Emission, word: str, first: bool) -> Emission:
+    def _with_vectors(self, plain: Emission, word: str, first: bool, folded: bool) -> Emission:
         known = self.tag_level
         forms = [word]
-        by_counts_alone = known.k_base == 0 and known.knows(word)
-        if first and not by_counts_alone and word[:1].isupper() and known.knows(word.lower()):
-            forms.append(word.lower())
+        if not (known.k_base == 0 and known.knows(word)):  # else by counts alone
+            forms += known.other_forms(word, first, folded)
         rows = [known.word_number[form] for form in forms if form in known.word_number]
-        shape = known.shape_number.get(signature(word, first=first, language=known.language))
+        shape = known.shape_number.get(known.shape(word, first, folded))
         flat = self.tag_mean.copy()
         if shape is not None:
             for entry in range(known.shape_ptr[shape], known.shape_ptr[shape + 1]):

@@ -36,10 +36,18 @@ from eigentext.constituency.decode import (
 )
 from eigentext.constituency.features import INSIDE_GROUPS, OUTSIDE_GROUPS, checked_groups
 from eigentext.constituency.fine import coarse_pass, fine_pass
+from eigentext.constituency.forms import treebank_forms
 from eigentext.constituency.grammar import (
     GrammarSettings,
     read_treebank,
     restore,
+)
+from eigentext.constituency.long_sentences import (
+    LONGEST,
+    MOST,
+    checked_longest,
+    pieces,
+    put_together,
 )
 from eigentext.constituency.params import MomentSmoothing, Smoothing
 from eigentext.constituency.scoring import (
@@ -85,6 +93,8 @@ class LPCFG:
     ``em``          EM iterations; None: 50 for the em estimator, one after clustering
     ``decoder``     max-rule-product, max-recall or viterbi
     ``beam, threshold``  pruning of the coarse pass; 0 prunes nothing
+    ``longest``     words of a sentence that is parsed whole; one of more is cut into pieces, see
+                    ``long_sentences``
     ``per_state``   so many nodes of a nonterminal are needed for each of its states
     ``kappa, dropout, noise``  of the spectral features, see ``learn_clusters``
     ``inside, outside``  groups of features, see ``features``
@@ -115,6 +125,7 @@ class LPCFG:
         decoder: Decoder = "max-rule-product",
         beam: float = 1e-4,
         threshold: float = 1e-4,
+        longest: int = LONGEST,
         per_state: int = 10,
         kappa: float = 50.0,
         dropout: float = 0.3,
@@ -149,6 +160,7 @@ class LPCFG:
         self.decoder: Decoder = self._checked(decoder)
         self.beam = beam
         self.threshold = threshold
+        self.longest = checked_longest(longest)
         self.per_state = per_state
         self.kappa = kappa
         self.dropout = dropout
@@ -190,7 +202,7 @@ class LPCFG:
         bank, self.wrapper_ = read_treebank(trees, self.grammar)
         bank = replace(bank, classes=classes)
         self.labels_ = bank.labels
-        self.coarse_ = CoarseGrammar.from_treebank(bank)
+        self.coarse_ = CoarseGrammar.from_treebank(bank, self.smoothing.k_root)
         self.__dict__.pop("rule_numbers", None)
         settings = TrainingSettings(
             self.estimator, self.states, self.ensemble, self.em, self.per_state, self.kappa,
@@ -221,6 +233,15 @@ class LPCFG:
         chosen = self._checked(decoder or self.decoder, kbest)
         if kbest < 1:
             raise SettingsError(f"kbest must be at least 1, not {kbest}")
+        if len(given) > self.longest:
+            if constraints:
+                raise self._too_long(given, "constraints are for")
+            spans = pieces(given, self.longest)
+            parses = [
+                self.parse(given[i:j], kbest=kbest, marginals=marginals, decoder=decoder)
+                for i, j in spans
+            ]
+            return put_together(parses, [i for i, _ in spans], self.wrapper_, kbest=kbest)
         words = self.forms(given)
         flags = set()
         if not all(map(self.params_[0].lexicon.knows, words)):
@@ -259,7 +280,7 @@ class LPCFG:
 
     def forms(self, tokens: Sequence[str]) -> list[str]:
         """The treebank's way to write each token: ``(`` is ``-LRB-`` in most of them."""
-        return [self.params_[0].lexicon.form(token) for token in tokens]
+        return treebank_forms(tokens, self.params_[0].lexicon.seen)
 
     def _chart(
         self,
@@ -343,6 +364,8 @@ class LPCFG:
         """
         self._fitted()
         words = self.forms(checked_tokens(tokens))
+        if len(words) > self.longest:
+            raise self._too_long(words, "log p(words) is for")
         emissions = word_emissions(self.params_, self.labels_, words, None)
         pruning = (0.0, 0.0) if exact else (self.beam, self.threshold)
         chart, passes = self._chart(emissions, None, *pruning)
@@ -351,6 +374,12 @@ class LPCFG:
         lost = [float("-inf")] * (len(self.params_) - len(passes))
         log_z = log_mean([one.log_z if one.sign > 0 else float("-inf") for one in passes] + lost)
         return log_z + words_log_p(words, self.params_[0])
+
+    def _too_long(self, tokens: Sequence[str], what: str) -> SettingsError:
+        return SettingsError(
+            f"{what} sentences of at most {self.longest} words, not {len(tokens)}; the setting "
+            f"longest may be up to {MOST}"
+        )
 
     def _fitted(self) -> None:
         if not hasattr(self, "params_"):

@@ -16,6 +16,11 @@ where P(r | a, h1), P(h2 | r, h1) and P(h3 | r, h1) are drawn towards the same w
 that stands over words as well as over other labels does the former with the share ``emits``, drawn
 towards its share without states likewise; so all that a state may do sums to one.
 
+Roots, N trees and K trees more whose roots are like any constituent (K is ``k_root``): a sentence
+that is one full stop, or a phrase that never stood alone in training, still has a tree.
+
+    q(a at the root) = (n(a at the root) + K P(a)) / (N + K)
+
 ``Smoothing.none()`` makes every parameter a relative frequency.
 """
 
@@ -28,8 +33,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eigentext.errors import SettingsError
+from eigentext.trees.binarise import is_intermediate
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
 
     from eigentext.constituency.lexicon import Lexicon
@@ -47,13 +55,17 @@ __all__ = [
     "Totals",
     "count_states",
     "estimate",
+    "root_prior",
     "tensor_layout",
 ]
 
 
 @dataclass(frozen=True)
 class Smoothing:
-    """Strengths of the back-offs, in (square roots of) counts; k_ are the lexicon's."""
+    """Strengths of the back-offs, in (square roots of) counts.
+
+    C_ are those of rules and roots, k_sig, k_base and k_state the lexicon's, k_root adds trees.
+    """
 
     C_rule: float = 3.0
     C_pair: float = 5.0
@@ -62,6 +74,7 @@ class Smoothing:
     k_sig: float = 2.0
     k_base: float = 1.0
     k_state: float = 4.0
+    k_root: float = 1.0
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
@@ -71,7 +84,7 @@ class Smoothing:
     @classmethod
     def none(cls) -> Smoothing:
         """Relative frequencies."""
-        return cls(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        return cls(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -85,6 +98,7 @@ class MomentSmoothing:
     ``C_triple``  the third central moment, likewise, on top of C_pair
     ``C_root``    means of the roots, as C_mean
     ``k_word``    outside mean of a word, towards that of its signature; ``k_shape`` of a signature
+    ``k_root``    trees more whose roots are like any constituent
     ``ridge``     1/s becomes s / (s^2 + ridge) in the inverse of Sigma; less kappa in the scaling
                   of features makes s larger and asks for more (1 for 50, 2 for 20, 4 for 5)
     """
@@ -96,6 +110,7 @@ class MomentSmoothing:
     k_word: float = 3.0
     k_shape: float = 5.0
     ridge: float = 1.0
+    k_root: float = 1.0
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
@@ -105,7 +120,7 @@ class MomentSmoothing:
     @classmethod
     def none(cls) -> MomentSmoothing:
         """Averages as they are: the paper."""
-        return cls(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        return cls(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,6 +190,12 @@ class Totals:
         )
 
 
+def root_prior(labels: Sequence[str], count: Floats) -> Floats:
+    """(labels,) the share of each among all nodes that binarisation did not make."""
+    found = np.where([is_intermediate(label) for label in labels], 0.0, count)
+    return np.asarray(found / found.sum())
+
+
 def tensor_layout(rules: Ints, m: Ints) -> Ints:
     """(R + 1,) where the tensor of each rule begins."""
     return np.concatenate([[0], np.cumsum(m[rules].prod(axis=1))])
@@ -216,10 +237,10 @@ def estimate(
     )  # fmt: skip
     label_of = np.repeat(np.arange(len(m)), m)
     n_trees = totals.roots.sum()
-    of_root = totals.roots / n_trees
     within = counts.states / totals.labels[label_of]
-    C = smoothing.C_root
-    root = (counts.roots + C * of_root[label_of] * within) / (n_trees + C)
+    C, K = smoothing.C_root, smoothing.k_root
+    added = C * totals.roots / n_trees + K * root_prior(bank.labels, totals.labels)
+    root = (counts.roots + added[label_of] * within) / (n_trees + C + K)
     lexicon = replace(lexicon, emits=_emits(totals, m, counts, lexicon, smoothing), _cache={})
     return LatentParams(m, bank.rules, rule_ptr, tensor.astype(np.float32), root, lexicon)
 

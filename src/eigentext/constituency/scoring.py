@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from eigentext.constituency.answer import word_emissions
 from eigentext.constituency.grammar import prepare_tree
 
 if TYPE_CHECKING:
@@ -150,8 +151,8 @@ def tree_log_score(model: LPCFG, tree: Tree) -> float:
     if binary is None or skeleton is None:
         return float("-inf")
     words = model.forms(binary.words)
-    found = []
-    for params in model.params_:
-        emissions = [params.lexicon.emission(word, first=i == 0) for i, word in enumerate(words)]
-        found.append(skeleton_log_score(skeleton, params, emissions))
+    emissions = word_emissions(model.params_, model.labels_, words, None)
+    found = [
+        skeleton_log_score(skeleton, *one) for one in zip(model.params_, emissions, strict=True)
+    ]
     return log_mean(found) + words_log_p(words, model.params_[0])

@@ -60,6 +60,7 @@ def count(
     jobs: int = 1,
     memory: str | int | Budget = "2GB",
     tokeniser: str | None = None,
+    newlines: str = "auto",
     work_dir: str | os.PathLike[str] | None = None,
     keep_work: bool = False,
     engine: Engine | None = None,
@@ -68,10 +69,11 @@ def count(
 ) -> Counts:
     """Count words and word pairs in tokenised text, one sentence a line.
 
-    With a ``tokeniser`` the text is raw.  The vocabulary is the ``vocab_size`` most frequent words
-    seen at least ``min_count`` times, or the given one.  With a ``work_dir`` a killed job goes on
-    where it was when it is called again with the same settings; the folder must be new, empty, or
-    left by such a job, and what was written there is removed at the end unless ``keep_work``.
+    With a ``tokeniser`` the text is raw, and ``newlines`` tells which line breaks end a sentence
+    (``line_breaks``).  The vocabulary is the ``vocab_size`` most frequent words seen at least
+    ``min_count`` times, or the given one.  With a ``work_dir`` a killed job goes on where it was
+    when it is called again with the same settings; the folder must be new, empty, or left by such
+    a job, and what was written there is removed at the end unless ``keep_work``.
     ``memory`` bounds the process while it counts; a result that is larger is left on disk and
     mapped.
     ``on_error`` is called for each line that is not UTF-8 or too long, which is then left out.
@@ -100,7 +102,9 @@ def count(
     with workfolder.opened(work_dir, keep=keep_work) as folder:
         texts = names
         if tokeniser is not None:
-            texts = tokenised_files(names, tokeniser, folder / "raw", on_error=on_error)
+            texts = tokenised_files(
+                names, tokeniser, folder / "raw", newlines=newlines, on_error=on_error
+            )
         shards = plan_shards(texts, engine.jobs, budget.shard_bytes)
         key = _key(shards, budget, engine, skip=skip)
         resumable = work_dir is not None and "-" not in names

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from eigentext.corpus.line_breaks import stretches
 from eigentext.corpus.spill import disk_error
 from eigentext.corpus.tokenise import Token, tokenise_text
 from eigentext.errors import DataError
@@ -42,9 +43,12 @@ def read_tokenised(
     source: str,
     scheme: str = "generic",
     *,
+    newlines: str = "auto",
     on_error: Callable[[DataError], None] | None = None,
 ) -> Iterator[list[str]]:
     """Sentences of a raw text file as lists of tokens; an empty line ends a paragraph.
+
+    ``newlines`` says whether the end of a line ends a sentence, see ``line_breaks``.
 
     >>> from eigentext.formats.opening import atomic_write
     >>> with atomic_write("memory://raw-example.txt") as out:
@@ -52,7 +56,7 @@ def read_tokenised(
     >>> list(read_tokenised("memory://raw-example.txt", "ptb"))
     [['It', 'rains', '.'], ['We', 'stay', 'in', '.'], ['Good', '!']]
     """
-    for tokens in read_typed(source, scheme, on_error=on_error):
+    for tokens in read_typed(source, scheme, newlines=newlines, on_error=on_error):
         yield [token.text for token in tokens]
 
 
@@ -60,11 +64,12 @@ def read_typed(
     source: str,
     scheme: str = "generic",
     *,
+    newlines: str = "auto",
     on_error: Callable[[DataError], None] | None = None,
 ) -> Iterator[list[TypedToken]]:
     """The same sentences, each token normalised and as it was typed."""
     lines = (line for _, line in numbered_lines(source, on_error=on_error))
-    for _, paragraph in _paragraphs(lines):
+    for _, paragraph in _paragraphs(lines, newlines):
         for tokens in tokenise_text(paragraph, scheme):
             yield [TypedToken(one.text, paragraph[one.start : one.end]) for one in tokens]
 
@@ -74,6 +79,7 @@ def tokenised_files(
     scheme: str,
     folder: Path,
     *,
+    newlines: str = "auto",
     on_error: Callable[[DataError], None] | None = None,
 ) -> list[str]:
     """Raw text as files of one sentence a line; those that are in the folder already stay.
@@ -90,17 +96,21 @@ def tokenised_files(
     targets = []
     for source in sources:
         about = look_at(source)
-        state = (__version__, source, scheme, about.size, about.identity, on_error is not None)
+        settings = (scheme, newlines, on_error is not None)
+        state = (__version__, source, about.size, about.identity, settings)
         target = folder / f"{fingerprint(state)}.txt"
         if not target.exists():
-            write_sentences(read_tokenised(source, scheme, on_error=on_error), target)
+            found = read_tokenised(source, scheme, newlines=newlines, on_error=on_error)
+            write_sentences(found, target)
         targets.append(target)
     if not any(target.stat().st_size for target in targets):
         raise DataError(sources[0], None, "no tokens, expected text")
     return [str(target) for target in targets]
 
 
-def tokenise_document(text: str, scheme: str = "generic") -> list[list[Token]]:
+def tokenise_document(
+    text: str, scheme: str = "generic", *, newlines: str = "auto"
+) -> list[list[Token]]:
     r"""The sentences that :func:`read_tokenised` finds in a file with this text.
 
     Their tokens know where they stand in ``text``.
@@ -117,7 +127,7 @@ def tokenise_document(text: str, scheme: str = "generic") -> list[list[Token]]:
         place = [k for k in place if text[k : k + 2] != "\r\n"]
     where = list(place)
     found = []
-    for start, paragraph in _paragraphs(whole.split("\n")):
+    for start, paragraph in _paragraphs(whole.split("\n"), newlines):
         for tokens in tokenise_text(paragraph, scheme):
             moved = [
                 Token(token.text, where[start + token.start], where[start + token.end - 1] + 1)
@@ -127,8 +137,8 @@ def tokenise_document(text: str, scheme: str = "generic") -> list[list[Token]]:
     return found
 
 
-def _paragraphs(given: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """Paragraphs, each with the place of its first character."""
+def _paragraphs(given: Iterable[str], newlines: str) -> Iterator[tuple[int, str]]:
+    """Paragraphs, cut at line breaks that end a sentence, with the place of their beginning."""
     lines: list[str] = []
     start = place = 0
     for line in given:
@@ -138,8 +148,15 @@ def _paragraphs(given: Iterable[str]) -> Iterator[tuple[int, str]]:
             lines.append(line)
         full = len(lines) == _MOST_LINES or place + len(line) - start > _MOST_CHARACTERS
         if lines and (not line.strip() or full):
-            yield start, "\n".join(lines)
+            yield from _cut(start, lines, newlines)
             lines = []
         place += len(line) + 1
     if lines:
-        yield start, "\n".join(lines)
+        yield from _cut(start, lines, newlines)
+
+
+def _cut(start: int, lines: list[str], newlines: str) -> Iterator[tuple[int, str]]:
+    for first, after in stretches(lines, newlines):
+        stretch = "\n".join(lines[first:after])
+        yield start, stretch
+        start += len(stretch) + 1
