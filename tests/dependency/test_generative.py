@@ -374,9 +374,20 @@ def test_odd_inputs():
         GenerativeParser(states=0)
     with pytest.raises(SettingsError, match="tags is"):
         GenerativeParser(tags="pos")
-    with pytest.raises(SettingsError, match="not been trained"):
+    with pytest.raises(SettingsError, match="not trained yet"):
         GenerativeParser().parse(["a"])
     with pytest.raises(SettingsError, match="exactly one root"):
         GenerativeParser().fit([])
     with pytest.raises(SettingsError, match="no heads"):
         GenerativeParser().fit([make_sentence(["a"])])
+
+
+def test_words_that_no_tree_explains_still_get_one():
+    parser = GenerativeParser(states=1, min_count=1).fit(
+        [make_sentence(["dogs", "bark"], upos=["NOUN", "VERB"], head=[2, 0])] * 3
+    )
+    parser.params_.T[:] = 0.0
+    arcs, log_p = parser.marginals(["dogs", "bark"], ["NOUN", "VERB"])
+    assert np.isneginf(log_p)
+    assert not arcs.any()
+    assert parser.parse(["dogs", "bark"], ["NOUN", "VERB"]).tree.single_root

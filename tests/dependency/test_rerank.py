@@ -103,7 +103,7 @@ def test_lists_know_their_oracle(tmp_path):
     lists.save(tmp_path / "a.kbest", settings={"k": 3})
     back = KBestLists.load(tmp_path / "a.kbest", settings={"k": 3})
     assert back.right(gold).tolist() == lists.right(gold).tolist()
-    with pytest.raises(DataError, match="lists made under"):
+    with pytest.raises(DataError, match="lists made with other k"):
         KBestLists.load(tmp_path / "a.kbest", settings={"k": 4})
     with pytest.raises(SettingsError, match="2 gold trees for 3"):
         lists.right(gold[:2])
@@ -485,7 +485,7 @@ def test_fit_from_a_base_parser_and_odd_inputs(tmp_path):
         reranker.choose(sentences[0], parses)
     with pytest.raises(SettingsError, match="base parser, or lists"):
         Reranker().fit(sentences)
-    with pytest.raises(SettingsError, match="not been trained"):
+    with pytest.raises(SettingsError, match="not trained yet"):
         Reranker().choose(sentences[0], parses)
     with pytest.raises(SettingsError, match="learner"):
         Reranker(learner="svm")

@@ -117,6 +117,11 @@ def test_the_end_mark_in_text_is_an_unknown_word():
     assert model.log_probability(["</s>"]) == model.log_probability(["<unk>"])
 
 
+def test_the_discount_is_estimated_and_one_half_where_nothing_is_seen_once():
+    assert KneserNeyBigram(csr_array(np.array([[1, 1], [2, 1]]))).discount == 3 / 5
+    assert KneserNeyBigram(csr_array(np.array([[2, 3], [2, 0]]))).discount == 0.5
+
+
 @pytest.mark.parametrize(
     ("call", "error"),
     [

@@ -295,12 +295,14 @@ class GenerativeParser:
     ) -> tuple[Floats, float]:
         """(n + 1, n + 1) posterior of every arc [head, dependent], 0 the root; and log p(words).
 
-        Every column but the first sums to one.
+        Every column but the first sums to one; all are 0 where p(words) is.
         """
         encoded = self._encoded(tokens, upos, xpos)
         log_z, chart = self._chart(encoded)
         n = len(encoded[0])
         found = np.zeros((n + 1, n + 1))
+        if log_z == -np.inf:  # no tree has any weight: none is more likely than another
+            return found, log_z
         own, U, F = chart[:3]
         outer = (np.zeros_like(own), np.zeros_like(U), np.zeros_like(F))
         _kernels().outside(*encoded, log_z, *chart, *outer, found)
