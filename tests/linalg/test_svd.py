@@ -14,10 +14,10 @@ from eigentext.errors import DataError, RankError, RankWarning, SettingsError
 from eigentext.linalg.operators import HStack, Product, Scaled, centred
 from eigentext.linalg.svd import (
     ConvergenceWarning,
-    fix_signs,
     subspace_overlap,
     truncated_svd,
 )
+from eigentext.linalg.ties import fix_signs
 
 ROUTES = ["krylov", "arpack", "dense"]
 

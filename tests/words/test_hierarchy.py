@@ -12,9 +12,11 @@ from scipy.sparse import csr_array
 
 from eigentext.errors import SettingsError
 from eigentext.evaluate.clustering import information_of_pairs, mutual_information
+from eigentext.words import hierarchy as hierarchy_module
 from eigentext.words.hierarchy import (
     HIERARCHIES,
     _match,
+    cluster_vectors,
     hierarchy,
     joining_losses,
     paths_of_merges,
@@ -48,9 +50,10 @@ def test_longer_prefixes_tell_more_and_whole_paths_tell_all(method):
     assert told[-1] == pytest.approx(information_of_pairs(counts))
 
 
-def test_the_default_tells_most_at_four_to_eight_bits():
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_default_tells_most_where_prefixes_are_used_most(seed):
     # groups within groups: 4 of 4 of 8 clusters, whose pairs depend on the group at each level
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     a, b = np.divmod(np.arange(128), 32)[0], np.divmod(np.arange(128), 8)[0]
     mean = 4 * rng.gamma(0.3, 3, (4, 4))[a][:, a] * rng.gamma(0.5, 2, (16, 16))[b][:, b]
     counts = rng.poisson(mean * rng.gamma(2, 0.5, (128, 128)))
@@ -58,9 +61,10 @@ def test_the_default_tells_most_at_four_to_eight_bits():
         method: prefix_information(counts, hierarchy(counts, method), [4, 6, 8])
         for method in HIERARCHIES
     }
-    for method, values in told.items():
-        for length in (4, 6, 8):
-            assert told["bisect"][length] >= values[length] - 0.03, method
+    best = {length: max(one[length] for one in told.values()) for length in (4, 6, 8)}
+    assert told["bisect"][6] == best[6]
+    for length in (4, 8):
+        assert told["bisect"][length] > 0.85 * best[length]
 
 
 @given(st.integers(0, 1000), st.integers(2, 7))
@@ -92,3 +96,27 @@ def test_merges_become_bits():
 def test_unknown_method():
     with pytest.raises(SettingsError, match="bisect"):
         hierarchy(np.ones((2, 2)), "nonsense")
+
+
+RING = np.kron(np.roll(np.eye(8), 1, axis=1), np.ones((2, 2))).astype(int) * 50
+"""8 classes of two, each followed by the next: all distances, losses and directions are tied."""
+
+
+@pytest.mark.parametrize("method", HIERARCHIES)
+def test_ties_are_decided_by_order_not_by_rounding(method, monkeypatch):
+    paths = hierarchy(RING, method)
+    vectors = cluster_vectors(RING)
+    for seed in range(5):
+        # in another basis every number is rounded in another way
+        normal = np.random.default_rng(seed).standard_normal((vectors.shape[1],) * 2)
+        turned = vectors @ np.linalg.qr(normal)[0]
+        monkeypatch.setattr(hierarchy_module, "cluster_vectors", lambda _, found=turned: found)
+        assert hierarchy(RING, method) == paths
+
+
+def test_the_direction_that_is_left_out_does_not_depend_on_rounding():
+    vectors = cluster_vectors(RING)
+    for seed in range(5):
+        noise = np.random.default_rng(seed).standard_normal(RING.shape)
+        other = cluster_vectors(RING * (1 + 1e-14 * noise))
+        np.testing.assert_allclose(other @ other.T, vectors @ vectors.T, atol=1e-7)

@@ -92,3 +92,15 @@ def test_gamma_counts_searches_and_equal_vectors_are_no_trouble():
 def test_impossible_numbers_of_clusters(m):
     with pytest.raises(SettingsError, match="5 words"):
         ward(np.eye(5), m)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_equal_costs_are_decided_by_order_not_by_rounding(dtype):
+    # a zero and five axes, some of them twice: every merge is a tie, in any turned basis
+    points = np.vstack([np.zeros(5), np.eye(5)[[0, 1, 2, 1, 3, 4, 0, 3]]])
+    found = []
+    for seed in range(20):
+        turn = np.linalg.qr(np.random.default_rng(seed).standard_normal((5, 5)))[0]
+        one = ward((points @ turn).astype(dtype), 4)
+        found.append((one.labels.tolist(), one.merges.tolist()))
+    assert all(one == found[0] for one in found)

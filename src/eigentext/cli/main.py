@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import traceback
+import warnings
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -130,8 +131,14 @@ def _explain(error: Exception) -> int:
     return 1
 
 
+def _warning_line(message: Warning | str, *_: object, **__: object) -> str:
+    """A warning is one line, as an error is."""
+    return f"eigentext: warning: {message}\n"
+
+
 def main() -> None:
     """Entry point of the console script."""
     # ended by `kill`, what is temporary goes as it does with Ctrl-C
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
+    warnings.formatwarning = _warning_line
     sys.exit(run(sys.argv[1:]))

@@ -27,6 +27,7 @@ from eigentext.constituency.features import (
     scaled_rows,
 )
 from eigentext.constituency.spectrum import FeatureRows, Spectra, omega_svd
+from eigentext.linalg.ties import number_alike, unit_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,11 +82,6 @@ def _noised(X: FeatureRows, settings: SpectralSettings, rng: np.random.Generator
     return X._replace(values=values)
 
 
-def _unit_rows(X: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    length = np.sqrt(np.einsum("ij,ij->i", X, X))
-    return np.asarray(X / np.maximum(length, 1e-12)[:, None], dtype=np.float32)
-
-
 def _kmeans(X: npt.NDArray[np.float32], m: int, rng: np.random.Generator) -> Ints:
     """A state for each row."""
     from sklearn.cluster import KMeans, kmeans_plusplus
@@ -96,8 +92,8 @@ def _kmeans(X: npt.NDArray[np.float32], m: int, rng: np.random.Generator) -> Int
     few = (
         rows if len(rows) <= _SEED_ROWS else rows[rng.choice(len(rows), _SEED_ROWS, replace=False)]
     )
-    if len(np.unique(few, axis=0)) < m:  # fewer different nodes than states
-        return np.unique(X.round(6), axis=0, return_inverse=True)[1].reshape(-1) % m
+    if number_alike(few).max() + 1 < m:  # fewer different nodes than states
+        return number_alike(X) % m
     seeds, _ = kmeans_plusplus(few, m, random_state=int(rng.integers(2**31)))
     with warnings.catch_warnings():
         # Many nodes may be alike; a state that none of them takes does no harm.
@@ -139,7 +135,7 @@ def cluster_states(
         if not len(found.s) or wanted < 2:
             continue
         s = found.s[:wanted]
-        halves = [_unit_rows(X[:, :wanted] * s) for X in (found.Y, found.Z)]
+        halves = [unit_rows(X[:, :wanted] * s) for X in (found.Y, found.Z)]
         state[rows] = _kmeans(np.hstack(halves), wanted, rng)
         m[a] = wanted
     return Clustering(state, m, Spectra.of(spectra))

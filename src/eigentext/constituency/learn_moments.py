@@ -36,7 +36,7 @@ from eigentext.constituency.spectrum import FeatureRows, Spectra, orthonormal
 from eigentext.errors import SettingsError
 from eigentext.linalg.conditioning import guarded_pinv
 from eigentext.linalg.determinism import single_threaded
-from eigentext.linalg.svd import fix_signs
+from eigentext.linalg.ties import fix_signs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

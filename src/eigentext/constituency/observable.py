@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from eigentext.linalg.conditioning import guarded_pinv
-from eigentext.linalg.svd import fix_signs
 from eigentext.linalg.tensors import (
     contract_children,
     contract_parent_and_left,
     contract_parent_and_right,
 )
+from eigentext.linalg.ties import fix_signs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,6 +49,8 @@ __all__ = [
     "singular_bases",
     "smallest_element",
 ]
+
+_ZERO = 1e-12  # elements below this, relative to the largest, are rounding
 
 SkeletalTree: TypeAlias = "tuple[Any, ...]"
 """An s-tree: ``(tag, word)`` or ``(nonterminal, left, right)``, all numbers."""
@@ -132,7 +134,8 @@ def observable_form(moments: Moments, *, max_condition: float = 1e12) -> TensorF
 def smallest_element(moments: Moments) -> float:
     """Lambda of theorem 3: the smallest absolute value in c_1, d_inf, D and the inverse of Sigma.
 
-    Parameters of nonterminals that are never a root are left out.
+    Parameters of nonterminals that are never a root are left out, and so is what is zero to
+    rounding: Sigma, and its inverse, are diagonal in the bases of the same Omega.
 
     >>> one = np.ones((1, 1))
     >>> smallest_element(Moments(np.zeros((0, 3), int), [2 * one], [], {}, [one[0]]))
@@ -140,7 +143,8 @@ def smallest_element(moments: Moments) -> float:
     """
     found = [guarded_pinv(S, on_rank="ignore", symbol="Sigma")[0] for S in moments.sigma]
     found += [*moments.D, *moments.d_inf.values(), *(c for c in moments.c_one if np.any(c))]
-    return min(float(np.abs(values).min()) for values in found)
+    sizes = [np.abs(values) for values in found]
+    return min(float(size[size > _ZERO * size.max()].min()) for size in sizes if size.any())
 
 
 def nodes_needed(

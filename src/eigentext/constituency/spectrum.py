@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from eigentext.linalg.svd import fix_signs
+from eigentext.linalg.ties import fix_signs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

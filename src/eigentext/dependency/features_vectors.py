@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eigentext.errors import SettingsError
+from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import principal_axes
 from eigentext.tagging.resources import clusters_of, vectors_of
 
 if TYPE_CHECKING:
@@ -58,9 +60,9 @@ def bits_of_vectors(
         centred = X[rows] - X[rows].mean(axis=0)
         if len(rows) < 2 or not np.any(np.abs(centred) > 1e-9):
             continue
-        axis = np.linalg.eigh(centred.T @ centred)[1][:, -1]
-        axis *= np.sign(axis[np.argmax(np.abs(axis))])  # its sign is arbitrary: fix it
-        above = centred @ axis > 0
+        with single_threaded():
+            axis = principal_axes(centred.T @ centred)[1][:, 0]
+        above = centred @ axis > 1e-9  # on the middle is below: rounding must not decide
         for side, half in (("0", rows[~above]), ("1", rows[above])):
             for row in half.tolist():
                 bits[row] += side

@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from eigentext.linalg.ties import number_alike, unit_rows
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -277,8 +279,8 @@ def _kmeans(X: npt.NDArray[np.float32], m: int, rng: np.random.Generator) -> Int
     from sklearn.exceptions import ConvergenceWarning
 
     rows = X if len(X) <= _FIT_ROWS else X[rng.choice(len(X), _FIT_ROWS, replace=False)]
-    if len(np.unique(rows.round(6), axis=0)) < m:
-        return np.unique(X.round(6), axis=0, return_inverse=True)[1].reshape(-1) % m
+    if number_alike(rows).max() + 1 < m:
+        return number_alike(X) % m
     seed = int(rng.integers(2**31))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -310,17 +312,12 @@ def cluster_states(
         Phi, Psi = scaled_rows(inside[rows], 50.0), scaled_rows(outside[rows], 50.0)
         found = omega_svd(Phi, Psi, wanted + 1, rng)
         # the first direction is the constant one: all features are counts
-        halves = [_unit(X[:, 1:] * found.s[1:]) for X in (found.Y, found.Z)]
+        halves = [unit_rows(X[:, 1:] * found.s[1:]) for X in (found.Y, found.Z)]
         if not halves[0].shape[1]:
             continue
         state[rows] = _kmeans(np.hstack(halves), wanted, rng)
         m[t] = wanted
     return state, m
-
-
-def _unit(X: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    length = np.sqrt(np.einsum("ij,ij->i", X, X))
-    return np.asarray(X / np.maximum(length, 1e-12)[:, None], dtype=np.float32)
 
 
 def fit_states(

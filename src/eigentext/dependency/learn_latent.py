@@ -21,6 +21,7 @@ import numpy as np
 from eigentext.dependency.dictionaries import treebank_dictionary
 from eigentext.errors import SettingsError
 from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import number_alike, unit_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -207,8 +208,6 @@ def spectral_states(
     forest: Forest, size: int, ranges: StateRanges, *, kappa: float = 5.0, seed: int = 0
 ) -> Ints:
     """(n,) a state for each observation of the first channel: CCA rows, k-means by frequency."""
-    from sklearn.cluster import KMeans
-
     k = len(ranges.group)
     seen = forest.seen[0]
     totals = np.bincount(seen[seen >= 0], minlength=size).astype(float)
@@ -220,9 +219,7 @@ def spectral_states(
         return state
     rank = max(1, min(k, len(present) - 1, _MOST_DIMENSIONS))
     found = treebank_dictionary(forest, size, rank, kappa=kappa, seed=seed)
-    vectors = found.U * np.asarray(found.correlations)
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    vectors = vectors / np.where(lengths > 0, lengths, 1.0)
+    vectors = unit_rows(found.U * np.asarray(found.correlations))
     with single_threaded():
         for group in np.unique(ranges.group):
             first, n_states = (
@@ -230,11 +227,23 @@ def spectral_states(
                 (ranges.group == group).sum(),
             )
             own = present[(ranges.lo[present] == first) & (ranges.hi[present] == first + n_states)]
-            if n_states > 1:
-                means = KMeans(int(n_states), n_init=4, max_iter=100, random_state=seed)
-                found_states = means.fit_predict(vectors[own], sample_weight=totals[own])
-                state[own] = first + found_states
+            if n_states > 1 and len(own):
+                state[own] = first + _by_vectors(vectors[own], totals[own], int(n_states), seed)
     return state
+
+
+def _by_vectors(vectors: Floats, totals: Floats, n_states: int, seed: int) -> Ints:
+    """(n,) states of observations by weighted k-means; without enough vectors, by frequency."""
+    from sklearn.cluster import KMeans
+
+    alike = number_alike(vectors)
+    if alike.max() + 1 < n_states:
+        # the same vectors stay together as far as every state can have its observations
+        found = np.empty(len(alike), np.int64)
+        found[np.lexsort((-totals, alike))] = np.arange(len(alike)) * n_states // len(alike)
+        return found
+    means = KMeans(n_states, n_init=4, max_iter=100, random_state=seed)
+    return np.asarray(means.fit_predict(vectors, sample_weight=totals), np.int64)
 
 
 def counts_of_states(encoded: EncodedForest, states: Ints, k: int) -> Counts:

@@ -51,8 +51,9 @@ def _nearest_means(X: npt.NDArray[np.float32], seed: int) -> npt.NDArray[np.int6
     from sklearn.cluster import KMeans
 
     from eigentext.linalg.determinism import single_threaded
+    from eigentext.linalg.ties import number_alike
 
-    n = min(_MEANS, len(np.unique(X, axis=0)))
+    n = min(_MEANS, int(number_alike(X).max()) + 1)
     with single_threaded():
         fitted = KMeans(n, n_init=1, max_iter=30, random_state=seed).fit(X)
     return np.asarray(fitted.labels_, np.int64)

@@ -5,8 +5,10 @@
 2. The route gives an orthonormal ``U`` on the shorter side of ``A``.
 3. ``_finish`` multiplies ``W = A' U`` and takes the small SVD of W's triangular factor, so that
    singular values do not suffer from the squares in ``A A'``.
-4. Residuals are measured with the real matrix, the numerical rank is compared with the rank
-   asked for, and :func:`fix_signs` makes the answer unique.
+4. Residuals are measured with the real matrix, and the numerical rank is compared with the rank
+   asked for.
+5. Equal singular values get the canonical basis of their space, and signs are fixed: the answer
+   is unique (see ``ties``).
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import numpy as np
 from eigentext.errors import DataError, RankError, RankWarning, SettingsError
 from eigentext.linalg.determinism import random_block, single_threaded
 from eigentext.linalg.matrices import Operator, as_operator
+from eigentext.linalg.ties import TIE, canonical_turn, fix_signs, tied_stretches
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
@@ -28,7 +31,6 @@ __all__ = [
     "ConvergenceReport",
     "ConvergenceWarning",
     "SVDResult",
-    "fix_signs",
     "subspace_overlap",
     "truncated_svd",
 ]
@@ -99,26 +101,6 @@ class SVDResult:
     def rank(self) -> int:
         """How many triplets there are."""
         return int(self.S.shape[0])
-
-
-def fix_signs(
-    U: NDArray[Any], Vt: NDArray[Any] | None = None
-) -> tuple[NDArray[Any], NDArray[Any] | None]:
-    """Make the largest entry (by absolute value) of each column of U positive.
-
-    Entries that differ by rounding only count as tied; of tied entries the first decides.
-    ``Vt`` turns along, so that ``U diag(S) Vt`` stays the same.
-
-    >>> fix_signs(np.array([[0.6, 0.8], [-0.8, 0.6]]), np.eye(2))[1].tolist()
-    [[-1.0, -0.0], [0.0, 1.0]]
-    """
-    size = np.abs(U)
-    tied = size >= size.max(axis=0, initial=0.0) * (1 - 1e3 * np.finfo(U.dtype).eps)
-    leaders = np.take_along_axis(U, tied.argmax(axis=0)[None, :], axis=0)[0] if U.size else U[:0]
-    signs = np.where(leaders < 0, -1, 1).astype(U.dtype)
-    if not U.size:
-        return U, Vt
-    return U * signs, None if Vt is None else Vt * signs[:, None]
 
 
 def subspace_overlap(U1: NDArray[Any], U2: NDArray[Any]) -> float:
@@ -208,6 +190,10 @@ def truncated_svd(
         warnings.warn(RankWarning(str(RankError(symbol, asked=rank, got=got))), stacklevel=2)
     if wide is not operator:
         U, Vt = Vt.T, U.T
+    for first, end in tied_stretches(S, TIE[kind.char]):
+        turn = canonical_turn(U[:, first:end]).astype(kind)
+        U[:, first:end] = U[:, first:end] @ turn
+        Vt[first:end] = turn.T @ Vt[first:end]
     U, turned = fix_signs(U, Vt)
     sides = residuals if wide is operator else residuals[::-1]
     worst = float(max(residuals[0].max(initial=0.0), residuals[1].max(initial=0.0)))
@@ -327,8 +313,17 @@ def _arpack(A: Operator, rank: int, *, tol: float, max_iter: int | None, seed: i
 def _dense(A: Operator, rank: int) -> _Route:
     from scipy.linalg import svd
 
-    U, _, _ = svd(A.to_dense(), full_matrices=False, check_finite=False, lapack_driver="gesdd")
-    return _Route("dense", np.ascontiguousarray(U[:, :rank]), True, 1, 0, 0, A.shape[0], 1.0)
+    # rows without entries are left out: LAPACK would give them a little rounding
+    rows = np.flatnonzero(A.row_support())
+    found, s, _ = svd(
+        A.to_dense()[rows], full_matrices=False, check_finite=False, lapack_driver="gesdd"
+    )
+    for first, end in tied_stretches(s, TIE[A.dtype.char]):
+        if first < rank < end:  # the rank cuts through a tie: which part is kept must be fixed
+            found[:, first:end] = found[:, first:end] @ canonical_turn(found[:, first:end])
+    U = np.zeros((A.shape[0], rank), dtype=A.dtype)
+    U[rows] = found[:, :rank]
+    return _Route("dense", U, True, 1, 0, 0, A.shape[0], 1.0)
 
 
 def _finish(

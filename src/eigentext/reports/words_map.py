@@ -14,6 +14,7 @@ import numpy as np
 
 from eigentext.errors import SettingsError
 from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import principal_axes
 from eigentext.reports.plots import line_plot, line_plot_png, scatter_words, scatter_words_png
 
 if TYPE_CHECKING:
@@ -47,11 +48,8 @@ def plane(vectors: ArrayLike) -> NDArray[np.float64]:
     rows = np.pad(rows, ((0, 0), (0, max(2 - rows.shape[1], 0))))
     with single_threaded():
         centred = rows - rows.mean(axis=0)
-        _, directions = np.linalg.eigh(centred.T @ centred)
-        axes = directions[:, :-3:-1]
-        largest = np.abs(axes).argmax(axis=0)
-        axes = axes * np.where(axes[largest, [0, 1]] < 0, -1.0, 1.0)
-        return np.asarray(centred @ axes)
+        _, axes = principal_axes(centred.T @ centred)
+        return np.asarray(centred @ axes[:, :2])
 
 
 def map_points(

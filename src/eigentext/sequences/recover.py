@@ -30,6 +30,7 @@ import numpy as np
 
 from eigentext.errors import RankError, SettingsError
 from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import number_alike, unit_rows
 from eigentext.sequences.moments import Moments, dictionary
 from eigentext.sequences.operators import make_operators
 from eigentext.sequences.parameters import Parameters
@@ -123,8 +124,10 @@ def cluster_symbols(
 
     words = dictionary(moments, k, "cca", kappa=kappa, seed=seed)
     both = np.concatenate([words.U * words.S, words.R * words.S], axis=1)
-    length = np.sqrt(np.square(both).sum(axis=1, keepdims=True))
-    rows = (both / np.where(length > 0, length, 1.0)).astype(np.float32)
+    rows = unit_rows(both).astype(np.float32)
+    different = int(number_alike(rows).max()) + 1
+    if different < k:
+        raise RankError("the vectors of symbols", asked=k, got=different)
     weights = moments.counts + 1e-3  # symbols that do not occur have no say
     # with few clusters one unlucky start of k-means costs most
     means = KMeans(k, n_init=max(1, 50 // k), max_iter=10, random_state=seed)
@@ -132,8 +135,7 @@ def cluster_symbols(
         warnings.simplefilter("error", ConvergenceWarning)
         try:
             means.fit(rows, sample_weight=weights)
-        except ConvergenceWarning as error:
-            different = len(np.unique(rows, axis=0))
+        except ConvergenceWarning as error:  # too near each other for float32
             raise RankError("the vectors of symbols", asked=k, got=different) from error
     return np.asarray(means.labels_, np.int64)
 

@@ -18,6 +18,7 @@ from eigentext.errors import SettingsError
 from eigentext.evaluate.clustering import information_of_pairs
 from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.scaling import inverse_sqrt_totals
+from eigentext.linalg.ties import TIE
 from eigentext.words.clustering import Clustering
 from eigentext.words.exchange import ExchangeState, refine
 from eigentext.words.moments import context_counts
@@ -105,7 +106,9 @@ def _nearest(
     )
     profiles, clusters = profiles * weights, clusters * weights
     clusters /= np.maximum(np.linalg.norm(clusters, axis=1, keepdims=True), 1e-300)
-    chosen = (profiles @ clusters.T).argmax(axis=1)
+    nearness = profiles @ clusters.T
+    best = nearness.max(axis=1, keepdims=True)
+    chosen = (nearness >= best * (1 - TIE["d"])).argmax(axis=1)  # of equal ones the first
     # a word beside no known word says nothing: it joins the cluster of most words
     silent = ~profiles.any(axis=1)
     chosen[silent] = int(np.bincount(labels[known], minlength=m).argmax())

@@ -29,7 +29,7 @@ from eigentext.linalg.svd import ConvergenceWarning
 from eigentext.words.brown import brown
 from eigentext.words.exchange import NeighbourLists, frequency_start, refine
 from eigentext.words.hierarchy import HIERARCHIES, hierarchy, paths_of_merges
-from eigentext.words.moments import context_counts, embed, omega, positions_of
+from eigentext.words.moments import context_counts, embed, omega, omega_noise, positions_of
 from eigentext.words.ward import ward
 
 if TYPE_CHECKING:
@@ -213,12 +213,13 @@ def _spectral_start(
     with timed(seconds, "omega"):
         blocks = context_counts(counts, positions, words[:n_core])
         Omega = omega(blocks, counts.unigrams[words[:n_core]], settings.kappa, dtype=np.float32)
+        noise = omega_noise(blocks, counts.unigrams[words[:n_core]], settings.kappa)
     with timed(seconds, "svd"), warnings.catch_warnings():
         if not whole:
             warnings.simplefilter("ignore", ConvergenceWarning)
         overlap = None if whole or settings.overlap >= 1 else settings.overlap
         power = 0.0 if whole else settings.power
-        vectors = embed(Omega, rank, overlap=overlap, power=power, seed=settings.seed)
+        vectors = embed(Omega, rank, overlap=overlap, power=power, noise=noise, seed=settings.seed)
     with timed(seconds, "ward"):
         result = ward(vectors.vectors, m)
     found.gamma = result.gamma

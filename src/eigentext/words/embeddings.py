@@ -30,6 +30,7 @@ from eigentext.formats.fields import Parts, Reals, Spec, Strings
 from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.scaling import cca_scale, log_transform, ppmi, sqrt_transform
 from eigentext.linalg.svd import truncated_svd
+from eigentext.linalg.ties import unit_rows
 
 if TYPE_CHECKING:
     import os
@@ -308,9 +309,7 @@ def vectors_from(
     [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
     """
     rows = U * (S.astype(np.float64) ** exponent).astype(U.dtype)
-    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-    rows /= np.where(lengths > 0, lengths, lengths.dtype.type(1))[:, None]
-    return np.asarray(rows, dtype=np.float32)
+    return np.asarray(unit_rows(rows), dtype=np.float32)
 
 
 def cca_embeddings(

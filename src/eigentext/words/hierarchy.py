@@ -23,6 +23,7 @@ from eigentext.errors import SettingsError
 from eigentext.evaluate.clustering import cluster_pairs, mutual_information
 from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.scaling import inverse_sqrt_totals
+from eigentext.linalg.ties import principal_axes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,6 +43,7 @@ HIERARCHIES = ("bisect", "mi", "ward", "average", "single", "kmeans")
 
 _MIDDLE = 6  # bits of the prefix that is made first
 _ROUNDS = 10  # passes between siblings at each depth, at the most
+_TIE = 1e-9  # nats, or shares of a length: what is nearer than this is equal
 
 
 def hierarchy(pairs: npt.NDArray[Any], method: str = "bisect") -> list[str]:
@@ -65,8 +67,13 @@ def hierarchy(pairs: npt.NDArray[Any], method: str = "bisect") -> list[str]:
         vectors = cluster_vectors(counts)
         if method in ("ward", "average", "single"):
             from scipy.cluster.hierarchy import linkage
+            from scipy.spatial.distance import pdist
 
-            return paths_of_merges(_from_linkage(linkage(vectors, method)), m)
+            apart = pdist(vectors)
+            step = _TIE * max(float(apart.max()), 1e-300)
+            return paths_of_merges(
+                _from_linkage(linkage(np.round(apart / step) * step, method)), m
+            )
         weights = np.maximum(counts.sum(axis=0) + counts.sum(axis=1), 1).astype(np.float64)
         if method == "kmeans":
             start = np.zeros(m, dtype=np.int64)
@@ -82,8 +89,8 @@ def cluster_vectors(pairs: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     right = inverse_sqrt_totals(counts.sum(axis=0), 1.0)
     scaled = left[:, None] * counts * right[None, :]
     both = np.hstack([scaled, scaled.T])
-    values, turned = np.linalg.eigh(both @ both.T)
-    vectors = turned[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0.0))
+    values, turned = principal_axes(both @ both.T)
+    vectors = turned * np.sqrt(values)
     # the first direction tells frequency alone
     return np.ascontiguousarray(vectors[:, 1:] if vectors.shape[1] > 1 else vectors)
 
@@ -138,13 +145,12 @@ def _middle(
     n_groups = 2**depth
     by_vectors = np.empty(m, dtype=np.int64)
     by_vectors[order] = ward(vectors[order], n_groups).labels
-    labels = max(
-        (
-            refine(pairs, start, n_groups, order, passes=50)
-            for start in (frequency_start(order, n_groups), by_vectors)
-        ),
-        key=lambda found: found.information[-1],
-    ).labels
+    plain, found = (
+        refine(pairs, start, n_groups, order, passes=50)
+        for start in (frequency_start(order, n_groups), by_vectors)
+    )
+    better = found.information[-1] > plain.information[-1] + _TIE
+    labels = found.labels if better else plain.labels
     bits = [""] * n_groups
     members = [[g] for g in range(n_groups)]
     table = cluster_pairs(pairs, labels, n_groups)
@@ -195,7 +201,9 @@ def _match(losses: npt.NDArray[np.float64]) -> list[tuple[int, int]]:
     g = losses.shape[0]
     free = set(range(g))
     matched: list[tuple[int, int]] = []
-    for place in np.argsort(losses, axis=None, kind="stable").tolist():
+    # equal losses may differ in the last digits, which must not decide
+    steps = np.round(losses / (_TIE * max(float(np.abs(losses[losses < np.inf]).max()), 1e-300)))
+    for place in np.argsort(steps, axis=None, kind="stable").tolist():
         i, j = divmod(place, g)
         if i < j and i in free and j in free:
             matched.append((i, j))
@@ -255,14 +263,11 @@ def _two_means(
     share = weights / weights.sum()
     centred = vectors - share @ vectors
     root = np.sqrt(share)[:, None] * centred
-    if root.shape[0] <= root.shape[1]:
-        _, turned = np.linalg.eigh(root @ root.T)
-        along = centred @ (root.T @ turned[:, -1])
-    else:
-        _, turned = np.linalg.eigh(root.T @ root)
-        along = centred @ turned[:, -1]
-    ranks = np.argsort(along, kind="stable")
-    middle = int(np.searchsorted(np.cumsum(share[ranks]), 0.5)) + 1
+    axis = root.T @ principal_axes(root @ root.T)[1][:, 0]
+    axis /= max(float(np.linalg.norm(axis)), 1e-300)
+    step = _TIE * max(float(np.linalg.norm(vectors, axis=1).max()), 1e-300)
+    ranks = np.argsort(np.round(centred @ axis / step), kind="stable")
+    middle = int(np.searchsorted(np.cumsum(share[ranks]), 0.5 - _TIE)) + 1
     sides = np.zeros(vectors.shape[0], dtype=np.bool_)
     sides[ranks[min(max(middle, 1), vectors.shape[0] - 1) :]] = True
     for _ in range(20):
@@ -271,7 +276,7 @@ def _two_means(
             for side in (False, True)
         ]
         apart = [np.square(vectors - mean).sum(axis=1) for mean in means]
-        moved = apart[1] < apart[0]
+        moved = apart[1] < apart[0] * (1 - _TIE)
         if moved.all() or not moved.any() or np.array_equal(moved, sides):
             break
         sides = moved

@@ -20,6 +20,7 @@ from eigentext.words.kernels_exchange import _bits_of, _float_of, _gather
 _HALF_LOG_2 = 0.5 * np.log(2.0)
 _LOG_2 = np.log(2.0)
 _ROOT_2 = np.sqrt(2.0)
+_TIE = 1e-6  # losses are about N times mutual information: far above rounding, far below a token
 
 
 @njit(inline="always", error_model="numpy")
@@ -176,18 +177,18 @@ def _row_least(row, start):
 
 @njit(cache=True)
 def cheapest(loss):
-    """The pair with the least loss; of equal ones the first."""
+    """The pair with the least loss; of those that are equal to rounding the first."""
     best = np.inf
     at = 0
     for v in range(loss.shape[0] - 1):
         least = _row_least(loss[v], v + 1)
-        if least < best:
+        if least < best - _TIE:
             best = least
             at = v
     other = at + 1
-    while loss[at, other] != best:
+    while loss[at, other] > best + _TIE:
         other += 1
-    return at, other, best
+    return at, other, loss[at, other]
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})

@@ -168,7 +168,8 @@ def exchange_pass(order, after_starts, after, after_n, before_starts, before, be
 
     A word whose cluster is negative is put into its best cluster.  A word that is its cluster's
     only one stays: clusters never become empty.  A word moves when N times the mutual
-    information grows by more than ``least``, in full precision; of equal targets the first wins.
+    information grows by more than ``least``, in full precision; of targets that
+    are equal, or apart by less than ``least``, the first wins.
     """
     m = sizes.shape[0]
     sums_a, sums_b = np.zeros(m), np.zeros(m)
@@ -231,7 +232,7 @@ def exchange_pass(order, after_starts, after, after_n, before_starts, before, be
                     gains[b] += _f(x + own) - _f(x)
         best = 0
         for b in range(1, m):
-            if gains[b] > gains[best]:
+            if gains[b] > gains[best] + least:
                 best = b
         if a >= 0 and best != a:
             there = _exact_gain(best, own, sums_a, touched_a, n_a, sums_b, touched_b, n_b,

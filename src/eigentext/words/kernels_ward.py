@@ -3,6 +3,8 @@
 The cost of a merge (Eq. 2) is kept for every pair of active clusters and brought up to date by
 the recurrence of Lance and Williams.  For words that wait, ``dots[s, t]`` is the inner product of
 the centroid in slot s with the t-th of them; it is linear in the centroid, so a merge updates it.
+Costs that differ by less than ``tie`` of themselves are equal, and of equal ones the first wins:
+their last digits are rounding, which is not the same on every processor.
 """
 
 from __future__ import annotations
@@ -11,14 +13,19 @@ import numpy as np
 from numba import njit
 
 
+@njit(inline="always")
+def _cheaper(x, y, tie):
+    return x < y - tie * (1.0 + y) if y < np.inf else x < y
+
+
 @njit(cache=True)
-def _tighten(c, cost, active, nearest, bound):
+def _tighten(c, cost, active, nearest, bound, tie):
     """Find the nearest active cluster of c by a scan of its row."""
     row = cost[c]
     least = np.inf
     at = -1
     for k in range(row.shape[0]):
-        if active[k] and k != c and row[k] < least:
+        if active[k] and k != c and _cheaper(row[k], least, tie):
             least = row[k]
             at = k
     nearest[c] = at
@@ -26,18 +33,18 @@ def _tighten(c, cost, active, nearest, bound):
 
 
 @njit(cache=True)
-def _merge_cheapest(cost, active, sizes, squares, nearest, bound, tight, dots):
+def _merge_cheapest(cost, active, sizes, squares, nearest, bound, tight, tie, dots):
     """Merge the cheapest pair (figure 5, 2b to 2e); gives (kept, freed, cost, tightenings)."""
     n_slots = active.shape[0]
     n_tightened = 0
     while True:
         best = -1
         for c in range(n_slots):
-            if active[c] and (best < 0 or bound[c] < bound[best]):
+            if active[c] and (best < 0 or _cheaper(bound[c], bound[best], tie)):
                 best = c
         if tight[best]:
             break
-        _tighten(best, cost, active, nearest, bound)
+        _tighten(best, cost, active, nearest, bound, tie)
         tight[best] = True
         n_tightened += 1
     other = nearest[best]
@@ -69,7 +76,7 @@ def _merge_cheapest(cost, active, sizes, squares, nearest, bound, tight, dots):
 
 @njit(cache=True)
 def ward_batch(first, lengths, mutual, cost, active, sizes, squares, nearest, bound, tight,
-               dots, slot_label, parents):  # fmt: skip
+               tie, dots, slot_label, parents):  # fmt: skip
     """Take in a batch of words, each followed by one merge; gives the number of tightenings.
 
     ``lengths`` (t,) are the words' squared lengths, ``mutual`` (t, t) their inner products.
@@ -94,21 +101,23 @@ def ward_batch(first, lengths, mutual, cost, active, sizes, squares, nearest, bo
         slot_label[free] = first + t
         for s in range(dots.shape[1]):
             dots[free, s] = mutual[t, s]
-        _tighten(free, cost, active, nearest, bound)
+        _tighten(free, cost, active, nearest, bound, tie)
         tight[free] = True
-        i, j, _, count = _merge_cheapest(cost, active, sizes, squares, nearest, bound, tight, dots)
+        i, j, _, count = _merge_cheapest(
+            cost, active, sizes, squares, nearest, bound, tight, tie, dots
+        )
         parents[slot_label[j]] = slot_label[i]
         n_tightened += count
     return n_tightened
 
 
 @njit(cache=True)
-def ward_finish(cost, active, sizes, squares, nearest, bound, tight, dots, merges, prices):
+def ward_finish(cost, active, sizes, squares, nearest, bound, tight, tie, dots, merges, prices):
     """Merge the active clusters down to one; row k of ``merges`` is (kept slot, freed slot)."""
     n_tightened = 0
     for k in range(merges.shape[0]):
         i, j, price, count = _merge_cheapest(
-            cost, active, sizes, squares, nearest, bound, tight, dots
+            cost, active, sizes, squares, nearest, bound, tight, tie, dots
         )
         merges[k, 0] = i
         merges[k, 1] = j

@@ -12,22 +12,24 @@ of M are equal just when their words share a cluster.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from eigentext.corpus.contexts import Contexts, parse_contexts
-from eigentext.errors import DataError, SettingsError
+from eigentext.errors import DataError, RankWarning, SettingsError
 from eigentext.linalg.scaling import cca_scale
 from eigentext.linalg.svd import ConvergenceReport, truncated_svd
+from eigentext.linalg.ties import clear_of_noise, counting_noise, unit_rows
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.corpus.counts import Counts
 
-__all__ = ["WordVectors", "context_counts", "embed", "omega", "positions_of"]
+__all__ = ["WordVectors", "context_counts", "embed", "omega", "omega_noise", "positions_of"]
 
 _SMALL = 20_000_000  # cells up to which float64 costs next to nothing
 
@@ -88,26 +90,43 @@ def omega(
     return cca_scale(hstack(blocks, format="csr"), row_totals=totals, kappa=kappa, dtype=dtype)
 
 
+def omega_noise(blocks: list[Any], totals: npt.NDArray[Any], kappa: float) -> float:
+    """What chance adds to the singular values of :func:`omega`, at the most."""
+    from scipy.sparse import hstack
+
+    matrix = hstack(blocks, format="csr")
+    return counting_noise(matrix, totals, np.asarray(matrix.sum(axis=0)).ravel(), kappa)
+
+
 def embed(
     Omega: Any,
     rank: int,
     *,
     overlap: float | None = None,
     power: float = 0.0,
+    noise: float = 0.0,
     seed: int = 0,
 ) -> WordVectors:
     """The ``rank`` leading left singular vectors, times S^``power``, with rows of length 1.
 
-    The paper's M has power 0.  With an ``overlap`` below 1 the decomposition stops early.
+    The paper's M has power 0.  With an ``overlap`` below 1 the decomposition stops early.  Of a
+    spectrum that drops from well above the ``noise`` to below it (see
+    :func:`~eigentext.linalg.ties.clear_of_noise`) the rest is left out, with a RankWarning.
 
     >>> embed(np.diag([2.0, 1.0]), 2).vectors.tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
     dtype = np.float64 if Omega.shape[0] * Omega.shape[1] <= _SMALL else np.float32
     found = truncated_svd(Omega, rank, dtype=dtype, overlap=overlap, seed=seed, symbol="Omega")
-    weighted = found.U * (found.S**power).astype(found.U.dtype)
-    lengths = np.linalg.norm(weighted, axis=1, keepdims=True)
-    vectors = weighted / np.where(lengths > 0, lengths, 1)
+    kept = clear_of_noise(found.S, noise)
+    if kept < found.rank:
+        warnings.warn(
+            f"only {kept} of {found.rank} directions stand out from the noise of counting: "
+            "the others are left out",
+            RankWarning,
+            stacklevel=2,
+        )
+    vectors = unit_rows(found.U[:, :kept] * (found.S[:kept] ** power).astype(found.U.dtype))
     if not np.isfinite(vectors).all():
         raise DataError("Omega", None, "word vectors are not finite")
-    return WordVectors(vectors, found.S, found.report)
+    return WordVectors(vectors, found.S[:kept], found.report)

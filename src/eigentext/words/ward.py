@@ -17,6 +17,7 @@ import numpy as np
 
 from eigentext.errors import SettingsError
 from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import TIE
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -71,12 +72,14 @@ def ward(vectors: npt.NDArray[Any], n_clusters: int) -> WardResult:
         apart = lengths[:m, None] + lengths[None, :m] - 2 * gram
         cost[:m, :m] = np.maximum(apart, 0.0) / 2
         ranks = cost + np.where(np.eye(slots, dtype=bool), np.inf, 0.0)
-        nearest = ranks[:, :m].argmin(axis=1) if m > 1 else np.full(slots, -1)
+        tie = TIE[points.dtype.char]
         bound = ranks[:, :m].min(axis=1) if m > 1 else np.full(slots, np.inf)
+        near = bound + tie * (1 + bound)
+        nearest = (ranks[:, :m] <= near[:, None]).argmax(axis=1) if m > 1 else np.full(slots, -1)
         tight = np.ones(slots, dtype=np.bool_)
         searches = 0
         sums[:m] = points[:m]
-        state = (cost, active, sizes, squares, nearest, bound, tight)
+        state = (cost, active, sizes, squares, nearest, bound, tight, tie)
         for start in range(m, n_words, _BATCH):
             batch = points[start : start + _BATCH]
             centroids = (sums / sizes[:, None]).astype(points.dtype)

@@ -1,0 +1,188 @@
+"""One answer where the numbers leave a choice: ties, rounding and the noise of counting.
+
+Another processor rounds differently in the last digits.  That is harmless until a choice hangs on
+them, so each such choice is made here by a rule that rounding cannot turn:
+
+1. :func:`canonical_turn`: the singular vectors of equal singular values are any basis of their
+   space; we take the one that depends on the space alone.  :func:`fix_signs` does so for signs,
+   :func:`principal_axes` both for eigenvectors.
+2. :func:`unit_rows`: a row that is nothing but rounding is a row of zeros, not a direction.
+3. :func:`number_alike`: rows count as the same when they differ by rounding only.
+4. :func:`clear_of_noise`: where a spectrum falls off a cliff, down into what chance alone gives,
+   the directions below it say nothing about the text.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "TIE",
+    "canonical_turn",
+    "clear_of_noise",
+    "counting_noise",
+    "fix_signs",
+    "number_alike",
+    "principal_axes",
+    "tied_stretches",
+    "unit_rows",
+]
+
+# Numbers nearer than this, relative to the largest, are one number: float32 and float64.
+TIE = {"f": 1e-5, "d": 1e-10}
+
+_NO_ROW = {"f": 1e-6, "d": 1e-12}  # shorter rows, relative to the longest, are rounding
+_ALIKE = 6  # decimals that tell rows of length 1 apart
+
+
+def tied_stretches(values: NDArray[Any], tie: float) -> list[tuple[int, int]]:
+    """Stretches [first, end) of two or more descending values within ``tie * values[0]``.
+
+    >>> tied_stretches(np.array([3.0, 2.0, 2.0, 1.0]), 1e-9)
+    [(1, 3)]
+    """
+    found = []
+    first, n = 0, len(values)
+    width = tie * float(values[0]) if n else 0.0
+    while first < n:
+        end = first + 1
+        while end < n and values[first] - values[end] <= width:
+            end += 1
+        if end - first > 1:
+            found.append((first, end))
+        first = end
+    return found
+
+
+def canonical_turn(X: NDArray[Any]) -> NDArray[np.float64]:
+    """(g, g) orthogonal R for which ``X R`` depends on the space of X's columns alone.
+
+    The longest row of X (of rows as long to rounding the first) becomes the first axis, the row
+    that is longest beside it the second, and so on.
+
+    >>> turned = np.array([[0.6, 0.8], [-0.8, 0.6], [0.0, 0.0]])
+    >>> (turned @ canonical_turn(turned)).round(9).tolist()
+    [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
+    """
+    rest = np.array(X, dtype=np.float64)
+    tie = TIE[np.dtype(X.dtype).char]
+    R = np.eye(rest.shape[1])
+    for k in range(rest.shape[1]):
+        lengths = np.einsum("ij,ij->i", rest, rest)
+        row = rest[int(np.argmax(lengths >= lengths.max() * (1 - tie)))]
+        for _ in range(2):  # once more, so that R is orthogonal to the last digit
+            row = row - R[:, :k] @ (R[:, :k].T @ row)
+        R[:, k] = row / np.linalg.norm(row)
+        rest -= np.outer(rest @ R[:, k], R[:, k])
+    return R
+
+
+def fix_signs(
+    U: NDArray[Any], Vt: NDArray[Any] | None = None
+) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    """Make the largest entry (by absolute value) of each column of U positive.
+
+    Entries that differ by rounding only count as tied; of tied entries the first decides.
+    ``Vt`` turns along, so that ``U diag(S) Vt`` stays the same.
+
+    >>> fix_signs(np.array([[0.6, 0.8], [-0.8, 0.6]]), np.eye(2))[1].tolist()
+    [[-1.0, -0.0], [0.0, 1.0]]
+    """
+    size = np.abs(U)
+    tie = 10 * TIE[np.dtype(U.dtype).char]
+    tied = size >= size.max(axis=0, initial=0.0) * (1 - tie)
+    leaders = np.take_along_axis(U, tied.argmax(axis=0)[None, :], axis=0)[0] if U.size else U[:0]
+    signs = np.where(leaders < 0, -1, 1).astype(U.dtype)
+    if not U.size:
+        return U, Vt
+    return U * signs, None if Vt is None else Vt * signs[:, None]
+
+
+def principal_axes(gram: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Eigenvalues of ``X' X`` (or ``X X'``), largest first, and vectors that leave no choice.
+
+    Values that are rounding are zero: the root of 1e-16 would be 1e-8.
+
+    >>> principal_axes(np.diag([1.0, 4.0, 0.0]))[0].tolist()
+    [4.0, 1.0, 0.0]
+    """
+    values, vectors = np.linalg.eigh(gram)
+    values, vectors = values[::-1], np.ascontiguousarray(vectors[:, ::-1])
+    values = np.where(values > TIE["d"] * values[:1], values, 0.0)
+    for first, end in tied_stretches(values[values > 0], TIE["d"]):
+        part = vectors[:, first:end]
+        vectors[:, first:end] = part @ canonical_turn(part)
+    return values, fix_signs(vectors)[0]
+
+
+def unit_rows(X: NDArray[Any]) -> NDArray[Any]:
+    """Rows at length 1; a row of nothing but rounding, beside the longest, becomes zeros.
+
+    >>> unit_rows(np.array([[3.0, 4.0], [1e-17, -1e-17]])).tolist()
+    [[0.6, 0.8], [0.0, 0.0]]
+    """
+    lengths = np.sqrt(np.einsum("ij,ij->i", X, X))
+    some = lengths > _NO_ROW[np.dtype(X.dtype).char] * lengths.max(initial=0.0)
+    return np.asarray(np.where(some[:, None], X, 0) / np.where(some, lengths, 1)[:, None])
+
+
+def number_alike(rows: NDArray[Any]) -> NDArray[np.int64]:
+    """(n,) the same number for rows that are the same to six decimals, by first appearance.
+
+    >>> number_alike(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1e-9]])).tolist()
+    [0, 1, 0]
+    """
+    rounded = np.round(np.asarray(rows, dtype=np.float64), _ALIKE) + 0.0  # no minus zero
+    _, first, inverse = np.unique(rounded, axis=0, return_index=True, return_inverse=True)
+    number = np.empty(len(first), dtype=np.int64)
+    number[np.argsort(first, kind="stable")] = np.arange(len(first))
+    return np.asarray(number[np.asarray(inverse).reshape(-1)])
+
+
+def counting_noise(
+    counts: Any, row_totals: NDArray[Any], col_totals: NDArray[Any], kappa: float
+) -> float:
+    """A bound on what chance alone adds to the singular values of scaled counts.
+
+    The entries of :func:`~eigentext.linalg.scaling.cca_scale` are counts n over a known number c;
+    a count has a variance of about itself, so the noise of the matrix has variances n / c^2, and
+    its largest singular value is about the root of the largest row sum of those plus the root of
+    the largest column sum (Bandeira and van Handel 2016).
+
+    >>> import scipy.sparse as sp
+    >>> counts = sp.csr_array(np.array([[400, 0], [0, 400]]))
+    >>> counting_noise(counts, np.array([400, 400]), np.array([400, 400]), 0.0)
+    0.1
+    """
+    from eigentext.linalg.scaling import inverse_sqrt_totals
+
+    left, right = inverse_sqrt_totals(row_totals, kappa), inverse_sqrt_totals(col_totals, kappa)
+    matrix = counts.tocsr()
+    rows = np.asarray(matrix @ np.square(right)) * np.square(left)
+    columns = np.asarray(matrix.T @ np.square(left)) * np.square(right)
+    return float(np.sqrt(rows.max(initial=0.0)) + np.sqrt(columns.max(initial=0.0)))
+
+
+def clear_of_noise(values: NDArray[Any], noise: float) -> int:
+    """How many of the descending singular values to keep: all, unless there is a cliff.
+
+    Noise moves a singular value by no more than its own size.  A value above twice the noise is
+    therefore signal; one below the noise may be nothing.  Where a spectrum goes from the one to
+    the other in a single step the rest is left out.  Real text falls gently, and keeps all.  The
+    first direction of scaled counts tells frequency alone: where nothing else stands out, nothing
+    is left out either.
+
+    >>> clear_of_noise(np.array([0.99, 0.98, 0.19]), 0.21)
+    2
+    >>> clear_of_noise(np.array([0.99, 0.4, 0.3, 0.19]), 0.21)
+    4
+    """
+    kept = int((values > noise).sum())
+    if 1 < kept < len(values) and values[kept - 1] > 2 * noise:
+        return kept
+    return len(values)
