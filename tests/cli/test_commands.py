@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import subprocess
 import sys
@@ -450,3 +451,18 @@ def test_a_terminated_command_removes_what_is_temporary(tmp_path):
         assert process.wait(60) == 143
     assert [path.name for path in tmp_path.iterdir()] == ["tmp"]
     assert not list(place.iterdir())
+
+
+def test_a_warning_is_one_line_too(tmp_path):
+    # four kinds of words stand to the right of others: a fifth direction would be chance
+    kinds = ["I you we they", "see like want", "some", "tea soup rice", "."]
+    rng = random.Random(0)
+    text = [" ".join(rng.choice(kind.split()) for kind in kinds) for _ in range(300)]
+    (tmp_path / "text").write_text("\n".join(text) + "\n")
+    flags = ["--contexts", "r1", "--kappa", "1", "-m", "5", "--quiet"]
+    done = eigentext("words", "cluster", "text", "-o", "m", *flags, cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stderr.decode() == (
+        "eigentext: warning: only 4 of 5 directions stand out from the noise of counting: "
+        "the others are left out\n"
+    )

@@ -265,3 +265,13 @@ def test_nodes_that_are_alike_make_no_noise():
     kinds = [set(state[at : at + 40].tolist()) for at in (0, 40, 80)]
     assert not kinds[0] & kinds[1]
     assert not kinds[1] & kinds[2]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_nodes_that_are_alike_to_rounding_share_a_state(seed):
+    rng = np.random.default_rng(seed)
+    turn = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+    rows = (np.eye(3)[[2, 0, 2, 2, 0]] @ turn).astype(np.float32)
+    rows *= 1 + 1e-7 * rng.standard_normal(rows.shape).astype(np.float32)
+    # two kinds of nodes for four states: numbered by appearance, in any basis
+    assert _kmeans(rows, 4, rng).tolist() == [0, 1, 0, 0, 1]

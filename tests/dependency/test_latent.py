@@ -300,3 +300,19 @@ def test_sampled_words_have_the_models_probabilities():
         counted[words.index(word), tags.index(tag)] += 1
     error = np.abs(counted / n - pairs)
     assert error.max() < 5 * np.sqrt(pairs.max() / n)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_states_of_vectors_that_are_alike_do_not_depend_on_rounding(seed):
+    rng = np.random.default_rng(seed)
+    jitter = 1e-15 * rng.standard_normal((6, 2))
+    totals = np.array([5.0, 9.0, 1.0, 7.0, 2.0, 3.0])
+    same = np.full((6, 2), 0.5) + jitter
+    # all alike: dealt out by frequency, no state without observations
+    assert learn._by_vectors(same, totals, 2, 0).tolist() == [0, 0, 1, 0, 1, 1]
+    two = np.eye(2)[[0, 1, 0, 1, 0, 1]] + jitter
+    found = learn._by_vectors(two, totals, 2, 0)
+    assert found[0] != found[1]
+    assert found.tolist() == found[:2].tolist() * 3
+    # two kinds, three states: the more frequent of a kind stay together
+    assert learn._by_vectors(two, totals, 3, 0).tolist() == [0, 1, 1, 2, 0, 2]
