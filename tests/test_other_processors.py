@@ -30,8 +30,8 @@ warnings.simplefilter("ignore", RankWarning)
 trees = [Tree.from_brackets(line) for line in load_english("train")]
 text = [tree.words for tree in trees]
 rng = np.random.default_rng(0)
-classes = ["I you we they".split(), "see like want".split(), ["some"], "tea soup rice".split(), "."]
-toy = [[str(rng.choice(list(words))) for words in classes] for _ in range(300)]
+classes = ["I you we they", "see like want", "some", "tea soup rice", "."]
+toy = [[str(rng.choice(words.split())) for words in classes] for _ in range(300)]
 paths = {}
 for method in ("spectral", "paper", "exchange", "brown"):
     for contexts in ("r1", "lr1"):

@@ -103,10 +103,12 @@ def test_a_row_of_rounding_has_no_direction(dtype):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_rows_that_are_alike_get_one_number_in_any_basis(seed):
-    rows = np.eye(3)[[2, 0, 2, 1, 0]]
-    found = number_alike(jittered(rows @ orthogonal(3, seed), seed))
-    assert found.tolist() == [0, 1, 0, 2, 1]
-    assert number_alike(np.array([[0.0], [-0.0]])).tolist() == [0, 0]
+    rows = jittered(np.eye(3)[[2, 0, 2, 1, 0]] @ orthogonal(3, seed), seed)
+    assert number_alike(rows, 4).tolist() == [0, 1, 0, 2, 1]
+    assert number_alike(rows, 3) is None
+    many = np.repeat(rows[:2], 50, axis=0).astype(np.float32)
+    assert number_alike(many, 3).tolist() == [0] * 50 + [1] * 50
+    assert number_alike(np.vstack([many, rows[3:4].astype(np.float32)]), 3) is None
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -87,13 +87,14 @@ def _kmeans(X: npt.NDArray[np.float32], m: int, rng: np.random.Generator) -> Int
     from sklearn.cluster import KMeans, kmeans_plusplus
     from sklearn.exceptions import ConvergenceWarning
 
+    alike = number_alike(X, m)
+    if alike is not None:  # fewer different nodes than states
+        return alike
     n = len(X)
     rows = X if n <= _FIT_ROWS else X[rng.choice(n, _FIT_ROWS, replace=False)]
     few = (
         rows if len(rows) <= _SEED_ROWS else rows[rng.choice(len(rows), _SEED_ROWS, replace=False)]
     )
-    if number_alike(few).max() + 1 < m:  # fewer different nodes than states
-        return number_alike(X) % m
     seeds, _ = kmeans_plusplus(few, m, random_state=int(rng.integers(2**31)))
     with warnings.catch_warnings():
         # Many nodes may be alike; a state that none of them takes does no harm.

@@ -96,7 +96,8 @@ class WordClasses:
         X = np.asarray(vectors, np.float32)
         X = X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12)
         rows = X[:_FIT_ROWS]
-        n = min(classes, int(number_alike(rows).max()) + 1)
+        alike = number_alike(rows, classes)
+        n = classes if alike is None else int(alike.max()) + 1
         with single_threaded():
             seeds, _ = kmeans_plusplus(rows, n, random_state=seed)
             fitted = KMeans(n, init=seeds, n_init=1, max_iter=20, tol=1e-3).fit(rows)

@@ -278,9 +278,10 @@ def _kmeans(X: npt.NDArray[np.float32], m: int, rng: np.random.Generator) -> Int
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
 
+    alike = number_alike(X, m)
+    if alike is not None:
+        return alike
     rows = X if len(X) <= _FIT_ROWS else X[rng.choice(len(X), _FIT_ROWS, replace=False)]
-    if number_alike(rows).max() + 1 < m:
-        return number_alike(X) % m
     seed = int(rng.integers(2**31))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -236,8 +236,8 @@ def _by_vectors(vectors: Floats, totals: Floats, n_states: int, seed: int) -> In
     """(n,) states of observations by weighted k-means; without enough vectors, by frequency."""
     from sklearn.cluster import KMeans
 
-    alike = number_alike(vectors)
-    if alike.max() + 1 < n_states:
+    alike = number_alike(vectors, n_states)
+    if alike is not None:
         # the same vectors stay together as far as every state can have its observations
         found = np.empty(len(alike), np.int64)
         found[np.lexsort((-totals, alike))] = np.arange(len(alike)) * n_states // len(alike)

@@ -53,7 +53,8 @@ def _nearest_means(X: npt.NDArray[np.float32], seed: int) -> npt.NDArray[np.int6
     from eigentext.linalg.determinism import single_threaded
     from eigentext.linalg.ties import number_alike
 
-    n = min(_MEANS, int(number_alike(X).max()) + 1)
+    alike = number_alike(X, _MEANS)
+    n = _MEANS if alike is None else int(alike.max()) + 1
     with single_threaded():
         fitted = KMeans(n, n_init=1, max_iter=30, random_state=seed).fit(X)
     return np.asarray(fitted.labels_, np.int64)

@@ -37,7 +37,7 @@ __all__ = [
 TIE = {"f": 1e-5, "d": 1e-10}
 
 _NO_ROW = {"f": 1e-6, "d": 1e-12}  # shorter rows, relative to the longest, are rounding
-_ALIKE = 6  # decimals that tell rows of length 1 apart
+_ALIKE = {"f": 1e-5, "d": 1e-7}  # rows of length 1 that are nearer are the same
 
 
 def tied_stretches(values: NDArray[Any], tie: float) -> list[tuple[int, int]]:
@@ -131,17 +131,28 @@ def unit_rows(X: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(np.where(some[:, None], X, 0) / np.where(some, lengths, 1)[:, None])
 
 
-def number_alike(rows: NDArray[Any]) -> NDArray[np.int64]:
-    """(n,) the same number for rows that are the same to six decimals, by first appearance.
+def number_alike(rows: NDArray[Any], limit: int) -> NDArray[np.int64] | None:
+    """(n,) one number for rows that are the same to rounding, by first appearance.
 
-    >>> number_alike(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1e-9]])).tolist()
+    None when there are ``limit`` different rows or more: then there is enough to choose from.
+
+    >>> number_alike(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1e-9]]), 3).tolist()
     [0, 1, 0]
+    >>> number_alike(np.eye(2), 2) is None
+    True
     """
-    rounded = np.round(np.asarray(rows, dtype=np.float64), _ALIKE) + 0.0  # no minus zero
-    _, first, inverse = np.unique(rounded, axis=0, return_index=True, return_inverse=True)
-    number = np.empty(len(first), dtype=np.int64)
-    number[np.argsort(first, kind="stable")] = np.arange(len(first))
-    return np.asarray(number[np.asarray(inverse).reshape(-1)])
+    if len(rows) > 2 * limit and number_alike(rows[: 2 * limit], limit) is None:
+        return None  # nearly always so, and cheap to see
+    found = np.full(len(rows), -1, dtype=np.int64)
+    rest = np.arange(len(rows))
+    for number in range(limit):
+        apart = np.abs(rows[rest] - rows[rest[0]]).max(axis=1, initial=0.0)
+        same = apart <= _ALIKE[np.dtype(rows.dtype).char]
+        found[rest[same]] = number
+        rest = rest[~same]
+        if not rest.size:
+            return found if number + 1 < limit else None
+    return None
 
 
 def counting_noise(

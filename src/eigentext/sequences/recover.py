@@ -125,9 +125,9 @@ def cluster_symbols(
     words = dictionary(moments, k, "cca", kappa=kappa, seed=seed)
     both = np.concatenate([words.U * words.S, words.R * words.S], axis=1)
     rows = unit_rows(both).astype(np.float32)
-    different = int(number_alike(rows).max()) + 1
-    if different < k:
-        raise RankError("the vectors of symbols", asked=k, got=different)
+    alike = number_alike(rows, k)
+    if alike is not None:
+        raise RankError("the vectors of symbols", asked=k, got=int(alike.max()) + 1)
     weights = moments.counts + 1e-3  # symbols that do not occur have no say
     # with few clusters one unlucky start of k-means costs most
     means = KMeans(k, n_init=max(1, 50 // k), max_iter=10, random_state=seed)
@@ -136,7 +136,7 @@ def cluster_symbols(
         try:
             means.fit(rows, sample_weight=weights)
         except ConvergenceWarning as error:  # too near each other for float32
-            raise RankError("the vectors of symbols", asked=k, got=different) from error
+            raise RankError("the vectors of symbols", asked=k, got=k - 1) from error
     return np.asarray(means.labels_, np.int64)
 
 
