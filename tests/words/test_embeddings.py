@@ -186,7 +186,7 @@ def test_saved_loaded_exported(tmp_path, text):
             head = len(f"{len(words)} 3\n")
             assert (tmp_path / name).stat().st_size == head + letters + 12 * len(words)
     Counts.save(count([text]), tmp_path / "c")
-    with pytest.raises(ModelFileError, match="kind"):
+    with pytest.raises(ModelFileError, match="holds counts of words"):
         Embeddings.load(tmp_path / "c")
 
 
