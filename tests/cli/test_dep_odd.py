@@ -491,3 +491,49 @@ def test_standard_input_and_output(folder, tmp_path):
     )  # fmt: skip
     assert done.stdout.count(b"\n") == 4
     assert b"\tbarks\t" in done.stdout
+
+
+def test_very_long_sentences_are_parsed_in_pieces(folder, tmp_path, monkeypatch, capsys):
+    from eigentext.dependency import long_sentences
+
+    monkeypatch.setattr(long_sentences, "MOST_WORDS", 12)
+    words = "the farmer slept . the dog barks , he sold a horse".split() * 5
+    text, out = tmp_path / "text.txt", tmp_path / "out.conllu"
+    text.write_text("he slept .\n" + " ".join(words) + "\nthe dog barks .\n")
+    asked = [
+        "dep",
+        "parse",
+        str(folder / "own.dep"),
+        str(text),
+        "--from",
+        "tokens",
+        "-o",
+        str(out),
+    ]
+    for more in ([], ["--kbest", "2"]):
+        assert run([*asked, *more]) == 0
+        assert (
+            "1 sentence(s) of more than 12 words were parsed in pieces" in capsys.readouterr().err
+        )
+        found = list(conllu.read_sentences(out))
+        (long,) = [one for one in found if len(one) > 4]
+        assert long.forms == tuple(words)
+        assert long.heads.count(0) == 1
+        assert "_" not in long.column("xpos")
+        n_pieces = int(long.metadata["split"])
+        assert 5 <= n_pieces <= 8
+        assert long.column("deprel").count("dep") == n_pieces - 1
+        assert [len(one) for one in found if len(one) <= 4][-1] == 4  # order is kept
+
+
+def test_very_long_sentences_are_not_drawn(tmp_path, capsys):
+    n = 1001
+    rows = "".join(_row(k, "w", k - 1) for k in range(1, n + 1)) + "\n"
+    (tmp_path / "t.conllu").write_text(rows + GOOD)
+    source, page = str(tmp_path / "t.conllu"), tmp_path / "t.html"
+    _refused(
+        ["draw", source, "-o", str(tmp_path / "t.svg")], "has 1,001 words; at most 1,000", capsys
+    )
+    assert run(["dep", "draw", source, "-o", str(page)]) == 0
+    assert "left out: sentence 1 has 1,001 words" in capsys.readouterr().err
+    assert "Sentence 2" in page.read_text()

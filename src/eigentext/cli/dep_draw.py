@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     Pair = tuple[int, TenColumnSentence, TenColumnSentence | None]
 
 _MOST = 200  # trees on one page
+_MOST_WORDS = 1000  # of a sentence: more takes minutes, and no page shows it
 
 
 class DirectionName(StrEnum):
@@ -54,6 +55,7 @@ def draw(
     With --against, what only the first file has is blue, what only the other has is orange and
     dashed, and a relation that differs shows both names.  Where a word's last column has
     `Prob=0.93`, as `dep parse --marginals` writes it, its arc is as strong as it is probable.
+    Sentences of at most 1,000 words are drawn.
 
     Example:
 
@@ -88,6 +90,13 @@ def draw(
         if wanted and number not in wanted:
             continue
         if drawn == _MOST:
+            left_out += 1
+            continue
+        if len(one) > _MOST_WORDS:
+            why = f"sentence {number} has {len(one):,} words; at most {_MOST_WORDS:,} are drawn"
+            if wanted:
+                raise DataError(one.source, one.first_line, why)
+            remark(f"left out: {why}", quiet=quiet)
             left_out += 1
             continue
         svg = _svg(one, other, names, width=width or None, direction=direction)

@@ -15,7 +15,7 @@ from eigentext.cli.dep_generative import (
     is_generative,
     with_probabilities,
 )
-from eigentext.cli.output import Clock, progress_bar, show_figures, skipped_count, skipping
+from eigentext.cli.output import Clock, progress_bar, remark, show_figures, skipped_count, skipping
 
 if TYPE_CHECKING:
     from eigentext.dependency import GraphParser, Parse
@@ -71,7 +71,8 @@ def parse(
     Comments, multiword ranges and empty nodes of CoNLL-U input stay as they are.  With --kbest
     every tree is a sentence of its own with comments `# kbest = 1` and `# score = 12.3`, and
     `# approximate = yes` where the list need not be exact.  With
-    --rerank the best of 50 trees (or of --kbest, which are then all written) comes first.  A model
+    --rerank the best of 50 trees (or of --kbest, which are then all written) comes first.  A
+    sentence of more than 400 words is parsed in pieces (`# split = 3`), one tree each.  A model
     of `dep train --model generative` gives one tree for each sentence with tags, no relations.
 
     Example:
@@ -84,19 +85,21 @@ def parse(
 
         $ eigentext dep parse english.parser sample/text.txt --from tokens --kbest 3 -o k.conllu
     """
+    from eigentext.dependency.long_sentences import MOST_WORDS, parsed_in_pieces
     from eigentext.formats.conllu import write_sentences
     from eigentext.formats.opening import expand
 
     predict = _predictor(model, from_, kbest, rerank, marginals)
     clock = Clock()
-    count = 0
+    count = split = 0
 
     def trees(log: SkipLog | None, update: Callable[[int, int, str], None]) -> Iterator[Sentence]:
-        nonlocal count
+        nonlocal count, split
         given = _read(expand(files or ["-"]), from_, tokeniser, newlines.value, log)
         while chunk := list(islice(given, _CHUNK)):
-            yield from predict(chunk)
+            yield from parsed_in_pieces(chunk, predict)
             count += len(chunk)
+            split += sum(len(sentence) > MOST_WORDS for sentence in chunk)
             update(count, 0, "parsing")
 
     with (
@@ -104,9 +107,13 @@ def parse(
         progress_bar(quiet=quiet, unit="sentences") as update,
     ):
         write_sentences(trees(log, update), output)
+    if split:
+        why = f"{split} sentence(s) of more than {MOST_WORDS} words were parsed in pieces"
+        remark(f"{why}: comment '# split'", quiet=quiet)
     if json:
         figures = {
             "sentences": count,
+            "split": split,
             "skipped": skipped_count(log),
             **clock.figures(sentences=count),
         }
