@@ -9,7 +9,7 @@ the root of the first with the relation ``dep``.
 from __future__ import annotations
 
 import unicodedata
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from eigentext.formats.conllu import Sentence, make_sentence
 
@@ -76,7 +76,7 @@ def _joined(
     root = 0
     spans = pieces_of(sentence.forms, most)
     for begin, end in spans:
-        columns = {name: cells[begin:end] for name, cells in given.items()}
+        columns: dict[str, Any] = {name: cells[begin:end] for name, cells in given.items()}
         answer = next(iter(parse([make_sentence(sentence.forms[begin:end], **columns)])))
         for name, cells in found.items():
             cells += answer.column(name)
