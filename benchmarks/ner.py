@@ -140,11 +140,14 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--epochs", type=int, default=None)
     parser.add_argument("--beams", type=int, nargs="+", help="else as the tagger chooses")
+    parser.add_argument("--entity-margin", type=float, help="else as the tagger chooses")
     parser.add_argument("--pos", action="store_true", help="UPOS on EWT instead of entities")
     arguments = parser.parse_args()
     home = Path(os.environ["EIGENTEXT_DATA"])
     clusters, vectors = named(arguments.clusters), named(arguments.vectors)
     more: dict[str, Any] = {} if arguments.epochs is None else {"epochs": arguments.epochs}
+    if arguments.entity_margin is not None:
+        more["entity_margin"] = arguments.entity_margin
     systems: dict[str, dict[str, Any]] = {"no clusters": {}}
     systems.update({name: {"clusters": file} for name, file in clusters.items()})
     systems.update({name: {"vectors": file} for name, file in vectors.items()})
