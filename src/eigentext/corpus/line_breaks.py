@@ -24,7 +24,7 @@ __all__ = ["NEWLINES", "Newlines", "stretches"]
 Newlines = Literal["auto", "end", "join"]
 NEWLINES: tuple[str, ...] = get_args(Newlines)
 
-_NARROWEST = 40  # characters: nobody wraps prose to shorter lines
+_NARROWEST = 50  # characters: hardly anybody wraps prose to shorter lines
 _GOES_ON = tuple(",;:–—-،؛")
 
 
