@@ -35,6 +35,7 @@ from eigentext.formats import (
     word2vec,
 )
 from eigentext.formats.convert import convert
+from eigentext.lexical.documents import read_words_jsonl
 from eigentext.linalg.svd import truncated_svd
 from eigentext.web.annotations import AnnotationStore
 
@@ -198,6 +199,13 @@ CASES: list[tuple[str, str, bytes, Callable[[str], object]]] = [
     ("m.eig", "a model file whose arrays do not fit", _counts(unigrams=[3, 1, 1]), Counts.load),
     ("m.eig", "a model file with floats for integers", _counts(unigrams=[3.0, 1]), Counts.load),
     ("a.db", "annotations that are none", b"my notes, " * 200, AnnotationStore),
+    ("text.txt.xz", "a line without an end", lzma.compress(b"x" * (opening.LONGEST_LINE + 1)),
+     _all(text.read_sentences)),
+    ("text.txt", "trees, for text", b"(S (NP (NN rain)) (VP (VBZ falls)))\n",
+     _all(text.read_sentences)),
+    ("text.txt", "JSON Lines, for text", b'{"text": "It rains."}\n', _all(text.read_sentences)),
+    ("corpus.txt", "a word without an end", b"a\nb " + b"x" * (1 << 21), lambda path: count([path])),
+    ("words.jsonl", "JSON nested without an end", b"[" * 100_000, read_words_jsonl),
     ("corpus.txt", "a corpus without words", b"\n\n  \n", lambda path: count([path])),
     ("corpus.txt", "contexts that are none", b"a b\n", lambda path: count([path], contexts="xy")),
     ("corpus.txt", "memory that is no size", b"a b\n", lambda path: count([path], memory="lots")),

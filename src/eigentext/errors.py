@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DataError",
+    "DataWarning",
     "EigentextError",
     "MissingExtraError",
     "ModelFileError",
@@ -70,6 +71,10 @@ class DataError(EigentextError):
     def __str__(self) -> str:
         place = self.path if self.line is None else f"{self.path}:{self.line}"
         return f"{place}: {self.why}"
+
+
+class DataWarning(UserWarning):
+    """Input that can be read, but hardly is what was meant."""
 
 
 class StorageError(DataError):

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from eigentext.errors import DataError
+from eigentext.corpus.counting import count
+from eigentext.corpus.raw_text import read_tokenised
+from eigentext.errors import DataError, DataWarning
 from eigentext.formats.opening import SkipLog
 from eigentext.formats.text import WHITE_SPACE, read_sentences, split_tokens, write_sentences
 
@@ -94,3 +96,48 @@ def test_fuzz(raw: bytes, tmp_path: Path) -> None:
         sentences = list(read_sentences(file))
         write_sentences(sentences, copy)
         assert list(read_sentences(copy)) == sentences
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("(S (NP (NN rain)) (VP (VBZ falls)))", "a bracketed tree"),
+        ("( (S (NP (NN rain)) (VP (VBZ falls))))", "a bracketed tree"),
+        ('{"text": "It rains."}', "a JSON object"),
+    ],
+)
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda path: list(read_sentences(path)),
+        lambda path: list(read_tokenised(path)),
+        lambda path: count([path]),
+        lambda path: count([path], on_error=SkipLog()),
+    ],
+    ids=["tokens", "raw", "count", "count, skipping"],
+)
+def test_trees_and_json_are_not_text(line, kind, read, tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text(f"\n{line}\n{line}\n")
+    with pytest.raises(DataError, match=f"{kind}, expected text") as caught:
+        read(str(path))
+    assert caught.value.line == 2
+
+
+@pytest.mark.parametrize("line", ["(S", "( (S (NP (DT the)", "(ROOT (S"])
+def test_where_a_tree_may_begin_there_is_a_warning(line, tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text(f"{line}\n")
+    with pytest.warns(DataWarning, match="looks like the beginning of a tree"):
+        list(read_sentences(path))
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["( see ( a ) and ( b ) )", "(1) First", '{" quoted', "{}", "( I )", "(", "( He left )"],
+)
+def test_brackets_in_text_are_text(line, tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text(f"{line}\n")
+    assert list(read_sentences(path)) == [line.split()]
+    assert count([str(path)]).n_tokens == len(line.split())

@@ -145,3 +145,18 @@ def test_a_model_of_another_kind(folder, capsys):
     assert cli("tag", "apply", "x", "a.bio") == 2
     assert "x: " in capsys.readouterr().err
     assert [item.tags for item in read_items("a.bio")][1] == ("O", "O", "B-PER")
+
+
+def test_raw_text_is_tokenised_inside_and_comes_out_as_typed(folder, capsys):
+    (folder / "raw.txt").write_text('Ada met "him". Ada!\n')
+    assert cli("tag", "train", "a.bio", "-o", "m", "--epochs", "3", "-q") == 0
+    arguments = ["tag", "apply", "m", "raw.txt", "--raw", "--tokeniser", "ptb"]
+    assert cli(*arguments, "-o", "out", "-q") == 0
+    rows = [line.split("\t") for line in (folder / "out").read_text().splitlines()]
+    assert [row[0] for row in rows] == ["Ada", "met", '"', "him", '"', ".", "", "Ada", "!", ""]
+    assert rows[0] == ["Ada", "B-PER"]
+    assert cli(*arguments, "--format", "jsonl", "-q") == 0
+    first = json.loads(capsys.readouterr().out.splitlines()[0])
+    assert first["tokens"] == ["Ada", "met", '"', "him", '"', "."]
+    assert cli(*arguments, "--from", "columns") == 2
+    assert "--raw and --from columns: expected one of them" in capsys.readouterr().err

@@ -7,6 +7,7 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from eigentext.corpus.counting import count
 from eigentext.errors import DataError, ModelFileError, RankError, RankWarning, SettingsError
@@ -208,3 +209,19 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path, monkeypatch, capsys):
     assert code == 2
     assert "No space left" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["text"]
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda model: model.predict(["a"]),
+        lambda model: model.transform(["a"]),
+        lambda model: model.assign([["a"]]),
+        lambda model: model.write_paths("memory://none"),
+        lambda model: model.save("memory://none"),
+    ],
+    ids=["predict", "transform", "assign", "write_paths", "save"],
+)
+def test_unfitted_clusters_say_so(ask):
+    with pytest.raises(NotFittedError, match="SpectralClusters instance is not fitted yet"):
+        ask(SpectralClusters())

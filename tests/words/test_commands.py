@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import errno
+import functools
 import json
 import math
 import os
+import re
 
+import numpy as np
 import pytest
 
 from eigentext.cli.main import run
 from eigentext.corpus import spill
 from eigentext.corpus.memory import Budget
+from eigentext.corpus.raw_text import read_tokenised
+from eigentext.formats import modelfile
+from eigentext.formats.text import write_sentences
+from eigentext.words import moments
 from eigentext.words.class_model import ClassBigram
+from eigentext.words.clusters import SpectralClusters
 
 LINES = ["a cat ran", "a dog ran", "the cat sat", "the dog sat", "the dog ran"] * 3
 
@@ -147,3 +155,66 @@ def test_sentences_are_scored(folder, capsys):
     assert by_class == model.log_probability(["the", "cat", "ran"], mix=1.0) != expected[0]
     assert words("lm", "perplexity", "lm", "new", "--json") == 0
     assert figures(capsys)["perplexity"] == pytest.approx(math.exp(-sum(expected) / 8), abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["cluster", "-m", "3"],
+        ["embed", "--size", "2"],
+        ["embed", "--size", "2", "--method", "lrmvl"],
+    ],
+    ids=["cluster", "embed", "lrmvl"],
+)
+def test_raw_text_is_tokenised_inside(folder, capsys, arguments):
+    (folder / "raw").write_text("A cat ran. A dog ran.\nThe cat sat; the dog sat.\n" * 3)
+    assert write_sentences(read_tokenised("raw", "ptb"), "tokens") > 3
+    for name, more in (("raw", ["--raw", "--tokeniser", "ptb"]), ("tokens", [])):
+        assert words(*arguments, name, "-o", f"{name}.m", "-q", *more) == 0
+    same = [modelfile.load(folder / f"{name}.m") for name in ("raw", "tokens")]
+    assert same[0].strings == same[1].strings
+    for name, array in same[0].arrays.items():
+        assert np.array_equal(array, same[1].arrays[name])
+
+
+def test_every_long_stage_of_clustering_tells_its_progress(folder, monkeypatch):
+    monkeypatch.setattr("eigentext.words.exchange._AT_ONCE", 4)
+    seen: dict[str, list[tuple[int, int]]] = {}
+
+    def progress(done: int, total: int, stage: str) -> None:
+        seen.setdefault(stage, []).append((done, total))
+
+    text = [[f"w{i * j % 61}" for j in range(1, 9)] for i in range(200)]
+    settings = {"method": "spectral", "kappa": 1.0}
+    quiet = SpectralClusters(4, **settings).fit(text)
+    with monkeypatch.context() as patch:
+        patch.setattr("eigentext.words.exchange._AT_ONCE", 10**9)
+        assert np.array_equal(quiet.labels_, SpectralClusters(4, **settings).fit(text).labels_)
+    svd = functools.partial(moments.truncated_svd, method="krylov")  # not dense, small as it is
+    monkeypatch.setattr(moments, "truncated_svd", svd)
+    told = SpectralClusters(4, **settings).fit(text, progress=progress)
+    SpectralClusters(4, method="exchange").fit(text, progress=progress)
+    assert set(seen) >= {"svd", "ward", "exchange", "insertion"}
+    assert all(0 <= done < total for some in seen.values() for done, total in some)
+    assert len(seen["insertion"]) == -(-(len(told.words_) - 4) // 4)
+
+
+def test_rates_are_in_what_a_stage_counts(monkeypatch):
+    """A terminal of 100 columns, with one bar for each stage."""
+    import io
+
+    import rich.console
+
+    from eigentext.cli.output import progress_bar
+
+    screen = io.StringIO()
+    console = rich.console.Console(file=screen, force_terminal=True, width=100)
+    monkeypatch.setattr(rich.console, "Console", lambda **_: console)
+    with progress_bar() as update:
+        for stage in ("reading", "exchange", "svd"):
+            update(10, 100, stage)
+    shown = screen.getvalue()
+    assert "words/s" in shown
+    assert "directions/s" in shown
+    assert re.search(r"reading[^\r\n]*B/s", shown)
+    assert not re.search(r"(exchange|svd)[^\r\n]*B/s", shown)

@@ -19,7 +19,7 @@ import typer
 from eigentext import __version__
 from eigentext.cli import const, convert, data, demo, dep, hmm, info, lex, serve, tag, words
 from eigentext.cli.flags import Group, quiet_flags
-from eigentext.cli.output import remark
+from eigentext.cli.output import printable, remark
 from eigentext.errors import EigentextError, MissingExtraError, shortened
 
 _INTERRUPTED = 130
@@ -133,7 +133,7 @@ def _explain(error: Exception) -> int:
 
 def _warning_line(message: Warning | str, *_: object, **__: object) -> str:
     """A warning is one line, as an error is."""
-    return f"eigentext: warning: {message}\n"
+    return printable(f"eigentext: warning: {message}") + "\n"
 
 
 def main() -> None:

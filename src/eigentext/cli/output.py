@@ -123,6 +123,29 @@ def skipped_count(log: Callable[[DataError], None] | None) -> int:
     return int(getattr(log, "count", 0))
 
 
+# what stages count that are not of the text itself
+_UNITS = {
+    "exchange": "words",
+    "insertion": "words",
+    "rounds": "rounds",
+    "svd": "directions",
+    "ward": "words",
+}
+
+
+def _rate(a_second: float, unit: str) -> str:
+    """How fast it goes.
+
+    >>> _rate(2_500_000, "bytes"), _rate(3.25, "rounds")
+    ('2.5 MB/s', '3.2 rounds/s')
+    """
+    if unit != "bytes":
+        return f"{a_second:,.1f} {unit}/s"
+    from rich.filesize import decimal
+
+    return f"{decimal(int(a_second))}/s"
+
+
 @contextmanager
 def progress_bar(
     *, quiet: bool = False, unit: str = "bytes"
@@ -141,7 +164,6 @@ def progress_bar(
         TaskID,
         TextColumn,
         TimeRemainingColumn,
-        TransferSpeedColumn,
     )
 
     console = Console(stderr=True)
@@ -149,7 +171,7 @@ def progress_bar(
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.percentage:>3.0f}%"),
-        TransferSpeedColumn() if unit == "bytes" else TextColumn("{task.fields[rate]}"),
+        TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(),
         console=console,
         transient=True,
@@ -162,7 +184,8 @@ def progress_bar(
         if stage not in stages:
             stages[stage] = bar.add_task(stage, total=total or None, rate="")
             began[stage] = time.monotonic()
-        rate = f"{done / max(time.monotonic() - began[stage], 1e-3):.1f} {unit}/s"
+        a_second = done / max(time.monotonic() - began[stage], 1e-3)
+        rate = _rate(a_second, _UNITS.get(stage, unit))
         bar.update(stages[stage], completed=done, total=total or None, rate=rate)
 
     with bar:

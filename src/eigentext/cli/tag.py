@@ -11,6 +11,7 @@ import typer
 
 from eigentext.cli import options
 from eigentext.cli.output import Clock, progress_bar, show_figures, skipped_count, skipping
+from eigentext.cli.text_input import typed_sentences
 
 if TYPE_CHECKING:
     from eigentext.formats.opening import SkipLog
@@ -175,6 +176,8 @@ def apply(
         int | None, typer.Option("--beam", min=1, help="Tag sequences kept; 1 is greedy.")
     ] = None,
     from_: From = InputFormat.auto,
+    raw: options.Raw = False,
+    tokeniser: options.Tokeniser = "generic",
     column: Column = ColumnName.upos,
     format_: options.Format = options.ResultFormat.native,
     jobs: options.Jobs = 1,
@@ -184,8 +187,8 @@ def apply(
 ) -> None:
     """Tag sentences: the input with the predicted tags in their place, or JSON Lines.
 
-    Text without columns (--from tokens) comes out as token TAB tag; an empty line of it is left
-    out there, and kept in JSON Lines.
+    Text without columns (--from tokens, or --raw) comes out as token TAB tag; an empty line of it
+    is left out there, and kept in JSON Lines.
 
     Example:
 
@@ -193,16 +196,21 @@ def apply(
 
         $ eigentext tag apply entities.tagger sample/entities.bio -o predicted.bio
 
+        $ eigentext tag apply entities.tagger sample/raw.txt --raw -o tagged.bio
+
         $ eigentext tag apply entities.tagger sample/text.txt --kbest 3 -o answers.jsonl
     """
     from json import dumps
 
+    from eigentext.errors import SettingsError
     from eigentext.formats.blocks import write_blocks
     from eigentext.formats.opening import expand, write_lines
     from eigentext.tagging import SequenceTagger
     from eigentext.tagging.batch import tag_many
-    from eigentext.tagging.reading import read_items
+    from eigentext.tagging.reading import bare_item, read_items
 
+    if raw and from_ is not InputFormat.auto:
+        raise SettingsError(f"--raw and --from {from_.value}: expected one of them")
     clock = Clock()
     tagger = SequenceTagger.load(model)
     tagger.beam = beam or tagger.beam
@@ -212,6 +220,11 @@ def apply(
     sources = expand(files or ["-"])
 
     def tokens(log: SkipLog | None) -> Iterator[list[str]]:
+        if raw:
+            for typed in typed_sentences(sources, raw=True, tokeniser=tokeniser, on_error=log):
+                waiting.append(bare_item([token.typed for token in typed], 0, ""))
+                yield [token.text for token in typed]
+            return
         for source in sources:
             for item in read_items(
                 source, file_format=from_.value, column=column.value, on_error=log

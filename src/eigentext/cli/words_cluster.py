@@ -22,7 +22,7 @@ def cluster(
     output: options.ModelOutput,
     corpus: Annotated[
         list[str] | None,
-        typer.Argument(help="Files, globs or URLs of tokenised text.", show_default=False),
+        typer.Argument(help="Files, globs or URLs of text.", show_default=False),
     ] = None,
     counts: Annotated[
         str | None, typer.Option("--counts", help="Stored counts instead of text.")
@@ -52,6 +52,8 @@ def cluster(
         str, typer.Option("--memory", help="Counting spills to disk beyond this.")
     ] = "2GB",
     jobs: options.Jobs = 1,
+    raw: options.Raw = False,
+    tokeniser: options.Tokeniser = "generic",
     seed: options.Seed = 0,
     on_error: options.SkipErrors = options.OnError.stop,
     data_name: options.DataName = None,
@@ -95,7 +97,7 @@ def cluster(
             sources = expand(corpus or [])
             found = count(
                 sources, contexts=contexts_to_count(contexts), vocab_size=vocab_size, jobs=jobs,
-                memory=memory, progress=update, on_error=log,
+                memory=memory, tokeniser=tokeniser if raw else None, progress=update, on_error=log,
             )  # fmt: skip
         seconds["input"] = time.process_time() - cpu_began
         model = SpectralClusters(
@@ -154,6 +156,8 @@ def assign(
         int, typer.Option("--min-count", min=1, help="Put in words seen at least so often.")
     ] = 1,
     jobs: options.Jobs = 1,
+    raw: options.Raw = False,
+    tokeniser: options.Tokeniser = "generic",
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
@@ -173,7 +177,10 @@ def assign(
     known = load_clusters(model)
     sources = expand(corpus)
     with progress_bar(quiet=quiet) as update:
-        counts = count(sources, contexts="r1", min_count=min_count, jobs=jobs, progress=update)
+        counts = count(
+            sources, contexts="r1", min_count=min_count, jobs=jobs,
+            tokeniser=tokeniser if raw else None, progress=update,
+        )  # fmt: skip
     more = known.assign(counts, by=by)
     more.save(output, data=options.about_data(sources, None, None))
     if paths is not None:

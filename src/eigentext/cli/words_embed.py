@@ -75,6 +75,8 @@ def embed(
         str, typer.Option("--memory", help="Counting spills to disk beyond this.")
     ] = "2GB",
     jobs: options.Jobs = 1,
+    raw: options.Raw = False,
+    tokeniser: options.Tokeniser = "generic",
     seed: options.Seed = 0,
     on_error: options.SkipErrors = options.OnError.stop,
     data_name: options.DataName = None,
@@ -117,6 +119,7 @@ def embed(
         )  # fmt: skip
         common: dict[str, Any] = {"vocab_size": vocab_size, "min_count": min_count}
         common |= {"jobs": jobs, "memory": memory, "progress": update, "on_error": log}
+        common |= {"tokeniser": tokeniser if raw else None}
         if method == "cca":
             found, figures = _cca(
                 sources, counts, contexts, settings, common, seed, flat=weighting is None
@@ -161,7 +164,10 @@ def _cca(
         contexts = contexts or "bag5"
         held = count(sources, contexts=contexts_to_count(contexts, settings.weighting), **common)
     counted = time.process_time()
-    found = cca_embeddings(held, contexts=contexts, settings=settings, seed=seed, on_rank="error")
+    found = cca_embeddings(
+        held, contexts=contexts, settings=settings, seed=seed, on_rank="error",
+        progress=common["progress"],
+    )  # fmt: skip
     values = found.singular_values
     return found, {
         "tokens": held.n_tokens,

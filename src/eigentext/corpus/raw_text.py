@@ -10,7 +10,7 @@ from eigentext.corpus.tokenise import Token, tokenise_text
 from eigentext.errors import DataError
 from eigentext.formats.fingerprint import fingerprint
 from eigentext.formats.opening import numbered_lines
-from eigentext.formats.text import write_sentences
+from eigentext.formats.text import checked_lines, write_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -68,7 +68,8 @@ def read_typed(
     on_error: Callable[[DataError], None] | None = None,
 ) -> Iterator[list[TypedToken]]:
     """The same sentences, each token normalised and as it was typed."""
-    lines = (line for _, line in numbered_lines(source, on_error=on_error))
+    numbered = checked_lines(source, numbered_lines(source, on_error=on_error))
+    lines = (line for _, line in numbered)
     for _, paragraph in _paragraphs(lines, newlines):
         for tokens in tokenise_text(paragraph, scheme):
             yield [TypedToken(one.text, paragraph[one.start : one.end]) for one in tokens]

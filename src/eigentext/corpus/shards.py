@@ -28,6 +28,7 @@ from eigentext.errors import DataError, StorageError
 from eigentext.formats.archives import suffix_of
 from eigentext.formats.opening import LONGEST_LINE, TOO_LONG, open_binary
 from eigentext.formats.storage import driver_errors, filesystem_of, is_url, reason
+from eigentext.formats.text import check_text
 
 if TYPE_CHECKING:
     from eigentext.corpus.memory import Budget
@@ -295,6 +296,7 @@ def read_segments(
     n_ids = 0
     seen = 0
     line = 0
+    seen_text = False
 
     def too_long() -> None:
         nonlocal line
@@ -308,6 +310,8 @@ def read_segments(
     with _open_at(shard) as fill:
         blocks = _Blocks(shard, fill, budget.block_bytes, too_long)
         for begin, end in blocks.cut(by_line=errors is not None):
+            if not seen_text and shard.start == 0:
+                seen_text = _look_at_first_line(shard, blocks.raw, begin, end)
             if errors is not None:
                 line = _blank_bad_lines(blocks.raw, begin, end, line, errors)
             if len(out) < end - begin:
@@ -331,6 +335,15 @@ def read_segments(
         yield _closed(shard, table, chunks)
     if on_bytes is not None:
         on_bytes(shard.size - seen)
+
+
+def _look_at_first_line(shard: Shard, raw: bytearray, begin: int, end: int) -> bool:
+    """Refuse what is no text by its first line; False while there has been none."""
+    for number, content in enumerate(bytes(raw[begin:end]).split(b"\n"), start=1):
+        if content.strip():
+            check_text(shard.source, number, content.decode(errors="replace"))
+            return True
+    return False
 
 
 def _report(shard: Shard, seen: int, fresh: int, on_bytes: OnBytes | None) -> int:

@@ -145,6 +145,16 @@ def _plain_tree(line: str) -> Tree | None:
     return Tree.unchecked(labels, sizes) if sizes[0] == len(labels) else None
 
 
+def is_tree(line: str) -> bool:
+    """Whether a line is one whole tree of constituents and tagged words.
+
+    >>> is_tree("(S (NP (NN rain)) (VP (VBZ falls)))"), is_tree("(see (a) and (b))")
+    (True, False)
+    """
+    tree = _plain_tree(line.strip())
+    return tree is not None and len(tree.labels) > 3
+
+
 class _Scanner:
     """The tree that is being read, line by line."""
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from typing import TYPE_CHECKING
 
-from eigentext.errors import DataError
+from eigentext.errors import DataError, DataWarning
 from eigentext.formats.opening import numbered_lines, write_lines
 
 if TYPE_CHECKING:
@@ -19,9 +20,19 @@ if TYPE_CHECKING:
 
     from eigentext.formats.opening import OnError, Source
 
-__all__ = ["WHITE_SPACE", "read_sentences", "split_tokens", "write_sentences"]
+__all__ = [
+    "WHITE_SPACE",
+    "check_text",
+    "checked_lines",
+    "read_sentences",
+    "split_tokens",
+    "write_sentences",
+]
 
 WHITE_SPACE = " \t\r\v\f"
+
+# the first line of a tree that goes on: "(S", "( (S", "(S (NP (DT the) (NN dog))"
+_TREE_BEGINS = re.compile(r"\(\s*(?:\(\s*)?[A-Z][A-Z$=|+*-]*[0-9-]*(?:\s*\(\s*[A-Z].*)?\s*")
 
 _NOT_IN_TOKENS = re.compile(r"[ \t\r\v\f\n]")
 # str.split() also splits at these, so a line that holds one of them takes the slow way
@@ -41,6 +52,45 @@ def split_tokens(line: str) -> list[str]:
     return [token for token in _NOT_IN_TOKENS.split(line) if token]
 
 
+def check_text(path: str, number: int, line: str) -> None:
+    """Refuse a first line that is JSON or a tree, and warn where a tree may begin.
+
+    >>> check_text("trees.mrg", 1, "(S (NP (NN rain)) (VP (VBZ falls)))")
+    Traceback (most recent call last):
+    eigentext.errors.DataError: trees.mrg:1: a bracketed tree, expected text: `eigentext convert` \
+takes words out of trees
+    """
+    start = line.lstrip()
+    if start.startswith('{"'):
+        import json
+
+        try:
+            json.loads(start)
+        except (ValueError, RecursionError):
+            return
+        raise DataError(path, number, "a JSON object, expected text: take it out first")
+    if not start.startswith("("):
+        return
+    from eigentext.formats.ptb import is_tree
+
+    hint = "expected text: `eigentext convert` takes words out of trees"
+    if is_tree(start):
+        raise DataError(path, number, f"a bracketed tree, {hint}")
+    if _TREE_BEGINS.fullmatch(start):
+        why = f"{path}:{number}: this looks like the beginning of a tree, {hint}"
+        warnings.warn(DataWarning(why), stacklevel=2)
+
+
+def checked_lines(path: str, lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """The lines of a text, after a look at the first that is not empty."""
+    seen = False
+    for number, line in lines:
+        if not seen and line.strip():
+            seen = True
+            check_text(path, number, line)
+        yield number, line
+
+
 def read_sentences(
     source: Source, *, drop_empty: bool = False, on_error: OnError | None = None
 ) -> Iterator[list[str]]:
@@ -53,7 +103,8 @@ def read_sentences(
     >>> list(read_sentences("memory://doc/s.txt"))
     [['the', 'cat', 'sat'], [], ['it', 'slept']]
     """
-    for _, line in numbered_lines(source, on_error=on_error):
+    lines = numbered_lines(source, on_error=on_error)
+    for _, line in checked_lines(os.fspath(source), lines):
         tokens = split_tokens(line)
         if tokens or not drop_empty:
             yield tokens

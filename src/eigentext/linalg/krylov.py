@@ -72,6 +72,7 @@ def leading_eigenvectors(
     max_products: int,
     max_basis: int,
     seed: int,
+    progress: Callable[[int, int, str], None] | None = None,
 ) -> KrylovResult:
     """The ``rank`` leading eigenvectors of the symmetric, positive semidefinite ``gram``.
 
@@ -84,6 +85,8 @@ def leading_eigenvectors(
     pace = Pace(rank, block)
     previous: NDArray[Any] | None = None  # coefficients of the wanted vectors at the last check
     while True:
+        if progress is not None:  # the next check is the best guess of the end
+            progress(lanczos.size, max(int(pace.next_check), lanczos.size + block), "svd")
         lanczos.step()
         whole = lanczos.is_whole
         spent = lanczos.products + extra_products >= max_products

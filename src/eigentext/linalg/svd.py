@@ -25,6 +25,8 @@ from eigentext.linalg.matrices import Operator, as_operator
 from eigentext.linalg.ties import TIE, canonical_turn, fix_signs, tied_stretches
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import DTypeLike, NDArray
 
 __all__ = [
@@ -128,6 +130,7 @@ def truncated_svd(
     on_rank: Literal["error", "warn"] = "error",
     rank_tol: float | None = None,
     symbol: str = "A",
+    progress: Callable[[int, int, str], None] | None = None,
 ) -> SVDResult:
     """The ``rank`` leading singular triplets of a sparse matrix, an array or an operator.
 
@@ -140,6 +143,7 @@ def truncated_svd(
     A numerical rank (singular values above ``rank_tol * s_1``) below ``rank`` raises
     :class:`~eigentext.errors.RankError`; with ``on_rank="warn"`` the smaller rank is returned
     with a :class:`~eigentext.errors.RankWarning`.  ``symbol`` names the matrix in messages.
+    ``progress`` is told the directions searched so far, and how many that may be.
 
     >>> result = truncated_svd(np.diag([3.0, 2.0, 1.0]), 2)
     >>> result.S.round(6).tolist(), result.report.converged
@@ -181,7 +185,7 @@ def truncated_svd(
         elif method == "arpack":
             route = _arpack(wide, reachable, tol=tol, max_iter=max_iter, seed=seed)
         else:
-            route = _krylov(wide, reachable, tol, overlap, max_iter, block, seed)
+            route = _krylov(wide, reachable, tol, overlap, max_iter, block, seed, progress)
         U, S, Vt, residuals = _finish(wide, route, rank_tol=rank_tol)
     got = S.shape[0]
     if got < rank:
@@ -245,6 +249,7 @@ def _krylov(
     max_iter: int | None,
     block: int | None,
     seed: int,
+    progress: Callable[[int, int, str], None] | None,
 ) -> _Route:
     from eigentext.linalg.krylov import leading_eigenvectors
 
@@ -265,6 +270,7 @@ def _krylov(
         max_products=limit,
         max_basis=max(4 * rank, 2 * rank + 10 * block),
         seed=seed,
+        progress=progress,
     )
     return _Route(
         "krylov",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from eigentext.formats.opening import OnError
 
-__all__ = ["FORMATS", "Item", "format_of", "read_items", "read_tagged"]
+__all__ = ["FORMATS", "Item", "bare_item", "format_of", "read_items", "read_tagged"]
 
 FORMATS = ("columns", "conllu", "tokens")
 
@@ -69,10 +69,15 @@ def read_items(
             yield _from_conllu(parsed, column)
     elif found == "tokens":
         for number, tokens in enumerate(text.read_sentences(source, on_error=on_error), 1):
-            yield Item(tokens, None, [number] * len(tokens), source, _bare(tokens))
+            yield bare_item(tokens, number, source)
     else:
         for sentence in columns.read_columns(source, on_error=on_error):
             yield _from_columns(sentence, source)
+
+
+def bare_item(tokens: Sequence[str], number: int, source: str) -> Item:
+    """A sentence of bare tokens, from line ``number``; its tags are written beside them."""
+    return Item(tokens, None, [number] * len(tokens), source, _bare(tokens))
 
 
 def _from_conllu(sentence: conllu.Sentence, column: str) -> Item:

@@ -166,7 +166,7 @@ def cluster_counts(
         elif settings.method == "exchange":
             labels, merges = frequency_start(order, m), None
         else:
-            labels, merges = _spectral_start(counts, words, positions, found)
+            labels, merges = _spectral_start(counts, words, positions, found, progress)
         with timed(seconds, "exchange"):
             own = 0 if settings.method in ("paper", "brown") else 5
             passes = own if settings.passes is None else settings.passes
@@ -201,7 +201,11 @@ def _check_sizes(n_words: int, m: int) -> None:
 
 
 def _spectral_start(
-    counts: Counts, words: npt.NDArray[np.intp], positions: tuple[int, ...], found: Clustering
+    counts: Counts,
+    words: npt.NDArray[np.intp],
+    positions: tuple[int, ...],
+    found: Clustering,
+    progress: Progress | None,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64] | None]:
     """Labels (-1 where there is no vector) and, when all words have one, Ward's merges."""
     settings, seconds, n_words = found.settings, found.seconds, words.shape[0]
@@ -219,9 +223,12 @@ def _spectral_start(
             warnings.simplefilter("ignore", ConvergenceWarning)
         overlap = None if whole or settings.overlap >= 1 else settings.overlap
         power = 0.0 if whole else settings.power
-        vectors = embed(Omega, rank, overlap=overlap, power=power, noise=noise, seed=settings.seed)
+        vectors = embed(
+            Omega, rank, overlap=overlap, power=power, noise=noise, seed=settings.seed,
+            progress=progress,
+        )  # fmt: skip
     with timed(seconds, "ward"):
-        result = ward(vectors.vectors, m)
+        result = ward(vectors.vectors, m, progress=progress)
     found.gamma = result.gamma
     found.singular_values = np.asarray(vectors.singular_values, dtype=np.float64)
     labels = np.full(n_words, -1, dtype=np.int64)

@@ -155,8 +155,8 @@ class SpectralClusters(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def transform(self, words: Iterable[str]) -> list[str]:
         """The bits of each word; those of ``<unk>`` for others, or "" where there is none."""
-        paths = self.cluster_paths_
-        return ["" if label < 0 else paths[label] for label in self.predict(words).tolist()]
+        labels = self.predict(words).tolist()
+        return ["" if label < 0 else self.cluster_paths_[label] for label in labels]
 
     def __sklearn_tags__(self) -> Any:
         # transform is there, but takes words, not what fit takes: no fit_transform of the mixin

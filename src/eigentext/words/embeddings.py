@@ -34,7 +34,7 @@ from eigentext.linalg.ties import unit_rows
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -320,6 +320,7 @@ def cca_embeddings(
     settings: EmbeddingSettings | None = None,
     seed: int = 0,
     on_rank: Literal["error", "warn"] = "warn",
+    progress: Callable[[int, int, str], None] | None = None,
     **changed: Any,
 ) -> Embeddings:
     """Word vectors from the context counts of a corpus.
@@ -353,7 +354,7 @@ def cca_embeddings(
         Omega = scaled_contexts(matrix, chosen)  # (words, contexts)
         found = truncated_svd(
             Omega, chosen.size, dtype=np.float32, overlap=chosen.overlap, seed=seed,
-            symbol="Omega", on_rank=on_rank,
+            symbol="Omega", on_rank=on_rank, progress=progress,
         )  # fmt: skip
         vectors = vectors_from(found.U, found.S, chosen.exponent)
     about = asdict(chosen) | {

@@ -29,6 +29,7 @@ __all__ = ["ExchangeState", "NeighbourLists", "Refinement", "frequency_start", "
 
 # a move must raise N times the mutual information by this much: far above rounding
 _LEAST_GAIN = 1e-6
+_AT_ONCE = 5000  # words between two reports of progress
 
 
 @dataclass(frozen=True)
@@ -140,16 +141,24 @@ def refine(
     order = np.asarray(order, dtype=np.int64)
     fixed = (*lists.after, *lists.before, found.labels, *state.arrays(), _LEAST_GAIN)
     waiting = order[found.labels[order] < 0]
+
+    def one_pass(stage: str, visited: npt.NDArray[np.int64], before: int, total: int) -> float:
+        """Visit words, some at a time, so that progress can be told; the gain."""
+        moves, gain = 0, 0.0
+        for start in range(0, visited.size, _AT_ONCE):
+            if progress is not None:
+                progress(before + start, total, stage)
+            some = kernels.exchange_pass(visited[start : start + _AT_ONCE], *fixed)
+            moves, gain = moves + int(some[0]), gain + float(some[1])
+        found.moves.append(moves)
+        return gain
+
     if waiting.size:
-        moves, _ = kernels.exchange_pass(waiting, *fixed)
-        found.moves.append(int(moves))
+        one_pass("insertion", waiting, 0, waiting.size)
         found.information.append(state.information)
     total = max(float(state.ahead.sum()), 1.0)
     for number in range(passes):
-        if progress is not None:
-            progress(number, passes, "exchange")
-        moves, gain = kernels.exchange_pass(order, *fixed)
-        found.moves.append(int(moves))
+        gain = one_pass("exchange", order, number * order.size, passes * order.size)
         found.information.append(state.information)
         if gain / total < tol:
             break

@@ -178,10 +178,13 @@ def token_ids(
     min_count: int = 1,
     jobs: int = 1,
     memory: str = "2GB",
+    tokeniser: str | None = None,
     progress: Progress | None = None,
     on_error: Callable[[DataError], None] | None = None,
 ) -> tuple[Vocabulary, Int32s]:
     """The vocabulary of a text, and the text as ids with -1 after each sentence.
+
+    With a ``tokeniser`` the text is raw.
 
     >>> from eigentext.formats.opening import write_lines
     >>> _ = write_lines("memory://doc/ids.txt", ["a cat sat", "a dog"])
@@ -191,12 +194,21 @@ def token_ids(
     """
     from eigentext.corpus.counting import count
     from eigentext.corpus.memory import Budget
+    from eigentext.corpus.raw_text import tokenised_files
     from eigentext.corpus.shards import ShardErrors, plan_shards, read_segments
     from eigentext.formats.opening import expand
+    from eigentext.formats.scratch import scratch_folder
 
     names = expand(sources)
     if "-" in names:
         raise SettingsError("LR-MVL reads the text twice: expected files, not standard input")
+    if tokeniser is not None:
+        with scratch_folder() as folder:
+            texts = tokenised_files(names, tokeniser, folder, on_error=on_error)
+            return token_ids(
+                texts, vocab_size=vocab_size, min_count=min_count, jobs=jobs, memory=memory,
+                progress=progress,
+            )  # fmt: skip
     vocabulary = count(
         names, contexts="unigrams", vocab_size=vocab_size, min_count=min_count, jobs=jobs,
         memory=memory, progress=progress, on_error=on_error,

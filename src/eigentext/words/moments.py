@@ -25,6 +25,8 @@ from eigentext.linalg.svd import ConvergenceReport, truncated_svd
 from eigentext.linalg.ties import clear_of_noise, counting_noise, unit_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy.typing as npt
 
     from eigentext.corpus.counts import Counts
@@ -106,6 +108,7 @@ def embed(
     power: float = 0.0,
     noise: float = 0.0,
     seed: int = 0,
+    progress: Callable[[int, int, str], None] | None = None,
 ) -> WordVectors:
     """The ``rank`` leading left singular vectors, times S^``power``, with rows of length 1.
 
@@ -117,7 +120,9 @@ def embed(
     [[1.0, 0.0], [0.0, 1.0]]
     """
     dtype = np.float64 if Omega.shape[0] * Omega.shape[1] <= _SMALL else np.float32
-    found = truncated_svd(Omega, rank, dtype=dtype, overlap=overlap, seed=seed, symbol="Omega")
+    found = truncated_svd(
+        Omega, rank, dtype=dtype, overlap=overlap, seed=seed, symbol="Omega", progress=progress
+    )
     kept = clear_of_noise(found.S, noise)
     if kept < found.rank:
         warnings.warn(

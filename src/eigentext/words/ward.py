@@ -20,6 +20,8 @@ from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.ties import TIE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy.typing as npt
 
 __all__ = ["WardResult", "ward"]
@@ -42,7 +44,12 @@ class WardResult:
     gamma: float
 
 
-def ward(vectors: npt.NDArray[Any], n_clusters: int) -> WardResult:
+def ward(
+    vectors: npt.NDArray[Any],
+    n_clusters: int,
+    *,
+    progress: Callable[[int, int, str], None] | None = None,
+) -> WardResult:
     """Cluster vectors, given by decreasing frequency, with ``n_clusters`` + 1 active clusters.
 
     >>> points = np.array([[0.0, 1], [1, 0], [0.1, 1], [1, 0.1], [0, 0.9]])
@@ -81,6 +88,8 @@ def ward(vectors: npt.NDArray[Any], n_clusters: int) -> WardResult:
         sums[:m] = points[:m]
         state = (cost, active, sizes, squares, nearest, bound, tight, tie)
         for start in range(m, n_words, _BATCH):
+            if progress is not None:
+                progress(start, n_words, "ward")
             batch = points[start : start + _BATCH]
             centroids = (sums / sizes[:, None]).astype(points.dtype)
             dots = np.ascontiguousarray((centroids @ batch.T).astype(np.float64))
