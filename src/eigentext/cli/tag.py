@@ -178,6 +178,7 @@ def apply(
     from_: From = InputFormat.auto,
     raw: options.Raw = False,
     tokeniser: options.Tokeniser = "generic",
+    newlines: options.Newlines = options.NewlinesName.auto,
     column: Column = ColumnName.upos,
     format_: options.Format = options.ResultFormat.native,
     jobs: options.Jobs = 1,
@@ -221,7 +222,9 @@ def apply(
 
     def tokens(log: SkipLog | None) -> Iterator[list[str]]:
         if raw:
-            for typed in typed_sentences(sources, raw=True, tokeniser=tokeniser, on_error=log):
+            for typed in typed_sentences(
+                sources, raw=True, tokeniser=tokeniser, newlines=newlines.value, on_error=log
+            ):
                 waiting.append(bare_item([token.typed for token in typed], 0, ""))
                 yield [token.text for token in typed]
             return

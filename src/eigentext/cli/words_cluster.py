@@ -54,6 +54,7 @@ def cluster(
     jobs: options.Jobs = 1,
     raw: options.Raw = False,
     tokeniser: options.Tokeniser = "generic",
+    newlines: options.Newlines = options.NewlinesName.auto,
     seed: options.Seed = 0,
     on_error: options.SkipErrors = options.OnError.stop,
     data_name: options.DataName = None,
@@ -97,7 +98,8 @@ def cluster(
             sources = expand(corpus or [])
             found = count(
                 sources, contexts=contexts_to_count(contexts), vocab_size=vocab_size, jobs=jobs,
-                memory=memory, tokeniser=tokeniser if raw else None, progress=update, on_error=log,
+                memory=memory, tokeniser=tokeniser if raw else None, newlines=newlines.value,
+                progress=update, on_error=log,
             )  # fmt: skip
         seconds["input"] = time.process_time() - cpu_began
         model = SpectralClusters(
@@ -158,6 +160,7 @@ def assign(
     jobs: options.Jobs = 1,
     raw: options.Raw = False,
     tokeniser: options.Tokeniser = "generic",
+    newlines: options.Newlines = options.NewlinesName.auto,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
@@ -179,7 +182,7 @@ def assign(
     with progress_bar(quiet=quiet) as update:
         counts = count(
             sources, contexts="r1", min_count=min_count, jobs=jobs,
-            tokeniser=tokeniser if raw else None, progress=update,
+            tokeniser=tokeniser if raw else None, newlines=newlines.value, progress=update,
         )  # fmt: skip
     more = known.assign(counts, by=by)
     more.save(output, data=options.about_data(sources, None, None))

@@ -77,6 +77,7 @@ def embed(
     jobs: options.Jobs = 1,
     raw: options.Raw = False,
     tokeniser: options.Tokeniser = "generic",
+    newlines: options.Newlines = options.NewlinesName.auto,
     seed: options.Seed = 0,
     on_error: options.SkipErrors = options.OnError.stop,
     data_name: options.DataName = None,
@@ -119,7 +120,7 @@ def embed(
         )  # fmt: skip
         common: dict[str, Any] = {"vocab_size": vocab_size, "min_count": min_count}
         common |= {"jobs": jobs, "memory": memory, "progress": update, "on_error": log}
-        common |= {"tokeniser": tokeniser if raw else None}
+        common |= {"tokeniser": tokeniser if raw else None, "newlines": newlines.value}
         if method == "cca":
             found, figures = _cca(
                 sources, counts, contexts, settings, common, seed, flat=weighting is None

@@ -179,6 +179,7 @@ def token_ids(
     jobs: int = 1,
     memory: str = "2GB",
     tokeniser: str | None = None,
+    newlines: str = "auto",
     progress: Progress | None = None,
     on_error: Callable[[DataError], None] | None = None,
 ) -> tuple[Vocabulary, Int32s]:
@@ -204,7 +205,7 @@ def token_ids(
         raise SettingsError("LR-MVL reads the text twice: expected files, not standard input")
     if tokeniser is not None:
         with scratch_folder() as folder:
-            texts = tokenised_files(names, tokeniser, folder, on_error=on_error)
+            texts = tokenised_files(names, tokeniser, folder, newlines=newlines, on_error=on_error)
             return token_ids(
                 texts, vocab_size=vocab_size, min_count=min_count, jobs=jobs, memory=memory,
                 progress=progress,
