@@ -177,6 +177,7 @@ def test_raw_text_is_tokenised_inside(folder, capsys, arguments):
         assert np.array_equal(array, same[1].arrays[name])
 
 
+@pytest.mark.filterwarnings("ignore::eigentext.errors.RankWarning")
 def test_every_long_stage_of_clustering_tells_its_progress(folder, monkeypatch):
     monkeypatch.setattr("eigentext.words.exchange._AT_ONCE", 4)
     seen: dict[str, list[tuple[int, int]]] = {}
