@@ -14,6 +14,7 @@ import eigentext
 from eigentext.errors import ModelFileError
 from eigentext.formats import fields, modelfile
 from eigentext.formats.fields import (
+    Auto,
     Bits,
     Flag,
     Ints,
@@ -91,6 +92,7 @@ _SPEC = Spec(
         "x": Real(0, 1),
         "name": Text(("a", "b"), optional=True),
         "on": Flag(),
+        "beam": Auto(Whole(1)),
         "inner": Named({"list": Listed(Whole(0), 3)}, closed=True),
     },
     lambda settings: Parts(
@@ -118,7 +120,14 @@ def _content():
         **modelfile.pack_csr("matrix", csr_array(np.array([[0, 2, 1], [1, 0, 0]]))),
     }
     strings = {"words": ["a", "b"], "bits": ["01", ""]}
-    settings = {"n": 5, "x": 0.5, "on": True, "inner": {"list": [1, 2]}, "other": "free"}
+    settings = {
+        "n": 5,
+        "x": 0.5,
+        "on": True,
+        "beam": "auto",
+        "inner": {"list": [1, 2]},
+        "other": "free",
+    }
     return arrays, strings, settings
 
 
@@ -163,6 +172,8 @@ def test_sound_content_passes():
         (2, "name", "c", r"settings.name is 'c', expected 'a' or 'b'"),
         (2, "name", "b", None),
         (2, "on", 1, r"settings.on is 1, expected true or false"),
+        (2, "beam", 4, None),
+        (2, "beam", "x", r"settings.beam is 'x', expected a whole number"),
         (2, "inner", [], r"settings.inner is \[\], expected settings by name"),
         (2, "inner", {"list": 3}, r"settings.inner.list is 3, expected a list"),
         (2, "inner", {"list": [0] * 4}, r"settings.inner.list is \[0, 0, 0, 0\], expected a list"),

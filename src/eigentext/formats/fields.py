@@ -5,7 +5,8 @@ index with.  So each kind of model has one :class:`Spec`, and ``modelfile.load``
 against it before anything is made of the content:
 
 1. settings by type and range (:class:`Whole`, :class:`Real`, :class:`Text`, :class:`Flag`,
-   :class:`Listed`, :class:`Named`); settings that the spec does not name are left to the model;
+   :class:`Auto`, :class:`Listed`, :class:`Named`); settings that the spec does not name are left to
+   the model;
 2. lists of strings by length (:class:`Strings`);
 3. arrays by type, shape and values (:class:`Ints`, :class:`Reals`, :class:`Shares`,
    :class:`Pointers`, :class:`Sparse`); an array that the spec does not name is refused;
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Array",
+    "Auto",
     "Bits",
     "Flag",
     "Ints",
@@ -147,6 +149,18 @@ class Flag(Setting):
         """Raise ValueError for what it cannot be."""
         if not isinstance(value, bool):
             raise ValueError(f"{place} is {_shown(value)}, expected true or false")
+
+
+@dataclass(frozen=True)
+class Auto(Setting):
+    """``auto``, or what ``other`` says."""
+
+    other: Setting
+
+    def check(self, place: str, value: Any) -> None:
+        """Raise ValueError for what it cannot be."""
+        if value != "auto":
+            self.other.check(place, value)
 
 
 @dataclass(frozen=True)

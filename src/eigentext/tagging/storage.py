@@ -14,6 +14,7 @@ import numpy as np
 from eigentext.formats import modelfile
 from eigentext.formats.fields import (
     Array,
+    Auto,
     Flag,
     Ints,
     Named,
@@ -67,6 +68,8 @@ SPEC = Spec(
         "scheme": Text(),
         "min_count": Whole(1),
         "margin": Real(),
+        "entity_margin": Auto(Real(0)),
+        "beam": Auto(Whole(1, 10_000)),
         "chosen": Named({"entity_margin": Real(), "beam": Whole(1, 10_000)}),
         "vector_scale": Real(),
         "vector_reach": Whole(0, 1000),
