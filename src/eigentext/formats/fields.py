@@ -5,8 +5,8 @@ index with.  So each kind of model has one :class:`Spec`, and ``modelfile.load``
 against it before anything is made of the content:
 
 1. settings by type and range (:class:`Whole`, :class:`Real`, :class:`Text`, :class:`Flag`,
-   :class:`Auto`, :class:`Listed`, :class:`Named`); settings that the spec does not name are left to
-   the model;
+   :class:`Auto`, :class:`Listed`, :class:`Named`); settings that the spec does not name are left
+   to the model;
 2. lists of strings by length (:class:`Strings`);
 3. arrays by type, shape and values (:class:`Ints`, :class:`Reals`, :class:`Shares`,
    :class:`Pointers`, :class:`Sparse`); an array that the spec does not name is refused;
