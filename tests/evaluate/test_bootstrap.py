@@ -122,3 +122,9 @@ def test_f1_of_nothing_is_zero() -> None:
 def test_bad_settings(first: list, second: list, options: dict, message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         compare(first, second, **options)
+
+
+@pytest.mark.parametrize("method", ["bootstrap", "permutation"])
+def test_no_sample_is_as_far_off_and_yet_p_is_not_zero(method):
+    better, worse = [(9, 10, 10)] * 40, [(1, 10, 10)] * 40
+    assert compare(better, worse, method=method, n_samples=99).p_value == 1 / 100

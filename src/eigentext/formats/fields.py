@@ -18,12 +18,23 @@ from the first field that has it, lists of strings first, and must fit in all ot
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from eigentext.formats.setting_fields import (
+    Auto,
+    Flag,
+    Listed,
+    Named,
+    Real,
+    Setting,
+    Text,
+    Whole,
+    shown,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -83,122 +94,6 @@ class Sizes(dict[str, int]):
         return found[1], int(found[2] or 0)
 
 
-# ---------------------------------------------------------------- settings
-
-
-@dataclass(frozen=True, kw_only=True)
-class Setting:
-    """One setting; ``optional``: None, or no such setting at all, will do."""
-
-    optional: bool = False
-
-    def check(self, place: str, value: Any) -> None:
-        """Raise ValueError for what it cannot be."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True)
-class Whole(Setting):
-    """A whole number from ``low`` to ``high``."""
-
-    low: int = -(2**62)
-    high: int = 2**62
-
-    def check(self, place: str, value: Any) -> None:
-        """Raise ValueError for what it cannot be."""
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise ValueError(f"{place} is {_shown(value)}, expected a whole number")
-        if not self.low <= value <= self.high:
-            bounds = f"{self.low} to {self.high}"
-            raise ValueError(f"{place} is {_shown(value)}, expected {bounds}")
-
-
-@dataclass(frozen=True)
-class Real(Setting):
-    """A finite number from ``low`` to ``high``."""
-
-    low: float = -math.inf
-    high: float = math.inf
-
-    def check(self, place: str, value: Any) -> None:
-        """Raise ValueError for what it cannot be."""
-        sound = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not sound or abs(value) > 1e300 or not self.low <= value <= self.high:
-            bounds = "" if self == Real() else f" from {self.low:g} to {self.high:g}"
-            raise ValueError(f"{place} is {_shown(value)}, expected a number{bounds}")
-
-
-@dataclass(frozen=True)
-class Text(Setting):
-    """A string, one of ``choices`` where there are any."""
-
-    choices: Sequence[str] = ()
-
-    def check(self, place: str, value: Any) -> None:
-        """Raise ValueError for what it cannot be."""
-        if not isinstance(value, str) or (self.choices and value not in self.choices):
-            wanted = " or ".join(map(repr, self.choices)) or "text"
-            raise ValueError(f"{place} is {_shown(value)}, expected {wanted}")
-
-
-@dataclass(frozen=True)
-class Flag(Setting):
-    """True or false."""
-
-    def check(self, place: str, value: Any) -> None:
-        """Raise ValueError for what it cannot be."""
-        if not isinstance(value, bool):
-            raise ValueError(f"{place} is {_shown(value)}, expected true or false")
-
-
-@dataclass(frozen=True)
-class Auto(Setting):
-    """``auto``, or what ``other`` says."""
-
-    other: Setting
-
-    def check(self, place: str, value: Any) -> None:
-        """Raise ValueError for what it cannot be."""
-        if value != "auto":
-            self.other.check(place, value)
-
-
-@dataclass(frozen=True)
-class Listed(Setting):
-    """A list of at most ``most`` items, all alike."""
-
-    item: Setting
-    most: int = 100_000
-
-    def check(self, place: str, value: Any) -> None:
-        """Raise ValueError for what it cannot be."""
-        if not isinstance(value, list) or len(value) > self.most:
-            raise ValueError(f"{place} is {_shown(value)}, expected a list")
-        for number, one in enumerate(value):
-            self.item.check(f"{place}[{number}]", one)
-
-
-@dataclass(frozen=True)
-class Named(Setting):
-    """Settings of their own by name; ``closed``: no others than these."""
-
-    fields: Mapping[str, Setting]
-    closed: bool = False
-
-    def check(self, place: str, value: Any) -> None:
-        """Raise ValueError for what it cannot be."""
-        if not isinstance(value, dict):
-            raise ValueError(f"{place} is {_shown(value)}, expected settings by name")
-        for name, one in self.fields.items():
-            if value.get(name) is not None:
-                one.check(f"{place}.{name}", value[name])
-            elif not one.optional:
-                raise ValueError(f"{place}.{name} is missing")
-        more = sorted(value.keys() - self.fields.keys())
-        if self.closed and more:
-            raise ValueError(f"{place}.{more[0]} is not known here")
-
-
 # ---------------------------------------------------------------- strings and arrays
 
 
@@ -219,7 +114,7 @@ class Strings:
         if self.bits:
             for item in items:
                 if set(item) - {"0", "1"}:
-                    raise ValueError(f"{place} holds {_shown(item)}, expected 0s and 1s")
+                    raise ValueError(f"{place} holds {shown(item)}, expected 0s and 1s")
 
 
 @dataclass(frozen=True)
@@ -419,8 +314,3 @@ def _same_names(what: str, expected: Mapping[str, Any], found: Mapping[str, Any]
     more = sorted(found.keys() - expected.keys())
     if more:
         raise ValueError(f"{what} {more[0]!r} does not belong into such a file")
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:59]}…"
