@@ -48,7 +48,7 @@ def workers() -> Iterator[Callable[[ServiceSettings], WorkerPool]]:
     def of(settings: ServiceSettings) -> WorkerPool:
         models = settings.dep_model, settings.lex_model, settings.lex_analyzer
         if models not in pools:
-            pools[models] = make_pool(settings.model_copy(update={"workers": 1}))
+            pools[models] = make_pool(settings.model_copy(update={"workers": 1, "seconds": 600}))
         return pools[models]
 
     yield of

@@ -12,6 +12,7 @@ from eigentext.cli.main import app as command
 from eigentext.dependency import GraphParser
 from eigentext.errors import EigentextError
 from eigentext.formats.conllu import read_sentences
+from eigentext.web.dependency import DependencyService
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -139,6 +140,23 @@ def test_without_a_model_the_service_says_how_to_get_one(
     route = service.get("/openapi.json").json()["paths"]["/api/dep/parse"]["post"]
     assert "at most 200 words times `kbest`" in route["description"]
     assert {"408", "413", "503", "504"} <= set(route["responses"])
+
+
+def test_a_worker_has_everything_compiled_before_the_first_request(
+    dep_model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = set()
+    for name in ("parse", "kbest", "marginals"):
+
+        def watched(
+            *given: Any, _own: Any = getattr(GraphParser, name), _name: str = name, **more: Any
+        ) -> Any:
+            done.add(_name)
+            return _own(*given, **more)
+
+        monkeypatch.setattr(GraphParser, name, watched)
+    DependencyService(dep_model)
+    assert done == {"parse", "kbest", "marginals"}
 
 
 def test_a_bad_model_is_told_when_the_service_starts(connect: Connect, tmp_path: Path) -> None:

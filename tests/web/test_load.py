@@ -44,7 +44,9 @@ def pool(folder: Path) -> Iterator[WorkerPool]:
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(Path(__file__).parent / "helpers"))
         build = importlib.import_module("jobs_on_hold").build
-        pool = WorkerPool(partial(build, str(folder)), size=1, waiting=2, seconds=LONG)
+        pool = WorkerPool(
+            partial(build, str(folder)), size=1, waiting=2, patience=LONG, seconds=LONG
+        )
         pool.start()
         yield pool
         pool.close()

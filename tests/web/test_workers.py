@@ -39,7 +39,9 @@ def until(holds: Callable[[], object]) -> None:
 def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[WorkerPool]:
     monkeypatch.syspath_prepend(HELPERS)
     build = importlib.import_module("jobs_on_hold").build
-    pool = WorkerPool(partial(build, str(tmp_path)), size=1, waiting=2, seconds=LONG)
+    pool = WorkerPool(
+        partial(build, str(tmp_path)), size=1, waiting=2, patience=LONG, seconds=LONG
+    )
     pool.start()
     yield pool
     pool.close()
@@ -112,7 +114,7 @@ def test_a_caller_that_leaves_frees_its_place(pool: WorkerPool, tmp_path: Path) 
 def test_a_job_that_waited_too_long_is_not_begun(pool: WorkerPool, tmp_path: Path) -> None:
     held = pool.submit("hold", "a")
     until((tmp_path / "began-a").exists)
-    pool.seconds = 1e-9
+    pool.patience = 1e-9
     late = pool.submit("echo", 1)
     (tmp_path / "end-a").touch()
     assert held.result() == "a held"
@@ -139,7 +141,9 @@ def test_what_cannot_be_built_is_told_at_the_start(
     monkeypatch.syspath_prepend(HELPERS)
     build = importlib.import_module("jobs_on_hold").build
     (tmp_path / "broken").touch()
-    pool = WorkerPool(partial(build, str(tmp_path)), size=1, waiting=1, seconds=LONG)
+    pool = WorkerPool(
+        partial(build, str(tmp_path)), size=1, waiting=1, patience=LONG, seconds=LONG
+    )
     with pytest.raises(DataError, match=r"some\.model:3: is broken"):
         pool.start()
     pool.close()
@@ -165,7 +169,7 @@ import sys, time
 from functools import partial
 from jobs_on_hold import build
 from eigentext.web.workers import WorkerPool
-pool = WorkerPool(partial(build, sys.argv[1]), size=1, waiting=2, seconds=600)
+pool = WorkerPool(partial(build, sys.argv[1]), size=1, waiting=2, patience=600, seconds=600)
 pool.start()
 print(pool.submit("pid").result(), flush=True)
 time.sleep(600)

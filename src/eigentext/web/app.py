@@ -59,6 +59,7 @@ def make_pool(settings: ServiceSettings) -> WorkerPool:
         builder(settings),
         size=settings.workers,
         waiting=settings.max_waiting,
+        patience=settings.seconds,
         seconds=settings.seconds,
     )
 

@@ -6,6 +6,7 @@ trees -> `reports.arcs`.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from math import isfinite
 from typing import TYPE_CHECKING
 
@@ -49,6 +50,8 @@ class DependencyService:
             from eigentext.dependency import GraphParser
 
             self.parser = GraphParser.load(model)
+            with suppress(EigentextError):  # the first request would wait for compilers otherwise
+                _view(self.parser, ["a", "b"], DependencyRequest(kbest=2, marginals=True))
 
     def answer(self, request: DependencyRequest, limits: ServiceSettings) -> DependencyAnswer:
         """Parse what the request holds, within the limits."""

@@ -67,6 +67,8 @@ class LexicalService:
             from eigentext.lexical import LexicalRanker
 
             self._ranker = LexicalRanker.load(model, analyzer=analyzer)
+            # the first request would wait for compilers otherwise
+            self.rank([[Token("a", _NOWHERE, _NOWHERE)]], {})
 
     @property
     def ready(self) -> bool:

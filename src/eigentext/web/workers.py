@@ -117,17 +117,21 @@ class _Worker:
 class WorkerPool:
     """Some processes that do jobs, each within a deadline.
 
-    ``build``    called in each process: jobs by name, and facts (`WorkerPool.facts`); it must be
-                 possible to pickle it
-    ``size``     number of processes
-    ``waiting``  most jobs in the queue
-    ``seconds``  a job may wait so long in the queue, and then work so long; may be changed
+    ``build``     called in each process: jobs by name, and facts (`WorkerPool.facts`); it must be
+                  possible to pickle it
+    ``size``      number of processes
+    ``waiting``   most jobs in the queue
+    ``patience``  seconds that a job may wait there; may be changed
+    ``seconds``   that it may then work; may be changed
     """
 
-    def __init__(self, build: Build, *, size: int, waiting: int, seconds: float) -> None:
+    def __init__(
+        self, build: Build, *, size: int, waiting: int, patience: float, seconds: float
+    ) -> None:
         self._build = build
         self._size = size
         self._most_waiting = waiting
+        self.patience = patience
         self.seconds = seconds
         self._queue: deque[_Job] = deque()
         self._changed = threading.Condition()
@@ -168,7 +172,7 @@ class WorkerPool:
 
     def submit(self, name: str, *arguments: object) -> Future[Any]:
         """The same for callers without a loop; the pool has to be started."""
-        job = _Job(name, arguments, time.monotonic() + self.seconds, Future())
+        job = _Job(name, arguments, time.monotonic() + self.patience, Future())
         with self._changed:
             if self._closed:
                 raise BusyError("the service is being stopped")
@@ -223,8 +227,8 @@ class WorkerPool:
     def _done(self, worker: _Worker, job: _Job) -> Any:
         if time.monotonic() > job.latest_start:
             raise BusyError(
-                f"the service is busy: the request waited {self.seconds:g} seconds for its turn; "
-                "try again later"
+                f"the service is busy: the request waited {self.patience:g} seconds for its "
+                "turn; try again later"
             )
         try:
             return worker.ask(self.seconds, job.name, job.arguments)
