@@ -146,15 +146,18 @@ def test_a_worker_has_everything_compiled_before_the_first_request(
     dep_model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done = set()
-    for name in ("parse", "kbest", "marginals"):
 
-        def watched(
-            *given: Any, _own: Any = getattr(GraphParser, name), _name: str = name, **more: Any
-        ) -> Any:
-            done.add(_name)
-            return _own(*given, **more)
+    def watch(name: str) -> None:
+        own = getattr(GraphParser, name)
+
+        def watched(*given: Any, **more: Any) -> Any:
+            done.add(name)
+            return own(*given, **more)
 
         monkeypatch.setattr(GraphParser, name, watched)
+
+    for name in ("parse", "kbest", "marginals"):
+        watch(name)
     DependencyService(dep_model)
     assert done == {"parse", "kbest", "marginals"}
 
