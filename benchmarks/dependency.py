@@ -1,12 +1,16 @@
 """The base parser of dependency trees beside MaltParser: UAS, LAS, seconds, k-best oracle.
 
     EIGENTEXT_DATA=... python benchmarks/dependency.py --keep FOLDER [--seeds 3] [--parts main ...]
+    EIGENTEXT_DATA=... python benchmarks/dependency.py --keep FOLDER --parts options --seeds 1
 
 Every row (one training of arcs on one treebank with one seed) is kept in FOLDER as soon as it is
 there, and a run that was stopped goes on where it was.  ``--parts`` chooses what is made: ``main``
-(orders, learners, English treebanks), ``clusters``, ``tags`` (upos and xpos alone, without feats;
-tags predicted by our own taggers), ``other`` (French, Turkish), ``oracle``, ``speed``.  ``--show``
-prints the tables of what is there.
+(orders and learners), ``tags`` (upos and xpos alone, without feats; tags predicted by our own
+taggers), ``options`` (the default beside each option of ``dep train``, on dev and test),
+``clusters``, ``oracle``, ``speed``.  ``--treebanks`` names the folders for ``main`` and ``tags``
+(English unless told) and for ``options`` (the four others unless told).  All rows but those of
+``oracle`` and ``speed`` are made with each of the seeds 0, 1, ...  ``--show`` prints the tables of
+what is there.
 
 Scores are of the official test sets (``--split dev`` for others), all words, punctuation too,
 relations without subtypes, upos, xpos and feats as in the treebank unless said.  Seconds are CPU
@@ -27,7 +31,7 @@ import numpy as np
 
 from eigentext.dependency.encode import Batch, Columns, Encoder, known_words
 from eigentext.dependency.labels import LabelModel, LabelSettings, label_templates, train_labels
-from eigentext.dependency.parser import CROSSING
+from eigentext.dependency.projectivity import Projectivity, choose_projectivity
 from eigentext.dependency.search import Search
 from eigentext.dependency.tags import OwnTags, jackknifed
 from eigentext.dependency.templates import arc_templates, grandparent_templates, sibling_templates
@@ -35,13 +39,21 @@ from eigentext.dependency.training import ArcModel, ArcSettings, train_arcs
 from eigentext.formats import conllu, conllx
 from eigentext.linalg.determinism import single_threaded
 from eigentext.tagging.resources import clusters_of
-from eigentext.trees.dependency import DependencyTree
 
 Row = dict[str, Any]
 ENGLISH = ("ewt", "gum")
+OTHERS = ("fr-sequoia", "tr-imst", "hu-szeged", "pt-bosque")
 MALT = {"ewt": "maltparser-ewt", "gum": "maltparser-gum"}
 EPOCHS = ArcSettings().epochs
 ORDERS = ("1", "2", "2g")  # arcs; and siblings; and grandparents
+SPLITS = ("dev", "test")
+OPTIONS = {  # of dep train: the order, and whether arcs may cross
+    "default": ("2g", "auto"),
+    "--projective": ("2g", True),
+    "--nonprojective": ("2g", False),
+    "--no-grandparents": ("2", "auto"),
+    "--order 1": ("1", "auto"),
+}
 
 
 class Trees(NamedTuple):
@@ -119,27 +131,36 @@ class Bank:
         numbers = [[number_of[name] for name in one] for one in self.train.relations]
         self.batch = self.encoder.batch(columns, self.train.heads, numbers)
         self.test_batch = self.encoder.batch(tested)
-        crossing = sum(
-            not DependencyTree([""] * len(one), one).is_projective() for one in self.train.heads
-        )
-        self.crossing = crossing / len(self.train.heads)
+        self._arcs: dict[Any, tuple[ArcModel, float]] = {}
         self._labels: dict[int, tuple[LabelModel, float]] = {}
 
-    def arcs(self, order: str, learner: str, seed: int, n: int | None = None) -> ArcModel:
-        """Trained arcs; ``n``: from the first sentences alone, to compile."""
+    def arcs(
+        self, order: str, learner: str, seed: int, n: int | None = None, told: Any = True
+    ) -> tuple[ArcModel, Projectivity, float]:
+        """Trained arcs, what was chosen, and the seconds; ``n``: from a few alone, to compile."""
         used = bool(self.clusters)
-        epochs = 1 if n else EPOCHS
-        projective = self.crossing <= CROSSING
-        chosen = ArcSettings(
-            order=int(order[0]), learner=learner, projective=projective, epochs=epochs, seed=seed,
-            grandparents=order == "2g" and projective,
+        settings = ArcSettings(
+            order=int(order[0]), learner=learner, epochs=1 if n else EPOCHS, seed=seed,
+            grandparents=order == "2g",
         )  # fmt: skip
-        return train_arcs(
-            self.batch, arc_templates(clusters=used),
-            sibling_templates(clusters=used) if chosen.order == 2 else (), self.encoder.n_tags,
-            chosen, grand_names=grandparent_templates(clusters=used) if order == "2g" else (),
-            sentences=None if n is None else np.arange(n),
+        names = (
+            arc_templates(clusters=used),
+            sibling_templates(clusters=used) if settings.order == 2 else (), self.encoder.n_tags,
         )  # fmt: skip
+        grand = grandparent_templates(clusters=used) if order == "2g" else ()
+        began = time.process_time()
+        chosen = choose_projectivity(self.batch, *names, settings, told, grand_names=grand)
+        choosing = time.process_time() - began
+        settings = chosen.applied(settings)
+        if (settings, n) not in self._arcs:
+            began = time.process_time()
+            model = train_arcs(
+                self.batch, *names, settings, grand_names=grand,
+                sentences=None if n is None else np.arange(n),
+            )  # fmt: skip
+            self._arcs[settings, n] = model, time.process_time() - began
+        model, training = self._arcs[settings, n]
+        return model, chosen, choosing + training
 
     def labels(self, seed: int) -> tuple[LabelModel, float]:
         """Trained relations and the seconds it took; the same for both orders."""
@@ -153,25 +174,24 @@ class Bank:
         return self._labels[seed]
 
 
-def heads_of(model: ArcModel, batch: Batch) -> np.ndarray:
-    """The best heads in rows; with crossing arcs and order 2 after the rearrangement."""
-    heads = model.decode(batch)
-    if model.settings.order == 2 and not model.settings.projective:
-        for k in range(len(batch)):
-            rows = slice(batch.starts[k] + 1, batch.starts[k + 1])
-            heads[rows] = Search(*model.scores(batch, k), False).best()[0]
-    return heads
-
-
-def one_row(bank: Bank, order: str, learner: str, seed: int) -> Row:
+def one_row(bank: Bank, order: str, learner: str, seed: int, told: Any = True) -> Row:
     """Train and score."""
-    began = time.process_time()
-    arcs = bank.arcs(order, learner, seed)
-    seconds = time.process_time() - began
+    arcs, chosen, seconds = bank.arcs(order, learner, seed, told=told)
     labels, label_seconds = bank.labels(seed)
-    batch = bank.test_batch
+    uas, las, spent = tested(bank, arcs, labels, bank.test, bank.test_batch)
+    return {
+        "uas": uas, "las": las, "arc_seconds": seconds, "label_seconds": label_seconds,
+        "per_second": len(bank.test_batch) / spent, "chosen": str(chosen),
+        "tag_seconds": bank.tag_seconds,
+    }  # fmt: skip
+
+
+def tested(
+    bank: Bank, arcs: ArcModel, labels: LabelModel, gold: Trees, batch: Batch
+) -> tuple[float, float, float]:
+    """UAS, LAS, and the seconds that parsing took."""
     began = time.process_time()
-    found = heads_of(arcs, batch)
+    found = arcs.decode(batch)
     numbers = labels.label(batch, found)
     spent = time.process_time() - began
     cut = batch.starts
@@ -180,17 +200,12 @@ def one_row(bank: Bank, order: str, learner: str, seed: int) -> Row:
         [bank.names[number] for number in numbers[cut[k] + 1 : cut[k + 1]]]
         for k in range(len(batch))
     ]
-    uas, las = scores(bank.test, heads, relations)
-    return {
-        "uas": uas, "las": las, "arc_seconds": seconds, "label_seconds": label_seconds,
-        "per_second": len(batch) / spent, "projective": arcs.settings.projective,
-        "tag_seconds": bank.tag_seconds,
-    }  # fmt: skip
+    return *scores(gold, heads, relations), spent
 
 
 def oracle_row(bank: Bank, order: str, seed: int, k: int = 50) -> Row:
     """UAS of the best tree, and of the best in each list of k."""
-    arcs = bank.arcs(order, "mira", seed)
+    arcs, _, _ = bank.arcs(order, "mira", seed)
     words = first = best = 0
     seconds = 0.0
     for number, gold in enumerate(bank.test.heads):
@@ -265,49 +280,90 @@ class Work:
         if key in self.kept.rows:
             return
         bank = self.bank(name, kind, tags)
-        if order == "2g" and bank.crossing > CROSSING:
-            return
         if order not in self._warm:  # compile outside the clock
-            bank.arcs(order, "mira", 0, n=20).decode(bank.encoder.batch(bank.tested[:5]))
+            few_arcs, _, _ = bank.arcs(order, "mira", 0, n=20)
+            few_arcs.decode(bank.encoder.batch(bank.tested[:5]))
             few = LabelSettings(epochs=1)
             train_labels(bank.batch, bank.names, label_templates(), few, sentences=np.arange(9))
             self._warm.add(order)
         self.kept.add(key, one_row(bank, order, learner, seed))
 
-    def run(self, parts: list[str], seeds: int) -> None:
+    def options(self, name: str, seed: int) -> None:
+        """The default beside each option: one training each, scored on dev and on test."""
+        for option, (order, told) in OPTIONS.items():
+            keys = {split: f"options {name} {split} {option} seed {seed}" for split in SPLITS}
+            if all(key in self.kept.rows for key in keys.values()):
+                continue
+            bank = self.bank(name)
+            arcs, chosen, seconds = bank.arcs(order, "mira", seed, told=told)
+            labels, _ = bank.labels(seed)
+            for split, key in keys.items():
+                gold = read(home() / "dependency" / name / f"{split}.conllu")
+                uas, las, _ = tested(bank, arcs, labels, gold, bank.encoder.batch(gold.columns))
+                row = {"uas": uas, "las": las, "arc_seconds": seconds, "chosen": str(chosen)}
+                self.kept.add(key, row)
+
+    def run(self, parts: list[str], seeds: int, treebanks: list[str] | None) -> None:
         """All rows of these parts, the most wanted first."""
         for seed in range(seeds) if "main" in parts else ():
-            for name in ENGLISH:
+            for name in treebanks or ENGLISH:
                 for order in ORDERS:
                     self.make(name, order, "mira", seed)
+        for seed in range(seeds) if "options" in parts else ():
+            for name in treebanks or OTHERS:
+                self.options(name, seed)
         if "speed" in parts and "speed" not in self.kept.rows:
             self.kept.add("speed", speed_row(self.bank("ewt")))
         for order in ("1", "2") if "oracle" in parts else ():
             key = f"oracle ewt {self.split} order {order}"
             if key not in self.kept.rows:
                 self.kept.add(key, oracle_row(self.bank("ewt"), order, 0))
-        for name in ("fr-sequoia", "tr-imst") if "other" in parts else ():
-            for order in ORDERS:
-                self.make(name, order, "mira", 0)
         for kind in self.clusters if "clusters" in parts else ():
             for seed in range(seeds):
                 for order in ORDERS:
                     self.make("ewt", order, "mira", seed, kind)
         for tags in ("gold-feats", "own") if "tags" in parts else ():
-            for name in ENGLISH:
-                for order in ORDERS:
-                    self.make(name, order, "mira", 0, "none", tags)
+            for seed in range(seeds):
+                for name in treebanks or ENGLISH:
+                    for order in ORDERS:
+                        self.make(name, order, "mira", seed, "none", tags)
         for seed in range(seeds) if "main" in parts else ():
-            for name in ENGLISH:
+            for name in treebanks or ENGLISH:
                 for order in ORDERS:
                     self.make(name, order, "perceptron", seed)
+
+
+def show_options(kept: Kept) -> None:
+    """The default beside each option: means over the seeds, on dev and on test."""
+    groups: dict[tuple[str, str], dict[str, list[Row]]] = {}
+    for key, row in kept.rows.items():
+        if key.startswith("options "):
+            _, name, split, *option = key.rpartition(" seed ")[0].split()
+            at = groups.setdefault((name, " ".join(option)), {one: [] for one in SPLITS})
+            at[split].append(row)
+    if groups:
+        print(
+            "\n| treebank | option | seeds | dev UAS | dev LAS | test UAS | test LAS | arcs s "
+            "| chosen, seed 0 |\n|" + "---|" * 9
+        )
+    for (name, option), by_split in groups.items():
+        cells = [
+            f"{np.mean([row[what] for row in by_split[split]]):.2f}"
+            for split in SPLITS
+            for what in ("uas", "las")
+        ]
+        first = by_split["test"][0]
+        print(
+            f"| {name} | {option} | {len(by_split['test'])} | {' | '.join(cells)} "
+            f"| {first['arc_seconds']:.0f} | {first['chosen']} |"
+        )
 
 
 def show(kept: Kept, split: str) -> None:
     """The tables of what is there."""
     groups: dict[str, list[Row]] = {}
     for key, row in kept.rows.items():
-        if " seed " in key and f" {split} " in key:
+        if " seed " in key and f" {split} order " in key:
             groups.setdefault(key.rpartition(" seed ")[0], []).append(row)
     print(
         "\n| treebank | order | learner | clusters | tags | seeds | UAS | LAS | +UAS on Malt "
@@ -354,10 +410,11 @@ def main() -> None:
     """Make what is missing, and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--keep", required=True, help="folder of rows")
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=3, help="how many: 0, 1, ...")
     parser.add_argument("--split", default="test")
     parser.add_argument("--clusters", help="a paths file of our clusters")
-    parts = ["main", "clusters", "tags", "other", "oracle", "speed"]
+    parser.add_argument("--treebanks", nargs="+", help="folders of $EIGENTEXT_DATA/dependency")
+    parts = ["main", "options", "tags", "clusters", "oracle", "speed"]
     parser.add_argument("--parts", nargs="+", default=parts, choices=parts)
     parser.add_argument("--show", action="store_true", help="only print the tables")
     asked = parser.parse_args()
@@ -368,8 +425,9 @@ def main() -> None:
         clusters["wcluster"] = str(home() / "peers" / "wcluster-wiki50k-500.paths.xz")
     if not asked.show:
         with single_threaded():
-            Work(kept, asked.split, clusters).run(asked.parts, asked.seeds)
+            Work(kept, asked.split, clusters).run(asked.parts, asked.seeds, asked.treebanks)
     show(kept, asked.split)
+    show_options(kept)
 
 
 if __name__ == "__main__":

@@ -64,6 +64,13 @@ class Batch:
         """Words in all, roots not counted."""
         return len(self.keys) - len(self)
 
+    def part(self, sentences: npt.NDArray[np.int64]) -> Batch:
+        """A batch of these sentences alone, in this order."""
+        cut = self.starts
+        starts = np.concatenate([[0], np.cumsum(cut[sentences + 1] - cut[sentences])])
+        rows = np.concatenate([np.arange(cut[k], cut[k + 1]) for k in sentences])
+        return Batch(starts, self.keys[rows], self.tags[rows], self.heads[rows], self.labels[rows])
+
 
 def known_words(sentences: Iterable[Sequence[str]], min_count: int) -> frozenset[str]:
     """The words, as ``lower`` has them, seen at least so often.

@@ -16,13 +16,12 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from eigentext.dependency.kernels_mst import mst_kernel, subtrees, tree_score
+from eigentext.dependency.kernels_mst import mst_kernel, tree_score
 
 __all__ = [
     "eisner_kernel",
     "eisner_siblings_kernel",
     "mst_kernel",
-    "rearrange_kernel",
     "siblings_score",
     "tree_score",
 ]
@@ -232,57 +231,3 @@ def siblings_score(arc, sib, heads):
                     s = d
                 d += step
     return score
-
-
-@njit(cache=True)
-def _worth(h, d, arc, sib, heads):
-    """What d as a modifier of h adds to the score, whether it is one now or not (h not 0)."""
-    n = len(heads)
-    step = 1 if d > h else -1
-    s = d - step
-    while s != h and heads[s - 1] != h:
-        s -= step
-    after = d + step
-    while 1 <= after <= n and heads[after - 1] != h:
-        after += step
-    value = arc[h, d] + sib[h, s, d]
-    if 1 <= after <= n:
-        value += sib[h, d, after] - sib[h, s, after]
-    return value
-
-
-@njit(cache=True)
-def rearrange_kernel(arc, sib, heads):
-    """Changes heads in place as long as one change raises the second-order score; returns it.
-
-    One change is another head for a word, not below it; or another word for the root, whose old
-    word then goes below the new one.  The best change is made first.  The result is a tree from
-    which no change leads up, not always the best tree.
-    """
-    n = len(heads)
-    least = 1e-12 * np.abs(siblings_score(arc, sib, heads))
-    for _ in range(10 * n + 10):  # far more than are ever made; rounding cannot hold us here
-        number, below = subtrees(heads)
-        root = np.argmin(heads) + 1
-        best, word, head, new_root = least, 0, 0, False
-        for d in range(1, n + 1):
-            if d == root:
-                continue
-            loss = _worth(heads[d - 1], d, arc, sib, heads)
-            rooted = arc[0, d] + sib[0, 0, d] - arc[0, root] - sib[0, 0, root]
-            for h in range(1, n + 1):
-                under = 0 <= number[h] - number[d] < below[d]
-                if h == heads[d - 1]:
-                    continue
-                gain = _worth(h, root, arc, sib, heads) + rooted if under else (
-                    _worth(h, d, arc, sib, heads)
-                )  # fmt: skip
-                if gain - loss > best:
-                    best, word, head, new_root = gain - loss, d, h, under
-        if word == 0:
-            break
-        if new_root:
-            heads[root - 1] = head
-            head = 0
-        heads[word - 1] = head
-    return siblings_score(arc, sib, heads)

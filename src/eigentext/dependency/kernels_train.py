@@ -21,6 +21,7 @@ from eigentext.dependency.kernels_features import (
     sibling_places,
     sibling_scores,
 )
+from eigentext.dependency.kernels_rearrange import rearrange_kernel
 
 MOST_HEADS = 10  # of a word, when pruned
 
@@ -31,12 +32,13 @@ def prune(arc, gold, margin, keep):
 
     Of more than MOST_HEADS the best ones are left, unless the margin is infinite.
 
-    The arcs of the best projective tree stay, so that a tree is left, and those of ``gold`` (n,),
-    if it is not empty.
+    The arcs of the best projective tree stay, so that a tree is left (those of the best tree, if
+    none is projective), and those of ``gold`` (n,), if it is not empty.
     """
     n = arc.shape[0] - 1
     heads = np.empty(n, np.int32)
-    eisner_kernel(arc, heads)
+    if eisner_kernel(arc, heads) == -np.inf:  # demands may leave none that is projective
+        mst_kernel(arc, heads)
     for d in range(1, n + 1):
         best = -np.inf
         for h in range(n + 1):
@@ -183,27 +185,40 @@ def grand_kernel(arc, sib, grand, keep, governors, counts, index, heads):
 
 @njit(cache=True)
 def best_tree(
-    keys, tags, n_tags, first, n, feats, weights, shift, order, projective, margin, arc, gold,
-    heads,
+    keys, tags, n_tags, first, n, feats, weights, shift, order, projective, margin, charges, arc,
+    gold, heads,
 ):  # fmt: skip
-    """Heads of the best tree under ``arc`` (already filled) and, for order 2, the siblings."""
-    if order == 2:
-        keep = np.empty((n + 1, n + 1), np.bool_)
-        prune(arc, gold, margin, keep)
-        sib = np.zeros((n + 1, n + 1, n + 1))
-        sibling_scores(keys, tags, first, n, feats, weights, shift, keep, sib)
-        if feats.grand_seeds.shape[1]:
-            counts = np.zeros(n + 1, np.int64)
-            governors = np.zeros((n + 1, n + 1), np.int64)
-            index = np.full((n + 1, n + 1), -1, np.int64)
-            list_governors(keep, counts, governors, index)
-            grand = np.zeros((counts.max(), n + 1, n + 1))
-            grand_scores(keys, first, n, feats, weights, shift, governors, counts, keep, grand)
-            return grand_kernel(arc, sib, grand, keep, governors, counts, index, heads)
-        return eisner_siblings_kernel(arc, sib, heads)
-    if projective:
-        return eisner_kernel(arc, heads)
-    return mst_kernel(arc, heads)
+    """Heads of the best tree under ``arc`` (already filled) and, for order 2, the siblings.
+
+    Order 2 with arcs that may cross rearranges the best projective tree, once for each of the
+    ``charges`` for a crossing arc (infinity: not at all); ``heads`` has a row for each of them.
+    """
+    if order == 1:
+        if projective:
+            eisner_kernel(arc, heads[0])
+        else:
+            mst_kernel(arc, heads[0])
+        return
+    keep = np.empty((n + 1, n + 1), np.bool_)
+    prune(arc, gold, margin, keep)
+    sib = np.zeros((n + 1, n + 1, n + 1))
+    sibling_scores(keys, tags, first, n, feats, weights, shift, keep, sib)
+    grand = np.zeros((0, n + 1, n + 1))
+    index = np.full((n + 1, n + 1), -1, np.int64)
+    if feats.grand_seeds.shape[1]:
+        counts = np.zeros(n + 1, np.int64)
+        governors = np.zeros((n + 1, n + 1), np.int64)
+        list_governors(keep, counts, governors, index)
+        grand = np.zeros((counts.max(), n + 1, n + 1))
+        grand_scores(keys, first, n, feats, weights, shift, governors, counts, keep, grand)
+        grand_kernel(arc, sib, grand, keep, governors, counts, index, heads[0])
+    else:
+        eisner_siblings_kernel(arc, sib, heads[0])
+    if not projective:
+        for k in range(len(charges) - 1, -1, -1):  # the first row is the start of all: last
+            heads[k] = heads[0]
+            if charges[k] < np.inf:
+                rearrange_kernel(arc, sib, grand, index, charges[k], heads[k])
 
 
 @njit(cache=True)
@@ -260,6 +275,7 @@ def train_pass(
     ``change`` is scratch of the weights' size, all zero before and after; ``wrong[0]`` counts the
     wrong heads met.
     """
+    free_of_charge = np.zeros(1)
     for number in sentences:
         time += 1
         first = starts[number]
@@ -272,11 +288,12 @@ def train_pass(
                 for d in range(1, n + 1):
                     if target[d - 1] != h:
                         arc[h, d] += 1.0
-        heads = np.empty(n, np.int32)
+        found = np.empty((1, n), np.int32)
         best_tree(
-            keys, tags, n_tags, first, n, feats, weights, shift, order, projective, margin, arc,
-            target, heads,
+            keys, tags, n_tags, first, n, feats, weights, shift, order, projective, margin,
+            free_of_charge, arc, target, found,
         )  # fmt: skip
+        heads = found[0]
         loss = 0
         for d in range(n):
             loss += heads[d] != target[d]
@@ -324,15 +341,17 @@ def train_pass(
 
 @njit(cache=True)
 def decode_all(
-    starts, keys, tags, n_tags, feats, weights, shift, order, projective, margin, heads
+    starts, keys, tags, n_tags, feats, weights, shift, order, projective, margin, charges, heads
 ):
-    """Heads of all sentences, in the rows of their words."""
+    """Heads of all sentences, in the columns of their words; a row for each of the charges."""
     for number in range(len(starts) - 1):
         first = starts[number]
         n = starts[number + 1] - first - 1
         arc = np.empty((n + 1, n + 1))
         arc_scores(keys, tags, n_tags, first, n, feats, weights, shift, arc)
+        found = np.empty((len(charges), n), np.int32)
         best_tree(
-            keys, tags, n_tags, first, n, feats, weights, shift, order, projective, margin, arc,
-            heads[:0], heads[first + 1 : first + 1 + n],
+            keys, tags, n_tags, first, n, feats, weights, shift, order, projective, margin,
+            charges, arc, found[0, :0], found,
         )  # fmt: skip
+        heads[:, first + 1 : first + 1 + n] = found

@@ -57,13 +57,16 @@ def rearrange(
     sib: npt.ArrayLike,
     heads: npt.ArrayLike | None = None,
     *,
+    charge: float = 0.0,
     required_arcs: Iterable[Arc] = (),
     forbidden_arcs: Iterable[Arc] = (),
 ) -> tuple[Heads, float]:
     """Heads (n,) and score of a good tree with one root under sibling scores: **approximate**.
 
-    ``heads``  the tree to start from, the best projective one of
-               :func:`~eigentext.dependency.decode.eisner_siblings` if None
+    ``heads``   the tree to start from, the best projective one of
+                :func:`~eigentext.dependency.decode.eisner_siblings` if None
+    ``charge``  taken off the score of a tree for each crossing arc, one that spans a word which is
+                not below its head
 
     A change gives a word another head, or the root another word (the old one then hangs below
     the new one).  The best change is made until none raises the score.
@@ -75,7 +78,8 @@ def rearrange(
     ([0, 1, 1, 2], 4.0)
     """
     from eigentext.dependency.decode import eisner_siblings
-    from eigentext.dependency.kernels_decode import rearrange_kernel, siblings_score
+    from eigentext.dependency.kernels_decode import siblings_score
+    from eigentext.dependency.kernels_rearrange import rearrange_kernel
 
     scores = constrained(arc, required_arcs, forbidden_arcs)
     n = len(scores) - 1
@@ -92,7 +96,9 @@ def rearrange(
             "the tree to start from has the score -inf: expected one in which all arcs and "
             "siblings have a finite score"
         )
-    return start, float(rearrange_kernel(scores, siblings, start))
+    no_grandparents = np.zeros((0, n + 1, n + 1)), np.zeros((n + 1, n + 1), np.int64)
+    score = rearrange_kernel(scores, siblings, *no_grandparents, float(charge), start)
+    return start, float(score)
 
 
 def _checked_heads(heads: npt.ArrayLike, n: int) -> Heads:

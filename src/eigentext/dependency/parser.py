@@ -22,6 +22,7 @@ from eigentext.dependency.answer import Parse, columns_of, given_columns, tags_o
 from eigentext.dependency.encode import Columns, Encoder, known_words
 from eigentext.dependency.features_vectors import vector_bits
 from eigentext.dependency.labels import LabelModel, LabelSettings, label_templates, train_labels
+from eigentext.dependency.projectivity import choose_projectivity
 from eigentext.dependency.search import Search
 from eigentext.dependency.tags import OwnTags, jackknifed
 from eigentext.dependency.templates import arc_templates, grandparent_templates, sibling_templates
@@ -40,7 +41,6 @@ __all__ = ["GraphParser", "Parse"]
 
 Arc = tuple[int, int]
 Progress = Callable[[int, int, str], None]
-CROSSING = 0.1  # "auto": arcs may cross if they do in more of the training sentences
 _CHUNK = 256  # sentences parsed at a time
 
 
@@ -48,11 +48,10 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
     """Graph-based dependency parser, first or second order, with hashed features.
 
     ``order``       1: arcs; 2: arcs and neighbouring siblings
-    ``grandparents``  order 2 looks at the head's head as well, unless arcs may cross; k-best lists
-                    are then approximate
+    ``grandparents``  order 2 looks at the head's head as well; k-best lists are then approximate
     ``learner``     mira or perceptron, averaged
-    ``projective``  True, False (arcs may cross), or auto: crossing arcs if the training trees have
-                    many
+    ``projective``  True, False (arcs may cross), or auto: chosen by cross-validation on the
+                    training trees, if arcs cross in them; ``projectivity_`` tells what and why
     ``epochs``      passes over the data; with development data, at most so many
     ``clusters``    a Brown paths file, or a mapping from words to bit strings
     ``vectors``     a word2vec file, or a mapping from words to vectors
@@ -74,8 +73,8 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         *,
-        order: int = 1,
-        grandparents: bool = False,
+        order: int = 2,
+        grandparents: bool = True,
         learner: str = "mira",
         projective: bool | Literal["auto"] = "auto",
         epochs: int = 7,
@@ -131,7 +130,7 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
         number_of = {name: number for number, name in enumerate(relations)}
         numbers = [[number_of[name] for name in one.column("deprel")] for one in read]
         batch = self.encoder_.batch(columns, heads, numbers)
-        self.arcs_ = self._train_arcs(batch, heads, dev, progress)
+        self.arcs_ = self._train_arcs(batch, dev, progress)
         used = {"clusters": bool(self.clusters_), "vectors": bool(self.near_)}
         self.relations_: LabelModel | None = None
         if self.labels:
@@ -142,7 +141,7 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
         return self
 
     def _check_settings(self) -> None:
-        self._arc_settings(True)
+        self._arc_settings()
         if self.projective not in (True, False, "auto"):
             raise SettingsError(f"projective is True, False or auto, not {self.projective!r}")
         if self.tagger not in (None, "own"):
@@ -150,11 +149,10 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
         if self.min_count < 1:
             raise SettingsError(f"min_count must be 1 or more, found {self.min_count}")
 
-    def _arc_settings(self, projective: bool) -> ArcSettings:
+    def _arc_settings(self) -> ArcSettings:
         return ArcSettings(
-            order=self.order, learner=self.learner, projective=projective, epochs=self.epochs,
-            clip=self.clip, grandparents=self.grandparents and projective, bits=self.bits,
-            seed=self.seed,
+            order=self.order, learner=self.learner, epochs=self.epochs, clip=self.clip,
+            grandparents=self.grandparents and self.order == 2, bits=self.bits, seed=self.seed,
         )  # fmt: skip
 
     def _encoder(self, columns: Sequence[Columns]) -> Encoder:
@@ -168,15 +166,17 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
     def _train_arcs(
         self,
         batch: Batch,
-        heads: Sequence[Sequence[int]],
         dev: Iterable[Sentence] | None,
         progress: Progress | None,
     ) -> ArcModel:
-        projective = self.projective
-        if projective == "auto":
-            trees = (DependencyTree([""] * len(one), one) for one in heads)
-            crossing = sum(not tree.is_projective() for tree in trees)
-            projective = crossing <= CROSSING * len(heads)
+        used = {"clusters": bool(self.clusters_), "vectors": bool(self.near_)}
+        siblings = sibling_templates(**used) if self.order == 2 else ()
+        grand = grandparent_templates(**used) if self.order == 2 and self.grandparents else ()
+        templates = arc_templates(**used), siblings, self.encoder_.n_tags
+        self.projectivity_ = choose_projectivity(
+            batch, *templates, self._arc_settings(), self.projective, grand_names=grand,
+            progress=progress,
+        )  # fmt: skip
         self.dev_scores_: list[float] = []
         best: list[ArcModel] = []
         after_pass = None
@@ -195,12 +195,9 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
                     best[:] = [model]
                 return False
 
-        used = {"clusters": bool(self.clusters_), "vectors": bool(self.near_)}
         last = train_arcs(
-            batch, arc_templates(**used), sibling_templates(**used) if self.order == 2 else (),
-            self.encoder_.n_tags, self._arc_settings(bool(projective)),
-            grand_names=grandparent_templates(**used) if self.grandparents else (),
-            after_pass=after_pass, progress=progress,
+            batch, *templates, self.projectivity_.applied(self._arc_settings()),
+            grand_names=grand, after_pass=after_pass, progress=progress,
         )  # fmt: skip
         return best[0] if best else last
 
@@ -266,7 +263,7 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
         arc, sib = self.arcs_.scores(batch, 0, pruned=not (required or forbidden))
         settings = self.arcs_.settings
         grand = Grandparents(self.arcs_, batch, 0) if settings.grandparents else None
-        return Search(arc, sib, settings.projective, required, forbidden, grand)
+        return Search(arc, sib, settings.projective, required, forbidden, grand, settings.charge)
 
     def parse(
         self,
@@ -373,12 +370,7 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
     ) -> tuple[list[list[int]], list[list[str]]]:
         """Heads and relations of sentences given as columns; no text is written."""
         batch = self._fitted().encoder_.batch(sentences)
-        arcs = self.arcs_
-        heads = arcs.decode(batch)
-        if arcs.settings.order == 2 and not arcs.settings.projective:
-            for number in range(len(batch)):
-                rows = slice(batch.starts[number] + 1, batch.starts[number + 1])
-                heads[rows] = Search(*arcs.scores(batch, number), False).best()[0]
+        heads = self.arcs_.decode(batch)
         names = [["_"] * len(one.forms) for one in sentences]
         cut = batch.starts
         if self.relations_ is not None:

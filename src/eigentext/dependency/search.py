@@ -10,9 +10,9 @@ order   trees               best, k best               marginals
 2       projective, with    exact; lists are those of  inside-outside without grandparents:
         grandparents        siblings in a new order:   approximate
                             approximate
-2       any                 greedy rearrangement, and  matrix-tree theorem on the arcs alone:
-                            lists by arcs alone and    approximate
-                            projective in a new
+2       any, with           greedy rearrangement, and  matrix-tree theorem on the arcs alone:
+        grandparents or     lists by arcs alone and    approximate
+        without             projective in a new
                             order: approximate
 ======  ==================  =========================  =======================================
 
@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from eigentext.dependency.constraints import constrained
+from eigentext.dependency.constraints import constrained, no_tree
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -59,9 +59,10 @@ class Search:
         required: Iterable[tuple[int, int]] = (),
         forbidden: Iterable[tuple[int, int]] = (),
         grand: Grandparents | None = None,
+        charge: float = 0.0,
     ) -> None:
         self.arc = constrained(arc, required, forbidden, projective=projective)
-        self.sib, self.projective, self.grand = sib, projective, grand
+        self.sib, self.projective, self.grand, self.charge = sib, projective, grand, charge
         self.approximate = sib is not None and not projective
 
     def best(self) -> tuple[Heads, float]:
@@ -72,11 +73,14 @@ class Search:
             find = decode.eisner if self.projective else nonprojective.chu_liu_edmonds
             return find(self.arc)
         if self.grand is not None:
-            return self.grand.best(self.arc, self.sib)
+            heads, score = self.grand.best(self.arc, self.sib)
+            if score == -np.inf:
+                raise no_tree(self.arc, projective=self.projective, siblings=True)
+            return heads, score
         if self.projective:
             return decode.eisner_siblings(self.arc, self.sib)
         start = self._projective_start()
-        found = nonprojective.rearrange(self.arc, self.sib, start)
+        found = nonprojective.rearrange(self.arc, self.sib, start, charge=self.charge)
         return found[0], float(found[1])
 
     def _projective_start(self) -> Heads:
@@ -97,16 +101,17 @@ class Search:
         if self.sib is None:
             find = kbest.kbest_projective if self.projective else kbest.kbest_nonprojective
             return find(self.arc, k)
+        if not self.projective:
+            return self._with_crossing_arcs(k)
         if self.grand is not None:
             return self._with_grandparents(*kbest.kbest_siblings(self.arc, self.sib, 2 * k), k)
-        if self.projective:
-            return kbest.kbest_siblings(self.arc, self.sib, k)
-        return self._with_crossing_arcs(k)
+        return kbest.kbest_siblings(self.arc, self.sib, k)
 
     def _with_crossing_arcs(self, k: int) -> tuple[Heads, Scores]:
         """The best by arcs alone and the best projective trees, in the order of the score."""
         from eigentext.dependency import kbest
         from eigentext.dependency.kernels_decode import siblings_score
+        from eigentext.dependency.kernels_rearrange import crossing_arcs
 
         best, top = self.best()
         lists = [best[None], kbest.kbest_nonprojective(self.arc, 2 * k)[0]]
@@ -115,6 +120,10 @@ class Search:
         heads, first = np.unique(np.concatenate(lists), axis=0, return_index=True)
         heads = heads[np.argsort(first)]
         scores = np.array([siblings_score(self.arc, self.sib, tree) for tree in heads])
+        if self.charge:
+            scores -= [self.charge * crossing_arcs(tree) for tree in heads]
+        if self.grand is not None:
+            scores += [self.grand.total(tree) for tree in heads]
         scores[0] = top  # the answer of best() stays ahead of its equals
         order = np.argsort(-scores, kind="stable")[:k]
         return heads[order], scores[order]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from eigentext.dependency.encode import Encoder
 from eigentext.dependency.labels import LabelModel, LabelSettings, compiled_labels
+from eigentext.dependency.projectivity import Projectivity
 from eigentext.dependency.storage_fields import GRAPH_PARSER
 from eigentext.dependency.tags import OwnTags
 from eigentext.dependency.training import ArcModel, ArcSettings
@@ -56,6 +57,7 @@ def save_parser(
     settings: dict[str, Any] = {name: getattr(parser, name) for name in _KEPT}
     settings["arcs"] = asdict(arcs.settings)
     settings["tagged"] = parser.tagged_
+    settings["projectivity"] = asdict(parser.projectivity_)
     if relations is not None:
         arrays["label_weights"] = relations.weights
         strings["label_templates"] = relations.names
@@ -80,6 +82,7 @@ def load_parser(kind: type[Parser], path: str | os.PathLike[str]) -> Parser:
         parser = kind(**{name: settings[name] for name in _KEPT})
         parser._check_settings()
         parser.tagged_ = settings["tagged"]
+        parser.projectivity_ = Projectivity(**settings["projectivity"])
         parser.clusters_ = dict(
             zip(strings["cluster_words"], strings["cluster_bits"], strict=True)
         )

@@ -82,7 +82,18 @@ def _graph_parser_holds(arrays: Arrays, strings: Texts, settings: Settings) -> N
 
 GRAPH_PARSER = Spec(
     {
-        "arcs": _HASHED,
+        "arcs": Named({**_HASHED.fields, "charge": Real(low=0)}),
+        "projectivity": Named(
+            {
+                "projective": Flag(),
+                "why": Text(),
+                "charge": Real(low=0),
+                "words": Whole(0),
+                "projective_uas": Real(low=0, high=100, optional=True),
+                "crossing_uas": Real(low=0, high=100, optional=True),
+            },
+            closed=True,
+        ),
         "relations": Named(_HASHED.fields, optional=True),
         "tagged": Flag(),
         "tagger": Text(("own",), optional=True),

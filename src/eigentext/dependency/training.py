@@ -41,11 +41,13 @@ class ArcSettings:
 
     ``order``       1: arcs; 2: arcs and neighbouring siblings
     ``learner``     mira or perceptron
-    ``projective``  decode projective trees only, in training too
+    ``projective``  decode projective trees only, in training too; otherwise arcs may cross, and
+                    order 2 rearranges its best projective tree, in training too
     ``epochs``      passes over the sentences
     ``clip``        longest step of MIRA
     ``margin``      order 2 looks only at arcs whose own score is at most so much below that of
                     the best head of the word; infinity: at all
+    ``charge``      order 2 with crossing arcs: what each of them costs a tree, when decoding
     ``grandparents``  order 2 scores a modifier with its head and the head's head, too
     ``bits``        2**bits weights
     ``seed``        of the shuffles
@@ -57,6 +59,7 @@ class ArcSettings:
     epochs: int = 7
     clip: float = 0.01
     margin: float = 1.5
+    charge: float = 0.0
     grandparents: bool = False
     bits: int = 24
     seed: int = 0
@@ -70,8 +73,10 @@ class ArcSettings:
             raise SettingsError(f"epochs must be 1 or more, found {self.epochs}")
         if not self.clip > 0:
             raise SettingsError(f"clip must be above 0, found {self.clip}")
-        if self.grandparents and not (self.order == 2 and self.projective):
-            raise SettingsError("grandparents need order 2 and projective trees")
+        if self.grandparents and self.order != 2:
+            raise SettingsError("grandparents need order 2")
+        if not self.charge >= 0:
+            raise SettingsError(f"charge must be 0 or more, found {self.charge}")
         if not self.margin > 0:
             raise SettingsError(f"margin must be above 0, found {self.margin}")
         if not 10 <= self.bits <= 30:
@@ -108,17 +113,20 @@ class ArcModel:
         return np.uint64(64 - self.settings.bits)
 
     def decode(self, batch: Batch) -> npt.NDArray[np.int32]:
-        """(rows,): the best heads of all sentences; -1 in the roots' rows.
+        """(rows,): the best heads of all sentences; -1 in the roots' rows."""
+        found: npt.NDArray[np.int32] = self.decode_charged(batch, [self.settings.charge])[0]
+        return found
 
-        With crossing arcs and order 2 these are the best projective trees.
-        """
+    def decode_charged(self, batch: Batch, charges: Sequence[float]) -> npt.NDArray[np.int32]:
+        """(charges, rows): the same for several charges of order 2; infinity: projective trees."""
         from eigentext.dependency.kernels_train import decode_all
 
-        heads = np.full(len(batch.keys), -1, np.int32)
+        heads = np.full((len(charges), len(batch.keys)), -1, np.int32)
         settings = self.settings
         decode_all(
             batch.starts, batch.keys, batch.tags, self.n_tags, self.arrays, self.weights,
-            self.shift, settings.order, settings.projective, settings.margin, heads,
+            self.shift, settings.order, settings.projective, settings.margin,
+            np.array(charges, np.float64), heads,
         )  # fmt: skip
         return heads
 
@@ -156,8 +164,13 @@ class Grandparents:
         self._first = int(batch.starts[number])
 
     def best(self, arc: Scores, sib: Scores) -> tuple[npt.NDArray[np.int32], float]:
-        """The best projective tree; arcs of -inf are left out, and those far below the best."""
+        """The best projective tree, rearranged if arcs may cross.
+
+        Arcs of -inf are left out, and those far below the best.
+        """
         from eigentext.dependency.kernels_features import grand_scores
+        from eigentext.dependency.kernels_mst import mst_kernel
+        from eigentext.dependency.kernels_rearrange import rearrange_kernel
         from eigentext.dependency.kernels_train import grand_kernel, list_governors, prune
 
         n, model = len(arc) - 1, self._model
@@ -174,6 +187,10 @@ class Grandparents:
         )  # fmt: skip
         heads = np.empty(n, np.int32)
         score = grand_kernel(arc, sib, grand, keep, governors, counts, index, heads)
+        if not model.settings.projective:
+            if score == -np.inf:  # the arcs asked for leave none that is projective
+                mst_kernel(arc, heads)
+            score = rearrange_kernel(arc, sib, grand, index, model.settings.charge, heads)
         return heads, float(score)
 
     def total(self, heads: npt.NDArray[np.int32]) -> float:
