@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from _data import kept as kept_folder
 
 from eigentext.dependency.encode import Batch, Columns, Encoder, known_words
 from eigentext.dependency.labels import LabelModel, LabelSettings, label_templates, train_labels
@@ -409,7 +410,7 @@ def show(kept: Kept, split: str) -> None:
 def main() -> None:
     """Make what is missing, and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--keep", required=True, help="folder of rows")
+    parser.add_argument("--keep", default=str(kept_folder(__file__)), help="folder of rows")
     parser.add_argument("--seeds", type=int, default=3, help="how many: 0, 1, ...")
     parser.add_argument("--split", default="test")
     parser.add_argument("--clusters", help="a paths file of our clusters")

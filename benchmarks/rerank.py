@@ -97,7 +97,9 @@ def all_lists(
     """Sentences and lists of train (cross-validated), dev and test; what exists is read."""
 
     def new_parser() -> GraphParser:
-        return GraphParser(order=order, projective=True, epochs=epochs, labels=False)
+        return GraphParser(
+            order=order, grandparents=False, projective=True, epochs=epochs, labels=False
+        )
 
     folder = work / f"{data}-{order}"
     banks = {split: read_bank(data, split) for split in ("train", "dev", "test")}

@@ -10,6 +10,7 @@ from hypothesis.extra import numpy as hnp
 
 from eigentext.dependency.constraints import checked_arc, checked_sib, constrained
 from eigentext.dependency.decode import eisner, eisner_siblings
+from eigentext.dependency.kernels_rearrange import crossing_arcs, rearrange_kernel, whole_score
 from eigentext.dependency.nonprojective import chu_liu_edmonds, rearrange
 from eigentext.errors import SettingsError
 
@@ -206,6 +207,69 @@ def test_rearrangement_ends_where_no_change_leads_up(tree_oracle, draw_scores, n
             changed = [d for d in range(n) if other[d] != heads[d]]
             if len(changed) == 1:
                 assert tree_oracle.score(other, arc, sib) <= score + slack
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_crossing_arcs_are_counted(tree_oracle, n):
+    for heads in tree_oracle.all_trees(n):
+        found = crossing_arcs(np.array(heads, np.int32))
+        assert found == tree_oracle.crossing_arcs(heads)
+        assert (found == 0) == tree_oracle.is_projective(heads)
+
+
+def grandparent_arrays(grand, arc):
+    """grand[g, h, d] and the arcs left -> what the kernel reads: governors of h by number."""
+    n = len(arc) - 1
+    index = np.full((n + 1, n + 1), -1, np.int64)
+    by_number = np.full((n + 1, n + 1, n + 1), np.nan)  # what is not there must not be read
+    for h in range(1, n + 1):
+        for i, g in enumerate(g for g in range(n + 1) if g != h and arc[g, h] > -np.inf):
+            index[g, h] = i
+            by_number[i, h] = grand[g, h]
+    return by_number, index
+
+
+@pytest.mark.parametrize("kind", ["plain", "holes"])
+@pytest.mark.parametrize("charge", [0.0, 0.7])
+@pytest.mark.parametrize("n", [1, 2, 4, 5])
+def test_rearrangement_with_grandparents_and_a_charge(tree_oracle, draw_scores, n, charge, kind):
+    """The score is the enumerated one, and no tree with one other head or root is better."""
+    rng = np.random.default_rng(n)
+    trees = tree_oracle.all_trees(n)
+    for seed in range(6 if n < 5 else 3):
+        arc, sib = draw_scores(n, seed, kind)
+        sib[np.isinf(sib)] = -5.0
+        grand = rng.normal(size=(n + 1,) * 3)
+        every = {one: tree_oracle.score(one, arc, sib, grand, charge) for one in trees}
+        left = [one for one in trees if every[one] > -np.inf]
+        if not left:
+            continue
+        start = left[int(rng.integers(len(left)))]
+        heads = np.array(start, np.int32)
+        parts = (arc, sib, *grandparent_arrays(grand, arc), charge)
+        assert whole_score(*parts, heads) == pytest.approx(every[start])
+        score = rearrange_kernel(*parts, heads)
+        found = tuple(heads.tolist())
+        assert found in every  # a tree with one root
+        assert score == pytest.approx(every[found])
+        assert score >= every[start] - 1e-9
+        root = found.index(0)
+        for other in trees:
+            changed = [d for d in range(n) if other[d] != found[d]]
+            new_root = len(changed) == 2 and root in changed and other.index(0) in changed
+            if len(changed) == 1 or new_root:
+                assert every[other] <= score + 1e-9
+
+
+def test_a_high_charge_keeps_arcs_from_crossing(tree_oracle, draw_scores):
+    crossing = []
+    for seed in range(10):
+        arc, sib = draw_scores(5, seed)
+        best, score = eisner_siblings(arc, sib)
+        kept = rearrange(arc, sib, charge=1e6)
+        assert (kept[0].tolist(), kept[1]) == (best.tolist(), pytest.approx(score))
+        crossing.append(tree_oracle.crossing_arcs(rearrange(arc, sib)[0].tolist()))
+    assert any(crossing)
 
 
 def test_rearrangement_can_change_the_root():

@@ -34,7 +34,7 @@ TREES = [
 
 @pytest.fixture(scope="module", params=[1, 2], name="parser")
 def parsers(request) -> GraphParser:
-    return GraphParser(order=request.param, **SMALL).fit(TREES)
+    return GraphParser(order=request.param, grandparents=False, **SMALL).fit(TREES)
 
 
 @pytest.fixture(scope="module", name="free")
@@ -103,7 +103,7 @@ def test_demands_are_met(parser, free):
 
 
 def test_grandparents_in_parse_lists_and_files(tmp_path):
-    model = GraphParser(order=2, grandparents=True, **SMALL).fit(TREES)
+    model = GraphParser(**SMALL).fit(TREES)
     found = model.predict(one.with_columns(head=None, deprel=None) for one in TREES)
     assert [one.verbatim for one in found] == [one.verbatim for one in TREES]
     path = tmp_path / "grand.parser"
@@ -124,22 +124,93 @@ def test_grandparents_in_parse_lists_and_files(tmp_path):
     assert model.parse(["dog"] * 60, ["NOUN"] * 60).tree.single_root
 
 
-def test_second_order_with_crossing_arcs_says_it_is_approximate():
-    crossing = sentence("a/DET dog/NOUN came/VERB big/ADJ", [2, 3, 0, 2], "det nsubj root amod")
-    model = GraphParser(order=2, projective=False, **SMALL).fit([*TREES, crossing])
-    answer = model.parse(crossing.forms, crossing.column("upos"))
+CROSSING = sentence("a/DET dog/NOUN came/VERB big/ADJ", [2, 3, 0, 2], "det nsubj root amod")
+MANY_CROSSING = [*TREES, *[CROSSING] * 10]
+
+
+@pytest.fixture(scope="module", name="crossed")
+def parser_that_chose_crossing_arcs() -> GraphParser:
+    return GraphParser(**SMALL).fit(MANY_CROSSING)
+
+
+def test_second_order_with_crossing_arcs_says_it_is_approximate(crossed):
+    tags = CROSSING.column("upos")
+    answer = crossed.parse(CROSSING.forms, tags)
     assert answer.approximate
-    assert answer.tree.single_root
-    assert tuple(model.predict([crossing])[0].heads or ()) == tuple(answer.tree.heads.tolist())
+    assert tuple(answer.tree.heads.tolist()) == CROSSING.heads
+    assert crossed.predict([CROSSING])[0].heads == CROSSING.heads
+    listed = crossed.kbest(CROSSING.forms, tags, k=10)
+    assert listed[0].tree == answer.tree
+    assert listed[0].score == pytest.approx(answer.score)
+    scores = [one.score for one in listed]
+    assert scores == sorted(scores, reverse=True)
+    sums = crossed.marginals(CROSSING.forms, tags)[:, 1:].sum(axis=0)
+    assert np.allclose(sums, 1.0, atol=1e-9)
 
 
-def test_auto_looks_at_the_training_trees():
-    crossing = sentence("a/DET dog/NOUN came/VERB big/ADJ", [2, 3, 0, 2], "det nsubj root amod")
-    few = GraphParser(bits=12, epochs=1, labels=False).fit([*TREES * 3, crossing])
-    many = GraphParser(bits=12, epochs=1, labels=False).fit([*TREES, crossing, crossing])
-    assert few.arcs_.settings.projective
-    assert not many.arcs_.settings.projective
-    assert many.parse(crossing.forms, crossing.column("upos")).tree.relations == ("_",) * 4
+def test_crossing_demands_are_met(crossed):
+    forms, tags = CROSSING.forms, CROSSING.column("upos")
+    for one in (crossed.parse(forms, tags, required_arcs=[(1, 3), (2, 4)]),
+                *crossed.kbest(forms, tags, k=3, required_arcs=[(1, 3), (2, 4)])):  # fmt: skip
+        assert one.tree.heads[[2, 3]].tolist() == [1, 2]
+        assert one.tree.single_root
+    without = crossed.parse(forms, tags, forbidden_arcs=[(2, 4)]).tree
+    assert without.heads[3] != 2
+
+
+def test_arcs_may_cross_if_that_is_better_on_held_out_trees(crossed, tmp_path):
+    chosen = crossed.projectivity_
+    assert (chosen.projective, chosen.why) == (False, "held-out sentences")
+    assert crossed.arcs_.settings.grandparents
+    assert chosen.crossing_uas > chosen.projective_uas
+    assert chosen.words == sum(map(len, MANY_CROSSING[3::4]))
+    crossed.save(tmp_path / "crossing.parser")
+    again = GraphParser.load(tmp_path / "crossing.parser")
+    assert again.projectivity_ == chosen
+    assert again.arcs_.settings == crossed.arcs_.settings
+
+
+def test_arcs_that_cross_by_chance_leave_the_trees_projective():
+    """However many sentences have one: the same words are mostly projective."""
+    plain = CROSSING.with_columns(head=[2, 3, 0, 3])
+    model = GraphParser(**SMALL).fit([plain, plain, CROSSING, plain] * 4)
+    chosen = model.projectivity_
+    assert (chosen.projective, chosen.why) == (True, "held-out sentences")
+    assert chosen.projective_uas >= chosen.crossing_uas
+    assert model.arcs_.settings.projective
+    assert model.arcs_.settings.grandparents
+
+
+def test_projective_trees_need_no_choice_and_what_is_told_holds(free):
+    tiny = {"bits": 12, "epochs": 1, "labels": False}
+    assert str(GraphParser(**tiny).fit(TREES).projectivity_) == (
+        "projective trees (no crossing arcs)"
+    )
+    few = GraphParser(**tiny).fit([*TREES[:2], CROSSING]).projectivity_
+    assert (few.projective, few.why) == (True, "too few sentences")
+    told = GraphParser(projective=True, **tiny).fit(MANY_CROSSING)
+    assert (told.projectivity_.projective, told.projectivity_.why) == (True, "as told")
+    assert not free.arcs_.settings.projective
+    assert free.arcs_.settings.grandparents
+
+
+def test_first_order_chooses_in_the_same_way():
+    model = GraphParser(order=1, **SMALL).fit(MANY_CROSSING)
+    assert model.projectivity_.why == "held-out sentences"
+    assert not model.arcs_.settings.projective
+    assert model.predict([CROSSING])[0].heads == CROSSING.heads
+
+
+def test_the_default_is_that_of_the_command():
+    import inspect
+
+    from eigentext.cli.dep_train import train
+
+    asked = inspect.signature(train).parameters
+    mine = GraphParser()
+    for name in ("order", "grandparents", "epochs", "seed"):
+        assert getattr(mine, name) == asked[name].default
+    assert (mine.projective, asked["projective"].default) == ("auto", None)
 
 
 @pytest.mark.parametrize("order", [1, 2])

@@ -242,8 +242,6 @@ def test_grandparents_and_siblings_against_all_trees(share):
 @pytest.mark.parametrize("learner", ["mira", "perceptron"])
 @pytest.mark.parametrize("projective", [True, False])
 def test_a_toy_grammar_is_learned_whole(order, learner, projective):
-    if order == 2 and not projective:
-        pytest.skip("second order decodes projective trees in training")
     batch = batch_of(*TOY)
     chosen = ArcSettings(
         order=order, learner=learner, projective=projective, epochs=10, bits=BITS, clip=0.1

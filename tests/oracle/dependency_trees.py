@@ -49,11 +49,28 @@ def siblings(heads):
             yield from ((h, s, d) for s, d in pairwise([h, *mine]))
 
 
-def score(heads, arc, sib=None):
+def crossing_arcs(heads):
+    """How many arcs span a word from which heads do not lead to the arc's head."""
+
+    def above(word):
+        while word:
+            word = heads[word - 1]
+            yield word
+
+    return sum(
+        any(h not in above(w) for w in range(min(h, d) + 1, max(h, d)))
+        for d, h in enumerate(heads, 1)
+    )
+
+
+def score(heads, arc, sib=None, grand=None, charge=0.0):
+    """``grand[g, h, d]``: word d below h below g, g a word or the root, h a word."""
     total = sum(arc[h, d] for d, h in enumerate(heads, 1))
     if sib is not None:
         total += sum(sib[part] for part in siblings(heads))
-    return total
+    if grand is not None:
+        total += sum(grand[heads[h - 1], h, d] for d, h in enumerate(heads, 1) if h)
+    return total - charge * crossing_arcs(heads)
 
 
 def ranked(trees, arc, sib=None):

@@ -89,7 +89,8 @@ def rerank(
         seed=seed,
     )
     sources = expand(trees)
-    parser = GraphParser(order=2) if base is None else GraphParser.load(base)
+    # without grandparents k-best lists are exact
+    parser = GraphParser(grandparents=False) if base is None else GraphParser.load(base)
     with (
         skipping(on_error, quiet=quiet) as log,
         progress_bar(quiet=quiet, unit="steps") as update,

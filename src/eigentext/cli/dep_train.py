@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.output import Clock, progress_bar, show_figures, skipped_count, skipping
+from eigentext.cli.output import Clock, progress_bar, remark, show_figures, skipped_count, skipping
 
 if TYPE_CHECKING:
     from eigentext.dependency import GraphParser
+    from eigentext.dependency.projectivity import Projectivity
     from eigentext.formats.conllu import Sentence
     from eigentext.formats.opening import SkipLog
 
@@ -74,7 +75,8 @@ def train(
         bool | None,
         typer.Option(
             "--projective/--nonprojective",
-            help="May arcs cross?  Unless told: if they do in many of the training sentences.",
+            help="May arcs cross?  Unless told: if more heads are right with them in a part of "
+            "the trees that is held out to see.",
         ),
     ] = None,
     epochs: Annotated[int, typer.Option("--epochs", min=1, help="Passes over the trees.")] = 7,
@@ -138,7 +140,7 @@ def train(
         generative = GenerativeParser(states=states, seed=seed)
     parser = GraphParser(
         order=order,
-        grandparents=grandparents and order == 2,
+        grandparents=grandparents,
         learner=learner.value,
         projective="auto" if projective is None else projective,
         epochs=epochs,
@@ -166,18 +168,32 @@ def train(
             result = evaluate(held_out, parser.predict(held_out))
             figures = {"dev_uas": result.uas, "dev_las": result.las}
     made = parser if generative is None else generative
+    if generative is None:
+        remark(str(parser.projectivity_), quiet=quiet)
     made.save(output, data=options.about_data(sources, data_name, data_licence))
     if json or not quiet:
         figures = {
             "sentences": len(read),
             "words": sum(map(len, read)),
             "skipped": skipped_count(log),
-            "projective": generative is not None or parser.arcs_.settings.projective,
+            **({} if generative is not None else _chosen(parser.projectivity_)),
             "relations": 0 if generative is not None else _n_relations(parser),
             **clock.figures(),
             **figures,
         }
         show_figures(figures, as_json=json, results_on_stdout=output == "-")
+
+
+def _chosen(found: Projectivity) -> dict[str, Any]:
+    """May arcs cross, and what was seen on the sentences held out to choose by."""
+    figures: dict[str, Any] = {"projective": found.projective, "projective_why": found.why}
+    if found.words:
+        figures |= {
+            "held_out_words": found.words,
+            "held_out_uas_projective": found.projective_uas,
+            "held_out_uas_crossing": found.crossing_uas,
+        }
+    return figures
 
 
 def _n_relations(parser: GraphParser) -> int:
