@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
+import json
 from itertools import islice
 
 import numpy as np
 import pytest
 
+from eigentext.cli.dep_train import train
+from eigentext.cli.main import run
 from eigentext.dependency import GraphParser
 from eigentext.errors import DataError, ModelFileError, SettingsError
 from eigentext.evaluate.attachment import evaluate
-from eigentext.formats.conllu import make_sentence, parse_sentence, read_sentences
+from eigentext.formats.conllu import make_sentence, parse_sentence, read_sentences, write_sentences
 
 BITS = 15
 SMALL = {"bits": BITS, "epochs": 5, "clip": 0.1}
@@ -201,11 +205,25 @@ def test_first_order_chooses_in_the_same_way():
     assert model.predict([CROSSING])[0].heads == CROSSING.heads
 
 
+def test_the_command_tells_what_was_chosen_and_why(tmp_path, capsys):
+    source, model = tmp_path / "train.conllu", str(tmp_path / "some.dep")
+    write_sentences(MANY_CROSSING, source)
+    command = ["dep", "train", str(source), "-o", model, "--bits", str(BITS), "--json"]
+    assert run(command) == 0
+    told = capsys.readouterr()
+    figures = json.loads(told.out)
+    chosen = GraphParser.load(model).projectivity_
+    assert figures["projective"] is chosen.projective is False
+    assert figures["held_out_uas_crossing"] == chosen.crossing_uas > chosen.projective_uas
+    assert str(chosen) in told.err
+    assert "held-out sentences: UAS" in str(chosen)
+    assert run([*command, "--projective", "--quiet"]) == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out)["projective_why"] == "as told"
+    assert told.err == ""
+
+
 def test_the_default_is_that_of_the_command():
-    import inspect
-
-    from eigentext.cli.dep_train import train
-
     asked = inspect.signature(train).parameters
     mine = GraphParser()
     for name in ("order", "grandparents", "epochs", "seed"):

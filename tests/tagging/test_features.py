@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from eigentext.errors import SettingsError
 from eigentext.formats.columns import find_tag_fault
+from eigentext.tagging import features
 from eigentext.tagging.features import FeatureTable, WordTable
 from eigentext.tagging.schemes import TagSet, repaired, to_bilou, to_bio2
 from eigentext.tagging.templates import SLOTS, Templates, default_templates, looks, parse_template
@@ -116,3 +117,23 @@ def test_what_is_legal_is_what_bio2_can_say(tags):
     outside = tag_set.decode(walk[1:])
     assert find_tag_fault(outside, "bio2") is None
     assert to_bilou(outside) == [tag_set.inside[n] for n in walk[1:]]
+
+
+def test_a_word_is_looked_at_once_however_many_taggers_learn(monkeypatch):
+    """Ten folds of two columns are twenty taggers of the same words."""
+    seen = []
+
+    def spy(word, bits):
+        seen.append(word)
+        return slot_keys(word, bits)
+
+    slot_keys = features.slot_keys
+    monkeypatch.setattr(features, "slot_keys", spy)
+    features._slot_row.cache_clear()
+    first, second = WordTable(), WordTable()
+    batches = [table.batch([["Ants", "run"], ["Ants"]]) for table in (first, second)]
+    assert sorted(word for word in seen if word.isalpha()) == ["Ants", "run"]
+    assert np.array_equal(first.keys[batches[0].types], second.keys[batches[1].types])
+    assert first.keys[batches[0].types].all(axis=0).any()
+    other = WordTable({"Ants": "0110"})
+    assert not np.array_equal(other.keys[other.batch([["Ants"]]).types[0]], first.keys[2])

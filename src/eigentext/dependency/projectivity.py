@@ -113,7 +113,7 @@ def choose_projectivity(
 
 def _tried(model: ArcModel, test: Batch) -> dict[float, float]:
     """UAS in percent under each charge, the highest first."""
-    charges = CHARGES
+    charges: tuple[float, ...] = CHARGES
     if model.settings.order == 2:
         found = model.decode_charged(test, charges)
     else:

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,6 +37,13 @@ def slot_keys(word: str, bits: str | None) -> dict[str, int]:
     else:
         found = looks(word, bits)
     return {slot: key_of(f"{slot}\t{value}") for slot, value in found.items()}
+
+
+@lru_cache(maxsize=1 << 16)  # many taggers learn from the same words: folds, columns
+def _slot_row(word: str, bits: str | None) -> npt.NDArray[np.uint64]:
+    """(slots,): the keys in the order of SLOTS, 0 for none."""
+    found = slot_keys(word, bits)
+    return np.array([found.get(slot, 0) for slot in SLOTS], np.uint64)
 
 
 @dataclass(frozen=True)
@@ -85,8 +93,7 @@ class WordTable:
         if number == len(self.keys):
             self.keys = np.concatenate([self.keys, np.zeros_like(self.keys)])
             self._vectors = np.concatenate([self._vectors, np.full_like(self._vectors, -1)])
-        for slot, key in slot_keys(word, self.cluster_of(word)).items():
-            self.keys[number, SLOTS.index(slot)] = key
+        self.keys[number] = _slot_row(word, self.cluster_of(word))
         row = _found(self._vector_rows, word)
         self._vectors[number] = -1 if row is None else row
         self._ids[word] = number
