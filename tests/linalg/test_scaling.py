@@ -101,3 +101,9 @@ def test_bad_totals_and_settings():
             cca_scale(counts, kappa=kappa)
     with pytest.raises(SettingsError, match="shift"):
         ppmi(counts, shift=0.0)
+
+
+def test_ppmi_takes_n_from_the_rows_totals():
+    counts = sp.csr_matrix(np.array([[2, 0], [0, 2]]))
+    found = ppmi(counts, np.array([4.0, 4.0]), np.array([2.0, 2.0]))
+    assert found.toarray().diagonal() == pytest.approx(np.log([2.0, 2.0]))  # 2 * 8 / (4 * 2)
