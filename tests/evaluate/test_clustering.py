@@ -54,8 +54,9 @@ def test_words_outside_share_the_cluster_of_unk_if_there_is_one():
     with_unk = paths_information({"a": "0", "b": "0", "<unk>": "1"}, ["memory://test/unk.txt"])
     named = paths_information({"a": "0", "b": "0", "y": "1", "z": "1"}, ["memory://test/unk.txt"])
     assert with_unk[None] == pytest.approx(named[None])
-    shared = paths_information({"a": "0", "b": "1", "<unk>": "1"}, ["memory://test/unk.txt"])
-    named = paths_information({"a": "0", "b": "1", "y": "1", "z": "1"}, ["memory://test/unk.txt"])
+    counts = count(["memory://test/unk.txt"], contexts="r1")  # with words of their own
+    shared = paths_information({"a": "0", "b": "1", "<unk>": "1"}, counts)
+    named = paths_information({"a": "0", "b": "1", "y": "1", "z": "1"}, counts)
     assert shared[None] == pytest.approx(named[None])  # not a cluster of their own beside b's
 
 
