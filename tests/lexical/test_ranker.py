@@ -266,3 +266,26 @@ def test_calibration_error_by_hand():
     sure = np.array([0.95, 0.95, 0.55, 0.55])
     right = np.array([True, False, True, False])
     assert calibration_error(sure, right) == pytest.approx((0.9 + 0.1) / 4, abs=1e-9)
+
+
+def with_stops(documents, language):
+    """The documents with a label on every full stop, which figures leave out."""
+    stop = language.label(".", "PUNCT")
+    return [
+        Document(d.id, [[w._replace(label=w.label or stop) for w in s] for s in d.sentences])
+        for d in documents
+    ]
+
+
+def test_words_that_are_not_scored_are_learned_from(language):
+    """The analyzer guesses that a full stop is a noun; training says what it is."""
+    training = with_stops(language.documents(8), language)
+    assert {w.scored for d in training for w in d.words() if w.form == "."} == {False}
+    made = LexicalRanker(analyzer=language.analyzer(), scheme=language.scheme, **SMALL)
+    made.fit(training)
+    stop = made.rank([language.nouns[0], "sees", language.nouns[1], "."])[3]
+    assert stop.best.label == language.label(".", "PUNCT")
+    assert not stop.guessed
+    held_out = with_stops(language.documents(2, seed=3), language)
+    scored = evaluate_ranker(made, held_out).scores.full.words
+    assert scored == sum(w.scored for d in held_out for w in d.words())

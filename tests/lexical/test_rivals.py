@@ -238,7 +238,7 @@ def test_pairs_of_labels_are_learned(language):
 
 def test_most_frequent_known_answers(language):
     noun, verb = language.label("x", "NOUN", "Nom"), language.label("x", "VERB")
-    lines = [[Word("x", verb), Word("x", noun), Word("x", verb), Word("x", noun, False)]]
+    lines = [[Word("x", verb), Word("x", noun), Word("x", verb), Word("x")]]
     rival = MostFrequent(analyzer=language.analyzer(), scheme=language.scheme)
     rival.fit([Document("d", lines)])
     assert label_counts([Document("d", lines)])["x"] == {verb: 2, noun: 1}

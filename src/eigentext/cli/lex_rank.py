@@ -82,11 +82,11 @@ def rank(
                 word._replace(typed=token.typed) for token, word in zip(tokens, found, strict=True)
             ]
             if format_ is RankFormat.jsonl:
-                yield as_json_line(number, words, ranker.scheme, top)
+                yield as_json_line(number, words, ranker, top)
             elif format_ is RankFormat.vocalised:
-                yield as_vocalised(words)
+                yield as_vocalised(words, ranker)
             elif words:
-                yield from as_conllu(number, words, ranker.scheme)
+                yield from as_conllu(number, words, ranker)
 
     with skipping(on_error, quiet=quiet) as log:
         write_lines(output, lines(log))

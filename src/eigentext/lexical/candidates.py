@@ -30,8 +30,11 @@ SPELLING_PENALTY = 0.5
 """What each letter that differs from what was typed takes from the log10 prior."""
 
 
+_Leading = tuple[int, int, Analysis]  # how many labels a reading has, which is this, the reading
+
+
 class Candidate(NamedTuple):
-    """A label that a word may have, with the readings that lead to it.
+    """A label that a word may have, with the readings that lead to it, the most telling first.
 
     ``prior`` is a base-10 logarithm; ``source`` is that of the best reading, or ``observed`` for a
     label that only the training data knows.
@@ -101,10 +104,11 @@ class Candidates:
     candidates = __call__
 
     def _from_analyzer(self, word: str) -> tuple[Candidate, ...]:
-        readings: dict[Label, list[Analysis]] = {}
+        readings: dict[Label, list[_Leading]] = {}
         for analysis in self.analyzer.analyse(word):
-            for label in self.scheme.project(analysis):
-                readings.setdefault(label, []).append(analysis)
+            labels = self.scheme.project(analysis)
+            for place, label in enumerate(labels):
+                readings.setdefault(label, []).append((len(labels), place, analysis))
         return tuple(_ordered(_gathered(label, found) for label, found in readings.items()))
 
 
@@ -113,9 +117,19 @@ def _weight(analysis: Analysis) -> float:
     return prior - SPELLING_PENALTY * int(analysis.features.get("spelling", "0"))
 
 
-def _gathered(label: Label, readings: list[Analysis]) -> Candidate:
+def _gathered(label: Label, leading: list[_Leading]) -> Candidate:
+    """The reading comes first that says most itself: one with few labels leaves little open."""
+    if len(leading) == 1:
+        only = leading[0][2]
+        return Candidate(label, (only,), _weight(only), only.source)
+    readings = tuple(
+        reading
+        for _, _, reading in sorted(
+            leading, key=lambda one: (one[2].is_guess, one[0], one[1], -_weight(one[2]))
+        )
+    )
     best = max(readings, key=lambda reading: (not reading.is_guess, _weight(reading)))
-    return Candidate(label, tuple(readings), _weight(best), best.source)
+    return Candidate(label, readings, _weight(best), best.source)
 
 
 def _ordered(candidates: Iterable[Candidate]) -> list[Candidate]:

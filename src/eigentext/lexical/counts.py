@@ -1,7 +1,7 @@
 """Stage 1: how often each context feature came with each label element, and what follows of it.
 
 1. :class:`CountTable` counts (feature, element value) pairs, features and values over words that
-   are scored, document by document.
+   have a label, document by document.
 2. :func:`statistics` looks the units of words up; for a document that was itself counted, its own
    counts are taken off first, so that no word ever sees itself.
 3. :func:`columns` makes of counts what stage 2 weighs: log p(value | feature) / p(value) with
@@ -273,7 +273,7 @@ class DocumentCounts:
         self._turned: Any = None
 
     def add(self, words: Sequence[str], gold: Hashes) -> None:
-        """One more document: its words, and the targets [m, T] of its scored ones."""
+        """One more document: its words, and the targets [m, T] of its labelled ones."""
         found: dict[int, int] = {}
         for word in words:
             number = self.vocabulary.setdefault(word, len(self.vocabulary))

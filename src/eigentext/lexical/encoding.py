@@ -190,20 +190,20 @@ class Encoded:
     numeric: npt.NDArray[np.float32]  # [R, K]
     gold_hash: Hashes  # [n, T]: zeros where there is no gold
     gold_row: Ints  # [n]: -1 where gold is not among the candidates
-    scored: npt.NDArray[np.bool_]  # [n]
+    scored: npt.NDArray[np.bool_]  # [n]: who counts in figures; all with gold are learned from
     class_hash: Hashes  # [n]: what the candidates leave open
     candidates: list[list[Candidate]]
 
     @property
     def learnable(self) -> Ints:
-        """Words from which weights can be learned: scored, gold among two or more rows."""
+        """Words from which weights can be learned: gold among two or more rows."""
         several = np.diff(self.first) > 1
-        return np.flatnonzero(self.scored & (self.gold_row >= 0) & several)
+        return np.flatnonzero((self.gold_row >= 0) & several)
 
     @property
     def countable(self) -> Ints:
-        """Words that are counted: scored, with gold."""
-        return np.flatnonzero(self.scored & (self.gold_hash[:, 0] != 0))
+        """Words that are counted: those with gold."""
+        return np.flatnonzero(self.gold_hash[:, 0] != 0)
 
 
 class _Entry(NamedTuple):
@@ -342,7 +342,7 @@ class Encoder:
         gold_hash = np.zeros((n, n_targets), np.uint64)
         gold_row = np.full(n, -1, np.int64)
         for place, label in enumerate(gold):
-            if label is not None and scored[place]:
+            if label is not None:
                 row = entries[place].place.get(label)
                 if row is None:
                     gold_hash[place] = self.targets.hashes(label)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import operator
 import os
 from dataclasses import dataclass
 from importlib.resources import files
@@ -168,6 +169,33 @@ class LabelScheme:
             source = Analysis("", "", (), "", features, "", "", None, "")
             found = tuple(compute(source, [])[0] for compute in self._compute)
             self._refactored[label] = found
+        return found
+
+    def agreement(self, analysis: Analysis, label: Label) -> int:
+        """In how many elements one of the analysis' labels is like this one."""
+        return max(sum(map(operator.eq, label, own), 0) for own in self.project(analysis))
+
+    def settled(self, analysis: Analysis, label: Label) -> dict[str, str]:
+        """What the label says, by the analysis' own features.
+
+        >>> scheme = load_scheme("arabic14")
+        >>> name = Analysis("x", "x", (), "", {"pos": "noun_prop", "cas": "u"}, "", "", None, "x")
+        >>> label = scheme.from_mapping({"lemma": "x", "pos": "N", "cas": "g", "stt": "i"})
+        >>> scheme.settled(name, label)["cas"]
+        'g'
+        """
+        if self.base:
+            near = max(
+                self.base.project(analysis),
+                key=lambda own: sum(map(operator.eq, label, self.refactor(own)), 0),
+            )
+            return self.base.settled(analysis, near)
+        found = {}
+        for element, value in zip(self.settings.elements, label, strict=True):
+            name = element.feature
+            if name is not None and not name.startswith("@") and value != self.missing:
+                inverse = (given for given, made in element.map.items() if made == value)
+                found[name] = next(inverse, value)
         return found
 
     def from_conllu(self, token: Token) -> Label:

@@ -5,33 +5,28 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from eigentext.lexical.shown import shown_reading
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from eigentext.lexical.analysis import Analysis
-    from eigentext.lexical.labels import LabelScheme
-    from eigentext.lexical.ranker import RankedCandidate, RankedWord
+    from eigentext.lexical.ranker import LexicalRanker, RankedWord
 
-__all__ = ["as_conllu", "as_json_line", "as_record", "as_vocalised", "shown_reading"]
+__all__ = ["as_conllu", "as_json_line", "as_record", "as_vocalised"]
 
 _POS_ELEMENTS = ("pos", "upos")
 
 
-def shown_reading(candidate: RankedCandidate) -> Analysis | None:
-    """The reading to show of a candidate: the most frequent one; None for observed labels."""
-    if not candidate.analyses:
-        return None
-    return max(candidate.analyses, key=lambda a: -99.0 if a.prior is None else a.prior)
-
-
-def as_record(word: RankedWord, scheme: LabelScheme, top: int | None = None) -> dict[str, object]:
+def as_record(
+    word: RankedWord, ranker: LexicalRanker, top: int | None = None
+) -> dict[str, object]:
     """A ranked word as plain data, with its ``top`` candidates or all."""
     shown = []
     for candidate in word.candidates[:top]:
-        reading = shown_reading(candidate)
+        reading = shown_reading(word, candidate, ranker)
         shown.append(
             {
-                "label": scheme.as_mapping(candidate.label),
+                "label": ranker.scheme.as_mapping(candidate.label),
                 "probability": round(candidate.probability, 4),
                 "source": candidate.source,
                 "vocalised": reading.vocalised if reading else "",
@@ -51,24 +46,25 @@ def as_record(word: RankedWord, scheme: LabelScheme, top: int | None = None) -> 
 
 
 def as_json_line(
-    number: int, words: Sequence[RankedWord], scheme: LabelScheme, top: int | None = None
+    number: int, words: Sequence[RankedWord], ranker: LexicalRanker, top: int | None = None
 ) -> str:
     """A ranked sentence as one line of JSON."""
-    found = {"sentence": number, "words": [as_record(word, scheme, top) for word in words]}
+    found = {"sentence": number, "words": [as_record(word, ranker, top) for word in words]}
     return json.dumps(found, ensure_ascii=False)
 
 
-def as_vocalised(words: Sequence[RankedWord]) -> str:
+def as_vocalised(words: Sequence[RankedWord], ranker: LexicalRanker) -> str:
     """The sentence as its best readings are vocalised; what has no reading stays as typed."""
     shown = []
     for word in words:
-        reading = shown_reading(word.best)
+        reading = shown_reading(word, word.best, ranker)
         shown.append((reading.vocalised if reading else "") or word.shown)
     return " ".join(shown)
 
 
-def as_conllu(number: int, words: Sequence[RankedWord], scheme: LabelScheme) -> Iterator[str]:
+def as_conllu(number: int, words: Sequence[RankedWord], ranker: LexicalRanker) -> Iterator[str]:
     """The sentence as CoNLL-U lines: the best label, its probability, vocalisation and gloss."""
+    scheme = ranker.scheme
     yield f"# sent_id = {number}"
     yield f"# text = {' '.join(word.shown for word in words)}"
     for place, word in enumerate(words, start=1):
@@ -81,7 +77,7 @@ def as_conllu(number: int, words: Sequence[RankedWord], scheme: LabelScheme) -> 
             for name, value in values.items()
             if value != scheme.missing
         )
-        reading = shown_reading(word.best)
+        reading = shown_reading(word, word.best, ranker)
         misc = [f"Prob={word.best.probability:.4f}"]
         if reading and reading.vocalised:
             misc.append(f"Vform={_safe(reading.vocalised)}")

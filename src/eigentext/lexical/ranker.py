@@ -157,7 +157,7 @@ class LexicalRanker:
         counted, held_out = self._split(list(documents))
         tell = progress or (lambda *_: None)
         tell(0, self.passes + 1, "analyses")
-        forms = [w.form for d in counted for w in d.words() if w.scored and w.label is not None]
+        forms = [w.form for d in counted for w in d.words() if w.label is not None]
         if not forms:
             raise SettingsError("no word with a label in the training documents: nothing to learn")
         self.hard_ = hard_elements(self.scheme, self.candidates, forms)
@@ -167,7 +167,7 @@ class LexicalRanker:
         for number, document in enumerate(counted):
             numbers[document.id] = number
             for word in document.words():
-                if word.scored and word.label is not None and self.observed:
+                if word.label is not None and self.observed:
                     self.observed_.add(word.form, word.label, number)
         self.seen_ = frozenset(forms)
         self.encoder_ = Encoder(self.candidates, self.targets_, self.clusters)

@@ -77,7 +77,7 @@ class Rival:
     def fit(self, documents: Iterable[Document]) -> Self:
         """Learn from documents whose words have labels."""
         given = list(documents)
-        forms = [w.form for d in given for w in d.words() if w.scored and w.label is not None]
+        forms = [w.form for d in given for w in d.words() if w.label is not None]
         if not forms:
             raise SettingsError("no word with a label in the training documents: nothing to learn")
         self.hard_ = hard_elements(self.scheme, self.candidates, forms)
@@ -88,7 +88,7 @@ class Rival:
         for number, document in enumerate(given):
             numbers[document.id] = number
             for word in document.words():
-                if word.scored and word.label is not None:
+                if word.label is not None:
                     self.observed_.add(word.form, word.label, number)
         self.seen_ = frozenset(forms)
         self.encoder_ = Encoder(self.candidates, self.targets_)
@@ -162,7 +162,7 @@ def label_counts(documents: Iterable[Document]) -> defaultdict[str, Counter[Labe
     counts: defaultdict[str, Counter[Label]] = defaultdict(Counter)
     for document in documents:
         for word in document.words():
-            if word.scored and word.label is not None:
+            if word.label is not None:
                 counts[word.form][word.label] += 1
     return counts
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from eigentext import datasets
 from eigentext.lexical import LexicalRanker, load_scheme
 from eigentext.lexical.crossval import cross_validate, folds_by_document
-from eigentext.lexical.output import shown_reading
 from eigentext.lexical.reading import read_documents
 from eigentext.lexical.rivals import MostFrequent
+from eigentext.lexical.shown import shown_reading
 from eigentext.reports.morphology import in_plain_words
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _sentence(report: Report, ranker: LexicalRanker, held_out: list[Document]) -
     rows = []
     for word, found in zip(words, ranker.rank([word.form for word in words]), strict=True):
         for rank, candidate in enumerate(found.candidates[:_SHOWN], start=1):
-            reading = shown_reading(candidate)
+            reading = shown_reading(found, candidate, ranker)
             rows.append(
                 (
                     word.form if rank == 1 else "",

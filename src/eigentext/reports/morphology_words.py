@@ -75,6 +75,7 @@ VALUES: dict[str, dict[str, str]] = {
     "pre2": {"و": "with “and” before it", "ف": "with “so” before it"},
     "pre1": {
         "ب": "with “by, with” before it", "ل": "with “to, for” before it",
+        "لَ": "with “indeed” before it",
         "ك": "with “like” before it", "س": "future", "و": "with an oath’s و before it",
         "ت": "with an oath’s ت before it",
     },

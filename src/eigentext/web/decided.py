@@ -57,7 +57,7 @@ class DecidedTexts:
         return made, self.changes(sentences, before, {**without, place: made}, place, top)
 
     def _decision(self, request: DecideRequest, word: RankedWord) -> Decision:
-        from eigentext.lexical.output import shown_reading
+        from eigentext.lexical.shown import shown_reading
 
         scored = is_scored(word.form)
         if request.label is None:
@@ -66,7 +66,7 @@ class DecidedTexts:
         values = self.lexical.ranker.scheme.as_mapping(label)
         for rank, candidate in enumerate(word.candidates, start=1):
             if candidate.label == label:
-                reading = shown_reading(candidate)
+                reading = shown_reading(word, candidate, self.lexical.ranker)
                 shown = (reading.vocalised, reading.gloss) if reading else ("", "")
                 return Decision(request.sentence, request.word, values, rank, scored, *shown)
         return Decision(request.sentence, request.word, values, None, scored)
@@ -122,7 +122,7 @@ class DecidedTexts:
                 words.append(RankedWord(token.text, [first], 1.0, False, typed))
             if len(open_) == len(tokens):
                 continue
-            lines = list(as_conllu(s + 1, words, scheme))
+            lines = list(as_conllu(s + 1, words, self.lexical.ranker))
             if not begun:
                 yield f"# newdoc id = {document_name(document)}"
                 begun = True

@@ -31,7 +31,7 @@ from eigentext.web.schemas_lexical import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from eigentext.lexical import Label, LabelScheme, LexicalRanker, RankedCandidate, RankedWord
+    from eigentext.lexical import Label, LexicalRanker, RankedCandidate, RankedWord
     from eigentext.web.schemas_lexical import DocumentRequest, FixedLabel, LexicalRequest
     from eigentext.web.settings import ServiceSettings
 
@@ -62,7 +62,7 @@ class LexicalService:
     def __init__(self, model: str | None, analyzer: str | None = None) -> None:
         self._ranker: LexicalRanker | None = None
         self._remembered: OrderedDict[object, list[list[RankedWord]]] = OrderedDict()
-        self._described: dict[tuple[int, Label], tuple[object, dict[str, Any]]] = {}
+        self._described: dict[tuple[str, Label], dict[str, Any]] = {}
         if model is not None:
             from eigentext.lexical import LexicalRanker
 
@@ -197,44 +197,47 @@ class LexicalService:
             decided=decided,
             n_candidates=len(word.candidates),
             candidates=[
-                self._candidate_view(rank, candidate)
+                self._candidate_view(rank, word, candidate)
                 for rank, candidate in enumerate(word.candidates[:top], start=1)
             ],
         )
 
-    def _candidate_view(self, rank: int, candidate: RankedCandidate) -> CandidateView:
+    def _candidate_view(
+        self, rank: int, word: RankedWord, candidate: RankedCandidate
+    ) -> CandidateView:
         return CandidateView.model_construct(
             rank=rank,
             probability=candidate.probability,
             score=candidate.score,
             source=candidate.source,
             guess=candidate.source in GUESSES,
-            **self._description(candidate),
+            **self._description(word, candidate),
         )
 
-    def _description(self, candidate: RankedCandidate) -> dict[str, Any]:
+    def _description(self, word: RankedWord, candidate: RankedCandidate) -> dict[str, Any]:
         """All that does not change with the context; the same readings come again and again."""
-        key = id(candidate.analyses), candidate.label
+        key = word.form, candidate.label
         known = self._described.get(key)
         if known is None:
             if len(self._described) >= _MOST_DESCRIBED:
                 self._described.clear()
-            # the readings are kept, too: while they are, nothing else has their id
-            known = candidate.analyses, _description(candidate, self.ranker.scheme)
-            self._described[key] = known
-        return known[1]
+            known = self._described[key] = _description(word, candidate, self.ranker)
+        return known
 
 
-def _description(candidate: RankedCandidate, scheme: LabelScheme) -> dict[str, Any]:
-    from eigentext.lexical.output import shown_reading
+def _description(
+    word: RankedWord, candidate: RankedCandidate, ranker: LexicalRanker
+) -> dict[str, Any]:
+    from eigentext.lexical.shown import shown_reading
 
+    scheme = ranker.scheme
     values = scheme.as_mapping(candidate.label)
-    reading = shown_reading(candidate)
+    reading = shown_reading(word, candidate, ranker)
     segments = reading.segments if reading else ()
     where = kinds([tag for _, tag in segments])
     others = {(a.lemma, a.vocalised, a.gloss): None for a in candidate.analyses}
     if reading:
-        others.pop((reading.lemma, reading.vocalised, reading.gloss))
+        others.pop((reading.lemma, reading.vocalised, reading.gloss), None)
     return {
         "label": values,
         "lemma": reading.lemma if reading else values.get("lemma", ""),

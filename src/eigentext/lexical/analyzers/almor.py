@@ -20,6 +20,7 @@ from eigentext.errors import SettingsError
 from eigentext.lexical.analysis import Analysis, check_word
 from eigentext.lexical.analyzers.almor_database import read_database
 from eigentext.lexical.analyzers.almor_engine import AlmorEngine
+from eigentext.lexical.analyzers.arabic_endings import inflected
 from eigentext.lexical.analyzers.arabic_spelling import (
     CONTRADICTION,
     MARKS,
@@ -33,6 +34,7 @@ from eigentext.lexical.analyzers.arabic_spelling import (
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping
 
     from eigentext.lexical.analyzers.almor_database import AlmorDatabase
 
@@ -89,6 +91,10 @@ class AlmorAnalyzer:
     def normalise(self, word: str) -> str:
         """The key under which a word is looked up."""
         return matching_key(check_word(word))
+
+    def inflect(self, reading: Analysis, wanted: Mapping[str, str]) -> Analysis:
+        """The reading with the case ending, and the vowels of the lemma, that a label asks for."""
+        return inflected(reading, wanted)
 
     def analyse(self, word: str) -> list[Analysis]:
         """All readings of the word as typed, best spelling first, then by prior."""

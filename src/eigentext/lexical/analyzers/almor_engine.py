@@ -195,8 +195,9 @@ class AlmorEngine:
         tag = "+".join([name for _, name in segments])
         gloss = " + ".join((*around.gloss_before, core.gloss, *around.gloss_after))
         front = join_stem(around.prefix, core.vocalised, article=around.article)
-        if features.get("mod") == "u" and features.get("asp") == "i":
-            for mood in around.moods:
+        mood_said = features.get("mod")
+        if features.get("asp") == "i" and (mood_said == "u" or mood_said in _MOOD_VOWELS):
+            for mood in around.moods if mood_said == "u" else (mood_said,):
                 whole = _with_mood(front, around.suffix, mood)
                 found.append(
                     Analysis(
@@ -284,6 +285,8 @@ def _number(text: str) -> float | None:
 
 def _with_mood(front: str, suffix: str, mood: str) -> str:
     """The imperfect verb with the vowel of its mood, where letters leave room for one."""
+    if suffix[:1] == "ه" and suffix[1:2] not in MARKS and suffix[1:2] != "ا":
+        suffix = "ه" + ("\u0650" if front[-1:] == "ي" else DAMMA) + suffix[1:]
     if suffix[:1] in MARKS or suffix[:1] in LONG_VOWELS:
         return join_suffix(front, suffix)  # the suffix brings its own vowel
     last = front[-1:]

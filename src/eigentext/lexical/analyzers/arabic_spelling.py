@@ -170,6 +170,10 @@ def join_suffix(stem: str, suffix: str) -> str:
     if not suffix or not stem:
         return stem + suffix
     first = suffix[0]
+    if first in (DAMMA, FATHA, KASRA) and (
+        stem[-1] in "اى" or (stem.endswith(KASRA + "ي") and first != FATHA)
+    ):
+        return join_suffix(stem, suffix[1:])  # a long vowel, after which none is heard
     if first in MARKS:
         while stem[-1:] in MARKS and stem[-1] != SHADDA:
             stem = stem[:-1]  # the suffix brings the vowel

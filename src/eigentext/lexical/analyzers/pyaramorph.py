@@ -12,12 +12,16 @@ import io
 import re
 from functools import lru_cache
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from eigentext.errors import MissingExtraError
 from eigentext.lexical.analysis import Analysis, check_word
 from eigentext.lexical.analyzers.almor import unknown_word
+from eigentext.lexical.analyzers.arabic_endings import inflected
 from eigentext.lexical.analyzers.arabic_spelling import bare, is_arabic, matching_key, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["PyaramorphAnalyzer", "features_of_tags", "from_buckwalter"]
 
@@ -66,6 +70,10 @@ class PyaramorphAnalyzer:
     def normalise(self, word: str) -> str:
         """The key under which words are matched."""
         return matching_key(check_word(word))
+
+    def inflect(self, reading: Analysis, wanted: Mapping[str, str]) -> Analysis:
+        """The reading with the case ending, and the vowels of the lemma, that a label asks for."""
+        return inflected(reading, wanted)
 
     def analyse(self, word: str) -> list[Analysis]:
         """All readings of the word."""

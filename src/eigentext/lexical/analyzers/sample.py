@@ -7,10 +7,15 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from eigentext.lexical.analysis import Analysis, check_word
 from eigentext.lexical.analyzers.almor import unknown_word
+from eigentext.lexical.analyzers.arabic_endings import inflected
 from eigentext.lexical.analyzers.arabic_spelling import matching_key, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["SampleAnalyzer"]
 
@@ -50,6 +55,10 @@ class SampleAnalyzer:
     def normalise(self, word: str) -> str:
         """The key under which words are matched."""
         return matching_key(check_word(word))
+
+    def inflect(self, reading: Analysis, wanted: Mapping[str, str]) -> Analysis:
+        """The reading with the case ending, and the vowels of the lemma, that a label asks for."""
+        return inflected(reading, wanted)
 
     def analyse(self, word: str) -> list[Analysis]:
         """All readings of the word."""

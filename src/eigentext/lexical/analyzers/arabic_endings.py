@@ -1,0 +1,152 @@
+"""The ending of an Arabic word in a case that its analysis leaves open.
+
+An analyzer gives many words without their ending (``cas`` is ``u``), above all names; a label says
+which case it is.  :func:`inflected` gives the reading with the ending, as a piece of its own:
+
+1. Nominative, genitive, accusative end in u, i, a; in the indefinite state in un, in, an.
+2. Diptotes (names, most plurals of other patterns, elatives) have no -n in the indefinite
+   state, and a for i; the plural in -at has i for a.
+3. After a long a nothing is heard, after a long i only the accusative.
+
+:func:`with_lemma` gives a reading the vowels of another lemma of the same letters.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from eigentext.lexical.analyzers.arabic_spelling import (
+    DAMMA,
+    FATHA,
+    KASRA,
+    LONG_VOWELS,
+    MARKS,
+    SHADDA,
+    bare,
+    join_suffix,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eigentext.lexical.analysis import Analysis
+
+__all__ = ["inflected", "with_lemma"]
+
+_VOWELS = {"n": DAMMA, "g": KASRA, "a": FATHA}
+_WITH_N = {DAMMA: "\u064c", KASRA: "\u064d", FATHA: "\u064b"}
+_IMPLIED = {"و": DAMMA, "ي": KASRA}
+_BROKEN_IN_AA = re.compile("أ..اء$")  # the plural of members, not that of friends
+_CASES = {"n": "NOM", "g": "GEN", "a": "ACC"}
+
+
+def inflected(reading: Analysis, wanted: Mapping[str, str]) -> Analysis:
+    """The reading with the ending of the case and state that are wanted (``cas``, ``stt``).
+
+    With ``lemma`` it also gets that lemma's vowels.
+
+    A reading whose letters show its case, such as a dual, stays as it is.
+
+    >>> from eigentext.lexical.analysis import Analysis
+    >>> features = {"pos": "noun_prop", "cas": "u", "stt": "i"}
+    >>> city = Analysis("بَغْداد_1", "بَغْداد", (("بَغْداد", "NOUN_PROP"),), "NOUN_PROP", features,
+    ...                 "Baghdad", "", None, "analyzer")
+    >>> inflected(city, {"cas": "g", "stt": "i"}).vocalised == "بَغْداد" + FATHA
+    True
+    """
+    if "lemma" in wanted:
+        vocalised = with_lemma(reading.vocalised, wanted["lemma"])
+        reading = reading._replace(lemma=wanted["lemma"], vocalised=vocalised)
+    case, state = wanted.get("cas", ""), wanted.get("stt", "")
+    if case not in _CASES or not reading.segments:
+        return reading
+    given = reading.features.get("cas"), reading.features.get("stt")
+    before, pronoun = _without_pronoun(reading)
+    segments = list(reading.segments[: len(reading.segments) - len(pronoun)])
+    own = segments[-1] if segments[-1][1].startswith("CASE_") else None
+    proper = reading.features.get("pos") == "noun_prop"
+    name_in_a = proper and state == "i" and bare(before).endswith("ة")
+    if given == (case, state) and not name_in_a:
+        return reading
+    if own is not None:
+        if not before.endswith(own[0]) or bare(own[0]):
+            return reading  # the ending is written in letters
+        segments.pop()
+        before = before.removesuffix(own[0])
+    elif given[0] != "u":
+        return reading
+    ending = _ending(before, case, state, proper=proper, plural=wanted.get("num") == "p")
+    if ending:
+        segments.append((ending, f"CASE_{'INDEF' if state == 'i' else 'DEF'}_{_CASES[case]}"))
+    whole = join_suffix(before, ending)
+    for piece, _ in pronoun:
+        whole = join_suffix(whole, piece)
+    return reading._replace(
+        vocalised=whole,
+        segments=(*segments, *pronoun),
+        tag="+".join(tag for _, tag in (*segments, *pronoun)),
+        features={**reading.features, "cas": case, "stt": state},
+    )
+
+
+def _without_pronoun(reading: Analysis) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """The vocalised word up to an attached pronoun, and the pronoun's piece."""
+    *rest, (piece, tag) = reading.segments
+    if rest and "PRON" in tag and piece and reading.vocalised.endswith(piece):
+        return reading.vocalised.removesuffix(piece), ((piece, tag),)
+    return reading.vocalised, ()
+
+
+def _ending(word: str, case: str, state: str, *, proper: bool, plural: bool) -> str:
+    letters = bare(word)
+    vowel = _VOWELS[case]
+    if letters[-1:] in ("ا", "ى") or (proper and letters.endswith("و")):
+        return ""
+    if word.endswith(("ِي", "ي")) and vowel != FATHA and not word.endswith(("ْي", "َي")):
+        return ""
+    if plural and letters.endswith("ات") and vowel == FATHA:
+        vowel = KASRA
+    if state != "i":
+        return vowel
+    triptote = letters.endswith(("ة", "ات", "ء", "أ")) and not proper
+    if plural and letters.endswith("اء") and not _BROKEN_IN_AA.search(letters):
+        triptote = False
+    if not triptote:  # else the analyzer knows its ending
+        return DAMMA if case == "n" else FATHA
+    return _WITH_N[vowel]
+
+
+def with_lemma(vocalised: str, lemma: str) -> str:
+    """The word with the vowels of this lemma where its letters stand, but for the last letter.
+
+    >>> with_lemma("الدَّوْلِيَّةِ", "دُوَلِيّ")
+    'الدُّوَلِيَّةِ'
+    >>> with_lemma("كِتابٌ", "قَلَم")
+    'كِتابٌ'
+    """
+    theirs = _letters(lemma)
+    ours = _letters(vocalised)
+    shown = [letter for letter, _ in ours]
+    wanted = [letter for letter, _ in theirs]
+    for start in range(len(shown) - len(wanted) + 1):
+        if wanted and shown[start : start + len(wanted)] == wanted:
+            for place, (letter, marks) in enumerate(theirs[:-1], start=start):
+                doubled = SHADDA in ours[place][1] and place == start  # after the article
+                keep = SHADDA if doubled and SHADDA not in marks else ""
+                if not marks.strip(SHADDA) and letter not in LONG_VOWELS:
+                    marks += _IMPLIED.get(shown[place + 1], "")  # lemmas leave it out
+                ours[place] = letter, keep + marks
+            return "".join(letter + marks for letter, marks in ours)
+    return vocalised
+
+
+def _letters(word: str) -> list[tuple[str, str]]:
+    """Each letter with its signs."""
+    found: list[tuple[str, str]] = []
+    for char in word:
+        if char in MARKS and found:
+            found[-1] = found[-1][0], found[-1][1] + char
+        else:
+            found.append((char, ""))
+    return found

@@ -1,0 +1,58 @@
+"""The reading to show of a ranked label: vocalised, glossed, and in agreement with the label.
+
+1. A candidate's readings come with the one first that says most of the label itself
+   (:mod:`candidates`).
+2. What that reading leaves open and the label settles, such as the case, the analyzer adds
+   (``inflect``, where it has one).
+3. A label that only training knows takes the reading of the word that agrees with it in most
+   elements, in the label's own case, with the vowels of the label's lemma.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from eigentext.lexical.analysis import Analysis, Analyzer
+    from eigentext.lexical.labels import LabelScheme
+    from eigentext.lexical.ranked import RankedCandidate, RankedWord
+
+__all__ = ["shown_reading"]
+
+Inflect = Callable[["Analysis", Mapping[str, str]], "Analysis"]
+
+
+class _Ranker(Protocol):
+    @property
+    def scheme(self) -> LabelScheme: ...
+
+    @property
+    def analyzer(self) -> Analyzer: ...
+
+
+def shown_reading(
+    word: RankedWord, candidate: RankedCandidate, ranker: _Ranker
+) -> Analysis | None:
+    """The reading to show; None where no reading of the word leads to the label or near it."""
+    scheme = ranker.scheme
+    inflect: Inflect | None = getattr(ranker.analyzer, "inflect", None)
+    if candidate.analyses:
+        reading = candidate.analyses[0]
+        if inflect is None:
+            return reading
+        return inflect(reading, scheme.settled(reading, candidate.label))
+    readings = [reading for other in word.candidates for reading in other.analyses]
+    if inflect is None or not readings:
+        return None
+    # the order of candidates differs with the context, the reading must not
+    nearest = max(
+        readings,
+        key=lambda r: (scheme.agreement(r, candidate.label), r.prior or -99.0, r.vocalised, r.tag),
+    )
+    wanted = scheme.settled(nearest, candidate.label)
+    lemma = scheme.as_mapping(candidate.label).get("lemma", "")
+    if lemma != scheme.as_mapping(scheme.project(nearest)[0]).get("lemma"):
+        nearest = nearest._replace(gloss="", root="")
+        wanted["lemma"] = lemma
+    return inflect(nearest, wanted)
