@@ -27,7 +27,7 @@ TEMPLATES = ("form@0", "form@0 form@-1", "form@1", "start2@0 end1@0")
 @pytest.fixture(scope="module")
 def toy(language):
     encoder, encoded = language.encoded(language.documents(12))
-    atoms = table(TEMPLATES, encoder.forms, encoded.numbers, encoded.sentence_of)
+    atoms = table(TEMPLATES, encoded.typed, encoded.sentence_of)
     return encoder, encoded, atoms
 
 
@@ -237,21 +237,18 @@ def test_like_documents_count_more(toy):
 
 
 def test_features_stay_inside_the_sentence():
-    forms = Forms(str.lower)
-    words = ["a", "b", "a", "b"]
-    numbers = forms.number(words)
-    apart = table(["form@-1", "form@1"], forms, numbers, np.array([0, 0, 1, 1]))
+    typed = Forms(str.lower)(["a", "b", "a", "b"])
+    apart = table(["form@-1", "form@1"], typed, np.array([0, 0, 1, 1]))
     assert np.array_equal(apart[0], apart[2])
     assert np.array_equal(apart[1], apart[3])
-    together = table(["form@-1", "form@1"], forms, numbers, np.zeros(4, np.int64))
+    together = table(["form@-1", "form@1"], typed, np.zeros(4, np.int64))
     assert not np.array_equal(together[1], together[3])
 
 
 def test_templates_are_different_features():
-    forms = Forms(str.lower)
-    numbers = forms.number(["abc", "def", "ghi"])
+    typed = Forms(str.lower)(["abc", "def", "ghi"])
     open_values = {"class": np.array([3, 5, 7], np.uint64)}
-    found = table(WIDE, forms, numbers, np.zeros(3, np.int64), open_values)
+    found = table(WIDE, typed, np.zeros(3, np.int64), open_values)
     assert len(set(found[1].tolist())) == len(WIDE)
     assert weighed(WIDE, ["label"]).shape == (len(WIDE), 1)
     assert all(parse(template) for template in WIDE)

@@ -12,10 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["GUESSES", "Analysis", "Analyzer", "as_record", "check_word"]
+__all__ = ["GUESSES", "READINGS_KEPT", "Analysis", "Analyzer", "as_record", "check_word"]
 
 GUESSES = frozenset({"backoff"})
 """The sources of analyses that are guesses: the analyzer does not know the word."""
+
+
+READINGS_KEPT = 1 << 16
+"""How many readings an analyzer remembers unless told: those of some 8,000 words, about 80 MB."""
 
 
 class Analysis(NamedTuple):

@@ -10,14 +10,16 @@ C(t) = labels of analyse(t)  ∪  {l : (t, l) seen in the counted training data}
 
 from __future__ import annotations
 
+import sys
 import zlib
-from functools import lru_cache
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from eigentext.lexical.analysis import GUESSES, Analysis, Analyzer, check_word
+from eigentext.lexical.analysis import GUESSES, READINGS_KEPT, Analysis, Analyzer, check_word
+from eigentext.lexical.remembering import Remembering
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from eigentext.lexical.labels import Label, LabelScheme
 
@@ -76,12 +78,12 @@ class Candidates:
         scheme: LabelScheme,
         observed: Mapping[str, Collection[Label]] | None = None,
         *,
-        cache: int = 100_000,
+        cache: int = READINGS_KEPT,
     ) -> None:
         self.analyzer = analyzer
         self.scheme = scheme
         self.observed = observed if observed is not None else {}
-        self._remembered = lru_cache(maxsize=cache)(self._from_analyzer)
+        self._remembered = Remembering(self._from_analyzer, cache, len)
 
     def __call__(self, word: str) -> list[Candidate]:
         """All candidates of the word, by prior and then by :func:`tie_order`.
@@ -102,6 +104,16 @@ class Candidates:
         return _ordered(known.values())
 
     candidates = __call__
+
+    @contextmanager
+    def keeping_all(self) -> Iterator[None]:
+        """No bound in here: training asks for every word several times."""
+        known = self._remembered.answers
+        usual, known.most = known.most, sys.maxsize
+        try:
+            yield
+        finally:
+            known.most = usual
 
     def _from_analyzer(self, word: str) -> tuple[Candidate, ...]:
         readings: dict[Label, list[_Leading]] = {}

@@ -22,7 +22,8 @@ import numpy.typing as npt
 from eigentext.errors import SettingsError
 from eigentext.lexical.analysis import GUESSES
 from eigentext.lexical.candidates import NO_PRIOR, Candidate, Candidates
-from eigentext.lexical.features import Forms, Hashes, hash64
+from eigentext.lexical.features import Forms, Hashes, Typed, hash64
+from eigentext.lexical.remembering import Remembered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -37,6 +38,11 @@ NUMERIC = ("prior", "no prior", "guess", "only observed", "spelling")
 GUESS = NUMERIC.index("guess")
 
 Ints = npt.NDArray[np.int64]
+
+LABELS_KEPT = 1 << 15
+"""How many labels' hashes are remembered: about 20 MB."""
+ROWS_KEPT = 1 << 16
+"""How many rows of the latest forms are remembered: some 8,000 words, about 60 MB."""
 
 
 class Observed:
@@ -99,11 +105,11 @@ class Targets:
                 raise SettingsError(f"no target {unknown[0]!r}; known: {', '.join(parts)}")
             parts = {name: place for name, place in parts.items() if name in only}
         self.names = tuple(parts)
-        self._parts: list[tuple[str, tuple[int, ...], dict[str, int]]] = [
-            (f"target\x1f{name}\x1f", place, {}) for name, place in parts.items() if place
+        self._parts: list[tuple[str, tuple[int, ...]]] = [
+            (f"target\x1f{name}\x1f", place) for name, place in parts.items() if place
         ]
         self._extra = [name for name in _EXTRA if name in parts]
-        self._hashed: dict[tuple[Label, str], Hashes] = {}
+        self._hashed: Remembered[tuple[Label, str], Hashes] = Remembered(LABELS_KEPT)
         self._scheme = scheme
         self._lemma = places.get("lemma", (0,))[0]
         self._class = parts.get("morph", every)[:1] or (0,)
@@ -117,20 +123,14 @@ class Targets:
         """One hash for each target; ``tags`` are those of the readings."""
         found = self._hashed.get((label, tags))
         if found is None:
-            found = self._hashed[label, tags] = np.array(self._made(label, tags), np.uint64)
+            made = np.array(self._made(label, tags), np.uint64)
+            found = self._hashed.put((label, tags), made)
         return found
 
     def _made(self, label: Label, tags: str) -> list[int]:
         hashes = []
-        for head, place, known in self._parts:
-            if len(place) == 1:  # values of one element come again and again
-                value = label[place[0]]
-                hashed = known.get(value)
-                if hashed is None:
-                    hashed = known[value] = hash64(head + value)
-            else:
-                hashed = hash64(head + "\x1f".join([label[p] for p in place]))
-            hashes.append(hashed)
+        for head, place in self._parts:
+            hashes.append(hash64(head + "\x1f".join([label[p] for p in place])))
         if self._extra:
             kind = label[self._class[0]]
             lemma = label[self._lemma]
@@ -146,7 +146,7 @@ class Targets:
 _EXTRA = ("ending", "shape", "tag")
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 14)
 def _shape(lemma: str) -> str:
     """The lemma's marks, every other letter alike."""
     return "".join(c if unicodedata.category(c) == "Mn" else "C" for c in lemma[:40])
@@ -178,7 +178,7 @@ class Encoded:
     """Words as arrays; the shapes: n words, R rows, U units, T targets, K numbers."""
 
     words: list[str]
-    numbers: Ints  # [n] forms
+    typed: Typed  # [n] forms, and their hashes
     sentence_of: Ints  # [n]
     document_of: Ints  # [n]
     first: Ints  # [n + 1] rows of each word
@@ -217,8 +217,12 @@ class _Entry(NamedTuple):
     open_values: int
 
 
+def _rows(entry: _Entry) -> int:
+    return len(entry.candidates)
+
+
 class Encoder:
-    """Turns documents into :class:`Encoded`, remembering what forms gave."""
+    """Turns documents into :class:`Encoded`, remembering what the latest forms gave."""
 
     def __init__(
         self,
@@ -229,8 +233,7 @@ class Encoder:
         self.targets = targets
         self.forms = Forms(candidates.analyzer.normalise, clusters)
         self._analyzer_only = candidates
-        self._entries: dict[Candidates, dict[tuple[str, tuple[Label, ...]], _Entry]] = {}
-        self._of_form: dict[str, _Entry] = {}  # with all that was observed
+        self._of_form: Remembered[str, _Entry] = Remembered(ROWS_KEPT, _rows)  # whole: for ranking
         self._state: tuple[int, int] = (0, 0)
 
     def __call__(
@@ -253,46 +256,49 @@ class Encoder:
         entries: list[_Entry] = []
         gold: list[Label | None] = []
         scored: list[bool] = []
+        in_training: dict[tuple[Candidates, str, tuple[Label, ...]], _Entry] = {}
         sentence = 0
         for number, document in enumerate(documents):
             leave_out = -1 if training is None else training.get(document.id, -1)
             source = (out_of_sample or {}).get(document.id, self._analyzer_only)
             whole = leave_out < 0 and source is self._analyzer_only
-            known = self._known(observed) if whole else {}
+            known = self._known(observed)
             for line in document.sentences:
                 for word in line:
                     words.append(word.form)
                     sentence_of.append(sentence)
                     document_of.append(number)
-                    entry = known.get(word.form)
+                    entry = known.get(word.form) if whole else None
                     if entry is None:
                         seen = observed.labels(word.form, leave_out)
-                        entry = self._entry(word.form, seen, source)
+                        key = source, word.form, seen
+                        entry = None if whole else in_training.get(key)
+                        if entry is None:
+                            entry = self._entry(word.form, seen, source)
                         if whole:
-                            known[word.form] = entry
+                            known.put(word.form, entry)
+                        else:
+                            in_training[key] = entry
                     entries.append(entry)
                     gold.append(word.label)
                     scored.append(word.scored and word.label is not None)
                 sentence += 1
         return self._joined(words, sentence_of, document_of, entries, gold, scored)
 
-    def _known(self, observed: Observed) -> dict[str, _Entry]:
+    def _known(self, observed: Observed) -> Remembered[str, _Entry]:
         """The entries of forms as long as nothing more is observed."""
         state = (id(observed), observed.changes)
         if state != self._state:
-            self._of_form, self._state = {}, state
+            self._of_form.clear()
+            self._state = state
         return self._of_form
 
     def _entry(self, word: str, seen: tuple[Label, ...], source: Candidates) -> _Entry:
-        entries = self._entries.setdefault(source, {})
-        found = entries.get((word, seen))
-        if found is None:
-            source.observed = {word: seen}
-            candidates = source(word)
-            if not candidates:
-                candidates = [Candidate(self.targets.unknown(word), (), NO_PRIOR, "backoff")]
-            found = entries[word, seen] = self._made(candidates)
-        return found
+        source.observed = {word: seen}
+        candidates = source(word)
+        if not candidates:
+            candidates = [Candidate(self.targets.unknown(word), (), NO_PRIOR, "backoff")]
+        return self._made(candidates)
 
     def _made(self, candidates: list[Candidate]) -> _Entry:
         from eigentext.lexical import kernels
@@ -355,7 +361,7 @@ class Encoder:
         ).astype(np.int32)
         return Encoded(
             words=words,
-            numbers=self.forms.number(words),
+            typed=self.forms(words),
             sentence_of=np.array(sentence_of, np.int64),
             document_of=np.array(document_of, np.int64),
             first=first,

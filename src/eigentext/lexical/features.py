@@ -13,19 +13,20 @@ from __future__ import annotations
 
 import hashlib
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from eigentext.errors import SettingsError
+from eigentext.lexical.remembering import Remembering
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 __all__ = [
-    "CLUSTERED", "PAPER", "SECOND_PASS", "SUFFIXING", "TYPED_KINDS", "WIDE", "Forms", "hash64",
-    "parse", "table",
+    "CLUSTERED", "PAPER", "SECOND_PASS", "SUFFIXING", "TYPED_KINDS", "WIDE", "Forms", "Typed",
+    "hash64", "parse", "table",
 ]  # fmt: skip
 
 Hashes = npt.NDArray[np.uint64]
@@ -158,7 +159,7 @@ _MULTIPLY = np.uint64(0x9E3779B97F4A7C15)
 _SPREAD = np.uint64(0xD6E8FEB86659FD93)
 
 
-@lru_cache(maxsize=1 << 20)
+@lru_cache(maxsize=1 << 15)
 def hash64(text: str) -> int:
     """A hash that is the same on every machine, and never zero.
 
@@ -192,13 +193,25 @@ def parse(template: str) -> tuple[tuple[str, int], ...]:
     return tuple(parts)
 
 
-class Forms:
-    """Hashes of the pieces of every form met so far.
+FORMS_KEPT = 1 << 15
+"""How many forms' hashes are remembered: about 10 MB."""
 
-    >>> forms = Forms(str.lower)
-    >>> forms.number(["Ab", "ab", "Ab"]).tolist()
+
+class Typed(NamedTuple):
+    """Words as typed: the number of each word's form, and the hashes [forms, kinds]."""
+
+    numbers: npt.NDArray[np.int64]
+    hashes: Hashes
+
+
+class Forms:
+    """Hashes of the pieces of forms; those met last are remembered.
+
+    >>> typed = Forms(str.lower)(["Ab", "ab", "Ab"])
+    >>> typed.numbers.tolist()
     [0, 1, 0]
-    >>> bool(forms.hashes("norm")[0] == forms.hashes("norm")[1])
+    >>> norm = typed.hashes[:, TYPED_KINDS.index("norm")]
+    >>> bool(norm[0] == norm[1])
     True
     """
 
@@ -207,35 +220,31 @@ class Forms:
     ) -> None:
         self.normalise = normalise
         self.clusters = clusters or {}
-        self._number: dict[str, int] = {}
-        self._hashes = np.zeros((1024, len(TYPED_KINDS)), np.uint64)
+        self._hashed = Remembering(self._hashes, FORMS_KEPT)
 
-    def number(self, words: Sequence[str]) -> npt.NDArray[np.int64]:
-        """The number of each word's form."""
-        known = self._number
-        for word in words:
-            if word not in known:
-                number = known[word] = len(known)
-                if number == len(self._hashes):
-                    self._hashes = np.concatenate([self._hashes, np.zeros_like(self._hashes)])
-                bits = self.clusters.get(word, "")
-                pieces = [word, self.normalise(word), *(word[cut] for cut in _CUT.values())]
-                pieces += [bits, bits[:6], bits[:3]]
-                self._hashes[number] = [
-                    hash64(f"{kind}\x1f{piece}")
-                    for kind, piece in zip(TYPED_KINDS, pieces, strict=True)
-                ]
-        return np.array([known[word] for word in words], np.int64)
+    def __call__(self, words: Sequence[str]) -> Typed:
+        """The words as numbers and hashes."""
+        known: dict[str, int] = {}
+        numbers = np.array([known.setdefault(word, len(known)) for word in words], np.int64)
+        rows = [self._hashed(form) for form in known]
+        return Typed(numbers, np.stack(rows) if rows else np.zeros((0, len(TYPED_KINDS)), "u8"))
 
-    def hashes(self, kind: str) -> Hashes:
-        """The hashes of one kind, by form number."""
-        return self._hashes[: len(self._number), TYPED_KINDS.index(kind)]
+    def _hashes(self, form: str) -> Hashes:
+        bits = self.clusters.get(form, "")
+        pieces = [form, self.normalise(form), *(form[cut] for cut in _CUT.values())]
+        pieces += [bits, bits[:6], bits[:3]]
+        return np.array(
+            [
+                hash64(f"{kind}\x1f{piece}")
+                for kind, piece in zip(TYPED_KINDS, pieces, strict=True)
+            ],
+            np.uint64,
+        )
 
 
 def table(
     templates: Sequence[str],
-    forms: Forms,
-    numbers: npt.NDArray[np.int64],
+    typed: Typed,
     sentence_of: npt.NDArray[np.int64],
     predicted: Mapping[str, Hashes] | None = None,
 ) -> Hashes:
@@ -243,7 +252,7 @@ def table(
 
     ``sentence_of`` tells each word's sentence, ``predicted`` the target hashes of its label.
     """
-    n = len(numbers)
+    n = len(typed.numbers)
     out = np.zeros((n, len(templates)), np.uint64)
     shifts: dict[int, npt.NDArray[np.int64]] = {}
     columns: dict[str, Hashes] = {}
@@ -252,7 +261,7 @@ def table(
         mixed = np.full(n, hash64(f"template\x1f{template}"), np.uint64)
         for kind, offset in parse(template):
             if kind not in columns:
-                columns[kind] = _column(kind, forms, numbers, predicted)
+                columns[kind] = _column(kind, typed, predicted)
             if offset not in shifts:
                 there = np.clip(place + offset, 0, max(n - 1, 0))
                 inside = (place + offset == there) & (sentence_of[there] == sentence_of)
@@ -264,16 +273,12 @@ def table(
     return out
 
 
-def _column(
-    kind: str,
-    forms: Forms,
-    numbers: npt.NDArray[np.int64],
-    predicted: Mapping[str, Hashes] | None,
-) -> Hashes:
+def _column(kind: str, typed: Typed, predicted: Mapping[str, Hashes] | None) -> Hashes:
     """The hashes of one kind for every word, and of the boundary after them."""
     boundary = np.array([hash64(f"boundary\x1f{kind}")], np.uint64)
     if kind in TYPED_KINDS:
-        return np.concatenate([forms.hashes(kind)[numbers], boundary])
+        hashes = typed.hashes[:, TYPED_KINDS.index(kind)]
+        return np.concatenate([hashes[typed.numbers], boundary])
     if predicted is None or kind not in predicted:
         known = ", ".join((*TYPED_KINDS, *(predicted or ())))
         raise SettingsError(f"no feature kind {kind!r} here; known: {known}")

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import operator
 import os
 from dataclasses import dataclass
 from importlib.resources import files
@@ -25,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from eigentext.errors import DataError, SettingsError
 from eigentext.lexical.analysis import Analysis
+from eigentext.lexical.remembering import Remembered
 from eigentext.lexical.scheme_rules import (
     Condition,
     Values,
@@ -112,7 +112,7 @@ class LabelScheme:
         except KeyError as error:
             why = f"scheme {self.name}: a rule names the element {error}, which is not listed"
             raise SettingsError(why) from error
-        self._refactored: dict[Label, Label] = {}
+        self._refactored: Remembered[Label, Label] = Remembered(1 << 15)
 
     def project(self, analysis: Analysis) -> list[Label]:
         """The labels that the analysis allows, each once, in a fixed order."""
@@ -168,12 +168,12 @@ class LabelScheme:
             features = self.base.as_mapping(label)
             source = Analysis("", "", (), "", features, "", "", None, "")
             found = tuple(compute(source, [])[0] for compute in self._compute)
-            self._refactored[label] = found
+            self._refactored.put(label, found)
         return found
 
     def agreement(self, analysis: Analysis, label: Label) -> int:
         """In how many elements one of the analysis' labels is like this one."""
-        return max(sum(map(operator.eq, label, own), 0) for own in self.project(analysis))
+        return max(_alike(own, label) for own in self.project(analysis))
 
     def settled(self, analysis: Analysis, label: Label) -> dict[str, str]:
         """What the label says, by the analysis' own features.
@@ -185,10 +185,8 @@ class LabelScheme:
         'g'
         """
         if self.base:
-            near = max(
-                self.base.project(analysis),
-                key=lambda own: sum(map(operator.eq, label, self.refactor(own)), 0),
-            )
+            projected = self.base.project(analysis)
+            near = max(projected, key=lambda own: _alike(self.refactor(own), label))
             return self.base.settled(analysis, near)
         found = {}
         for element, value in zip(self.settings.elements, label, strict=True):
@@ -274,6 +272,10 @@ class LabelScheme:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return LabelScheme.from_json, (self.to_json(), self.name)
+
+
+def _alike(one: Label, other: Label) -> int:
+    return sum(a == b for a, b in zip(one, other, strict=True))
 
 
 def _taken(settings: SchemeSettings) -> frozenset[str]:

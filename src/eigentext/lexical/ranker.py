@@ -160,6 +160,18 @@ class LexicalRanker:
         forms = [w.form for d in counted for w in d.words() if w.label is not None]
         if not forms:
             raise SettingsError("no word with a label in the training documents: nothing to learn")
+        with self.candidates.keeping_all():
+            self._fit(counted, held_out, forms, out_of_sample or {}, tell)
+        return self
+
+    def _fit(
+        self,
+        counted: list[Document],
+        held_out: list[Document],
+        forms: list[str],
+        out_of_sample: Mapping[str, Analyzer],
+        tell: Progress,
+    ) -> None:
         self.hard_ = hard_elements(self.scheme, self.candidates, forms)
         self.targets_ = Targets(self.scheme, hard=self.hard_, only=self.only)
         self.observed_ = Observed()
@@ -171,12 +183,11 @@ class LexicalRanker:
                     self.observed_.add(word.form, word.label, number)
         self.seen_ = frozenset(forms)
         self.encoder_ = Encoder(self.candidates, self.targets_, self.clusters)
-        others = {a: Candidates(a, self.scheme) for a in set((out_of_sample or {}).values())}
-        own = {name: others[analyzer] for name, analyzer in (out_of_sample or {}).items()}
+        others = {a: Candidates(a, self.scheme) for a in set(out_of_sample.values())}
+        own = {name: others[analyzer] for name, analyzer in out_of_sample.items()}
         first = self.encoder_(counted, self.observed_, training=numbers, out_of_sample=own)
         second = self.encoder_(held_out, self.observed_) if held_out else None
         self._fit_stages(first, second, tell)
-        return self
 
     def _split(self, documents: list[Document]) -> tuple[list[Document], list[Document]]:
         if len({document.id for document in documents}) < len(documents):
@@ -279,7 +290,6 @@ class LexicalRanker:
         return look(
             stage,
             encoded,
-            self.encoder_.forms,
             predicted,
             after=after,
             count=training,

@@ -117,8 +117,7 @@ class Rival:
 
     def _atoms(self, encoded: Encoded) -> features.Hashes:
         known = {"class": encoded.class_hash}
-        forms = self.encoder_.forms
-        return features.table(self.templates, forms, encoded.numbers, encoded.sentence_of, known)
+        return features.table(self.templates, encoded.typed, encoded.sentence_of, known)
 
     def _learn(self, encoded: Encoded, documents: Sequence[Document]) -> None:
         raise NotImplementedError

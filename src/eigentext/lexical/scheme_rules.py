@@ -66,7 +66,7 @@ def _rewriter(element: ElementSettings, missing: str) -> Callable[[str], str]:
     exact = {k: v for k, v in element.map.items() if not re.search(r"[*?\[]", k)}
     wild = [(k, v) for k, v in element.map.items() if k not in exact]
 
-    @lru_cache(maxsize=65536)
+    @lru_cache(maxsize=1 << 14)
     def rewrite(value: str) -> str:
         for pattern, replacement in steps:
             value = pattern.sub(replacement, value)
@@ -102,7 +102,7 @@ def compile_element(
     ]
     nothing = (missing,)
 
-    @lru_cache(maxsize=65536)
+    @lru_cache(maxsize=1 << 14)
     def values_of(raw: str) -> Values:
         value = rewrite(raw)
         return opened.get(value, (value,))

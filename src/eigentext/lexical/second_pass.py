@@ -24,7 +24,7 @@ from eigentext.lexical.counts import (
     shares,
     statistics,
 )
-from eigentext.lexical.features import PAPER, Forms, Hashes, parse, table
+from eigentext.lexical.features import PAPER, Hashes, parse, table
 from eigentext.lexical.softmax import Inputs, Weights
 
 if TYPE_CHECKING:
@@ -78,7 +78,6 @@ def weighed(templates: Sequence[str], targets: Sequence[str]) -> npt.NDArray[np.
 def look(
     stage: Stage,
     encoded: Encoded,
-    forms: Forms,
     predicted: Mapping[str, Hashes] | None,
     *,
     after: Columns | None = None,
@@ -95,7 +94,7 @@ def look(
     then written over.  ``leave_out`` takes each document's own counts off.
     """
     known = {**(predicted or {}), "class": encoded.class_hash}
-    atoms = table(stage.templates, forms, encoded.numbers, encoded.sentence_of, known)
+    atoms = table(stage.templates, encoded.typed, encoded.sentence_of, known)
     counted = encoded.countable
     by_document = np.split(counted, np.flatnonzero(np.diff(encoded.document_of[counted])) + 1)
     if count:

@@ -8,13 +8,13 @@ library's: nothing is rounded, reordered or left out but by ``top``.
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from eigentext.corpus.raw_text import tokenise_document
 from eigentext.corpus.tokenise import Token
 from eigentext.errors import DataError, SettingsError
 from eigentext.lexical.analysis import GUESSES
+from eigentext.lexical.remembering import Remembered
 from eigentext.reports.markup import is_right_to_left
 from eigentext.reports.morphology import cut, in_plain_words, kinds, segment_words
 from eigentext.web.dependency import NoModelError, TooMuchError
@@ -42,9 +42,9 @@ Place = tuple[int, int]
 
 _WHITE_SPACE = re.compile(r"[ \t\r\v\f\n]")
 _NOWHERE = -1  # where a token stands that came without a text
-_REMEMBERED = 8
+_WORDS_KEPT = 8_000  # of the latest rankings
 _ALSO = 8
-_MOST_DESCRIBED = 50_000
+_DESCRIPTIONS_KEPT = 20_000  # of the latest readings
 
 
 def is_scored(form: str) -> bool:
@@ -61,8 +61,12 @@ class LexicalService:
 
     def __init__(self, model: str | None, analyzer: str | None = None) -> None:
         self._ranker: LexicalRanker | None = None
-        self._remembered: OrderedDict[object, list[list[RankedWord]]] = OrderedDict()
-        self._described: dict[tuple[str, Label], dict[str, Any]] = {}
+        self._remembered: Remembered[object, list[list[RankedWord]]] = Remembered(
+            _WORDS_KEPT, lambda ranked: sum(map(len, ranked))
+        )
+        self._described: Remembered[tuple[str, Label], dict[str, Any]] = Remembered(
+            _DESCRIPTIONS_KEPT
+        )
         if model is not None:
             from eigentext.lexical import LexicalRanker
 
@@ -142,19 +146,16 @@ class LexicalService:
 
         forms = tuple(tuple(token.text for token in tokens) for tokens in sentences)
         key = forms, tuple(sorted(fixed.items()))
-        if key in self._remembered:
-            self._remembered.move_to_end(key)
-            return self._remembered[key]
+        known = self._remembered.get(key)
+        if known is not None:
+            return known
         starts = [0]
         for tokens in forms:
             starts.append(starts[-1] + len(tokens))
         document = Document("text", [[Word(form) for form in tokens] for tokens in forms])
         by_place = {starts[s] + w: label for (s, w), label in fixed.items()}
         (ranked,) = self.ranker.rank_documents([document], fixed=by_place)
-        self._remembered[key] = ranked
-        while len(self._remembered) > _REMEMBERED:
-            self._remembered.popitem(last=False)
-        return ranked
+        return self._remembered.put(key, ranked)
 
     def view(
         self,
@@ -219,9 +220,7 @@ class LexicalService:
         key = word.form, candidate.label
         known = self._described.get(key)
         if known is None:
-            if len(self._described) >= _MOST_DESCRIBED:
-                self._described.clear()
-            known = self._described[key] = _description(word, candidate, self.ranker)
+            known = self._described.put(key, _description(word, candidate, self.ranker))
         return known
 
 

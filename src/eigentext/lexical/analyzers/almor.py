@@ -13,11 +13,10 @@ The database is never part of this package: ``eigentext data get almor`` brings 
 from __future__ import annotations
 
 import unicodedata
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from eigentext.errors import SettingsError
-from eigentext.lexical.analysis import Analysis, check_word
+from eigentext.lexical.analysis import READINGS_KEPT, Analysis, check_word
 from eigentext.lexical.analyzers.almor_database import read_database
 from eigentext.lexical.analyzers.almor_engine import AlmorEngine
 from eigentext.lexical.analyzers.arabic_endings import inflected
@@ -31,6 +30,7 @@ from eigentext.lexical.analyzers.arabic_spelling import (
     plain,
     spelling_cost,
 )
+from eigentext.lexical.remembering import Remembering
 
 if TYPE_CHECKING:
     import os
@@ -55,7 +55,7 @@ class AlmorAnalyzer:
         spelling: readings whose letters differ from what was typed are kept (``tolerant``), kept
             if the typed letters only leave something out, such as a hamza (``careful``), or
             dropped (``strict``); where no reading agrees, the nearest are kept
-        cache: how many words to remember
+        cache: how many readings to remember
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class AlmorAnalyzer:
         *,
         backoff: str = "all",
         spelling: str = "careful",
-        cache: int = 100_000,
+        cache: int = READINGS_KEPT,
     ) -> None:
         if backoff not in _BACKOFFS:
             raise SettingsError(f"backoff is one of {', '.join(_BACKOFFS)}, not {backoff!r}")
@@ -78,7 +78,7 @@ class AlmorAnalyzer:
         self._backoff = self._settings["backoff"]
         self._spelling = self._settings["spelling"]
         self._engine = AlmorEngine(database)
-        self._remembered = lru_cache(maxsize=self._settings["cache"])(self._analyse)
+        self._remembered = Remembering(self._analyse, self._settings["cache"], len)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopen, (self._path, self._settings)

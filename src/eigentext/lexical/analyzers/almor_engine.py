@@ -27,6 +27,7 @@ from eigentext.lexical.analyzers.arabic_spelling import (
     join_stem,
     join_suffix,
 )
+from eigentext.lexical.remembering import Remembered, Remembering
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,8 +81,8 @@ class AlmorEngine:
         self.database = database
         self._longest_prefix = max(map(len, database.prefixes), default=0)
         self._longest_suffix = max(map(len, database.suffixes), default=0)
-        self._around: dict[tuple[str, str], dict[str, list[_Around]]] = {}
-        self._cores: dict[int, _Core] = {}
+        self._around = Remembering(self._merged_pairs, 1 << 12)
+        self._cores: Remembered[int, _Core] = Remembered(1 << 14)
         templates = database.stems.get(_PLACEHOLDER, [])
         self._templates = {
             name: [stem for stem in templates if stem.category in categories]
@@ -147,9 +148,10 @@ class AlmorEngine:
 
     def _pairs(self, prefix: str, suffix: str) -> dict[str, list[_Around]]:
         """The merged pairs for these letters, by the stem category they may enclose."""
-        key = (prefix, suffix)
-        if key in self._around:
-            return self._around[key]
+        return self._around((prefix, suffix))
+
+    def _merged_pairs(self, letters: tuple[str, str]) -> dict[str, list[_Around]]:
+        prefix, suffix = letters
         database = self.database
         found: dict[str, list[_Around]] = {}
         for first in database.prefixes[prefix]:
@@ -161,7 +163,6 @@ class AlmorEngine:
                 for category in after_prefix:
                     if last.category in database.suffix_after.get(category, ()):
                         found.setdefault(category, []).append(merged)
-        self._around[key] = found
         return found
 
     def _core(self, stem: Stem) -> _Core:
@@ -180,7 +181,7 @@ class AlmorEngine:
                 prior=frequency if frequency is not None and frequency > UNSEEN else UNSEEN,
                 features={name: given[name] for name in names if name not in _KEPT_APART},
             )
-            self._cores[stem.line] = core
+            self._cores.put(stem.line, core)
         return core
 
     def _build(self, around: _Around, core: _Core, source: str, found: list[Analysis]) -> None:

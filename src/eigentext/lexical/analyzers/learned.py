@@ -17,15 +17,15 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter, defaultdict
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from eigentext.errors import SettingsError
 from eigentext.formats import modelfile
-from eigentext.lexical.analysis import Analysis, check_word
+from eigentext.lexical.analysis import READINGS_KEPT, Analysis, check_word
 from eigentext.lexical.analyzers.edit_rules import EditRule, find_rule, fold, folds, lower, shape
+from eigentext.lexical.remembering import Remembering
 from eigentext.lexical.storage_fields import ANALYZER
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ __all__ = ["LearnedAnalyzer"]
 KIND, VERSION = "learned-analyzer", 1
 _LONGEST_ENDING = 8
 _KEPT_ENDING = 3  # letters of endings whose shares are kept
+_KEPT_SHARES = 1 << 18  # of rules under short endings that are remembered
 _KEPT_RULES = 150  # of an ending, the most frequent ones
 _KNOWN_PARADIGM = 20.0  # how much more a reading of a known lemma counts
 
@@ -75,7 +76,7 @@ class LearnedAnalyzer:
         *,
         language: str = "",
         limit: int = 15,
-        cache: int = 100_000,
+        cache: int = READINGS_KEPT,
     ) -> None:
         if limit < 1:
             raise SettingsError(
@@ -95,10 +96,10 @@ class LearnedAnalyzer:
             for rule in rules
         ]
         self._longest_back = max((len(rule.back) for rule in rules), default=0)
-        self._short = lru_cache(maxsize=1 << 14)(self._shares)
+        self._short = Remembering(self._shares, _KEPT_SHARES, len)
         self._known = self._known_paradigms()
         self._total = sum(sum(counts.values()) for counts in forms.values())
-        self._remembered = lru_cache(maxsize=cache)(self._analyse)
+        self._remembered = Remembering(self._analyse, cache, len)
 
     @classmethod
     def fit(

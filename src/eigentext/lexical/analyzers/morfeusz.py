@@ -8,12 +8,12 @@ as treebanks cut them; so do the segments alone (``em``), and abbreviations with
 from __future__ import annotations
 
 import itertools
-from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
 from eigentext.errors import MissingExtraError
-from eigentext.lexical.analysis import Analysis, check_word
+from eigentext.lexical.analysis import READINGS_KEPT, Analysis, check_word
+from eigentext.lexical.remembering import Remembering
 
 __all__ = ["MorfeuszAnalyzer"]
 
@@ -21,7 +21,7 @@ __all__ = ["MorfeuszAnalyzer"]
 class MorfeuszAnalyzer:
     """Readings of Polish words."""
 
-    def __init__(self, *, cache: int = 100_000) -> None:
+    def __init__(self, *, cache: int = READINGS_KEPT) -> None:
         try:
             module = import_module("morfeusz2")
         except ImportError as error:
@@ -30,7 +30,7 @@ class MorfeuszAnalyzer:
             ) from error
         self._engine: Any = module.Morfeusz(generate=False)
         self._cache = cache
-        self._remembered = lru_cache(maxsize=cache)(self._analyse)
+        self._remembered = Remembering(self._analyse, cache, len)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopen, (self._cache,)

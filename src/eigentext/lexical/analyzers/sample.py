@@ -6,13 +6,13 @@ Its label elements are renamed to the features of ALMOR databases, so that one s
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from eigentext.lexical.analysis import Analysis, check_word
+from eigentext.lexical.analysis import READINGS_KEPT, Analysis, check_word
 from eigentext.lexical.analyzers.almor import unknown_word
 from eigentext.lexical.analyzers.arabic_endings import inflected
 from eigentext.lexical.analyzers.arabic_spelling import matching_key, plain
+from eigentext.lexical.remembering import Remembering
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,8 +44,8 @@ class SampleAnalyzer:
     'foreign'
     """
 
-    def __init__(self, *, cache: int = 10_000) -> None:
-        self._remembered = lru_cache(maxsize=cache)(_analyse)
+    def __init__(self, *, cache: int = READINGS_KEPT) -> None:
+        self._remembered = Remembering(_analyse, cache, len)
 
     @property
     def name(self) -> str:
