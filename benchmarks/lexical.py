@@ -1,7 +1,8 @@
 """Ranking analyses: the paper's tables on UD PADT with ALMOR candidates, and other languages.
 
-    EIGENTEXT_DATA=... EIGENTEXT_ALMOR=... python benchmarks/lexical.py --keep FOLDER
-    python benchmarks/lexical.py --keep FOLDER --rows best,M_full --folds 0,1
+    EIGENTEXT_DATA=... EIGENTEXT_ALMOR=... python benchmarks/lexical.py
+    python benchmarks/lexical.py --keep FOLDER --rows "best|M_full" --folds 0,1
+    python benchmarks/lexical.py --language ar16 --rows table4      # the paper's sixteen elements
 
 Every (row, fold) is kept as a file in --keep, so that a run can be taken up again; the tables are
 made of what is there.  Rows without a figure were not run.
@@ -11,13 +12,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import time
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from _data import data as data_folder
+from _data import kept
 
 from eigentext.evaluate.ranking import RankedItem, score_ranking
 from eigentext.formats.conllu import read_sentences
@@ -37,11 +39,14 @@ if TYPE_CHECKING:
     from eigentext.lexical.analysis import Analyzer
 
 FOLDS = 10
+EVERY_ELEMENT = "*"  # in a list of targets: all elements of the scheme
 ELEMENTS = load_scheme("arabic14").elements
+PAPER_ELEMENTS = load_scheme("arabic16").elements  # the sixteen of the paper's table 4
 PAPER_MODE = {
-    "templates": PAPER, "only": ("label", *ELEMENTS), "transform": "variance", "holdout": 0.1,
+    "templates": PAPER, "only": ("label", EVERY_ELEMENT), "transform": "variance", "holdout": 0.1,
     "passes": 1, "bits": 0, "weights": "svr", "min_count": 1,
 }  # fmt: skip
+NEIGHBOURS = ("label@-1", "label@1")  # section 4.1.1: the labels before and after the word
 BEST: dict[str, Any] = {"passes": 3, "epochs": 2, "bits": 22}
 
 ROWS: dict[str, dict[str, Any]] = {
@@ -59,7 +64,18 @@ ROWS: dict[str, dict[str, Any]] = {
     "M_lemma": {**PAPER_MODE, "only": ("lemma",)},
     "M_lemma without Z_tf": {**PAPER_MODE, "only": ("lemma",), "documents": False},
     "M_lemma'": {**PAPER_MODE, "only": ("label", *(e for e in ELEMENTS if e != "lemma"))},
-    **{f"M_{e}": {**PAPER_MODE, "only": (e,)} for e in ELEMENTS if e != "lemma"},
+    **{
+        f"M_{e}": {**PAPER_MODE, "only": (e,)}
+        for e in (*ELEMENTS, *PAPER_ELEMENTS)
+        if e != "lemma"
+    },
+    "M_full, predicted neighbours": {**PAPER_MODE, "passes": 2, "second": NEIGHBOURS},
+    "M_cheat on Z_full": {**PAPER_MODE, "passes": 2, "second": NEIGHBOURS, "oracle": True},
+    "M_full, James-Stein on counts": {
+        **PAPER_MODE,
+        "weights": "james-stein",
+        "transform": "count",
+    },
     **{f"M_full, D2 x {s}": {**PAPER_MODE, "second_share": s} for s in (0.125, 0.25, 0.5)},
     "one pass, 9:1": {"passes": 1, "bits": 0, "epochs": 2, "holdout": 0.1},
     "one pass": {"passes": 1, "bits": 0, "epochs": 2},
@@ -227,7 +243,9 @@ def run_row(setting: Setting, row: str, number: int) -> dict[str, Any]:
             share = float(row.partition(" at ")[2])
             training = training[: max(2, round(share * len(training)))]
         oracle = settings.pop("oracle", False)
-        if setting.scheme.name != "arabic14":
+        if EVERY_ELEMENT in settings.get("only", ()):
+            settings["only"] = ("label", *setting.scheme.elements)
+        if setting.scheme.language != "ar":
             settings["documents"] = False
         ranker = setting.ranker(oracle=oracle, **settings)
         ranker.fit(training, out_of_sample=setting.out_of_sample)
@@ -251,7 +269,12 @@ def run_row(setting: Setting, row: str, number: int) -> dict[str, Any]:
 
 def languages(almor: str) -> dict[str, Callable[[], Setting]]:
     """How each language's setting is made."""
-    data = Path(os.environ["EIGENTEXT_DATA"])
+    data = data_folder()
+
+    def arabic(scheme: str) -> Setting:
+        known = load_scheme(scheme)
+        read = read_words_jsonl(data / "lexical/ar-padt/words.jsonl", known)
+        return Setting(read, known, open_analyzer(f"almor:{almor}" if almor else "almor"))
 
     def polish() -> Setting:
         scheme = load_scheme("polish")
@@ -285,11 +308,8 @@ def languages(almor: str) -> dict[str, Callable[[], Setting]]:
         return made
 
     return {
-        "ar": lambda: Setting(
-            read_words_jsonl(data / "lexical/ar-padt/words.jsonl"),
-            load_scheme("arabic14"),
-            open_analyzer(f"almor:{almor}" if almor else "almor"),
-        ),
+        "ar": lambda: arabic("arabic14"),
+        "ar16": lambda: arabic("arabic16"),
         "pl": polish,
         "tr": lambda: treebank("tr-imst", "tr"),
         "hu": lambda: treebank("hu-szeged", ""),
@@ -340,7 +360,7 @@ def slug(row: str) -> str:
 def main() -> None:
     """Run what is missing, then print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--keep", type=Path, required=True)
+    parser.add_argument("--keep", type=Path, default=kept(__file__))
     parser.add_argument("--language", default="ar")
     parser.add_argument("--rows", default="|".join(DEFAULT), help="by '|'; 'all' for all")
     parser.add_argument("--folds", default=",".join(map(str, range(FOLDS))))
@@ -349,6 +369,8 @@ def main() -> None:
     chosen = parser.parse_args()
     every = [*ROWS, "M_ind", "most frequent label", "most frequent label, no analyzer"]
     rows = every if chosen.rows == "all" else chosen.rows.split("|")
+    if chosen.rows == "table4":
+        rows = ["M_full", *(f"M_{element}" for element in PAPER_ELEMENTS)]
     chosen.keep.mkdir(parents=True, exist_ok=True)
     if not chosen.show:
         setting = languages(chosen.almor)[chosen.language]()

@@ -21,6 +21,8 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from _data import kept
+
 from eigentext.dependency import GraphParser
 from eigentext.evaluate.attachment import evaluate
 from eigentext.formats.conllu import Sentence, make_sentence, read_sentences
@@ -114,7 +116,7 @@ def tagged(
 def main() -> None:
     """Label, train, parse, print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--keep", type=Path, required=True)
+    parser.add_argument("--keep", type=Path, default=kept(__file__))
     parser.add_argument("--fold", type=int, default=0)
     parser.add_argument("--parts", type=int, default=2)
     parser.add_argument("--passes", type=int, default=3, help="of the ranker")

@@ -15,6 +15,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from _data import kept
+
 from eigentext.lexical.crossval import evaluate_ranker
 from eigentext.lexical.rivals import ElementClassifiers, MostFrequent, Rival
 from eigentext.lexical.structured import ChainModel
@@ -58,7 +60,7 @@ def run_rival(setting: Setting, row: str, number: int) -> dict[str, Any]:
 def main() -> None:
     """Run what is missing, then print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--keep", type=Path, required=True)
+    parser.add_argument("--keep", type=Path, default=kept(__file__))
     parser.add_argument("--language", default="ar")
     parser.add_argument("--rows", default="|".join(RIVALS), help="by '|'; the ranker's too")
     parser.add_argument("--folds", default=",".join(map(str, range(FOLDS))))

@@ -1,6 +1,6 @@
 """The tables of docs/results-lexical.md, from the rows that lexical.py and its rivals kept.
 
-    python benchmarks/lexical_tables.py KEEP [RIVALS_KEEP]
+    python benchmarks/lexical_tables.py [KEEP [RIVALS_KEEP]]
 
 Prints Markdown: our best, tables 4 and 5 of the paper, weights, Eq. 3 against Eq. 5, D2, Z_tf,
 labels of D1, the learning curve with its extrapolation, other languages, rivals.
@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from _data import kept
 
-from lexical import ELEMENTS, FOLDS, ROWS, slug
+from lexical import ELEMENTS, FOLDS, PAPER_ELEMENTS, ROWS, slug
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,6 +92,22 @@ def table_4(keep: Path, best: Records) -> None:
             figures = [
                 mean(r, "elements", element, which, folds=list(own))
                 for r in (own, full, best)
+                for which in ("a1", "a2")
+            ]
+            line(element, len(own), *figures)
+
+
+def table_4_of_the_paper(keep: Path) -> None:
+    """The paper's sixteen elements: one model for each beside M_full."""
+    full = load(keep, "M_full", "ar16")
+    print("\n## Table 4 of the paper: its sixteen elements")
+    head("element", "folds", "M_e: A1", "A2", "M_full: A1", "A2")
+    for element in PAPER_ELEMENTS:
+        own = load(keep, f"M_{element}", "ar16")
+        if own and full:
+            figures = [
+                mean(r, "elements", element, which, folds=list(own))
+                for r in (own, full)
                 for which in ("a1", "a2")
             ]
             line(element, len(own), *figures)
@@ -179,13 +196,17 @@ def rivals(keep: Path, best: Records, full: Records) -> None:
 def main() -> None:
     """Print all tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("keep", type=Path)
-    parser.add_argument("rivals", type=Path, nargs="?")
+    parser.add_argument("keep", type=Path, nargs="?", default=kept("lexical"))
+    parser.add_argument("rivals", type=Path, nargs="?", default=kept("lexical_rivals"))
     chosen = parser.parse_args()
     keep = chosen.keep
+    if not load(keep, "best"):
+        print("no rows are kept: run benchmarks/lexical.py first")
+        return
     best, full, base = (load(keep, row) for row in ("best", "M_full", "M_baseline"))
     our_best(best)
     table_4(keep, best)
+    table_4_of_the_paper(keep)
     compared(keep, "Table 5 of the paper", [
         ("most frequent label", "most frequent label"), ("M_baseline", "M_baseline"),
         ("M_uni", "M_uni"), ("M_ind", "M_ind"), ("M_aggr", "M_aggr"),
@@ -198,8 +219,13 @@ def main() -> None:
         ("M_cheat (oracle: the same with gold neighbours)", "M_cheat (oracle: gold neighbours)"),
         ("our best, three passes", "best"),
     ])  # fmt: skip
+    compared(keep, "M_cheat on Z_full, as in the paper", [
+        ("M_full", "M_full"), ("with predicted neighbours", "M_full, predicted neighbours"),
+        ("M_cheat (oracle: gold neighbours)", "M_cheat on Z_full"),
+    ])  # fmt: skip
     compared(keep, "Weights", [
         ("James-Stein, from theory", "M_full, James-Stein"),
+        ("James-Stein on plain counts", "M_full, James-Stein on counts"),
         ("linear regression", "M_full, linear regression"), ("regression SVM", "M_full"),
         ("classification SVM", "M_full, classification SVM"), ("softmax", "M_full, softmax"),
     ])  # fmt: skip
@@ -218,7 +244,7 @@ def main() -> None:
     ])  # fmt: skip
     learning_curve(keep)
     languages(keep)
-    if chosen.rivals:
+    if any(chosen.rivals.glob("*.json")):
         rivals(chosen.rivals, best, full)
 
 

@@ -25,7 +25,7 @@ from eigentext.constituency.learn_moments import (
     singular_coordinates,
 )
 from eigentext.constituency.observable import observable_form
-from eigentext.constituency.spectrum import FeatureRows
+from eigentext.constituency.spectrum import FeatureRows, converged_coordinates
 from eigentext.errors import SettingsError
 
 NONE = MomentSmoothing.none()
@@ -297,3 +297,39 @@ def test_states_fit_the_treebank_better_than_none(bank, english):
             right += best == tree
         hits.append(right)
     assert hits[1] > hits[0]
+
+
+def test_plain_coordinates_are_those_of_a_dense_svd():
+    """A spectrum that falls slowly: three power iterations would not do."""
+    rng = np.random.default_rng(0)
+    n, width = 400, 60
+    Phi, Psi = (
+        FeatureRows(
+            rng.integers(0, width, (n, 3)).astype(np.int32), np.ones((n, 3), np.float32), width
+        )
+        for _ in range(2)
+    )
+    weights = rng.integers(1, 4, n).astype(float)
+
+    def dense(X):
+        full = np.zeros((n, width))
+        np.add.at(full, (np.arange(n)[:, None], X.columns), X.values)
+        return full
+
+    left, right = dense(Phi), dense(Psi)
+    U, s, Vt = np.linalg.svd(left.T @ (right * (weights / weights.sum())[:, None]))
+    Y, Z, found = converged_coordinates(Phi, Psi, weights, 8)
+    assert found == pytest.approx(s[:8], rel=1e-10)
+    sign = np.sign((Y * (left @ U[:, :8])).sum(axis=0))
+    assert pytest.approx(left @ U[:, :8] * sign, abs=1e-8) == Y
+    assert pytest.approx(right @ Vt[:8].T * sign, abs=1e-8) == Z
+    rough, _, power = singular_coordinates(Phi, Psi, weights, 8, rng, centre=False)
+    assert np.abs(power - s[:8]).max() > 1e-4  # as it was: the test tells them apart
+    assert rough.shape == Y.shape
+
+
+def test_plain_means_converged(bank):
+    """Whatever the seed, ``plain`` is the same: nothing depends on where an iteration began."""
+    settings_ = SpectralSettings(states=3)
+    one, two = (fit_moments(bank, settings_, seed=seed, plain=True).tensor for seed in (0, 1))
+    assert one == pytest.approx(two, rel=1e-4, abs=1e-5)

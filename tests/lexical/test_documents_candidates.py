@@ -191,3 +191,13 @@ def test_the_arabic_gold_is_read_whole(data):
     assert len(documents) == 153
     assert len(words) == 48_866
     assert sum(word.scored for word in words) == 39_472
+
+
+def test_gold_that_says_it_has_no_analysis_is_no_label(tmp_path):
+    words = [{"form": "x", "label": {"lemma": "x", "pos": pos}} for pos in ("U", "G")]
+    line = {"doc": "d", "words": words}
+    path = tmp_path / "w.jsonl"
+    path.write_text(json.dumps(line), encoding="utf-8")
+    unanalysed, punctuation = read_words_jsonl(path, load_scheme("arabic14"))[0].sentences[0]
+    assert unanalysed.label is None
+    assert punctuation.label is not None

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from eigentext.errors import SettingsError
 from eigentext.lexical import kernels
+from eigentext.lexical.counts import DocumentCounts, Statistics, columns, noise
 from eigentext.lexical.crossval import evaluate_ranker
 from eigentext.lexical.ranker import LexicalRanker
 from eigentext.lexical.softmax import Inputs, Weights, probabilities, scores
@@ -120,3 +123,81 @@ def test_every_method_learns(method, language):
 def test_an_unknown_method_is_told(inputs):
     with pytest.raises(SettingsError, match="james-stein"):
         fit_weights(inputs, inputs.encoded.learnable, "magic")
+
+
+def test_james_stein_weights_are_the_formula(inputs):
+    """w = (1 - E[Var z] / E[z^2])+ on z as it is: no column is divided by its spread."""
+    words = inputs.encoded.learnable
+    x, _, _ = design(inputs, words)
+    chance = np.full_like(inputs.z, 0.25)
+    chance[:, 1] = 9.0  # more noise than there is of z
+    found = fit_weights(replace(inputs, noise=chance), words, "james-stein").dense
+    counted = design(replace(inputs, z=np.ones_like(inputs.z)), words)[0]
+    for place in range(x.shape[1]):
+        column, target = divmod(place, inputs.encoded.row_units.shape[1])
+        if not counted[:, place].any():
+            continue
+        variance = chance[0, column] * counted[:, place].mean()
+        expected = max(0.0, 1 - variance / (x[:, place] ** 2).mean())
+        assert found[:, column, target] == pytest.approx(expected, abs=1e-6)
+    assert not found[:, 1].any()
+    assert found[:, 0].max() > 0.5
+
+
+def some_statistics(encoded, together, alone, base):
+    units, n = len(encoded.unit_hash), len(encoded.words)
+    return Statistics(
+        np.full((units, 1), together, np.int32),
+        np.full((n, 1), alone, np.int32),
+        np.full(units, base, np.int32),
+        np.full(n, 1000, np.int64),
+    )
+
+
+@pytest.mark.parametrize("transform", ["count", "variance", "ratio"])
+def test_the_noise_is_the_slope_of_the_transform_times_poissons_variance(inputs, transform):
+    """Var(z) = (dz/dc)^2 c, the slope taken by moving the count."""
+    e = inputs.encoded
+    count, alone, base = 400, 600, 300
+
+    def z(together=count, own=base):
+        return columns(some_statistics(e, together, alone, own), e, transform=transform)[0]
+
+    found = noise(some_statistics(e, count, alone, base), e, transform=transform)
+    slope = (z(count + 4)[:, 0] - z(count - 4)[:, 0]) / 8
+    assert found[:, 0] == pytest.approx(slope**2 * count, rel=1e-2)
+    slope = (z(own=base + 4)[:, 1] - z(own=base - 4)[:, 1]) / 8
+    assert found[:, 1] == pytest.approx(slope**2 * base, rel=1e-2)
+
+
+def test_known_noise(inputs):
+    """Of 1,000 words 100 have the feature, 9 of them with the value: z = 0.1, Var(z) = 1/900."""
+    e = inputs.encoded
+    given = some_statistics(e, 9, 100, 50)
+    assert columns(given, e, transform="variance")[0][:, 0] == pytest.approx(0.1, rel=1e-5)
+    assert noise(given, e, transform="variance")[:, 0] == pytest.approx(1 / 900, rel=1e-5)
+
+
+def test_the_noise_of_document_counts_is_theirs_too(language):
+    """With the other documents' weights s and counts n, Var(z) = sum s^2 n / (sum s n + k p)^2."""
+    _, encoded = language.encoded(language.documents(4))
+    counts, words = DocumentCounts(), []
+    for document in range(4):
+        there = np.flatnonzero(encoded.document_of == document)
+        words.append([encoded.words[place] for place in there])
+        counts.add(words[-1], encoded.gold_hash[there[encoded.scored[there]]])
+    counts.finish()
+    log_share = np.full(len(encoded.unit_hash), np.log(0.2), np.float32)
+    made = np.zeros(len(encoded.unit_hash), np.float32)
+    counts.column(encoded, log_share, range(4), noise=made)
+    alike = (counts.matrix @ counts.matrix.T).toarray()
+    np.fill_diagonal(alike, 0.0)
+    known = np.flatnonzero(made)
+    assert len(known) > 10
+    for unit in known[:: len(known) // 10].tolist():
+        word = int(np.searchsorted(encoded.unit_first, unit, side="right")) - 1
+        place = int(np.searchsorted(counts.values, encoded.unit_hash[unit]))
+        here = slice(counts.first[place], counts.first[place + 1])
+        s = alike[encoded.document_of[word], counts.documents[here]]
+        n = counts.counts[here]
+        assert made[unit] == pytest.approx((s**2 @ n) / (s @ n + 0.2) ** 2, rel=1e-4)

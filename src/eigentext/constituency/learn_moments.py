@@ -6,9 +6,10 @@
    (:func:`rule_moment`), for every word d_inf, for every root c_1.
 3. Multiplied by the inverse of Sigma_a these are the parameters, axes (parent, left, right).
 
-``plain=True`` is the paper.  By default four things are added, all of which vanish with much data:
-features are scaled; features are centred and a constant put in front, so that m = 1 is exactly the
-PCFG; moments are backed off to products of lower-order ones; the inverse has a ridge.
+``plain=True`` is the paper, its singular vectors converged.  By default four things are added, all
+of which vanish with much data: features are scaled; features are centred and a constant put in
+front, so that m = 1 is exactly the PCFG; moments are backed off to products of lower-order ones;
+the inverse has a ridge.
 
 The parameters are signed.  A spectral number is a score, never a probability: see ``fine.py`` for
 what becomes of negative ones.
@@ -32,7 +33,12 @@ from eigentext.constituency.params import (
     root_prior,
     tensor_layout,
 )
-from eigentext.constituency.spectrum import FeatureRows, Spectra, orthonormal
+from eigentext.constituency.spectrum import (
+    FeatureRows,
+    Spectra,
+    converged_coordinates,
+    orthonormal,
+)
 from eigentext.errors import SettingsError
 from eigentext.linalg.conditioning import guarded_pinv
 from eigentext.linalg.determinism import single_threaded
@@ -185,7 +191,10 @@ def project(
         rng = np.random.default_rng([seed, a])
         Phi, Psi = (_rows(x[rows], settings, rng, plain=plain) for x in (inside, outside))
         rank = states if plain else states - 1
-        Y, Z, s = singular_coordinates(Phi, Psi, w, rank, rng, centre=not plain)
+        if plain:
+            Y, Z, s = converged_coordinates(Phi, Psi, w, rank)
+        else:
+            Y, Z, s = singular_coordinates(Phi, Psi, w, rank, rng, centre=True)
         if settings.auto:
             keep = _above_noise(Phi, Psi, w, s, rng, centre=not plain)
             Y, Z, s = Y[:, :keep], Z[:, :keep], s[:keep]

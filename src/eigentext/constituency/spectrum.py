@@ -10,10 +10,13 @@ The coordinates of the nodes are Y = Phi U and Z = Psi V.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import warnings
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from eigentext.errors import RankWarning
+from eigentext.linalg.svd import truncated_svd
 from eigentext.linalg.ties import fix_signs
 
 if TYPE_CHECKING:
@@ -23,7 +26,9 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float32]
 
-__all__ = ["FeatureRows", "Spectra", "Spectrum", "omega_svd", "orthonormal"]
+__all__ = [
+    "FeatureRows", "Spectra", "Spectrum", "converged_coordinates", "omega_svd", "orthonormal",
+]  # fmt: skip
 
 _SPARE = 6  # directions beyond those asked for: they make the last ones converge
 
@@ -126,3 +131,33 @@ def omega_svd(
     turned, _ = fix_signs(np.vstack([left[:, :k], right[:k].T]))
     left, right = turned[: len(left)].astype(np.float32), turned[len(left) :].astype(np.float32)
     return Spectrum(Y @ left, Z @ right, s[:k].astype(np.float32))
+
+
+def converged_coordinates(
+    Phi: FeatureRows, Psi: FeatureRows, weights: npt.NDArray[np.float64], rank: int
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Y = Phi U, Z = Psi V and s of Omega = Phi' diag(w) Psi, converged and in 64 bits.
+
+    ``weights`` are scaled to sum to 1.
+    """
+    w = weights / weights.sum()
+    left, right = (_sparse(X) for X in (Phi, Psi))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RankWarning)  # a smaller rank is an answer
+        found = truncated_svd(
+            left.T @ right.multiply(w[:, None]).tocsr(), rank,
+            tol=1e-10, on_rank="warn", symbol="Omega",
+        )  # fmt: skip
+    keep = int((1e-5 * max(float(found.S[0]), 1e-30) < found.S).sum()) if len(found.S) else 0
+    keep = keep if keep and found.S[0] > 1e-5 else 0
+    return left @ found.U[:, :keep], right @ found.Vt[:keep].T, found.S[:keep]
+
+
+def _sparse(X: FeatureRows) -> Any:
+    """The same matrix for scipy, in 64 bits."""
+    from scipy.sparse import csr_array
+
+    n, width = X.columns.shape
+    first = np.arange(n + 1) * width
+    values = X.values.astype(np.float64).reshape(-1)
+    return csr_array((values, X.columns.reshape(-1), first), shape=(n, X.width))

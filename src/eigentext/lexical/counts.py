@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BUCKETS", "CountTable", "DocumentCounts", "Statistics", "columns",
-    "ratio_columns", "shares", "statistics",
+    "noise", "ratio_columns", "shares", "statistics",
 ]  # fmt: skip
 
 Ints = npt.NDArray[np.int64]
@@ -238,7 +238,6 @@ def columns(
     per_unit = np.repeat(np.arange(n), np.diff(encoded.unit_first))
     z = np.zeros((len(found.base), n_atoms + 1), np.float32)
     bucket = np.zeros((n, n_atoms + 1), np.int8)
-    words = np.maximum(found.words[per_unit], 1).astype(np.float32)
     if transform == "ratio":
         z[:, -1] = shares(found, encoded)
         share = np.exp(z[:, -1])
@@ -253,9 +252,42 @@ def columns(
     z[:, :-1] = found.together
     z[:, -1] = found.base
     if transform == "variance":
-        share_alone = found.alone[per_unit] / words[:, None]
-        z[:, :-1] /= np.maximum(words[:, None] * share_alone * (1 - share_alone), 1e-3)
+        z[:, :-1] /= _binomial_variance(found, per_unit)
     return z, bucket
+
+
+def noise(
+    found: Statistics, encoded: Encoded, *, transform: str = "ratio", strength: float = 1.0
+) -> Floats:
+    """How much of what :func:`columns` makes is chance: its variance [U, A + 1].
+
+    A count c is taken as Poisson, so that Var(c) = c; counts of features and values alone are so
+    much larger that they count as known.
+
+    ``count``     z = c                        Var(z) = c
+    ``variance``  z = c / v                    Var(z) = c / v^2, v as in :func:`columns`
+    ``ratio``     z = log (c/p + k)/(n + k)    Var(z) = c / (c + k p)^2, by the slope of z in c
+    """
+    n, n_atoms = found.alone.shape
+    per_unit = np.repeat(np.arange(n), np.diff(encoded.unit_first))
+    made = np.zeros((len(found.base), n_atoms + 1), np.float32)
+    made[:, :-1] = found.together
+    made[:, -1] = found.base
+    if transform == "ratio":
+        share = np.exp(shares(found, encoded))[:, None]
+        made[:, :-1] /= (found.together + np.float32(strength) * share) ** 2
+        made[:, -1] /= (found.base + np.float32(0.5)) ** 2
+    elif transform == "variance":
+        made[:, :-1] /= _binomial_variance(found, per_unit) ** 2
+    return made
+
+
+def _binomial_variance(found: Statistics, per_unit: Ints) -> Floats:
+    """v [U, A] = N p (1 - p) of each unit's feature, p its share of the N words."""
+    words = np.maximum(found.words[per_unit], 1).astype(np.float32)[:, None]
+    share = found.alone[per_unit] / words
+    variance: Floats = np.maximum(words * share * (1 - share), 1e-3)
+    return variance
 
 
 class DocumentCounts:
@@ -323,11 +355,18 @@ class DocumentCounts:
         return self._turned
 
     def column(
-        self, encoded: Encoded, log_share: Floats, own: Sequence[int], *, strength: float = 1.0
+        self,
+        encoded: Encoded,
+        log_share: Floats,
+        own: Sequence[int],
+        *,
+        strength: float = 1.0,
+        noise: Floats | None = None,
     ) -> Floats:
         """z of every unit; ``own`` gives each document's number here, or -1.
 
-        ``log_share`` [U] is the logarithm of how often the value is the right one at all.
+        ``log_share`` [U] is the logarithm of how often the value is the right one at all;
+        ``noise`` [U] is filled with the variance of z, the counts n_d' being Poisson.
         """
         from eigentext.lexical import kernels
 
@@ -352,6 +391,12 @@ class DocumentCounts:
         kernels.document_overlap(
             rows, of_unit, self.first, self.documents, self.counts, similar, together
         )
+        if noise is not None:
+            spread = np.zeros(len(encoded.unit_hash))
+            kernels.document_overlap(
+                rows, of_unit, self.first, self.documents, self.counts, similar**2, spread
+            )
+            noise[:] = spread / (together + strength * np.exp(log_share)) ** 2
         ratio = (together * np.exp(-log_share) + strength) / (mass[of_unit] + strength)
         out: Floats = np.log(ratio).astype(np.float32)
         return out

@@ -113,7 +113,7 @@ def _word(item: Any, path: str, line: int, scheme: LabelScheme) -> Word:
         if not isinstance(label, dict) or not all(isinstance(v, str) for v in label.values()):
             raise DataError(path, line, 'expected a "label" with strings for its elements')
         try:
-            label = scheme.from_mapping(label)
+            label = scheme.gold_label(label)
         except SettingsError as error:
             raise DataError(path, line, str(error)) from error
     return Word(

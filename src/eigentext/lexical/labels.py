@@ -224,6 +224,18 @@ class LabelScheme:
             )
         return tuple(values.get(name, self.missing) for name in self.elements)
 
+    def gold_label(self, values: Mapping[str, str]) -> Label | None:
+        """The label of gold with these values, or None if they say that there is no analysis.
+
+        >>> load_scheme("arabic14").gold_label({"lemma": "x", "pos": "U"}) is None
+        True
+        """
+        label = self.from_mapping(values)
+        said = self.as_mapping(label)
+        if any(said.get(name) in given for name, given in self.settings.unlabelled.items()):
+            return None
+        return label
+
     def as_mapping(self, label: Label) -> dict[str, str]:
         """The label's values by element."""
         return dict(zip(self.elements, label, strict=True))

@@ -221,7 +221,13 @@ class LexicalRanker:
             for place, e in enumerate(both):
                 idle = last and place == 0 and held_out is not None  # predicts for no further pass
                 parts[place] = part = self._look(
-                    stage, e, predicted[place], parts[place], training=place == 0, count_only=idle
+                    stage,
+                    e,
+                    predicted[place],
+                    parts[place],
+                    training=place == 0,
+                    count_only=idle,
+                    with_noise=self.weights == "james-stein",
                 )
                 inputs.append(together(e, part))
             stage.weights = self._learn(inputs[-1], self.bits if last else 0)
@@ -285,6 +291,7 @@ class LexicalRanker:
         *,
         training: bool = False,
         count_only: bool = False,
+        with_noise: bool = False,
     ) -> Columns:
         n = int(encoded.document_of[-1]) + 1 if len(encoded.words) else 0
         return look(
@@ -298,6 +305,7 @@ class LexicalRanker:
             documents=self.document_counts_ if after is None else None,
             own=range(n) if training else [-1] * n,
             transform=self.transform,
+            with_noise=with_noise,
         )
 
     # ---- ranking

@@ -82,7 +82,11 @@ class RuleSettings(BaseModel):
 
 
 class SchemeSettings(BaseModel):
-    """A whole scheme file."""
+    """A whole scheme file.
+
+    ``unlabelled`` gives the values by which gold says that a word was not analysed: such a word
+    has no label, and nothing is learned from it.
+    """
 
     model_config = _STRICT
 
@@ -93,6 +97,7 @@ class SchemeSettings(BaseModel):
     tag_separator: str = ":"
     elements: tuple[ElementSettings, ...] = Field(min_length=1)
     rules: tuple[RuleSettings, ...] = ()
+    unlabelled: dict[str, tuple[str, ...]] = Field(default_factory=dict)
 
 
 def read_settings(text: str, source: str) -> tuple[SchemeSettings, Any]:

@@ -20,6 +20,7 @@ from eigentext.lexical.counts import (
     CountTable,
     DocumentCounts,
     columns,
+    noise,
     ratio_columns,
     shares,
     statistics,
@@ -57,6 +58,7 @@ class Columns:
     bucket: npt.NDArray[np.int8]
     first_pass: int  # columns of the first pass
     first_pass_atoms: int
+    noise: npt.NDArray[np.float32] | None = None  # the variance of z, where it is asked for
 
 
 def weighed(templates: Sequence[str], targets: Sequence[str]) -> npt.NDArray[np.bool_]:
@@ -87,11 +89,13 @@ def look(
     documents: DocumentCounts | None = None,
     own: Sequence[int] = (),
     transform: str = "ratio",
+    with_noise: bool = False,
 ) -> Columns:
     """The columns of a pass; ``count`` first adds the words' own counts to the stage.
 
     ``after`` are those of the first pass, or of an earlier one of this width, whose arrays are
-    then written over.  ``leave_out`` takes each document's own counts off.
+    then written over.  ``leave_out`` takes each document's own counts off.  ``with_noise`` also
+    gives the variance of every column.
     """
     known = {**(predicted or {}), "class": encoded.class_hash}
     atoms = table(stage.templates, encoded.typed, encoded.sentence_of, known)
@@ -104,6 +108,11 @@ def look(
         nothing = np.zeros((units, 0), np.float32), np.zeros((n, 0), np.int8)
         return Columns(atoms, stage.counts.used, *nothing, 0, 0)
     made = _room(stage, encoded, after, int(documents is not None))
+    if with_noise:
+        before = None if after is None else after.noise
+        made.noise = np.zeros_like(made.z)
+        if before is not None:
+            made.noise[:, : made.first_pass] = before[:, : made.first_pass]
     start = made.first_pass if after else 0
     made.atoms[:, made.atoms.shape[1] - atoms.shape[1] :] = atoms
     left_out = by_document if leave_out else ()
@@ -118,8 +127,16 @@ def look(
         own_column, log_share = z[:, -1], shares(found, encoded)
     if after is None:
         made.z[:, atoms.shape[1]] = own_column
+    last = None
+    if made.noise is not None:
+        found = statistics(stage.counts, encoded, atoms, leave_out=left_out)
+        n_new = atoms.shape[1] + (after is None)
+        made.noise[:, start : start + n_new] = noise(found, encoded, transform=transform)[
+            :, :n_new
+        ]
+        last = made.noise[:, -1]
     if documents is not None:
-        made.z[:, -1] = documents.column(encoded, log_share, own)
+        made.z[:, -1] = documents.column(encoded, log_share, own, noise=last)
     return made
 
 
@@ -158,7 +175,7 @@ def _room(stage: Stage, encoded: Encoded, after: Columns | None, more: int) -> C
 
 def together(encoded: Encoded, part: Columns) -> Inputs:
     """What stage 2 weighs."""
-    return Inputs(encoded, part.atoms, part.used, part.z, part.bucket)
+    return Inputs(encoded, part.atoms, part.used, part.z, part.bucket, part.noise)
 
 
 def best_rows(first: Ints, scores: npt.NDArray[np.float64]) -> Ints:

@@ -31,13 +31,17 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass
 class Inputs:
-    """What is weighed: words and candidates, features, and the columns made of counts."""
+    """What is weighed: words and candidates, features, and the columns made of counts.
+
+    ``noise`` [U, A] is the variance of z; only James-Stein weights ask for it.
+    """
 
     encoded: Encoded
     atoms: Hashes
     used: npt.NDArray[np.bool_]
     z: npt.NDArray[np.float32]
     bucket: npt.NDArray[np.int8]
+    noise: npt.NDArray[np.float32] | None = None
 
 
 @dataclass

@@ -4,7 +4,7 @@ The rows are the (word, candidate) pairs of the words that learn; the columns th
 z(a, t) of the candidate's value of target t with feature a, each divided by its spread; the answer
 is 1 for the right candidate and 0 for others.
 
-``james-stein``  w = (1 - E[noise] / E[z^2])+, the counts' noise taken as Poisson
+``james-stein``  w = (1 - E[Var(z)] / E[z^2])+ on z as it is; Var(z) is :func:`counts.noise`
 ``regression``   least squares with a little ridge
 ``svr``          support vector regression, linear
 ``svc``          support vector classification, linear
@@ -13,6 +13,7 @@ is 1 for the right candidate and 0 for others.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,21 +53,31 @@ def fit_weights(inputs: Inputs, words: Ints, method: str, *, seed: int = 0) -> W
     """The weights that a method gives."""
     if method not in METHODS:
         raise SettingsError(f"weights: expected one of {', '.join(METHODS)}, found {method!r}")
+    if method == "james-stein":
+        return _weights(inputs, _james_stein(inputs, words))
     x, right, first = design(inputs, words)
     spread = x.std(axis=0)
     spread[spread == 0] = np.inf
-    found = METHODS[method](x, x / spread, right, first, seed) / spread
+    return _weights(inputs, _FITTED[method](x, x / spread, right, first, seed) / spread)
+
+
+def _weights(inputs: Inputs, found: Floats) -> Weights:
+    """One weight for each (column, target), whatever the frequency class."""
     e = inputs.encoded
     weights = Weights.zero(inputs.z.shape[1], e.row_units.shape[1], e.numeric.shape[1])
     weights.dense[:] = found.reshape(1, inputs.z.shape[1], -1).repeat(BUCKETS, axis=0)
     return weights
 
 
-def _james_stein(x: Floats, scaled: Floats, right: Floats, first: Ints, seed: int) -> Floats:
+def _james_stein(inputs: Inputs, words: Ints) -> Floats:
+    """w of every (column, target): nothing is fitted, the right candidates are not looked at."""
+    if inputs.noise is None:
+        raise SettingsError("james-stein needs the variance of the columns")
+    x, _, _ = design(inputs, words)
+    variance, _, _ = design(replace(inputs, z=inputs.noise), words)
     squares = (x**2).mean(axis=0)
-    noise = np.abs(x).mean(axis=0)
-    shrunk: Floats = np.maximum(0.0, 1.0 - noise / np.maximum(squares, 1e-12))
-    return shrunk
+    shrunk = 1.0 - variance.mean(axis=0) / np.maximum(squares, 1e-30)
+    return np.where(squares > 0, np.maximum(shrunk, 0.0), 0.0)
 
 
 def _regression(x: Floats, scaled: Floats, right: Floats, first: Ints, seed: int) -> Floats:
@@ -111,10 +122,10 @@ def _softmax(x: Floats, scaled: Floats, right: Floats, first: Ints, seed: int) -
     return found
 
 
-METHODS: dict[str, Callable[[Floats, Floats, Floats, Ints, int], Floats]] = {
-    "james-stein": _james_stein,
+_FITTED: dict[str, Callable[[Floats, Floats, Floats, Ints, int], Floats]] = {
     "regression": _regression,
     "svr": _svr,
     "svc": _svc,
     "softmax": _softmax,
 }
+METHODS = ("james-stein", *_FITTED)
