@@ -5,8 +5,9 @@
 The words are those of lexical.py, unvocalised as typed; gold is PADT's vocalised form.  Four ways
 to choose what is shown: the analyzer's most frequent reading alone; the ranker's label with the
 most frequent of its readings (no agreement, no endings added); the ranker's label as it is shown;
-the gold label as it is shown (an oracle: what the display itself loses).  Writings that sound alike
-count as equal (eigentext.evaluate.vocalisation); the ending is what stands on the last letter.
+the gold label as it is shown (an oracle: what the display itself loses).  Writings that sound
+alike count as equal (eigentext.evaluate.vocalisation); the ending is what stands on the last
+letter.
 """
 
 from __future__ import annotations
