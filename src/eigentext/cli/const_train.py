@@ -129,9 +129,10 @@ def train(
     from eigentext.constituency.choose_states import f1_on, search_states
     from eigentext.constituency.grammar import GrammarSettings
     from eigentext.errors import DataError, SettingsError
-    from eigentext.formats.opening import expand
+    from eigentext.formats.opening import check_writable, expand
     from eigentext.formats.ptb import read_trees
 
+    check_writable(output)
     clock = Clock()
     searching = states == "search"
     if searching and not dev:

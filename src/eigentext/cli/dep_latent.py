@@ -101,7 +101,9 @@ def latent(
         $ eigentext dep latent train.conllu -o english.latent --states 50 --iterations 5
     """
     from eigentext.dependency import LatentTreeModel
+    from eigentext.formats.opening import check_writable
 
+    check_writable(output)
     clock = Clock()
     with skipping(on_error, quiet=quiet) as log:
         bank = [tree for _, tree in trees_of(trees, on_error=log)]

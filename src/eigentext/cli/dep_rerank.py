@@ -76,8 +76,9 @@ def rerank(
     """  # noqa: E501
     from eigentext.dependency.parser import GraphParser
     from eigentext.dependency.rerank import Reranker
-    from eigentext.formats.opening import expand
+    from eigentext.formats.opening import check_writable, expand
 
+    check_writable(output)
     clock = Clock()
     names = [] if experts == "none" else [name.strip() for name in experts.split(",")]
     reranker = Reranker(

@@ -129,8 +129,9 @@ def train(
     from eigentext.cli.dep_generative import parsed, refuse
     from eigentext.dependency import GenerativeParser, GraphParser
     from eigentext.evaluate.attachment import evaluate
-    from eigentext.formats.opening import expand
+    from eigentext.formats.opening import check_writable, expand
 
+    check_writable(output)
     clock = Clock()
     sources = expand(trees)
     generative = None

@@ -88,10 +88,12 @@ def train(
         $ eigentext lex rank arabic.ranker sample/arabic.txt --format vocalised
     """
     from eigentext.errors import SettingsError
+    from eigentext.formats.opening import check_writable
     from eigentext.lexical.labels import load_scheme
     from eigentext.lexical.ranker import LexicalRanker
     from eigentext.lexical.vector_classes import bits_of_vectors
 
+    check_writable(output)
     clock = Clock()
     known = load_scheme(scheme)
     if clusters is not None and vectors is not None:

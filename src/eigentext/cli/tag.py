@@ -103,10 +103,11 @@ def train(
 
         $ eigentext tag train sample/entities.bio -o entities.tagger --epochs 5
     """
-    from eigentext.formats.opening import expand
+    from eigentext.formats.opening import check_writable, expand
     from eigentext.tagging import SequenceTagger
     from eigentext.tagging.reading import read_tagged
 
+    check_writable(output)
     clock = Clock()
     sources = expand(files)
     with (

@@ -42,11 +42,14 @@ def familiar_forms(forms: Sequence[str], knows: Callable[[str], bool]) -> tuple[
     if not _SIGN.search(" ".join(found)):
         return found
     spelt = list(found)
-    opens = False  # whether a straight quote closes what an earlier one opened
+    opens = True  # whether a straight quote would open; it closes what any quote before it opened
     for place, form in enumerate(found):
-        opens ^= form == '"'
         if _SIGN.search(form) and not knows(form):
             spelt[place] = next(filter(knows, _spellings(form, opens=opens)), form)
+        if form == '"':
+            opens = not opens
+        elif _OTHERS.get(form) in (_OPENING, _CLOSING):
+            opens = _OTHERS[form] is _CLOSING
     return tuple(spelt)
 
 

@@ -167,7 +167,7 @@ def counting_noise(
 
     >>> import scipy.sparse as sp
     >>> counts = sp.csr_array(np.array([[400, 0], [0, 400]]))
-    >>> counting_noise(counts, np.array([400, 400]), np.array([400, 400]), 0.0)
+    >>> round(counting_noise(counts, np.array([400, 400]), np.array([400, 400]), 0.0), 6)
     0.1
     """
     from eigentext.linalg.scaling import inverse_sqrt_totals
