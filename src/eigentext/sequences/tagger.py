@@ -13,6 +13,7 @@ With one state a tag it is exactly the bigram HMM tagger.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
@@ -188,7 +189,7 @@ class LatentTagger(BaseEstimator):  # type: ignore[misc]
     def _fit_chains(self, data: Tagged, progress: Progress | None) -> None:
         from eigentext.constituency.estimators import EstimatorSettings, fit_params
         from eigentext.constituency.learn_clusters import SpectralSettings
-        from eigentext.constituency.params import Smoothing
+        from eigentext.constituency.params import MomentSmoothing, Smoothing
         from eigentext.linalg.determinism import single_threaded
         from eigentext.sequences.tagger_features import give_chain_views
         from eigentext.sequences.tagger_trees import skeletal_trees
@@ -204,13 +205,15 @@ class LatentTagger(BaseEstimator):  # type: ignore[misc]
         in_turn: tuple[Estimator, ...] = (
             ("clustering", "moments") if self.estimator == "mixed" else (self.estimator,)
         )
+        # ``k_next`` already backs the first tag off to the shares of all tags: roots stay as counted
+        smoothing = replace(self.smoothing or Smoothing(), k_root=0.0)
+        of_moments = replace(self.moment_smoothing or MomentSmoothing(), k_root=0.0)
         self.chains_ = []
         with single_threaded():
             for number in range(self.models):
                 settings = EstimatorSettings(
                     in_turn[number % len(in_turn)], spectral, self.em,
-                    self.smoothing or Smoothing(), self.language,
-                    moment_smoothing=self.moment_smoothing,
+                    smoothing, self.language, moment_smoothing=of_moments,
                 )  # fmt: skip
                 params = fit_params(bank, settings, seed=self.seed + number, progress=progress)
                 self.chains_.append(
