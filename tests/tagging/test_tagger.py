@@ -258,3 +258,12 @@ def test_few_sentences_and_other_tags_need_no_choice(planted_data):
     assert (plain.beam_, plain.tried_) == (1, {})
     with pytest.raises(SettingsError, match="entity_margin is -1"):
         SequenceTagger(entity_margin=-1).fit(X, Y)
+
+
+@pytest.mark.parametrize("beam", [1, 2])
+def test_among_equal_scores_the_first_tag_stays_ahead(beam):
+    """Words that no weight speaks of: every tag has the same score, in a full beam too."""
+    tagger = SequenceTagger(epochs=1, beam=beam, seed=0)
+    tagger.fit([["a", "b", "c"]] * 3, [["A", "B", "C"]] * 3)
+    tagger.model_.weights[:] = 0.0
+    assert tagger.tag(["x", "y"]) == ["A", "A"]
