@@ -205,7 +205,7 @@ class LatentTagger(BaseEstimator):  # type: ignore[misc]
         in_turn: tuple[Estimator, ...] = (
             ("clustering", "moments") if self.estimator == "mixed" else (self.estimator,)
         )
-        # ``k_next`` already backs the first tag off to the shares of all tags: roots stay as counted
+        # roots are left as they are: ``k_next`` backs the first tag off to the shares of all tags
         smoothing = replace(self.smoothing or Smoothing(), k_root=0.0)
         of_moments = replace(self.moment_smoothing or MomentSmoothing(), k_root=0.0)
         self.chains_ = []
