@@ -162,3 +162,16 @@ def test_two_binarisations_of_one_tree_count_once(parser, english):
 def _binary_trees(parser, words, emissions):
     chart, passes = parser._chart(emissions, None, parser.beam, parser.threshold)
     return parser._decode(chart, passes, emissions, "max-rule-product", words, 3)
+
+
+def test_inside_values_that_are_all_negative_have_a_log_weight():
+    """Moments are signed: below a node all may be negative, and the product positive again."""
+    from eigentext.constituency.kernels import tree_inside
+
+    none = np.array([-1])
+    inside = np.array([-0.5, -0.25])
+    log_weight = tree_inside(
+        np.array([0]), none, none, none, np.empty((0, 3), np.int64), np.array([2]),
+        np.array([0]), np.empty(0), np.array([-1.0, -1.0]), np.array([0]), np.array([0]), inside,
+    )  # fmt: skip
+    assert log_weight == pytest.approx(np.log(0.75))
