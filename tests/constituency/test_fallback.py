@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +10,6 @@ import pytest
 from eigentext.constituency import LPCFG, Constraints
 from eigentext.constituency.decode import DECODERS
 from eigentext.constituency.params import MomentSmoothing
-from eigentext.constituency.storage import save_model
 from eigentext.errors import SettingsError
 
 SENTENCE = "The farmer saw the horse with the telescope .".split()
@@ -91,21 +90,6 @@ def test_smoothing_of_moments_is_a_setting(english, tmp_path):
     assert again.parse(SENTENCE) == parser.parse(SENTENCE)
     with pytest.raises(SettingsError, match="ridge"):
         MomentSmoothing(ridge=-1.0)
-
-
-def test_a_file_of_before_loads(parser, tmp_path):
-    settings = parser.get_params()
-    del settings["moment_smoothing"]
-    settings["grammar"], settings["smoothing"] = map(
-        asdict, (settings["grammar"], settings["smoothing"])
-    )
-    bare = [replace(one, spectra=None) for one in parser.params_]
-    args = (settings, parser.labels_, parser.wrapper_, parser.coarse_, bare)
-    save_model(tmp_path / "old", *args)
-    again = LPCFG.load(tmp_path / "old")
-    assert again.moment_smoothing == MomentSmoothing()
-    assert again.params_[0].spectra is None
-    assert again.parse(SENTENCE) == parser.parse(SENTENCE)
 
 
 def test_a_mixed_ensemble_survives_a_file(english, tmp_path):
