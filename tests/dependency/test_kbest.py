@@ -126,3 +126,12 @@ def test_three_hundred_words(draw_scores):
     for lister in (kbest_projective, kbest_nonprojective):
         heads, _ = lister(arc, k=50)
         assert len({tree.tobytes() for tree in heads}) == 50
+
+
+def test_of_equal_ways_the_older_one_comes_first():
+    """Ties in the heap of ways are broken by age, so that lists never depend on how it grew."""
+    from eigentext.dependency.kernels_kbest import _meld
+
+    for x, y in ((0, 1), (1, 0)):
+        assert _meld(x, y, np.array([2.0, 2.0]), np.full((2, 6), -1)) == 0
+    assert _meld(0, 1, np.array([1.0, 2.0]), np.full((2, 6), -1)) == 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -97,6 +99,24 @@ def test_an_impossible_symbol_is_passed_over():
     first_too = Encoded.of([[2, 0]])
     assert inference.viterbi(chain, first_too).tolist() == [0, 1]
     assert_allclose(inference.smoothed(chain, first_too), [[1, 0], [0, 1]])
+
+
+def test_what_follows_an_impossible_symbol_tells_of_what_came_before():
+    """Symbol 2 is never emitted: it tells nothing, and the states around it are as without it."""
+    emission = np.array([[0.9, 0.1, 0.0], [0.2, 0.8, 0.0]])
+    chain = Parameters([0.5, 0.5], [[0.8, 0.2], [0.3, 0.7]], emission)
+    xs = [0, 2, 1]
+    weights = np.zeros((3, 2))
+    for states in itertools.product(range(2), repeat=3):
+        weight = chain.initial[states[0]]
+        for before, after in itertools.pairwise(states):
+            weight *= chain.transition[before, after]
+        for x, state in zip(xs, states, strict=True):
+            weight *= 1.0 if x == 2 else emission[state, x]
+        for place, state in enumerate(states):
+            weights[place, state] += weight
+    expected = weights / weights.sum(axis=1, keepdims=True)
+    assert_allclose(inference.smoothed(chain, Encoded.of([xs])), expected, atol=1e-12)
 
 
 def test_ties_go_to_the_lower_state():
