@@ -70,9 +70,11 @@ def rows() -> Iterator[Row]:
         {"smoothing": replace(base, k_state=0.0)},
     )
     for name in ("C_mean", "C_pair", "C_triple", "ridge"):
-        yield "smoothing", f"moments, {name} = 0", {
-            **moments, "moment_smoothing": replace(of_moments, **{name: 0.0})
-        }  # fmt: skip
+        yield (
+            "smoothing",
+            f"moments, {name} = 0",
+            {**moments, "moment_smoothing": replace(of_moments, **{name: 0.0})},
+        )
     yield "smoothing", "moments, plain (the paper)", {**moments, "plain": True}
     for direction in ("right", "left"):
         for h in (1, 2):

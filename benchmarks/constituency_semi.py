@@ -37,9 +37,17 @@ if TYPE_CHECKING:
     from eigentext.trees.constituent import Tree
 
 ALL = (
-    "trees", "em", "paths", "vectors", "paths+vectors", "text", "wiki", "brackets",
-    "paths+text", "paths+brackets",
-)  # fmt: skip
+    "trees",
+    "em",
+    "paths",
+    "vectors",
+    "paths+vectors",
+    "text",
+    "wiki",
+    "brackets",
+    "paths+text",
+    "paths+brackets",
+)
 
 
 def brackets_only(tree: Tree) -> tuple[list[str], Constraints]:
@@ -108,8 +116,10 @@ def main() -> None:
         return model.fit(some, classes=merged, text=more)
 
     LPCFG(states=2).fit(some[:50], text=FreeText([some[0].words])).parse(gold[0].words)  # compile
-    print(f"{len(some)} trees, m={options.states}, weights {options.weight} and "
-          f"{options.partial_weight}, {options.rounds} round(s)\n")  # fmt: skip
+    print(
+        f"{len(some)} trees, m={options.states}, weights {options.weight} and "
+        f"{options.partial_weight}, {options.rounds} round(s)\n"
+    )
     print("| knowledge | F1 | tagging | training s | sentences used | dropped |")
     print("|---|---|---|---|---|---|")
     for kind in wanted:

@@ -124,9 +124,11 @@ class Bank:
         upos = sorted({tag for one in columns for tag in one.upos})
         xpos = sorted({tag for one in columns for tag in one.xpos} | set(upos))
         self.encoder = Encoder(
-            known=known_words((one.forms for one in columns), 1), clusters=self.clusters,
-            upos=upos, xpos=xpos,
-        )  # fmt: skip
+            known=known_words((one.forms for one in columns), 1),
+            clusters=self.clusters,
+            upos=upos,
+            xpos=xpos,
+        )
         self.names = sorted({name for one in self.train.relations for name in one})
         number_of = {name: number for number, name in enumerate(self.names)}
         numbers = [[number_of[name] for name in one] for one in self.train.relations]
@@ -141,13 +143,17 @@ class Bank:
         """Trained arcs, what was chosen, and the seconds; ``n``: from a few alone, to compile."""
         used = bool(self.clusters)
         settings = ArcSettings(
-            order=int(order[0]), learner=learner, epochs=1 if n else EPOCHS, seed=seed,
+            order=int(order[0]),
+            learner=learner,
+            epochs=1 if n else EPOCHS,
+            seed=seed,
             grandparents=order == "2g",
-        )  # fmt: skip
+        )
         names = (
             arc_templates(clusters=used),
-            sibling_templates(clusters=used) if settings.order == 2 else (), self.encoder.n_tags,
-        )  # fmt: skip
+            sibling_templates(clusters=used) if settings.order == 2 else (),
+            self.encoder.n_tags,
+        )
         grand = grandparent_templates(clusters=used) if order == "2g" else ()
         began = time.process_time()
         chosen = choose_projectivity(self.batch, *names, settings, told, grand_names=grand)
@@ -156,9 +162,12 @@ class Bank:
         if (settings, n) not in self._arcs:
             began = time.process_time()
             model = train_arcs(
-                self.batch, *names, settings, grand_names=grand,
+                self.batch,
+                *names,
+                settings,
+                grand_names=grand,
                 sentences=None if n is None else np.arange(n),
-            )  # fmt: skip
+            )
             self._arcs[settings, n] = model, time.process_time() - began
         model, training = self._arcs[settings, n]
         return model, chosen, choosing + training
@@ -168,9 +177,11 @@ class Bank:
         if seed not in self._labels:
             began = time.process_time()
             model = train_labels(
-                self.batch, self.names, label_templates(clusters=bool(self.clusters)),
+                self.batch,
+                self.names,
+                label_templates(clusters=bool(self.clusters)),
                 LabelSettings(seed=seed),
-            )  # fmt: skip
+            )
             self._labels[seed] = model, time.process_time() - began
         return self._labels[seed]
 
@@ -181,10 +192,14 @@ def one_row(bank: Bank, order: str, learner: str, seed: int, told: Any = True) -
     labels, label_seconds = bank.labels(seed)
     uas, las, spent = tested(bank, arcs, labels, bank.test, bank.test_batch)
     return {
-        "uas": uas, "las": las, "arc_seconds": seconds, "label_seconds": label_seconds,
-        "per_second": len(bank.test_batch) / spent, "chosen": str(chosen),
+        "uas": uas,
+        "las": las,
+        "arc_seconds": seconds,
+        "label_seconds": label_seconds,
+        "per_second": len(bank.test_batch) / spent,
+        "chosen": str(chosen),
         "tag_seconds": bank.tag_seconds,
-    }  # fmt: skip
+    }
 
 
 def tested(
@@ -215,8 +230,11 @@ def oracle_row(bank: Bank, order: str, seed: int, k: int = 50) -> Row:
         seconds += time.process_time() - began
         right = (found == np.array(gold)).sum(axis=1)
         words, first, best = words + len(gold), first + int(right[0]), best + int(right.max())
-    return {"uas": 100.0 * first / words, "oracle": 100.0 * best / words,
-            "per_second": len(bank.test.heads) / seconds}  # fmt: skip
+    return {
+        "uas": 100.0 * first / words,
+        "oracle": 100.0 * best / words,
+        "per_second": len(bank.test.heads) / seconds,
+    }
 
 
 def speed_row(bank: Bank) -> Row:
@@ -273,9 +291,14 @@ class Work:
         return self._bank
 
     def make(
-        self, name: str, order: str, learner: str, seed: int, kind: str = "none",
+        self,
+        name: str,
+        order: str,
+        learner: str,
+        seed: int,
+        kind: str = "none",
         tags: str = "gold",
-    ) -> None:  # fmt: skip
+    ) -> None:
         """One row, unless it is there."""
         key = f"{name} {self.split} order {order} {learner} {kind} {tags} seed {seed}"
         if key in self.kept.rows:

@@ -35,8 +35,12 @@ from eigentext.formats.word2vec import load_vectors, write_vectors
 from eigentext.linalg.determinism import single_threaded
 from eigentext.words.embeddings import EmbeddingSettings, cca_embeddings, contexts_to_count
 
-SETS = {"WS-353": "EN-WS-353-ALL", "MEN": "EN-MEN-TR-3k", "RW": "EN-RW-STANFORD",
-        "SimLex": "EN-SIMLEX-999"}  # fmt: skip
+SETS = {
+    "WS-353": "EN-WS-353-ALL",
+    "MEN": "EN-MEN-TR-3k",
+    "RW": "EN-RW-STANFORD",
+    "SimLex": "EN-SIMLEX-999",
+}
 MORE = {"RG-65": "EN-RG-65", "SimVerb": "EN-SimVerb-3500"}
 
 Vectors = tuple[list[str], np.ndarray, float]
@@ -62,9 +66,15 @@ def word2vec(text: str, words: list[str], skip_gram: int) -> Vectors:
     kept = set(words)
     began = time.process_time()
     model = Word2Vec(
-        vector_size=200, window=5, negative=5, sg=skip_gram, epochs=5, workers=1, seed=1,
+        vector_size=200,
+        window=5,
+        negative=5,
+        sg=skip_gram,
+        epochs=5,
+        workers=1,
+        seed=1,
         min_count=1,
-    )  # fmt: skip
+    )
     # here, not above: without a corpus the constructor takes a rule and never applies it
     model.build_vocab(
         corpus_file=text,
@@ -73,9 +83,11 @@ def word2vec(text: str, words: list[str], skip_gram: int) -> Vectors:
     if set(model.wv.index_to_key) != kept:
         raise SystemExit(f"gensim has {len(model.wv)} words, expected {len(kept)}")
     model.train(
-        corpus_file=text, total_words=model.corpus_total_words,
-        total_examples=model.corpus_count, epochs=model.epochs,
-    )  # fmt: skip
+        corpus_file=text,
+        total_words=model.corpus_total_words,
+        total_examples=model.corpus_count,
+        epochs=model.epochs,
+    )
     seconds = time.process_time() - began
     return list(model.wv.index_to_key), model.wv.vectors, seconds
 

@@ -65,9 +65,13 @@ def theirs(start, data, iterations):
     except ImportError:
         return None
     model = CategoricalHMM(
-        start.n_states, n_iter=iterations, tol=-np.inf, init_params="",
-        implementation="scaling", n_features=start.n_symbols,
-    )  # fmt: skip
+        start.n_states,
+        n_iter=iterations,
+        tol=-np.inf,
+        init_params="",
+        implementation="scaling",
+        n_features=start.n_symbols,
+    )
     model.startprob_, model.transmat_, model.emissionprob_ = (
         np.array(one) for one in (start.initial, start.transition, start.emission)
     )

@@ -109,8 +109,10 @@ def main():
         print(" ten random starts + EM: best, median, worst |\n|---|---|---|---|---|---|")
         for k in (4, 8, 16):
             row = kept(given.keep / f"optima-planted-{k}.json", lambda k=k: planted_rows(k))
-            below = [row["truth"] - row[name] for name in
-                     ("diagonalise", "clusters", "diagonalise+EM", "clusters+EM")]  # fmt: skip
+            below = [
+                row["truth"] - row[name]
+                for name in ("diagonalise", "clusters", "diagonalise+EM", "clusters+EM")
+            ]
             cells = " | ".join(f"{one:.4f}" for one in below)
             lost = row["truth"] - np.array(row["random"])
             print(f"| {k} | {cells} | {lost.min():.4f}, {np.median(lost):.4f}, {lost.max():.4f} |")
@@ -119,15 +121,19 @@ def main():
         for k in (10, 25):
             row = kept(given.keep / f"optima-text-{k}.json", lambda k=k: text_rows(k))
             one = row["spectral"]
-            print(f"| {k} | spectral start + 30 iterations | {one['train']:.1f} |"
-                  f" {one['test']:.1f} | {one['seconds']:.1f} |")  # fmt: skip
+            print(
+                f"| {k} | spectral start + 30 iterations | {one['train']:.1f} |"
+                f" {one['test']:.1f} | {one['seconds']:.1f} |"
+            )
             for name, pick in (("best", np.min), ("median", np.median), ("worst", np.max)):
                 train, test = (
                     pick([r[part] for r in row["random"]]) for part in ("train", "test")
                 )
                 spent = sum(r["seconds"] for r in row["random"])
-                print(f"| {k} | random starts + 30 iterations, {name} of {STARTS} | {train:.1f} |"
-                      f" {test:.1f} | {spent:.1f} (all) |")  # fmt: skip
+                print(
+                    f"| {k} | random starts + 30 iterations, {name} of {STARTS} | {train:.1f} |"
+                    f" {test:.1f} | {spent:.1f} (all) |"
+                )
 
 
 if __name__ == "__main__":

@@ -291,22 +291,32 @@ def tables(keep, sizes):
                 lines.append((said, last, theirs or last["seconds"]))
                 lines.append(("the same, our EM", last, last["seconds"]))
             for name in ("cca", "hkz", "fru"):
-                lines += [(f"operators, {name}", r, r["seconds"])
-                          for r in read(keep, size, k, name)]  # fmt: skip
-            lines += [("recovered, no EM", r, r["seconds"])
-                      for r in read(keep, size, k, "recovered")]  # fmt: skip
-            lines += [(f"recovered + EM in small steps, {r['step']} passes", r, r["seconds"])
-                      for r in read(keep, size, k, "stepwise-recovered")]  # fmt: skip
-            lines += [(f"recovered + Baum-Welch, {r['step']} iterations", r, r["seconds"])
-                      for r in read(keep, size, k, "em-recovered")
-                      if r["step"] in (10, 30)]  # fmt: skip
-            lines += [(f"random + EM in small steps, {r['step']} passes", r, r["seconds"])
-                      for r in read(keep, size, k, "stepwise-random")[-1:]]  # fmt: skip
+                lines += [
+                    (f"operators, {name}", r, r["seconds"]) for r in read(keep, size, k, name)
+                ]
+            lines += [
+                ("recovered, no EM", r, r["seconds"]) for r in read(keep, size, k, "recovered")
+            ]
+            lines += [
+                (f"recovered + EM in small steps, {r['step']} passes", r, r["seconds"])
+                for r in read(keep, size, k, "stepwise-recovered")
+            ]
+            lines += [
+                (f"recovered + Baum-Welch, {r['step']} iterations", r, r["seconds"])
+                for r in read(keep, size, k, "em-recovered")
+                if r["step"] in (10, 30)
+            ]
+            lines += [
+                (f"random + EM in small steps, {r['step']} passes", r, r["seconds"])
+                for r in read(keep, size, k, "stepwise-random")[-1:]
+            ]
             for said, row, seconds in lines:
                 ratio = f"{theirs / seconds:.0f}" if theirs else ""
                 rate = f"{row['negative']:.3f}" if "negative" in row else ""
-                print(f"| {k} | {said} | {row['dev']:.1f} | {row['test']:.1f} | {seconds:.2f} |"
-                      f" {ratio} | {rate} |")  # fmt: skip
+                print(
+                    f"| {k} | {said} | {row['dev']:.1f} | {row['test']:.1f} | {seconds:.2f} |"
+                    f" {ratio} | {rate} |"
+                )
         print("\nEqual CPU seconds, test perplexity (in brackets: CPU s):\n")
         print("| k | EM from random | recovered + Baum-Welch | recovered + small steps |")
         print("|---|---|---|---|")
@@ -317,8 +327,9 @@ def tables(keep, sizes):
                     continue
                 cells = [f"{row['test']:.1f} ({row['seconds']:.2f})"]
                 for name in ("em-recovered", "stepwise-recovered"):
-                    in_time = [r for r in read(keep, size, k, name)
-                               if r["seconds"] <= row["seconds"]]  # fmt: skip
+                    in_time = [
+                        r for r in read(keep, size, k, name) if r["seconds"] <= row["seconds"]
+                    ]
                     best = in_time[-1] if in_time else None
                     cells.append(f"{best['test']:.1f} ({best['seconds']:.2f})" if best else "")
                 print(f"| {k} | " + " | ".join(cells) + " |")
@@ -328,9 +339,11 @@ def tables(keep, sizes):
     print("|---|---|---|---|---|---|")
     for k in STATES:
         for row in read(keep, "1.1M", k, "hmmlearn"):
-            print(f"| {k} | {row['seconds']:.2f} | {row['ours']:.2f} | {row['single']:.2f} |"
-                  f" {row['seconds'] / row['ours']:.1f}, {row['seconds'] / row['single']:.1f} |"
-                  f" {row['difference']:.0e} |")  # fmt: skip
+            print(
+                f"| {k} | {row['seconds']:.2f} | {row['ours']:.2f} | {row['single']:.2f} |"
+                f" {row['seconds'] / row['ours']:.1f}, {row['seconds'] / row['single']:.1f} |"
+                f" {row['difference']:.0e} |"
+            )
 
 
 def main():

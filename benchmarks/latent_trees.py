@@ -92,8 +92,16 @@ def line(*cells):
 
 def table_of_k(train, judged):
     """Raw operators and the valid form for each k."""
-    line("k", "raw operators", "negative", "seconds", "valid, shared states", "seconds",
-         "valid, states by tag", "seconds")  # fmt: skip
+    line(
+        "k",
+        "raw operators",
+        "negative",
+        "seconds",
+        "valid, shared states",
+        "seconds",
+        "valid, states by tag",
+        "seconds",
+    )
     line(*["---"] * 8)
     for k in KS:
         cells = [k]
@@ -143,17 +151,21 @@ def times(train, dev):
     forest = Forest.of(train, seen)
     dictionary = treebank_dictionary(forest, seen.sizes[0], 10)
     moments = TreeMoments.of(forest, dictionary.U)
-    print(f"moments at k = 10 from {len(train)} trees: {time.process_time() - began:.2f} s "
-          f"(the paper: under 2 minutes)")  # fmt: skip
+    print(
+        f"moments at k = 10 from {len(train)} trees: {time.process_time() - began:.2f} s "
+        f"(the paper: under 2 minutes)"
+    )
     for k in (10, 40):
         raw = SpectralTreeOperators(k, on_rank="ignore").fit(train)
         found = examine(raw.moments_, largest=float(np.abs(raw.dictionary_.U).max()))
         values = " ".join(f"{x:.2g}" for x in found.singular_values["E_L"][:12])
-        print(f"k = {k}: singular values of E_L {values}; condition of E_L "
-              f"{found.conditions['E_L']:.1e}, of Omega {found.conditions['Omega']:.1e}; sigma_k "
-              f"{found.sigma_k:.1e}; smallest element {found.smallest:.1e}; bound (7) asks for "
-              f"{found.triples_needed:.1e} triples, there are {found.n_triples}; negative scores "
-              f"on dev: {negative_rate(raw, dev):.2f}")  # fmt: skip
+        print(
+            f"k = {k}: singular values of E_L {values}; condition of E_L "
+            f"{found.conditions['E_L']:.1e}, of Omega {found.conditions['Omega']:.1e}; sigma_k "
+            f"{found.sigma_k:.1e}; smallest element {found.smallest:.1e}; bound (7) asks for "
+            f"{found.triples_needed:.1e} triples, there are {found.n_triples}; negative scores "
+            f"on dev: {negative_rate(raw, dev):.2f}"
+        )
     assert moments.n > 0
     for how in ({"k": 40, "split": False}, {"k": 200}):
         marks = []
@@ -163,8 +175,10 @@ def times(train, dev):
         for tree in dev:
             model.log_probs(tree.forms, tree.tags, np.repeat(tree.heads[None], 50, axis=0))
         rate = 50 * len(dev) / (time.process_time() - began)
-        print(f"{how}: {marks[-1] - marks[-2]:.2f} s for an EM iteration; {rate:.0f} trees a "
-              "second scored, in lists of 50")  # fmt: skip
+        print(
+            f"{how}: {marks[-1] - marks[-2]:.2f} s for an EM iteration; {rate:.0f} trees a "
+            "second scored, in lists of 50"
+        )
 
 
 def raw_tables(train, dev, judged):
@@ -199,9 +213,9 @@ def text_tables(train, dev, judged, text):
     line(*["---"] * 5)
     for method in ("svd", "cca", "lrmvl"):
         found = learn_text_dictionary(sentences, seen, 10, method=method)
-        raw = SpectralTreeOperators(
-            10, observations=seen, dictionary=found, on_rank="ignore"
-        ).fit(train)  # fmt: skip
+        raw = SpectralTreeOperators(10, observations=seen, dictionary=found, on_rank="ignore").fit(
+            train
+        )
         cells = [f"{negative_rate(raw, dev):.2f}"]
         for policy in ("clip", "abs"):
             raw.negatives = policy

@@ -43,9 +43,15 @@ EVERY_ELEMENT = "*"  # in a list of targets: all elements of the scheme
 ELEMENTS = load_scheme("arabic14").elements
 PAPER_ELEMENTS = load_scheme("arabic16").elements  # the sixteen of the paper's table 4
 PAPER_MODE = {
-    "templates": PAPER, "only": ("label", EVERY_ELEMENT), "transform": "variance", "holdout": 0.1,
-    "passes": 1, "bits": 0, "weights": "svr", "min_count": 1,
-}  # fmt: skip
+    "templates": PAPER,
+    "only": ("label", EVERY_ELEMENT),
+    "transform": "variance",
+    "holdout": 0.1,
+    "passes": 1,
+    "bits": 0,
+    "weights": "svr",
+    "min_count": 1,
+}
 NEIGHBOURS = ("label@-1", "label@1")  # section 4.1.1: the labels before and after the word
 BEST: dict[str, Any] = {"passes": 3, "epochs": 2, "bits": 22}
 
@@ -85,9 +91,14 @@ ROWS: dict[str, dict[str, Any]] = {
     "M_cheat (oracle: gold neighbours)": {"passes": 2, "bits": 22, "epochs": 2, "oracle": True},
 }
 DEFAULT = (
-    "best", "M_baseline", "M_uni", "M_ind", "M_full", "M_cheat (oracle: gold neighbours)",
+    "best",
+    "M_baseline",
+    "M_uni",
+    "M_ind",
+    "M_full",
+    "M_cheat (oracle: gold neighbours)",
     "most frequent label",
-)  # fmt: skip
+)
 
 
 class FewerWeighing(LexicalRanker):
@@ -341,14 +352,20 @@ def table(keep: Path, language: str, rows: Sequence[str]) -> None:
             continue
         case = mean(found, "elements", "cas", "a1") if "cas" in found[0]["elements"] else "-"
         cells = [
-            row, str(len(found)), mean(found, "a1"), mean(found, "a2"),
-            mean(found, "reduced", "a1"), mean(found, "seen", "a1"), mean(found, "unseen", "a1"),
+            row,
+            str(len(found)),
+            mean(found, "a1"),
+            mean(found, "a2"),
+            mean(found, "reduced", "a1"),
+            mean(found, "seen", "a1"),
+            mean(found, "unseen", "a1"),
             mean(found, "elements", "lemma", "a1"),
             mean(found, "elements", "pos", "a1") if "pos" in found[0]["elements"] else "-",
-            case, mean(found, "coverage"),
+            case,
+            mean(found, "coverage"),
             f"{np.mean([r['calibration_error'] for r in found]):.4f}",
             f"{np.mean([r['train_seconds'] for r in found]):.1f}",
-        ]  # fmt: skip
+        ]
         print("| " + " | ".join(cells) + " |")
 
 

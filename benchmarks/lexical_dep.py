@@ -86,8 +86,22 @@ def tagged(
     rows = tree.rows
     forms = [unvocalised(row[1]) for row in rows]
     upos, xpos, feats = list(forms), list(forms), ["_"] * len(forms)  # a clitic is its own tag
-    names = ("lemma", "pos", "pre2", "pre1", "det", "asp", "mood", "vox", "per", "gen", "num",
-             "cas", "stt", "pron")  # fmt: skip
+    names = (
+        "lemma",
+        "pos",
+        "pre2",
+        "pre1",
+        "det",
+        "asp",
+        "mood",
+        "vox",
+        "per",
+        "gen",
+        "num",
+        "cas",
+        "stt",
+        "pron",
+    )
     place = 0
     for word, label in zip(words, labels, strict=True):
         pieces = 1 if word["vocalised"] == "+" else len(word["vocalised"].split("+"))
@@ -139,14 +153,18 @@ def main() -> None:
         with single_threaded():
             by: dict[str, list[list[Label]]]
             if source == "gold":
-                by = {d.id: [[w.label or () for w in s] for s in d.sentences]
-                      for d in setting.documents}  # fmt: skip
+                by = {
+                    d.id: [[w.label or () for w in s] for s in d.sentences]
+                    for d in setting.documents
+                }
                 other = all_labels(setting, SOURCES[0], chosen.fold, chosen.parts, chosen.keep)
                 by = {  # words without gold have what the analyzer says
-                    name: [[own or tuple(more) for own, more in zip(s, t, strict=True)]
-                           for s, t in zip(by[name], other[name], strict=True)]
+                    name: [
+                        [own or tuple(more) for own, more in zip(s, t, strict=True)]
+                        for s, t in zip(by[name], other[name], strict=True)
+                    ]
                     for name in by
-                }  # fmt: skip
+                }
             else:
                 options = (
                     {"passes": chosen.passes, "bits": chosen.bits} if source == "ranker" else {}

@@ -123,11 +123,16 @@ def compared(keep: Path, title: str, rows: Sequence[tuple[str, str]]) -> None:
     common = set.intersection(*(set(found) for _, found in kept)) if kept else set()
     for name, found in ((name, {f: found[f] for f in common}) for name, found in kept):
         line(
-            name, len(found), mean(found, "a1"), mean(found, "a2"),
-            mean(found, "reduced", "a1"), mean(found, "unseen", "a1"),
-            mean(found, "elements", "lemma", "a1"), mean(found, "coverage"),
+            name,
+            len(found),
+            mean(found, "a1"),
+            mean(found, "a2"),
+            mean(found, "reduced", "a1"),
+            mean(found, "unseen", "a1"),
+            mean(found, "elements", "lemma", "a1"),
+            mean(found, "coverage"),
             f"{np.mean([r['train_seconds'] for r in found.values()]):.0f}",
-        )  # fmt: skip
+        )
 
 
 def learning_curve(keep: Path) -> None:
@@ -143,8 +148,9 @@ def learning_curve(keep: Path) -> None:
             continue
         sizes, points = [], []
         for part in (*parts.values(), full):
-            scored = np.mean([part[f].get("training_words", SCORED - part[f]["words"])
-                              for f in folds])  # fmt: skip
+            scored = np.mean(
+                [part[f].get("training_words", SCORED - part[f]["words"]) for f in folds]
+            )
             sizes.append(float(scored) * WORDS / SCORED)
             points.append([mean(part, which, folds=folds) for which in ("a1", "a2")])
             line(model, f"{sizes[-1]:,.0f}", *points[-1], mean(part, "unseen", "a1", folds=folds))
@@ -174,23 +180,44 @@ def languages(keep: Path) -> None:
 def rivals(keep: Path, best: Records, full: Records) -> None:
     """What else ranks the same candidates."""
     print("\n## Rivals")
-    head("model", "folds", "A1", "A2", "without case A1", "seen A1", "unseen A1", "lemma", "case",
-         "calibration error", "CPU s")  # fmt: skip
-    names = ("most frequent analysis", "classifiers of elements (as MADA)", "perceptron", "MIRA",
-             "CRF")  # fmt: skip
+    head(
+        "model",
+        "folds",
+        "A1",
+        "A2",
+        "without case A1",
+        "seen A1",
+        "unseen A1",
+        "lemma",
+        "case",
+        "calibration error",
+        "CPU s",
+    )
+    names = (
+        "most frequent analysis",
+        "classifiers of elements (as MADA)",
+        "perceptron",
+        "MIRA",
+        "CRF",
+    )
     rows = [(name, found) for name in names if (found := load(keep, name))]
     rows += [("`LexicalRanker` as M_full", full), ("`LexicalRanker`", best)]
     common = set.intersection(*(set(found) for _, found in rows))
     for name, found in ((name, {f: found[f] for f in common}) for name, found in rows):
         if found:
             line(
-                name, len(found), mean(found, "a1"), mean(found, "a2"),
-                mean(found, "reduced", "a1"), mean(found, "seen", "a1"),
-                mean(found, "unseen", "a1"), mean(found, "elements", "lemma", "a1"),
+                name,
+                len(found),
+                mean(found, "a1"),
+                mean(found, "a2"),
+                mean(found, "reduced", "a1"),
+                mean(found, "seen", "a1"),
+                mean(found, "unseen", "a1"),
+                mean(found, "elements", "lemma", "a1"),
                 mean(found, "elements", "cas", "a1"),
                 f"{np.mean([r['calibration_error'] for r in found.values()]):.3f}",
                 f"{np.mean([r['train_seconds'] for r in found.values()]):.0f}",
-            )  # fmt: skip
+            )
 
 
 def main() -> None:
@@ -207,41 +234,77 @@ def main() -> None:
     our_best(best)
     table_4(keep, best)
     table_4_of_the_paper(keep)
-    compared(keep, "Table 5 of the paper", [
-        ("most frequent label", "most frequent label"), ("M_baseline", "M_baseline"),
-        ("M_uni", "M_uni"), ("M_ind", "M_ind"), ("M_aggr", "M_aggr"),
-        ("M_full (regression SVM, Eq. 3)", "M_full"), ("our best, three passes", "best"),
-    ])  # fmt: skip
+    compared(
+        keep,
+        "Table 5 of the paper",
+        [
+            ("most frequent label", "most frequent label"),
+            ("M_baseline", "M_baseline"),
+            ("M_uni", "M_uni"),
+            ("M_ind", "M_ind"),
+            ("M_aggr", "M_aggr"),
+            ("M_full (regression SVM, Eq. 3)", "M_full"),
+            ("our best, three passes", "best"),
+        ],
+    )
     error, cut = 100 - mean(base, "a1"), mean(full, "a1") - mean(base, "a1")
     print(f"\nFactoring cuts M_baseline's error by {100 * cut / error:.1f}% (goal: 25%).")
-    compared(keep, "M_cheat: what gold neighbours would bring", [
-        ("our features, two passes", "two passes, pairs"),
-        ("M_cheat (oracle: the same with gold neighbours)", "M_cheat (oracle: gold neighbours)"),
-        ("our best, three passes", "best"),
-    ])  # fmt: skip
-    compared(keep, "M_cheat on Z_full, as in the paper", [
-        ("M_full", "M_full"), ("with predicted neighbours", "M_full, predicted neighbours"),
-        ("M_cheat (oracle: gold neighbours)", "M_cheat on Z_full"),
-    ])  # fmt: skip
-    compared(keep, "Weights", [
-        ("James-Stein, from theory", "M_full, James-Stein"),
-        ("James-Stein on plain counts", "M_full, James-Stein on counts"),
-        ("linear regression", "M_full, linear regression"), ("regression SVM", "M_full"),
-        ("classification SVM", "M_full, classification SVM"), ("softmax", "M_full, softmax"),
-    ])  # fmt: skip
-    compared(keep, "Counts over variance (Eq. 3) and plain counts (Eq. 5)", [
-        ("Eq. 3", "M_full"), ("Eq. 5", "M_full, Eq. 5 (plain counts)"),
-    ])  # fmt: skip
-    compared(keep, "A1 against the size of D2, D1 the same", [
-        *((row.removeprefix("M_full, "), row) for row in ROWS if " D2 x " in row),
-        ("all of D2 (a tenth of the documents)", "M_full"),
-    ])  # fmt: skip
-    compared(keep, "Document counts (Z_tf) for the lemma", [
-        ("M_lemma", "M_lemma"), ("M_lemma without Z_tf", "M_lemma without Z_tf"),
-    ])  # fmt: skip
-    compared(keep, "Labels seen in D1 as candidates (Eq. 9)", [
-        ("M_full", "M_full"), ("M_full without D1 labels", "M_full without D1 labels"),
-    ])  # fmt: skip
+    compared(
+        keep,
+        "M_cheat: what gold neighbours would bring",
+        [
+            ("our features, two passes", "two passes, pairs"),
+            (
+                "M_cheat (oracle: the same with gold neighbours)",
+                "M_cheat (oracle: gold neighbours)",
+            ),
+            ("our best, three passes", "best"),
+        ],
+    )
+    compared(
+        keep,
+        "M_cheat on Z_full, as in the paper",
+        [
+            ("M_full", "M_full"),
+            ("with predicted neighbours", "M_full, predicted neighbours"),
+            ("M_cheat (oracle: gold neighbours)", "M_cheat on Z_full"),
+        ],
+    )
+    compared(
+        keep,
+        "Weights",
+        [
+            ("James-Stein, from theory", "M_full, James-Stein"),
+            ("James-Stein on plain counts", "M_full, James-Stein on counts"),
+            ("linear regression", "M_full, linear regression"),
+            ("regression SVM", "M_full"),
+            ("classification SVM", "M_full, classification SVM"),
+            ("softmax", "M_full, softmax"),
+        ],
+    )
+    compared(
+        keep,
+        "Counts over variance (Eq. 3) and plain counts (Eq. 5)",
+        [("Eq. 3", "M_full"), ("Eq. 5", "M_full, Eq. 5 (plain counts)")],
+    )
+    compared(
+        keep,
+        "A1 against the size of D2, D1 the same",
+        [
+            *((row.removeprefix("M_full, "), row) for row in ROWS if " D2 x " in row),
+            ("all of D2 (a tenth of the documents)", "M_full"),
+        ],
+    )
+    compared(
+        keep,
+        "Document counts (Z_tf) for the lemma",
+        [("M_lemma", "M_lemma"), ("M_lemma without Z_tf", "M_lemma without Z_tf")],
+    )
+    compared(
+        keep,
+        "Labels seen in D1 as candidates (Eq. 9)",
+        [("M_full", "M_full"), ("M_full without D1 labels", "M_full without D1 labels")],
+    )
     learning_curve(keep)
     languages(keep)
     if any(chosen.rivals.glob("*.json")):

@@ -85,12 +85,17 @@ def run(
             counts[beam, split].append(np.array(result.sentence_counts, np.float64))
     return [
         Outcome(
-            name, beam, scores[beam, "dev"], scores[beam, "test"],
-            np.sum(counts[beam, "dev"], axis=0), np.sum(counts[beam, "test"], axis=0),
-            float(np.mean(seconds)), float(np.median(speeds[beam])),
+            name,
+            beam,
+            scores[beam, "dev"],
+            scores[beam, "test"],
+            np.sum(counts[beam, "dev"], axis=0),
+            np.sum(counts[beam, "test"], axis=0),
+            float(np.mean(seconds)),
+            float(np.median(speeds[beam])),
         )
         for beam in beams
-    ]  # fmt: skip
+    ]
 
 
 def spread(values: list[float]) -> str:

@@ -59,17 +59,35 @@ if TYPE_CHECKING:
     from eigentext.formats.conllu import Sentence
 
 _COARSE = (
-    ("NNP", "PROPN"), ("NN", "NOUN"), ("VB", "VERB"), ("MD", "AUX"), ("JJ", "ADJ"),
-    ("RB", "ADV"), ("WRB", "ADV"), ("PRP", "PRON"), ("WP", "PRON"), ("EX", "PRON"),
-    ("IN", "ADP"), ("RP", "ADP"), ("TO", "PART"), ("POS", "PART"), ("DT", "DET"),
-    ("PDT", "DET"), ("WDT", "DET"), ("CC", "CCONJ"), ("CD", "NUM"), ("UH", "INTJ"),
-)  # fmt: skip
+    ("NNP", "PROPN"),
+    ("NN", "NOUN"),
+    ("VB", "VERB"),
+    ("MD", "AUX"),
+    ("JJ", "ADJ"),
+    ("RB", "ADV"),
+    ("WRB", "ADV"),
+    ("PRP", "PRON"),
+    ("WP", "PRON"),
+    ("EX", "PRON"),
+    ("IN", "ADP"),
+    ("RP", "ADP"),
+    ("TO", "PART"),
+    ("POS", "PART"),
+    ("DT", "DET"),
+    ("PDT", "DET"),
+    ("WDT", "DET"),
+    ("CC", "CCONJ"),
+    ("CD", "NUM"),
+    ("UH", "INTJ"),
+)
 
 
 def universal(tag: str) -> str:
     """A coarse tag for a Penn tag."""
-    return next((coarse for start, coarse in _COARSE if tag.startswith(start)), "PUNCT"
-                if not tag[:1].isalpha() or tag in ("HYPH", "NFP") else "X")  # fmt: skip
+    return next(
+        (coarse for start, coarse in _COARSE if tag.startswith(start)),
+        "PUNCT" if not tag[:1].isalpha() or tag in ("HYPH", "NFP") else "X",
+    )
 
 
 def read_bank(data: str, split: str) -> list[Sentence]:
@@ -261,8 +279,9 @@ def sizes(lists: Lists, states: Sequence[int], n: int) -> None:
                 continue
             made = {}
             for split, expert, (bank, lists_) in (
-                ("train", one, held_out), ("dev", full, lists["dev"]),
-            ):  # fmt: skip
+                ("train", one, held_out),
+                ("dev", full, lists["dev"]),
+            ):
                 known = [known_of(sentence) for sentence in bank]
                 began = time.process_time()
                 found = expert_column(expert, known, lists_)

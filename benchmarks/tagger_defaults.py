@@ -37,9 +37,16 @@ Split = tuple[list[Sequence[str]], list[Sequence[str]]]
 _PARTS = {"det", "amod", "nummod", "compound", "flat"}
 _ROLES = {"nsubj": "SUBJ", "obj": "OBJ", "obl": "OBL"}
 TASKS = (
-    "wnut17", "litbank", "chunks:fr-sequoia", "chunks:hu-szeged", "chunks:tr-imst",
-    "names:pt-bosque", "names:hu-szeged", "upos:fr-sequoia", "upos:tr-imst",
-)  # fmt: skip
+    "wnut17",
+    "litbank",
+    "chunks:fr-sequoia",
+    "chunks:hu-szeged",
+    "chunks:tr-imst",
+    "names:pt-bosque",
+    "names:hu-szeged",
+    "upos:fr-sequoia",
+    "upos:tr-imst",
+)
 
 
 def chunk_tags(sentence: Sentence) -> list[str]:

@@ -105,9 +105,14 @@ def run_gensim(text: str, vocab: int, m: int, target: Path) -> tuple[str, float]
 
     began = time.process_time()
     model = Word2Vec(
-        corpus_file=text, vector_size=100, window=5, workers=1, epochs=5, min_count=5,
+        corpus_file=text,
+        vector_size=100,
+        window=5,
+        workers=1,
+        epochs=5,
+        min_count=5,
         max_final_vocab=vocab,
-    )  # fmt: skip
+    )
     vectors = model.wv.get_normed_vectors()
     labels = MiniBatchKMeans(m, random_state=0, n_init=3).fit_predict(vectors)
     lines = [

@@ -110,9 +110,12 @@ def cluster(kept: Kept, text: Text, method: str, m: int, contexts: str, kappa: f
         model = SpectralClusters(m, method=method, contexts=contexts, kappa=kappa).fit(counts)
         model.write_paths(str(kept.paths(name)))
         kept.add(
-            f"clusters {name}", gamma=model.gamma_, seconds=model.clustering_.seconds,
-            information=model.mutual_information_, longest=max(map(len, model.cluster_paths_)),
-        )  # fmt: skip
+            f"clusters {name}",
+            gamma=model.gamma_,
+            seconds=model.clustering_.seconds,
+            information=model.mutual_information_,
+            longest=max(map(len, model.cluster_paths_)),
+        )
     return name
 
 
@@ -128,9 +131,11 @@ def wcluster(kept: Kept, text: Text, m: int) -> str | None:
         # by the text: among words of equal count its vocabulary may have taken others than ours
         told = paths_information(clusters, [text.path])[None]
         kept.add(
-            f"clusters {name}", gamma=None, seconds={"merge": WCLUSTER_SECONDS[m]},
+            f"clusters {name}",
+            gamma=None,
+            seconds={"merge": WCLUSTER_SECONDS[m]},
             information=told,
-        )  # fmt: skip
+        )
     return name
 
 

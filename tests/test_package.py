@@ -71,8 +71,15 @@ def test_lazy_names():
 
 def test_extras_are_the_agreed_ones():
     assert set(metadata("eigentext").get_all("Provides-Extra") or ()) == {
-        "arabic", "cluster", "dev", "plot", "polish", "postgres", "spacy", "web",
-    }  # fmt: skip
+        "arabic",
+        "cluster",
+        "dev",
+        "plot",
+        "polish",
+        "postgres",
+        "spacy",
+        "web",
+    }
     assert metadata("eigentext")["License-Expression"] == "Apache-2.0"
     assert any(requirement.startswith("numpy") for requirement in requires("eigentext") or ())
 
@@ -80,10 +87,14 @@ def test_extras_are_the_agreed_ones():
 @pytest.mark.parametrize(
     "name",
     [
-        "dependency.GraphParser", "dependency.GenerativeParser", "dependency.LatentTreeModel",
-        "dependency.rerank.Reranker", "tagging.SequenceTagger", "sequences.LatentTagger",
+        "dependency.GraphParser",
+        "dependency.GenerativeParser",
+        "dependency.LatentTreeModel",
+        "dependency.rerank.Reranker",
+        "tagging.SequenceTagger",
+        "sequences.LatentTagger",
     ],
-)  # fmt: skip
+)
 def test_an_unfitted_model_is_not_saved(name, tmp_path):
     room, _, kind = name.rpartition(".")
     model = getattr(importlib.import_module(f"eigentext.{room}"), kind)()

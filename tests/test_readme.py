@@ -30,9 +30,14 @@ def test_readme(tmp_path):
             command = ["/bin/sh", "-ec", block]
             n_commands += len(block.splitlines())
         done = subprocess.run(
-            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+            command,
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
             timeout=300,
-        )  # fmt: skip
+        )
         assert done.returncode == 0, f"{block}\n{done.stderr}"
     assert n_commands >= 10
     assert n_scripts == 1

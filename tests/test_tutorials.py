@@ -32,7 +32,12 @@ def test_tutorial(page, tmp_path):
         script = block.startswith("from ")
         command = [sys.executable, "-c", block] if script else ["/bin/sh", "-ec", block]
         done = subprocess.run(
-            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+            command,
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
             timeout=300,
-        )  # fmt: skip
+        )
         assert done.returncode == 0, f"{block}\n{done.stderr}"

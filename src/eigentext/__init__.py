@@ -42,10 +42,24 @@ __all__ = [
 
 
 _ROOMS = (
-    "cli", "constituency", "corpus", "datasets", "dependency", "errors", "evaluate", "formats",
-    "integrations", "lexical", "linalg", "reports", "sequences", "tagging", "trees", "web",
+    "cli",
+    "constituency",
+    "corpus",
+    "datasets",
+    "dependency",
+    "errors",
+    "evaluate",
+    "formats",
+    "integrations",
+    "lexical",
+    "linalg",
+    "reports",
+    "sequences",
+    "tagging",
+    "trees",
+    "web",
     "words",
-)  # fmt: skip
+)
 
 
 def __getattr__(name: str) -> Any:

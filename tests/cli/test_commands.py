@@ -57,8 +57,18 @@ def _commands() -> dict[tuple[str, ...], str]:
 
 def test_the_groups_are_there():
     assert {name[0] for name in _commands()} >= {
-        "words", "tag", "hmm", "const", "dep", "lex", "convert", "demo", "data", "info", "serve",
-    }  # fmt: skip
+        "words",
+        "tag",
+        "hmm",
+        "const",
+        "dep",
+        "lex",
+        "convert",
+        "demo",
+        "data",
+        "info",
+        "serve",
+    }
 
 
 @pytest.mark.parametrize("command", sorted(_commands()), ids=" ".join)
@@ -140,9 +150,16 @@ def test_skipping_counts_and_reports(tmp_path):
 
 def test_dash_is_stdin_and_stdout_and_figures_go_to_stderr(tmp_path):
     done = eigentext(
-        "convert", "-", "--from", "ptb", "--to", "tokens", "--json",
-        cwd=tmp_path, given=b"(S (NN dog))\n",
-    )  # fmt: skip
+        "convert",
+        "-",
+        "--from",
+        "ptb",
+        "--to",
+        "tokens",
+        "--json",
+        cwd=tmp_path,
+        given=b"(S (NN dog))\n",
+    )
     assert done.returncode == 0
     assert done.stdout == b"dog\n"
     assert json.loads(done.stderr) == {"sentences": 1, "skipped": 0}
@@ -180,9 +197,14 @@ def test_a_reader_that_goes_away_is_no_error(sample):
     command = f"{sys.executable} -m eigentext.cli convert sample/train.mrg --to tokens --quiet"
     done = subprocess.run(
         f"{command} | head -n 1; exit ${{PIPESTATUS[0]}}",
-        shell=True, executable="/bin/bash", cwd=sample, env=ENVIRONMENT,
-        capture_output=True, check=False, timeout=120,
-    )  # fmt: skip
+        shell=True,
+        executable="/bin/bash",
+        cwd=sample,
+        env=ENVIRONMENT,
+        capture_output=True,
+        check=False,
+        timeout=120,
+    )
     assert done.returncode == 0
     assert b"Traceback" not in done.stderr
     assert done.stdout.count(b"\n") == 1
@@ -265,9 +287,17 @@ def test_a_model_on_stdout_is_a_whole_model(sample):
 
 def test_info_shows_the_header_and_finds_damage(sample):
     done = eigentext(
-        "words", "count", "sample/text.txt", "-o", "named.counts",
-        "--data-name", "sample", "--data-licence", "Apache-2.0", cwd=sample,
-    )  # fmt: skip
+        "words",
+        "count",
+        "sample/text.txt",
+        "-o",
+        "named.counts",
+        "--data-name",
+        "sample",
+        "--data-licence",
+        "Apache-2.0",
+        cwd=sample,
+    )
     assert done.returncode == 0
     shown = json.loads(eigentext("info", "named.counts", "--json", cwd=sample).stdout)
     assert shown["kind"] == "counts"

@@ -69,9 +69,12 @@ def test_250_words_in_bounded_memory(model, tmp_path):
     arguments = ["const", "parse", model, "long.txt", "--format", "jsonl", "-q"]
     done = subprocess.run(
         [sys.executable, "-c", script, *arguments],
-        cwd=tmp_path, env={**os.environ, "COLUMNS": "200"}, capture_output=True, check=True,
+        cwd=tmp_path,
+        env={**os.environ, "COLUMNS": "200"},
+        capture_output=True,
+        check=True,
         timeout=300,
-    )  # fmt: skip
+    )
     answer = json.loads(done.stdout)
     assert parse_tree(answer["tree"]).words == tuple(tokens)
     assert not {"fallback", "coarse"} & set(answer["flags"])

@@ -95,9 +95,14 @@ BAD: dict[str, tuple[str, bytes, str]] = {  # name of the file, content, what is
     ),
     "a range that overlaps": (
         "s.conllu",
-        ("1-2\tab\t_\t_\t_\t_\t_\t_\t_\t_\n" + _row(1, "a", 0)
-         + "2-3\tbc\t_\t_\t_\t_\t_\t_\t_\t_\n" + _row(2, "b", 1) + _row(3, "c", 1)
-         + "\n").encode(),
+        (
+            "1-2\tab\t_\t_\t_\t_\t_\t_\t_\t_\n"
+            + _row(1, "a", 0)
+            + "2-3\tbc\t_\t_\t_\t_\t_\t_\t_\t_\n"
+            + _row(2, "b", 1)
+            + _row(3, "c", 1)
+            + "\n"
+        ).encode(),
         r"s\.conllu:3: found range 2-3",
     ),
     "not UTF-8": (
@@ -116,37 +121,73 @@ BAD: dict[str, tuple[str, bytes, str]] = {  # name of the file, content, what is
         b"(S (NP (NN dog)) (VP (VBZ barks)))\n",
         r"s\.conllu:1: found 1 column",
     ),
-}  # fmt: skip
+}
 
 COMMANDS: dict[str, Callable[[Path, str, str], list[str]]] = {
     "train": lambda folder, bad, out: ["train", bad, "-o", out, "--epochs", "1"],
     "train --dev": lambda folder, bad, out: [
-        "train", str(folder / "dev.conllu"), "--dev", bad, "-o", out, "--epochs", "1",
+        "train",
+        str(folder / "dev.conllu"),
+        "--dev",
+        bad,
+        "-o",
+        out,
+        "--epochs",
+        "1",
     ],
     "parse": lambda folder, bad, out: ["parse", str(folder / "own.dep"), bad, "-o", out],
     "parse --kbest": lambda folder, bad, out: [
-        "parse", str(folder / "own.dep"), bad, "-o", out, "--kbest", "2",
+        "parse",
+        str(folder / "own.dep"),
+        bad,
+        "-o",
+        out,
+        "--kbest",
+        "2",
     ],
     "latent": lambda folder, bad, out: [
-        "latent", bad, "-o", out, "--states", "3", "--iterations", "1",
+        "latent",
+        bad,
+        "-o",
+        out,
+        "--states",
+        "3",
+        "--iterations",
+        "1",
     ],
     "score": lambda folder, bad, out: ["score", str(folder / "english.latent"), bad, "-o", out],
     "score by parser": lambda folder, bad, out: ["score", str(folder / "own.dep"), bad, "-o", out],
     "inspect": lambda folder, bad, out: ["inspect", bad, "--states", "2"],
     "rerank": lambda folder, bad, out: [
-        "rerank", bad, "-o", out, "--base", str(folder / "own.dep"), "--kbest", "2",
-        "--experts", "none",
+        "rerank",
+        bad,
+        "-o",
+        out,
+        "--base",
+        str(folder / "own.dep"),
+        "--kbest",
+        "2",
+        "--experts",
+        "none",
     ],
     "eval gold": lambda folder, bad, out: ["eval", bad, str(folder / "dev.conllu")],
     "eval predicted": lambda folder, bad, out: ["eval", str(folder / "dev.conllu"), bad],
     "eval against": lambda folder, bad, out: [
-        "eval", *[str(folder / "dev.conllu")] * 2, "--against", bad,
+        "eval",
+        *[str(folder / "dev.conllu")] * 2,
+        "--against",
+        bad,
     ],
     "draw": lambda folder, bad, out: ["draw", bad, "-o", f"{out}.html"],
     "draw against": lambda folder, bad, out: [
-        "draw", str(folder / "good.conllu"), "--against", bad, "-o", f"{out}.html",
+        "draw",
+        str(folder / "good.conllu"),
+        "--against",
+        bad,
+        "-o",
+        f"{out}.html",
     ],
-}  # fmt: skip
+}
 
 
 def _refused(arguments: list[str], why: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -333,9 +374,11 @@ def _trained(text: str | bytes, tmp_path: Path, *more: str) -> Path:
 RANGES = (
     "# sent_id = r-1\n# text = au parc\n"
     "1-2\tau\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=Yes\n"
-    + _row(1, "\u00e0", 3, "case") + _row(2, "le", 3, "det") + _row(3, "parc", 0, "root")
+    + _row(1, "\u00e0", 3, "case")
+    + _row(2, "le", 3, "det")
+    + _row(3, "parc", 0, "root")
     + "3.1\tvu\tvoir\tVERB\t_\t_\t_\t_\t0:root\t_\n\n"
-)  # fmt: skip
+)
 
 
 def test_ranges_empty_nodes_and_comments_survive(folder, tmp_path):
@@ -431,13 +474,20 @@ def test_archives_and_globs_are_read(folder, tmp_path):
 
 def test_drawing_what_is_not_there(folder, tmp_path, capsys):
     source = str(folder / "dev.conllu")
-    _refused(["draw", source, "-o", str(tmp_path / "x.svg"), "-n", "9999"],
-             r"dev\.conllu: there is no sentence 9999: the last is \d+", capsys)  # fmt: skip
-    _refused(["draw", source, "-o", str(tmp_path / "x.html"), "-n", "1", "-n", "9999"],
-             r"no sentence 9999", capsys)  # fmt: skip
+    _refused(
+        ["draw", source, "-o", str(tmp_path / "x.svg"), "-n", "9999"],
+        r"dev\.conllu: there is no sentence 9999: the last is \d+",
+        capsys,
+    )
+    _refused(
+        ["draw", source, "-o", str(tmp_path / "x.html"), "-n", "1", "-n", "9999"],
+        r"no sentence 9999",
+        capsys,
+    )
     _refused(["draw", source, "-o", str(tmp_path / "x.png")], r"x\.png.*\.svg or \.html", capsys)
-    _refused(["draw", source, "-o", str(tmp_path / "x.svg"), "-n", "1", "-n", "2"],
-             "one tree", capsys)  # fmt: skip
+    _refused(
+        ["draw", source, "-o", str(tmp_path / "x.svg"), "-n", "1", "-n", "2"], "one tree", capsys
+    )
     (tmp_path / "other.conllu").write_text(GOOD)
     page, other = str(tmp_path / "x.html"), str(tmp_path / "other.conllu")
     why = r"other\.conllu:1: the words of sentence 1"
@@ -486,9 +536,12 @@ def test_standard_input_and_output(folder, tmp_path):
 
     done = subprocess.run(
         [sys.executable, "-m", "eigentext.cli", "dep", "parse", str(folder / "own.dep")],
-        input=GOOD.encode(), capture_output=True, check=True, timeout=300,
+        input=GOOD.encode(),
+        capture_output=True,
+        check=True,
+        timeout=300,
         env={**os.environ, "COLUMNS": "200"},
-    )  # fmt: skip
+    )
     assert done.stdout.count(b"\n") == 4
     assert b"\tbarks\t" in done.stdout
 

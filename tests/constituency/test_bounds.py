@@ -28,9 +28,13 @@ def test_lambda_is_the_smallest_element_of_the_moments(english, scheme):
     coordinates = project(bank, SpectralSettings(states=3), weights, seed=0, plain=True, ridge=0.0)
     none = MomentSmoothing.none()
     found = smallest_elements(
-        bank, index_words(bank, language="english"), coordinates, weights,
-        _rule_moments(bank, coordinates, weights, none), _roots(bank, coordinates, weights, 0.0),
-    )  # fmt: skip
+        bank,
+        index_words(bank, language="english"),
+        coordinates,
+        weights,
+        _rule_moments(bank, coordinates, weights, none),
+        _roots(bank, coordinates, weights, 0.0),
+    )
     words = sorted(set(bank.words))
     numbers = np.array([words.index(word) for word in bank.words])
     moments = sample_moments(bank, coordinates, weights, numbers)
@@ -62,9 +66,14 @@ def test_what_a_model_of_moments_says(english, tmp_path):
             assert bound.sigma == (bound.singular_values[-1] if bound.states > 1 else None)
         n_rules = len(params.rules) + len(params.lexicon.tag_level.word_ts)
         assert found.nodes_needed == nodes_needed(
-            m=3, n_rules=n_rules, tree_size=7, Lambda=found.Lambda, sigma=found.sigma,
-            eps=0.5, delta=0.1,
-        )  # fmt: skip
+            m=3,
+            n_rules=n_rules,
+            tree_size=7,
+            Lambda=found.Lambda,
+            sigma=found.sigma,
+            eps=0.5,
+            delta=0.1,
+        )
 
 
 def test_clustering_has_sigma_but_no_lambda(english):

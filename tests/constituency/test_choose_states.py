@@ -185,9 +185,14 @@ def test_train_reports_dev_and_the_search(english, tmp_path, capsys):
 
 @pytest.mark.parametrize(
     ("states", "why"),
-    [("search", "needs --dev"), ("some", "takes a number"), ("65", "between 1 and 64"),
-     ("-3", "takes a number"), ("2.5", "takes a number")],
-)  # fmt: skip
+    [
+        ("search", "needs --dev"),
+        ("some", "takes a number"),
+        ("65", "between 1 and 64"),
+        ("-3", "takes a number"),
+        ("2.5", "takes a number"),
+    ],
+)
 def test_bad_states_on_the_command_line(states, why, tmp_path, capsys):
     (tmp_path / "t.mrg").write_text("(S (A x) (B y))\n")
     model = tmp_path / "m"

@@ -118,12 +118,19 @@ def test_long_sentence_in_bounded_memory(parser, english):
 @pytest.mark.parametrize(
     "tokens",
     [
-        ["Yes"], ["."], ["(", "the", "horse", ")"], ["and", "/", "or"], ["[", "{", "}", "]"],
-        ["كتابها", "хорошо", "言語", "🐎"], ["a\u00a0b", "\u200b", "é", "e\u0301"],
-        ["zyzzyva"], ["ZYZZYVA", "zyzzyva", "1,234.5", "--", "@>S|A", "A>B", "\\"],
-        ["-LRB-", "x", "-RRB-"], ["the"] * 40,
+        ["Yes"],
+        ["."],
+        ["(", "the", "horse", ")"],
+        ["and", "/", "or"],
+        ["[", "{", "}", "]"],
+        ["كتابها", "хорошо", "言語", "🐎"],
+        ["a\u00a0b", "\u200b", "é", "e\u0301"],
+        ["zyzzyva"],
+        ["ZYZZYVA", "zyzzyva", "1,234.5", "--", "@>S|A", "A>B", "\\"],
+        ["-LRB-", "x", "-RRB-"],
+        ["the"] * 40,
     ],
-)  # fmt: skip
+)
 def test_the_tokens_come_back(parser, tokens):
     for decoder in DECODERS:
         answer = parser.parse(tokens, decoder=decoder)
@@ -139,9 +146,16 @@ def test_unknown_words_are_flagged(parser):
 
 @pytest.mark.parametrize(
     ("written", "token"),
-    [("-LRB-", "("), ("-RRB-", ")"), ("-LSB-", "["), ("-RCB-", "}"), ("and\\/or", "and/or"),
-     ("[", "-LSB-"), ("\\*", "*")],
-)  # fmt: skip
+    [
+        ("-LRB-", "("),
+        ("-RRB-", ")"),
+        ("-LSB-", "["),
+        ("-RCB-", "}"),
+        ("and\\/or", "and/or"),
+        ("[", "-LSB-"),
+        ("\\*", "*"),
+    ],
+)
 def test_brackets_and_slashes_find_their_words(written, token):
     trees = [
         Tree.from_nested(("S", ("NN", "dog"), ("NN", "dog"))),
@@ -258,9 +272,10 @@ def test_marginals_of_certain_things(parser):
     assert all(-1e-6 <= value <= 1.001 for value in answer.marginals.values())
     for word in range(6):
         tags = [
-            p for (start, end, label), p in answer.marginals.items()
+            p
+            for (start, end, label), p in answer.marginals.items()
             if (start, end) == (word, word + 1) and label.isupper() and label in _tags(parser)
-        ]  # fmt: skip
+        ]
         assert word == 5 or sum(tags) == pytest.approx(1.0, abs=0.02)
 
 

@@ -47,9 +47,12 @@ def _pcfg_log_p(tree, trees, settings):
 @pytest.mark.parametrize("estimator", ["clustering", "em"])
 def test_one_state_is_the_pcfg(toy, estimator):
     parser = LPCFG(
-        states=1, estimator=estimator, em=1 if estimator == "em" else None,
-        smoothing=Smoothing.none(), grammar=PLAIN,
-    ).fit(toy)  # fmt: skip
+        states=1,
+        estimator=estimator,
+        em=1 if estimator == "em" else None,
+        smoothing=Smoothing.none(),
+        grammar=PLAIN,
+    ).fit(toy)
     n_tokens = sum(map(len, toy))
     # p(w) keeps one token in N + 1 for all unknown words
     for tree in toy:
@@ -123,9 +126,14 @@ def test_word_scores_in_one_stroke(english, smoothing):
     index = index_words(bank, language="english")
     over_words = np.flatnonzero(bank.token >= 0)
     lexicon = build_lexicon(
-        bank, m, state[over_words], None, language="english",
-        k_sig=smoothing.k_sig, k_base=smoothing.k_base,
-    )  # fmt: skip
+        bank,
+        m,
+        state[over_words],
+        None,
+        language="english",
+        k_sig=smoothing.k_sig,
+        k_base=smoothing.k_base,
+    )
     lexicon = estimate(bank, m, count_states(bank, state, m), lexicon, smoothing).lexicon
     expected = []
     for node in over_words:
@@ -227,12 +235,20 @@ def test_processes_make_no_difference(parser, english, monkeypatch):
 @pytest.mark.parametrize(
     "settings",
     [
-        {"states": 0}, {"states": 65}, {"ensemble": 0}, {"em": -1}, {"decoder": "best"},
-        {"estimator": "luck"}, {"beam": -1.0}, {"threshold": 1.0}, {"per_state": 0},
-        {"decoder": "viterbi", "ensemble": 2}, {"decoder": "viterbi", "estimator": "moments"},
+        {"states": 0},
+        {"states": 65},
+        {"ensemble": 0},
+        {"em": -1},
+        {"decoder": "best"},
+        {"estimator": "luck"},
+        {"beam": -1.0},
+        {"threshold": 1.0},
+        {"per_state": 0},
+        {"decoder": "viterbi", "ensemble": 2},
+        {"decoder": "viterbi", "estimator": "moments"},
         {"estimator": "moments", "em": 3},
     ],
-)  # fmt: skip
+)
 def test_settings_without_sense(settings):
     with pytest.raises(SettingsError):
         LPCFG(**settings)

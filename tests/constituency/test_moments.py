@@ -39,9 +39,13 @@ def bank(english):
 def chart_of(bank, params, words, *, prune=False):
     emissions = [params.lexicon.emission(word, first=i == 0) for i, word in enumerate(words)]
     chart = build_chart(
-        CoarseGrammar.from_treebank(bank), params.lexicon, emissions, beam=1e-4 * prune,
-        threshold=1e-4 * prune, masks=build_masks(len(words), bank.labels, None),
-    )  # fmt: skip
+        CoarseGrammar.from_treebank(bank),
+        params.lexicon,
+        emissions,
+        beam=1e-4 * prune,
+        threshold=1e-4 * prune,
+        masks=build_masks(len(words), bank.labels, None),
+    )
     return chart, emissions
 
 

@@ -150,11 +150,15 @@ GONE = Tree.from_nested(("S", ("NP", ("-NONE-", "*")), ("-NONE-", "0")))
 
 
 @given(TREES, SETTINGS)
-@example([Tree.from_nested(("TOP", "w")), GONE, Tree.from_nested(("", ("TOP", ("X", "w"))))],
-         GrammarSettings())  # fmt: skip
+@example(
+    [Tree.from_nested(("TOP", "w")), GONE, Tree.from_nested(("", ("TOP", ("X", "w"))))],
+    GrammarSettings(),
+)
 @example([Tree.from_nested(("TOP", ("-NONE-", "*"), ("S", ("TOP", "w"))))], GrammarSettings())
-@example([Tree.from_nested(("S", ("", "w"), ("-NONE-", ("A", "a"), ("-NONE-", "b"))))],
-         GrammarSettings(rare=0))  # fmt: skip
+@example(
+    [Tree.from_nested(("S", ("", "w"), ("-NONE-", ("A", "a"), ("-NONE-", "b"))))],
+    GrammarSettings(rare=0),
+)
 def test_all_at_once_is_one_after_the_other(trees: list[Tree], settings: GrammarSettings) -> None:
     if any(prepare_tree(tree, settings, HeadRules.english()) is not None for tree in trees):
         assert_same(trees, settings)

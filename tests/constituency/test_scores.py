@@ -171,7 +171,17 @@ def test_inside_values_that_are_all_negative_have_a_log_weight():
     none = np.array([-1])
     inside = np.array([-0.5, -0.25])
     log_weight = tree_inside(
-        np.array([0]), none, none, none, np.empty((0, 3), np.int64), np.array([2]),
-        np.array([0]), np.empty(0), np.array([-1.0, -1.0]), np.array([0]), np.array([0]), inside,
-    )  # fmt: skip
+        np.array([0]),
+        none,
+        none,
+        none,
+        np.empty((0, 3), np.int64),
+        np.array([2]),
+        np.array([0]),
+        np.empty(0),
+        np.array([-1.0, -1.0]),
+        np.array([0]),
+        np.array([0]),
+        inside,
+    )
     assert log_weight == pytest.approx(np.log(0.75))

@@ -94,14 +94,24 @@ def test_a_tree_given_in_full_counts_as_itself(binary, states):
         partial=[partial_brackets(tree) for tree in binary], partial_weight=1.0, least=0.0
     )
     again = LPCFG(
-        states=states, em=0, per_state=2, grammar=PLAIN, beam=0.0, threshold=0.0,
+        states=states,
+        em=0,
+        per_state=2,
+        grammar=PLAIN,
+        beam=0.0,
+        threshold=0.0,
         smoothing=Smoothing.none(),
-    ).fit(binary, text=text)  # fmt: skip
+    ).fit(binary, text=text)
     # Twice the same counts: the parameters are those of one EM iteration on the trees alone.
     alone = LPCFG(
-        states=states, per_state=2, em=1, grammar=PLAIN, beam=0.0, threshold=0.0,
+        states=states,
+        per_state=2,
+        em=1,
+        grammar=PLAIN,
+        beam=0.0,
+        threshold=0.0,
         smoothing=Smoothing.none(),
-    ).fit(binary)  # fmt: skip
+    ).fit(binary)
     assert again.semi_.n_used == len(binary)
     np.testing.assert_allclose(again.params_[0].tensor, alone.params_[0].tensor, atol=1e-5)
     np.testing.assert_allclose(again.params_[0].root, alone.params_[0].root, atol=1e-5)
@@ -119,9 +129,13 @@ def test_likelihood_never_falls(toy, binary, states):
     ]
     text = FreeText(sentences, known, weight=1.0, rounds=12, least=0.0)
     parser = LPCFG(
-        states=states, per_state=4, grammar=PLAIN, beam=0.0, threshold=0.0,
+        states=states,
+        per_state=4,
+        grammar=PLAIN,
+        beam=0.0,
+        threshold=0.0,
         smoothing=Smoothing.none(),
-    ).fit(trees, text=text)  # fmt: skip
+    ).fit(trees, text=text)
     found = parser.semi_.log_likelihoods
     assert parser.semi_.n_used == 6
     assert len(found) == 12

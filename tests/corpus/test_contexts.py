@@ -34,9 +34,31 @@ def test_settings(setting, positions, bag):
 
 @pytest.mark.parametrize(
     "setting",
-    ["", "r", "r0", "lr", "rl2", "bag", "bag0", "0", "1,1", "+-1", "1,,2", "1.5", "lr99999",
-     "9999", [], [0], [1, 1], [1.5], [5000], Contexts((1,), 2), "١", "bag٢"],
-)  # fmt: skip
+    [
+        "",
+        "r",
+        "r0",
+        "lr",
+        "rl2",
+        "bag",
+        "bag0",
+        "0",
+        "1,1",
+        "+-1",
+        "1,,2",
+        "1.5",
+        "lr99999",
+        "9999",
+        [],
+        [0],
+        [1, 1],
+        [1.5],
+        [5000],
+        Contexts((1,), 2),
+        "١",
+        "bag٢",
+    ],
+)
 def test_bad_settings(setting):
     with pytest.raises(SettingsError, match="contexts"):
         parse_contexts(setting)
@@ -51,9 +73,16 @@ def test_only_distances_are_counted():
 
 @pytest.mark.parametrize(
     ("setting", "size"),
-    [("2GB", 2 * 10**9), ("2gb", 2 * 10**9), ("1GiB", 2**30), ("0.5 G", 5 * 10**8),
-     ("64m", 64 * 10**6), (10**9, 10**9), ("1t", 10**12)],
-)  # fmt: skip
+    [
+        ("2GB", 2 * 10**9),
+        ("2gb", 2 * 10**9),
+        ("1GiB", 2**30),
+        ("0.5 G", 5 * 10**8),
+        ("64m", 64 * 10**6),
+        (10**9, 10**9),
+        ("1t", 10**12),
+    ],
+)
 def test_memory(setting, size):
     assert parse_memory(setting) == size
 

@@ -21,11 +21,28 @@ from eigentext.errors import DataError, SettingsError
 from eigentext.formats.opening import SkipLog
 
 WORDS = [
-    b"a", b"b", b"ab", b"a\x00", b"a\x00\x00", b"\x00", b"a\x1fb", b"seven77", b"eight888",
-    b"nine99999", b"eight888\x00", b"sixteen-letters!", b"sixteen-letters!x", b"<unk>",
-    "a\u00a0b".encode(), "é".encode(), "\u2028".encode(), "日本語のことば".encode(),
-    b"exactly-24-bytes-long-wd", b"exactly-24-bytes-long-wx", b"\x85".decode("latin1").encode(),
-]  # fmt: skip
+    b"a",
+    b"b",
+    b"ab",
+    b"a\x00",
+    b"a\x00\x00",
+    b"\x00",
+    b"a\x1fb",
+    b"seven77",
+    b"eight888",
+    b"nine99999",
+    b"eight888\x00",
+    b"sixteen-letters!",
+    b"sixteen-letters!x",
+    b"<unk>",
+    "a\u00a0b".encode(),
+    "é".encode(),
+    "\u2028".encode(),
+    "日本語のことば".encode(),
+    b"exactly-24-bytes-long-wd",
+    b"exactly-24-bytes-long-wx",
+    b"\x85".decode("latin1").encode(),
+]
 GAPS = [b" ", b" ", b" ", b"\t", b"\r", b"\x0b", b"\x0c", b"  ", b"\n", b"\n", b"\r\n", b"\n\n"]
 
 words = st.sampled_from(WORDS) | st.text(
@@ -38,11 +55,16 @@ texts = st.builds(
 )
 few = st.sampled_from([1, 5, 40])
 budgets = st.builds(
-    Budget, shard_bytes=st.sampled_from([9, 60, 1000]), block_bytes=st.sampled_from([1, 33]),
-    segment_types=few, segment_tokens=few, kept_bytes=st.sampled_from([0, 300, 1 << 20]),
-    table_bytes=st.sampled_from([4000, 1 << 20]), batch_pairs=st.sampled_from([1, 30, 1000]),
+    Budget,
+    shard_bytes=st.sampled_from([9, 60, 1000]),
+    block_bytes=st.sampled_from([1, 33]),
+    segment_types=few,
+    segment_tokens=few,
+    kept_bytes=st.sampled_from([0, 300, 1 << 20]),
+    table_bytes=st.sampled_from([4000, 1 << 20]),
+    batch_pairs=st.sampled_from([1, 30, 1000]),
     run_bytes=st.sampled_from([1, 500, 1 << 20]),
-)  # fmt: skip
+)
 positions = st.lists(st.integers(-4, 4).filter(bool), min_size=1, unique=True).map(
     lambda p: Contexts(tuple(p))
 )
@@ -53,14 +75,28 @@ contexts = positions | st.integers(1, 4).map(lambda w: Contexts((), bag=w)) | st
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(
-    corpus=st.lists(texts, min_size=1, max_size=3), contexts=contexts, budget=budgets,
-    jobs=st.integers(1, 3), vocab_size=st.none() | st.integers(1, 6),
-    min_count=st.integers(1, 3), resumable=st.booleans(), packed=st.booleans(),
-)  # fmt: skip
+    corpus=st.lists(texts, min_size=1, max_size=3),
+    contexts=contexts,
+    budget=budgets,
+    jobs=st.integers(1, 3),
+    vocab_size=st.none() | st.integers(1, 6),
+    min_count=st.integers(1, 3),
+    resumable=st.booleans(),
+    packed=st.booleans(),
+)
 def test_any_text_and_any_way(
-    tmp_path_factory, brute_force, check_counts,
-    corpus, contexts, budget, jobs, vocab_size, min_count, resumable, packed,
-):  # fmt: skip
+    tmp_path_factory,
+    brute_force,
+    check_counts,
+    corpus,
+    contexts,
+    budget,
+    jobs,
+    vocab_size,
+    min_count,
+    resumable,
+    packed,
+):
     folder = tmp_path_factory.mktemp("corpus")
     names = [folder / f"{i}.txt" for i in range(len(corpus))]
     for name, text in zip(names, corpus, strict=True):
@@ -72,9 +108,13 @@ def test_any_text_and_any_way(
         corpus, contexts.positions, contexts.bag, vocab_size=vocab_size, min_count=min_count
     )
     options = {
-        "contexts": contexts, "vocab_size": vocab_size, "min_count": min_count, "jobs": jobs,
-        "memory": budget, "work_dir": folder / "work" if resumable else None,
-    }  # fmt: skip
+        "contexts": contexts,
+        "vocab_size": vocab_size,
+        "min_count": min_count,
+        "jobs": jobs,
+        "memory": budget,
+        "work_dir": folder / "work" if resumable else None,
+    }
     if expected.n_tokens == 0:
         with pytest.raises(DataError, match="no tokens"):
             count(names, **options)
@@ -119,8 +159,15 @@ def test_memory_setting_jobs_and_contexts_do_not_change_the_counts(
     for memory in ("32MB", "2GB"):
         for jobs in (1, 2):
             assert count([path], vocab_size=500, memory=memory, jobs=jobs) == reference
-    tiny = Budget(segment_types=200, segment_tokens=9000, kept_bytes=0, table_bytes=50_000,
-                  batch_pairs=7000, run_bytes=40_000, shard_bytes=100_000)  # fmt: skip
+    tiny = Budget(
+        segment_types=200,
+        segment_tokens=9000,
+        kept_bytes=0,
+        table_bytes=50_000,
+        batch_pairs=7000,
+        run_bytes=40_000,
+        shard_bytes=100_000,
+    )
     spilled = count([path], vocab_size=500, memory=tiny, jobs=2)
     assert _is_mapped(spilled.halves[0].data)
     assert not _is_mapped(reference.halves[0].data)

@@ -93,8 +93,13 @@ def test_file_and_back(tmp_path, counted, contexts, options):
 
 def test_files_that_do_not_fit(tmp_path, counted):
     counts = counted(b"a b", contexts="r1")
-    settings = {"contexts": "r1", "n_tokens": 2, "n_sentences": 1, "n_skipped": 0,
-                "complete": True}  # fmt: skip
+    settings = {
+        "contexts": "r1",
+        "n_tokens": 2,
+        "n_sentences": 1,
+        "n_skipped": 0,
+        "complete": True,
+    }
     pairs = modelfile.pack_csr("pairs/1-1", counts.halves[0])
     good = {"unigrams": counts.unigrams, **pairs}
     for arrays, words, changed in [
@@ -106,8 +111,14 @@ def test_files_that_do_not_fit(tmp_path, counted):
         (good, ["a", "b"], {"n_tokens": None}),
     ]:
         path = tmp_path / "bad.counts"
-        modelfile.save(path, "counts", arrays, settings=settings | changed, format_version=1,
-                       strings={"words": words})  # fmt: skip
+        modelfile.save(
+            path,
+            "counts",
+            arrays,
+            settings=settings | changed,
+            format_version=1,
+            strings={"words": words},
+        )
         with pytest.raises(ModelFileError):
             Counts.load(path)
     modelfile.save(path, "other", good, settings=settings, format_version=1)

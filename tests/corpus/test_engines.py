@@ -114,10 +114,13 @@ def cluster():
     with (
         dask.config.set(quick),  # how long to look for a dead worker; the workers inherit it
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None,
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
             silence_logs=50,
         ) as cluster,
-    ):  # fmt: skip
+    ):
         yield cluster
 
 

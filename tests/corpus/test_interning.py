@@ -39,8 +39,12 @@ def test_ids_are_those_of_a_dictionary(tokens, mask):
 
 
 @settings(deadline=None)
-@given(st.lists(words, unique=True), st.lists(words, unique=True), st.sampled_from(MASKS),
-       st.integers(1, 3))  # fmt: skip
+@given(
+    st.lists(words, unique=True),
+    st.lists(words, unique=True),
+    st.sampled_from(MASKS),
+    st.integers(1, 3),
+)
 def test_merging_and_looking_up(first, second, mask, n_parts):
     tables = [Types.from_words(listed) for listed in (first, second)]
     tables = [Types(t.blob, t.offsets, np.arange(1, len(t) + 1)) for t in tables]

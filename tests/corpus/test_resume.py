@@ -21,8 +21,9 @@ from eigentext.formats.scratch import scratch_folder
 if TYPE_CHECKING:
     from pathlib import Path
 
-BUDGET = Budget(shard_bytes=20_000, block_bytes=1000, segment_tokens=2000, batch_pairs=3000,
-                run_bytes=10_000)  # fmt: skip
+BUDGET = Budget(
+    shard_bytes=20_000, block_bytes=1000, segment_tokens=2000, batch_pairs=3000, run_bytes=10_000
+)
 JOB = """
 import json, sys
 from eigentext.corpus.counting import count
@@ -54,8 +55,11 @@ def _killed(text: Path, work: Path, stage: str, share: float) -> None:
     budget = {name: getattr(BUDGET, name) for name in Budget.__dataclass_fields__}
     process = subprocess.Popen(
         [sys.executable, "-c", JOB, json.dumps([str(text), str(work), budget])],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
-    )  # fmt: skip
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        bufsize=1,
+    )
     with process:
         for line in process.stdout:
             at, done, total = line.split()

@@ -35,8 +35,11 @@ matrices = st.lists(st.integers(0, 3), min_size=N * N, max_size=N * N).map(
 
 
 @settings(deadline=None, max_examples=40)
-@given(st.lists(matrices, min_size=1, max_size=5), st.sampled_from([1, 200, 600, 10**6]),
-       st.integers(1, 2))  # fmt: skip
+@given(
+    st.lists(matrices, min_size=1, max_size=5),
+    st.sampled_from([1, 200, 600, 10**6]),
+    st.integers(1, 2),
+)
 def test_runs_add_up(tmp_path_factory, given_matrices, limit, jobs):
     engine = LocalEngine(jobs)
     folder = tmp_path_factory.mktemp("runs")
@@ -52,9 +55,11 @@ def test_runs_add_up(tmp_path_factory, given_matrices, limit, jobs):
 
 @settings(deadline=None)
 @given(
-    st.lists(st.integers(-1, N - 1), max_size=40), st.integers(1, 3), st.integers(0, 3),
+    st.lists(st.integers(-1, N - 1), max_size=40),
+    st.integers(1, 3),
+    st.integers(0, 3),
     st.lists(st.integers(0, 40), max_size=3),
-)  # fmt: skip
+)
 def test_pairs_of_stretches(ids, nearest, extra, cuts):
     expected = np.zeros((N, N), dtype=np.int64)
     for i in range(len(ids)):

@@ -39,8 +39,11 @@ def test_by_count_then_by_bytes(counts, size, least):
 
 
 @settings(deadline=None)
-@given(st.lists(tables, min_size=1, max_size=4), st.sampled_from([30, 500, 10**6]),
-       st.none() | st.integers(1, 5))  # fmt: skip
+@given(
+    st.lists(tables, min_size=1, max_size=4),
+    st.sampled_from([30, 500, 10**6]),
+    st.none() | st.integers(1, 5),
+)
 def test_merging_in_parts(parts, table_bytes, size):
     total = sum((Counter(part) for part in parts), Counter())
     merged, among, mappings = merge_types(

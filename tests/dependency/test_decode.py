@@ -106,9 +106,15 @@ def test_demands_equal_the_list_of_trees_that_meet_them(tree_oracle, draw_scores
         left = [heads for heads in trees if tree_oracle.meets(heads, required, forbidden)]
         if left:
             check_best(
-                tree_oracle, decoder, arguments, left, arc, siblings,
-                required_arcs=required, forbidden_arcs=forbidden,
-            )  # fmt: skip
+                tree_oracle,
+                decoder,
+                arguments,
+                left,
+                arc,
+                siblings,
+                required_arcs=required,
+                forbidden_arcs=forbidden,
+            )
         else:
             with pytest.raises(SettingsError):
                 decoder(*arguments, required_arcs=required, forbidden_arcs=forbidden)

@@ -165,8 +165,12 @@ def test_the_models_trees_sum_to_one():
         E[word] = 1.0
     parser._finish(GenerativeParams(old.first, old.m, old.T, go, old.root, E), parser._tag_of)
     names = list(parser._tag_ids)
-    words = {t: next(w for (w, tag), k in parser._word_ids.items() if k == first_word[tag] == k
-                     and tag == t) for t in range(S)}  # fmt: skip
+    words = {
+        t: next(
+            w for (w, tag), k in parser._word_ids.items() if k == first_word[tag] == k and tag == t
+        )
+        for t in range(S)
+    }
     total = 0.0
     for n in range(1, 6):
         for tags in itertools.product(range(S), repeat=n):
@@ -245,8 +249,9 @@ def test_em_never_lowers_the_likelihood_and_counts_add_up():
         go = np.divide(counts.go, tried, out=params.go.copy(), where=tried > 0)
         of_tag = np.zeros((3, 3))
         np.add.at(of_tag, corpus.tag_of, counts.E)
-        E = np.divide(counts.E, of_tag[corpus.tag_of], out=params.E.copy(),
-                      where=of_tag[corpus.tag_of] > 0)  # fmt: skip
+        E = np.divide(
+            counts.E, of_tag[corpus.tag_of], out=params.E.copy(), where=of_tag[corpus.tag_of] > 0
+        )
         go = np.clip(go, 1e-12, 1 - 1e-12)
         params = GenerativeParams(params.first, m, T, go, counts.root / counts.root.sum(), E)
 
@@ -311,10 +316,12 @@ def test_hidden_states_learn_what_tags_hide():
     train, test = _planted(0, 400), _planted(1, 60)
 
     def right(parser):
-        return np.mean([
-            parser.parse(s.forms, s.column("upos")).tree.heads.tolist() == list(s.heads)
-            for s in test
-        ])  # fmt: skip
+        return np.mean(
+            [
+                parser.parse(s.forms, s.column("upos")).tree.heads.tolist() == list(s.heads)
+                for s in test
+            ]
+        )
 
     plain = GenerativeParser(states=1).fit(train)
     hidden = GenerativeParser(states=4).fit(train)

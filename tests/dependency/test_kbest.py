@@ -79,14 +79,25 @@ def test_demands(tree_oracle, draw_scores, seed):
     arc, sib = draw_scores(n, seed)
     tree = tree_oracle.projective_trees(n)[rng.integers(7)]
     required = [(tree[d - 1], d) for d in (rng.permutation(n) + 1)[: rng.integers(1, 3)].tolist()]
-    forbidden = [(h, d) for d in range(1, n + 1) for h in range(n + 1)
-                 if h not in (d, tree[d - 1]) and rng.random() < 0.15]  # fmt: skip
+    forbidden = [
+        (h, d)
+        for d in range(1, n + 1)
+        for h in range(n + 1)
+        if h not in (d, tree[d - 1]) and rng.random() < 0.15
+    ]
     for lister, arguments, trees, siblings in listers(tree_oracle, n, arc, sib):
         left = [heads for heads in trees if tree_oracle.meets(heads, required, forbidden)]
         check_list(
-            tree_oracle, lister, arguments, left, arc, siblings, 100,
-            required_arcs=required, forbidden_arcs=forbidden,
-        )  # fmt: skip
+            tree_oracle,
+            lister,
+            arguments,
+            left,
+            arc,
+            siblings,
+            100,
+            required_arcs=required,
+            forbidden_arcs=forbidden,
+        )
 
 
 @pytest.mark.parametrize("n", [12, 40])

@@ -44,11 +44,14 @@ def twin(keys, heads, labels, d, names):
     mine, brothers = children[d], children[h]
     at = brothers.index(d)
     rows = {
-        "h": h, "d": d, "g": heads[h - 1] if h else None,
+        "h": h,
+        "d": d,
+        "g": heads[h - 1] if h else None,
         "a": brothers[at - 1] if at else None,
         "b": brothers[at + 1] if at + 1 < len(brothers) else None,
-        "i": mine[0] if mine else None, "j": mine[-1] if mine else None,
-    }  # fmt: skip
+        "i": mine[0] if mine else None,
+        "j": mine[-1] if mine else None,
+    }
     found = []
     for name in names:
         items = [item.split(".") for item in name.split()]
@@ -120,9 +123,23 @@ def test_one_update_by_hand(clip):
     weights, sums = np.zeros((1 << BITS) + 3, np.float32), np.zeros((1 << BITS) + 3)
     wrong = np.zeros(1, np.int64)
     time = label_pass(
-        np.array([0]), batch.starts, batch.keys, batch.heads, batch.labels, spec, seeds, weights,
-        sums, np.uint64(64 - BITS), 3, 2, 1.0, clip, 4, wrong,
-    )  # fmt: skip
+        np.array([0]),
+        batch.starts,
+        batch.keys,
+        batch.heads,
+        batch.labels,
+        spec,
+        seeds,
+        weights,
+        sums,
+        np.uint64(64 - BITS),
+        3,
+        2,
+        1.0,
+        clip,
+        4,
+        wrong,
+    )
     assert time == 6  # the root's word is not asked for
     # first dog (1: the first of equals, 0, is wrong), then a (0)
     step = min(clip, 1.0 / 4)

@@ -90,9 +90,14 @@ def test_bad_heads_are_refused():
 
 def test_bad_settings_and_data():
     for how in (
-        {"k": 0}, {"iterations": -1}, {"structure": "depth"}, {"edges": "sideways"},
-        {"start": "cold"}, {"soften": 1.0}, {"ensemble": 0},
-    ):  # fmt: skip
+        {"k": 0},
+        {"iterations": -1},
+        {"structure": "depth"},
+        {"edges": "sideways"},
+        {"start": "cold"},
+        {"soften": 1.0},
+        {"ensemble": 0},
+    ):
         with pytest.raises(SettingsError):
             LatentTreeModel(**how)
     with pytest.raises(SettingsError, match="smoothing"):

@@ -64,9 +64,13 @@ def model():
 @pytest.mark.parametrize("observations", ["word", "word+tag"])
 def test_the_kernel_equals_its_plain_twin(events, directed, dictionary, observations):
     found = SpectralTreeOperators(
-        2, observations=observations, min_count=1, events=events, directed=directed,
+        2,
+        observations=observations,
+        min_count=1,
+        events=events,
+        directed=directed,
         dictionary=dictionary,
-    ).fit(TREES)  # fmt: skip
+    ).fit(TREES)
     rng = np.random.default_rng(3)
     for tree in random_trees(5, 25, longest=11):
         heads = np.stack([tree.heads, random_heads(rng, len(tree))])
@@ -130,17 +134,21 @@ def test_a_rank_that_is_not_there():
     chains = [DependencyTree(one.forms[:3], [0, 1, 2]) for one in TREES if len(one) >= 3]
     with pytest.raises(SettingsError, match="left and a right child"):
         SpectralTreeOperators(2, observations="word", min_count=1).fit(chains)
-    found = SpectralTreeOperators(
-        2, observations="word", min_count=1, events="instruments"
-    ).fit(chains)  # fmt: skip
+    found = SpectralTreeOperators(2, observations="word", min_count=1, events="instruments").fit(
+        chains
+    )
     assert np.isfinite(found.score(chains[0]))
     assert not found.operators_.E[0].any()  # no left child was ever seen
 
 
 def test_bad_settings(model):
     for how in (
-        {"k": 0}, {"negatives": "hide"}, {"events": "pairs"}, {"floor": 0.0}, {"floor": 1.0},
-    ):  # fmt: skip
+        {"k": 0},
+        {"negatives": "hide"},
+        {"events": "pairs"},
+        {"floor": 0.0},
+        {"floor": 1.0},
+    ):
         with pytest.raises(SettingsError):
             SpectralTreeOperators(**how)
     with pytest.raises(SettingsError, match="svd or cca"):
@@ -214,8 +222,11 @@ def test_dictionary_from_vectors_looks_words_up():
     found = text_dictionary(seen, ["Paris", "sleeps", "<unk>"], vectors)
     rows = {name: found.U[at].tolist() for at, name in enumerate(seen.names[0])}
     assert rows == {
-        "paris|PROPN": [0, 1], "sleeps|VERB": [2, 3], "oddly|ADV": [4, 5], "<unk>": [4, 5]
-    }  # fmt: skip
+        "paris|PROPN": [0, 1],
+        "sleeps|VERB": [2, 3],
+        "oddly|ADV": [4, 5],
+        "<unk>": [4, 5],
+    }
     with pytest.raises(RankError):
         text_dictionary(seen, ["a", "b", "c"], vectors, k=3)
     with pytest.raises(DataError):
@@ -241,8 +252,10 @@ def test_conditions_and_bound_7(model):
     np.testing.assert_allclose(
         found.conditions["E_L"], np.linalg.cond(model.operators_.E[0]), rtol=1e-6
     )
-    smallest = [np.linalg.svd(x, compute_uv=False)[-1] / moments.n / 4
-                for x in (moments.Sigma_L, moments.Sigma_R, moments.Omega)]  # fmt: skip
+    smallest = [
+        np.linalg.svd(x, compute_uv=False)[-1] / moments.n / 4
+        for x in (moments.Sigma_L, moments.Sigma_R, moments.Omega)
+    ]
     np.testing.assert_allclose(found.sigma_k, min(smallest), rtol=1e-9)
     assert found.smallest <= np.abs(moments.K).min() / moments.n / 8 * (1 + 1e-9)
     more = examine(moments, largest=2.0, words=32)

@@ -82,9 +82,15 @@ def test_demands(tree_oracle, draw_scores, seed):
     for function, arguments, trees, siblings in sums(tree_oracle, n, arc, sib):
         left = [heads for heads in trees if tree_oracle.meets(heads, required, forbidden)]
         check_sums(
-            tree_oracle, function, arguments, left, arc, siblings,
-            required_arcs=required, forbidden_arcs=forbidden,
-        )  # fmt: skip
+            tree_oracle,
+            function,
+            arguments,
+            left,
+            arc,
+            siblings,
+            required_arcs=required,
+            forbidden_arcs=forbidden,
+        )
 
 
 def test_a_cycle_that_outweighs_all_else_costs_no_digits():

@@ -33,7 +33,7 @@ TREES = [
     sentence("see/VERB the/DET cat/NOUN", [0, 3, 1], "root det obj"),
     sentence("big/ADJ dogs/NOUN bark/VERB", [2, 3, 0], "amod nsubj root"),
     sentence("sleep/VERB", [0], "root"),
-] * 2  # fmt: skip
+] * 2
 
 
 @pytest.fixture(scope="module", params=[1, 2], name="parser")
@@ -154,8 +154,10 @@ def test_second_order_with_crossing_arcs_says_it_is_approximate(crossed):
 
 def test_crossing_demands_are_met(crossed):
     forms, tags = CROSSING.forms, CROSSING.column("upos")
-    for one in (crossed.parse(forms, tags, required_arcs=[(1, 3), (2, 4)]),
-                *crossed.kbest(forms, tags, k=3, required_arcs=[(1, 3), (2, 4)])):  # fmt: skip
+    for one in (
+        crossed.parse(forms, tags, required_arcs=[(1, 3), (2, 4)]),
+        *crossed.kbest(forms, tags, k=3, required_arcs=[(1, 3), (2, 4)]),
+    ):
         assert one.tree.heads[[2, 3]].tolist() == [1, 2]
         assert one.tree.single_root
     without = crossed.parse(forms, tags, forbidden_arcs=[(2, 4)]).tree
@@ -258,9 +260,13 @@ def test_a_file_whose_parts_do_not_fit(tmp_path):
     arrays = dict(file.arrays)
     arrays["arc_weights"] = arrays["arc_weights"][:-1]
     modelfile.save(
-        path, file.header.kind, arrays, settings=file.header.settings, format_version=1,
+        path,
+        file.header.kind,
+        arrays,
+        settings=file.header.settings,
+        format_version=1,
         strings=file.strings,
-    )  # fmt: skip
+    )
     with pytest.raises(ModelFileError, match="'arc_weights' has length 4095"):
         GraphParser.load(path)
 
@@ -292,9 +298,11 @@ def test_own_taggers_parse_bare_words(tmp_path):
 
 def test_quotes_as_typed_are_parsed_as_the_treebank_has_them():
     quoted = make_sentence(
-        ["``", "dog", "''", "barks"], xpos=["``", "NN", "''", "VB"], head=[2, 4, 2, 0],
+        ["``", "dog", "''", "barks"],
+        xpos=["``", "NN", "''", "VB"],
+        head=[2, 4, 2, 0],
         deprel=["punct", "nsubj", "punct", "root"],
-    )  # fmt: skip
+    )
     model = GraphParser(tagger="own", **SMALL).fit([quoted, *TREES] * 3)
     expected = model.parse(["``", "dog", "''", "barks"])
     for typed in (['"', "dog", '"', "barks"], ["“", "dog", "”", "barks"]):
@@ -352,9 +360,15 @@ def test_dev_chooses_the_passes():
 
 @pytest.mark.parametrize(
     "bad",
-    [{"order": 0}, {"learner": "x"}, {"projective": "maybe"}, {"tagger": "their"},
-     {"min_count": 0}, {"epochs": 0}],
-)  # fmt: skip
+    [
+        {"order": 0},
+        {"learner": "x"},
+        {"projective": "maybe"},
+        {"tagger": "their"},
+        {"min_count": 0},
+        {"epochs": 0},
+    ],
+)
 def test_bad_settings(bad):
     with pytest.raises(SettingsError):
         GraphParser(**bad).fit(TREES)

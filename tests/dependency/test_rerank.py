@@ -120,11 +120,13 @@ def _bank(n_sentences, seed=0):
         noun, verb = str(rng.choice(["cat", "dog", "cow"])), str(rng.choice(["runs", "sits"]))
         made.append(
             make_sentence(
-                ["the", noun, verb, "a", noun], upos=["DT", "NN", "VB", "DT", "NN"],
-                head=[2, 3, 0, 5, 3], deprel=["d", "s", "root", "d", "o"],
+                ["the", noun, verb, "a", noun],
+                upos=["DT", "NN", "VB", "DT", "NN"],
+                head=[2, 3, 0, 5, 3],
+                deprel=["d", "s", "root", "d", "o"],
                 metadata={"sent_id": str(number)},
             )
-        )  # fmt: skip
+        )
     return made
 
 
@@ -261,8 +263,11 @@ def test_valence_and_distance_equal_plain_counts():
     valence = Valence.of(trees).log_probs(known, heads)
     # outcomes: (left, right) numbers of children; 12 words in 4 trees
     plain = Counter({(0, 0): 7, (1, 1): 3, (0, 1): 2})
-    counts = {"DT": Counter({(0, 0): 3, (0, 1): 1}), "NN": Counter({(1, 1): 3, (0, 1): 1}),
-              "VB": Counter({(0, 0): 4})}  # fmt: skip
+    counts = {
+        "DT": Counter({(0, 0): 3, (0, 1): 1}),
+        "NN": Counter({(1, 1): 3, (0, 1): 1}),
+        "VB": Counter({(0, 0): 4}),
+    }
 
     def p(tag, pair):
         back = (plain[pair] + 0.5) / (12 + 1.5 + 1)
@@ -295,14 +300,15 @@ def test_paths_equal_chains_one_by_one():
             sum(
                 model.model.log_prob(
                     DependencyTree(
-                        [tree.forms[i - 1] for i in path], list(range(len(path))),
+                        [tree.forms[i - 1] for i in path],
+                        list(range(len(path))),
                         tags=[tree.tags[i - 1] for i in path],
                     )
                 )
                 for path in root_paths(row.tolist())
             )
             for row in heads
-        ]  # fmt: skip
+        ]
         found = model.log_probs(tree.forms, tree.tags, heads)
         np.testing.assert_allclose(found, expected, rtol=1e-9)
     surface = SurfaceHMM(2, iterations=1).fit(trees)
@@ -317,12 +323,14 @@ def _table(dense, right, codes=None):
     """Lists of two trees each, one template a tree."""
     trees = len(right)
     return FeatureTable(
-        np.arange(0, trees + 1, 2), np.arange(trees + 1),
+        np.arange(0, trees + 1, 2),
+        np.arange(trees + 1),
         np.asarray(codes if codes is not None else [0] * trees, np.int32),
         np.asarray(dense, np.float32).reshape(trees, -1),
         ("base", "more")[: np.asarray(dense).reshape(trees, -1).shape[1]],
-        np.asarray(right, np.int32), np.full(trees // 2, 9),
-    )  # fmt: skip
+        np.asarray(right, np.int32),
+        np.full(trees // 2, 9),
+    )
 
 
 def test_log_linear_weight_is_the_known_maximum():
@@ -406,17 +414,21 @@ def _ambiguous(n_sentences, seed):
         verb, noun = str(rng.choice(["eat", "have"])), str(rng.choice(["pasta", "rice", "fish"]))
         made.append(
             make_sentence(
-                [verb, noun, "with", last], upos=["VB", "NN", "IN", "NN"],
-                head=[0, 1, 4, head], deprel=["root", "o", "c", "m"],
+                [verb, noun, "with", last],
+                upos=["VB", "NN", "IN", "NN"],
+                head=[0, 1, 4, head],
+                deprel=["root", "o", "c", "m"],
             )
-        )  # fmt: skip
+        )
     return made
 
 
 def _two_trees(sentence):
     heads = [[0, 1, 4, 1], [0, 1, 4, 2]]
-    return [Parse(DependencyTree(sentence.forms, row), score) for row, score in
-            zip(heads, (1.0, 0.9), strict=True)]  # fmt: skip
+    return [
+        Parse(DependencyTree(sentence.forms, row), score)
+        for row, score in zip(heads, (1.0, 0.9), strict=True)
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -444,8 +456,10 @@ def test_saved_and_loaded(trained, tmp_path):
         assert [parse.score for parse in one] == [parse.score for parse in two]
     raw = Reranker(experts=("operators",), latent={})
     raw.experts_, raw.templates_, raw.weights_ = (
-        {"operators": None}, trained.templates_, trained.weights_,
-    )  # fmt: skip
+        {"operators": None},
+        trained.templates_,
+        trained.weights_,
+    )
     with pytest.raises(SettingsError, match="not stored"):
         raw.save(tmp_path / "x.eig")
 
@@ -497,8 +511,12 @@ def test_fit_from_a_base_parser_and_odd_inputs(tmp_path):
     with pytest.raises(SettingsError, match="finite"):
         FeatureTable.of([known_of(make_sentence(["a"]))], lists, Templates(()))
     with pytest.raises(SettingsError, match="need gold"):
-        perceptron(FeatureTable.of([known_of(make_sentence(["a"]))],
-                   KBestLists.of([([[0]], [1.0])]), Templates(())), 1)  # fmt: skip
+        perceptron(
+            FeatureTable.of(
+                [known_of(make_sentence(["a"]))], KBestLists.of([([[0]], [1.0])]), Templates(())
+            ),
+            1,
+        )
 
     class Impossible:
         def log_probs(self, known, heads):

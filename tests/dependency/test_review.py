@@ -15,13 +15,25 @@ from eigentext.formats.conllu import make_sentence, read_sentences, write_senten
 
 SMALL = {"bits": 15, "epochs": 3, "clip": 0.1}
 TREES = [
-    make_sentence(["the", "dog", "barks"], upos=["DET", "NOUN", "VERB"], head=[2, 3, 0],
-                  deprel=["det", "nsubj", "root"]),
-    make_sentence(["dogs", "see", "a", "big", "cat"], upos=["NOUN", "VERB", "DET", "ADJ", "NOUN"],
-                  head=[2, 0, 5, 5, 2], deprel=["nsubj", "root", "det", "amod", "obj"]),
-    make_sentence(["a", "dog", "came", "big"], upos=["DET", "NOUN", "VERB", "ADJ"],
-                  head=[2, 3, 0, 2], deprel=["det", "nsubj", "root", "amod"]),
-] * 4  # fmt: skip
+    make_sentence(
+        ["the", "dog", "barks"],
+        upos=["DET", "NOUN", "VERB"],
+        head=[2, 3, 0],
+        deprel=["det", "nsubj", "root"],
+    ),
+    make_sentence(
+        ["dogs", "see", "a", "big", "cat"],
+        upos=["NOUN", "VERB", "DET", "ADJ", "NOUN"],
+        head=[2, 0, 5, 5, 2],
+        deprel=["nsubj", "root", "det", "amod", "obj"],
+    ),
+    make_sentence(
+        ["a", "dog", "came", "big"],
+        upos=["DET", "NOUN", "VERB", "ADJ"],
+        head=[2, 3, 0, 2],
+        deprel=["det", "nsubj", "root", "amod"],
+    ),
+] * 4
 
 
 def test_order_2_with_crossing_arcs_has_lists_and_says_they_are_approximate():
@@ -41,8 +53,9 @@ def test_order_2_with_crossing_arcs_has_lists_and_says_they_are_approximate():
         assert one.tree.heads[4] != 2
 
 
-@pytest.mark.parametrize("options", [{"order": 1}, {"order": 2},
-                                     {"order": 2, "grandparents": True}])  # fmt: skip
+@pytest.mark.parametrize(
+    "options", [{"order": 1}, {"order": 2}, {"order": 2, "grandparents": True}]
+)
 def test_dep_score_is_the_score_of_the_parser_and_every_tree_has_one(options, tmp_path, capsys):
     model = GraphParser(projective=True, **options, **SMALL).fit(TREES)
     model.save(tmp_path / "m")

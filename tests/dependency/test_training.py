@@ -56,10 +56,25 @@ def one_step(batch, feats, weights, *, order, mira, clip=1.0, projective=True):
     new, sums = weights.copy(), np.zeros(len(weights))
     change = np.zeros(len(weights), np.float32)
     time = train_pass(
-        np.array([0]), batch.starts, batch.keys, batch.tags, encoder().n_tags, batch.heads, feats,
-        new, sums, change, np.uint64(64 - BITS), order, projective, np.inf, mira, clip, 6,
+        np.array([0]),
+        batch.starts,
+        batch.keys,
+        batch.tags,
+        encoder().n_tags,
+        batch.heads,
+        feats,
+        new,
+        sums,
+        change,
+        np.uint64(64 - BITS),
+        order,
+        projective,
+        np.inf,
+        mira,
+        clip,
+        6,
         np.zeros(1, np.int64),
-    )  # fmt: skip
+    )
     assert time == 7
     assert not change.any()
     return new, sums
@@ -70,9 +85,18 @@ def places(batch, feats, order, mine, other):
     n = len(mine)
     out = np.zeros(20_000, np.int64)
     many = differing_places(
-        batch.keys, batch.tags, encoder().n_tags, 0, n, feats, np.uint64(64 - BITS), order,
-        np.array(mine, np.int32), np.array(other, np.int32), out,
-    )  # fmt: skip
+        batch.keys,
+        batch.tags,
+        encoder().n_tags,
+        0,
+        n,
+        feats,
+        np.uint64(64 - BITS),
+        order,
+        np.array(mine, np.int32),
+        np.array(other, np.int32),
+        out,
+    )
     return np.bincount(out[:many], minlength=1 << BITS)
 
 
@@ -179,15 +203,21 @@ def test_pruning_keeps_good_arcs_the_gold_tree_and_a_tree():
 def test_a_wide_margin_prunes_nothing():
     batch = batch_of(*TOY)
     trained = train_arcs(
-        batch, arc_templates(), sibling_templates(), encoder().n_tags,
+        batch,
+        arc_templates(),
+        sibling_templates(),
+        encoder().n_tags,
         ArcSettings(order=2, epochs=3, bits=BITS),
-    )  # fmt: skip
+    )
     for number in range(len(TOY)):
         plain = trained.scores(batch, number, pruned=False)
         wide = ArcModel(
-            ArcSettings(order=2, bits=BITS, margin=1e9), trained.arc_names, trained.sib_names,
-            trained.n_tags, trained.weights,
-        ).scores(batch, number)  # fmt: skip
+            ArcSettings(order=2, bits=BITS, margin=1e9),
+            trained.arc_names,
+            trained.sib_names,
+            trained.n_tags,
+            trained.weights,
+        ).scores(batch, number)
         for mine, its in zip(plain, wide, strict=True):
             assert np.array_equal(mine, its)
 

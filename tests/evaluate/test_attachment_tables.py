@@ -204,8 +204,12 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
         {"words": "1-10", "sentences": 3, "UAS": plain["UAS"], "LAS": plain["LAS"]}
     ]
     assert [row["distance"] for row in tables["distance"]] == [
-        "root", "1", "2", "3-6", "7 or more",
-    ]  # fmt: skip
+        "root",
+        "1",
+        "2",
+        "3-6",
+        "7 or more",
+    ]
     assert tables["relation"][0]["words"] == 3
     against = figures("--against", paths[0], "--samples", "200")["against"]
     assert against["UAS"]["other"] == 100.0

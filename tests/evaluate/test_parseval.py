@@ -164,8 +164,11 @@ def test_errors_and_skipped_sentences_as_misses() -> None:
     result = evaluate([gold] * 4, [gold, wrong_length, other_word, None])
     assert [score.status for score in result.sentences] == [0, 1, 1, 2]
     assert [(s.lost_gold, s.lost_test) for s in result.sentences] == [
-        (0, 0), (3, 4), (3, 2), (3, 0),
-    ]  # fmt: skip
+        (0, 0),
+        (3, 4),
+        (3, 2),
+        (3, 0),
+    ]
     assert result.all.f1 == 100.0
     assert result.all.f1_with_errors == 100.0 * 2 * 3 / (3 + 3 + 9 + 6)
     assert result.all.as_dict()["f1_with_errors_as_misses"] == result.all.f1_with_errors

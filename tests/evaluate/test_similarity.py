@@ -51,9 +51,13 @@ def test_similarity_looks_words_up_and_counts_what_is_covered():
     places = {"cat": 0, "Rome": 1, "dog": 2, "nothing": 3}
     vectors = np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 1.0], [0.0, 0.0]])
     pairs = [
-        ("cat", "dog", 9.0), ("Cat", "rome", 1.0), ("dog", "ROME", 4.0), ("cat", "sea", 5.0),
-        ("sea", "cat", 5.0), ("nothing", "cat", 0.0),
-    ]  # fmt: skip
+        ("cat", "dog", 9.0),
+        ("Cat", "rome", 1.0),
+        ("dog", "ROME", 4.0),
+        ("cat", "sea", 5.0),
+        ("sea", "cat", 5.0),
+        ("nothing", "cat", 0.0),
+    ]
     score = score_similarity(places, vectors, pairs)
     assert (score.covered, score.total) == (4, 6)
     assert score.coverage == pytest.approx(4 / 6)
@@ -94,8 +98,11 @@ def test_files_of_pairs(tmp_path):
     lines = ["\ufeff# scores\r", "tiger\tcat\t7.35\r", "\r", "new york\tcity\t3\r"]
     file.write_bytes("\n".join([*lines, "cup mug 9e-1", "sea,cup,0"]).encode())
     assert read_pairs(file) == [
-        ("tiger", "cat", 7.35), ("new york", "city", 3.0), ("cup", "mug", 0.9), ("sea", "cup", 0.0)
-    ]  # fmt: skip
+        ("tiger", "cat", 7.35),
+        ("new york", "city", 3.0),
+        ("cup", "mug", 0.9),
+        ("sea", "cup", 0.0),
+    ]
 
 
 @pytest.mark.parametrize(

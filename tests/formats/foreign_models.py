@@ -28,27 +28,38 @@ from eigentext.formats.conllu import make_sentence
 _TEXT = [
     line.split()
     for line in (
-        "the dog saw a cat .", "a cat saw the dog .", "the old dog ran .", "Mary saw John .",
-        "a bird sang .", "the cat ran .",
+        "the dog saw a cat .",
+        "a cat saw the dog .",
+        "the old dog ran .",
+        "Mary saw John .",
+        "a bird sang .",
+        "the cat ran .",
     )
-] * 4  # fmt: skip
+] * 4
 _BITS = {"the": "00", "a": "00", "dog": "010", "cat": "010", "saw": "10", "ran": "11"}
 _TREES = [
     make_sentence(
-        ["the", "dog", "saw", "a", "cat"], upos=["DET", "NOUN", "VERB", "DET", "NOUN"],
-        xpos=["DT", "NN", "VBD", "DT", "NN"], head=[2, 3, 0, 5, 3],
+        ["the", "dog", "saw", "a", "cat"],
+        upos=["DET", "NOUN", "VERB", "DET", "NOUN"],
+        xpos=["DT", "NN", "VBD", "DT", "NN"],
+        head=[2, 3, 0, 5, 3],
         deprel=["det", "nsubj", "root", "det", "obj"],
     ),
     make_sentence(
-        ["Mary", "ran"], upos=["PROPN", "VERB"], xpos=["NNP", "VBD"], head=[2, 0],
+        ["Mary", "ran"],
+        upos=["PROPN", "VERB"],
+        xpos=["NNP", "VBD"],
+        head=[2, 0],
         deprel=["nsubj", "root"],
     ),
     make_sentence(
-        ["old", "dogs", "ran", "home"], upos=["ADJ", "NOUN", "VERB", "ADV"],
-        xpos=["JJ", "NNS", "VBD", "RB"], head=[2, 3, 0, 3],
+        ["old", "dogs", "ran", "home"],
+        upos=["ADJ", "NOUN", "VERB", "ADV"],
+        xpos=["JJ", "NNS", "VBD", "RB"],
+        head=[2, 3, 0, 3],
         deprel=["amod", "nsubj", "root", "advmod"],
     ),
-] * 6  # fmt: skip
+] * 6
 _SENTENCE = ["the", "dog", "Mary", "sang", "cat"]
 _UPOS = ["DET", "NOUN", "PROPN", "VERB", "NOUN"]
 _TAGGED = (
@@ -511,9 +522,15 @@ def write_wrong(good: modelfile.ModelFile, path: Path, seed: int) -> str:
         told, arrays["extra"] = "an array too many", np.arange(3)
     header = good.header
     modelfile.save(
-        path, header.kind, arrays, settings=settings, format_version=header.format_version,
-        strings=strings, seed=header.seed, data=header.data,
-    )  # fmt: skip
+        path,
+        header.kind,
+        arrays,
+        settings=settings,
+        format_version=header.format_version,
+        strings=strings,
+        seed=header.seed,
+        data=header.data,
+    )
     return told
 
 
@@ -523,11 +540,13 @@ def _wrong_strings(items: list[str], chance: random.Random) -> tuple[str, list[s
         return "empty", []
     at = chance.randrange(len(items))
     changed = {
-        "shorter": items[:-1], "longer": [*items, "zzz"], "turned": items[::-1],
+        "shorter": items[:-1],
+        "longer": [*items, "zzz"],
+        "turned": items[::-1],
         "twice": [*items[:at], items[0], *items[at + 1 :]],
         "blank": [*items[:at], "", *items[at + 1 :]],
         "odd": [*items[:at], "\x00>+|\t𝔘[", *items[at + 1 :]],
-    }  # fmt: skip
+    }
     return way, changed[way]
 
 

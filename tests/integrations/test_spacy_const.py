@@ -54,11 +54,16 @@ def test_constituents_in_preorder_with_parents_and_children(nlp):
     found = [(span.text, span._.labels) for span in first._.constituents]
     assert found == [
         ("The farmer sold the horse.", ("S",)),
-        ("The farmer", ("NP",)), ("The", ()), ("farmer", ()),
-        ("sold the horse", ("VP",)), ("sold", ()),
-        ("the horse", ("NP",)), ("the", ()), ("horse", ()),
+        ("The farmer", ("NP",)),
+        ("The", ()),
+        ("farmer", ()),
+        ("sold the horse", ("VP",)),
+        ("sold", ()),
+        ("the horse", ("NP",)),
+        ("the", ()),
+        ("horse", ()),
         (".", ()),
-    ]  # fmt: skip
+    ]
     for span in first._.constituents:
         for child in span._.children:
             assert child._.parent == span

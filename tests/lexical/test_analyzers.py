@@ -180,8 +180,11 @@ def test_an_absent_package_is_named_with_its_extra(monkeypatch, name, extra):
 
 def test_polish_tags_are_expanded():
     assert expand_tag("adj:sg:nom.voc:m1.m2:pos") == [
-        "adj:sg:nom:m1:pos", "adj:sg:nom:m2:pos", "adj:sg:voc:m1:pos", "adj:sg:voc:m2:pos",
-    ]  # fmt: skip
+        "adj:sg:nom:m1:pos",
+        "adj:sg:nom:m2:pos",
+        "adj:sg:voc:m1:pos",
+        "adj:sg:voc:m2:pos",
+    ]
     assert expand_tag("conj") == ["conj"]
 
 
@@ -226,12 +229,22 @@ def test_polish_readings_through_a_stand_in(monkeypatch):
 def test_buckwalter_tags_become_features():
     assert from_buckwalter("kut~Ab") == "كُتّاب"
     said = features_of_tags(
-        [("سَ", "FUT"), ("يَ", "IV3MP"), ("كْتُب", "VERB_IMPERFECT"), ("ُونَ", "IVSUFF_SUBJ:MP_MOOD:I"),
-         ("ها", "IVSUFF_DO:3FS")]
-    )  # fmt: skip
+        [
+            ("سَ", "FUT"),
+            ("يَ", "IV3MP"),
+            ("كْتُب", "VERB_IMPERFECT"),
+            ("ُونَ", "IVSUFF_SUBJ:MP_MOOD:I"),
+            ("ها", "IVSUFF_DO:3FS"),
+        ]
+    )
     assert {k: said[k] for k in ("pos", "asp", "per", "num", "prc1", "enc0")} == {
-        "pos": "verb", "asp": "i", "per": "3", "num": "p", "prc1": "sa_fut", "enc0": "3fs_pron",
-    }  # fmt: skip
+        "pos": "verb",
+        "asp": "i",
+        "per": "3",
+        "num": "p",
+        "prc1": "sa_fut",
+        "enc0": "3fs_pron",
+    }
     said = features_of_tags([("ال", "DET"), ("كِتاب", "NOUN"), ("َة", "NSUFF_FEM_SG")])
     assert (said["prc0"], said["gen"], said["stt"]) == ("Al_det", "f", "d")
 

@@ -113,11 +113,21 @@ def test_labels_and_elements_convert_without_loss(data, name):
 
 
 POSSIBLE = {
-    "lemma": ["كتب", "علم"], "pos": ["N", "V"], "pre2": ["-", "و"], "pre1": ["-", "ب"],
-    "det": ["0", "1"], "asp": ["-", "p"], "mood": ["-", "i"], "vox": ["-", "a"],
-    "per": ["-", "3"], "gen": ["-", "f"], "num": ["-", "p"], "cas": ["-", "g"],
-    "stt": ["-", "c"], "pron": ["-", "3ms", "3mp", "1ms"],
-}  # fmt: skip
+    "lemma": ["كتب", "علم"],
+    "pos": ["N", "V"],
+    "pre2": ["-", "و"],
+    "pre1": ["-", "ب"],
+    "det": ["0", "1"],
+    "asp": ["-", "p"],
+    "mood": ["-", "i"],
+    "vox": ["-", "a"],
+    "per": ["-", "3"],
+    "gen": ["-", "f"],
+    "num": ["-", "p"],
+    "cas": ["-", "g"],
+    "stt": ["-", "c"],
+    "pron": ["-", "3ms", "3mp", "1ms"],
+}
 LABELS = st.tuples(*(st.sampled_from(POSSIBLE[name]) for name in ARABIC.elements))
 
 

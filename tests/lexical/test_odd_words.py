@@ -12,7 +12,7 @@ USUAL = "كتب"
 @pytest.mark.parametrize(
     "word",
     ["كتـــب", "كت\u200dب", "\u200fكتب", "ﻛﺘﺐ", "كتب\u200c", "\u2067كتب\u2069", f"ك{'ـ' * 90}تب"],
-)  # fmt: skip
+)
 def test_sample_lexicon_reads_past_what_only_serves_display(word):
     analyzer = open_analyzer("sample")
     assert analyzer.analyse(word) == analyzer.analyse(USUAL)

@@ -70,9 +70,18 @@ class Tiny:
     def chain(self, *, maximum):
         rooms = [np.zeros(int(self.class_first[-1])) for _ in range(3)]
         total = kernels_train.chain(
-            0, self.n, self.first, self.class_of, self.class_first, self.rows, self.only,
-            self.offset, self.trans, maximum, *rooms,
-        )  # fmt: skip
+            0,
+            self.n,
+            self.first,
+            self.class_of,
+            self.class_first,
+            self.rows,
+            self.only,
+            self.offset,
+            self.trans,
+            maximum,
+            *rooms,
+        )
         beliefs = np.zeros(len(self.rows))
         kernels_train.row_beliefs(
             0, self.n, self.first, self.class_of, self.rows, self.only, *rooms, beliefs
@@ -112,9 +121,22 @@ def test_viterbi_and_max_marginals_equal_enumeration(seed):
     best = np.zeros(tiny.n, np.int64)
     rows, pairs = np.zeros(len(tiny.rows)), np.zeros(len(tiny.trans))
     kernels_train.best_path(
-        0, tiny.n, tiny.first, tiny.class_of, tiny.class_first, tiny.rows, tiny.only, tiny.offset,
-        tiny.trans, class_score, alpha, 1.0, best, rows, pairs,
-    )  # fmt: skip
+        0,
+        tiny.n,
+        tiny.first,
+        tiny.class_of,
+        tiny.class_first,
+        tiny.rows,
+        tiny.only,
+        tiny.offset,
+        tiny.trans,
+        class_score,
+        alpha,
+        1.0,
+        best,
+        rows,
+        pairs,
+    )
     assert scores[tuple(best.tolist())] == pytest.approx(total, abs=1e-9)
     assert rows[best].tolist() == [1.0] * tiny.n
     assert rows.sum() == tiny.n

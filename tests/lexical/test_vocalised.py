@@ -146,7 +146,7 @@ def test_li_and_la_are_two_labels():
         (noun("كِتاب", "n", "i", pieces=[("انِ", "NSUFF_DU")]), {"cas": "g", "stt": "i"}, "كِتابانِ"),
         (noun("كِتاب"), {}, "كِتاب"),
     ],
-)  # fmt: skip
+)
 def test_endings(word, wanted, expected):
     assert comparable(inflected(word, wanted).vocalised) == comparable(expected)
 

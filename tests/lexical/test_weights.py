@@ -82,11 +82,30 @@ def test_a_step_follows_the_slope_of_the_loss(inputs):
     stepped = Weights(before.copy(), weights.numeric.copy(), weights.sparse.copy(), weights.bits)
     sums = np.ones_like(before)
     kernels.learn(
-        word, e.gold_row, inputs.atoms, e.unit_first, e.unit_hash, e.unit_target, inputs.used,
-        e.first, e.row_units, e.numeric, inputs.z, inputs.bucket, stepped.dense, sums,
-        stepped.numeric, np.ones_like(stepped.numeric), stepped.sparse,
-        np.ones_like(stepped.sparse), stepped.bits, 1e-6, 0.0, 0.0, np.zeros(len(e.row_hash)),
-    )  # fmt: skip
+        word,
+        e.gold_row,
+        inputs.atoms,
+        e.unit_first,
+        e.unit_hash,
+        e.unit_target,
+        inputs.used,
+        e.first,
+        e.row_units,
+        e.numeric,
+        inputs.z,
+        inputs.bucket,
+        stepped.dense,
+        sums,
+        stepped.numeric,
+        np.ones_like(stepped.numeric),
+        stepped.sparse,
+        np.ones_like(stepped.sparse),
+        stepped.bits,
+        1e-6,
+        0.0,
+        0.0,
+        np.zeros(len(e.row_hash)),
+    )
     moved = (stepped.dense - before)[0]
     there = np.abs(slope[0]) > 1e-3
     assert there.any()

@@ -47,8 +47,16 @@ def _boxes(root: ElementTree.Element) -> list[tuple[str, str, float, float, floa
         size = float(text.get("font-size", 14))
         half = text_width(text.text or "", size) / 2
         x, middle = float(text.get("x", 0)), float(text.get("y", 0)) - 0.36 * size
-        found.append((text.get("class", ""), text.text or "", x - half, x + half,
-                      middle - size / 2, middle + size / 2))  # fmt: skip
+        found.append(
+            (
+                text.get("class", ""),
+                text.text or "",
+                x - half,
+                x + half,
+                middle - size / 2,
+                middle + size / 2,
+            )
+        )
     return found
 
 
@@ -128,9 +136,14 @@ def test_two_trees_show_what_only_one_of_them_has(case, width):
     forms, heads, others = case
     relations = ["obj"] * len(forms)
     svg = arcs_svg(
-        forms, heads, relations, against=others, against_relations=relations,
-        names=("gold", "mine"), width=width,
-    )  # fmt: skip
+        forms,
+        heads,
+        relations,
+        against=others,
+        against_relations=relations,
+        names=("gold", "mine"),
+        width=width,
+    )
     root = _check(svg)
     differing = sum(a != b for a, b in zip(heads, others, strict=True))
     description = root.findtext(_SVG + "desc") or ""
@@ -147,9 +160,14 @@ def test_two_trees_show_what_only_one_of_them_has(case, width):
 
 def test_a_relation_that_differs_shows_both():
     root = _check(
-        arcs_svg(["a", "b"], [2, 0], ["nsubj", "root"], against=[2, 0],
-                 against_relations=["obj", "root"])
-    )  # fmt: skip
+        arcs_svg(
+            ["a", "b"],
+            [2, 0],
+            ["nsubj", "root"],
+            against=[2, 0],
+            against_relations=["obj", "root"],
+        )
+    )
     texts = [text for role, text, *_ in _boxes(root) if role == "et-relation"]
     assert sorted(texts) == ["nsubj ≠ obj", "root"]
 

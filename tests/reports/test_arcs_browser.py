@@ -76,9 +76,14 @@ def _drawings() -> list[str]:
         )
     arabic = "قرأت المعلمة قصة قصيرة في المدرسة الكبيرة اليوم".split()
     found.append(
-        arcs_svg(arabic, [0, 1, 1, 3, 6, 1, 6, 1], ["nsubj"] * 8, width=260,
-                 probabilities=[k / 8 for k in range(8)])
-    )  # fmt: skip
+        arcs_svg(
+            arabic,
+            [0, 1, 1, 3, 6, 1, 6, 1],
+            ["nsubj"] * 8,
+            width=260,
+            probabilities=[k / 8 for k in range(8)],
+        )
+    )
     return found
 
 
@@ -114,8 +119,20 @@ def test_the_page_of_the_command(browser: Any, tmp_path: Path) -> None:
     conllu.write_sentences(gold, tmp_path / "gold.conllu")
     conllu.write_sentences(others, tmp_path / "chains.conllu")
     page_file = tmp_path / "trees.html"
-    assert run(["dep", "draw", str(tmp_path / "gold.conllu"), "-o", str(page_file),
-                "--against", str(tmp_path / "chains.conllu")]) == 0  # fmt: skip
+    assert (
+        run(
+            [
+                "dep",
+                "draw",
+                str(tmp_path / "gold.conllu"),
+                "-o",
+                str(page_file),
+                "--against",
+                str(tmp_path / "chains.conllu"),
+            ]
+        )
+        == 0
+    )
     page = browser.new_page(viewport={"width": 1200, "height": 900})
     complaints: list[str] = []
     page.on("pageerror", lambda error: complaints.append(str(error)))

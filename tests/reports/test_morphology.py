@@ -41,27 +41,39 @@ def test_every_value_of_the_sample_has_words():
 @pytest.mark.parametrize(
     ("label", "said"),
     [
-        ({"pos": "V", "asp": "i", "mood": "j", "vox": "p", "per": "3", "gen": "f", "num": "d"},
-         "verb, imperfect, jussive, passive, 3rd person, feminine, dual"),
-        ({"pos": "N", "pre2": "و", "pre1": "ك", "det": "1", "cas": "g"},
-         "noun, with “and” before it, with “like” before it, with the article, genitive"),
+        (
+            {"pos": "V", "asp": "i", "mood": "j", "vox": "p", "per": "3", "gen": "f", "num": "d"},
+            "verb, imperfect, jussive, passive, 3rd person, feminine, dual",
+        ),
+        (
+            {"pos": "N", "pre2": "و", "pre1": "ك", "det": "1", "cas": "g"},
+            "noun, with “and” before it, with “like” before it, with the article, genitive",
+        ),
         ({"pos": "N", "pron": "1ms"}, "noun, with the pronoun 1st person singular"),
-        ({"pos": "V", "dpos": "i.a.-", "perpos": "3", "persuf": "-"},
-         "verb, 3rd person, imperfect, active"),
-        ({"upos": "NOUN", "Case": "Loc", "Number": "Plur", "more": "X=Y"},
-         "noun, plural, locative, more X=Y"),
-        ({"pos": "subst", "num": "sg", "cas": "inst", "gen": "m3"},
-         "noun, masculine inanimate, singular, instrumental"),
+        (
+            {"pos": "V", "dpos": "i.a.-", "perpos": "3", "persuf": "-"},
+            "verb, 3rd person, imperfect, active",
+        ),
+        (
+            {"upos": "NOUN", "Case": "Loc", "Number": "Plur", "more": "X=Y"},
+            "noun, plural, locative, more X=Y",
+        ),
+        (
+            {"pos": "subst", "num": "sg", "cas": "inst", "gen": "m3"},
+            "noun, masculine inanimate, singular, instrumental",
+        ),
         ({"lemma": "x"}, "no more is known"),
     ],
-)  # fmt: skip
+)
 def test_plain_words(label, said):
     assert in_plain_words(label) == said
 
 
 def test_endings_that_are_vowel_signs_stay_with_their_letter():
-    assert [p.text for p in cut("كِتابِهِ", [("كِتاب", "NOUN"), ("ِ", "CASE_DEF_GEN"),
-                                     ("هُ", "POSS_PRON_3MS")])] == ["كِتابِ", "هِ"]  # fmt: skip
+    assert [
+        p.text
+        for p in cut("كِتابِهِ", [("كِتاب", "NOUN"), ("ِ", "CASE_DEF_GEN"), ("هُ", "POSS_PRON_3MS")])
+    ] == ["كِتابِ", "هِ"]
     li = cut("لِلْبَيْتِ", [("لِ", "PREP"), ("ال", "DET"), ("بَيْت", "NOUN"), ("ِ", "CASE_DEF_GEN")])
     assert [p.text for p in li] == ["لِ", "لْ", "بَيْتِ"]
     assert [p.text for p in cut("abc", [("x", "NOUN"), ("y", "SUFFIX")])] == ["abc"]

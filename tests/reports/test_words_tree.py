@@ -64,9 +64,7 @@ def test_examples_are_the_most_frequent_words(found: list[PathEntry], k: int) ->
     assert tree.n_words == len(found)
     assert tree.n_tokens == sum(entry.count or 0 for entry in found)
     for node in tree.nodes:
-        below = [
-            count for c in range(node.first, node.end) for count in tree.counts[c]
-        ]  # fmt: skip
+        below = [count for c in range(node.first, node.end) for count in tree.counts[c]]
         shown = tree.examples(node, k)
         count_of: dict[str, list[int]] = {}
         for c in range(node.first, node.end):

@@ -83,9 +83,7 @@ def test_single_precision_agrees(text):
 
 
 def test_single_precision_gives_way_where_it_cannot_hold_a_number():
-    start = Parameters(
-        [1.0, 0.0], [[1 - 1e-60, 1e-60], [0.5, 0.5]], [[1.0, 0.0], [0.0, 1.0]]
-    )  # fmt: skip
+    start = Parameters([1.0, 0.0], [[1 - 1e-60, 1e-60], [0.5, 0.5]], [[1.0, 0.0], [0.0, 1.0]])
     data = Encoded.of([[0, 0, 1, 1, 0]])
     double = baum_welch(start, data, iterations=2)
     single = baum_welch(start, data, iterations=2, precision="single")
@@ -163,9 +161,7 @@ def test_no_iterations_is_the_start(text):
 
 
 def test_planted_parameters_are_found_again():
-    planted = Parameters(
-        [0.7, 0.3], [[0.9, 0.1], [0.2, 0.8]], [[0.6, 0.3, 0.1], [0.1, 0.2, 0.7]]
-    )  # fmt: skip
+    planted = Parameters([0.7, 0.3], [[0.9, 0.1], [0.2, 0.8]], [[0.6, 0.3, 0.1], [0.1, 0.2, 0.7]])
     data = inference.sample(planted, 2_000, 20, seed=5)
     begin = Parameters([0.5, 0.5], [[0.7, 0.3], [0.3, 0.7]], [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])
     found = baum_welch(begin, data, iterations=150).parameters

@@ -45,7 +45,7 @@ def train(path, name, *more, text="text.txt", states=3):
     output = str(path / name)
     return run(
         ["hmm", "train", str(path / text), "-o", output, "-k", str(states), "--quiet", *more]
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize("estimator", ["hkz", "fru", "recovered"])

@@ -132,9 +132,14 @@ def test_segments_and_batches_change_nothing(monkeypatch):
     lists = [rng.integers(0, 7, n).tolist() for n in (700, 1, 0, 40, 40, 41, 300, 255, 256, 257)]
     data = Encoded.of(lists)
     functions = (
-        inference.log_likelihoods, inference.surprisals, inference.filtered, inference.smoothed,
-        inference.viterbi, inference.posterior_decode, inference.next_symbols,
-    )  # fmt: skip
+        inference.log_likelihoods,
+        inference.surprisals,
+        inference.filtered,
+        inference.smoothed,
+        inference.viterbi,
+        inference.posterior_decode,
+        inference.next_symbols,
+    )
     whole = [function(parameters, data) for function in functions]
     assert batches.Plan.of(data, 5).n_long == 0
     monkeypatch.setattr(batches, "_ROOM", 1)
@@ -203,9 +208,12 @@ def test_few_tokens_of_many_symbols():
     lists = [[190, 3, 3], [], [7]]
     few, many = Encoded.of(lists), Encoded.of([*lists, np.arange(200).tolist()])
     for function in (
-        inference.surprisals, inference.filtered, inference.smoothed, inference.viterbi,
+        inference.surprisals,
+        inference.filtered,
+        inference.smoothed,
+        inference.viterbi,
         inference.posterior_decode,
-    ):  # fmt: skip
+    ):
         assert_allclose(function(parameters, few), function(parameters, many)[:4])
     found = inference.next_symbols(parameters, few)
     assert_allclose(found, inference.next_symbols(parameters, many)[:3])

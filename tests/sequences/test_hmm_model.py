@@ -143,9 +143,13 @@ def test_a_model_whose_parts_do_not_fit_is_refused(model, tmp_path):
         {"final": np.zeros(7)},
     ):
         modelfile.save(
-            path, "hmm", {**stored.arrays, **change}, settings=stored.header.settings,
-            format_version=1, strings=stored.strings,
-        )  # fmt: skip
+            path,
+            "hmm",
+            {**stored.arrays, **change},
+            settings=stored.header.settings,
+            format_version=1,
+            strings=stored.strings,
+        )
         with pytest.raises(ModelFileError, match=r"not a sound model|parts do not fit"):
             HMM.load(path)
     modelfile.save(path, "lpcfg", {}, settings={}, format_version=1)

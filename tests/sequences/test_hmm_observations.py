@@ -106,9 +106,15 @@ def test_encoded():
     assert data.part(1, 3).first.tolist() == [0, 0, 1]
     assert Encoded.of([]).n_tokens == 0
     for ids, first in (
-        ([1, 2], [0, 1]), ([1, 2], [1, 2]), ([1, 2], []), ([-1], [0, 1]), ([1, 2], [0, 2, 1, 2]),
-        ([0.5], [0, 1]), ([2**40], [0, 1]), ([[1]], [0, 1]),
-    ):  # fmt: skip
+        ([1, 2], [0, 1]),
+        ([1, 2], [1, 2]),
+        ([1, 2], []),
+        ([-1], [0, 1]),
+        ([1, 2], [0, 2, 1, 2]),
+        ([0.5], [0, 1]),
+        ([2**40], [0, 1]),
+        ([[1]], [0, 1]),
+    ):
         with pytest.raises(ValueError, match="expected"):
             Encoded(np.array(ids), np.array(first, np.int64))
 

@@ -204,9 +204,13 @@ def test_a_damaged_model_is_an_error(tmp_path):
     stored = modelfile.load(tmp_path / "m.eig")
     arrays = {**stored.arrays, "matrices": stored.arrays["matrices"][:-1]}
     modelfile.save(
-        tmp_path / "bad.eig", "spectral-hmm", arrays, settings=stored.header.settings,
-        format_version=1, strings=stored.strings,
-    )  # fmt: skip
+        tmp_path / "bad.eig",
+        "spectral-hmm",
+        arrays,
+        settings=stored.header.settings,
+        format_version=1,
+        strings=stored.strings,
+    )
     with pytest.raises(ModelFileError, match="'matrices', axis 0"):
         SpectralHMM.load(tmp_path / "bad.eig")
 

@@ -183,13 +183,23 @@ def test_bad_training_data_is_named():
 @pytest.mark.parametrize(
     "bad",
     [
-        {"n_states": 0}, {"n_states": 65}, {"n_states": 2.5}, {"estimator": "magic"},
-        {"decoder": "viterbi"}, {"models": 0}, {"em": -1}, {"em": 2, "estimator": "moments"},
-        {"estimator": "mixed"}, {"k_next": 0.0}, {"keep": 1.0}, {"language": "klingon"},
-        {"dropout": 1.0}, {"seed": -1},
+        {"n_states": 0},
+        {"n_states": 65},
+        {"n_states": 2.5},
+        {"estimator": "magic"},
+        {"decoder": "viterbi"},
+        {"models": 0},
+        {"em": -1},
+        {"em": 2, "estimator": "moments"},
+        {"estimator": "mixed"},
+        {"k_next": 0.0},
+        {"keep": 1.0},
+        {"language": "klingon"},
+        {"dropout": 1.0},
+        {"seed": -1},
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_bad_settings_are_refused(bad):
     with pytest.raises(SettingsError):
         LatentTagger(**bad).fit([[("a", "X")]])

@@ -63,8 +63,10 @@ def test_json_lines_have_shares_and_posteriors(model, files, capsys):
     hmm_tag.tag(model, [str(files / "text.txt")], kbest=2, posteriors=True, quiet=True)
     answers = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [answer["tags"] for answer in answers] == [
-        ["DET", "NOUN", "VERB"], [], ["DET", "NOUN", "VERB"],
-    ]  # fmt: skip
+        ["DET", "NOUN", "VERB"],
+        [],
+        ["DET", "NOUN", "VERB"],
+    ]
     for answer in answers:
         for row in answer["posteriors"]:
             assert sum(row.values()) == pytest.approx(1.0, abs=1e-4)

@@ -64,11 +64,18 @@ def test_looks_take_any_word(word):
 @pytest.mark.parametrize(
     ("word", "case", "kind"),
     [
-        ("iPhone", "mixed", ""), ("USA", "upper", ""), ("A", "single", ""), ("Ada", "title", ""),
-        ("1984", "digits", "digit"), ("...", "sign", "dot"), ("@ada", "lower", "@"),
-        ("www.x.org/y", "lower", "url"), ("well-known", "lower", "dash"), ("كتب", "lower", ""),
+        ("iPhone", "mixed", ""),
+        ("USA", "upper", ""),
+        ("A", "single", ""),
+        ("Ada", "title", ""),
+        ("1984", "digits", "digit"),
+        ("...", "sign", "dot"),
+        ("@ada", "lower", "@"),
+        ("www.x.org/y", "lower", "url"),
+        ("well-known", "lower", "dash"),
+        ("كتب", "lower", ""),
     ],
-)  # fmt: skip
+)
 def test_looks(word, case, kind):
     found = looks(word)
     assert found["case"] == case

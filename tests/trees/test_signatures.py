@@ -98,9 +98,10 @@ def test_words_seen_at_a_glance(word: str) -> None:
     ]
     assert rest[: len(marks)] == marks
     assert not {"digit", "dash", "sign"} & set(rest[len(marks) :])
-    last = re.search(r"\w{0,3}\Z", "".join(
-        "w" if unicodedata.category(c)[0] in "LM" else " " for c in word.casefold()
-    ))  # fmt: skip
+    last = re.search(
+        r"\w{0,3}\Z",
+        "".join("w" if unicodedata.category(c)[0] in "LM" else " " for c in word.casefold()),
+    )
     ending = word.casefold()[len(word.casefold()) - len(last[0]) :]
     finest = signature(word, language="generic")
     assert finest == f"<{'-'.join([case, *marks, *([ending] if ending else [])])}>"

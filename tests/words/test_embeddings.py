@@ -33,8 +33,10 @@ SENTENCES = [
         np.meshgrid(
             ["the", "a"], ["old", "red"], ["cat", "dog"], ["saw", "bit"], ["the"], ["hen", "fox"]
         )
-    ).reshape(6, -1).T
-]  # fmt: skip
+    )
+    .reshape(6, -1)
+    .T
+]
 
 
 @pytest.fixture(scope="module")
@@ -131,10 +133,11 @@ def test_case_is_folded_in_contexts_only(tmp_path):
     dense, n = matrix.toarray(), len(counts.words)
     for position in (0, 1):
         seen = {
-            form: dense[:, position * n :][:, [w.lower() == form for w in counts.words] +
-                  [False] * (2 * n - position * n - n)].sum(axis=1)
+            form: dense[:, position * n :][
+                :, [w.lower() == form for w in counts.words] + [False] * (2 * n - position * n - n)
+            ].sum(axis=1)
             for form in forms
-        }  # fmt: skip
+        }
         half = folded[:, position * len(forms) : (position + 1) * len(forms)]
         assert sorted(map(tuple, half.T)) == sorted(tuple(column) for column in seen.values())
     kept = cca_embeddings(counts, 3, fold_case=False)
@@ -209,10 +212,17 @@ def test_rank_and_types(tmp_path, text):
 @pytest.mark.parametrize(
     "bad",
     [
-        {"size": 0}, {"size": 2.5}, {"transform": "cube"}, {"weighting": "x"}, {"kappa": -1},
-        {"smoothing": float("nan")}, {"shift": 0}, {"exponent": float("inf")}, {"overlap": 1.0},
+        {"size": 0},
+        {"size": 2.5},
+        {"transform": "cube"},
+        {"weighting": "x"},
+        {"kappa": -1},
+        {"smoothing": float("nan")},
+        {"shift": 0},
+        {"exponent": float("inf")},
+        {"overlap": 1.0},
     ],
-)  # fmt: skip
+)
 def test_bad_settings(bad):
     with pytest.raises(SettingsError, match=next(iter(bad))):
         EmbeddingSettings(**bad)

@@ -39,12 +39,14 @@ def smoothed(sentences, U, rates):
             ]
             after = [
                 sum(
-                    (a * (1 - a) ** (s - t - 1) * U[sentence[s]]
-                     for s in range(t + 1, len(sentence))),
+                    (
+                        a * (1 - a) ** (s - t - 1) * U[sentence[s]]
+                        for s in range(t + 1, len(sentence))
+                    ),
                     0 * U[0],
                 )
                 for a in rates
-            ]  # fmt: skip
+            ]
             left.append(np.concatenate(before))
             right.append(np.concatenate(after))
     return np.array(words), np.array(left), np.array(right)

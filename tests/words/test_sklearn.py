@@ -42,17 +42,23 @@ check_transformer_general check_transformer_preserve_dtypes
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_check_estimator_where_the_input_type_allows(name):
     results = check_estimator(
-        type(ESTIMATORS[name])(), on_fail=None, on_skip=None,
+        type(ESTIMATORS[name])(),
+        on_fail=None,
+        on_skip=None,
         expected_failed_checks=dict.fromkeys(_WITH_NUMBERS, _NUMBERS),
-    )  # fmt: skip
+    )
     failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
     assert not failed
     passed = {r["check_name"] for r in results if r["status"] == "passed"}
     assert passed >= {
-        "check_estimator_cloneable", "check_estimator_repr", "check_estimators_unfitted",
-        "check_get_params_invariance", "check_no_attributes_set_in_init",
-        "check_parameters_default_constructible", "check_set_params",
-    }  # fmt: skip
+        "check_estimator_cloneable",
+        "check_estimator_repr",
+        "check_estimators_unfitted",
+        "check_get_params_invariance",
+        "check_no_attributes_set_in_init",
+        "check_parameters_default_constructible",
+        "check_set_params",
+    }
 
 
 def answers(model):

@@ -104,9 +104,13 @@ def parse(
         # as typed: the parser itself knows quotes by their other names
         given = ([token.typed for token in tokens] for tokens in typed)
         found = parse_many(
-            parser, given, jobs=jobs, kbest=kbest, marginals=marginals,
+            parser,
+            given,
+            jobs=jobs,
+            kbest=kbest,
+            marginals=marginals,
             decoder=None if decoder is None else decoder.value,
-        )  # fmt: skip
+        )
         for tokens, answer in found:
             flags["sentences"] += 1
             update(flags["sentences"], total, "parsing")

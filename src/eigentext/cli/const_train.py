@@ -154,10 +154,15 @@ def train(
         more: dict[str, Any] = {
             "classes": _classes(clusters, vectors, log),
             "text": _text(
-                unlabelled, partial, log, weight=unlabelled_weight, rounds=unlabelled_rounds,
-                partial_weight=partial_weight, cut_tags=cut_tags,
+                unlabelled,
+                partial,
+                log,
+                weight=unlabelled_weight,
+                rounds=unlabelled_rounds,
+                partial_weight=partial_weight,
+                cut_tags=cut_tags,
             ),
-        }  # fmt: skip
+        }
         held_out = [t for source in expand(dev or []) for t in read_trees(source, on_error=log)]
         if dev and not held_out:
             raise DataError(", ".join(dev), None, "no trees, expected at least one")
@@ -221,9 +226,15 @@ def _classes(paths: str | None, vectors: str | None, log: SkipLog | None) -> Wor
 
 
 def _text(
-    unlabelled: list[str] | None, partial: list[str] | None, log: SkipLog | None, *,
-    weight: float, partial_weight: float, rounds: int, cut_tags: bool,
-) -> FreeText | None:  # fmt: skip
+    unlabelled: list[str] | None,
+    partial: list[str] | None,
+    log: SkipLog | None,
+    *,
+    weight: float,
+    partial_weight: float,
+    rounds: int,
+    cut_tags: bool,
+) -> FreeText | None:
     """Sentences without trees and with some brackets."""
     if not unlabelled and not partial:
         return None

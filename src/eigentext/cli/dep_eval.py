@@ -79,9 +79,12 @@ def eval_(
         other = evaluate(right, trees_of(against), **wanted)
         for measure in ("UAS", "LAS"):
             found = compare_systems(
-                result, other, measure="UAS" if measure == "UAS" else "LAS", n_samples=samples,
+                result,
+                other,
+                measure="UAS" if measure == "UAS" else "LAS",
+                n_samples=samples,
                 seed=seed,
-            )  # fmt: skip
+            )
             compared[measure] = {
                 "other": found.second,
                 "difference": found.difference,
@@ -132,21 +135,34 @@ def trees_of(path: str, on_error: OnError | None = None) -> Iterator[TenColumnSe
 def _table(result: AttachmentResult, name: TableName) -> list[dict[str, Any]]:
     if name is TableName.length:
         return [
-            {"words": f"{row.shortest}-{row.longest}", "sentences": row.n_sentences,
-             "UAS": row.uas.f1, "LAS": row.las.f1}
+            {
+                "words": f"{row.shortest}-{row.longest}",
+                "sentences": row.n_sentences,
+                "UAS": row.uas.f1,
+                "LAS": row.las.f1,
+            }
             for row in result.by_length
-        ]  # fmt: skip
+        ]
     if name is TableName.distance:
         return [
-            {"distance": _distances(row.shortest, row.longest), **_parts("UAS", row.uas),
-             **_parts("LAS", row.las)}
+            {
+                "distance": _distances(row.shortest, row.longest),
+                **_parts("UAS", row.uas),
+                **_parts("LAS", row.las),
+            }
             for row in result.by_distance
-        ]  # fmt: skip
+        ]
     return [
-        {"relation": row.relation, "words": row.las.gold, "UAS": row.uas.recall,
-         "LAS precision": row.las.precision, "LAS recall": row.las.recall, "LAS": row.las.f1}
+        {
+            "relation": row.relation,
+            "words": row.las.gold,
+            "UAS": row.uas.recall,
+            "LAS precision": row.las.precision,
+            "LAS recall": row.las.recall,
+            "LAS": row.las.f1,
+        }
         for row in result.by_relation
-    ]  # fmt: skip
+    ]
 
 
 def _distances(shortest: int, longest: int | None) -> str:

@@ -96,9 +96,11 @@ def _treebank(source: str, k: int, dictionary: str, observations: str) -> dict[s
     words = round(float(np.mean([len(tree) for tree in trees])))
     levels = round(float(np.mean([tree.depths.max() for tree in trees])))
     seen = examine(
-        cast(TreeMoments, model.moments_), largest=float(np.abs(model.dictionary_.U).max()),
-        words=max(words, 1), levels=max(levels, 1),
-    )  # fmt: skip
+        cast(TreeMoments, model.moments_),
+        largest=float(np.abs(model.dictionary_.U).max()),
+        words=max(words, 1),
+        levels=max(levels, 1),
+    )
     judged = trees[:: max(1, len(trees) // _JUDGED)]
     return {
         "trees": len(trees),

@@ -108,19 +108,29 @@ def latent(
     with skipping(on_error, quiet=quiet) as log:
         bank = [tree for _, tree in trees_of(trees, on_error=log)]
     model = LatentTreeModel(
-        states, split=not shared, observations=observations, edges=edges.value,
-        structure=structure, iterations=iterations, min_count=min_count, ensemble=ensemble,
+        states,
+        split=not shared,
+        observations=observations,
+        edges=edges.value,
+        structure=structure,
+        iterations=iterations,
+        min_count=min_count,
+        ensemble=ensemble,
         seed=seed,
-    )  # fmt: skip
+    )
     with progress_bar(quiet=quiet, unit="iterations") as update:
         model.fit(bank, progress=lambda done, _: update(done, ensemble * iterations, "EM"))
     model.save(output, data=options.about_data(trees, data_name, data_licence))
     n_words = sum(map(len, bank))
     found = model.log_likelihoods
     figures = {
-        "trees": len(bank), "words": n_words, "observations": model.observations_.sizes[0],
-        "states": states, "log_likelihood_per_word": found[-1] / n_words if found else None,
-        "skipped": skipped_count(log), **clock.figures(),
-    }  # fmt: skip
+        "trees": len(bank),
+        "words": n_words,
+        "observations": model.observations_.sizes[0],
+        "states": states,
+        "log_likelihood_per_word": found[-1] / n_words if found else None,
+        "skipped": skipped_count(log),
+        **clock.figures(),
+    }
     if not quiet or json:
         show_figures(figures, as_json=json)

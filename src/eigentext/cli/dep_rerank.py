@@ -104,8 +104,12 @@ def rerank(
             "sentences": len(read),
             "skipped": skipped_count(log),
             "templates": int((reranker.weights_.templates != 0).sum()),
-            **{f"weight_{name}": round(float(value), 4) for name, value in
-               zip(reranker.weights_.names, reranker.weights_.dense, strict=True)},
+            **{
+                f"weight_{name}": round(float(value), 4)
+                for name, value in zip(
+                    reranker.weights_.names, reranker.weights_.dense, strict=True
+                )
+            },
             **clock.figures(),
-        }  # fmt: skip
+        }
         show_figures(figures, as_json=json, results_on_stdout=output == "-")

@@ -69,9 +69,7 @@ def eval_(
         text = symbols.encode(
             sentences(train, raw=raw, tokeniser=tokeniser, newlines=newlines.value)
         )
-        figures["kneser_ney_bigram"] = _perplexity(
-            kneser_ney_surprisals(text, data, len(symbols))
-        )  # fmt: skip
+        figures["kneser_ney_bigram"] = _perplexity(kneser_ney_surprisals(text, data, len(symbols)))
     if hasattr(found, "negative_rate_"):
         figures["negative_rate"] = found.negative_rate_
     figures |= clock.figures()

@@ -115,9 +115,11 @@ def _show_states(model: HMM, top: int, state: int | None, graph: str | None, jso
             f"{one.state}: {' '.join(word for word, _ in one.words[:2])}" for one in by_number
         ]
         drawn = state_graph(
-            model.parameters_.transition, labels, shares=[one.share for one in by_number],
+            model.parameters_.transition,
+            labels,
+            shares=[one.share for one in by_number],
             title=f"{model.n_states} states",
-        )  # fmt: skip
+        )
         _write(graph, drawn.encode())
     if state is not None:
         views = [one for one in views if one.state == state]

@@ -80,9 +80,12 @@ def score(
                     typed = [token.typed for token in sentence]
                     _show(typed, one.tolist(), surprisals, format_)
     figures = {
-        "sentences": n_sentences, "tokens": n_tokens, "log_likelihood": total,
-        "perplexity": _perplexity(total, n_tokens), "skipped": skipped_count(log),
-    }  # fmt: skip
+        "sentences": n_sentences,
+        "tokens": n_tokens,
+        "log_likelihood": total,
+        "perplexity": _perplexity(total, n_tokens),
+        "skipped": skipped_count(log),
+    }
     if hasattr(found, "negative_rate_"):
         figures["negative_rate"] = n_negative / max(n_tokens, 1)
     if json or summary or not quiet:

@@ -211,9 +211,8 @@ def tag(
 
 
 def _as_json(
-    tokens: Sequence[str], answer: TagAnswer, tagger: LatentTagger, *, kbest: int,
-    posteriors: bool,
-) -> dict[str, Any]:  # fmt: skip
+    tokens: Sequence[str], answer: TagAnswer, tagger: LatentTagger, *, kbest: int, posteriors: bool
+) -> dict[str, Any]:
     found: dict[str, Any] = {"tokens": list(tokens), "tags": answer.tags}
     found["log_p"] = answer.log_p if answer.log_p > float("-inf") else None
     if answer.fallback:

@@ -21,14 +21,22 @@ _OF_TEXT = (*_OPERATORS, "recovered", "em")
 _OF_TAGS = ("clustering", "moments", "em", "mixed")
 # options that only some models have, by what `_kind` says of the model
 _ONLY_FOR = {
-    "start": ("em",), "starts": ("em",), "smoothing": ("em",), "precision": ("em",),
-    "iterations": ("em", "tagged"), "unigram_weight": ("operators",),
-    "vocab_size": ("em", "recovered", "operators"), "min_count": ("em", "recovered", "operators"),
-    "raw": ("em", "recovered", "operators"), "tokeniser": ("em", "recovered", "operators"),
+    "start": ("em",),
+    "starts": ("em",),
+    "smoothing": ("em",),
+    "precision": ("em",),
+    "iterations": ("em", "tagged"),
+    "unigram_weight": ("operators",),
+    "vocab_size": ("em", "recovered", "operators"),
+    "min_count": ("em", "recovered", "operators"),
+    "raw": ("em", "recovered", "operators"),
+    "tokeniser": ("em", "recovered", "operators"),
     "newlines": ("em", "recovered", "operators"),
-    "language": ("em", "recovered", "tagged"), "models": ("tagged",), "from_": ("tagged",),
+    "language": ("em", "recovered", "tagged"),
+    "models": ("tagged",),
+    "from_": ("tagged",),
     "column": ("tagged",),
-}  # fmt: skip
+}
 
 
 class EstimatorName(StrEnum):
@@ -152,7 +160,7 @@ def train(
 
     check_writable(output)
     known = _OF_TAGS if tagged else _OF_TEXT
-    how = (estimator.value if estimator else "clustering" if tagged else "em")  # fmt: skip
+    how = estimator.value if estimator else "clustering" if tagged else "em"
     if how not in known:
         kind = "tagged text" if tagged else "text without tags"
         raise SettingsError(f"--estimator {how}: of {kind} expected {', '.join(known)}")
@@ -163,11 +171,22 @@ def train(
         from eigentext.cli.hmm_tag import train_tagged
 
         train_tagged(
-            files, output, n_states=states or 16, estimator=how, iterations=iterations,
-            models=models, language=language.value if language else "generic",
-            file_format=from_.value, column=column.value, seed=seed, on_error=on_error,
-            data_name=data_name, data_licence=data_licence, quiet=quiet, json=json,
-        )  # fmt: skip
+            files,
+            output,
+            n_states=states or 16,
+            estimator=how,
+            iterations=iterations,
+            models=models,
+            language=language.value if language else "generic",
+            file_format=from_.value,
+            column=column.value,
+            seed=seed,
+            on_error=on_error,
+            data_name=data_name,
+            data_licence=data_licence,
+            quiet=quiet,
+            json=json,
+        )
         return
     with skipping(on_error, quiet=quiet) as log:
         bank = list(
@@ -178,8 +197,11 @@ def train(
 
         raise DataError(files[0], None, "no tokens, expected text")
     common: dict[str, Any] = {
-        "vocab_size": vocab_size, "min_count": min_count, "seed": seed, "n_states": states or 10,
-    }  # fmt: skip
+        "vocab_size": vocab_size,
+        "min_count": min_count,
+        "seed": seed,
+        "n_states": states or 10,
+    }
     data = options.about_data(files, data_name, data_licence)
     try:
         if how in _OPERATORS:
@@ -187,20 +209,25 @@ def train(
             figures = _train_operators(bank, output, operators, data)
         else:
             given: dict[str, Any] = {
-                "start": start.value if how == "em" else "recovered", "starts": starts,
+                "start": start.value if how == "em" else "recovered",
+                "starts": starts,
                 "iterations": 0 if how != "em" else 10 if iterations is None else iterations,
-                "smoothing": smoothing, "precision": precision.value,
+                "smoothing": smoothing,
+                "precision": precision.value,
                 "language": language.value if language else "english",
-            }  # fmt: skip
+            }
             figures = _train_parameters(bank, output, {**given, **common}, data, quiet)
     except RankError as error:
         remedy = "take fewer --states" + (", or --start random" if how == "em" else "")
         raise SettingsError(f"{error}: {remedy}") from error
     if not quiet or json:
         told = {
-            "estimator": how, "sentences": sum(map(bool, bank)), "tokens": sum(map(len, bank)),
-            **figures, "skipped": skipped_count(log),
-        }  # fmt: skip
+            "estimator": how,
+            "sentences": sum(map(bool, bank)),
+            "tokens": sum(map(len, bank)),
+            **figures,
+            "skipped": skipped_count(log),
+        }
         show_figures(told, as_json=json, results_on_stdout=output == "-")
 
 

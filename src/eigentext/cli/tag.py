@@ -115,20 +115,33 @@ def train(
         progress_bar(quiet=quiet, unit="epochs") as update,
     ):
         tokens, tags, found = read_tagged(
-            sources, file_format=from_.value, column=column.value, scheme=scheme.value,
-            repair=repair, on_error=log,
-        )  # fmt: skip
+            sources,
+            file_format=from_.value,
+            column=column.value,
+            scheme=scheme.value,
+            repair=repair,
+            on_error=log,
+        )
         held_out = None
         if dev is not None:
             held_out = read_tagged(
-                [dev], file_format=from_.value, column=column.value, scheme=found, repair=repair,
+                [dev],
+                file_format=from_.value,
+                column=column.value,
+                scheme=found,
+                repair=repair,
                 on_error=log,
-            )[:2]  # fmt: skip
+            )[:2]
         tagger = SequenceTagger(
-            clusters=clusters, vectors=vectors, epochs=epochs, min_count=min_count, scheme=found,
+            clusters=clusters,
+            vectors=vectors,
+            epochs=epochs,
+            min_count=min_count,
+            scheme=found,
             beam=_number_or_auto("--beam", beam, int),
-            entity_margin=_number_or_auto("--entity-margin", entity_margin, float), seed=seed,
-        )  # fmt: skip
+            entity_margin=_number_or_auto("--entity-margin", entity_margin, float),
+            seed=seed,
+        )
         tagger.fit(tokens, tags, dev=held_out, progress=update)
     about = options.about_data(sources, data_name, data_licence)
     tagger.save(output, compact=compact, data=about)

@@ -97,15 +97,27 @@ def cluster(
         else:
             sources = expand(corpus or [])
             found = count(
-                sources, contexts=contexts_to_count(contexts), vocab_size=vocab_size, jobs=jobs,
-                memory=memory, tokeniser=tokeniser if raw else None, newlines=newlines.value,
-                progress=update, on_error=log,
-            )  # fmt: skip
+                sources,
+                contexts=contexts_to_count(contexts),
+                vocab_size=vocab_size,
+                jobs=jobs,
+                memory=memory,
+                tokeniser=tokeniser if raw else None,
+                newlines=newlines.value,
+                progress=update,
+                on_error=log,
+            )
         seconds["input"] = time.process_time() - cpu_began
         model = SpectralClusters(
-            clusters, vocab_size=vocab_size, method=method, contexts=contexts, kappa=kappa,
-            passes=passes, hierarchy=hierarchy, seed=seed,
-        ).fit(found, progress=update)  # fmt: skip
+            clusters,
+            vocab_size=vocab_size,
+            method=method,
+            contexts=contexts,
+            kappa=kappa,
+            passes=passes,
+            hierarchy=hierarchy,
+            seed=seed,
+        ).fit(found, progress=update)
     cpu_written = time.process_time()
     model.save(output, data=options.about_data(sources, data_name, data_licence))
     if paths is not None:
@@ -117,7 +129,7 @@ def cluster(
             _figures(model, found.n_tokens, seconds) | clock.figures(),
             as_json=json,
             results_on_stdout="-" in (output, paths),
-        )  # fmt: skip
+        )
 
 
 def _figures(model: SpectralClusters, n_tokens: int, seconds: dict[str, float]) -> dict[str, Any]:
@@ -181,9 +193,14 @@ def assign(
     sources = expand(corpus)
     with progress_bar(quiet=quiet) as update:
         counts = count(
-            sources, contexts="r1", min_count=min_count, jobs=jobs,
-            tokeniser=tokeniser if raw else None, newlines=newlines.value, progress=update,
-        )  # fmt: skip
+            sources,
+            contexts="r1",
+            min_count=min_count,
+            jobs=jobs,
+            tokeniser=tokeniser if raw else None,
+            newlines=newlines.value,
+            progress=update,
+        )
     more = known.assign(counts, by=by)
     more.save(output, data=options.about_data(sources, None, None))
     if paths is not None:

@@ -115,9 +115,13 @@ def embed(
     with skipping(on_error, quiet=quiet) as log, progress_bar(quiet=quiet) as update:
         chosen = {"exponent": exponent, "kappa": kappa, "weighting": weighting}
         settings = EmbeddingSettings(
-            size=size, transform=transform, smoothing=smoothing, shift=shift, fold_case=fold_case,  # type: ignore[arg-type]
+            size=size,
+            transform=transform,  # type: ignore[arg-type]
+            smoothing=smoothing,
+            shift=shift,
+            fold_case=fold_case,
             **{name: value for name, value in chosen.items() if value is not None},  # type: ignore[arg-type]
-        )  # fmt: skip
+        )
         common: dict[str, Any] = {"vocab_size": vocab_size, "min_count": min_count}
         common |= {"jobs": jobs, "memory": memory, "progress": update, "on_error": log}
         common |= {"tokeniser": tokeniser if raw else None, "newlines": newlines.value}
@@ -166,9 +170,13 @@ def _cca(
         held = count(sources, contexts=contexts_to_count(contexts, settings.weighting), **common)
     counted = time.process_time()
     found = cca_embeddings(
-        held, contexts=contexts, settings=settings, seed=seed, on_rank="error",
+        held,
+        contexts=contexts,
+        settings=settings,
+        seed=seed,
+        on_rank="error",
         progress=common["progress"],
-    )  # fmt: skip
+    )
     values = found.singular_values
     return found, {
         "tokens": held.n_tokens,

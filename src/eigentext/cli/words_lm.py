@@ -143,8 +143,11 @@ def sample(
 
 app = typer.Typer(no_args_is_help=True, help="Class-based bigram language models.")
 for _name, _command in (
-    ("train", train), ("score", score), ("perplexity", perplexity), ("sample", sample)
-):  # fmt: skip
+    ("train", train),
+    ("score", score),
+    ("perplexity", perplexity),
+    ("sample", sample),
+):
     app.command(_name)(_command)
 
 

@@ -85,10 +85,17 @@ def report(
         raise SettingsError(f"{model} has no singular values to plot")
     held = None if vectors is None else WordVectors(*load_words(vectors))
     page = words_report(
-        clusters, title=title, subtitle=os.path.basename(model), found=found, vectors=held,
-        top=top, max_words=max_words, map_words=map_words, ends=ends,
+        clusters,
+        title=title,
+        subtitle=os.path.basename(model),
+        found=found,
+        vectors=held,
+        top=top,
+        max_words=max_words,
+        map_words=map_words,
+        ends=ends,
         remark=lambda text: remark(text, quiet=quiet),
-    )  # fmt: skip
+    )
     pictures: list[tuple[str, str | bytes]] = []
     if tree is not None:
         pictures.append((tree, cluster_tree_svg(clusters, ends=ends)))

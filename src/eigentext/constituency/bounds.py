@@ -119,9 +119,14 @@ def theorem_3(
     if sigmas and Lambdas:
         counted = getattr(params.lexicon, "tag_level", params.lexicon)
         needed = nodes_needed(
-            m=int(params.m.max()), n_rules=len(params.rules) + len(counted.word_ts),
-            tree_size=tree_size, Lambda=min(Lambdas), sigma=min(sigmas), eps=eps, delta=delta,
-        )  # fmt: skip
+            m=int(params.m.max()),
+            n_rules=len(params.rules) + len(counted.word_ts),
+            tree_size=tree_size,
+            Lambda=min(Lambdas),
+            sigma=min(sigmas),
+            eps=eps,
+            delta=delta,
+        )
     return TheoremThree(
         found, min(sigmas) if sigmas else None, min(Lambdas) if Lambdas else None, needed
     )

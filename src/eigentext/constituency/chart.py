@@ -160,9 +160,14 @@ def build_chart(
 
 
 def _one_pass(
-    grammar: CoarseGrammar, lexicon: Lexicon, emissions: Sequence[Emission],
-    beam: float, threshold: float, masks: Masks, relaxed: int,
-) -> Chart | None:  # fmt: skip
+    grammar: CoarseGrammar,
+    lexicon: Lexicon,
+    emissions: Sequence[Emission],
+    beam: float,
+    threshold: float,
+    masks: Masks,
+    relaxed: int,
+) -> Chart | None:
     from eigentext.constituency.kernels import coarse_inside, coarse_outside
 
     g, by_left = grammar, grammar.by_left
@@ -178,10 +183,21 @@ def _one_pass(
         list_label = np.empty(capacity, np.int32)
         list_value = np.empty(capacity, np.float32)
         used = coarse_inside(
-            n, n_labels, *by_left[:4],
-            tag_ptr, tag_label, tag_score, masks.of_span, masks.labels, g.prior, beam,
-            scale, list_ptr, list_label, list_value,
-        )  # fmt: skip
+            n,
+            n_labels,
+            *by_left[:4],
+            tag_ptr,
+            tag_label,
+            tag_score,
+            masks.of_span,
+            masks.labels,
+            g.prior,
+            beam,
+            scale,
+            list_ptr,
+            list_label,
+            list_value,
+        )
         if used >= 0:
             break
         capacity *= 4
@@ -192,10 +208,20 @@ def _one_pass(
         place = np.empty((capacity, 3), np.int64)
         posterior = np.empty(capacity)
         n_apps, z = coarse_outside(
-            n, n_labels, *by_left,
-            g.root_p, scale, list_ptr, list_label, list_value, threshold,
-            outside, rule, place, posterior,
-        )  # fmt: skip
+            n,
+            n_labels,
+            *by_left,
+            g.root_p,
+            scale,
+            list_ptr,
+            list_label,
+            list_value,
+            threshold,
+            outside,
+            rule,
+            place,
+            posterior,
+        )
         if n_apps >= 0:
             break
         outside[:] = 0.0
@@ -212,15 +238,30 @@ def _one_pass(
 def _one_word(labels: npt.NDArray[np.int32], relaxed: int) -> Chart:
     none, one = np.empty(0, np.int64), np.sort(labels).astype(np.int64)
     return Chart(
-        1, none, none, none, none, np.zeros(1, np.int64), none, one, np.zeros_like(one),
-        np.array([0, len(one)]), np.zeros_like(one), np.empty(0), relaxed,
-    )  # fmt: skip
+        1,
+        none,
+        none,
+        none,
+        none,
+        np.zeros(1, np.int64),
+        none,
+        one,
+        np.zeros_like(one),
+        np.array([0, len(one)]),
+        np.zeros_like(one),
+        np.empty(0),
+        relaxed,
+    )
 
 
 def _items(
-    grammar: CoarseGrammar, n: int, rule: npt.NDArray[np.int32], place: Ints,
-    posterior: Floats, relaxed: int,
-) -> Chart | None:  # fmt: skip
+    grammar: CoarseGrammar,
+    n: int,
+    rule: npt.NDArray[np.int32],
+    place: Ints,
+    posterior: Floats,
+    relaxed: int,
+) -> Chart | None:
     n_labels = len(grammar.prior)
     i, k, j = place[:, 0], place[:, 1], place[:, 2]
     # Bottom-up: by length of the parent's span; applications of one span stand together.
@@ -250,8 +291,18 @@ def _items(
     word_at = np.full(n_spans, -1)
     word_at[span(words, words + 1)] = words
     chart = Chart(
-        n, number_of_rule, parent, left, right, group_ptr, parent_span[group_ptr[:-1]],
-        item_label, item_span, np.searchsorted(item_span, np.arange(n_spans + 1)),
-        word_at[item_span], posterior, relaxed,
-    )  # fmt: skip
+        n,
+        number_of_rule,
+        parent,
+        left,
+        right,
+        group_ptr,
+        parent_span[group_ptr[:-1]],
+        item_label,
+        item_span,
+        np.searchsorted(item_span, np.arange(n_spans + 1)),
+        word_at[item_span],
+        posterior,
+        relaxed,
+    )
     return chart if len(chart.root_items) else None

@@ -139,10 +139,24 @@ def viterbi_tree(
     application = np.full(len(best), -1)
     scaled, top = np.zeros(len(best)), np.full(len(item_ptr) - 1, -np.inf)
     viterbi_up(
-        chart.rule, chart.parent, chart.left, chart.right, chart.group_ptr, chart.group_span,
-        chart.span_items, chart.word_of_item, params.rules, params.m, params.rule_ptr,
-        params.tensor, item_ptr, best, application, scaled, top,
-    )  # fmt: skip
+        chart.rule,
+        chart.parent,
+        chart.left,
+        chart.right,
+        chart.group_ptr,
+        chart.group_span,
+        chart.span_items,
+        chart.word_of_item,
+        params.rules,
+        params.m,
+        params.rule_ptr,
+        params.tensor,
+        item_ptr,
+        best,
+        application,
+        scaled,
+        top,
+    )
     winner, root, state = -np.inf, -1, -1
     for item in chart.root_items:
         a = chart.item_label[item]
@@ -154,9 +168,20 @@ def viterbi_tree(
         return None
     chosen = np.full(len(item_ptr) - 1, -1)
     viterbi_down(
-        chart.rule, chart.left, chart.right, params.rules, params.m, params.rule_ptr,
-        params.tensor, item_ptr, application, scaled, root, state, chosen,
-    )  # fmt: skip
+        chart.rule,
+        chart.left,
+        chart.right,
+        params.rules,
+        params.m,
+        params.rule_ptr,
+        params.tensor,
+        item_ptr,
+        application,
+        scaled,
+        root,
+        state,
+        chosen,
+    )
     return winner, _tree(chart, lambda item: int(chosen[item]), root, labels, words)
 
 

@@ -66,9 +66,15 @@ def fit_params(
         from eigentext.constituency.learn_moments import fit_moments
 
         return fit_moments(
-            bank, settings.spectral, seed=seed, scheme=settings.scheme, plain=settings.plain,
-            smoothing=settings.moment_smoothing, language=settings.language, progress=progress,
-        )  # fmt: skip
+            bank,
+            settings.spectral,
+            seed=seed,
+            scheme=settings.scheme,
+            plain=settings.plain,
+            smoothing=settings.moment_smoothing,
+            language=settings.language,
+            progress=progress,
+        )
     if settings.estimator == "clustering":
         params = _clustered(bank, settings, seed, progress)
         iterations = _EM_AFTER_CLUSTERING if settings.em is None else settings.em
@@ -96,8 +102,14 @@ def _clustered(
     smoothing = settings.smoothing
     state, m, spectra = cluster_states(bank, settings.spectral, seed=seed, progress=progress)
     lexicon = build_lexicon(
-        bank, m, state[bank.token >= 0], None, language=settings.language,
-        k_sig=smoothing.k_sig, k_base=smoothing.k_base, k_state=smoothing.k_state,
-    )  # fmt: skip
+        bank,
+        m,
+        state[bank.token >= 0],
+        None,
+        language=settings.language,
+        k_sig=smoothing.k_sig,
+        k_base=smoothing.k_base,
+        k_state=smoothing.k_state,
+    )
     params = estimate(bank, m, count_states(bank, state, m), lexicon, smoothing)
     return replace(params, spectra=spectra)

@@ -100,10 +100,22 @@ def fine_sweeps(
         else:
             scale[s] = -np.inf
     fine_inside(
-        chart.rule, chart.parent, chart.left, chart.right, chart.group_ptr, params.rules, m,
-        params.rule_ptr, params.tensor, chart.item_span, item_ptr, chart.group_span,
-        chart.span_items, inside, scale,
-    )  # fmt: skip
+        chart.rule,
+        chart.parent,
+        chart.left,
+        chart.right,
+        chart.group_ptr,
+        params.rules,
+        m,
+        params.rule_ptr,
+        params.tensor,
+        chart.item_span,
+        item_ptr,
+        chart.group_span,
+        chart.span_items,
+        inside,
+        scale,
+    )
     outside = np.zeros_like(inside)
     label_ptr = params.label_ptr
     z = 0.0
@@ -119,10 +131,23 @@ def fine_sweeps(
     outside[first:last] /= np.float32(z)
     applications = np.zeros(len(chart.rule), np.float32)
     fine_outside(
-        chart.rule, chart.parent, chart.left, chart.right, chart.group_ptr, params.rules, m,
-        params.rule_ptr, params.tensor, chart.item_span, item_ptr, chart.group_span,
-        inside, scale, outside, applications,
-    )  # fmt: skip
+        chart.rule,
+        chart.parent,
+        chart.left,
+        chart.right,
+        chart.group_ptr,
+        params.rules,
+        m,
+        params.rule_ptr,
+        params.tensor,
+        chart.item_span,
+        item_ptr,
+        chart.group_span,
+        inside,
+        scale,
+        outside,
+        applications,
+    )
     log_z = float(np.log(abs(z)) + top_scale)
     sign = 1 if z > 0 else -1
     return Sweeps(item_ptr, inside, outside, scale, applications, log_z, sign)

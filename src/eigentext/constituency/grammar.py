@@ -77,9 +77,12 @@ def prepare_tree(tree: Tree, settings: GrammarSettings, rules: HeadRules) -> Tre
 def read_treebank(trees: Iterable[Tree], settings: GrammarSettings) -> tuple[Treebank, str | None]:
     """All nodes of the prepared trees, and the wrapper label that most trees had."""
     flat, wrapper = prepare_trees(
-        trees, settings.head_rules(), direction=settings.direction, h=settings.h,
+        trees,
+        settings.head_rules(),
+        direction=settings.direction,
+        h=settings.h,
         cut_tags=settings.cut_tags,
-    )  # fmt: skip
+    )
     return assemble(flat, rare=settings.rare, language=settings.language), wrapper
 
 

@@ -28,10 +28,24 @@ def span_id(i, j, n):
 
 @njit(cache=True)
 def coarse_inside(
-    n, n_labels, left_ptr, left_right, left_parent, left_p,
-    tag_ptr, tag_label, tag_score, mask_of, masks, prior, beam,
-    scale, list_ptr, list_label, list_value,
-):  # fmt: skip
+    n,
+    n_labels,
+    left_ptr,
+    left_right,
+    left_parent,
+    left_p,
+    tag_ptr,
+    tag_label,
+    tag_score,
+    mask_of,
+    masks,
+    prior,
+    beam,
+    scale,
+    list_ptr,
+    list_label,
+    list_value,
+):
     """Inside lists of all cells with a beam in each; returns entries used, or -1 if full."""
     acc = np.zeros(n_labels)
     touched = np.empty(n_labels, np.int32)
@@ -113,10 +127,24 @@ def coarse_inside(
 
 @njit(cache=True)
 def coarse_outside(
-    n, n_labels, left_ptr, left_right, left_parent, left_p, left_rule,
-    root_p, scale, list_ptr, list_label, list_value, threshold,
-    outside, app_rule, app_place, app_posterior,
-):  # fmt: skip
+    n,
+    n_labels,
+    left_ptr,
+    left_right,
+    left_parent,
+    left_p,
+    left_rule,
+    root_p,
+    scale,
+    list_ptr,
+    list_label,
+    list_value,
+    threshold,
+    outside,
+    app_rule,
+    app_place,
+    app_posterior,
+):
     """Outside values of all entries, and the rule applications above the threshold, top-down.
 
     Returns (number of applications, or -1 if there is no room; Z relative to the root's scale).
@@ -187,9 +215,24 @@ def coarse_outside(
 
 @njit(cache=True)
 def viterbi_up(
-    app_rule, app_parent, app_left, app_right, group_ptr, group_span, span_items, word_of_item,
-    rules, m, rule_ptr, tensor, item_ptr, best, application, scaled, top,
-):  # fmt: skip
+    app_rule,
+    app_parent,
+    app_left,
+    app_right,
+    group_ptr,
+    group_span,
+    span_items,
+    word_of_item,
+    rules,
+    m,
+    rule_ptr,
+    tensor,
+    item_ptr,
+    best,
+    application,
+    scaled,
+    top,
+):
     """Best log weight of every item and state, bottom-up, and the application that gave it.
 
     ``scaled`` is exp(best - top of the item): products of three of them cannot overflow.
@@ -237,9 +280,20 @@ def _scale_item(item, item_ptr, best, scaled, top):
 
 @njit(cache=True)
 def viterbi_down(
-    app_rule, app_left, app_right, rules, m, rule_ptr, tensor, item_ptr, application, scaled,
-    root, state, chosen,
-):  # fmt: skip
+    app_rule,
+    app_left,
+    app_right,
+    rules,
+    m,
+    rule_ptr,
+    tensor,
+    item_ptr,
+    application,
+    scaled,
+    root,
+    state,
+    chosen,
+):
     """Follow the best derivation from the root; ``chosen`` gets the application of each item."""
     pending = np.empty((len(chosen) + 1, 2), np.int64)
     pending[0, 0], pending[0, 1] = root, state
@@ -304,9 +358,24 @@ def tree_inside(
 
 @njit(cache=True)
 def chart_counts(
-    app_rule, app_parent, app_left, app_right, posterior, rules, m, rule_ptr, tensor, item_span,
-    item_ptr, inside, scale, outside, weight, least, counts,
-):  # fmt: skip
+    app_rule,
+    app_parent,
+    app_left,
+    app_right,
+    posterior,
+    rules,
+    m,
+    rule_ptr,
+    tensor,
+    item_span,
+    item_ptr,
+    inside,
+    scale,
+    outside,
+    weight,
+    least,
+    counts,
+):
     """Add the expected rules with states of one sentence to ``counts``, times ``weight``.
 
     Applications with a posterior of ``least`` or less count for nothing.
@@ -321,7 +390,15 @@ def chart_counts(
         r = app_rule[p]
         ma, mb, mc = m[rules[r, 0]], m[rules[r, 1]], m[rules[r, 2]]
         add_counts(
-            tensor, rule_ptr[r], ma, mb, mc, outside[item_ptr[a] : item_ptr[a] + ma],
-            inside[item_ptr[one] : item_ptr[one] + mb], inside[item_ptr[two] : item_ptr[two] + mc],
-            np.float32(math.exp(exponent) * weight), pair, counts,
-        )  # fmt: skip
+            tensor,
+            rule_ptr[r],
+            ma,
+            mb,
+            mc,
+            outside[item_ptr[a] : item_ptr[a] + ma],
+            inside[item_ptr[one] : item_ptr[one] + mb],
+            inside[item_ptr[two] : item_ptr[two] + mc],
+            np.float32(math.exp(exponent) * weight),
+            pair,
+            counts,
+        )

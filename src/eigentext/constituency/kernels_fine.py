@@ -268,10 +268,27 @@ def best_by_score(app_parent, app_left, app_right, app_score, item_is_tag, item_
 
 @njit(cache=True)
 def expected_counts(
-    label, rule, left, right, roots, n_nodes, m, node_ptr, rules, rule_ptr, tensor, root,
+    label,
+    rule,
+    left,
+    right,
+    roots,
+    n_nodes,
+    m,
+    node_ptr,
+    rules,
+    rule_ptr,
+    tensor,
+    root,
     label_ptr,
-    inside, log_scale, outside, counts, states, root_counts, log_likelihood,
-):  # fmt: skip
+    inside,
+    log_scale,
+    outside,
+    counts,
+    states,
+    root_counts,
+    log_likelihood,
+):
     """E-step over trees whose shape is known; ``inside`` of preterminals is filled in already.
 
     Nodes are in preorder, so a backward sweep is bottom-up.  ``outside`` leaves with the posterior
@@ -357,9 +374,18 @@ def expected_counts(
                     out_r,
                 )
                 add_counts(
-                    tensor, rule_ptr[rule[node]], m[a], m[b], m[c], own, in_l, in_r, factor, pair,
+                    tensor,
+                    rule_ptr[rule[node]],
+                    m[a],
+                    m[b],
+                    m[c],
+                    own,
+                    in_l,
+                    in_r,
+                    factor,
+                    pair,
                     counts,
-                )  # fmt: skip
+                )
         for node in range(first, last):
             a = label[node]
             for x in range(m[a]):

@@ -138,9 +138,16 @@ def run_em(
         counts, words, likelihood = expect_states(bank, params, index)
         history.append(likelihood)
         lexicon = build_lexicon(
-            bank, params.m, None, words, language=language, index=index,
-            k_sig=smoothing.k_sig, k_base=smoothing.k_base, k_state=smoothing.k_state,
-        )  # fmt: skip
+            bank,
+            params.m,
+            None,
+            words,
+            language=language,
+            index=index,
+            k_sig=smoothing.k_sig,
+            k_base=smoothing.k_base,
+            k_state=smoothing.k_state,
+        )
         params = estimate(bank, params.m, counts, lexicon, smoothing)
     return EMResult(params, tuple(history))
 
@@ -162,11 +169,27 @@ def expect_states(
     )
     likelihood = np.zeros(bank.n_trees)
     expected_counts(
-        bank.label, bank.rule, bank.left, bank.right, bank.roots, len(bank.label), m,
-        node_ptr, bank.rules, params.rule_ptr, params.tensor, params.root, params.label_ptr,
-        inside, np.zeros(len(bank.label)), outside, counts.tensor, counts.states, counts.roots,
+        bank.label,
+        bank.rule,
+        bank.left,
+        bank.right,
+        bank.roots,
+        len(bank.label),
+        m,
+        node_ptr,
+        bank.rules,
+        params.rule_ptr,
+        params.tensor,
+        params.root,
+        params.label_ptr,
+        inside,
+        np.zeros(len(bank.label)),
+        outside,
+        counts.tensor,
+        counts.states,
+        counts.roots,
         likelihood,
-    )  # fmt: skip
+    )
     total = float(likelihood[np.isfinite(likelihood)].sum())
     return counts, outside[mask].astype(float), total
 

@@ -108,9 +108,15 @@ def node_weights(bank: Treebank, scheme: Scheme, rng: np.random.Generator) -> Fl
 
 
 def singular_coordinates(
-    Phi: FeatureRows, Psi: FeatureRows, weights: Floats, rank: int,
-    rng: np.random.Generator, *, centre: bool, n_iter: int = 3,
-) -> tuple[Floats, Floats, Floats]:  # fmt: skip
+    Phi: FeatureRows,
+    Psi: FeatureRows,
+    weights: Floats,
+    rank: int,
+    rng: np.random.Generator,
+    *,
+    centre: bool,
+    n_iter: int = 3,
+) -> tuple[Floats, Floats, Floats]:
     """Y = Phi U, Z = Psi V and s for the leading directions of Omega = Phi' diag(w) Psi.
 
     ``weights`` are scaled to sum to 1; with ``centre``, Omega is the covariance instead,
@@ -214,9 +220,14 @@ def project(
 
 
 def _above_noise(
-    Phi: FeatureRows, Psi: FeatureRows, w: Floats, s: Floats, rng: np.random.Generator,
-    *, centre: bool,
-) -> int:  # fmt: skip
+    Phi: FeatureRows,
+    Psi: FeatureRows,
+    w: Floats,
+    s: Floats,
+    rng: np.random.Generator,
+    *,
+    centre: bool,
+) -> int:
     """How many of s are larger than chance makes them: outside features dealt out anew."""
     dealt = rng.permutation(len(Psi.columns))
     shuffled = Psi._replace(columns=Psi.columns[dealt], values=Psi.values[dealt])
@@ -226,9 +237,12 @@ def _above_noise(
 
 
 def _rows(
-    features: npt.NDArray[np.uint64], settings: SpectralSettings, rng: np.random.Generator,
-    *, plain: bool,
-) -> FeatureRows:  # fmt: skip
+    features: npt.NDArray[np.uint64],
+    settings: SpectralSettings,
+    rng: np.random.Generator,
+    *,
+    plain: bool,
+) -> FeatureRows:
     X = scaled_rows(features, settings.kappa)
     values: Floats32 = np.ones_like(X.values) if plain else X.values
     if settings.dropout:
@@ -321,9 +335,12 @@ def _rule_moments(
 
 
 def _roots(
-    bank: Treebank, coordinates: Sequence[Coordinates], weights: Floats, C_root: float,
+    bank: Treebank,
+    coordinates: Sequence[Coordinates],
+    weights: Floats,
+    C_root: float,
     k_root: float = 0.0,
-) -> list[Floats]:  # fmt: skip
+) -> list[Floats]:
     """c_1 of every nonterminal: E[[a] y | root]; if no drawn node is a root, all roots count.
 
     ``k_root`` trees more have roots like any constituent, whose mean y is (1, 0, 0, ...).
@@ -395,9 +412,14 @@ def fit_moments(
     weights = node_weights(bank, scheme, np.random.default_rng([seed, len(bank.labels)]))
     with single_threaded():
         coordinates = project(
-            bank, settings, weights,
-            seed=seed, plain=plain, ridge=smoothing.ridge, progress=progress,
-        )  # fmt: skip
+            bank,
+            settings,
+            weights,
+            seed=seed,
+            plain=plain,
+            ridge=smoothing.ridge,
+            progress=progress,
+        )
         m = np.array([c.Y.shape[1] for c in coordinates])
         rule_ptr = tensor_layout(bank.rules, m)
         tensor = np.empty(int(rule_ptr[-1]), np.float32)
@@ -406,9 +428,15 @@ def fit_moments(
             C = observable_tensor(D, coordinates[a].inverse)
             tensor[rule_ptr[r] : rule_ptr[r + 1]] = C.reshape(-1)
         lexicon = build_moment_lexicon(
-            bank, [c.Z @ c.inverse for c in coordinates], _places(bank, coordinates), weights,
-            k_word=smoothing.k_word, k_shape=smoothing.k_shape, plain=plain, language=language,
-        )  # fmt: skip
+            bank,
+            [c.Z @ c.inverse for c in coordinates],
+            _places(bank, coordinates),
+            weights,
+            k_word=smoothing.k_word,
+            k_shape=smoothing.k_shape,
+            plain=plain,
+            language=language,
+        )
     seen = _roots(bank, coordinates, weights, smoothing.C_root)
     roots = _roots(bank, coordinates, weights, smoothing.C_root, smoothing.k_root)
     smallest = smallest_elements(
@@ -416,6 +444,11 @@ def fit_moments(
     )
     # The lexicon answers like any other; only its counts are arranged differently.
     return LatentParams(
-        m, bank.rules, rule_ptr, tensor, np.concatenate(roots), cast("Lexicon", lexicon),
+        m,
+        bank.rules,
+        rule_ptr,
+        tensor,
+        np.concatenate(roots),
+        cast("Lexicon", lexicon),
         Spectra.of([c.s for c in coordinates], smallest),
-    )  # fmt: skip
+    )

@@ -220,9 +220,14 @@ def _expect(
         return None
     emissions = word_emissions(params, parser.labels_, sentence.words, sentence.constraints)
     chart = build_chart(
-        parser.coarse_, params[0].lexicon, emissions[0],
-        beam=parser.beam, threshold=parser.threshold, masks=masks, relax=False,
-    )  # fmt: skip
+        parser.coarse_,
+        params[0].lexicon,
+        emissions[0],
+        beam=parser.beam,
+        threshold=parser.threshold,
+        masks=masks,
+        relax=False,
+    )
     if chart is None:
         return None
     log_ps = []
@@ -235,9 +240,14 @@ def _expect(
 
 
 def add_sentence(
-    chart: Chart, params: LatentParams, emissions: Sequence[Emission], words: Sequence[str],
-    weight: float, least: float, into: Expected,
-) -> float | None:  # fmt: skip
+    chart: Chart,
+    params: LatentParams,
+    emissions: Sequence[Emission],
+    words: Sequence[str],
+    weight: float,
+    least: float,
+    into: Expected,
+) -> float | None:
     """Add the expected counts of one chart; returns log Z, None when the model gives it no weight.
 
     E[rule, h1, h2, h3] = sum over applications of outside[parent][h1] tensor[r][h1, h2, h3]
@@ -249,10 +259,24 @@ def add_sentence(
     if swept is None or swept.sign < 0:
         return None
     chart_counts(
-        chart.rule, chart.parent, chart.left, chart.right, swept.applications, params.rules,
-        params.m, params.rule_ptr, params.tensor, chart.item_span, swept.item_ptr, swept.inside,
-        swept.scale, swept.outside, weight, least, into.tensor,
-    )  # fmt: skip
+        chart.rule,
+        chart.parent,
+        chart.left,
+        chart.right,
+        swept.applications,
+        params.rules,
+        params.m,
+        params.rule_ptr,
+        params.tensor,
+        chart.item_span,
+        swept.item_ptr,
+        swept.inside,
+        swept.scale,
+        swept.outside,
+        weight,
+        least,
+        into.tensor,
+    )
     posterior = (swept.inside * swept.outside).astype(float)
     for item in chart.root_items:
         a = chart.item_label[item]
@@ -293,17 +317,28 @@ def _mean(parts: Sequence[Totals]) -> Totals:
 
 
 def _maximise(
-    parser: LPCFG, bank: Treebank, index: WordIndex, params: LatentParams, new: Expected,
+    parser: LPCFG,
+    bank: Treebank,
+    index: WordIndex,
+    params: LatentParams,
+    new: Expected,
     totals: Totals,
-) -> tuple[LatentParams, float]:  # fmt: skip
+) -> tuple[LatentParams, float]:
     """One model's M-step, and the log-likelihood of the trees before it."""
     counts, words, log_p = expect_states(bank, params, index)
     log_p += sum(map(params.lexicon.log_p_word, bank.words))
     smoothing = parser.smoothing
     lexicon = build_lexicon(
-        bank, params.m, None, words, language=parser.grammar.language, index=index,
-        k_sig=smoothing.k_sig, k_base=smoothing.k_base, k_state=smoothing.k_state,
-    )  # fmt: skip
+        bank,
+        params.m,
+        None,
+        words,
+        language=parser.grammar.language,
+        index=index,
+        k_sig=smoothing.k_sig,
+        k_base=smoothing.k_base,
+        k_state=smoothing.k_state,
+    )
     states = counts.states + _states(params, new)
     if new.pairs:
         lexicon = _with_words(lexicon, new)

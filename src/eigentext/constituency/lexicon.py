@@ -331,20 +331,35 @@ def _index_words(bank: Treebank, language: Language, rare: int) -> WordIndex:
     bases: dict[str, int] = {}
     base = [bases.setdefault(user_labels(bank.labels[t])[-1], len(bases)) for t in tags.tolist()]
     return WordIndex(
-        tags=tags, base=np.array(base), tag_of=np.searchsorted(tags, bank.label[nodes]),
-        type_of=np.array(type_of), words=tuple(words), shapes=tuple(shapes),
-        type_word=np.array(type_word), type_lower=np.array(type_lower),
+        tags=tags,
+        base=np.array(base),
+        tag_of=np.searchsorted(tags, bank.label[nodes]),
+        type_of=np.array(type_of),
+        words=tuple(words),
+        shapes=tuple(shapes),
+        type_word=np.array(type_word),
+        type_lower=np.array(type_lower),
         type_shape=np.array([shapes.get(look, -1) for look in looks]),
-        type_rare=np.array(type_rare), language=language, classes=bank.classes,
+        type_rare=np.array(type_rare),
+        language=language,
+        classes=bank.classes,
         type_class=bank.classes.of_all(text for text, _ in types) if bank.classes else None,
-    )  # fmt: skip
+    )
 
 
 def build_lexicon(
-    bank: Treebank, n_states: Ints, ts_of_node: Ints | None, weights: Floats | None,
-    *, language: Language, rare: int = 5, k_sig: float = 2.0, k_base: float = 1.0,
-    k_state: float = 4.0, index: WordIndex | None = None,
-) -> Lexicon:  # fmt: skip
+    bank: Treebank,
+    n_states: Ints,
+    ts_of_node: Ints | None,
+    weights: Floats | None,
+    *,
+    language: Language,
+    rare: int = 5,
+    k_sig: float = 2.0,
+    k_base: float = 1.0,
+    k_state: float = 4.0,
+    index: WordIndex | None = None,
+) -> Lexicon:
     """Count (word, tag, state); states from ``ts_of_node`` (hard) or ``weights`` (expected).
 
     ``ts_of_node``  (P,) state of each preterminal node, in node order; or None
@@ -375,12 +390,20 @@ def build_lexicon(
         of_word, n_base = x.type_class[type_of], int(x.base.max()) + 1
         by_class = ClassCounts.count(x.classes, of_word, base, weight, n_base)
     return Lexicon(
-        x.tags, tag_ptr, x.base,
-        x.words, *_rows(word, ts, n, len(x.words), n_ts),
-        x.shapes, *_rows(shape, ts[rare_ones], rare_n, len(x.shapes), n_ts),
-        np.ones(n_ts), language=language, k_sig=k_sig, k_base=k_base,
-        k_state=k_state, by_class=by_class,
-    )  # fmt: skip
+        x.tags,
+        tag_ptr,
+        x.base,
+        x.words,
+        *_rows(word, ts, n, len(x.words), n_ts),
+        x.shapes,
+        *_rows(shape, ts[rare_ones], rare_n, len(x.shapes), n_ts),
+        np.ones(n_ts),
+        language=language,
+        k_sig=k_sig,
+        k_base=k_base,
+        k_state=k_state,
+        by_class=by_class,
+    )
 
 
 def _sums(number: Ints, values: Floats, length: int) -> Floats:

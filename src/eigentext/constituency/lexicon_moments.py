@@ -159,9 +159,16 @@ class MomentLexicon:
 
 
 def build_moment_lexicon(
-    bank: Treebank, vectors: Sequence[Floats], place: Ints, weights: Floats, *,
-    k_word: float, k_shape: float, plain: bool, language: Language,
-) -> MomentLexicon:  # fmt: skip
+    bank: Treebank,
+    vectors: Sequence[Floats],
+    place: Ints,
+    weights: Floats,
+    *,
+    k_word: float,
+    k_shape: float,
+    plain: bool,
+    language: Language,
+) -> MomentLexicon:
     """Sum the vectors (z Sigma^-1) of all preterminals by word and by signature.
 
     ``vectors``  per nonterminal (n, m); ``place`` (N,) the row of each node in them;
@@ -171,9 +178,8 @@ def build_moment_lexicon(
     nodes = np.flatnonzero(bank.token >= 0)
     one_state = np.ones(len(bank.labels), dtype=np.int64)
     known = build_lexicon(
-        bank, one_state, np.zeros(len(nodes), dtype=np.int64), None,
-        language=language, index=index,
-    )  # fmt: skip
+        bank, one_state, np.zeros(len(nodes), dtype=np.int64), None, language=language, index=index
+    )
     if plain:
         known = replace(known, k_sig=0.0, k_base=0.0)
     over_word = np.bincount(bank.label[nodes], minlength=len(bank.labels))
@@ -198,9 +204,16 @@ def build_moment_lexicon(
         rare = shape[here] >= 0
         shape_sums.add(t, shape[here][rare], X[rare], rare_weight[here][rare])
     return MomentLexicon(
-        known, m, word_sums.vectors, shape_sums.vectors, word_sums.weights, shape_sums.weights,
-        np.concatenate(means), k_word, k_shape,
-    )  # fmt: skip
+        known,
+        m,
+        word_sums.vectors,
+        shape_sums.vectors,
+        word_sums.weights,
+        shape_sums.weights,
+        np.concatenate(means),
+        k_word,
+        k_shape,
+    )
 
 
 class _Sums:

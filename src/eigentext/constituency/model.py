@@ -205,10 +205,23 @@ class LPCFG:
         self.coarse_ = CoarseGrammar.from_treebank(bank, self.smoothing.k_root)
         self.__dict__.pop("rule_numbers", None)
         settings = TrainingSettings(
-            self.estimator, self.states, self.ensemble, self.em, self.per_state, self.kappa,
-            self.dropout, self.noise, self.plain, self.scheme, self.smoothing,
-            self.grammar.language, self.seed, self.moment_smoothing, self.inside, self.outside,
-        )  # fmt: skip
+            self.estimator,
+            self.states,
+            self.ensemble,
+            self.em,
+            self.per_state,
+            self.kappa,
+            self.dropout,
+            self.noise,
+            self.plain,
+            self.scheme,
+            self.smoothing,
+            self.grammar.language,
+            self.seed,
+            self.moment_smoothing,
+            self.inside,
+            self.outside,
+        )
         self.params_ = learn_models(bank, settings, progress=progress)
         if text is not None:
             from eigentext.constituency.learn_semi import learn_semi
@@ -291,9 +304,13 @@ class LPCFG:
     ) -> tuple[Chart | None, list[FinePass]]:
         masks = build_masks(len(emissions[0]), self.labels_, constraints, self.wrapper_)
         chart = build_chart(
-            self.coarse_, self.params_[0].lexicon, emissions[0],
-            beam=beam_for(beam, len(emissions[0])), threshold=threshold, masks=masks,
-        )  # fmt: skip
+            self.coarse_,
+            self.params_[0].lexicon,
+            emissions[0],
+            beam=beam_for(beam, len(emissions[0])),
+            threshold=threshold,
+            masks=masks,
+        )
         if chart is None:
             return None, []
         found = map(fine_pass, [chart] * len(emissions), self.params_, emissions)

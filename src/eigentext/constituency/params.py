@@ -220,9 +220,13 @@ def count_states(bank: Treebank, state: Ints, m: Ints) -> LatentCounts:
 
 
 def estimate(
-    bank: Treebank, m: Ints, counts: LatentCounts, lexicon: Lexicon, smoothing: Smoothing,
+    bank: Treebank,
+    m: Ints,
+    counts: LatentCounts,
+    lexicon: Lexicon,
+    smoothing: Smoothing,
     totals: Totals | None = None,
-) -> LatentParams:  # fmt: skip
+) -> LatentParams:
     """Smoothed parameters from counts; ``totals`` where they are of more than the treebank."""
     from eigentext.constituency.kernels_fine import smooth_rules
 
@@ -231,10 +235,19 @@ def estimate(
     totals = Totals.of(bank) if totals is None else totals
     tensor = np.empty(int(rule_ptr[-1]))
     smooth_rules(
-        counts.tensor, rule_ptr, bank.rules, m, label_ptr, counts.states,
-        totals.rules, totals.labels,
-        smoothing.C_rule, smoothing.C_pair, smoothing.C_single, tensor,
-    )  # fmt: skip
+        counts.tensor,
+        rule_ptr,
+        bank.rules,
+        m,
+        label_ptr,
+        counts.states,
+        totals.rules,
+        totals.labels,
+        smoothing.C_rule,
+        smoothing.C_pair,
+        smoothing.C_single,
+        tensor,
+    )
     label_of = np.repeat(np.arange(len(m)), m)
     n_trees = totals.roots.sum()
     within = counts.states / totals.labels[label_of]

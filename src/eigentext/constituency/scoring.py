@@ -121,10 +121,17 @@ def skeleton_log_score(
         inside[node_ptr[node] : node_ptr[node + 1]] = emission.states[place]
     return float(
         tree_inside(
-            *skeleton, params.rules, m, params.rule_ptr, params.tensor, params.root,
-            params.label_ptr, node_ptr, inside,
+            *skeleton,
+            params.rules,
+            m,
+            params.rule_ptr,
+            params.tensor,
+            params.root,
+            params.label_ptr,
+            node_ptr,
+            inside,
         )
-    )  # fmt: skip
+    )
 
 
 def words_log_p(words: Sequence[str], params: LatentParams) -> float:

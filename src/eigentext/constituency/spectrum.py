@@ -27,8 +27,13 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float32]
 
 __all__ = [
-    "FeatureRows", "Spectra", "Spectrum", "converged_coordinates", "omega_svd", "orthonormal",
-]  # fmt: skip
+    "FeatureRows",
+    "Spectra",
+    "Spectrum",
+    "converged_coordinates",
+    "omega_svd",
+    "orthonormal",
+]
 
 _SPARE = 6  # directions beyond those asked for: they make the last ones converge
 
@@ -145,9 +150,12 @@ def converged_coordinates(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankWarning)  # a smaller rank is an answer
         found = truncated_svd(
-            left.T @ right.multiply(w[:, None]).tocsr(), rank,
-            tol=1e-10, on_rank="warn", symbol="Omega",
-        )  # fmt: skip
+            left.T @ right.multiply(w[:, None]).tocsr(),
+            rank,
+            tol=1e-10,
+            on_rank="warn",
+            symbol="Omega",
+        )
     keep = int((1e-5 * max(float(found.S[0]), 1e-30) < found.S).sum()) if len(found.S) else 0
     keep = keep if keep and found.S[0] > 1e-5 else 0
     return left @ found.U[:, :keep], right @ found.Vt[:keep].T, found.S[:keep]

@@ -39,9 +39,17 @@ KIND = "lpcfg"
 VERSION = 1
 
 _LEXICON_ARRAYS = (
-    "tags", "tag_ptr", "base", "word_ptr", "word_ts", "word_n", "shape_ptr", "shape_ts", "shape_n",
+    "tags",
+    "tag_ptr",
+    "base",
+    "word_ptr",
+    "word_ts",
+    "word_n",
+    "shape_ptr",
+    "shape_ts",
+    "shape_n",
     "emits",
-)  # fmt: skip
+)
 _LEXICON_NUMBERS = ("k_sig", "k_base", "k_state", "trust")
 
 
@@ -184,8 +192,13 @@ def unpack_params(
             spectra = Spectra(a[f"{prefix}singular_values"], a[f"{prefix}singular_ptr"], smallest)
         params.append(
             LatentParams(
-                a[prefix + "m"], rules, a[prefix + "rule_ptr"], a[prefix + "tensor"],
-                a[prefix + "root"], lexicon, spectra,
+                a[prefix + "m"],
+                rules,
+                a[prefix + "rule_ptr"],
+                a[prefix + "tensor"],
+                a[prefix + "root"],
+                lexicon,
+                spectra,
             )
-        )  # fmt: skip
+        )
     return params

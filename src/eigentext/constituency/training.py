@@ -78,9 +78,15 @@ class TrainingSettings:
             outside=self.outside,
         )
         return EstimatorSettings(
-            estimator, spectral, self.em, self.smoothing, self.language, self.plain, self.scheme,
+            estimator,
+            spectral,
+            self.em,
+            self.smoothing,
+            self.language,
+            self.plain,
+            self.scheme,
             self.moment_smoothing,
-        )  # fmt: skip
+        )
 
 
 def learn_models(

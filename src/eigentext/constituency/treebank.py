@@ -194,14 +194,31 @@ def assemble(flat: FlatTrees, *, rare: int, language: Language) -> Treebank:
     at_preterminals[:, preterminal] = numbers
     return Treebank(
         labels=tuple(flat.label_names[name] for name in used.tolist()),
-        rules=rules, label=label, rule=rule, left=left, right=right,
-        parent=parent, sibling=sibling, side=side, start=words_before[:-1] - offset,
-        end=words_before[at + sizes] - offset, head=flat.head - offset,
-        offset=offset, length=length, depth=depth, token=token, roots=roots,
-        words=words, first_in_sentence=first, word_at=numbers[0], tag_at=label[preterminal],
-        word_class=at_preterminals[0], signature=at_preterminals[1],
-        suffix2=at_preterminals[2], suffix3=at_preterminals[3],
-    )  # fmt: skip
+        rules=rules,
+        label=label,
+        rule=rule,
+        left=left,
+        right=right,
+        parent=parent,
+        sibling=sibling,
+        side=side,
+        start=words_before[:-1] - offset,
+        end=words_before[at + sizes] - offset,
+        head=flat.head - offset,
+        offset=offset,
+        length=length,
+        depth=depth,
+        token=token,
+        roots=roots,
+        words=words,
+        first_in_sentence=first,
+        word_at=numbers[0],
+        tag_at=label[preterminal],
+        word_class=at_preterminals[0],
+        signature=at_preterminals[1],
+        suffix2=at_preterminals[2],
+        suffix3=at_preterminals[3],
+    )
 
 
 def _as_they_come(numbers: Ints, bound: int) -> tuple[Ints, Ints]:

@@ -140,9 +140,15 @@ def count(
             for span in range(len(chosen_contexts.spans))
         )
         return Counts(
-            words, unigrams, chosen_contexts, halves, n_tokens,
-            sum(handle.n_sentences for handle in handles), n_skipped, complete,
-        )  # fmt: skip
+            words,
+            unigrams,
+            chosen_contexts,
+            halves,
+            n_tokens,
+            sum(handle.n_sentences for handle in handles),
+            n_skipped,
+            complete,
+        )
 
 
 def _given_vocabulary(

@@ -134,8 +134,12 @@ class Counts:
             return NotImplemented
         mine = (self.contexts, self.n_tokens, self.n_sentences, self.n_skipped, self.complete)
         theirs = (
-            other.contexts, other.n_tokens, other.n_sentences, other.n_skipped, other.complete
-        )  # fmt: skip
+            other.contexts,
+            other.n_tokens,
+            other.n_sentences,
+            other.n_skipped,
+            other.complete,
+        )
         return (
             mine == theirs
             and self.vocabulary == other.vocabulary
@@ -193,9 +197,14 @@ class Counts:
         }
         strings = {"words": self.words[:-1]}
         modelfile.save(
-            path, KIND, arrays, settings=settings, format_version=FORMAT_VERSION,
-            strings=strings, data=data,
-        )  # fmt: skip
+            path,
+            KIND,
+            arrays,
+            settings=settings,
+            format_version=FORMAT_VERSION,
+            strings=strings,
+            data=data,
+        )
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Counts:

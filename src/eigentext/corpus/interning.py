@@ -132,10 +132,20 @@ class WordTable:
         self.state[kernels.N_OUT] = 0
         words = every_byte(text)
         while not kernels.intern_text(
-            text, words, end, self._slots, self._shift, self._hash_mask, self._arena,
-            every_byte(self._arena), self._offsets, self._counts, self._first_lines, out,
+            text,
+            words,
+            end,
+            self._slots,
+            self._shift,
+            self._hash_mask,
+            self._arena,
+            every_byte(self._arena),
+            self._offsets,
+            self._counts,
+            self._first_lines,
+            out,
             self.state,
-        ):  # fmt: skip
+        ):
             self._grow()
         return int(self.state[kernels.N_OUT])
 
@@ -158,10 +168,22 @@ class WordTable:
         at = 0
         while True:
             at, n_types = kernels.intern_types(
-                types.blob, words, types.offsets, at, part, n_parts, self._slots, self._shift,
-                self._hash_mask, self._arena, every_byte(self._arena), self._offsets,
-                len(self), add, mapping,
-            )  # fmt: skip
+                types.blob,
+                words,
+                types.offsets,
+                at,
+                part,
+                n_parts,
+                self._slots,
+                self._shift,
+                self._hash_mask,
+                self._arena,
+                every_byte(self._arena),
+                self._offsets,
+                len(self),
+                add,
+                mapping,
+            )
             self.state[kernels.N_TYPES] = n_types
             if at == len(types):
                 return mapping

@@ -85,9 +85,20 @@ def _hash_long(words: Any, start: int, length: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def intern_text(
-    text: Any, words: Any, end: int, slots: Any, shift: int, hash_mask: Any, arena: Any,
-    arena_words: Any, offsets: Any, counts: Any, first_lines: Any, out: Any, state: Any,
-) -> bool:  # fmt: skip
+    text: Any,
+    words: Any,
+    end: int,
+    slots: Any,
+    shift: int,
+    hash_mask: Any,
+    arena: Any,
+    arena_words: Any,
+    offsets: Any,
+    counts: Any,
+    first_lines: Any,
+    out: Any,
+    state: Any,
+) -> bool:
     """Turn ``text[state[POSITION]:end]`` into ids; False when the table must grow first.
 
     ``words`` is ``text`` seen as unaligned uint64 at every byte; the text must end in white space
@@ -195,10 +206,22 @@ def intern_text(
 
 @njit(cache=True, nogil=True)
 def intern_types(
-    blob: Any, words: Any, type_offsets: Any, first: int, part: int, n_parts: int,
-    slots: Any, shift: int, hash_mask: Any, arena: Any, arena_words: Any, offsets: Any,
-    n_types: int, add: bool, mapping: Any,
-) -> tuple[int, int]:  # fmt: skip
+    blob: Any,
+    words: Any,
+    type_offsets: Any,
+    first: int,
+    part: int,
+    n_parts: int,
+    slots: Any,
+    shift: int,
+    hash_mask: Any,
+    arena: Any,
+    arena_words: Any,
+    offsets: Any,
+    n_types: int,
+    add: bool,
+    mapping: Any,
+) -> tuple[int, int]:
     """Look up the types of ``blob`` from number ``first`` on; returns (how far, table size).
 
     ``mapping[i]`` becomes the id in the table, or -1 when the type is not there and ``add`` is
@@ -368,9 +391,16 @@ def buckets_to_rows(rows: Any, sums: Any, ends: Any, cursor: Any, indices: Any, 
 
 @njit(cache=True, nogil=True)
 def merge_rows(
-    starts_a: Any, columns_a: Any, data_a: Any, starts_b: Any, columns_b: Any, data_b: Any,
-    starts: Any, columns: Any, data: Any,
-) -> int:  # fmt: skip
+    starts_a: Any,
+    columns_a: Any,
+    data_a: Any,
+    starts_b: Any,
+    columns_b: Any,
+    data_b: Any,
+    starts: Any,
+    columns: Any,
+    data: Any,
+) -> int:
     """Sum of two blocks of sorted CSR rows; returns the number of entries written."""
     used = 0
     starts[0] = 0

@@ -210,9 +210,12 @@ def _last_ids(before: Sequence[list[Piece]], n_ids: int) -> list[Piece]:
 
 
 def second_pass_here(
-    job: Job, handles: Sequence[Handle], vocabulary: Vocabulary, contexts: Contexts,
+    job: Job,
+    handles: Sequence[Handle],
+    vocabulary: Vocabulary,
+    contexts: Contexts,
     store: RunStore,
-) -> None:  # fmt: skip
+) -> None:
     """Count the pairs of all batches into the store; its keys are the numbers of the spans."""
     meter = _Meter(job, "pairs")
     widest = max((far - near + 1 for near, far in contexts.spans), default=1)

@@ -102,9 +102,7 @@ def examine(
     K = moments.K / moments.n / largest**3
     named = {"Sigma_L": Sigma_L, "Sigma_R": Sigma_R, "Omega": Omega}
     inverses = {name: np.linalg.pinv(x, rcond=1e-14) for name, x in named.items()}
-    matrices = {
-        **named, "E_L": Omega @ inverses["Sigma_R"], "E_R": Omega.T @ inverses["Sigma_L"]
-    }  # fmt: skip
+    matrices = {**named, "E_L": Omega @ inverses["Sigma_R"], "E_R": Omega.T @ inverses["Sigma_L"]}
     values = {name: np.linalg.svd(x, compute_uv=False) for name, x in matrices.items()}
     entries = [mu, K, *named.values(), *inverses.values()]
     smallest = min(float(np.abs(x).min()) for x in entries)
@@ -112,11 +110,18 @@ def examine(
     with np.errstate(divide="ignore"):
         conditions = {name: float(s[0] / s[-1]) for name, s in values.items()}
     return Examination(
-        moments.k, conditions, {name: tuple(map(float, s)) for name, s in values.items()},
-        smallest, sigma_k, int(moments.n),
+        moments.k,
+        conditions,
+        {name: tuple(map(float, s)) for name, s in values.items()},
+        smallest,
+        sigma_k,
+        int(moments.n),
         bound_7(moments.k, smallest, sigma_k, words=words, levels=levels, eps=eps, delta=delta),
-        words, levels, eps, delta,
-    )  # fmt: skip
+        words,
+        levels,
+        eps,
+        delta,
+    )
 
 
 def negative_rate(model: SpectralTreeOperators, trees: Iterable[DependencyTree]) -> float:

@@ -155,9 +155,20 @@ class Encoder:
         bits = _bits(self.clusters, form)
         near = _bits(self.near, form)
         values = (
-            upos, xpos, lower if known else UNKNOWN, form if known else UNKNOWN, feats, morph,
-            lower[-3:], bits[:4], bits[:6], bits, near[:4], near[:6], near,
-        )  # fmt: skip
+            upos,
+            xpos,
+            lower if known else UNKNOWN,
+            form if known else UNKNOWN,
+            feats,
+            morph,
+            lower[-3:],
+            bits[:4],
+            bits[:6],
+            bits,
+            near[:4],
+            near[:6],
+            near,
+        )
         numbers = (self._numbers[0].get(upos, 0), self._numbers[1].get(xpos, 0))
         return values, (*numbers, KINDS.get(upos, 0))
 

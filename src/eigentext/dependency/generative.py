@@ -49,10 +49,22 @@ __all__ = ["GenerativeParse", "GenerativeParser"]
 
 KIND, VERSION = "dependency-generative", 1
 _KINDS = {
-    "DET": 1, "ADP": 1, "AUX": 1, "PART": 1, "SCONJ": 1, "CCONJ": 1,
-    "NOUN": 2, "PROPN": 2, "PRON": 2, "NUM": 2,
-    "VERB": 3, "ADJ": 4, "ADV": 4, "INTJ": 4, "PUNCT": 5,
-}  # fmt: skip
+    "DET": 1,
+    "ADP": 1,
+    "AUX": 1,
+    "PART": 1,
+    "SCONJ": 1,
+    "CCONJ": 1,
+    "NOUN": 2,
+    "PROPN": 2,
+    "PRON": 2,
+    "NUM": 2,
+    "VERB": 3,
+    "ADJ": 4,
+    "ADV": 4,
+    "INTJ": 4,
+    "PUNCT": 5,
+}
 _RARE = "<rare>"
 
 
@@ -163,9 +175,14 @@ class GenerativeParser:
             ptr, word, tag_ids, heads_, relation_ids, np.array(tag_of, np.int64), kinds
         )
         params, self.log_likelihood_ = fit_states(
-            corpus, self.states, em=self.em, per_state=self.per_state, smoothing=self.smoothing,
-            seed=self.seed, progress=progress,
-        )  # fmt: skip
+            corpus,
+            self.states,
+            em=self.em,
+            per_state=self.per_state,
+            smoothing=self.smoothing,
+            seed=self.seed,
+            progress=progress,
+        )
         self._finish(params, np.array(tag_of, np.int64))
         return self
 
@@ -226,9 +243,16 @@ class GenerativeParser:
             emit[place] = self._unseen[t] if word is None else p.E[word]
         widest = int(p.m[tags].max())
         return (
-            np.ascontiguousarray(emit[:, :widest]), p.first[tags], p.m[tags], self._kinds[tags],
-            length_classes(len(tokens)), p.T, p.go, self._stop, p.root,
-        )  # fmt: skip
+            np.ascontiguousarray(emit[:, :widest]),
+            p.first[tags],
+            p.m[tags],
+            self._kinds[tags],
+            length_classes(len(tokens)),
+            p.T,
+            p.go,
+            self._stop,
+            p.root,
+        )
 
     def _tag_number(self, name: str) -> int:
         found = self._tag_ids.get(name)
@@ -282,9 +306,13 @@ class GenerativeParser:
         n, M = encoded[0].shape
         Q = encoded[5].shape[1]
         chart = (
-            np.zeros((2, n, M)), np.zeros((n, n, Q, M)), np.zeros((n, n, M)),
-            np.zeros((n, n), np.int64), np.zeros((n, n, M, M)), np.zeros((n, n), np.int64),
-        )  # fmt: skip
+            np.zeros((2, n, M)),
+            np.zeros((n, n, Q, M)),
+            np.zeros((n, n, M)),
+            np.zeros((n, n), np.int64),
+            np.zeros((n, n, M, M)),
+            np.zeros((n, n), np.int64),
+        )
         return float(_kernels().inside(*encoded, *chart)), chart
 
     def marginals(
@@ -335,10 +363,18 @@ class GenerativeParser:
                 emit = np.log(emit)
             heads = np.zeros(n, np.int32)
             score = _kernels().viterbi(
-                emit, first, m, kind, length, *self._logs, np.empty((n, n, 2, Q, M)),
-                np.empty((n, n, M, M)), np.zeros((n, n, Q, M, 2), np.int32),
-                np.zeros((n, n, M, M, 2), np.int32), heads,
-            )  # fmt: skip
+                emit,
+                first,
+                m,
+                kind,
+                length,
+                *self._logs,
+                np.empty((n, n, 2, Q, M)),
+                np.empty((n, n, M, M)),
+                np.zeros((n, n, Q, M, 2), np.int32),
+                np.zeros((n, n, M, M, 2), np.int32),
+                heads,
+            )
         else:
             raise SettingsError(f"decoder is {decoder!r}, expected 'mbr' or 'viterbi'")
         return GenerativeParse(DependencyTree(tokens, heads, tags=upos), float(score))
@@ -352,19 +388,31 @@ class GenerativeParser:
         p = self._fitted().params_
         arrays = {name: getattr(p, name) for name in ("first", "m", "T", "go", "root", "E")}
         settings = {
-            "states": self.states, "em": self.em, "tags": self.tags, "min_count": self.min_count,
-            "per_state": self.per_state, "siblings": self.siblings, "language": self.language,
-            "seed": self.seed, "smoothing": asdict(self.smoothing),
-        }  # fmt: skip
+            "states": self.states,
+            "em": self.em,
+            "tags": self.tags,
+            "min_count": self.min_count,
+            "per_state": self.per_state,
+            "siblings": self.siblings,
+            "language": self.language,
+            "seed": self.seed,
+            "smoothing": asdict(self.smoothing),
+        }
         strings = {
             "tags": list(self._tag_ids),
             "words": [word for word, _ in self._word_ids],
             "known": sorted(self._known),
         }
         modelfile.save(
-            path, KIND, {**arrays, "tag_of": self._tag_of}, settings=settings,
-            format_version=VERSION, strings=strings, seed=self.seed, data=data,
-        )  # fmt: skip
+            path,
+            KIND,
+            {**arrays, "tag_of": self._tag_of},
+            settings=settings,
+            format_version=VERSION,
+            strings=strings,
+            seed=self.seed,
+            data=data,
+        )
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> GenerativeParser:

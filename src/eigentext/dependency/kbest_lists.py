@@ -160,15 +160,18 @@ class KBestLists:
 
     def cut(self, k: int) -> KBestLists:
         """Only the first k trees of every list."""
-        return KBestLists.of((one.heads[:k], one.scores[:k]) for one in map(self.__getitem__,
-                             range(len(self))))  # fmt: skip
+        return KBestLists.of(
+            (one.heads[:k], one.scores[:k]) for one in map(self.__getitem__, range(len(self)))
+        )
 
     def save(self, path: str | os.PathLike[str], *, settings: dict[str, Any]) -> None:
         """Write a model file of kind ``kbest-lists``."""
         arrays: dict[str, npt.NDArray[Any]] = {
-            "lengths": self.lengths, "sizes": self.sizes, "heads": self.heads,
+            "lengths": self.lengths,
+            "sizes": self.sizes,
+            "heads": self.heads,
             "scores": self.scores,
-        }  # fmt: skip
+        }
         modelfile.save(path, KIND, arrays, settings=settings, format_version=VERSION)
 
     @classmethod
@@ -223,9 +226,14 @@ def without_punctuation(sentence: Sentence) -> Sentence | None:
         for name in ("form", "lemma", "upos", "xpos", "feats", "deprel")
     }
     return make_sentence(
-        picked["form"], lemma=picked["lemma"], upos=picked["upos"], xpos=picked["xpos"],
-        feats=picked["feats"], deprel=picked["deprel"], head=new,
-    )  # fmt: skip
+        picked["form"],
+        lemma=picked["lemma"],
+        upos=picked["upos"],
+        xpos=picked["xpos"],
+        feats=picked["feats"],
+        deprel=picked["deprel"],
+        head=new,
+    )
 
 
 def lists_of(

@@ -155,9 +155,23 @@ def label_all(starts, keys, heads, spec, seeds, weights, shift, n_labels, root_l
 
 @njit(cache=True)
 def label_pass(
-    sentences, starts, keys, heads, gold, spec, seeds, weights, sums, shift, n_labels,
-    root_label, margin, clip, time, wrong,
-):  # fmt: skip
+    sentences,
+    starts,
+    keys,
+    heads,
+    gold,
+    spec,
+    seeds,
+    weights,
+    sums,
+    shift,
+    n_labels,
+    root_label,
+    margin,
+    clip,
+    time,
+    wrong,
+):
     """One pass of training on gold trees: each relation must win by ``margin``; the new time."""
     scores = np.empty(n_labels, np.float32)
     for number in sentences:

@@ -153,9 +153,27 @@ def inside(emit, first, m, kind, length, T, go, stop, root, own, U, F, eU, I, eI
 
 @njit(cache=True)
 def outside(
-    emit, first, m, kind, length, T, go, stop, root, log_z, own, U, F, eU, I, eI,  # noqa: E741
-    oown, oU, oF, marginals,
-):  # fmt: skip
+    emit,
+    first,
+    m,
+    kind,
+    length,
+    T,
+    go,
+    stop,
+    root,
+    log_z,
+    own,
+    U,
+    F,
+    eU,
+    I,  # noqa: E741
+    eI,
+    oown,
+    oU,
+    oF,
+    marginals,
+):
     """Posterior of every arc, marginals[head, dependent], 0 = root; charts as in ``inside``.
 
     o... (zeros on entry) are outside values times 2**exponent of their cell, divided by p(words):

@@ -60,8 +60,8 @@ def plan_tree(heads, kind, length, order, low, high, arc_q, arc_l, stop_q, stop_
 
 @njit(cache=True)
 def tree_up(
-    heads, emit, first, m, T, go, stop, root, order, arc_q, arc_l, stop_q, stop_l, below, message,
-):  # fmt: skip
+    heads, emit, first, m, T, go, stop, root, order, arc_q, arc_l, stop_q, stop_l, below, message
+):
     """log p(words, tree) with the states summed out; below, message (n, M) are filled.
 
     below[i, h]: p(everything at and below i | state h), scaled to a largest value of 1;
@@ -133,16 +133,45 @@ def trees_log_probs(trees, emit, first, m, kind, length, T, go, stop, root, out)
             out[t] = -np.inf
             continue
         out[t] = tree_up(
-            trees[t], emit, first, m, T, go, stop, root, order, arc_q, arc_l, stop_q, stop_l,
-            below, message,
-        )  # fmt: skip
+            trees[t],
+            emit,
+            first,
+            m,
+            T,
+            go,
+            stop,
+            root,
+            order,
+            arc_q,
+            arc_l,
+            stop_q,
+            stop_l,
+            below,
+            message,
+        )
 
 
 @njit(cache=True)
 def corpus_counts(
-    ptr, heads, word, tag, first_of, m_of, kind_of, length, E, T, go, stop, root,
-    nT, n_go, n_stop, n_root, nE,
-):  # fmt: skip
+    ptr,
+    heads,
+    word,
+    tag,
+    first_of,
+    m_of,
+    kind_of,
+    length,
+    E,
+    T,
+    go,
+    stop,
+    root,
+    nT,
+    n_go,
+    n_stop,
+    n_root,
+    nE,
+):
     """One E step over gold trees: expected counts are added up; returns the log likelihood.
 
     heads, word, tag of all sentences end to end, sentence s at ptr[s]:ptr[s + 1].  E, nE (words of
@@ -170,9 +199,22 @@ def corpus_counts(
             continue
         emit = E[word[a:b]]
         log_p = tree_up(
-            tree, emit, first, m, T, go, stop, root, order, arc_q, arc_l, stop_q, stop_l,
-            below, message,
-        )  # fmt: skip
+            tree,
+            emit,
+            first,
+            m,
+            T,
+            go,
+            stop,
+            root,
+            order,
+            arc_q,
+            arc_l,
+            stop_q,
+            stop_l,
+            below,
+            message,
+        )
         if log_p == -np.inf:
             continue
         likelihood += log_p

@@ -133,8 +133,21 @@ def _open_parts(x, arc, sib, second, best, used, score, weight, link, first, las
         if link[x, side] < 0:
             node = -1 - link[x, side]
             if first[node] < 0:
-                used = _open(node, arc, sib, second, best, used, score, weight, link,
-                             first, last, heap, grown)  # fmt: skip
+                used = _open(
+                    node,
+                    arc,
+                    sib,
+                    second,
+                    best,
+                    used,
+                    score,
+                    weight,
+                    link,
+                    first,
+                    last,
+                    heap,
+                    grown,
+                )
             link[x, side] = first[node]
     return used
 
@@ -165,8 +178,7 @@ def kbest_kernel(arc, sib, second, k, trees):
     best = charts.ravel()
     places = np.empty((3, size, size), np.int32)
     if second:
-        fill_siblings(arc, sib, complete, incomplete, between,
-                      places[0], places[1], places[2])  # fmt: skip
+        fill_siblings(arc, sib, complete, incomplete, between, places[0], places[1], places[2])
     else:
         fill_eisner(arc, complete, incomplete, between, places[0], places[1])
     goal = 3 * area
@@ -182,8 +194,7 @@ def kbest_kernel(arc, sib, second, k, trees):
     link = np.empty((room, 6), np.int32)
     # way 0 is above all others, only to open the goal
     _add(0, goal, -1 - goal, -1, 0.0, 0.0, score, weight, link)
-    used = _open_parts(0, arc, sib, second, best, 1, score, weight, link,
-                       first, last, heap, grown)  # fmt: skip
+    used = _open_parts(0, arc, sib, second, best, 1, score, weight, link, first, last, heap, grown)
     way = first[goal]
     found = 0
     while way >= 0:
@@ -201,8 +212,9 @@ def kbest_kernel(arc, sib, second, k, trees):
                 continue  # a single word
             if area <= node < 2 * area:
                 trees[found, node % size - 1] = node % area // size
-            used = _open_parts(x, arc, sib, second, best, used, score, weight, link,
-                               first, last, heap, grown)  # fmt: skip
+            used = _open_parts(
+                x, arc, sib, second, best, used, score, weight, link, first, last, heap, grown
+            )
             waiting[depth], waiting[depth + 1] = link[x, _ONE], link[x, _TWO]
             depth += 2
             if node == goal:
@@ -220,8 +232,9 @@ def kbest_kernel(arc, sib, second, k, trees):
             node = waiting[depth - 1]
             x = last[node]
             if not grown[node]:
-                used = _open_parts(x, arc, sib, second, best, used, score, weight, link,
-                                   first, last, heap, grown)  # fmt: skip
+                used = _open_parts(
+                    x, arc, sib, second, best, used, score, weight, link, first, last, heap, grown
+                )
                 one, two = link[x, _ONE], link[x, _TWO]
                 node_one, node_two = link[one, _NODE], link[two, _NODE]
                 if link[two, _NEXT] < 0 and not ended[node_two]:

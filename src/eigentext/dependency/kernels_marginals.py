@@ -61,9 +61,7 @@ def _befores(h, d, arc, sib, complete, incomplete, between, terms):
     a, b = min(h, d), max(h, d)
     terms[0] = arc[h, d] + sib[h, h, d] + complete[d, h + 1 if h < d else h - 1]
     for s in range(a + 1, b):
-        terms[s - a] = (
-            arc[h, d] + sib[h, s, d] + incomplete[h, s] + between[min(s, d), max(s, d)]
-        )  # fmt: skip
+        terms[s - a] = arc[h, d] + sib[h, s, d] + incomplete[h, s] + between[min(s, d), max(s, d)]
     return b - a
 
 
@@ -93,9 +91,7 @@ def inside_outside(arc, sib, second, marginals):
                 else:
                     incomplete[h, d] = arc[h, d] + between[a, b]
             for h, e in ((a, b), (b, a)):
-                complete[h, e] = log_sum(
-                    terms, _modifiers(h, e, complete, incomplete, terms)
-                )  # fmt: skip
+                complete[h, e] = log_sum(terms, _modifiers(h, e, complete, incomplete, terms))
     for r in range(1, size):
         terms[r - 1] = arc[0, r] + complete[r, 1] + complete[r, n]
         if second:

@@ -185,9 +185,22 @@ def grand_kernel(arc, sib, grand, keep, governors, counts, index, heads):
 
 @njit(cache=True)
 def best_tree(
-    keys, tags, n_tags, first, n, feats, weights, shift, order, projective, margin, charges, arc,
-    gold, heads,
-):  # fmt: skip
+    keys,
+    tags,
+    n_tags,
+    first,
+    n,
+    feats,
+    weights,
+    shift,
+    order,
+    projective,
+    margin,
+    charges,
+    arc,
+    gold,
+    heads,
+):
     """Heads of the best tree under ``arc`` (already filled) and, for order 2, the siblings.
 
     Order 2 with arcs that may cross rearranges the best projective tree, once for each of the
@@ -267,9 +280,25 @@ def most_places(n, n_tags, feats):
 
 @njit(cache=True)
 def train_pass(
-    sentences, starts, keys, tags, n_tags, gold, feats, weights, sums, change, shift, order,
-    projective, margin, mira, clip, time, wrong,
-):  # fmt: skip
+    sentences,
+    starts,
+    keys,
+    tags,
+    n_tags,
+    gold,
+    feats,
+    weights,
+    sums,
+    change,
+    shift,
+    order,
+    projective,
+    margin,
+    mira,
+    clip,
+    time,
+    wrong,
+):
     """One pass over ``sentences`` (numbers, in order); returns the new time.
 
     ``change`` is scratch of the weights' size, all zero before and after; ``wrong[0]`` counts the
@@ -290,9 +319,22 @@ def train_pass(
                         arc[h, d] += 1.0
         found = np.empty((1, n), np.int32)
         best_tree(
-            keys, tags, n_tags, first, n, feats, weights, shift, order, projective, margin,
-            free_of_charge, arc, target, found,
-        )  # fmt: skip
+            keys,
+            tags,
+            n_tags,
+            first,
+            n,
+            feats,
+            weights,
+            shift,
+            order,
+            projective,
+            margin,
+            free_of_charge,
+            arc,
+            target,
+            found,
+        )
         heads = found[0]
         loss = 0
         for d in range(n):
@@ -351,7 +393,20 @@ def decode_all(
         arc_scores(keys, tags, n_tags, first, n, feats, weights, shift, arc)
         found = np.empty((len(charges), n), np.int32)
         best_tree(
-            keys, tags, n_tags, first, n, feats, weights, shift, order, projective, margin,
-            charges, arc, found[0, :0], found,
-        )  # fmt: skip
+            keys,
+            tags,
+            n_tags,
+            first,
+            n,
+            feats,
+            weights,
+            shift,
+            order,
+            projective,
+            margin,
+            charges,
+            arc,
+            found[0, :0],
+            found,
+        )
         heads[:, first + 1 : first + 1 + n] = found

@@ -94,10 +94,17 @@ class LabelModel:
         spec, seeds = compiled_labels(self.names)
         labels = np.full(len(batch.keys), -1, np.int32)
         label_all(
-            batch.starts, batch.keys, np.ascontiguousarray(heads, np.int32), spec, seeds,
-            self.weights, np.uint64(64 - self.settings.bits), len(self.relations), self.root,
+            batch.starts,
+            batch.keys,
+            np.ascontiguousarray(heads, np.int32),
+            spec,
+            seeds,
+            self.weights,
+            np.uint64(64 - self.settings.bits),
+            len(self.relations),
+            self.root,
             labels,
-        )  # fmt: skip
+        )
         return labels
 
 
@@ -127,10 +134,23 @@ def train_labels(
             rng = np.random.default_rng([settings.seed, epoch])
             wrong = np.zeros(1, np.int64)
             time = label_pass(
-                chosen[rng.permutation(len(chosen))], batch.starts, batch.keys, batch.heads,
-                batch.labels, spec, seeds, weights, sums, np.uint64(64 - settings.bits),
-                len(relations), root, settings.margin, settings.clip, time, wrong,
-            )  # fmt: skip
+                chosen[rng.permutation(len(chosen))],
+                batch.starts,
+                batch.keys,
+                batch.heads,
+                batch.labels,
+                spec,
+                seeds,
+                weights,
+                sums,
+                np.uint64(64 - settings.bits),
+                len(relations),
+                root,
+                settings.margin,
+                settings.clip,
+                time,
+                wrong,
+            )
             if progress is not None:
                 progress(epoch + 1, settings.epochs, "training relations")
     mean = (weights - sums / max(time, 1)).astype(np.float32)
@@ -150,9 +170,23 @@ def label_templates(*, clusters: bool = False, vectors: bool = False) -> tuple[s
     names += ["h.upos d.end d.upos", "h.end h.upos d.upos"]
     for tag in ("upos", "xpos"):
         for text in (
-            "d-1 d d+1", "h d-1 d", "h d d+1", "h-1 h d", "h h+1 d", "h-1 h h+1 d", "h d-1 d d+1",
-            "g h d", "h a d", "h b d", "h a d b", "h d i", "h d j", "h d i j", "h d c", "h d s",
-        ):  # fmt: skip
+            "d-1 d d+1",
+            "h d-1 d",
+            "h d d+1",
+            "h-1 h d",
+            "h h+1 d",
+            "h-1 h h+1 d",
+            "h d-1 d d+1",
+            "g h d",
+            "h a d",
+            "h b d",
+            "h a d b",
+            "h d i",
+            "h d j",
+            "h d i j",
+            "h d c",
+            "h d s",
+        ):
             names.append(" ".join(f"{role}.{tag}" for role in text.split()))
     names += ["d-1.lower d.upos", "d.upos d+1.lower", "d-1.lower d.lower", "d.lower d+1.lower"]
     names += ["h.upos d.upos d-1.lower", "h.upos d.upos d+1.lower", "h.upos d.upos c.lower"]

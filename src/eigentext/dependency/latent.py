@@ -46,9 +46,21 @@ KIND = "latent-tree"
 VERSION = 1
 _TABLES = ("pi", "T", "rows")
 _SETTINGS = (
-    "k", "observations", "split", "edges", "structure", "min_count", "lower", "language",
-    "iterations", "soften", "kappa", "start", "ensemble", "seed",
-)  # fmt: skip
+    "k",
+    "observations",
+    "split",
+    "edges",
+    "structure",
+    "min_count",
+    "lower",
+    "language",
+    "iterations",
+    "soften",
+    "kappa",
+    "start",
+    "ensemble",
+    "seed",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,9 +179,12 @@ class LatentTreeModel:
             self.observations_ = self.observations
         else:
             self.observations_ = Observations.learn(
-                bank, self.observations, min_count=self.min_count, lower=self.lower,
+                bank,
+                self.observations,
+                min_count=self.min_count,
+                lower=self.lower,
                 language=self.language,
-            )  # fmt: skip
+            )
         forest = Forest.of(bank, self.observations_)
         self.ranges_ = self._find_ranges(forest)
         encoded = self._encode(forest)
@@ -203,8 +218,8 @@ class LatentTreeModel:
         tables = learn_latent.estimate(counts, encoded, prior, self.smoothing)
         start = learn_latent.softened(tables, prior, self.soften if self.iterations else 0.0)
         tables, values, last = learn_latent.run_em(
-            encoded, start, prior, self.smoothing, self.iterations, progress=progress,
-        )  # fmt: skip
+            encoded, start, prior, self.smoothing, self.iterations, progress=progress
+        )
         found = counts if last is None else last
         shares = found.pi + found.T.sum(axis=(0, 1))
         return tables, values, shares / shares.sum()
@@ -285,9 +300,17 @@ class LatentTreeModel:
         logs, total = np.empty(len(array)), np.zeros(len(array))
         for tables in self.members_:
             fine = tree_log_probs(
-                ids, self.ranges_.lo[seen[0]], self.ranges_.hi[seen[0]], array,
-                EDGES[self.edges], self._structure_starts, tables.rows, tables.T, tables.pi, logs,
-            )  # fmt: skip
+                ids,
+                self.ranges_.lo[seen[0]],
+                self.ranges_.hi[seen[0]],
+                array,
+                EDGES[self.edges],
+                self._structure_starts,
+                tables.rows,
+                tables.T,
+                tables.pi,
+                logs,
+            )
             if not fine:
                 raise ValueError("heads form a cycle")
             total += logs
@@ -310,9 +333,20 @@ class LatentTreeModel:
         found = np.zeros((len(tree), self.k))
         counts = learn_latent.Counts.zeros(len(tables.rows), encoded.n_classes, self.k)
         posteriors_and_counts(
-            encoded.ids, encoded.lo, encoded.hi, encoded.heads, encoded.ptr, encoded.classes,
-            tables.rows, tables.T, tables.pi, found, counts.rows, counts.T, counts.pi,
-        )  # fmt: skip
+            encoded.ids,
+            encoded.lo,
+            encoded.hi,
+            encoded.heads,
+            encoded.ptr,
+            encoded.classes,
+            tables.rows,
+            tables.T,
+            tables.pi,
+            found,
+            counts.rows,
+            counts.T,
+            counts.pi,
+        )
         return found
 
     def log_likelihood(self, trees: Iterable[DependencyTree]) -> float:
@@ -333,17 +367,26 @@ class LatentTreeModel:
         seen = self._fitted().observations_
         settings = {name: getattr(self, name) for name in _SETTINGS}
         settings.update(
-            observations=seen.spec, min_count=seen.min_count, lower=seen.lower,
-            language=seen.language, smoothing=dict(vars(self.smoothing)),
+            observations=seen.spec,
+            min_count=seen.min_count,
+            lower=seen.lower,
+            language=seen.language,
+            smoothing=dict(vars(self.smoothing)),
             log_likelihoods=self.log_likelihoods,
-        )  # fmt: skip
+        )
         arrays = {"group": self.ranges_.group, "shares": self.shares_}
         for member, tables in enumerate(self.members_):
             arrays.update({f"{member}.{name}": getattr(tables, name) for name in _TABLES})
         modelfile.save(
-            path, KIND, arrays, settings=settings, format_version=VERSION, seed=self.seed,
-            data=data, strings={f"names{at}": names for at, names in enumerate(seen.names)},
-        )  # fmt: skip
+            path,
+            KIND,
+            arrays,
+            settings=settings,
+            format_version=VERSION,
+            seed=self.seed,
+            data=data,
+            strings={f"names{at}": names for at, names in enumerate(seen.names)},
+        )
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> LatentTreeModel:
@@ -357,8 +400,10 @@ class LatentTreeModel:
             seen = model.observations_ = Observations(
                 settings["observations"],
                 tuple(tuple(file.strings[f"names{at}"]) for at in range(len(file.strings))),
-                model.min_count, model.lower, model.language,
-            )  # fmt: skip
+                model.min_count,
+                model.lower,
+                model.language,
+            )
             if len(seen.channels) != len(seen.names):
                 raise ValueError(f"names of {len(seen.names)} channels")
             model.members_ = [

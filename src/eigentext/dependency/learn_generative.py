@@ -142,10 +142,25 @@ def em_counts(corpus: Corpus, params: GenerativeParams) -> tuple[Counts, float]:
     counts = _empty(corpus, params.m)
     longest = int(np.diff(corpus.ptr).max(initial=1))
     likelihood = corpus_counts(
-        corpus.ptr, corpus.heads, corpus.word, corpus.tag, params.first, params.m, corpus.kind_of,
-        length_classes(longest), params.E, params.T, params.go, 1.0 - params.go, params.root,
-        counts.T, counts.go, counts.stop, counts.root, counts.E,
-    )  # fmt: skip
+        corpus.ptr,
+        corpus.heads,
+        corpus.word,
+        corpus.tag,
+        params.first,
+        params.m,
+        corpus.kind_of,
+        length_classes(longest),
+        params.E,
+        params.T,
+        params.go,
+        1.0 - params.go,
+        params.root,
+        counts.T,
+        counts.go,
+        counts.stop,
+        counts.root,
+        counts.E,
+    )
     return counts, float(likelihood)
 
 
@@ -254,21 +269,38 @@ def _features(corpus: Corpus) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.ui
     ]
 
     def rows(*columns: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
-        made = [(np.uint64(k) << np.uint64(48)) | x.astype(np.uint64) for k, x in
-                enumerate(columns)]  # fmt: skip
+        made = [
+            (np.uint64(k) << np.uint64(48)) | x.astype(np.uint64) for k, x in enumerate(columns)
+        ]
         return np.ascontiguousarray(np.stack(made, axis=1))
 
     K = len(corpus.kind_of) + 1
     inside = rows(
-        word[:-1], cap[0] * 4 + cap[1], tag[near[0]], tag[near[1]], tag[far[0]], tag[far[1]],
-        word[near[0]], word[near[1]], relation[near[0]], relation[near[1]], relation[far[0]],
-        relation[far[1]], tag[near[0]] * K + tag[near[1]],
-    )  # fmt: skip
+        word[:-1],
+        cap[0] * 4 + cap[1],
+        tag[near[0]],
+        tag[near[1]],
+        tag[far[0]],
+        tag[far[1]],
+        word[near[0]],
+        word[near[1]],
+        relation[near[0]],
+        relation[near[1]],
+        relation[far[0]],
+        relation[far[1]],
+        tag[near[0]] * K + tag[near[1]],
+    )
     outside = rows(
-        tag[head] * 2 + side, word[head] * 2 + side, relation[:-1], tag[grand] * 2 + side,
-        relation[head] * 2 + side, tag[previous], tag[following], side * 8 + distance,
+        tag[head] * 2 + side,
+        word[head] * 2 + side,
+        relation[:-1],
+        tag[grand] * 2 + side,
+        relation[head] * 2 + side,
+        tag[previous],
+        tag[following],
+        side * 8 + distance,
         (tag[head] * K + tag[previous]) * 2 + side,
-    )  # fmt: skip
+    )
     return inside, outside
 
 

@@ -34,10 +34,20 @@ if TYPE_CHECKING:
     Ints = npt.NDArray[np.int64]
 
 __all__ = [
-    "EDGES", "Counts", "EncodedForest", "LatentSmoothing", "StateRanges", "Tables",
-    "encode_structure", "estimate", "expected_counts", "run_em", "softened", "spectral_states",
+    "EDGES",
+    "Counts",
+    "EncodedForest",
+    "LatentSmoothing",
+    "StateRanges",
+    "Tables",
+    "encode_structure",
+    "estimate",
+    "expected_counts",
+    "run_em",
+    "softened",
+    "spectral_states",
     "states_per_tag",
-]  # fmt: skip
+]
 
 EDGES = {"undirected": 0, "directed": 1, "adjacent": 2, "ordered": 3}
 N_CLASSES = (1, 2, 4, 4)
@@ -199,9 +209,16 @@ def encode_structure(
     starts = table_starts(sizes, structure)
     ids = np.where(seen >= 0, seen + starts[:-1, None], -1)
     return EncodedForest(
-        np.ascontiguousarray(ids), ranges.lo[forest.seen[0]], ranges.hi[forest.seen[0]],
-        forest.heads, forest.ptr, classes, starts, len(sizes), N_CLASSES[EDGES[edges]],
-    )  # fmt: skip
+        np.ascontiguousarray(ids),
+        ranges.lo[forest.seen[0]],
+        ranges.hi[forest.seen[0]],
+        forest.heads,
+        forest.ptr,
+        classes,
+        starts,
+        len(sizes),
+        N_CLASSES[EDGES[edges]],
+    )
 
 
 def spectral_states(
@@ -338,10 +355,20 @@ def expected_counts(encoded: EncodedForest, tables: Tables) -> tuple[float, Coun
 
     counts = Counts.zeros(len(tables.rows), encoded.n_classes, len(tables.pi))
     value = posteriors_and_counts(
-        encoded.ids, encoded.lo, encoded.hi, encoded.heads, encoded.ptr, encoded.classes,
-        tables.rows, tables.T, tables.pi, np.zeros((0, len(tables.pi))), counts.rows, counts.T,
+        encoded.ids,
+        encoded.lo,
+        encoded.hi,
+        encoded.heads,
+        encoded.ptr,
+        encoded.classes,
+        tables.rows,
+        tables.T,
+        tables.pi,
+        np.zeros((0, len(tables.pi))),
+        counts.rows,
+        counts.T,
         counts.pi,
-    )  # fmt: skip
+    )
     return float(value), counts
 
 

@@ -219,9 +219,13 @@ class SpectralTreeOperators:
             self.dictionary_ = self.dictionary
         elif self.dictionary in ("svd", "cca"):
             self.dictionary_ = treebank_dictionary(
-                forest, sizes[0], self.k, kind=cast("Kind", self.dictionary), kappa=self.kappa,
+                forest,
+                sizes[0],
+                self.k,
+                kind=cast("Kind", self.dictionary),
+                kappa=self.kappa,
                 seed=self.seed,
-            )  # fmt: skip
+            )
         else:
             raise SettingsError(f"dictionary {self.dictionary!r}: expected svd or cca, or one")
         if self.dictionary_.U.shape != (sizes[0], self.k):

@@ -135,9 +135,12 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
         self.relations_: LabelModel | None = None
         if self.labels:
             self.relations_ = train_labels(
-                batch, relations, label_templates(**used), LabelSettings(seed=self.seed),
+                batch,
+                relations,
+                label_templates(**used),
+                LabelSettings(seed=self.seed),
                 progress=progress,
-            )  # fmt: skip
+            )
         return self
 
     def _check_settings(self) -> None:
@@ -151,17 +154,25 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
 
     def _arc_settings(self) -> ArcSettings:
         return ArcSettings(
-            order=self.order, learner=self.learner, epochs=self.epochs, clip=self.clip,
-            grandparents=self.grandparents and self.order == 2, bits=self.bits, seed=self.seed,
-        )  # fmt: skip
+            order=self.order,
+            learner=self.learner,
+            epochs=self.epochs,
+            clip=self.clip,
+            grandparents=self.grandparents and self.order == 2,
+            bits=self.bits,
+            seed=self.seed,
+        )
 
     def _encoder(self, columns: Sequence[Columns]) -> Encoder:
         upos = sorted({tag for one in columns for tag in one.upos})
         xpos = sorted({tag for one in columns for tag in one.xpos} | set(upos))
         return Encoder(
             known=known_words((one.forms for one in columns), self.min_count),
-            clusters=self.clusters_, near=self.near_, upos=upos, xpos=xpos,
-        )  # fmt: skip
+            clusters=self.clusters_,
+            near=self.near_,
+            upos=upos,
+            xpos=xpos,
+        )
 
     def _train_arcs(
         self,
@@ -174,9 +185,13 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
         grand = grandparent_templates(**used) if self.order == 2 and self.grandparents else ()
         templates = arc_templates(**used), siblings, self.encoder_.n_tags
         self.projectivity_ = choose_projectivity(
-            batch, *templates, self._arc_settings(), self.projective, grand_names=grand,
+            batch,
+            *templates,
+            self._arc_settings(),
+            self.projective,
+            grand_names=grand,
             progress=progress,
-        )  # fmt: skip
+        )
         self.dev_scores_: list[float] = []
         best: list[ArcModel] = []
         after_pass = None
@@ -196,9 +211,13 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
                 return False
 
         last = train_arcs(
-            batch, *templates, self.projectivity_.applied(self._arc_settings()),
-            grand_names=grand, after_pass=after_pass, progress=progress,
-        )  # fmt: skip
+            batch,
+            *templates,
+            self.projectivity_.applied(self._arc_settings()),
+            grand_names=grand,
+            after_pass=after_pass,
+            progress=progress,
+        )
         return best[0] if best else last
 
     # ------------------------------------------------------------ parsing

@@ -65,9 +65,13 @@ class _ChainModel:
         k = min(self.k, len(np.unique(Forest.of(trees, seen).seen[0])))
         while True:
             model = LatentTreeModel(
-                k, observations=seen, split=False, edges="undirected", seed=self.seed,
+                k,
+                observations=seen,
+                split=False,
+                edges="undirected",
+                seed=self.seed,
                 iterations=self.iterations,
-            )  # fmt: skip
+            )
             try:
                 self.model = model.fit(trees)
                 return

@@ -97,11 +97,15 @@ def choose_projectivity(
 
     def trained(*, projective: bool) -> ArcModel:
         return train_arcs(
-            batch, arc_names, sib_names, n_tags,
+            batch,
+            arc_names,
+            sib_names,
+            n_tags,
             replace(settings, projective=projective, epochs=min(PASSES, settings.epochs)),
-            grand_names=grand_names, sentences=np.setdiff1d(sample, held_out),
+            grand_names=grand_names,
+            sentences=np.setdiff1d(sample, held_out),
             progress=_renamed(progress),
-        )  # fmt: skip
+        )
 
     crossing = _crossing_uas(trained(projective=False), test)
     best = max(crossing, key=lambda charge: crossing[charge])

@@ -132,9 +132,13 @@ class Reranker:
             if base is None:
                 raise SettingsError("give a base parser, or lists of its trees")
             lists = cross_validated(
-                _maker(base), sentences, k=self.k, folds=self.folds, folder=folder,
+                _maker(base),
+                sentences,
+                k=self.k,
+                folds=self.folds,
+                folder=folder,
                 progress=progress,
-            )  # fmt: skip
+            )
         known = [known_of(sentence) for sentence in sentences]
         gold = [sentence.heads or () for sentence in sentences]
         columns = {}
@@ -190,21 +194,33 @@ class Reranker:
         """Write one model file, experts included."""
         self._fitted()
         settings = {
-            "learner": self.learner, "experts": list(self.experts), "k": self.k,
-            "folds": self.folds, "l2": self.l2, "latent": self.latent,
-            "generative": self.generative, "seed": self.seed,
-        }  # fmt: skip
+            "learner": self.learner,
+            "experts": list(self.experts),
+            "k": self.k,
+            "folds": self.folds,
+            "l2": self.l2,
+            "latent": self.latent,
+            "generative": self.generative,
+            "seed": self.seed,
+        }
         used = np.flatnonzero(self.weights_.templates)
         arrays: dict[str, npt.NDArray[Any]] = {
-            "dense": self.weights_.dense, "codes": used,
+            "dense": self.weights_.dense,
+            "codes": used,
             "templates": self.weights_.templates[used],
-        }  # fmt: skip
+        }
         for name, expert in self.experts_.items():
             arrays.update(experts.to_bytes(name, expert))
         modelfile.save(
-            path, KIND, arrays, settings=settings, format_version=VERSION,
-            strings={"tags": self.templates_.tags}, seed=self.seed, data=data,
-        )  # fmt: skip
+            path,
+            KIND,
+            arrays,
+            settings=settings,
+            format_version=VERSION,
+            strings={"tags": self.templates_.tags},
+            seed=self.seed,
+            data=data,
+        )
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Reranker:

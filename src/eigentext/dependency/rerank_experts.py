@@ -174,9 +174,11 @@ def experts_from_bytes(
             found[name] = (Valence if name == "valence" else Distance)(counts)
             continue
         kinds: dict[str, Any] = {
-            "latent": LatentTreeModel, "generative": GenerativeParser, "paths": PathHMM,
+            "latent": LatentTreeModel,
+            "generative": GenerativeParser,
+            "paths": PathHMM,
             "surface": SurfaceHMM,
-        }  # fmt: skip
+        }
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "expert")
             Path(path).write_bytes(raw)

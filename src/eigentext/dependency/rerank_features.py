@@ -140,8 +140,9 @@ class _Counted:
             outcomes[outcome] += n
             conditions[condition] += n
         total = sum(outcomes.values())
-        self._plain = {o: (n + 0.5) / (total + 0.5 * len(outcomes) + 1) for o, n in
-                       outcomes.items()}  # fmt: skip
+        self._plain = {
+            o: (n + 0.5) / (total + 0.5 * len(outcomes) + 1) for o, n in outcomes.items()
+        }
         self._least = 0.5 / (total + 0.5 * len(outcomes) + 1)
         self._conditions = conditions
         self._cache: dict[tuple[Any, Any], float] = {}
@@ -280,18 +281,27 @@ class FeatureTable:
         if not np.isfinite(dense).all():
             raise SettingsError("a dense feature is not a finite number")
         return cls(
-            lists.tree_at, indptr, np.concatenate([*codes, np.empty(0, np.int32)]),
-            dense.astype(np.float32), ("base", *(columns or {})),
-            None if gold is None else lists.right(gold), lists.lengths,
-        )  # fmt: skip
+            lists.tree_at,
+            indptr,
+            np.concatenate([*codes, np.empty(0, np.int32)]),
+            dense.astype(np.float32),
+            ("base", *(columns or {})),
+            None if gold is None else lists.right(gold),
+            lists.lengths,
+        )
 
     def with_columns(self, names: Sequence[str]) -> FeatureTable:
         """The same with only these dense columns."""
         places = [self.names.index(name) for name in names]
         return FeatureTable(
-            self.tree_at, self.indptr, self.codes, self.dense[:, places], tuple(names),
-            self.right, self.lengths,
-        )  # fmt: skip
+            self.tree_at,
+            self.indptr,
+            self.codes,
+            self.dense[:, places],
+            tuple(names),
+            self.right,
+            self.lengths,
+        )
 
 
 def expert_column(

@@ -30,9 +30,18 @@ __all__ = ["KIND", "VERSION", "load_parser", "save_parser"]
 KIND = "graph-parser"
 VERSION = 1
 _KEPT = (
-    "order", "grandparents", "learner", "projective", "epochs", "tagger", "labels", "min_count",
-    "clip", "bits", "seed",
-)  # fmt: skip
+    "order",
+    "grandparents",
+    "learner",
+    "projective",
+    "epochs",
+    "tagger",
+    "labels",
+    "min_count",
+    "clip",
+    "bits",
+    "seed",
+)
 Parser = TypeVar("Parser", bound="GraphParser")
 
 
@@ -68,9 +77,15 @@ def save_parser(
         for name, content in parser.own_tags_.as_arrays().items():
             arrays[f"tagger_{name}"] = content
     modelfile.save(
-        path, KIND, arrays, settings=settings, format_version=VERSION, strings=strings,
-        seed=parser.seed, data=data,
-    )  # fmt: skip
+        path,
+        KIND,
+        arrays,
+        settings=settings,
+        format_version=VERSION,
+        strings=strings,
+        seed=parser.seed,
+        data=data,
+    )
 
 
 def load_parser(kind: type[Parser], path: str | os.PathLike[str]) -> Parser:
@@ -90,23 +105,33 @@ def load_parser(kind: type[Parser], path: str | os.PathLike[str]) -> Parser:
         # parameters as well, so that a parser of the same settings can be trained
         parser.clusters, parser.vectors = parser.clusters_ or None, parser.near_ or None
         parser.encoder_ = Encoder(
-            known=frozenset(strings["known"]), clusters=parser.clusters_, near=parser.near_,
-            upos=strings["upos"], xpos=strings["xpos"],
-        )  # fmt: skip
+            known=frozenset(strings["known"]),
+            clusters=parser.clusters_,
+            near=parser.near_,
+            upos=strings["upos"],
+            xpos=strings["xpos"],
+        )
         arc_settings = ArcSettings(**settings["arcs"])
         parser.arcs_ = ArcModel(
-            arc_settings, tuple(strings["arc_templates"]), tuple(strings["sibling_templates"]),
-            parser.encoder_.n_tags, arrays["arc_weights"], tuple(strings["grandparent_templates"]),
-        )  # fmt: skip
+            arc_settings,
+            tuple(strings["arc_templates"]),
+            tuple(strings["sibling_templates"]),
+            parser.encoder_.n_tags,
+            arrays["arc_weights"],
+            tuple(strings["grandparent_templates"]),
+        )
         parser.relations_ = None
         if "relations" in settings:
             label_settings = LabelSettings(**settings["relations"])
             relations = tuple(strings["relations"])
             compiled_labels(strings["label_templates"])  # refuses what is no template
             parser.relations_ = LabelModel(
-                label_settings, tuple(strings["label_templates"]), relations,
-                settings["root_relation"], arrays["label_weights"],
-            )  # fmt: skip
+                label_settings,
+                tuple(strings["label_templates"]),
+                relations,
+                settings["root_relation"],
+                arrays["label_weights"],
+            )
         parser.own_tags_ = None
         if parser.tagger == "own":
             found = {

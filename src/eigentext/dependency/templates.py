@@ -36,9 +36,20 @@ __all__ = ["SLOTS", "FeatureArrays", "arc_templates", "compiled", "key_of", "sib
 
 # upos and xpos come first: the kernels take the tags in between from columns 0 and 1
 SLOTS = (
-    "upos", "xpos", "lower", "form", "feats", "morph", "end",
-    "bits4", "bits6", "bits", "near4", "near6", "near",
-)  # fmt: skip
+    "upos",
+    "xpos",
+    "lower",
+    "form",
+    "feats",
+    "morph",
+    "end",
+    "bits4",
+    "bits6",
+    "bits",
+    "near4",
+    "near6",
+    "near",
+)
 MOST_ITEMS = 6
 MIXER = 0x9E3779B97F4A7C15
 AFTER = 0xD6E8FEB86659FD93

@@ -124,10 +124,19 @@ class ArcModel:
         heads = np.full((len(charges), len(batch.keys)), -1, np.int32)
         settings = self.settings
         decode_all(
-            batch.starts, batch.keys, batch.tags, self.n_tags, self.arrays, self.weights,
-            self.shift, settings.order, settings.projective, settings.margin,
-            np.array(charges, np.float64), heads,
-        )  # fmt: skip
+            batch.starts,
+            batch.keys,
+            batch.tags,
+            self.n_tags,
+            self.arrays,
+            self.weights,
+            self.shift,
+            settings.order,
+            settings.projective,
+            settings.margin,
+            np.array(charges, np.float64),
+            heads,
+        )
         return heads
 
     def scores(
@@ -182,9 +191,17 @@ class Grandparents:
         list_governors(keep, counts, governors, index)
         grand = np.zeros((int(counts.max()), n + 1, n + 1))
         grand_scores(
-            self._keys, self._first, n, model.arrays, model.weights, model.shift, governors,
-            counts, keep, grand,
-        )  # fmt: skip
+            self._keys,
+            self._first,
+            n,
+            model.arrays,
+            model.weights,
+            model.shift,
+            governors,
+            counts,
+            keep,
+            grand,
+        )
         heads = np.empty(n, np.int32)
         score = grand_kernel(arc, sib, grand, keep, governors, counts, index, heads)
         if not model.settings.projective:
@@ -203,9 +220,17 @@ class Grandparents:
         for d, h in enumerate(heads.tolist(), start=1):
             if h:
                 end = grand_places(
-                    self._keys, self._first, n, model.arrays, model.shift, int(heads[h - 1]), h,
-                    d, out, end,
-                )  # fmt: skip
+                    self._keys,
+                    self._first,
+                    n,
+                    model.arrays,
+                    model.shift,
+                    int(heads[h - 1]),
+                    h,
+                    d,
+                    out,
+                    end,
+                )
         return float(model.weights[out[:end]].sum(dtype=np.float64))
 
 
@@ -244,10 +269,25 @@ def train_arcs(
         for part in np.array_split(order, max(len(order) // 500, 1)) if progress else [order]:
             wrong = np.zeros(1, np.int64)
             time = train_pass(
-                part, batch.starts, batch.keys, batch.tags, n_tags, batch.heads, model.arrays,
-                weights, sums, change, model.shift, settings.order, settings.projective,
-                settings.margin, settings.learner == "mira", settings.clip, time, wrong,
-            )  # fmt: skip
+                part,
+                batch.starts,
+                batch.keys,
+                batch.tags,
+                n_tags,
+                batch.heads,
+                model.arrays,
+                weights,
+                sums,
+                change,
+                model.shift,
+                settings.order,
+                settings.projective,
+                settings.margin,
+                settings.learner == "mira",
+                settings.clip,
+                time,
+                wrong,
+            )
             if progress is not None:
                 progress(time, settings.epochs * len(chosen), "training arcs")
         if after_pass is not None and after_pass(mean()):

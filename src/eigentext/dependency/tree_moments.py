@@ -201,9 +201,7 @@ class InstrumentMoments:
         """
         k = self.k
         _need(float(self.n.sum()), "a child with a grandparent or a sibling")
-        how: dict[str, Any] = {
-            "max_condition": max_condition, "need_rank": k, "on_rank": on_rank
-        }  # fmt: skip
+        how: dict[str, Any] = {"max_condition": max_condition, "need_rank": k, "on_rank": on_rank}
         E = np.zeros((2, k, k))
         D = np.zeros((k, k, k))
         reports: list[ConditionReport] = []

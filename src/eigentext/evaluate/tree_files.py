@@ -84,8 +84,10 @@ def _first_difference(gold: Tree, predicted: Tree) -> tuple[str, str] | None:
     )
     if mine == its:
         return None
-    n = next((k for k, pair in enumerate(zip(mine, its, strict=False)) if pair[0] != pair[1]),
-             min(len(mine), len(its)))  # fmt: skip
+    n = next(
+        (k for k, pair in enumerate(zip(mine, its, strict=False)) if pair[0] != pair[1]),
+        min(len(mine), len(its)),
+    )
     return _shown(mine, n), _shown(its, n)
 
 

@@ -44,10 +44,23 @@ _HOME_OF = {
 }
 
 __all__ = [
-    "Analysis", "Analyzer", "Candidate", "Candidates", "Document", "Label", "LabelScheme",
-    "LexicalRanker", "RankedCandidate", "RankedWord", "Word", "load_scheme", "open_analyzer",
-    "read_conllu_documents", "read_words_jsonl", "scheme_names",
-]  # fmt: skip
+    "Analysis",
+    "Analyzer",
+    "Candidate",
+    "Candidates",
+    "Document",
+    "Label",
+    "LabelScheme",
+    "LexicalRanker",
+    "RankedCandidate",
+    "RankedWord",
+    "Word",
+    "load_scheme",
+    "open_analyzer",
+    "read_conllu_documents",
+    "read_words_jsonl",
+    "scheme_names",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -25,9 +25,16 @@ if TYPE_CHECKING:
     from eigentext.lexical.features import Hashes
 
 __all__ = [
-    "BUCKETS", "CountTable", "DocumentCounts", "Statistics", "columns",
-    "noise", "ratio_columns", "shares", "statistics",
-]  # fmt: skip
+    "BUCKETS",
+    "CountTable",
+    "DocumentCounts",
+    "Statistics",
+    "columns",
+    "noise",
+    "ratio_columns",
+    "shares",
+    "statistics",
+]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
@@ -155,9 +162,18 @@ def statistics(
 
     for words, own, n_own in _parts(counted, encoded, atoms, leave_out):
         kernels.look_up(
-            words, atoms, encoded.unit_first, encoded.unit_hash, encoded.unit_target,
-            counted.used, counted.slots, own, found.together, found.alone, found.base,
-        )  # fmt: skip
+            words,
+            atoms,
+            encoded.unit_first,
+            encoded.unit_hash,
+            encoded.unit_target,
+            counted.used,
+            counted.slots,
+            own,
+            found.together,
+            found.alone,
+            found.base,
+        )
         found.words[words] -= n_own
     return found
 
@@ -204,10 +220,22 @@ def ratio_columns(
     logs = np.log(np.arange(_LOGS, dtype=np.float32) + np.float32(strength))
     for words, own, n_own in _parts(counted, encoded, atoms, leave_out):
         kernels.ratios(
-            words, atoms, encoded.unit_first, encoded.unit_hash, encoded.unit_target,
-            counted.used, counted.slots, own, max(counted.n_words - n_own, 1),
-            np.float32(strength), logs, z, bucket, start, base,
-        )  # fmt: skip
+            words,
+            atoms,
+            encoded.unit_first,
+            encoded.unit_hash,
+            encoded.unit_target,
+            counted.used,
+            counted.slots,
+            own,
+            max(counted.n_words - n_own, 1),
+            np.float32(strength),
+            logs,
+            z,
+            bucket,
+            start,
+            base,
+        )
         words_counted[words] -= n_own
     return _log_shares(base, words_counted, encoded)
 

@@ -25,21 +25,48 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 __all__ = [
-    "CLUSTERED", "PAPER", "SECOND_PASS", "SUFFIXING", "TYPED_KINDS", "WIDE", "Forms", "Typed",
-    "hash64", "parse", "table",
-]  # fmt: skip
+    "CLUSTERED",
+    "PAPER",
+    "SECOND_PASS",
+    "SUFFIXING",
+    "TYPED_KINDS",
+    "WIDE",
+    "Forms",
+    "Typed",
+    "hash64",
+    "parse",
+    "table",
+]
 
 Hashes = npt.NDArray[np.uint64]
 
 TYPED_KINDS = (
-    "form", "norm", "first", "last", "start2", "start3", "end1", "end2", "end3", "end4", "end5",
-    "cluster", "cluster6", "cluster3",
-)  # fmt: skip
+    "form",
+    "norm",
+    "first",
+    "last",
+    "start2",
+    "start3",
+    "end1",
+    "end2",
+    "end3",
+    "end4",
+    "end5",
+    "cluster",
+    "cluster6",
+    "cluster3",
+)
 _CUT = {
-    "first": slice(0, 1), "last": slice(-1, None), "start2": slice(0, 2), "start3": slice(0, 3),
-    "end1": slice(-1, None), "end2": slice(-2, None), "end3": slice(-3, None),
-    "end4": slice(-4, None), "end5": slice(-5, None),
-}  # fmt: skip
+    "first": slice(0, 1),
+    "last": slice(-1, None),
+    "start2": slice(0, 2),
+    "start3": slice(0, 3),
+    "end1": slice(-1, None),
+    "end2": slice(-2, None),
+    "end3": slice(-3, None),
+    "end4": slice(-4, None),
+    "end5": slice(-5, None),
+}
 
 PAPER = (
     "form@0",

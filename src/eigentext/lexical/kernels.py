@@ -151,8 +151,8 @@ def count(tokens, atoms, gold, used, seen, least, slots):
 
 @njit(cache=True)
 def look_up(
-    tokens, atoms, unit_first, unit_hash, unit_target, used, slots, own, together, alone, base,
-):  # fmt: skip
+    tokens, atoms, unit_first, unit_hash, unit_target, used, slots, own, together, alone, base
+):
     """Counts of every unit of some tokens with every feature, less those of ``own``.
 
     ``together`` [U, A], ``alone`` [n, A] and ``base`` [U] are filled.
@@ -187,9 +187,22 @@ def look_up(
 
 @njit(cache=True)
 def ratios(
-    tokens, atoms, unit_first, unit_hash, unit_target, used, slots, own, n_words, strength, logs,
-    z, bucket, start, base,
-):  # fmt: skip
+    tokens,
+    atoms,
+    unit_first,
+    unit_hash,
+    unit_target,
+    used,
+    slots,
+    own,
+    n_words,
+    strength,
+    logs,
+    z,
+    bucket,
+    start,
+    base,
+):
     """:func:`look_up` and the smoothed log ratios of its counts at once.
 
     ``z`` [U, .] and ``bucket`` [n, .] are filled from column ``start`` on, and ``base`` [U];
@@ -270,9 +283,23 @@ def document_overlap(unit_row, unit_doc, first, docs, counts, similarity, out):
 
 @njit(cache=True)
 def score(
-    tokens, atoms, unit_first, unit_hash, unit_target, used, first, row_units, numeric, z, bucket,
-    dense, numeric_weights, sparse, bits, out,
-):  # fmt: skip
+    tokens,
+    atoms,
+    unit_first,
+    unit_hash,
+    unit_target,
+    used,
+    first,
+    row_units,
+    numeric,
+    z,
+    bucket,
+    dense,
+    numeric_weights,
+    sparse,
+    bits,
+    out,
+):
     """Scores of all candidates of some tokens."""
     shift = np.uint64(64 - bits)
     unit_score = np.zeros(4096, np.float64)
@@ -303,10 +330,30 @@ def score(
 
 @njit(cache=True)
 def learn(
-    order, gold_row, atoms, unit_first, unit_hash, unit_target, used, first, row_units, numeric,
-    z, bucket, dense, dense_sum, numeric_weights, numeric_sum, sparse, sparse_sum, bits, rate,
-    sparse_rate, decay, scores,
-):  # fmt: skip
+    order,
+    gold_row,
+    atoms,
+    unit_first,
+    unit_hash,
+    unit_target,
+    used,
+    first,
+    row_units,
+    numeric,
+    z,
+    bucket,
+    dense,
+    dense_sum,
+    numeric_weights,
+    numeric_sum,
+    sparse,
+    sparse_sum,
+    bits,
+    rate,
+    sparse_rate,
+    decay,
+    scores,
+):
     """One pass of AdaGrad over tokens for the conditional softmax; the mean log loss."""
     shift = np.uint64(64 - bits)
     unit_gradient = np.zeros(4096, np.float64)
@@ -316,9 +363,23 @@ def learn(
         begin, stop = first[token], first[token + 1]
         one[0] = token
         score(
-            one, atoms, unit_first, unit_hash, unit_target, used, first, row_units, numeric, z,
-            bucket, dense, numeric_weights, sparse, bits, scores,
-        )  # fmt: skip
+            one,
+            atoms,
+            unit_first,
+            unit_hash,
+            unit_target,
+            used,
+            first,
+            row_units,
+            numeric,
+            z,
+            bucket,
+            dense,
+            numeric_weights,
+            sparse,
+            bits,
+            scores,
+        )
         top = scores[begin]
         for row in range(begin + 1, stop):
             top = max(top, scores[row])

@@ -43,9 +43,20 @@ def _join(left, right, maximum):
 
 @njit(cache=True)
 def chain(
-    begin, end, first, class_of, class_first, row_scores, only, offset, trans, maximum,
-    class_score, alpha, beta,
-):  # fmt: skip
+    begin,
+    end,
+    first,
+    class_of,
+    class_first,
+    row_scores,
+    only,
+    offset,
+    trans,
+    maximum,
+    class_score,
+    alpha,
+    beta,
+):
     """Forward and backward over one sentence; the score of all paths, or of the best one.
 
     ``only`` [n] is the one row a word may have, or -1.  ``alpha`` holds a class' own score,
@@ -122,9 +133,22 @@ def expectations(
 
 @njit(cache=True)
 def best_path(
-    begin, end, first, class_of, class_first, row_scores, only, offset, trans, class_score,
-    alpha, sign, rows, row_gradient, pair_gradient,
-):  # fmt: skip
+    begin,
+    end,
+    first,
+    class_of,
+    class_first,
+    row_scores,
+    only,
+    offset,
+    trans,
+    class_score,
+    alpha,
+    sign,
+    rows,
+    row_gradient,
+    pair_gradient,
+):
     """The best row of every word into ``rows``, added to the gradients times ``sign``."""
     base = offset[begin + 1]
     chosen = class_first[end - 1] + np.argmax(alpha[class_first[end - 1] : class_first[end]])
@@ -150,10 +174,29 @@ def best_path(
 
 @njit(cache=True)
 def gather(
-    begin, end, first, row_units, numeric, unit_first, unit_hash, unit_target, atoms, used, bits,
-    class_first, values, pairs, pair_bits, offset, row_gradient, pair_gradient,
-    delta, marked, touched, numeric_delta,
-):  # fmt: skip
+    begin,
+    end,
+    first,
+    row_units,
+    numeric,
+    unit_first,
+    unit_hash,
+    unit_target,
+    atoms,
+    used,
+    bits,
+    class_first,
+    values,
+    pairs,
+    pair_bits,
+    offset,
+    row_gradient,
+    pair_gradient,
+    delta,
+    marked,
+    touched,
+    numeric_delta,
+):
     """The gradient of every weight, from those of rows and class pairs; how many are not zero.
 
     Weights of pairs lie after the first 2^bits.  ``touched`` lists where ``delta`` was changed.
@@ -220,9 +263,20 @@ def unit_scores(words, atoms, unit_first, unit_hash, unit_target, used, weights,
 
 @njit(cache=True)
 def learn_elements(
-    order, gold_row, row_units, atoms, unit_first, unit_hash, unit_target, used, weights, sums,
-    bits, rate, scores,
-):  # fmt: skip
+    order,
+    gold_row,
+    row_units,
+    atoms,
+    unit_first,
+    unit_hash,
+    unit_target,
+    used,
+    weights,
+    sums,
+    bits,
+    rate,
+    scores,
+):
     """AdaGrad for one softmax per element over the values that a word's candidates offer."""
     shift = np.uint64(64 - bits)
     one = np.zeros(1, np.int64)

@@ -86,9 +86,17 @@ def as_conllu(number: int, words: Sequence[RankedWord], ranker: LexicalRanker) -
         if word.guessed:
             misc.append("Guess=Yes")
         cells = (
-            str(place), word.shown, lemma or "_", upos, xpos, "|".join(features) or "_",
-            "_", "_", "_", "|".join(misc),
-        )  # fmt: skip
+            str(place),
+            word.shown,
+            lemma or "_",
+            upos,
+            xpos,
+            "|".join(features) or "_",
+            "_",
+            "_",
+            "_",
+            "|".join(misc),
+        )
         yield "\t".join(cells)
     yield ""
 

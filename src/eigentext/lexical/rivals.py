@@ -199,10 +199,20 @@ class ElementClassifiers(Rival):
         scratch = np.zeros(len(encoded.unit_hash))
         for _ in range(self.epochs):
             kernels_train.learn_elements(
-                random.permutation(words[~is_held[words]]), encoded.gold_row, encoded.row_units,
-                atoms, encoded.unit_first, encoded.unit_hash, encoded.unit_target, self.used_,
-                self.weights_, sums, self.bits, self.rate, scratch,
-            )  # fmt: skip
+                random.permutation(words[~is_held[words]]),
+                encoded.gold_row,
+                encoded.row_units,
+                atoms,
+                encoded.unit_first,
+                encoded.unit_hash,
+                encoded.unit_target,
+                self.used_,
+                self.weights_,
+                sums,
+                self.bits,
+                self.rate,
+                scratch,
+            )
         tuning = words[is_held[words]]
         self.mixture_ = fit_mixture(encoded, self._agreements(encoded), tuning)
         self.counts_ = label_counts(documents)
@@ -213,9 +223,16 @@ class ElementClassifiers(Rival):
 
         scores = np.zeros(len(encoded.unit_hash))
         kernels_train.unit_scores(
-            np.arange(len(encoded.words)), self._atoms(encoded), encoded.unit_first,
-            encoded.unit_hash, encoded.unit_target, self.used_, self.weights_, self.bits, scores,
-        )  # fmt: skip
+            np.arange(len(encoded.words)),
+            self._atoms(encoded),
+            encoded.unit_first,
+            encoded.unit_hash,
+            encoded.unit_target,
+            self.used_,
+            self.weights_,
+            self.bits,
+            scores,
+        )
         word_of = np.repeat(np.arange(len(encoded.words)), np.diff(encoded.first))
         agree = np.zeros((len(encoded.row_hash), len(self.columns_)))
         for place, column in enumerate(self.columns_):

@@ -71,10 +71,23 @@ def scores(inputs: Inputs, weights: Weights) -> Floats:
     e = inputs.encoded
     out = np.zeros(len(e.row_hash))
     kernels.score(
-        np.arange(len(e.words)), inputs.atoms, e.unit_first, e.unit_hash, e.unit_target,
-        inputs.used, e.first, e.row_units, e.numeric, inputs.z, inputs.bucket,
-        weights.dense, weights.numeric, weights.sparse, weights.bits, out,
-    )  # fmt: skip
+        np.arange(len(e.words)),
+        inputs.atoms,
+        e.unit_first,
+        e.unit_hash,
+        e.unit_target,
+        inputs.used,
+        e.first,
+        e.row_units,
+        e.numeric,
+        inputs.z,
+        inputs.bucket,
+        weights.dense,
+        weights.numeric,
+        weights.sparse,
+        weights.bits,
+        out,
+    )
     return out
 
 
@@ -101,11 +114,30 @@ def fit_softmax(
     scratch = np.zeros(len(e.row_hash))
     for _ in range(epochs):
         kernels.learn(
-            random.permutation(words), e.gold_row, inputs.atoms, e.unit_first, e.unit_hash,
-            e.unit_target, inputs.used, e.first, e.row_units, e.numeric, inputs.z, inputs.bucket,
-            weights.dense, dense_sum, weights.numeric, numeric_sum, weights.sparse, sparse_sum,
-            bits, rate, sparse_rate, decay, scratch,
-        )  # fmt: skip
+            random.permutation(words),
+            e.gold_row,
+            inputs.atoms,
+            e.unit_first,
+            e.unit_hash,
+            e.unit_target,
+            inputs.used,
+            e.first,
+            e.row_units,
+            e.numeric,
+            inputs.z,
+            inputs.bucket,
+            weights.dense,
+            dense_sum,
+            weights.numeric,
+            numeric_sum,
+            weights.sparse,
+            sparse_sum,
+            bits,
+            rate,
+            sparse_rate,
+            decay,
+            scratch,
+        )
         if update:
             update()
     weights.sparse = weights.sparse.astype(np.float16).astype(np.float32)  # as files hold them

@@ -34,9 +34,22 @@ __all__ = ["KIND", "VERSION", "load_ranker", "save_ranker"]
 KIND = "lexical"
 VERSION = 2
 _KEPT = (
-    "templates", "second", "passes", "documents", "bits", "epochs", "rate", "sparse_rate",
-    "holdout", "min_count", "only", "transform", "observed", "weights", "seed",
-)  # fmt: skip
+    "templates",
+    "second",
+    "passes",
+    "documents",
+    "bits",
+    "epochs",
+    "rate",
+    "sparse_rate",
+    "holdout",
+    "min_count",
+    "only",
+    "transform",
+    "observed",
+    "weights",
+    "seed",
+)
 _DOCUMENT_ARRAYS = ("rarity", "values", "first", "documents", "counts", "sizes")
 
 
@@ -62,8 +75,10 @@ def save_ranker(
     strings["cluster_words"] = list(ranker.clusters)
     strings["cluster_bits"] = list(ranker.clusters.values())
     strings["forms"] = list(ranker.observed_.documents)
-    seen = [[ranker.scheme.encode(label) for label in labels]
-            for labels in ranker.observed_.documents.values()]  # fmt: skip
+    seen = [
+        [ranker.scheme.encode(label) for label in labels]
+        for labels in ranker.observed_.documents.values()
+    ]
     arrays["labels_of_form"] = np.array([len(labels) for labels in seen], np.int32)
     strings["labels"] = [label for labels in seen for label in labels]
     strings["seen"] = sorted(ranker.seen_)

@@ -106,14 +106,32 @@ class _Work:
 
         e, model, la = self.e, self.model, self.lattice
         kernels.score(
-            np.arange(begin, end), self.atoms, e.unit_first, e.unit_hash, e.unit_target,
-            model.used_, e.first, e.row_units, e.numeric, *self.none, numeric, weights,
-            model.bits, self.rows,
-        )  # fmt: skip
+            np.arange(begin, end),
+            self.atoms,
+            e.unit_first,
+            e.unit_hash,
+            e.unit_target,
+            model.used_,
+            e.first,
+            e.row_units,
+            e.numeric,
+            *self.none,
+            numeric,
+            weights,
+            model.bits,
+            self.rows,
+        )
         kernels_train.transitions(
-            begin, end, la.class_first, la.values, model.pairs_, weights[1 << model.bits :],
-            PAIR_BITS, la.offset, self.trans,
-        )  # fmt: skip
+            begin,
+            end,
+            la.class_first,
+            la.values,
+            model.pairs_,
+            weights[1 << model.bits :],
+            PAIR_BITS,
+            la.offset,
+            self.trans,
+        )
 
     def chain(self, begin: int, end: int, only: Ints, *, maximum: bool) -> float:
         """Forward and backward; the score of all paths, or of the best."""
@@ -121,9 +139,20 @@ class _Work:
 
         la = self.lattice
         total: float = kernels_train.chain(
-            begin, end, self.e.first, la.class_of, la.class_first, self.rows, only, la.offset,
-            self.trans, maximum, self.class_score, self.alpha, self.beta,
-        )  # fmt: skip
+            begin,
+            end,
+            self.e.first,
+            la.class_of,
+            la.class_first,
+            self.rows,
+            only,
+            la.offset,
+            self.trans,
+            maximum,
+            self.class_score,
+            self.alpha,
+            self.beta,
+        )
         return total
 
     def beliefs(self, begin: int, end: int, only: Ints, out: Floats) -> None:
@@ -131,9 +160,17 @@ class _Work:
         from eigentext.lexical import kernels_train
 
         kernels_train.row_beliefs(
-            begin, end, self.e.first, self.lattice.class_of, self.rows, only, self.class_score,
-            self.alpha, self.beta, out,
-        )  # fmt: skip
+            begin,
+            end,
+            self.e.first,
+            self.lattice.class_of,
+            self.rows,
+            only,
+            self.class_score,
+            self.alpha,
+            self.beta,
+            out,
+        )
 
 
 class ChainModel(Rival):
@@ -275,9 +312,18 @@ class _Learner:
             work.beliefs(begin, end, only, self.scratch)
             self.row_gradient[rows] += sign * np.exp(self.scratch[rows] - total)
             kernels_train.expectations(
-                begin, end, la.class_first, la.offset, work.trans, work.class_score, work.alpha,
-                work.beta, total, sign, self.pair_gradient,
-            )  # fmt: skip
+                begin,
+                end,
+                la.class_first,
+                la.offset,
+                work.trans,
+                work.class_score,
+                work.alpha,
+                work.beta,
+                total,
+                sign,
+                self.pair_gradient,
+            )
             loss += sign * total
         return loss
 
@@ -305,10 +351,22 @@ class _Learner:
         ):
             gap += sign * work.chain(begin, end, only, maximum=True)
             kernels_train.best_path(
-                begin, end, work.e.first, la.class_of, la.class_first, work.rows, only, la.offset,
-                work.trans, work.class_score, work.alpha, sign, best, self.row_gradient,
+                begin,
+                end,
+                work.e.first,
+                la.class_of,
+                la.class_first,
+                work.rows,
+                only,
+                la.offset,
+                work.trans,
+                work.class_score,
+                work.alpha,
+                sign,
+                best,
+                self.row_gradient,
                 self.pair_gradient,
-            )  # fmt: skip
+            )
         known = work.e.gold_row[begin:end] >= 0
         wrong = (self.best[0][begin:end] != self.best[1][begin:end]) & known
         return gap, int(wrong.sum())
@@ -319,9 +377,27 @@ class _Learner:
 
         e, la, model = self.work.e, self.work.lattice, self.model
         found: int = kernels_train.gather(
-            begin, end, e.first, e.row_units, e.numeric, e.unit_first, e.unit_hash, e.unit_target,
-            self.work.atoms, model.used_, model.bits, la.class_first, la.values, model.pairs_,
-            PAIR_BITS, la.offset, self.row_gradient, self.pair_gradient, self.delta, self.marked,
-            self.touched, numeric,
-        )  # fmt: skip
+            begin,
+            end,
+            e.first,
+            e.row_units,
+            e.numeric,
+            e.unit_first,
+            e.unit_hash,
+            e.unit_target,
+            self.work.atoms,
+            model.used_,
+            model.bits,
+            la.class_first,
+            la.values,
+            model.pairs_,
+            PAIR_BITS,
+            la.offset,
+            self.row_gradient,
+            self.pair_gradient,
+            self.delta,
+            self.marked,
+            self.touched,
+            numeric,
+        )
         return found

@@ -56,8 +56,9 @@ def dependency_section(
     report.table(
         ("UAS", "LAS", "whole trees", "CPU s to train"),
         [(result.uas, result.las, result.unlabelled_complete_match, seconds)],
-        caption="The parser, tags and all, on trees that it has not seen", digits=2,
-    )  # fmt: skip
+        caption="The parser, tags and all, on trees that it has not seen",
+        digits=2,
+    )
     parser.save(target / "english.dep", data={"name": "sample", "licence": "Apache-2.0"})
     _sentence(report, GraphParser.load(target / "english.dep"))
     _mistakes(report, sentences, predicted)
@@ -75,22 +76,31 @@ def _sentence(report: Report, parser: GraphParser) -> None:
     tags = parser.columns(tokens).xpos
     report.figure(
         arcs_svg(
-            tokens, heads, best.tree.relations, tags=tags, width=840,
+            tokens,
+            heads,
+            best.tree.relations,
+            tags=tags,
+            width=840,
             probabilities=[
                 min(1.0, float(chances[head, word])) for word, head in enumerate(heads, start=1)
             ],
         ),
         "The best tree; an arc is as strong as it is probable",
-    )  # fmt: skip
+    )
     report.figure(
         arcs_svg(
-            tokens, heads, best.tree.relations, tags=tags, width=840,
-            against=other.tree.heads.tolist(), against_relations=other.tree.relations,
+            tokens,
+            heads,
+            best.tree.relations,
+            tags=tags,
+            width=840,
+            against=other.tree.heads.tolist(),
+            against_relations=other.tree.relations,
             names=("the best tree", "with that arc forbidden"),
         ),
         f"The best tree, score {best.score:.2f}, and the best without the arc to “with”, "
         f"score {other.score:.2f}",
-    )  # fmt: skip
+    )
 
 
 def _mistakes(
@@ -103,11 +113,16 @@ def _mistakes(
         return
     report.figure(
         arcs_svg(
-            one.forms, one.heads, one.column("deprel"), width=840, against=other.heads,
-            against_relations=other.column("deprel"), names=("gold", "the parser"),
+            one.forms,
+            one.heads,
+            one.column("deprel"),
+            width=840,
+            against=other.heads,
+            against_relations=other.column("deprel"),
+            names=("gold", "the parser"),
         ),
         "A held-out sentence that the parser gets wrong",
-    )  # fmt: skip
+    )
 
 
 def _hidden(

@@ -55,11 +55,9 @@ def sequences_section(
     models: dict[str, Any] = {
         "operators (CCA)": SpectralHMM(_STATES),
         "recovered parameters": HMM(_STATES, start="recovered", iterations=0, symbols=symbols),
-        "EM from there": HMM(
-            _STATES, start="recovered", iterations=_ITERATIONS, symbols=symbols
-        ),
+        "EM from there": HMM(_STATES, start="recovered", iterations=_ITERATIONS, symbols=symbols),
         "EM from random": HMM(_STATES, iterations=_ITERATIONS, symbols=symbols),
-    }  # fmt: skip
+    }
     few = symbols.encode(mine[:50])
     for model in models.values():  # compile before the clock starts
         model.fit_encoded(few, symbols).surprisals_encoded(few)
@@ -72,9 +70,11 @@ def sequences_section(
         rows.append((name, perplexity, None if rate is None else 100 * rate, seconds))
         say(f"hmm: {name}: perplexity {perplexity:.1f} on held-out text, {seconds:.2f} s")
     report.table(
-        ("model", "perplexity", "negative, %", "CPU s to train"), rows,
-        caption="Models of Python's documentation", digits=2,
-    )  # fmt: skip
+        ("model", "perplexity", "negative, %", "CPU s to train"),
+        rows,
+        caption="Models of Python's documentation",
+        digits=2,
+    )
     _states(report, target, models["EM from there"])
     _tagger(report, target, trees, say)
 
@@ -90,12 +90,17 @@ def _states(report: Report, target: Path, model: HMM) -> None:
     report.table(
         ("state", "% of tokens", "words", "next states"),
         [
-            (one.state, 100 * one.share, ", ".join(word for word, _ in one.words),
-             ", ".join(str(state) for state, _ in one.after[:3]))
+            (
+                one.state,
+                100 * one.share,
+                ", ".join(word for word, _ in one.words),
+                ", ".join(str(state) for state, _ in one.after[:3]),
+            )
             for one in sorted(views, key=lambda one: -one.share)[:10]
         ],
-        caption="The states with most tokens, by their words", digits=1,
-    )  # fmt: skip
+        caption="The states with most tokens, by their words",
+        digits=1,
+    )
     labels = [f"{one.state}: {one.words[0][0]}" for one in sorted(views)]
     drawn = state_graph(
         model.parameters_.transition, labels, shares=[one.share for one in sorted(views)]
@@ -121,6 +126,8 @@ def _tagger(
     tagger.save(target / "english.tagger", data={"name": "sample", "licence": "Apache-2.0"})
     say(f"hmm: tagger with {_TAG_STATES} states a tag: accuracy {accuracy:.1f} in {_FOLDS} folds")
     report.table(
-        ("states a tag", "accuracy, %", "CPU s to train"), [(_TAG_STATES, accuracy, seconds)],
-        caption=f"A tagger of the English sample, in {_FOLDS} folds", digits=2,
-    )  # fmt: skip
+        ("states a tag", "accuracy, %", "CPU s to train"),
+        [(_TAG_STATES, accuracy, seconds)],
+        caption=f"A tagger of the English sample, in {_FOLDS} folds",
+        digits=2,
+    )

@@ -80,8 +80,10 @@ def _folds(report: Report, documents: list[Document], say: Callable[[str], None]
         )
     report.table(
         ("model", "A1", "A2", "A1 without case", "A1, unseen words", "words", "CPU s"),
-        rows, caption="Analyses of words in unseen sentences", digits=1,
-    )  # fmt: skip
+        rows,
+        caption="Analyses of words in unseen sentences",
+        digits=1,
+    )
     if total is not None:
         report.table(
             tuple(total.elements),

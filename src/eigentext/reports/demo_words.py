@@ -52,9 +52,12 @@ def words_section(report: Report, target: Path, say: Callable[[str], None]) -> N
     )
     tree = tree_of_clustering(found)
     page = words_report(
-        tree, title="Words of Python's documentation", found=found,
-        vectors=WordVectors(vectors.words, vectors.vectors), remark=say,
-    )  # fmt: skip
+        tree,
+        title="Words of Python's documentation",
+        found=found,
+        vectors=WordVectors(vectors.words, vectors.vectors),
+        remark=say,
+    )
     page.write(target / "words.html")
     report.section("Words").text(
         f"{counts.n_tokens:,} tokens from the documentation that every Python installation "
@@ -66,9 +69,10 @@ def words_section(report: Report, target: Path, say: Callable[[str], None]) -> N
         cluster_tree_svg(tree, ends=24, words=5), "The cluster tree, with its most frequent words"
     )
     report.table(
-        ("path", "words", "tokens", "most frequent"), _largest(tree, 12),
+        ("path", "words", "tokens", "most frequent"),
+        _largest(tree, 12),
         caption="The clusters with most tokens",
-    )  # fmt: skip
+    )
     report.figure(
         decay_plot(vectors.singular_values), "Singular values of the scaled context counts"
     )

@@ -29,10 +29,31 @@ __all__ = ["Piece", "cut", "in_plain_words", "kinds", "segment_words"]
 _CATEGORY = ("pos", "upos")
 _NOT_SAID = frozenset({"dpos", "suf", "persuf", "numsuf", "gensuf"})  # or said elsewhere
 _ORDER = (
-    "pos", "upos", "pre2", "pre1", "det", "asp", "Tense", "Aspect", "mood", "Mood", "vox", "Voice",
-    "per", "perpos", "Person", "gen", "genpos", "num", "numpos", "Number", "cas", "case", "Case",
+    "pos",
+    "upos",
+    "pre2",
+    "pre1",
+    "det",
+    "asp",
+    "Tense",
+    "Aspect",
+    "mood",
+    "Mood",
+    "vox",
+    "Voice",
+    "per",
+    "perpos",
+    "Person",
+    "gen",
+    "genpos",
+    "num",
+    "numpos",
+    "Number",
+    "cas",
+    "case",
+    "Case",
     "stt",
-)  # fmt: skip
+)
 _AFTER = re.compile(
     r"(?:NSUFF|PVSUFF|IVSUFF|CVSUFF|CASE_|POSS_PRON|SUFFIX|PRON(?:_\d|$)|MOOD)", re.ASCII
 )
@@ -123,9 +144,18 @@ def segment_words(tag: str) -> str:
     if found:
         return _CASE_NAME[found[1]]
     if tag.startswith("NSUFF"):
-        parts = {"FEM": "feminine", "MASC": "masculine", "SG": "singular", "DU": "dual",
-                 "PL": "plural", "NOM": "nominative", "GEN": "genitive", "ACC": "accusative",
-                 "ACCGEN": "accusative or genitive", "POSS": "construct"}  # fmt: skip
+        parts = {
+            "FEM": "feminine",
+            "MASC": "masculine",
+            "SG": "singular",
+            "DU": "dual",
+            "PL": "plural",
+            "NOM": "nominative",
+            "GEN": "genitive",
+            "ACC": "accusative",
+            "ACCGEN": "accusative or genitive",
+            "POSS": "construct",
+        }
         return " ".join(filter(None, map(parts.get, tag.split("_")[1:]))) or "ending"
     if "SUFF_SUBJ" in tag:
         return "subject"

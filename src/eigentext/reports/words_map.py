@@ -71,10 +71,13 @@ def map_points(
         raise SettingsError(f"a map of {n_words} words: expected at least 1")
     rows = np.asarray(vectors, dtype=np.float64)
     fit = [
-        i for i, word in enumerate(words)
-        if any(map(str.isalpha, word)) and not word.startswith("<")
-        and (paths is None or word in paths) and np.isfinite(rows[i]).all()
-    ][:n_words]  # fmt: skip
+        i
+        for i, word in enumerate(words)
+        if any(map(str.isalpha, word))
+        and not word.startswith("<")
+        and (paths is None or word in paths)
+        and np.isfinite(rows[i]).all()
+    ][:n_words]
     if not fit:
         raise SettingsError("no word to put on the map: none of the vectors' words has a cluster")
     shown = [words[i] for i in fit]

@@ -168,9 +168,11 @@ def _near(tree: ClusterTree, kept: list[int], vectors: WordVectors) -> dict[int,
     # the words go by their numbers here, so that none with colons passes for an analogy
     names = [str(number[word]) for word in shared]
     found = nearest_words(
-        names, vectors.vectors[list(rows.values())], [str(number[word]) for word in queries],
+        names,
+        vectors.vectors[list(rows.values())],
+        [str(number[word]) for word in queries],
         _NEIGHBOURS,
-    )  # fmt: skip
+    )
     return {
         number[word]: [int(name) for name, _ in near]
         for word, near in zip(queries, found, strict=True)
@@ -257,10 +259,14 @@ def _information(report: Report, found: Clustering) -> None:
     longest = max(map(len, found.paths))
     lengths = [n for n in (1, 2, 3, 4, 6, 8, 10, 12, 16, 20) if n < longest] + [longest]
     values = prefix_information(found.pairs, found.paths, lengths)
-    rows = [
-        (n, len({path[:n] for path in found.paths}), values[n], values[n] / found.information)
-        for n in lengths
-    ] if found.information > 0 else []  # fmt: skip
+    rows = (
+        [
+            (n, len({path[:n] for path in found.paths}), values[n], values[n] / found.information)
+            for n in lengths
+        ]
+        if found.information > 0
+        else []
+    )
     report.section("Mutual information").text(
         "Of the groups of neighbouring words, in nats; a group is all clusters with the same "
         "first bits, and the last row is that of the clusters themselves."
@@ -270,6 +276,8 @@ def _information(report: Report, found: Clustering) -> None:
     )
     if found.history:
         report.table(
-            ("pass", "mutual information"), list(enumerate(found.history, start=1)),
-            caption="During exchange", digits=4,
-        )  # fmt: skip
+            ("pass", "mutual information"),
+            list(enumerate(found.history, start=1)),
+            caption="During exchange",
+            digits=4,
+        )

@@ -248,9 +248,12 @@ def cluster_tree_svg(tree: ClusterTree, *, ends: int = 40, words: int = 7) -> st
         f"{tree.prefix(nodes[k]) or 'all'}: {' '.join(tree.examples(nodes[k], 3))}" for k in leaves
     )
     return svg_document(
-        edge + widest + 2 * _GAP, _ROW * (len(leaves) + 0.5), title="Cluster tree",
-        description=description, parts=[drawn, *parts],
-    )  # fmt: skip
+        edge + widest + 2 * _GAP,
+        _ROW * (len(leaves) + 0.5),
+        title="Cluster tree",
+        description=description,
+        parts=[drawn, *parts],
+    )
 
 
 def _text(

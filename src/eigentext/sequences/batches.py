@@ -153,13 +153,22 @@ class Machine:
         none = np.empty((0, k))
         pairs = np.zeros((k, k))
         given = (
-            self.pi, self.T, self.T_turned, self.E, self.alpha, self.W, self.beta, self.scale,
-            self.rows, self.cap,
-            none[:, 0] if initial is None else initial, pairs,
+            self.pi,
+            self.T,
+            self.T_turned,
+            self.E,
+            self.alpha,
+            self.W,
+            self.beta,
+            self.scale,
+            self.rows,
+            self.cap,
+            none[:, 0] if initial is None else initial,
+            pairs,
             none if emitted is None else emitted,
             none if smoothed is None else smoothed,
             np.empty(0, np.int32) if best is None else best,
-        )  # fmt: skip
+        )
         ids, total, n_impossible = self.data.ids, 0.0, 0
         with single_threaded():
             for at in range(plan.n_long):
@@ -182,19 +191,38 @@ class Machine:
 
         plan, none = self.plan, np.empty((0, self.n_states))
         wanted = (
-            surprisal, none if filtered is None else filtered, none if last is None else last
-        )  # fmt: skip
+            surprisal,
+            none if filtered is None else filtered,
+            none if last is None else last,
+        )
         room = (self.alpha, self.scale, self.rows)
         with single_threaded():
             for at in range(plan.n_long):
                 kernels.forward_long(
-                    self.data.ids, plan.starts[at], plan.lengths[at], plan.owners[at],
-                    plan.n_rows, self.pi, self.T, self.E, *room, *wanted,
-                )  # fmt: skip
+                    self.data.ids,
+                    plan.starts[at],
+                    plan.lengths[at],
+                    plan.owners[at],
+                    plan.n_rows,
+                    self.pi,
+                    self.T,
+                    self.E,
+                    *room,
+                    *wanted,
+                )
             kernels.forward_batches(
-                self.data.ids, plan.starts, plan.lengths, plan.owners, plan.bounds,
-                self.pi, self.T, self.E, *room, plan.widest, *wanted,
-            )  # fmt: skip
+                self.data.ids,
+                plan.starts,
+                plan.lengths,
+                plan.owners,
+                plan.bounds,
+                self.pi,
+                self.T,
+                self.E,
+                *room,
+                plan.widest,
+                *wanted,
+            )
 
 
 def _without_dust(array: Floats, smallest: float, dtype: type) -> npt.NDArray[Any]:

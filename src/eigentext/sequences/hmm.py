@@ -156,9 +156,12 @@ class HMM(BaseEstimator):  # type: ignore[misc]
         symbols = self.symbols
         if symbols is None:
             symbols = Symbols.fit(
-                sequences, vocab_size=self.vocab_size, min_count=self.min_count,
-                unknown=self.unknown, language=self.language,
-            )  # fmt: skip
+                sequences,
+                vocab_size=self.vocab_size,
+                min_count=self.min_count,
+                unknown=self.unknown,
+                language=self.language,
+            )
         return self.fit_encoded(symbols.encode(sequences), symbols, progress=progress)
 
     def fit_encoded(
@@ -177,10 +180,14 @@ class HMM(BaseEstimator):  # type: ignore[misc]
         for number in range(self.starts):
             seed = self.seed + number
             result = baum_welch(
-                self._begin(data, symbols, seed), data, iterations=self.iterations,
-                tolerance=self.tolerance, smoothing=self.smoothing, precision=self.precision,
+                self._begin(data, symbols, seed),
+                data,
+                iterations=self.iterations,
+                tolerance=self.tolerance,
+                smoothing=self.smoothing,
+                precision=self.precision,
                 progress=_counted(progress, number * self.iterations),
-            )  # fmt: skip
+            )
             final = float(inference.log_likelihoods(result.parameters, data).sum())
             history = tuple(value / data.n_tokens for value in result.log_likelihoods)
             tries.append(EMStart(seed, history, final / data.n_tokens))
@@ -236,9 +243,11 @@ class HMM(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "parameters_")
         found = np.array([one.final for one in self.starts_])
         return {
-            "best": float(found.max()), "worst": float(found.min()),
-            "mean": float(found.mean()), "std": float(found.std()),
-        }  # fmt: skip
+            "best": float(found.max()),
+            "worst": float(found.min()),
+            "mean": float(found.mean()),
+            "std": float(found.std()),
+        }
 
     # ------------------------------------------------------------ probabilities
 
@@ -339,9 +348,15 @@ class HMM(BaseEstimator):  # type: ignore[misc]
         for number, one in enumerate(self.starts_):
             arrays[f"history{number}"] = np.array(one.history, np.float64)
         modelfile.save(
-            path, KIND, arrays, settings=settings, format_version=FORMAT_VERSION, data=data,
-            strings={"names": self.symbols_.names}, seed=self.seed,
-        )  # fmt: skip
+            path,
+            KIND,
+            arrays,
+            settings=settings,
+            format_version=FORMAT_VERSION,
+            data=data,
+            strings={"names": self.symbols_.names},
+            seed=self.seed,
+        )
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> HMM:

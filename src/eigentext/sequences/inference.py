@@ -27,9 +27,16 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
 
 __all__ = [
-    "filtered", "log_likelihoods", "next_symbols", "posterior_decode", "sample",
-    "sample_states", "smoothed", "surprisals", "viterbi",
-]  # fmt: skip
+    "filtered",
+    "log_likelihoods",
+    "next_symbols",
+    "posterior_decode",
+    "sample",
+    "sample_states",
+    "smoothed",
+    "surprisals",
+    "viterbi",
+]
 
 _SEGMENT = 4096  # tokens whose back pointers are kept at once
 _DRAWN_AT_ONCE = 2_000_000

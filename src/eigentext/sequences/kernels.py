@@ -136,9 +136,26 @@ def _sum_of_logs(scale, n_rows):
 
 @njit(cache=True, fastmath=FAST)
 def expect_batches(
-    ids, starts, lengths, bounds, pi, T, T_turned, E, alpha, W, beta, scale, rows, cap,
-    initial, moved, emitted, smoothed, best,
-):  # fmt: skip
+    ids,
+    starts,
+    lengths,
+    bounds,
+    pi,
+    T,
+    T_turned,
+    E,
+    alpha,
+    W,
+    beta,
+    scale,
+    rows,
+    cap,
+    initial,
+    moved,
+    emitted,
+    smoothed,
+    best,
+):
     """Both passes over all batches: expected counts, or posteriors, whichever have room.
 
     ``bounds``: batch i is ``starts[bounds[i] : bounds[i + 1]]``.  ``moved`` still has to be
@@ -167,9 +184,26 @@ def expect_batches(
 
 @njit(cache=True, fastmath=FAST)
 def expect_long(
-    ids, start, length, segment, pi, T, T_turned, E, alpha, W, beta, scale, rows, cap,
-    initial, moved, emitted, smoothed, best,
-):  # fmt: skip
+    ids,
+    start,
+    length,
+    segment,
+    pi,
+    T,
+    T_turned,
+    E,
+    alpha,
+    W,
+    beta,
+    scale,
+    rows,
+    cap,
+    initial,
+    moved,
+    emitted,
+    smoothed,
+    best,
+):
     """The same for one long sequence, in segments; ``alpha`` and ``W`` have ``segment`` rows."""
     k = T.shape[0]
     n_segments = (length + segment - 1) // segment
@@ -222,21 +256,40 @@ def _keep(begun, lasting, rows, n_steps, alpha, scale, surprisal, filtered, last
 
 @njit(cache=True, fastmath=FAST)
 def forward_batches(
-    ids, starts, lengths, owners, bounds, pi, T, E, alpha, scale, rows, widest,
-    surprisal, filtered, last,
-):  # fmt: skip
+    ids,
+    starts,
+    lengths,
+    owners,
+    bounds,
+    pi,
+    T,
+    E,
+    alpha,
+    scale,
+    rows,
+    widest,
+    surprisal,
+    filtered,
+    last,
+):
     """-log p(x_t | x_1..t-1), filtered states, and those after the last token (S, k)."""
     prior = np.empty((widest, T.shape[0]), T.dtype)
     prior[:] = pi
     for i in range(bounds.shape[0] - 1):
         lo, hi = bounds[i], bounds[i + 1]
-        n_steps, _ = forward(
-            ids, starts[lo:hi], lengths[lo:hi], prior, T, E, alpha, scale, rows
-        )  # fmt: skip
+        n_steps, _ = forward(ids, starts[lo:hi], lengths[lo:hi], prior, T, E, alpha, scale, rows)
         _keep(
-            starts[lo:hi], lengths[lo:hi], rows, n_steps, alpha, scale, surprisal, filtered,
-            last, owners[lo:hi],
-        )  # fmt: skip
+            starts[lo:hi],
+            lengths[lo:hi],
+            rows,
+            n_steps,
+            alpha,
+            scale,
+            surprisal,
+            filtered,
+            last,
+            owners[lo:hi],
+        )
 
 
 @njit(cache=True, fastmath=FAST)

@@ -24,9 +24,26 @@ _REORDER = {"reassoc", "contract", "nsz"}
 
 @njit(cache=True, fastmath=_REORDER)
 def backward(
-    cand_ptr, cand, e_ptr, e, s_ptr, m, m_word, tensor, at, end, end_at, keep, one, mean_word,
-    mean, state_ptr, word_ptr, p_next, beta,
-):  # fmt: skip
+    cand_ptr,
+    cand,
+    e_ptr,
+    e,
+    s_ptr,
+    m,
+    m_word,
+    tensor,
+    at,
+    end,
+    end_at,
+    keep,
+    one,
+    mean_word,
+    mean,
+    state_ptr,
+    word_ptr,
+    p_next,
+    beta,
+):
     """Fill ``beta``, each token's divided by its largest magnitude; returns the log of those."""
     n = len(cand_ptr) - 1
     total = 0.0
@@ -99,9 +116,29 @@ def start_weight(cand_ptr, cand, s_ptr, m, state_ptr, root, beta):
 
 @njit(cache=True, fastmath=_REORDER)
 def forward(
-    cand_ptr, cand, e_ptr, e, s_ptr, m, m_word, tensor, at, keep, one, mean_word, mean, state_ptr,
-    word_ptr, p_next, root, beta, alpha, single, pair_ptr, pairs,
-):  # fmt: skip
+    cand_ptr,
+    cand,
+    e_ptr,
+    e,
+    s_ptr,
+    m,
+    m_word,
+    tensor,
+    at,
+    keep,
+    one,
+    mean_word,
+    mean,
+    state_ptr,
+    word_ptr,
+    p_next,
+    root,
+    beta,
+    alpha,
+    single,
+    pair_ptr,
+    pairs,
+):
     """Posteriors of candidates (``single``) and of neighbouring pairs, and ``alpha``.
 
     ``pairs[pair_ptr[i] + c * (candidates of i + 1) + d]``.  Each token's numbers are divided by

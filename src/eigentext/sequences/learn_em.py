@@ -113,10 +113,11 @@ def _expectation(
         return _expectation(machine, initial, transition, emission, "double")
     if n_impossible or not sound:
         raise DataError(
-            "sequences", None,
+            "sequences",
+            None,
             f"the parameters give {n_impossible} token(s) probability 0: EM cannot learn from "
             "them; start from parameters without zeros, or with smoothing",
-        )  # fmt: skip
+        )
     return value, counts
 
 

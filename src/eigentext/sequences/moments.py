@@ -228,10 +228,14 @@ def dictionary(
         scaled.data = root_1[scaled.indices] * scaled.data
         scaled.data *= np.repeat(root_2, np.diff(scaled.indptr))
     found = truncated_svd(
-        scaled, k, dtype=np.float64 if fine else np.float32, overlap=None if fine else 0.99,
-        seed=seed, symbol="P_21, the pairs of neighbours",
+        scaled,
+        k,
+        dtype=np.float64 if fine else np.float32,
+        overlap=None if fine else 0.99,
+        seed=seed,
+        symbol="P_21, the pairs of neighbours",
         rank_tol=1e-9 if fine else 1e-6,
-    )  # fmt: skip
+    )
     U, R, S = found.U.astype(np.float64), found.Vt.T.astype(np.float64), found.S.astype(np.float64)
     if root_1 is None or root_2 is None:
         return Dictionary(U, U, R, S, kind, kappa)

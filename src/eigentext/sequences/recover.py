@@ -74,8 +74,9 @@ def recover_parameters(
     if not 0 <= smoothing < 1:
         raise SettingsError(f"smoothing {smoothing!r}: expected from 0 to below 1")
     if method == "clusters":
-        return _from_clusters(moments, cluster_symbols(moments, k, kappa=kappa, seed=seed), k,
-                              smoothing)  # fmt: skip
+        return _from_clusters(
+            moments, cluster_symbols(moments, k, kappa=kappa, seed=seed), k, smoothing
+        )
     if method == "diagonalise":
         return _from_eigenvectors(moments, k, smoothing, seed)
     raise SettingsError(f"method {method!r}: expected 'clusters' or 'diagonalise'")

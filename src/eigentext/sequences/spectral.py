@@ -318,9 +318,18 @@ class SpectralHMM(BaseEstimator):  # type: ignore[misc]
         states, raw = np.empty((data.n_tokens, ops.k)), np.empty(data.n_tokens)
         y = np.zeros((0, ops.k)) if ops.y is None else ops.y
         operator_states(
-            data.ids, data.first, ops.start, ops.usual, self._rows, ops.matrices, y,
-            self._weak(), self.negatives != "abs", states, raw,
-        )  # fmt: skip
+            data.ids,
+            data.first,
+            ops.start,
+            ops.usual,
+            self._rows,
+            ops.matrices,
+            y,
+            self._weak(),
+            self.negatives != "abs",
+            states,
+            raw,
+        )
         return states, raw
 
     def _values(self, states: Floats) -> tuple[npt.NDArray[Any], Floats, Floats]:
@@ -373,10 +382,15 @@ class SpectralHMM(BaseEstimator):  # type: ignore[misc]
         if ops.y is not None:
             arrays["y"] = ops.y
         modelfile.save(
-            path, KIND, arrays, settings={**self.get_params(), "language": self.symbols_.language},
-            format_version=FORMAT_VERSION, strings={"names": self.symbols_.names}, seed=self.seed,
+            path,
+            KIND,
+            arrays,
+            settings={**self.get_params(), "language": self.symbols_.language},
+            format_version=FORMAT_VERSION,
+            strings={"names": self.symbols_.names},
+            seed=self.seed,
             data=data,
-        )  # fmt: skip
+        )
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> SpectralHMM:

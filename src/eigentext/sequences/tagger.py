@@ -199,9 +199,12 @@ class LatentTagger(BaseEstimator):  # type: ignore[misc]
         )
         several = self.models > 1
         spectral = SpectralSettings(
-            states=self.n_states, per_state=self.per_state, kappa=self.kappa,
-            dropout=self.dropout if several else 0.0, noise=self.noise if several else 0.0,
-        )  # fmt: skip
+            states=self.n_states,
+            per_state=self.per_state,
+            kappa=self.kappa,
+            dropout=self.dropout if several else 0.0,
+            noise=self.noise if several else 0.0,
+        )
         in_turn: tuple[Estimator, ...] = (
             ("clustering", "moments") if self.estimator == "mixed" else (self.estimator,)
         )
@@ -212,9 +215,13 @@ class LatentTagger(BaseEstimator):  # type: ignore[misc]
         with single_threaded():
             for number in range(self.models):
                 settings = EstimatorSettings(
-                    in_turn[number % len(in_turn)], spectral, self.em,
-                    smoothing, self.language, moment_smoothing=of_moments,
-                )  # fmt: skip
+                    in_turn[number % len(in_turn)],
+                    spectral,
+                    self.em,
+                    smoothing,
+                    self.language,
+                    moment_smoothing=of_moments,
+                )
                 params = fit_params(bank, settings, seed=self.seed + number, progress=progress)
                 self.chains_.append(
                     Chain.of(params, self.words_, bank.labels, self.n_sentences_, self.k_next)
@@ -288,9 +295,13 @@ class LatentTagger(BaseEstimator):  # type: ignore[misc]
         words = checked_tokens(tokens)
         chain, negative, fallback = self._chain_of(words)
         return TagAnswer(
-            self.tag(words), self._table(chain, len(words)), self._sequences(chain, words, n_best),
-            self.log_probability(words), negative, fallback,
-        )  # fmt: skip
+            self.tag(words),
+            self._table(chain, len(words)),
+            self._sequences(chain, words, n_best),
+            self.log_probability(words),
+            negative,
+            fallback,
+        )
 
     def log_probability(self, tokens: Sequence[str], tags: Sequence[str] | None = None) -> float:
         """log p(words), summed over the tags tried; or log p(words, tags).

@@ -118,9 +118,13 @@ class Chain:
 
     @classmethod
     def of(
-        cls, params: LatentParams, words: WordTags, labels: Sequence[str], n_sentences: int,
+        cls,
+        params: LatentParams,
+        words: WordTags,
+        labels: Sequence[str],
+        n_sentences: int,
         k_next: float,
-    ) -> Chain:  # fmt: skip
+    ) -> Chain:
         """From the parameters over skeletal trees."""
         n_tags = len(words.names)
         over_word, spine, end_label = label_places(labels, n_tags)
@@ -155,9 +159,21 @@ class Chain:
         root = (n_sentences * root + drawn) / (n_sentences + k_next)
         keep = n_tag / (n_tag + k_next)
         return cls(
-            params, words, tuple(labels), m, m_word, at, np.concatenate([*end, np.empty(0)]),
-            end_at, one, mean, mean_word, root, keep, p_next,
-        )  # fmt: skip
+            params,
+            words,
+            tuple(labels),
+            m,
+            m_word,
+            at,
+            np.concatenate([*end, np.empty(0)]),
+            end_at,
+            one,
+            mean,
+            mean_word,
+            root,
+            keep,
+            p_next,
+        )
 
     @cached_property
     def state_ptr(self) -> Ints:
@@ -238,10 +254,26 @@ class Chain:
         s_ptr = np.concatenate([[0], np.cumsum(self.m[candidates.tags])])
         beta = np.zeros(int(s_ptr[-1]))
         scale = backward(
-            candidates.ptr, candidates.tags, e_ptr, e, s_ptr, self.m, self.m_word,
-            self.params.tensor, self.at, self.end, self.end_at, self.keep, self.one,
-            self.mean_word, self.mean, self.state_ptr, self.word_ptr, self.p_next, beta,
-        )  # fmt: skip
+            candidates.ptr,
+            candidates.tags,
+            e_ptr,
+            e,
+            s_ptr,
+            self.m,
+            self.m_word,
+            self.params.tensor,
+            self.at,
+            self.end,
+            self.end_at,
+            self.keep,
+            self.one,
+            self.mean_word,
+            self.mean,
+            self.state_ptr,
+            self.word_ptr,
+            self.p_next,
+            beta,
+        )
         z = start_weight(
             candidates.ptr, candidates.tags, s_ptr, self.m, self.state_ptr, self.root, beta
         )
@@ -259,11 +291,29 @@ class Chain:
         pair_ptr = candidates.pair_ptr
         single, pairs = np.zeros(len(candidates.tags)), np.zeros(int(pair_ptr[-1]))
         good = forward(
-            candidates.ptr, candidates.tags, e_ptr, e, s_ptr, self.m, self.m_word,
-            self.params.tensor, self.at, self.keep, self.one, self.mean_word, self.mean,
-            self.state_ptr, self.word_ptr, self.p_next, self.root, beta, np.zeros_like(beta),
-            single, pair_ptr, pairs,
-        )  # fmt: skip
+            candidates.ptr,
+            candidates.tags,
+            e_ptr,
+            e,
+            s_ptr,
+            self.m,
+            self.m_word,
+            self.params.tensor,
+            self.at,
+            self.keep,
+            self.one,
+            self.mean_word,
+            self.mean,
+            self.state_ptr,
+            self.word_ptr,
+            self.p_next,
+            self.root,
+            beta,
+            np.zeros_like(beta),
+            single,
+            pair_ptr,
+            pairs,
+        )
         if not good:
             return None
         negative = float((single < 0).mean())

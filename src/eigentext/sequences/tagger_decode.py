@@ -67,10 +67,12 @@ class TagChain(NamedTuple):
         rows = [
             np.tile(p[a:b], n)
             for a, b, n in zip(
-                candidates.ptr[1:-1].tolist(), candidates.ptr[2:].tolist(), width[:-1].tolist(),
+                candidates.ptr[1:-1].tolist(),
+                candidates.ptr[2:].tolist(),
+                width[:-1].tolist(),
                 strict=True,
             )
-        ]  # fmt: skip
+        ]
         return cls(candidates, p[: candidates.ptr[1]], np.concatenate([*rows, np.empty(0)]))
 
     def marginals(self) -> tuple[Floats, float]:

@@ -97,9 +97,12 @@ def evaluate_tagger(
                 n_unknown += 1
                 right_unknown += tag == answer
     return TagReport(
-        gold.total(), right.total(), n_unknown, right_unknown,
+        gold.total(),
+        right.total(),
+        n_unknown,
+        right_unknown,
         tuple(
             TagScore(tag, right[tag], gold[tag], predicted[tag])
             for tag in sorted(gold | predicted)
         ),
-    )  # fmt: skip
+    )

@@ -56,8 +56,10 @@ def chain_views(
     n = len(bank.word_at)
     suffix2, suffix3, shape = (np.zeros(n, dtype=np.int64) for _ in range(3))
     for column, values in (
-        (suffix2, bank.suffix2), (suffix3, bank.suffix3), (shape, bank.signature),
-    ):  # fmt: skip
+        (suffix2, bank.suffix2),
+        (suffix3, bank.suffix3),
+        (shape, bank.signature),
+    ):
         column[bank.token[over_word]] = values[over_word]
     tag, word = bank.tag_at, bank.word_at
     own = around.at(word, 0)

@@ -43,9 +43,20 @@ __all__ = ["KIND", "VERSION", "load_tagger", "save_tagger"]
 KIND = "latent-tagger"
 VERSION = 1
 _SETTINGS = (
-    "n_states", "estimator", "em", "models", "decoder", "per_state", "k_next", "keep", "kappa",
-    "dropout", "noise", "language", "seed",
-)  # fmt: skip
+    "n_states",
+    "estimator",
+    "em",
+    "models",
+    "decoder",
+    "per_state",
+    "k_next",
+    "keep",
+    "kappa",
+    "dropout",
+    "noise",
+    "language",
+    "seed",
+)
 _WORD_ARRAYS = ("word_ptr", "word_tag", "word_n", "look_ptr", "look_tag", "look_n")
 _WORD_NUMBERS = ("k_word", "k_look", "k_lower", "keep")
 Tagger = TypeVar("Tagger", bound="LatentTagger")
@@ -163,9 +174,13 @@ def load_tagger(kind: type[Tagger], path: str | os.PathLike[str]) -> Tagger:
         if "look_weights" in arrays:
             model = LookModel(tuple(strings["look_features"]), arrays["look_weights"])
         tagger.words_ = WordTags(
-            tagger.tags_, words=tuple(strings["tagged_words"]), looks=tuple(strings["looks"]),
-            model=model, **counts, **settings["word_tags"],
-        )  # fmt: skip
+            tagger.tags_,
+            words=tuple(strings["tagged_words"]),
+            looks=tuple(strings["looks"]),
+            model=model,
+            **counts,
+            **settings["word_tags"],
+        )
         packed = PackedParams(arrays, strings, settings["lexicon"])
         labels = tuple(strings["labels"])
         tagger.chains_ = [

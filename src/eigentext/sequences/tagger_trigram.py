@@ -112,9 +112,15 @@ class TrigramTagger(BaseEstimator):  # type: ignore[misc]
             size = int(pair_ptr[-1])
             path = np.empty(len(words), np.int64)
             trigram_best(
-                c.ptr, c.tags, c.scores, self.shares_, pair_ptr,
-                np.empty(size), np.empty(size, np.int64), path,
-            )  # fmt: skip
+                c.ptr,
+                c.tags,
+                c.scores,
+                self.shares_,
+                pair_ptr,
+                np.empty(size),
+                np.empty(size, np.int64),
+                path,
+            )
         return [self.tags_[tag] for tag in c.tags[path].tolist()]
 
     def predict(self, X: Iterable[Sequence[str]]) -> list[list[str]]:

@@ -131,9 +131,14 @@ class WordTags:
             size, [(word, first) for word, _, first in few], [tag for _, tag, _ in few], weights
         )
         return cls(
-            tuple(names), tuple(words), *_rows(known, len(words), size),
-            tuple(of_looks), *_rows(rare, len(of_looks), size), model, **settings,
-        )  # fmt: skip
+            tuple(names),
+            tuple(words),
+            *_rows(known, len(words), size),
+            tuple(of_looks),
+            *_rows(rare, len(of_looks), size),
+            model,
+            **settings,
+        )
 
     @cached_property
     def word_number(self) -> dict[str, int]:

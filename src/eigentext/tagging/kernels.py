@@ -120,9 +120,23 @@ def cell_of(first_cell, kind, t1, t2, n_tags):
 
 @njit(cache=True)
 def train(
-    order, begin, starts, features, cells, kinds, gold, row_of, weights, sums,
-    vector_of, vectors, dense, dense_sums, margins, counters,
-):  # fmt: skip
+    order,
+    begin,
+    starts,
+    features,
+    cells,
+    kinds,
+    gold,
+    row_of,
+    weights,
+    sums,
+    vector_of,
+    vectors,
+    dense,
+    dense_sums,
+    margins,
+    counters,
+):
     """One pass over sentences order[begin:]; stops early when there may be too few rows.
 
     ``counters``: rows used, tokens seen, mistakes.  Returns how far it came in ``order``.
@@ -192,9 +206,23 @@ def train(
 
 @njit(cache=True)
 def search(
-    starts, features, cells, kinds, row_of, weights, vector_of, vectors, dense,
-    legal, may_end, width, n_best, tags_out, scores_out, found_out,
-):  # fmt: skip
+    starts,
+    features,
+    cells,
+    kinds,
+    row_of,
+    weights,
+    vector_of,
+    vectors,
+    dense,
+    legal,
+    may_end,
+    width,
+    n_best,
+    tags_out,
+    scores_out,
+    found_out,
+):
     """The n best tag sequences of each sentence by a beam; width 1 is greedy.
 
     ``tags_out`` (n_best, tokens), ``scores_out`` (n_best, sentences), ``found_out`` (sentences).

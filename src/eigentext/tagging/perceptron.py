@@ -121,10 +121,23 @@ class Learner:
         done = 0
         while done < n_sentences:
             done = train(
-                order, done, self._batch.starts, self._features, self._cells, self._kinds,
-                self._gold, self._row_of, self._weights, self._sums, self._batch.vector_of,
-                self._vectors, self._dense, self._dense_sums, self._margins, self._counters,
-            )  # fmt: skip
+                order,
+                done,
+                self._batch.starts,
+                self._features,
+                self._cells,
+                self._kinds,
+                self._gold,
+                self._row_of,
+                self._weights,
+                self._sums,
+                self._batch.vector_of,
+                self._vectors,
+                self._dense,
+                self._dense_sums,
+                self._margins,
+                self._counters,
+            )
             if done < n_sentences:  # too few rows for the longest that may come
                 self._weights = np.concatenate([self._weights, np.zeros_like(self._weights)])
                 self._sums = np.concatenate([self._sums, np.zeros_like(self._sums)])
@@ -177,9 +190,22 @@ def search(
     scores = np.full((n_best, n_sentences), -np.inf)
     found = np.zeros(n_sentences, np.int64)
     arguments: tuple[Any, ...] = (
-        batch.starts, features, cells, templates.n_tags, model.row_of, model.weights,
-        batch.vector_of, vectors, model.dense, tag_set.legal(), tag_set.may_end(),
-        max(beam, n_best), n_best, tags, scores, found,
-    )  # fmt: skip
+        batch.starts,
+        features,
+        cells,
+        templates.n_tags,
+        model.row_of,
+        model.weights,
+        batch.vector_of,
+        vectors,
+        model.dense,
+        tag_set.legal(),
+        tag_set.may_end(),
+        max(beam, n_best),
+        n_best,
+        tags,
+        scores,
+        found,
+    )
     kernel(*arguments)
     return tags, scores, found

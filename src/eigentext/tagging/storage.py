@@ -43,9 +43,17 @@ __all__ = ["KIND", "VERSION", "load_tagger", "save_tagger"]
 KIND = "tagger"
 VERSION = 1
 _KEPT = (
-    "epochs", "scheme", "min_count", "margin", "entity_margin", "beam", "vector_scale",
-    "vector_reach", "repair", "seed",
-)  # fmt: skip
+    "epochs",
+    "scheme",
+    "min_count",
+    "margin",
+    "entity_margin",
+    "beam",
+    "vector_scale",
+    "vector_reach",
+    "repair",
+    "seed",
+)
 Tagger = TypeVar("Tagger", bound="SequenceTagger")
 
 
@@ -136,9 +144,10 @@ def save_tagger(
     arrays["vectors"] = tagger.vectors_[rows] if len(words) else tagger.vectors_
     settings = {name: getattr(tagger, name) for name in _KEPT}
     settings.update(
-        best_epoch=tagger.best_epoch_, tag_scheme=tagger.tag_set_.scheme,
+        best_epoch=tagger.best_epoch_,
+        tag_scheme=tagger.tag_set_.scheme,
         chosen={"entity_margin": tagger.entity_margin_, "beam": tagger.beam_},
-    )  # fmt: skip
+    )
     modelfile.save(
         path,
         KIND,

@@ -160,10 +160,17 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         trained: list[tuple[float, _Trained]] = []
         for margin in margins:
             learner = Learner(
-                self._words, self.templates_, batch, gold, self.tag_set_, self.vectors_,
-                min_count=self.min_count, margins=self._margins(margin), seed=self.seed,
+                self._words,
+                self.templates_,
+                batch,
+                gold,
+                self.tag_set_,
+                self.vectors_,
+                min_count=self.min_count,
+                margins=self._margins(margin),
+                seed=self.seed,
                 reach=self.vector_reach,
-            )  # fmt: skip
+            )
             found = self._train(learner, margin, beams, held_out, patience, progress)
             trained.append((margin, found))
         self.entity_margin_, best = max(trained, key=lambda one: max(one[1].dev_scores, default=0))
@@ -295,9 +302,15 @@ class SequenceTagger(BaseEstimator):  # type: ignore[misc]
         while chunk := list(islice(source, _CHUNK)):
             batch = self._words.batch(chunk)
             tags, scores, found = search(
-                self.model_, self._words, self.templates_, self.tag_set_, self.vectors_, batch,
-                beam=self.beam_ if self.beam == "auto" else self.beam, n_best=n,
-            )  # fmt: skip
+                self.model_,
+                self._words,
+                self.templates_,
+                self.tag_set_,
+                self.vectors_,
+                batch,
+                beam=self.beam_ if self.beam == "auto" else self.beam,
+                n_best=n,
+            )
             for s, count in enumerate(found.tolist()):
                 begin, end = batch.starts[s], batch.starts[s + 1]
                 values = scores[:count, s]

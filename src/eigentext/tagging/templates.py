@@ -41,10 +41,22 @@ __all__ = [
 CLUSTER_BITS = (4, 6, 10, 20)
 _CLUSTER_SLOTS = tuple(f"bits{n}" for n in CLUSTER_BITS)
 SLOTS = (
-    "word", "lower", "shape", "form", "case", "kind",
-    "pre1", "pre2", "pre3", "pre4", "suf1", "suf2", "suf3", "suf4",
+    "word",
+    "lower",
+    "shape",
+    "form",
+    "case",
+    "kind",
+    "pre1",
+    "pre2",
+    "pre3",
+    "pre4",
+    "suf1",
+    "suf2",
+    "suf3",
+    "suf4",
     *_CLUSTER_SLOTS,
-)  # fmt: skip
+)
 
 _PART = re.compile(r"([a-z]+[0-9]*)\[([+-]?[0-9])\]")
 _MASK = (1 << 64) - 1

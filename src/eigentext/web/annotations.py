@@ -306,9 +306,19 @@ class AnnotationStore:
             c.execute(
                 "INSERT INTO decisions (document, annotator, sentence, word, label, rank, scored, "
                 "vocalised, gloss, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (document, annotator, made.sentence, made.word, label, made.rank,
-                 int(made.scored), made.vocalised, made.gloss, _now()),
-            )  # fmt: skip
+                (
+                    document,
+                    annotator,
+                    made.sentence,
+                    made.word,
+                    label,
+                    made.rank,
+                    int(made.scored),
+                    made.vocalised,
+                    made.gloss,
+                    _now(),
+                ),
+            )
             return _revision(c, document, annotator)
 
     def undo(self, document: int, annotator: str, seen: int | None = None) -> Place | None:

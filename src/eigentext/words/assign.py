@@ -135,7 +135,14 @@ def _joined(
     all_labels = np.concatenate([old.labels, labels[fresh]])
     order = np.argsort(-all_counts, kind="stable")
     return Clustering(
-        tuple(words[i] for i in order.tolist()), all_counts[order], all_labels[order],
-        list(old.paths), table, information_of_pairs(table), old.settings,
-        old.singular_values, old.gamma, list(old.history),
-    )  # fmt: skip
+        tuple(words[i] for i in order.tolist()),
+        all_counts[order],
+        all_labels[order],
+        list(old.paths),
+        table,
+        information_of_pairs(table),
+        old.settings,
+        old.singular_values,
+        old.gamma,
+        list(old.history),
+    )

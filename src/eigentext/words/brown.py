@@ -56,9 +56,15 @@ def brown(
     merges = np.zeros((n_clusters - 1, 2), dtype=np.int64)
     losses = np.zeros(n_clusters - 1)
     kernels.brown(
-        np.asarray(order, dtype=np.int64), n_clusters, np.maximum(tokens, 1).astype(np.float64),
-        *lists.after, *lists.before, slot_of, merges, losses,
-    )  # fmt: skip
+        np.asarray(order, dtype=np.int64),
+        n_clusters,
+        np.maximum(tokens, 1).astype(np.float64),
+        *lists.after,
+        *lists.before,
+        slot_of,
+        merges,
+        losses,
+    )
     slots, first = np.unique(slot_of[order], return_index=True)
     number = np.zeros(n_clusters + 1, dtype=np.int64)
     number[slots[np.argsort(first, kind="stable")]] = np.arange(n_clusters)

@@ -254,10 +254,14 @@ class ClassBigram(BaseEstimator):  # type: ignore[misc]
 
         names = [self.names_[c] for c in self.class_of_[:-1].tolist()]
         modelfile.save(
-            path, KIND, modelfile.pack_csr("pairs", self.pairs_),
-            settings={"mix": self.mix, "smooth": self.smooth}, format_version=FORMAT_VERSION,
-            strings={"words": self.words_[:-1], "classes": names}, data=data,
-        )  # fmt: skip
+            path,
+            KIND,
+            modelfile.pack_csr("pairs", self.pairs_),
+            settings={"mix": self.mix, "smooth": self.smooth},
+            format_version=FORMAT_VERSION,
+            strings={"words": self.words_[:-1], "classes": names},
+            data=data,
+        )
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ClassBigram:

@@ -156,9 +156,14 @@ def cluster_counts(
             order = np.arange(words.shape[0])
         found = Clustering(
             tuple(counts.words[w] for w in words.tolist()),
-            tokens, np.zeros(0, dtype=np.int64), [], np.zeros((m, m), dtype=np.int64), 0.0,
-            settings, seconds=seconds,
-        )  # fmt: skip
+            tokens,
+            np.zeros(0, dtype=np.int64),
+            [],
+            np.zeros((m, m), dtype=np.int64),
+            0.0,
+            settings,
+            seconds=seconds,
+        )
         if settings.method == "brown":
             with timed(seconds, "merge"):
                 merged = brown(ahead, tokens, m, order)
@@ -224,9 +229,14 @@ def _spectral_start(
         overlap = None if whole or settings.overlap >= 1 else settings.overlap
         power = 0.0 if whole else settings.power
         vectors = embed(
-            Omega, rank, overlap=overlap, power=power, noise=noise, seed=settings.seed,
+            Omega,
+            rank,
+            overlap=overlap,
+            power=power,
+            noise=noise,
+            seed=settings.seed,
             progress=progress,
-        )  # fmt: skip
+        )
     with timed(seconds, "ward"):
         result = ward(vectors.vectors, m, progress=progress)
     found.gamma = result.gamma

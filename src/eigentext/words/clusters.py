@@ -124,9 +124,14 @@ class SpectralClusters(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     ) -> SpectralClusters:
         """Cluster the words of token lists, or of counts that hold the contexts (and +1 or -1)."""
         settings = ClusterSettings(
-            self.n_clusters, self.method, self.contexts, self.kappa, self.passes, self.hierarchy,
+            self.n_clusters,
+            self.method,
+            self.contexts,
+            self.kappa,
+            self.passes,
+            self.hierarchy,
             seed=self.seed,
-        )  # fmt: skip
+        )
         if isinstance(X, Counts):
             counts = X
         else:
@@ -214,9 +219,15 @@ class SpectralClusters(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             "gamma": found.gamma,
         }
         modelfile.save(
-            path, KIND, arrays, settings=settings, format_version=FORMAT_VERSION,
-            strings={"words": found.words, "paths": found.paths}, seed=self.seed, data=data,
-        )  # fmt: skip
+            path,
+            KIND,
+            arrays,
+            settings=settings,
+            format_version=FORMAT_VERSION,
+            strings={"words": found.words, "paths": found.paths},
+            seed=self.seed,
+            data=data,
+        )
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> SpectralClusters:
@@ -260,15 +271,27 @@ def load_clusters(path: str | os.PathLike[str]) -> SpectralClusters:
         gamma = said.pop("gamma")
         settings = ClusterSettings(**said)
         found = Clustering(
-            tuple(file.strings["words"]), file.arrays["counts"], file.arrays["labels"],
-            file.strings["paths"], file.arrays["pairs"], information, settings,
-            file.arrays["singular_values"], gamma, file.arrays["history"].tolist(),
-        )  # fmt: skip
+            tuple(file.strings["words"]),
+            file.arrays["counts"],
+            file.arrays["labels"],
+            file.strings["paths"],
+            file.arrays["pairs"],
+            information,
+            settings,
+            file.arrays["singular_values"],
+            gamma,
+            file.arrays["history"].tolist(),
+        )
     model = SpectralClusters(
-        settings.n_clusters, vocab_size=vocab_size, method=settings.method,
-        contexts=settings.contexts, kappa=settings.kappa, passes=settings.passes,
-        hierarchy=settings.tree, seed=settings.seed,
-    )  # fmt: skip
+        settings.n_clusters,
+        vocab_size=vocab_size,
+        method=settings.method,
+        contexts=settings.contexts,
+        kappa=settings.kappa,
+        passes=settings.passes,
+        hierarchy=settings.tree,
+        seed=settings.seed,
+    )
     return model._take(found)
 
 

@@ -157,9 +157,15 @@ class Embeddings:
             "singular_values": self.singular_values,
         }
         modelfile.save(
-            path, KIND, arrays, settings=self.settings, format_version=FORMAT_VERSION,
-            strings={"words": self.words}, seed=self.seed, data=data,
-        )  # fmt: skip
+            path,
+            KIND,
+            arrays,
+            settings=self.settings,
+            format_version=FORMAT_VERSION,
+            strings={"words": self.words},
+            seed=self.seed,
+            data=data,
+        )
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Embeddings:
@@ -215,9 +221,9 @@ def context_counts(
             f"contexts {wanted}{more} cannot be had from counts of {counts.contexts}: "
             f"count with contexts {needed}"
         )
-    by_distance = {near: half for (near, _), half in zip(
-        counts.contexts.spans, counts.halves, strict=True
-    )}  # fmt: skip
+    by_distance = {
+        near: half for (near, _), half in zip(counts.contexts.spans, counts.halves, strict=True)
+    }
     before: Any = 0
     for distance in distances:
         weight = _weight(weighting, distance, wanted.bag)
@@ -294,9 +300,16 @@ def _ppmi(
         row_logs, column_logs = np.log(rows), np.log(columns)
         offset = float(np.log(rows.sum()) - np.log(shift))
     used = kernels.ppmi_rows(
-        matrix.indptr, matrix.indices, matrix.data.astype(np.float64, copy=False), row_logs,
-        column_logs, offset, starts, kept, values,
-    )  # fmt: skip
+        matrix.indptr,
+        matrix.indices,
+        matrix.data.astype(np.float64, copy=False),
+        row_logs,
+        column_logs,
+        offset,
+        starts,
+        kept,
+        values,
+    )
     return csr_array((values[:used], kept[:used], starts), shape=matrix.shape)
 
 
@@ -353,9 +366,15 @@ def cca_embeddings(
             matrix = fold_contexts(matrix, counts.words)
         Omega = scaled_contexts(matrix, chosen)  # (words, contexts)
         found = truncated_svd(
-            Omega, chosen.size, dtype=np.float32, overlap=chosen.overlap, seed=seed,
-            symbol="Omega", on_rank=on_rank, progress=progress,
-        )  # fmt: skip
+            Omega,
+            chosen.size,
+            dtype=np.float32,
+            overlap=chosen.overlap,
+            seed=seed,
+            symbol="Omega",
+            on_rank=on_rank,
+            progress=progress,
+        )
         vectors = vectors_from(found.U, found.S, chosen.exponent)
     about = asdict(chosen) | {
         "method": "cca",

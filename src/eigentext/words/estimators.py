@@ -95,10 +95,16 @@ class CCAEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Learn from sentences (lists of tokens) or from stored counts; ``y`` is not used."""
         weighting = EmbeddingSettings.weighting if self.weighting is None else self.weighting
         settings = EmbeddingSettings(
-            size=self.size, transform=self.scaling, exponent=self.exponent, kappa=self.kappa,
-            smoothing=self.smoothing, shift=self.shift, weighting=weighting, overlap=self.overlap,
+            size=self.size,
+            transform=self.scaling,
+            exponent=self.exponent,
+            kappa=self.kappa,
+            smoothing=self.smoothing,
+            shift=self.shift,
+            weighting=weighting,
+            overlap=self.overlap,
             fold_case=self.fold_case,
-        )  # fmt: skip
+        )
         if isinstance(X, Counts):
             self.counts_ = as_counts(X, X.contexts)
             contexts = self.contexts
@@ -111,9 +117,13 @@ class CCAEmbedding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
             changed = {}
         self.embeddings_: Embeddings = cca_embeddings(
-            self.counts_, contexts=contexts, settings=settings, seed=self.seed, on_rank="error",
+            self.counts_,
+            contexts=contexts,
+            settings=settings,
+            seed=self.seed,
+            on_rank="error",
             **changed,
-        )  # fmt: skip
+        )
         return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:
@@ -201,9 +211,13 @@ class LRMVL(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if isinstance(X, Counts):
             raise TypeError("LR-MVL goes along the text: sentences are meant, not counts")
         settings = LRMVLSettings(
-            self.size, tuple(self.rates), self.iterations, self.kappa, self.exponent,
+            self.size,
+            tuple(self.rates),
+            self.iterations,
+            self.kappa,
+            self.exponent,
             self.covariance_tokens,
-        )  # fmt: skip
+        )
         sentences = list(checked_sentences(X))
         vocabulary = as_counts(
             sentences, "unigrams", vocab_size=self.vocab_size, min_count=self.min_count

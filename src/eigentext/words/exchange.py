@@ -82,8 +82,14 @@ class ExchangeState:
     def arrays(self) -> tuple[npt.NDArray[Any], ...]:
         """What the kernels work on, in their order."""
         return (
-            self.sizes, self.ahead, self.back, self.f_ahead, self.f_back, self.left, self.right
-        )  # fmt: skip
+            self.sizes,
+            self.ahead,
+            self.back,
+            self.f_ahead,
+            self.f_back,
+            self.left,
+            self.right,
+        )
 
 
 @dataclass

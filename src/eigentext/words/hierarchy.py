@@ -301,9 +301,7 @@ def _change_sides(
     lists = NeighbourLists.of(pairs)
     state = ExchangeState.of(pairs, groups, sibling.shape[0])
     order = np.argsort(-weights, kind="stable").astype(np.int64)
-    arguments = (
-        order, *lists.after, *lists.before, groups, sibling, *state.arrays(), 1e-6
-    )  # fmt: skip
+    arguments = (order, *lists.after, *lists.before, groups, sibling, *state.arrays(), 1e-6)
     for _ in range(_ROUNDS):
         if kernels.sibling_pass(*arguments) == 0:  # moves
             return

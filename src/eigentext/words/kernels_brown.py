@@ -89,9 +89,28 @@ def _totals_part(u, active, shares, tokens, loss):
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})
-def add_word(w, slot, n_tokens, after_starts, after, after_n, before_starts, before, before_n,
-             slot_of, active, tokens, shares, pairs, mirror, loss,
-             sums_a, sums_b, touched_a, touched_b):  # fmt: skip
+def add_word(
+    w,
+    slot,
+    n_tokens,
+    after_starts,
+    after,
+    after_n,
+    before_starts,
+    before,
+    before_n,
+    slot_of,
+    active,
+    tokens,
+    shares,
+    pairs,
+    mirror,
+    loss,
+    sums_a,
+    sums_b,
+    touched_a,
+    touched_b,
+):
     """Put a word into a free slot as a cluster of its own and bring all losses up to date."""
     slots = active.shape[0]
     n_a, own = _gather(after_starts, after, after_n, w, slot_of, sums_a, touched_a)
@@ -277,8 +296,20 @@ def smaller(i, j, pairs, mirror):
 
 
 @njit(cache=True)
-def brown(order, n_active, tokens_of, after_starts, after, after_n, before_starts, before,
-          before_n, slot_of, merges, losses):  # fmt: skip
+def brown(
+    order,
+    n_active,
+    tokens_of,
+    after_starts,
+    after,
+    after_n,
+    before_starts,
+    before,
+    before_n,
+    slot_of,
+    merges,
+    losses,
+):
     """Figure 1: words come in by frequency, each beyond the first m followed by one merge.
 
     ``slot_of`` (n,) ends as the slot of each word when all are in; ``merges`` (m - 1, 2) and
@@ -300,9 +331,28 @@ def brown(order, n_active, tokens_of, after_starts, after, after_n, before_start
         slot = 0
         while active[slot]:
             slot += 1
-        add_word(w, slot, tokens_of[w], after_starts, after, after_n, before_starts, before,
-                 before_n, slot_of, active, tokens, shares, pairs, mirror, loss,
-                 sums_a, sums_b, touched_a, touched_b)  # fmt: skip
+        add_word(
+            w,
+            slot,
+            tokens_of[w],
+            after_starts,
+            after,
+            after_n,
+            before_starts,
+            before,
+            before_n,
+            slot_of,
+            active,
+            tokens,
+            shares,
+            pairs,
+            mirror,
+            loss,
+            sums_a,
+            sums_b,
+            touched_a,
+            touched_b,
+        )
         first[slot] = last[slot] = w
         if i >= m:
             a, b, _ = cheapest(loss)

@@ -73,8 +73,23 @@ def _gather(starts, neighbours, weights, word, cluster, sums, touched):
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})
-def _put(b, sign, own, sums_a, touched_a, n_a, sums_b, touched_b, n_b,
-         ahead, back, f_ahead, f_back, left, right):  # fmt: skip
+def _put(
+    b,
+    sign,
+    own,
+    sums_a,
+    touched_a,
+    n_a,
+    sums_b,
+    touched_b,
+    n_b,
+    ahead,
+    back,
+    f_ahead,
+    f_back,
+    left,
+    right,
+):
     """Add (sign 1) or take away (sign -1) a word's pairs to or from cluster b.
 
     The totals of the neighbours' clusters stay: the pairs are theirs wherever the word goes.
@@ -140,8 +155,9 @@ def _add_gains(sums, touched, used, table, f_table, gains):
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})
-def _exact_gain(b, own, sums_a, touched_a, n_a, sums_b, touched_b, n_b,
-                n_left, n_right, ahead, left, right):  # fmt: skip
+def _exact_gain(
+    b, own, sums_a, touched_a, n_a, sums_b, touched_b, n_b, n_left, n_right, ahead, left, right
+):
     """What joining cluster b adds to N times the mutual information, in full precision."""
     gain = 0.0
     for i in range(n_a):
@@ -162,8 +178,24 @@ def _exact_gain(b, own, sums_a, touched_a, n_a, sums_b, touched_b, n_b,
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})
-def exchange_pass(order, after_starts, after, after_n, before_starts, before, before_n,
-                  cluster, sizes, ahead, back, f_ahead, f_back, left, right, least):  # fmt: skip
+def exchange_pass(
+    order,
+    after_starts,
+    after,
+    after_n,
+    before_starts,
+    before,
+    before_n,
+    cluster,
+    sizes,
+    ahead,
+    back,
+    f_ahead,
+    f_back,
+    left,
+    right,
+    least,
+):
     """Visit the words in order and move each to its best cluster; gives (moves, gain).
 
     A word whose cluster is negative is put into its best cluster.  A word that is its cluster's
@@ -184,8 +216,23 @@ def exchange_pass(order, after_starts, after, after_n, before_starts, before, be
         n_a, own = _gather(after_starts, after, after_n, w, cluster, sums_a, touched_a)
         n_b, _ = _gather(before_starts, before, before_n, w, cluster, sums_b, touched_b)
         if a >= 0:
-            _put(a, -1.0, own, sums_a, touched_a, n_a, sums_b, touched_b, n_b,
-                 ahead, back, f_ahead, f_back, left, right)  # fmt: skip
+            _put(
+                a,
+                -1.0,
+                own,
+                sums_a,
+                touched_a,
+                n_a,
+                sums_b,
+                touched_b,
+                n_b,
+                ahead,
+                back,
+                f_ahead,
+                f_back,
+                left,
+                right,
+            )
         n_left = own
         n_right = own
         for i in range(n_a):
@@ -235,10 +282,36 @@ def exchange_pass(order, after_starts, after, after_n, before_starts, before, be
             if gains[b] > gains[best] + least:
                 best = b
         if a >= 0 and best != a:
-            there = _exact_gain(best, own, sums_a, touched_a, n_a, sums_b, touched_b, n_b,
-                                n_left, n_right, ahead, left, right)  # fmt: skip
-            here = _exact_gain(a, own, sums_a, touched_a, n_a, sums_b, touched_b, n_b,
-                               n_left, n_right, ahead, left, right)  # fmt: skip
+            there = _exact_gain(
+                best,
+                own,
+                sums_a,
+                touched_a,
+                n_a,
+                sums_b,
+                touched_b,
+                n_b,
+                n_left,
+                n_right,
+                ahead,
+                left,
+                right,
+            )
+            here = _exact_gain(
+                a,
+                own,
+                sums_a,
+                touched_a,
+                n_a,
+                sums_b,
+                touched_b,
+                n_b,
+                n_left,
+                n_right,
+                ahead,
+                left,
+                right,
+            )
             if there - here > least:
                 total += there - here
             else:
@@ -249,8 +322,23 @@ def exchange_pass(order, after_starts, after, after_n, before_starts, before, be
                 sizes[a] -= 1
             sizes[best] += 1
             cluster[w] = best
-        _put(best, 1.0, own, sums_a, touched_a, n_a, sums_b, touched_b, n_b,
-             ahead, back, f_ahead, f_back, left, right)  # fmt: skip
+        _put(
+            best,
+            1.0,
+            own,
+            sums_a,
+            touched_a,
+            n_a,
+            sums_b,
+            touched_b,
+            n_b,
+            ahead,
+            back,
+            f_ahead,
+            f_back,
+            left,
+            right,
+        )
         for i in range(n_a):
             sums_a[touched_a[i]] = 0.0
         for i in range(n_b):
@@ -259,9 +347,25 @@ def exchange_pass(order, after_starts, after, after_n, before_starts, before, be
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})
-def sibling_pass(order, after_starts, after, after_n, before_starts, before, before_n,
-                 cluster, sibling, sizes, ahead, back, f_ahead, f_back, left, right,
-                 least):  # fmt: skip
+def sibling_pass(
+    order,
+    after_starts,
+    after,
+    after_n,
+    before_starts,
+    before,
+    before_n,
+    cluster,
+    sibling,
+    sizes,
+    ahead,
+    back,
+    f_ahead,
+    f_back,
+    left,
+    right,
+    least,
+):
     """Visit the items in order; each may go to the sibling of its cluster, if that is better.
 
     ``sibling[a]`` is the other half of the same split, or -1; gives the number of moves.
@@ -276,8 +380,23 @@ def sibling_pass(order, after_starts, after, after_n, before_starts, before, bef
             continue
         n_a, own = _gather(after_starts, after, after_n, w, cluster, sums_a, touched_a)
         n_b, _ = _gather(before_starts, before, before_n, w, cluster, sums_b, touched_b)
-        _put(a, -1.0, own, sums_a, touched_a, n_a, sums_b, touched_b, n_b,
-             ahead, back, f_ahead, f_back, left, right)  # fmt: skip
+        _put(
+            a,
+            -1.0,
+            own,
+            sums_a,
+            touched_a,
+            n_a,
+            sums_b,
+            touched_b,
+            n_b,
+            ahead,
+            back,
+            f_ahead,
+            f_back,
+            left,
+            right,
+        )
         n_left = own
         n_right = own
         for i in range(n_a):
@@ -285,18 +404,59 @@ def sibling_pass(order, after_starts, after, after_n, before_starts, before, bef
         for i in range(n_b):
             n_right += sums_b[touched_b[i]]
         b = sibling[a]
-        there = _exact_gain(b, own, sums_a, touched_a, n_a, sums_b, touched_b, n_b,
-                            n_left, n_right, ahead, left, right)  # fmt: skip
-        here = _exact_gain(a, own, sums_a, touched_a, n_a, sums_b, touched_b, n_b,
-                           n_left, n_right, ahead, left, right)  # fmt: skip
+        there = _exact_gain(
+            b,
+            own,
+            sums_a,
+            touched_a,
+            n_a,
+            sums_b,
+            touched_b,
+            n_b,
+            n_left,
+            n_right,
+            ahead,
+            left,
+            right,
+        )
+        here = _exact_gain(
+            a,
+            own,
+            sums_a,
+            touched_a,
+            n_a,
+            sums_b,
+            touched_b,
+            n_b,
+            n_left,
+            n_right,
+            ahead,
+            left,
+            right,
+        )
         if there - here > least:
             moves += 1
             sizes[a] -= 1
             sizes[b] += 1
             cluster[w] = b
             a = b
-        _put(a, 1.0, own, sums_a, touched_a, n_a, sums_b, touched_b, n_b,
-             ahead, back, f_ahead, f_back, left, right)  # fmt: skip
+        _put(
+            a,
+            1.0,
+            own,
+            sums_a,
+            touched_a,
+            n_a,
+            sums_b,
+            touched_b,
+            n_b,
+            ahead,
+            back,
+            f_ahead,
+            f_back,
+            left,
+            right,
+        )
         for i in range(n_a):
             sums_a[touched_a[i]] = 0.0
         for i in range(n_b):

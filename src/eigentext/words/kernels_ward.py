@@ -75,8 +75,22 @@ def _merge_cheapest(cost, active, sizes, squares, nearest, bound, tight, tie, do
 
 
 @njit(cache=True)
-def ward_batch(first, lengths, mutual, cost, active, sizes, squares, nearest, bound, tight,
-               tie, dots, slot_label, parents):  # fmt: skip
+def ward_batch(
+    first,
+    lengths,
+    mutual,
+    cost,
+    active,
+    sizes,
+    squares,
+    nearest,
+    bound,
+    tight,
+    tie,
+    dots,
+    slot_label,
+    parents,
+):
     """Take in a batch of words, each followed by one merge; gives the number of tightenings.
 
     ``lengths`` (t,) are the words' squared lengths, ``mutual`` (t, t) their inner products.

@@ -146,13 +146,22 @@ class LRMVLModel:
 
         found = self.embeddings
         arrays: dict[str, npt.NDArray[Any]] = {
-            "vectors": found.vectors, "singular_values": found.singular_values,
-            "left": self.left, "right": self.right, "rates": self.rates,
-        }  # fmt: skip
+            "vectors": found.vectors,
+            "singular_values": found.singular_values,
+            "left": self.left,
+            "right": self.right,
+            "rates": self.rates,
+        }
         modelfile.save(
-            path, KIND, arrays, settings=found.settings, format_version=FORMAT_VERSION,
-            strings={"words": found.words}, seed=found.seed, data=data,
-        )  # fmt: skip
+            path,
+            KIND,
+            arrays,
+            settings=found.settings,
+            format_version=FORMAT_VERSION,
+            strings={"words": found.words},
+            seed=found.seed,
+            data=data,
+        )
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> LRMVLModel:
@@ -207,13 +216,23 @@ def token_ids(
         with scratch_folder() as folder:
             texts = tokenised_files(names, tokeniser, folder, newlines=newlines, on_error=on_error)
             return token_ids(
-                texts, vocab_size=vocab_size, min_count=min_count, jobs=jobs, memory=memory,
+                texts,
+                vocab_size=vocab_size,
+                min_count=min_count,
+                jobs=jobs,
+                memory=memory,
                 progress=progress,
-            )  # fmt: skip
+            )
     vocabulary = count(
-        names, contexts="unigrams", vocab_size=vocab_size, min_count=min_count, jobs=jobs,
-        memory=memory, progress=progress, on_error=on_error,
-    ).vocabulary  # fmt: skip
+        names,
+        contexts="unigrams",
+        vocab_size=vocab_size,
+        min_count=min_count,
+        jobs=jobs,
+        memory=memory,
+        progress=progress,
+        on_error=on_error,
+    ).vocabulary
     budget = Budget.share_out(memory, 1)
     pieces: list[Int32s] = []
     for shard in plan_shards(names, 1, budget.shard_bytes):
@@ -274,10 +293,15 @@ def fit_lrmvl(
             if progress is not None:
                 progress(round_ + 1, chosen.iterations + 1, "rounds")
     about = {
-        "method": "lrmvl", "size": chosen.size, "rates": list(chosen.rates),
-        "iterations": chosen.iterations, "kappa": chosen.kappa, "exponent": chosen.exponent,
-        "covariance_tokens": chosen.covariance_tokens, "n_tokens": n_tokens,
-    }  # fmt: skip
+        "method": "lrmvl",
+        "size": chosen.size,
+        "rates": list(chosen.rates),
+        "iterations": chosen.iterations,
+        "kappa": chosen.kappa,
+        "exponent": chosen.exponent,
+        "covariance_tokens": chosen.covariance_tokens,
+        "n_tokens": n_tokens,
+    }
     known = counts > 0
     if not known[-1] and words[-1] == UNKNOWN:
         words, U = words[:-1], U[:-1]
@@ -380,8 +404,12 @@ def _words(
     WS = np.concatenate([moments.left @ A, moments.right @ B], axis=1)
     scale = np.diag(SS).mean()  # S has no unit of its own: kappa is about counts of words
     found = cca_from_moments(
-        WS / np.sqrt(scale / counts.sum()), counts, SS * (counts.sum() / scale),
-        settings.size, ridge=settings.kappa, seed=seed,
-    )  # fmt: skip
+        WS / np.sqrt(scale / counts.sum()),
+        counts,
+        SS * (counts.sum() / scale),
+        settings.size,
+        ridge=settings.kappa,
+        seed=seed,
+    )
     U = vectors_from(found.projections[0], found.correlations, settings.exponent)
     return U, found.correlations

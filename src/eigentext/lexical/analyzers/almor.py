@@ -196,8 +196,16 @@ def unknown_word(word: str) -> Analysis:
 
 def _bare_guess(word: str, letters: str) -> Analysis:
     features = {
-        "pos": "noun_prop", "gen": "m", "num": "s", "stt": "i", "cas": "u", "prc0": "0",
-        "prc1": "0", "prc2": "0", "enc0": "0", "spelling": "0",
-    }  # fmt: skip
+        "pos": "noun_prop",
+        "gen": "m",
+        "num": "s",
+        "stt": "i",
+        "cas": "u",
+        "prc0": "0",
+        "prc1": "0",
+        "prc2": "0",
+        "enc0": "0",
+        "spelling": "0",
+    }
     segments = ((word, "NOUN_PROP"),)
     return Analysis(letters, word, segments, "NOUN_PROP", features, "", "", None, "backoff")

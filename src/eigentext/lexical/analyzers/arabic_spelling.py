@@ -14,9 +14,15 @@ import re
 import unicodedata
 
 __all__ = [
-    "bare", "is_arabic", "join_stem", "join_suffix", "marks_agree", "matching_key", "plain",
+    "bare",
+    "is_arabic",
+    "join_stem",
+    "join_suffix",
+    "marks_agree",
+    "matching_key",
+    "plain",
     "spelling_cost",
-]  # fmt: skip
+]
 
 FATHA, DAMMA, KASRA, SHADDA, SUKUN = "\u064e", "\u064f", "\u0650", "\u0651", "\u0652"
 MARKS = frozenset("\u064b\u064c\u064d\u064e\u064f\u0650\u0651\u0652\u0670")

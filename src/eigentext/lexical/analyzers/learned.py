@@ -214,9 +214,16 @@ class LearnedAnalyzer:
         tag = reading.tag if reading.tag != "_" else features.get("upos", "X")
         segments = ((word[: len(word) - back], tag), (word[len(word) - back :], "SUFFIX"))
         found[key] = Analysis(
-            lemma, word, segments if 0 < back < len(word) else ((word, tag),), reading.tag,
-            features, "", "", prior, source,
-        )  # fmt: skip
+            lemma,
+            word,
+            segments if 0 < back < len(word) else ((word, tag),),
+            reading.tag,
+            features,
+            "",
+            "",
+            prior,
+            source,
+        )
 
     def _by_endings(self, word: str, lowered: str) -> list[tuple[float, int, str]]:
         """Reading rules by p(r | longest ending), known paradigms first among equals.

@@ -31,15 +31,30 @@ _SCRIPT = str.maketrans(
 )
 _SOLUTION = re.compile(r"solution: \((\S+) \S+\) \[(\S+)\]\s+pos: (.*)\s+gloss: (.*)")
 _POS = {
-    "NOUN": "noun", "NOUN_PROP": "noun_prop", "ADJ": "adj", "ADV": "adv", "PREP": "prep",
-    "CONJ": "conj", "SUB_CONJ": "conj_sub", "ABBREV": "abbrev", "INTERJ": "interj",
-    "DEM_PRON": "pron_dem", "REL_PRON": "pron_rel", "INTERROG": "pron_interrog",
-    "NEG_PART": "part_neg", "FUT_PART": "part_fut", "FUNC_WORD": "part",
-}  # fmt: skip
+    "NOUN": "noun",
+    "NOUN_PROP": "noun_prop",
+    "ADJ": "adj",
+    "ADV": "adv",
+    "PREP": "prep",
+    "CONJ": "conj",
+    "SUB_CONJ": "conj_sub",
+    "ABBREV": "abbrev",
+    "INTERJ": "interj",
+    "DEM_PRON": "pron_dem",
+    "REL_PRON": "pron_rel",
+    "INTERROG": "pron_interrog",
+    "NEG_PART": "part_neg",
+    "FUT_PART": "part_fut",
+    "FUNC_WORD": "part",
+}
 _VERBS = {
-    "VERB_PERFECT": "p", "VERB_IMPERFECT": "i", "VERB_IMPERATIVE": "c", "PV": "p", "IV": "i",
+    "VERB_PERFECT": "p",
+    "VERB_IMPERFECT": "i",
+    "VERB_IMPERATIVE": "c",
+    "PV": "p",
+    "IV": "i",
     "CV": "c",
-}  # fmt: skip
+}
 _SUBJECT = re.compile(r"(?:IV|SUFF_SUBJ:)([123])([MF]?)([SDP])")
 _PRONOUN = re.compile(r"(?:POSS_PRON_|SUFF_DO:|PRON_)([123])([MF]?)([SDP])")
 
@@ -144,9 +159,20 @@ def features_of_tags(segments: list[tuple[str, str]]) -> dict[str, str]:
     'wa_conj'
     """
     features = {
-        "pos": "noun", "prc2": "0", "prc1": "0", "prc0": "0", "enc0": "0", "asp": "na",
-        "mod": "u", "vox": "a", "per": "3", "gen": "m", "num": "s", "cas": "u", "stt": "u",
-    }  # fmt: skip
+        "pos": "noun",
+        "prc2": "0",
+        "prc1": "0",
+        "prc0": "0",
+        "enc0": "0",
+        "asp": "na",
+        "mod": "u",
+        "vox": "a",
+        "per": "3",
+        "gen": "m",
+        "num": "s",
+        "cas": "u",
+        "stt": "u",
+    }
     cores = [place for place, (_, tag) in enumerate(segments) if tag in _POS or tag in _VERBS]
     core = cores[-1] if cores else 0
     for place, (surface, tag) in enumerate(segments):

@@ -20,17 +20,42 @@ if TYPE_CHECKING:
 __all__ = ["SampleAnalyzer"]
 
 _POS = {
-    "N": "noun", "A": "adj", "V": "verb", "P": "prep", "C": "conj", "D": "adv", "S": "pron",
-    "F": "part", "Q": "noun_num", "I": "interj", "Y": "abbrev", "G": "punc",
-}  # fmt: skip
+    "N": "noun",
+    "A": "adj",
+    "V": "verb",
+    "P": "prep",
+    "C": "conj",
+    "D": "adv",
+    "S": "pron",
+    "F": "part",
+    "Q": "noun_num",
+    "I": "interj",
+    "Y": "abbrev",
+    "G": "punc",
+}
 _PROCLITIC = {
-    "و": "wa_conj", "ف": "fa_conj", "ب": "bi_prep", "ل": "li_prep", "ك": "ka_prep", "س": "sa_fut",
-}  # fmt: skip
+    "و": "wa_conj",
+    "ف": "fa_conj",
+    "ب": "bi_prep",
+    "ل": "li_prep",
+    "ك": "ka_prep",
+    "س": "sa_fut",
+}
 _MARKS = "[\u064b-\u0652\u0670]*"
 _PRONOUNS = {
-    "1s": "نِي|ي|يَ", "1p": "نَا", "2ms": "كَ", "2fs": "كِ", "2md": "كُمَا", "2mp": "كُمْ", "2fp": "كُنَّ",
-    "3ms": "هُ|هِ|ه", "3fs": "هَا", "3md": "هُمَا|هِمَا", "3mp": "هُمْ|هِمْ", "3fp": "هُنَّ|هِنَّ",
-}  # fmt: skip
+    "1s": "نِي|ي|يَ",
+    "1p": "نَا",
+    "2ms": "كَ",
+    "2fs": "كِ",
+    "2md": "كُمَا",
+    "2mp": "كُمْ",
+    "2fp": "كُنَّ",
+    "3ms": "هُ|هِ|ه",
+    "3fs": "هَا",
+    "3md": "هُمَا|هِمَا",
+    "3mp": "هُمْ|هِمْ",
+    "3fp": "هُنَّ|هِنَّ",
+}
 _LONGEST = 60
 _RENAMED = {"asp": "asp", "mood": "mod", "vox": "vox", "per": "per", "gen": "gen", "num": "num"}
 
