@@ -1,27 +1,12 @@
-"""The oracle that lists all trees, and small treebanks."""
+"""Small treebanks, and a parser of one."""
 
 from __future__ import annotations
-
-import importlib.util
-import sys
-from pathlib import Path
 
 import pytest
 
 from eigentext.constituency import LPCFG
 from eigentext.datasets import load_english
 from eigentext.trees.constituent import Tree
-
-
-@pytest.fixture(scope="session")
-def oracle():
-    """The module tests/oracle/lpcfg_trees.py."""
-    path = Path(__file__).parent.parent / "oracle" / "lpcfg_trees.py"
-    spec = importlib.util.spec_from_file_location("oracle_lpcfg_trees", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture(scope="session")

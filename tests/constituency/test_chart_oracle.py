@@ -12,6 +12,7 @@ from eigentext.constituency.constraints import Constraints, build_masks
 from eigentext.constituency.decode import best_trees, decoder_scores, viterbi_tree
 from eigentext.constituency.fine import fine_pass
 from eigentext.constituency.grammar import restore
+from oracle import lpcfg_trees
 
 seeds = st.integers(0, 2**32 - 1)
 lengths = st.integers(1, 4)
@@ -21,8 +22,8 @@ quick = settings(
 WORDS = ("u", "v", "w", "x", "y")
 
 
-def _chart(oracle, coarse, params, emissions, constraints=None):
-    masks = build_masks(len(emissions), oracle.LABELS, constraints)
+def _chart(coarse, params, emissions, constraints=None):
+    masks = build_masks(len(emissions), lpcfg_trees.LABELS, constraints)
     return build_chart(coarse, params.lexicon, emissions, beam=0.0, threshold=0.0, masks=masks)
 
 
@@ -52,15 +53,17 @@ def _assert_same(found, expected, *, tolerance):
 
 @quick
 @given(seeds, lengths)
-def test_coarse_posteriors(oracle, seed, n):
-    coarse, params, emissions = oracle.tiny_grammar(seed, n)
-    trees = oracle.all_trees(coarse, params.lexicon, emissions)
-    chart = _chart(oracle, coarse, params, emissions)
+def test_coarse_posteriors(seed, n):
+    coarse, params, emissions = lpcfg_trees.tiny_grammar(seed, n)
+    trees = lpcfg_trees.all_trees(coarse, params.lexicon, emissions)
+    chart = _chart(coarse, params, emissions)
     if not trees:
         assert chart is None
         return
-    weights = [oracle.coarse_weight(tree, coarse, params.lexicon, emissions) for tree in trees]
-    of_application, of_item = oracle.posteriors(trees, weights)
+    weights = [
+        lpcfg_trees.coarse_weight(tree, coarse, params.lexicon, emissions) for tree in trees
+    ]
+    of_application, of_item = lpcfg_trees.posteriors(trees, weights)
     _assert_same(_named(chart, chart.posterior), of_application, tolerance=1e-4)
     items = _named_items(chart, np.ones(len(chart.item_label)))
     assert set(items) == set(of_item)
@@ -68,23 +71,25 @@ def test_coarse_posteriors(oracle, seed, n):
 
 @quick
 @given(seeds, st.integers(3, 5))
-def test_coarse_posteriors_of_weights_far_apart(oracle, seed, n):
+def test_coarse_posteriors_of_weights_far_apart(seed, n):
     """The best cut of a span may lead nowhere: others far below it are still looked at."""
-    coarse, params, emissions = oracle.tiny_grammar(seed, n, n_rules=3, decades=4.0)
-    trees = oracle.all_trees(coarse, params.lexicon, emissions)
-    chart = _chart(oracle, coarse, params, emissions)
+    coarse, params, emissions = lpcfg_trees.tiny_grammar(seed, n, n_rules=3, decades=4.0)
+    trees = lpcfg_trees.all_trees(coarse, params.lexicon, emissions)
+    chart = _chart(coarse, params, emissions)
     if not trees:
         assert chart is None
         return
-    weights = [oracle.coarse_weight(tree, coarse, params.lexicon, emissions) for tree in trees]
-    of_application, _ = oracle.posteriors(trees, weights)
+    weights = [
+        lpcfg_trees.coarse_weight(tree, coarse, params.lexicon, emissions) for tree in trees
+    ]
+    of_application, _ = lpcfg_trees.posteriors(trees, weights)
     _assert_same(_named(chart, chart.posterior), of_application, tolerance=1e-3)
 
 
 @pytest.mark.parametrize("weight", [1e-3, 1e-12, 1e-20])
-def test_the_only_parse_may_be_at_a_cut_of_little_weight(oracle, weight):
+def test_the_only_parse_may_be_at_a_cut_of_little_weight(weight):
     """x (y z) weighs 1 but is no S; (x y) z weighs little and is the only S."""
-    _, params, (emission, *_) = oracle.tiny_grammar(0, 1)
+    _, params, (emission, *_) = lpcfg_trees.tiny_grammar(0, 1)
     S, A, T, U, B = 0, 1, 4, 5, 6
     rules = np.array([(S, A, U), (A, T, U), (B, U, U), (B, T, B)])
     coarse = CoarseGrammar(
@@ -94,33 +99,33 @@ def test_the_only_parse_may_be_at_a_cut_of_little_weight(oracle, weight):
     x, y = (
         emission._replace(tags=np.array([tags.index(tag)]), scores=np.ones(1)) for tag in (T, U)
     )
-    chart = _chart(oracle, coarse, params, [x, y, y])
+    chart = _chart(coarse, params, [x, y, y])
     assert _named(chart, chart.posterior) == pytest.approx({(0, 0, 2, 3): 1.0, (1, 0, 1, 2): 1.0})
 
 
 @quick
 @given(seeds, lengths)
-def test_fine_posteriors_and_sentence_weight(oracle, seed, n):
-    coarse, params, emissions = oracle.tiny_grammar(seed, n, most_states=3)
-    trees = oracle.all_trees(coarse, params.lexicon, emissions)
+def test_fine_posteriors_and_sentence_weight(seed, n):
+    coarse, params, emissions = lpcfg_trees.tiny_grammar(seed, n, most_states=3)
+    trees = lpcfg_trees.all_trees(coarse, params.lexicon, emissions)
     if not trees:
         return
-    weights = [oracle.state_weights(tree, params, emissions).sum() for tree in trees[:200]]
+    weights = [lpcfg_trees.state_weights(tree, params, emissions).sum() for tree in trees[:200]]
     if len(trees) > 200:
         return
-    found = fine_pass(chart := _chart(oracle, coarse, params, emissions), params, emissions)
-    of_application, of_item = oracle.posteriors(trees, weights)
+    found = fine_pass(chart := _chart(coarse, params, emissions), params, emissions)
+    of_application, of_item = lpcfg_trees.posteriors(trees, weights)
     _assert_same(_named(chart, found.applications), of_application, tolerance=1e-3)
     _assert_same(_named_items(chart, found.items), of_item, tolerance=1e-3)
     assert found.log_z == pytest.approx(np.log(sum(weights)), rel=1e-4, abs=1e-4)
 
 
-def _scores(oracle, decoder, trees, params, emissions):
+def _scores(decoder, trees, params, emissions):
     """For every tree what the decoder maximises, by the book."""
-    states = [oracle.state_weights(tree, params, emissions) for tree in trees]
+    states = [lpcfg_trees.state_weights(tree, params, emissions) for tree in trees]
     if decoder == "viterbi":
         return [float(np.log(weights.max())) for weights in states]
-    of_application, of_item = oracle.posteriors(trees, [weights.sum() for weights in states])
+    of_application, of_item = lpcfg_trees.posteriors(trees, [weights.sum() for weights in states])
     if decoder == "max-recall":
         return [sum(of_item[key] for key in tree.items()) for tree in trees]
     return [
@@ -131,18 +136,18 @@ def _scores(oracle, decoder, trees, params, emissions):
     ]
 
 
-def _decoded(oracle, decoder, coarse, params, emissions, k, constraints=None):
+def _decoded(decoder, coarse, params, emissions, k, constraints=None):
     """(score, binary tree) as the parser finds them."""
-    chart = _chart(oracle, coarse, params, emissions, constraints)
+    chart = _chart(coarse, params, emissions, constraints)
     if chart is None:
         return []
     words = WORDS[: len(emissions)]
     if decoder == "viterbi":
-        found = viterbi_tree(chart, params, emissions, oracle.LABELS, words)
+        found = viterbi_tree(chart, params, emissions, lpcfg_trees.LABELS, words)
         return [] if found is None else [found]
     one = fine_pass(chart, params, emissions)
     scores = decoder_scores(chart, [one], decoder)
-    return list(best_trees(chart, scores, oracle.LABELS, words, k))
+    return list(best_trees(chart, scores, lpcfg_trees.LABELS, words, k))
 
 
 def _meets(tree, constraints):
@@ -183,15 +188,16 @@ def constraint_sets(draw, n):
 
 @quick
 @given(seeds, lengths, st.sampled_from(["max-rule-product", "max-recall", "viterbi"]))
-def test_every_decoder_finds_the_best_tree(oracle, decoder_seed, n, decoder):
-    coarse, params, emissions = oracle.tiny_grammar(decoder_seed, n)
-    trees = oracle.all_trees(coarse, params.lexicon, emissions)
+def test_every_decoder_finds_the_best_tree(decoder_seed, n, decoder):
+    coarse, params, emissions = lpcfg_trees.tiny_grammar(decoder_seed, n)
+    trees = lpcfg_trees.all_trees(coarse, params.lexicon, emissions)
     if not 0 < len(trees) <= 120:
         return
-    scores = _scores(oracle, decoder, trees, params, emissions)
-    ((score, tree),) = _decoded(oracle, decoder, coarse, params, emissions, 1)
+    scores = _scores(decoder, trees, params, emissions)
+    ((score, tree),) = _decoded(decoder, coarse, params, emissions, 1)
     by_tree = {
-        one.tree(oracle.LABELS, WORDS[:n]): value for one, value in zip(trees, scores, strict=True)
+        one.tree(lpcfg_trees.LABELS, WORDS[:n]): value
+        for one, value in zip(trees, scores, strict=True)
     }
     assert by_tree[tree] == pytest.approx(max(scores), rel=1e-4, abs=1e-4)
     assert score == pytest.approx(max(scores), rel=1e-4, abs=1e-4)
@@ -199,15 +205,16 @@ def test_every_decoder_finds_the_best_tree(oracle, decoder_seed, n, decoder):
 
 @quick
 @given(seeds, lengths, st.sampled_from(["max-rule-product", "max-recall"]))
-def test_k_best_is_the_sorted_list(oracle, seed, n, decoder):
-    coarse, params, emissions = oracle.tiny_grammar(seed, n)
-    trees = oracle.all_trees(coarse, params.lexicon, emissions)
+def test_k_best_is_the_sorted_list(seed, n, decoder):
+    coarse, params, emissions = lpcfg_trees.tiny_grammar(seed, n)
+    trees = lpcfg_trees.all_trees(coarse, params.lexicon, emissions)
     if not 0 < len(trees) <= 120:
         return
-    scores = _scores(oracle, decoder, trees, params, emissions)
-    found = _decoded(oracle, decoder, coarse, params, emissions, len(trees) + 1)
+    scores = _scores(decoder, trees, params, emissions)
+    found = _decoded(decoder, coarse, params, emissions, len(trees) + 1)
     by_tree = {
-        one.tree(oracle.LABELS, WORDS[:n]): value for one, value in zip(trees, scores, strict=True)
+        one.tree(lpcfg_trees.LABELS, WORDS[:n]): value
+        for one, value in zip(trees, scores, strict=True)
     }
     assert {tree for _, tree in found} == set(by_tree)
     assert len(found) == len(trees)
@@ -221,24 +228,24 @@ def test_k_best_is_the_sorted_list(oracle, seed, n, decoder):
 @quick
 @given(st.data(), seeds, st.integers(2, 4))
 @pytest.mark.parametrize("decoder", ["max-rule-product", "max-recall", "viterbi"])
-def test_constraints_are_a_filter(oracle, decoder, data, seed, n):
-    coarse, params, emissions = oracle.tiny_grammar(seed, n)
+def test_constraints_are_a_filter(decoder, data, seed, n):
+    coarse, params, emissions = lpcfg_trees.tiny_grammar(seed, n)
     constraints = data.draw(constraint_sets(n))
-    trees = oracle.all_trees(coarse, params.lexicon, emissions)
+    trees = lpcfg_trees.all_trees(coarse, params.lexicon, emissions)
     words = WORDS[:n]
     kept = [
         tree
         for tree in trees
-        if _meets(restore(tree.tree(oracle.LABELS, words), None), constraints)
+        if _meets(restore(tree.tree(lpcfg_trees.LABELS, words), None), constraints)
     ]
     if len(trees) > 120:
         return
-    found = _decoded(oracle, decoder, coarse, params, emissions, len(trees) + 1, constraints)
+    found = _decoded(decoder, coarse, params, emissions, len(trees) + 1, constraints)
     if not kept:
         assert found == []
         return
     # Posteriors are those among the trees that meet the constraints.
-    scores = _scores(oracle, decoder, kept, params, emissions)
+    scores = _scores(decoder, kept, params, emissions)
     expected = sorted(scores, reverse=True)[: len(found)]
     assert [score for score, _ in found] == pytest.approx(expected, rel=1e-3, abs=1e-3)
     assert decoder == "viterbi" or len(found) == len(kept)
@@ -248,9 +255,9 @@ def test_constraints_are_a_filter(oracle, decoder, data, seed, n):
 
 @quick
 @given(seeds, st.integers(2, 4))
-def test_a_product_of_models_adds_logarithms(oracle, seed, n):
-    coarse, params, emissions = oracle.tiny_grammar(seed, n)
-    chart = _chart(oracle, coarse, params, emissions)
+def test_a_product_of_models_adds_logarithms(seed, n):
+    coarse, params, emissions = lpcfg_trees.tiny_grammar(seed, n)
+    chart = _chart(coarse, params, emissions)
     if chart is None:
         return
     one = fine_pass(chart, params, emissions)

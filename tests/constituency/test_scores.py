@@ -12,6 +12,7 @@ from eigentext.constituency.grammar import GrammarSettings, prepare_tree, restor
 from eigentext.constituency.scoring import skeleton_of
 from eigentext.errors import SettingsError
 from eigentext.trees.constituent import Tree
+from oracle import lpcfg_trees
 
 PLAIN = GrammarSettings(heads="neutral", language="generic")
 SENTENCES = ("x y", "x y y", "y x y x", "z x", "q x y")
@@ -24,7 +25,7 @@ def small(request, toy):
     ).fit(toy * 3)
 
 
-def _all(oracle, parser, words):
+def _all(parser, words):
     """(tree of the user, log p of this binary tree, list of weights by model) of every tree."""
     models = []
     for params in parser.params_:
@@ -33,17 +34,17 @@ def _all(oracle, parser, words):
     params, emissions = models[0]
     of_words = sum(params.lexicon.log_p_word(word) for word in words)
     found = []
-    for tree in oracle.all_trees(parser.coarse_, params.lexicon, emissions):
-        weights = [oracle.state_weights(tree, *model).sum() for model in models]
+    for tree in lpcfg_trees.all_trees(parser.coarse_, params.lexicon, emissions):
+        weights = [lpcfg_trees.state_weights(tree, *model).sum() for model in models]
         binary = tree.tree(parser.labels_, words)
         found.append((tree, binary, math.log(np.mean(weights)) + of_words, weights))
     return found
 
 
 @pytest.mark.parametrize("sentence", SENTENCES)
-def test_sentence_is_the_sum_of_its_trees(oracle, small, sentence):
+def test_sentence_is_the_sum_of_its_trees(small, sentence):
     words = sentence.split()
-    logs = [log_p for _, _, log_p, _ in _all(oracle, small, words)]
+    logs = [log_p for _, _, log_p, _ in _all(small, words)]
     assert logs
     total = float(np.logaddexp.reduce(logs))
     assert small.sentence_log_score(words, exact=True) == pytest.approx(total, abs=1e-4)
@@ -51,12 +52,12 @@ def test_sentence_is_the_sum_of_its_trees(oracle, small, sentence):
 
 
 @pytest.mark.parametrize("sentence", SENTENCES)
-def test_k_best_trees_carry_their_probability(oracle, small, sentence):
+def test_k_best_trees_carry_their_probability(small, sentence):
     words = sentence.split()
-    every = _all(oracle, small, words)
+    every = _all(small, words)
     log_scores = np.zeros(len(every))
     for model in range(small.ensemble):
-        of_application, _ = oracle.posteriors(
+        of_application, _ = lpcfg_trees.posteriors(
             [tree for tree, *_ in every], [weights[model] for *_, weights in every]
         )
         log_scores += [

@@ -1,22 +1,9 @@
-"""The oracle that lists all dependency trees, and scores to try decoders on."""
+"""Scores to try decoders on."""
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
-
-
-@pytest.fixture(scope="session")
-def tree_oracle():
-    """The module tests/oracle/dependency_trees.py."""
-    path = Path(__file__).parent.parent / "oracle" / "dependency_trees.py"
-    spec = importlib.util.spec_from_file_location("oracle_dependency_trees", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture(scope="session")

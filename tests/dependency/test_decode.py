@@ -13,21 +13,22 @@ from eigentext.dependency.decode import eisner, eisner_siblings
 from eigentext.dependency.kernels_rearrange import crossing_arcs, rearrange_kernel, whole_score
 from eigentext.dependency.nonprojective import chu_liu_edmonds, rearrange
 from eigentext.errors import SettingsError
+from oracle import dependency_trees
 
 KINDS = ["plain", "tied", "equal", "holes", "large", "small", "mixed"]
 
 
-def decoders(oracle, n, arc, sib):
+def decoders(n, arc, sib):
     """(decoder, arguments, its trees, sibling scores or None)."""
     return [
-        (eisner, (arc,), oracle.projective_trees(n), None),
-        (eisner_siblings, (arc, sib), oracle.projective_trees(n), sib),
-        (chu_liu_edmonds, (arc,), oracle.all_trees(n), None),
+        (eisner, (arc,), dependency_trees.projective_trees(n), None),
+        (eisner_siblings, (arc, sib), dependency_trees.projective_trees(n), sib),
+        (chu_liu_edmonds, (arc,), dependency_trees.all_trees(n), None),
     ]
 
 
-def check_best(oracle, decoder, arguments, trees, arc, sib, **demands):
-    ranked = oracle.ranked(trees, arc, sib)
+def check_best(decoder, arguments, trees, arc, sib, **demands):
+    ranked = dependency_trees.ranked(trees, arc, sib)
     if not ranked:
         with pytest.raises(SettingsError, match="is left"):
             decoder(*arguments, **demands)
@@ -36,38 +37,47 @@ def check_best(oracle, decoder, arguments, trees, arc, sib, **demands):
     assert heads.dtype == np.int32
     assert tuple(heads.tolist()) in trees
     assert score == pytest.approx(ranked[0][0], rel=1e-12, abs=1e-12)
-    assert oracle.score(heads.tolist(), arc, sib) == pytest.approx(score, rel=1e-12, abs=1e-12)
+    assert dependency_trees.score(heads.tolist(), arc, sib) == pytest.approx(
+        score, rel=1e-12, abs=1e-12
+    )
 
 
-def test_the_oracle_lists_all_trees(tree_oracle):
-    assert [len(tree_oracle.all_trees(n)) for n in range(1, 7)] == [1, 2, 9, 64, 625, 7776]
-    assert [len(tree_oracle.projective_trees(n)) for n in range(1, 7)] == [1, 2, 7, 30, 143, 728]
+def test_the_oracle_lists_all_trees():
+    assert [len(dependency_trees.all_trees(n)) for n in range(1, 7)] == [1, 2, 9, 64, 625, 7776]
+    assert [len(dependency_trees.projective_trees(n)) for n in range(1, 7)] == [
+        1,
+        2,
+        7,
+        30,
+        143,
+        728,
+    ]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
-def test_best_tree(tree_oracle, draw_scores, n, kind):
+def test_best_tree(draw_scores, n, kind):
     for seed in range(12 if n < 5 else 4):
         arc, sib = draw_scores(n, seed, kind)
-        for decoder, arguments, trees, siblings in decoders(tree_oracle, n, arc, sib):
-            check_best(tree_oracle, decoder, arguments, trees, arc, siblings)
+        for decoder, arguments, trees, siblings in decoders(n, arc, sib):
+            check_best(decoder, arguments, trees, arc, siblings)
 
 
 @pytest.mark.parametrize("kind", ["plain", "holes"])
-def test_best_tree_of_six_words(tree_oracle, draw_scores, kind):
+def test_best_tree_of_six_words(draw_scores, kind):
     arc, sib = draw_scores(6, 1, kind)
-    for decoder, arguments, trees, siblings in decoders(tree_oracle, 6, arc, sib):
-        check_best(tree_oracle, decoder, arguments, trees, arc, siblings)
+    for decoder, arguments, trees, siblings in decoders(6, arc, sib):
+        check_best(decoder, arguments, trees, arc, siblings)
 
 
 @settings(max_examples=150, deadline=None)
 @given(data=st.data(), n=st.integers(1, 4))
-def test_any_scores(tree_oracle, data, n):
+def test_any_scores(data, n):
     values = st.one_of(st.just(-np.inf), st.floats(-1e6, 1e6), st.sampled_from([0.0, 1.0, -1.0]))
     arc = data.draw(hnp.arrays(np.float64, (n + 1, n + 1), elements=values))
     sib = np.zeros((n + 1,) * 3)
-    for decoder, arguments, trees, siblings in decoders(tree_oracle, n, arc, sib):
-        ranked = tree_oracle.ranked(trees, arc, siblings)
+    for decoder, arguments, trees, siblings in decoders(n, arc, sib):
+        ranked = dependency_trees.ranked(trees, arc, siblings)
         if not ranked:
             with pytest.raises(SettingsError, match="is left"):
                 decoder(*arguments)
@@ -84,9 +94,9 @@ def test_one_root_is_no_matter_of_a_penalty():
         assert decoder(arc)[0].tolist() == [2, 0]
 
 
-def some_demands(oracle, rng, n):
+def some_demands(rng, n):
     """Required and forbidden arcs that some tree meets."""
-    tree = oracle.all_trees(n)[rng.integers(len(oracle.all_trees(n)))]
+    tree = dependency_trees.all_trees(n)[rng.integers(len(dependency_trees.all_trees(n)))]
     arcs = [(h, d) for d, h in enumerate(tree, 1)]
     required = [arcs[i] for i in rng.permutation(n)[: rng.integers(0, 3)]]
     others = [
@@ -97,16 +107,15 @@ def some_demands(oracle, rng, n):
 
 
 @pytest.mark.parametrize("seed", range(25))
-def test_demands_equal_the_list_of_trees_that_meet_them(tree_oracle, draw_scores, seed):
+def test_demands_equal_the_list_of_trees_that_meet_them(draw_scores, seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 5))
     arc, sib = draw_scores(n, seed)
-    required, forbidden = some_demands(tree_oracle, rng, n)
-    for decoder, arguments, trees, siblings in decoders(tree_oracle, n, arc, sib):
-        left = [heads for heads in trees if tree_oracle.meets(heads, required, forbidden)]
+    required, forbidden = some_demands(rng, n)
+    for decoder, arguments, trees, siblings in decoders(n, arc, sib):
+        left = [heads for heads in trees if dependency_trees.meets(heads, required, forbidden)]
         if left:
             check_best(
-                tree_oracle,
                 decoder,
                 arguments,
                 left,
@@ -198,29 +207,29 @@ def test_scores_that_are_no_numbers(bad):
 
 @pytest.mark.parametrize("kind", ["plain", "tied", "equal", "holes", "large", "small"])
 @pytest.mark.parametrize("n", [1, 2, 4, 5])
-def test_rearrangement_ends_where_no_change_leads_up(tree_oracle, draw_scores, n, kind):
-    trees = tree_oracle.all_trees(n)
+def test_rearrangement_ends_where_no_change_leads_up(draw_scores, n, kind):
+    trees = dependency_trees.all_trees(n)
     for seed in range(6 if n < 5 else 2):
         arc, sib = draw_scores(n, seed, kind)
-        projective = tree_oracle.ranked(tree_oracle.projective_trees(n), arc, sib)
+        projective = dependency_trees.ranked(dependency_trees.projective_trees(n), arc, sib)
         if not projective:
             continue
         heads, score = rearrange(arc, sib)
         slack = 1e-9 * max(1.0, abs(score))
-        assert score == pytest.approx(tree_oracle.score(heads.tolist(), arc, sib), rel=1e-9)
+        assert score == pytest.approx(dependency_trees.score(heads.tolist(), arc, sib), rel=1e-9)
         assert score >= projective[0][0] - slack
         for other in trees:
             changed = [d for d in range(n) if other[d] != heads[d]]
             if len(changed) == 1:
-                assert tree_oracle.score(other, arc, sib) <= score + slack
+                assert dependency_trees.score(other, arc, sib) <= score + slack
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
-def test_crossing_arcs_are_counted(tree_oracle, n):
-    for heads in tree_oracle.all_trees(n):
+def test_crossing_arcs_are_counted(n):
+    for heads in dependency_trees.all_trees(n):
         found = crossing_arcs(np.array(heads, np.int32))
-        assert found == tree_oracle.crossing_arcs(heads)
-        assert (found == 0) == tree_oracle.is_projective(heads)
+        assert found == dependency_trees.crossing_arcs(heads)
+        assert (found == 0) == dependency_trees.is_projective(heads)
 
 
 def grandparent_arrays(grand, arc):
@@ -238,15 +247,15 @@ def grandparent_arrays(grand, arc):
 @pytest.mark.parametrize("kind", ["plain", "holes"])
 @pytest.mark.parametrize("charge", [0.0, 0.7])
 @pytest.mark.parametrize("n", [1, 2, 4, 5])
-def test_rearrangement_with_grandparents_and_a_charge(tree_oracle, draw_scores, n, charge, kind):
+def test_rearrangement_with_grandparents_and_a_charge(draw_scores, n, charge, kind):
     """The score is the enumerated one, and no tree with one other head or root is better."""
     rng = np.random.default_rng(n)
-    trees = tree_oracle.all_trees(n)
+    trees = dependency_trees.all_trees(n)
     for seed in range(6 if n < 5 else 3):
         arc, sib = draw_scores(n, seed, kind)
         sib[np.isinf(sib)] = -5.0
         grand = rng.normal(size=(n + 1,) * 3)
-        every = {one: tree_oracle.score(one, arc, sib, grand, charge) for one in trees}
+        every = {one: dependency_trees.score(one, arc, sib, grand, charge) for one in trees}
         left = [one for one in trees if every[one] > -np.inf]
         if not left:
             continue
@@ -267,14 +276,14 @@ def test_rearrangement_with_grandparents_and_a_charge(tree_oracle, draw_scores, 
                 assert every[other] <= score + 1e-9
 
 
-def test_a_high_charge_keeps_arcs_from_crossing(tree_oracle, draw_scores):
+def test_a_high_charge_keeps_arcs_from_crossing(draw_scores):
     crossing = []
     for seed in range(10):
         arc, sib = draw_scores(5, seed)
         best, score = eisner_siblings(arc, sib)
         kept = rearrange(arc, sib, charge=1e6)
         assert (kept[0].tolist(), kept[1]) == (best.tolist(), pytest.approx(score))
-        crossing.append(tree_oracle.crossing_arcs(rearrange(arc, sib)[0].tolist()))
+        crossing.append(dependency_trees.crossing_arcs(rearrange(arc, sib)[0].tolist()))
     assert any(crossing)
 
 

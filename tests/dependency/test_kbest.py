@@ -12,20 +12,21 @@ from eigentext.dependency.decode import eisner, eisner_siblings
 from eigentext.dependency.kbest import kbest_nonprojective, kbest_projective, kbest_siblings
 from eigentext.dependency.nonprojective import chu_liu_edmonds
 from eigentext.errors import SettingsError
+from oracle import dependency_trees
 
 KINDS = ["plain", "tied", "equal", "holes", "large", "small", "mixed"]
 
 
-def listers(oracle, n, arc, sib):
+def listers(n, arc, sib):
     return [
-        (kbest_projective, (arc,), oracle.projective_trees(n), None),
-        (kbest_siblings, (arc, sib), oracle.projective_trees(n), sib),
-        (kbest_nonprojective, (arc,), oracle.all_trees(n), None),
+        (kbest_projective, (arc,), dependency_trees.projective_trees(n), None),
+        (kbest_siblings, (arc, sib), dependency_trees.projective_trees(n), sib),
+        (kbest_nonprojective, (arc,), dependency_trees.all_trees(n), None),
     ]
 
 
-def check_list(oracle, lister, arguments, trees, arc, sib, k, **demands):
-    ranked = oracle.ranked(trees, arc, sib)
+def check_list(lister, arguments, trees, arc, sib, k, **demands):
+    ranked = dependency_trees.ranked(trees, arc, sib)
     if not ranked:
         with pytest.raises(SettingsError, match="is left"):
             lister(*arguments, k=k, **demands)
@@ -37,7 +38,7 @@ def check_list(oracle, lister, arguments, trees, arc, sib, k, **demands):
     assert (np.diff(scores) <= 0).all()
     # trees of equal score may come in any order: scores are what must agree
     want = [score for score, _ in ranked[:k]]
-    own = [oracle.score(tree, arc, sib) for tree in found]
+    own = [dependency_trees.score(tree, arc, sib) for tree in found]
     tolerance = 1e-12 * max(1.0, np.abs(want).max())
     assert scores == pytest.approx(want, rel=1e-11, abs=tolerance)
     assert scores == pytest.approx(own, rel=1e-11, abs=tolerance)
@@ -45,39 +46,39 @@ def check_list(oracle, lister, arguments, trees, arc, sib, k, **demands):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
-def test_lists(tree_oracle, draw_scores, n, kind):
+def test_lists(draw_scores, n, kind):
     for seed in range(6 if n < 5 else 1):
         arc, sib = draw_scores(n, seed, kind)
-        for lister, arguments, trees, siblings in listers(tree_oracle, n, arc, sib):
+        for lister, arguments, trees, siblings in listers(n, arc, sib):
             for k in (1, 2, 10, len(trees) + 5):
-                check_list(tree_oracle, lister, arguments, trees, arc, siblings, k)
+                check_list(lister, arguments, trees, arc, siblings, k)
 
 
 @pytest.mark.parametrize("kind", ["plain", "tied"])
-def test_lists_of_six_words(tree_oracle, draw_scores, kind):
+def test_lists_of_six_words(draw_scores, kind):
     arc, sib = draw_scores(6, 3, kind)
-    for lister, arguments, trees, siblings in listers(tree_oracle, 6, arc, sib):
-        check_list(tree_oracle, lister, arguments, trees, arc, siblings, 2000)
+    for lister, arguments, trees, siblings in listers(6, arc, sib):
+        check_list(lister, arguments, trees, arc, siblings, 2000)
 
 
 @settings(max_examples=100, deadline=None)
 @given(data=st.data(), n=st.integers(1, 4), k=st.integers(1, 70))
-def test_any_scores(tree_oracle, data, n, k):
+def test_any_scores(data, n, k):
     values = st.one_of(st.just(-np.inf), st.floats(-1e3, 1e3), st.sampled_from([0.0, 1.0, -1.0]))
     arc = data.draw(hnp.arrays(np.float64, (n + 1, n + 1), elements=values))
     sib = data.draw(
         hnp.arrays(np.float64, (n + 1,) * 3, elements=st.sampled_from([0.0, 1.0, -np.inf, 0.5]))
     )
-    for lister, arguments, trees, siblings in listers(tree_oracle, n, arc, sib):
-        check_list(tree_oracle, lister, arguments, trees, arc, siblings, k)
+    for lister, arguments, trees, siblings in listers(n, arc, sib):
+        check_list(lister, arguments, trees, arc, siblings, k)
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_demands(tree_oracle, draw_scores, seed):
+def test_demands(draw_scores, seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(3, 5))
     arc, sib = draw_scores(n, seed)
-    tree = tree_oracle.projective_trees(n)[rng.integers(7)]
+    tree = dependency_trees.projective_trees(n)[rng.integers(7)]
     required = [(tree[d - 1], d) for d in (rng.permutation(n) + 1)[: rng.integers(1, 3)].tolist()]
     forbidden = [
         (h, d)
@@ -85,10 +86,9 @@ def test_demands(tree_oracle, draw_scores, seed):
         for h in range(n + 1)
         if h not in (d, tree[d - 1]) and rng.random() < 0.15
     ]
-    for lister, arguments, trees, siblings in listers(tree_oracle, n, arc, sib):
-        left = [heads for heads in trees if tree_oracle.meets(heads, required, forbidden)]
+    for lister, arguments, trees, siblings in listers(n, arc, sib):
+        left = [heads for heads in trees if dependency_trees.meets(heads, required, forbidden)]
         check_list(
-            tree_oracle,
             lister,
             arguments,
             left,

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,25 +15,8 @@ from eigentext.dependency.learn_latent import LatentSmoothing
 from eigentext.dependency.observations import Forest
 from eigentext.errors import ModelFileError
 from eigentext.trees.dependency import DependencyTree
+from oracle.latent_models import TAGS, WORDS, fitted, random_heads, random_trees
 
-
-def _oracle():
-    """The module tests/oracle/latent_models.py."""
-    path = Path(__file__).parent.parent / "oracle" / "latent_models.py"
-    spec = importlib.util.spec_from_file_location("oracle_latent_models", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-oracle = _oracle()
-
-WORDS = oracle.WORDS
-TAGS = oracle.TAGS
-random_heads = oracle.random_heads
-random_trees = oracle.random_trees
-fitted = oracle.fitted
 EDGES = ("undirected", "directed", "adjacent", "ordered")
 
 

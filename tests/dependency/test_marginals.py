@@ -14,20 +14,21 @@ from eigentext.dependency.marginals import (
     sibling_marginals,
 )
 from eigentext.errors import SettingsError
+from oracle import dependency_trees
 
 KINDS = ["plain", "tied", "equal", "holes", "large", "small", "mixed"]
 
 
-def sums(oracle, n, arc, sib):
+def sums(n, arc, sib):
     return [
-        (projective_marginals, (arc,), oracle.projective_trees(n), None),
-        (sibling_marginals, (arc, sib), oracle.projective_trees(n), sib),
-        (nonprojective_marginals, (arc,), oracle.all_trees(n), None),
+        (projective_marginals, (arc,), dependency_trees.projective_trees(n), None),
+        (sibling_marginals, (arc, sib), dependency_trees.projective_trees(n), sib),
+        (nonprojective_marginals, (arc,), dependency_trees.all_trees(n), None),
     ]
 
 
-def check_sums(oracle, function, arguments, trees, arc, sib, **demands):
-    want, want_log_z = oracle.marginals(trees, arc, sib)
+def check_sums(function, arguments, trees, arc, sib, **demands):
+    want, want_log_z = dependency_trees.marginals(trees, arc, sib)
     if want is None:
         with pytest.raises(SettingsError, match="is left"):
             function(*arguments, **demands)
@@ -46,43 +47,42 @@ def check_sums(oracle, function, arguments, trees, arc, sib, **demands):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
-def test_sums(tree_oracle, draw_scores, n, kind):
+def test_sums(draw_scores, n, kind):
     for seed in range(10 if n < 5 else 2):
         arc, sib = draw_scores(n, seed, kind)
-        for function, arguments, trees, siblings in sums(tree_oracle, n, arc, sib):
-            check_sums(tree_oracle, function, arguments, trees, arc, siblings)
+        for function, arguments, trees, siblings in sums(n, arc, sib):
+            check_sums(function, arguments, trees, arc, siblings)
 
 
-def test_sums_over_six_words(tree_oracle, draw_scores):
+def test_sums_over_six_words(draw_scores):
     arc, sib = draw_scores(6, 0)
-    for function, arguments, trees, siblings in sums(tree_oracle, 6, arc, sib):
-        check_sums(tree_oracle, function, arguments, trees, arc, siblings)
+    for function, arguments, trees, siblings in sums(6, arc, sib):
+        check_sums(function, arguments, trees, arc, siblings)
 
 
 @settings(max_examples=150, deadline=None)
 @given(data=st.data(), n=st.integers(1, 4))
-def test_any_scores(tree_oracle, data, n):
+def test_any_scores(data, n):
     values = st.one_of(st.just(-np.inf), st.floats(-1e3, 1e3), st.sampled_from([0.0, 1.0, -1.0]))
     arc = data.draw(hnp.arrays(np.float64, (n + 1, n + 1), elements=values))
     sib = data.draw(
         hnp.arrays(np.float64, (n + 1,) * 3, elements=st.sampled_from([0.0, 1.0, -np.inf, 0.5]))
     )
-    for function, arguments, trees, siblings in sums(tree_oracle, n, arc, sib):
-        check_sums(tree_oracle, function, arguments, trees, arc, siblings)
+    for function, arguments, trees, siblings in sums(n, arc, sib):
+        check_sums(function, arguments, trees, arc, siblings)
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_demands(tree_oracle, draw_scores, seed):
+def test_demands(draw_scores, seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(3, 5))
     arc, sib = draw_scores(n, seed)
-    tree = tree_oracle.projective_trees(n)[rng.integers(7)]
+    tree = dependency_trees.projective_trees(n)[rng.integers(7)]
     required = [(tree[1], 2)]
     forbidden = [(h, 1) for h in range(2, n + 1) if h != tree[0]]
-    for function, arguments, trees, siblings in sums(tree_oracle, n, arc, sib):
-        left = [heads for heads in trees if tree_oracle.meets(heads, required, forbidden)]
+    for function, arguments, trees, siblings in sums(n, arc, sib):
+        left = [heads for heads in trees if dependency_trees.meets(heads, required, forbidden)]
         check_sums(
-            tree_oracle,
             function,
             arguments,
             left,

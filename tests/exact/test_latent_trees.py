@@ -7,11 +7,8 @@ small trees with their probabilities, which also tests how events are taken from
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from dataclasses import fields
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,28 +17,16 @@ from eigentext.dependency.dictionaries import Dictionary
 from eigentext.dependency.observations import Forest
 from eigentext.dependency.operators import TreeOperators, make_operators
 from eigentext.dependency.tree_moments import InstrumentMoments, TreeMoments, link_moments
+from oracle.latent_trees import (
+    SHAPES,
+    Model,
+    dictionary_of,
+    links_by_formula,
+    moments_by_formula,
+    random_heads,
+)
 
 RTOL = 1e-10
-
-
-def _oracle():
-    """The module tests/oracle/latent_trees.py."""
-    path = Path(__file__).parent.parent / "oracle" / "latent_trees.py"
-    spec = importlib.util.spec_from_file_location("oracle_latent_trees", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-oracle = _oracle()
-
-Model = oracle.Model
-random_heads = oracle.random_heads
-SHAPES = oracle.SHAPES
-dictionary_of = oracle.dictionary_of
-moments_by_formula = oracle.moments_by_formula
-links_by_formula = oracle.links_by_formula
 
 
 def exact_operators(model, dictionary, rng, *, links=None):

@@ -14,6 +14,7 @@ from eigentext.constituency.observable import (
     singular_bases,
     smallest_element,
 )
+from oracle import lpcfg
 
 SEEDS = range(4)
 
@@ -55,7 +56,7 @@ def exact_form(grammar, inside, outside, *, printed=False):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_theorem_1_any_invertible_bases_give_probabilities_and_marginals(lpcfg, seed):
+def test_theorem_1_any_invertible_bases_give_probabilities_and_marginals(seed):
     rng = np.random.default_rng(seed)
     grammar = lpcfg.draw(rng, m=2)
     G = rng.uniform(-1, 1, (grammar.n_labels, grammar.m, grammar.m))
@@ -93,7 +94,7 @@ def test_theorem_1_any_invertible_bases_give_probabilities_and_marginals(lpcfg, 
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("m", [1, 2, 3])
-def test_lemma_1_singular_bases_meet_condition_2(lpcfg, seed, m):
+def test_lemma_1_singular_bases_meet_condition_2(seed, m):
     rng = np.random.default_rng([seed, m])
     grammar = lpcfg.draw(rng, m=m)
     inside, outside = grammar.random_features(rng, d=m + 3)
@@ -110,20 +111,20 @@ def test_lemma_1_singular_bases_meet_condition_2(lpcfg, seed, m):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_theorem_2_exact_moments_give_exact_probabilities_and_marginals(lpcfg, seed):
+def test_theorem_2_exact_moments_give_exact_probabilities_and_marginals(seed):
     rng = np.random.default_rng(seed)
     grammar = lpcfg.draw(rng, m=2)
     compare(grammar, exact_form(grammar, *grammar.random_features(rng, d=5)), rtol=1e-8)
 
 
-def test_theorem_2_with_features_of_real_trees(lpcfg):
+def test_theorem_2_with_features_of_real_trees():
     """The rule below and the rule above are features enough for two states."""
     grammar = lpcfg.draw(np.random.default_rng(7), m=2, n_words=4)
     compare(grammar, exact_form(grammar, *grammar.rule_features()), rtol=1e-8)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_misprinted_axis_order_is_wrong(lpcfg, seed):
+def test_the_misprinted_axis_order_is_wrong(seed):
     """Figure 4 step 2 with y2 z y3 must not pass for y3 z y2 (see notes on the transcription)."""
     rng = np.random.default_rng(seed)
     grammar = lpcfg.draw(rng, m=2)
@@ -132,7 +133,7 @@ def test_the_misprinted_axis_order_is_wrong(lpcfg, seed):
         compare(grammar, form, rtol=1e-1)
 
 
-def test_the_oracle_is_a_distribution(lpcfg):
+def test_the_oracle_is_a_distribution():
     grammar = lpcfg.draw(np.random.default_rng(3), m=2, n_words=2)
     total = 0.0
     for n in (2, 3, 4):
@@ -141,7 +142,7 @@ def test_the_oracle_is_a_distribution(lpcfg):
     np.testing.assert_allclose(total, 1.0, rtol=1e-10)
 
 
-def test_theorem_3_bound_from_the_constants_of_a_grammar(lpcfg):
+def test_theorem_3_bound_from_the_constants_of_a_grammar():
     rng = np.random.default_rng(2)
     grammar = lpcfg.draw(rng, m=2)
     moments, bases = exact_moments(grammar, *grammar.random_features(rng, d=5))

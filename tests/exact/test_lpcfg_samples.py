@@ -16,6 +16,7 @@ from eigentext.constituency.observable import (
 )
 from eigentext.constituency.treebank import build_treebank
 from eigentext.trees.constituent import Tree
+from oracle import lpcfg
 
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
 
@@ -30,7 +31,7 @@ def nested(tree):
 class World:
     """A grammar, all its trees as a treebank, and one-hot features of every node."""
 
-    def __init__(self, lpcfg, seed, *, same_size):
+    def __init__(self, seed, *, same_size):
         self.grammar = lpcfg.draw(np.random.default_rng(seed), m=2, same_size=same_size)
         skeletal, self.p = self.grammar.all_trees()
         trees = [Tree.from_nested(nested(tree)) for tree in skeletal]
@@ -115,11 +116,11 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def world(lpcfg):
-    return World(lpcfg, 11, same_size=True)
+def world():
+    return World(11, same_size=True)
 
 
-def test_the_fast_oracle_equals_the_slow_one(lpcfg):
+def test_the_fast_oracle_equals_the_slow_one():
     grammar = lpcfg.draw(np.random.default_rng(0), m=2)
     trees, p = grammar.all_trees()
     np.testing.assert_allclose(p.sum(), 1.0, rtol=1e-10)
@@ -161,12 +162,12 @@ def test_all_nodes_learn_faster_than_one_per_tree(world):
     assert (mean_error("all") < mean_error("one-per-tree")).all()
 
 
-def test_one_node_per_tree_is_biased_when_trees_differ_in_size(lpcfg):
+def test_one_node_per_tree_is_biased_when_trees_differ_in_size():
     """Drawing evenly from each tree ties inside to outside through the size of the tree.
 
     With infinitely many trees the paper's scheme still misses; weighted by the size it is exact.
     """
-    world = World(lpcfg, 5, same_size=False)
+    world = World(5, same_size=False)
     assert len(set(world.size.tolist())) > 1
     everywhere = world.p[world.tree_of]
     drawn_evenly = (world.p / world.size)[world.tree_of]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -31,18 +29,7 @@ from eigentext.formats.fields import (
     Text,
     Whole,
 )
-
-
-def _foreign():
-    path = Path(__file__).with_name("foreign_models.py")
-    spec = importlib.util.spec_from_file_location("foreign_models", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-foreign = _foreign()
+from helpers import foreign_models as foreign
 
 
 @pytest.mark.parametrize("model", foreign.MODELS)

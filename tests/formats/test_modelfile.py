@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import json
 import struct
 import sys
@@ -18,6 +17,7 @@ from scipy.sparse import coo_array, csr_array, random_array
 
 from eigentext.errors import DataError, EigentextError, ModelFileError, SettingsError
 from eigentext.formats.modelfile import Header, load, pack_csr, read_header, save, unpack_csr
+from helpers import golden_model
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 DTYPES = [
@@ -37,17 +37,6 @@ DTYPES = [
 shared_folder = settings(
     deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-
-
-def golden_script() -> Any:
-    spec = importlib.util.spec_from_file_location(
-        "golden_model", Path(__file__).with_name("golden_model.py")
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def small(path: Any, **changes: Any) -> Header:
@@ -72,7 +61,7 @@ def same(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def test_golden_file_of_version_1_loads_for_ever() -> None:
-    values = golden_script()
+    values = golden_model
     model = load(GOLDEN / "model-v1.eig", kind="golden", versions=[1])
     header = model.header
     assert (header.kind, header.format_version, header.seed) == ("golden", 1, values.SEED)

@@ -1,22 +1,9 @@
-"""The oracle of hidden Markov models, and models to try."""
+"""Models to try."""
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
-
-
-@pytest.fixture(scope="session")
-def hmm_oracle():
-    """The module tests/oracle/hmm_paths.py."""
-    path = Path(__file__).parent.parent / "oracle" / "hmm_paths.py"
-    spec = importlib.util.spec_from_file_location("oracle_hmm_paths", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture(scope="session")

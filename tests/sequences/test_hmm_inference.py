@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose
 
 from eigentext.errors import SettingsError
 from eigentext.sequences import Encoded, Parameters, batches, inference
+from oracle import hmm_paths
 
 LISTS = [[0, 1, 2, 1, 3], [3], [], [2, 2, 0], [1, 0], [0, 0, 0, 0, 0, 1]]
 
@@ -25,24 +26,24 @@ def case(request):
     return Parameters.random(request.param, 4, seed=request.param), Encoded.of(LISTS)
 
 
-def test_likelihoods_and_surprisals(case, hmm_oracle):
+def test_likelihoods_and_surprisals(case):
     parameters, data = case
-    expected = [np.log(hmm_oracle.probability(*tables(parameters), xs)) for xs in LISTS]
+    expected = [np.log(hmm_paths.probability(*tables(parameters), xs)) for xs in LISTS]
     assert_allclose(inference.log_likelihoods(parameters, data), expected, rtol=1e-12, atol=1e-14)
     found = inference.surprisals(parameters, data)
     at = 0
     for xs in LISTS:
-        parts = [hmm_oracle.probability(*tables(parameters), xs[:t]) for t in range(len(xs) + 1)]
+        parts = [hmm_paths.probability(*tables(parameters), xs[:t]) for t in range(len(xs) + 1)]
         assert_allclose(found[at : at + len(xs)], -np.diff(np.log(parts)), rtol=1e-10, atol=1e-14)
         at += len(xs)
 
 
-def test_states(case, hmm_oracle):
+def test_states(case):
     parameters, data = case
     full = [xs for xs in LISTS if xs]
     for ours, theirs in (
-        (inference.filtered, hmm_oracle.filtered),
-        (inference.smoothed, hmm_oracle.smoothed),
+        (inference.filtered, hmm_paths.filtered),
+        (inference.smoothed, hmm_paths.smoothed),
     ):
         expected = np.concatenate([theirs(*tables(parameters), xs) for xs in full])
         assert_allclose(ours(parameters, data), expected, rtol=1e-10)
@@ -52,18 +53,18 @@ def test_states(case, hmm_oracle):
     )
 
 
-def test_viterbi(case, hmm_oracle):
+def test_viterbi(case):
     parameters, data = case
     found = inference.viterbi(parameters, data)
     for s, xs in enumerate(LISTS):
-        listed = dict(hmm_oracle.paths(*tables(parameters), xs))
+        listed = dict(hmm_paths.paths(*tables(parameters), xs))
         path = tuple(found[data.first[s] : data.first[s + 1]].tolist())
         assert listed[path] == pytest.approx(max(listed.values()), rel=1e-12)
 
 
-def test_next_symbols(case, hmm_oracle):
+def test_next_symbols(case):
     parameters, data = case
-    expected = [hmm_oracle.next_symbols(*tables(parameters), xs) for xs in LISTS]
+    expected = [hmm_paths.next_symbols(*tables(parameters), xs) for xs in LISTS]
     assert_allclose(inference.next_symbols(parameters, data), expected, rtol=1e-10)
 
 
@@ -72,20 +73,20 @@ def test_next_symbols(case, hmm_oracle):
     k=st.integers(1, 4),
     lists=st.lists(st.lists(st.integers(0, 2), max_size=5), max_size=5),
 )
-def test_with_zeros_in_the_tables(hmm_oracle, sparse_parameters, seed, k, lists):
+def test_with_zeros_in_the_tables(sparse_parameters, seed, k, lists):
     parameters, data = sparse_parameters(k, 3, seed), Encoded.of(lists)
     found = inference.log_likelihoods(parameters, data)
     smooth = inference.smoothed(parameters, data)
     assert_allclose(smooth.sum(axis=1), 1.0)
     for s, xs in enumerate(lists):
-        p = hmm_oracle.probability(*tables(parameters), xs)
+        p = hmm_paths.probability(*tables(parameters), xs)
         if p == 0:
             assert found[s] == -np.inf
             continue
         assert found[s] == pytest.approx(np.log(p), rel=1e-10, abs=1e-12)
         if xs:
             rows = smooth[data.first[s] : data.first[s + 1]]
-            assert_allclose(rows, hmm_oracle.smoothed(*tables(parameters), xs), atol=1e-12)
+            assert_allclose(rows, hmm_paths.smoothed(*tables(parameters), xs), atol=1e-12)
 
 
 def test_an_impossible_symbol_is_passed_over():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import socket
 import sqlite3
@@ -16,6 +15,7 @@ import httpx
 import pytest
 
 from eigentext.web.workers import WorkerPool
+from helpers.jobs_on_hold import build
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,15 +41,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def pool(folder: Path) -> Iterator[WorkerPool]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(Path(__file__).parent / "helpers"))
-        build = importlib.import_module("jobs_on_hold").build
-        pool = WorkerPool(
-            partial(build, str(folder)), size=1, waiting=2, patience=LONG, seconds=LONG
-        )
-        pool.start()
-        yield pool
-        pool.close()
+    pool = WorkerPool(partial(build, str(folder)), size=1, waiting=2, patience=LONG, seconds=LONG)
+    pool.start()
+    yield pool
+    pool.close()
 
 
 @pytest.fixture(scope="module")

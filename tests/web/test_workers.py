@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import os
 import signal
 import subprocess
@@ -18,11 +17,11 @@ import pytest
 
 from eigentext.errors import DataError
 from eigentext.web.workers import BusyError, DeadlineError, FewThreads, WorkerFault, WorkerPool
+from helpers.jobs_on_hold import build
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-HELPERS = str(Path(__file__).parent / "helpers")
 LONG = 600.0
 
 
@@ -36,9 +35,7 @@ def until(holds: Callable[[], object]) -> None:
 
 
 @pytest.fixture
-def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[WorkerPool]:
-    monkeypatch.syspath_prepend(HELPERS)
-    build = importlib.import_module("jobs_on_hold").build
+def pool(tmp_path: Path) -> Iterator[WorkerPool]:
     pool = WorkerPool(
         partial(build, str(tmp_path)), size=1, waiting=2, patience=LONG, seconds=LONG
     )
@@ -136,10 +133,8 @@ def test_a_worker_that_dies_is_replaced_when_it_can_be(pool: WorkerPool, tmp_pat
 
 
 def test_what_cannot_be_built_is_told_at_the_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.syspath_prepend(HELPERS)
-    build = importlib.import_module("jobs_on_hold").build
     (tmp_path / "broken").touch()
     pool = WorkerPool(
         partial(build, str(tmp_path)), size=1, waiting=1, patience=LONG, seconds=LONG
@@ -167,7 +162,7 @@ def test_closing_ends_the_work(pool: WorkerPool, tmp_path: Path) -> None:
 SERVER = """
 import sys, time
 from functools import partial
-from jobs_on_hold import build
+from helpers.jobs_on_hold import build
 from eigentext.web.workers import WorkerPool
 pool = WorkerPool(partial(build, sys.argv[1]), size=1, waiting=2, patience=600, seconds=600)
 pool.start()
@@ -177,7 +172,7 @@ time.sleep(600)
 
 
 def test_workers_end_with_a_server_that_was_killed(tmp_path: Path) -> None:
-    paths = os.pathsep.join([HELPERS, *sys.path])
+    paths = os.pathsep.join(sys.path)
     server = subprocess.Popen(
         [sys.executable, "-c", SERVER, str(tmp_path)],
         stdout=subprocess.PIPE,

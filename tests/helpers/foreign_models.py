@@ -1,6 +1,6 @@
 """A small model of every kind, its use, and files that are wrong in one place each.
 
-``python tests/formats/foreign_models.py 200`` tries 200 wrong files of every model and prints how
+``python tests/helpers/foreign_models.py 200`` tries 200 wrong files of every model and prints how
 each sort of outcome was met: ``refused`` (an error of ours: exit code 2), ``answered``, ``internal
 error`` (any other exception) or ``crash`` (the process died).
 """

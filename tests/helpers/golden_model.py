@@ -1,7 +1,7 @@
 """Writes tests/golden/model-v1.eig, the model file that every later version must still read.
 
 Run by hand, once per container or format version, and never again for a version that is out:
-``python tests/formats/golden_model.py tests/golden/model-v1.eig``.  The test imports the values.
+``python tests/helpers/golden_model.py tests/golden/model-v1.eig``.  The test imports the values.
 """
 
 from __future__ import annotations

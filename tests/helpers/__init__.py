@@ -1,0 +1,1 @@
+"""What several tests, or the processes they start, import."""

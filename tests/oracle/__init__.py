@@ -1,0 +1,1 @@
+"""Slow answers by the definition, with which the fast ones are compared."""
