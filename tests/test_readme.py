@@ -2,45 +2,31 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+from helpers.commands import blocks, run_block
+
 README = Path(__file__).parents[1] / "README.md"
 
 
-def _blocks() -> list[str]:
-    """Indented blocks, in order."""
-    found = re.findall(r"(?:^    .*\n|^\n(?=    ))+", README.read_text("utf-8"), re.MULTILINE)
-    return [re.sub(r"^    ", "", block, flags=re.MULTILINE).strip("\n") for block in found]
-
-
 def test_readme(tmp_path):
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     n_commands = n_scripts = 0
-    for block in _blocks():
+    for block in blocks(README):
         if block.startswith("make") or "serve" in block:
             continue  # what is running here, and what runs for ever
-        if block.startswith("from "):
-            command: list[str] = [sys.executable, "-c", block]
-            n_scripts += 1
-        else:
-            command = ["/bin/sh", "-ec", block]
-            n_commands += len(block.splitlines())
-        done = subprocess.run(
-            command,
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=300,
-        )
-        assert done.returncode == 0, f"{block}\n{done.stderr}"
+        n_commands += run_block(block, tmp_path)
+        n_scripts += block.startswith("from ")
     assert n_commands >= 10
     assert n_scripts == 1
+
+
+def test_the_command_is_installed():
+    command = Path(sys.executable).with_name("eigentext")
+    done = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
+    assert re.fullmatch(r"eigentext \d+\.\d+\S*\n", done.stdout)
 
 
 def test_links_lead_somewhere():

