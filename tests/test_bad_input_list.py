@@ -267,6 +267,7 @@ CASES: list[tuple[str, str, bytes, Callable[[str], object]]] = [
     ("rules.prm", "a key that EVALB does not know", b"NONSENSE 1\n", prm.read_prm),
     ("rules.prm", "a number that is none", b"CUTOFF_LEN many\n", prm.read_prm),
     ("m.eig", "not a model file", b"hello\n", modelfile.load),
+    ("m.eig", "a text, for a parser", b"A text.\n", GraphParser.load),
     ("m.eig", "a model file cut short", _model()[:-9], modelfile.load),
     ("m.eig", "a model file with one bit flipped", _flipped(_model()), modelfile.load),
     ("m.eig", "a model of another kind", _model(kind="lpcfg"), Counts.load),

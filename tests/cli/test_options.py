@@ -100,7 +100,7 @@ def _modules_with_kinds() -> list[Any]:
     return [module for module in map(importlib.import_module, names) if hasattr(module, "KIND")]
 
 
-@pytest.mark.parametrize(
+NEEDS = pytest.mark.parametrize(
     ("command", "needs"),
     [
         (["dep", "parse"], "a dependency parser made by `eigentext dep train`"),
@@ -110,6 +110,9 @@ def _modules_with_kinds() -> list[Any]:
         (["dep", "score"], "`eigentext dep train` or .* made by `eigentext dep latent`"),
     ],
 )
+
+
+@NEEDS
 def test_a_model_of_another_command_is_told_by_its_command(command, needs, tmp_path, capsys):
     modelfile.save(tmp_path / "x", "clusters", {}, settings={}, format_version=1)
     (tmp_path / "a.conllu").write_text("1\ta\t_\tX\t_\t_\t0\troot\t_\t_\n\n")
@@ -119,3 +122,14 @@ def test_a_model_of_another_command_is_told_by_its_command(command, needs, tmp_p
     assert made in said
     assert re.search(needs, said)
     assert "kind" not in said
+
+
+@NEEDS
+def test_a_text_where_a_model_is_wanted_is_told_the_command(command, needs, tmp_path, capsys):
+    (tmp_path / "x").write_text("no model, but a text of some lines\n" * 9)
+    (tmp_path / "a.conllu").write_text("1\ta\t_\tX\t_\t_\t0\troot\t_\t_\n\n")
+    assert run([*command, str(tmp_path / "x"), str(tmp_path / "a.conllu")]) == 2
+    said = capsys.readouterr().err
+    assert "x: found a file that is no eigentext model, but this needs " in said
+    assert re.search(needs, said)
+    assert "safetensors" not in said

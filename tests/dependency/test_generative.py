@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eigentext.dependency import long_sentences
 from eigentext.dependency.generative import GenerativeParser
 from eigentext.dependency.learn_generative import (
     N_LENGTHS,
@@ -398,3 +399,14 @@ def test_words_that_no_tree_explains_still_get_one():
     assert np.isneginf(log_p)
     assert not arcs.any()
     assert parser.parse(["dogs", "bark"], ["NOUN", "VERB"]).tree.single_root
+
+
+@pytest.mark.parametrize("ask", [{}, {"decoder": "viterbi"}])
+def test_a_sentence_that_is_too_long_is_refused(ask, monkeypatch):
+    parser, _ = _random_parser(0)
+    words, upos = ["dog"] * 8, ["NOUN"] * 8
+    assert parser.parse(words, upos, **ask).tree.heads.size == 8
+    monkeypatch.setattr(long_sentences, "MOST_WORDS", 7)
+    for question in (lambda: parser.parse(words, upos, **ask), lambda: parser.marginals(words, upos)):
+        with pytest.raises(SettingsError, match="at most 7 words, found one of 8"):
+            question()

@@ -11,7 +11,7 @@ import pytest
 
 from eigentext.cli.dep_train import train
 from eigentext.cli.main import run
-from eigentext.dependency import GraphParser
+from eigentext.dependency import GraphParser, long_sentences
 from eigentext.errors import DataError, ModelFileError, SettingsError
 from eigentext.evaluate.attachment import evaluate
 from eigentext.formats.conllu import make_sentence, parse_sentence, read_sentences, write_sentences
@@ -104,6 +104,68 @@ def test_demands_are_met(parser, free):
         assert model.marginals(forms, tags, required_arcs=[(3, 4)])[3, 4] == pytest.approx(1.0)
         with pytest.raises(SettingsError):
             model.parse(forms, tags, required_arcs=[(3, 4)], forbidden_arcs=[(3, 4)])
+
+
+def _shown(tree):
+    return tree.heads.tolist(), tree.relations, tree.tags
+
+
+@pytest.mark.parametrize("tagger", [None, "own"])
+def test_a_sentence_that_is_too_long_is_parsed_in_pieces(tagger, monkeypatch):
+    model = GraphParser(tagger=tagger, **SMALL).fit(TREES)
+    forms = "the dog barks ; dogs see a big cat the dog".split() * 3
+    upos = "DET NOUN VERB PUNCT NOUN VERB DET ADJ NOUN DET NOUN".split() * 3
+    given = (forms,) if tagger else (forms, upos)
+    monkeypatch.setattr(long_sentences, "MOST_WORDS", 7)
+    answer = model.parse(*given)
+    spans = long_sentences.pieces_of(forms)
+    assert len(spans) == 6
+    assert max(end - begin for begin, end in spans) == 7
+    parts = [model.parse(*(column[begin:end] for column in given)) for begin, end in spans]
+    roots = [
+        begin + part.tree.roots[0] for (begin, _), part in zip(spans, parts, strict=True)
+    ]
+    heads, relations, tags = [], [], []
+    for (begin, _), part in zip(spans, parts, strict=True):
+        assert not part.approximate
+        own_heads, own_relations, own_tags = _shown(part.tree)
+        heads += [head + begin if head else roots[0] * (begin > 0) for head in own_heads]
+        relations += own_relations
+        tags += own_tags
+    for root in roots[1:]:
+        relations[root - 1] = "dep"
+    assert _shown(answer.tree) == (heads, tuple(relations), tuple(tags))
+    assert answer.tree.forms == tuple(forms)
+    assert answer.score == pytest.approx(sum(part.score for part in parts))
+    assert answer.approximate
+    assert [_shown(one.tree) for one in model.kbest(*given, k=5)] == [_shown(answer.tree)]
+    # the same by CoNLL-U sentences, beside short ones, and by columns
+    row = make_sentence(forms, upos=None if tagger else upos)
+    before, found, after = model.predict([TREES[2], row, TREES[0]])
+    assert list(found.heads) == heads
+    assert list(found.column("deprel")) == relations
+    assert list(found.column("upos")) == tags
+    assert found.metadata["split"] == "6"
+    assert (before.heads, after.heads) == (TREES[2].heads, TREES[0].heads)
+    columns = model.columns(*given)
+    if not tagger:
+        assert model.predict_columns([columns, columns]) == ([heads] * 2, [relations] * 2)
+
+
+def test_what_needs_a_whole_sentence_is_refused_for_a_long_one(free, monkeypatch):
+    forms, tags = ["see"] * 8, ["VERB"] * 8
+    questions = {
+        "marginals and": lambda: free.marginals(forms, tags),
+        "scores are": lambda: free.scores(forms, tags),
+        "demands for arcs are": lambda: free.parse(forms, tags, required_arcs=[(1, 2)]),
+        "demands for": lambda: free.kbest(forms, tags, k=2, forbidden_arcs=[(1, 2)]),
+    }
+    for ask in questions.values():
+        ask()
+    monkeypatch.setattr(long_sentences, "MOST_WORDS", 7)
+    for said, ask in questions.items():
+        with pytest.raises(SettingsError, match=rf"{said}.* at most 7 words, found one of 8"):
+            ask()
 
 
 def test_grandparents_in_parse_lists_and_files(tmp_path):

@@ -17,7 +17,7 @@ def is_generative(path: str) -> bool:
     from eigentext.dependency.generative import KIND
     from eigentext.formats import modelfile
 
-    return modelfile.read_header(path).kind == KIND
+    return modelfile.read_header(path, "graph-parser", KIND).kind == KIND
 
 
 def refuse(asked: dict[str, Any], why: str) -> None:

@@ -86,7 +86,8 @@ def _scorer(path: str, base: str | None = None) -> tuple[str, Scorer]:
     from eigentext.formats import modelfile
     from eigentext.formats.kinds import wrong_kind
 
-    kind = modelfile.read_header(path).kind
+    trees = ("graph-parser", "dependency-generative", "dependency-reranker", "latent-tree")
+    kind = modelfile.read_header(path, *trees).kind
     if kind == "latent-tree":
         from eigentext.dependency import LatentTreeModel
 
@@ -119,14 +120,15 @@ def _scorer(path: str, base: str | None = None) -> tuple[str, Scorer]:
                 reranker.choose(sentence, [Parse(tree, base_score(sentence, tree))])[0].score
             ),
         )
-    trees = ("graph-parser", "dependency-generative", "dependency-reranker", "latent-tree")
     raise wrong_kind(path, kind, *trees)
 
 
 def _parser_score(parser: GraphParser, sentence: Sentence, tree: DependencyTree) -> float:
     """The score of any tree, with arcs that the parser's own search would not look at."""
+    from eigentext.dependency.long_sentences import check_length
     from eigentext.dependency.training import Grandparents
 
+    check_length(len(sentence), "scores are")
     batch = parser.encoder_.batch([parser.columns_of(sentence)])
     total = _arc_score(*parser.arcs_.scores(batch, 0, pruned=False), tree)
     if parser.arcs_.settings.grandparents:

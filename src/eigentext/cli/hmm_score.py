@@ -24,12 +24,13 @@ def load_model(path: str) -> HMM | SpectralHMM:
     from eigentext.formats.kinds import wrong_kind
     from eigentext.sequences import HMM, SpectralHMM
 
-    kind = modelfile.read_header(path).kind
+    kinds = ("hmm", "spectral-hmm")
+    kind = modelfile.read_header(path, *kinds).kind
     if kind == "hmm":
         return HMM.load(path)
     if kind == "spectral-hmm":
         return SpectralHMM.load(path)
-    raise wrong_kind(path, kind, "hmm", "spectral-hmm")
+    raise wrong_kind(path, kind, *kinds)
 
 
 def score(

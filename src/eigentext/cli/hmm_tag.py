@@ -25,7 +25,7 @@ def is_tagger(model: str) -> bool:
     from eigentext.formats.modelfile import read_header
     from eigentext.sequences.tagger_storage import KIND
 
-    return read_header(model).kind == KIND
+    return read_header(model, "hmm", KIND).kind == KIND
 
 
 def train_tagged(

@@ -30,6 +30,7 @@ from eigentext.dependency.learn_generative import (
     fit_states,
     length_classes,
 )
+from eigentext.dependency.long_sentences import check_length
 from eigentext.dependency.storage_fields import GENERATIVE
 from eigentext.errors import SettingsError
 from eigentext.trees.dependency import DependencyTree
@@ -325,6 +326,7 @@ class GenerativeParser:
 
         Every column but the first sums to one; all are 0 where p(words) is.
         """
+        check_length(len(tokens), "this parser is")
         encoded = self._encoded(tokens, upos, xpos)
         log_z, chart = self._chart(encoded)
         n = len(encoded[0])
@@ -353,6 +355,7 @@ class GenerativeParser:
         """The tree of most expected right arcs (``mbr``), or the best tree with its states."""
         from eigentext.dependency.decode import eisner
 
+        check_length(len(tokens), "this parser is")
         if decoder == "mbr":
             arcs, _ = self.marginals(tokens, upos, xpos)
             heads, score = eisner(arcs)

@@ -3,7 +3,8 @@
 The search takes time and memory that grow with the third power of the length: 500 words take
 five seconds, 1,000 words 8 GB.  What is so long is hardly one sentence, but a list or a text
 without full stops, so it is cut after punctuation, and the root of each further piece hangs from
-the root of the first with the relation ``dep``.
+the root of the first with the relation ``dep``.  What cannot be had of pieces, such as marginals,
+is refused.
 """
 
 from __future__ import annotations
@@ -11,23 +12,33 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING, Any
 
+from eigentext.errors import SettingsError
 from eigentext.formats.conllu import Sentence, make_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-__all__ = ["MOST_WORDS", "parsed_in_pieces", "pieces_of"]
+__all__ = ["MOST_WORDS", "check_length", "joined", "parsed_in_pieces", "pieces_of"]
 
 MOST_WORDS = 400
 _ENDS = frozenset(".!?;:؟。！？…")
 
 
-def pieces_of(forms: Sequence[str], most: int) -> list[tuple[int, int]]:
+def check_length(n_words: int, what: str) -> None:
+    """Refuse what cannot be done in pieces."""
+    if n_words > MOST_WORDS:
+        raise SettingsError(
+            f"{what} for sentences of at most {MOST_WORDS:,} words, found one of {n_words:,}"
+        )
+
+
+def pieces_of(forms: Sequence[str], most: int | None = None) -> list[tuple[int, int]]:
     """Where each piece begins and ends: at most so many words, cut after punctuation if it can be.
 
     >>> pieces_of("a b . c d , e f g h".split(), 4)
     [(0, 3), (3, 6), (6, 10)]
     """
+    most = MOST_WORDS if most is None else most
     found, begin = [], 0
     while len(forms) - begin > most:
         places = range(begin + most, begin + most // 2, -1)  # the later half
@@ -41,6 +52,28 @@ def pieces_of(forms: Sequence[str], most: int) -> list[tuple[int, int]]:
 
 def _is_punctuation(form: str) -> bool:
     return all(unicodedata.category(character).startswith("P") for character in form)
+
+
+def joined(
+    spans: Sequence[tuple[int, int]],
+    heads: Sequence[Sequence[int]],
+    relations: Sequence[Sequence[str]],
+) -> tuple[list[int], list[str]]:
+    """Heads and relations of a sentence, from those of its pieces.
+
+    >>> joined([(0, 2), (2, 4)], [[0, 1], [2, 0]], [["root", "obj"], ["det", "root"]])
+    ([0, 1, 4, 1], ['root', 'obj', 'det', 'dep'])
+    """
+    all_heads: list[int] = []
+    names: list[str] = []
+    root = 0  # of the first piece, once it is known
+    for (begin, _), tree, labels in zip(spans, heads, relations, strict=True):
+        for head, name in zip(tree, labels, strict=True):
+            further = not head and root
+            all_heads.append(head + begin if head else root)
+            names.append("dep" if further else name)
+            root = root or (0 if head else len(all_heads))
+    return all_heads, names
 
 
 def parsed_in_pieces(
@@ -62,29 +95,27 @@ def parsed_in_pieces(
         if short:
             yield from parse(short)
             short = []
-        yield _joined(sentence, parse, most)
+        yield _whole(sentence, parse, most)
     if short:
         yield from parse(short)
 
 
-def _joined(
+def _whole(
     sentence: Sentence, parse: Callable[[list[Sentence]], Iterable[Sentence]], most: int
 ) -> Sentence:
     given = {name: sentence.column(name) for name in ("upos", "xpos", "feats")}
-    found: dict[str, list[str]] = {"upos": [], "xpos": [], "deprel": []}
-    heads: list[int] = []
-    root = 0
     spans = pieces_of(sentence.forms, most)
+    answers = []
     for begin, end in spans:
         columns: dict[str, Any] = {name: cells[begin:end] for name, cells in given.items()}
-        answer = next(iter(parse([make_sentence(sentence.forms[begin:end], **columns)])))
-        for name, cells in found.items():
-            cells += answer.column(name)
-        for head in answer.heads or ():
-            heads.append(head + begin if head else root)
-            if not head and root:
-                found["deprel"][len(heads) - 1] = "dep"
-            root = root or (0 if head else len(heads))
-    tags = {name: found[name] for name in ("upos", "xpos") if set(given[name]) == {"_"}}
-    whole = sentence.with_columns(head=heads, deprel=found["deprel"], **tags)
+        answers.append(next(iter(parse([make_sentence(sentence.forms[begin:end], **columns)]))))
+    heads, relations = joined(
+        spans, [one.heads or () for one in answers], [one.column("deprel") for one in answers]
+    )
+    tags = {
+        name: [tag for one in answers for tag in one.column(name)]
+        for name in ("upos", "xpos")
+        if set(given[name]) == {"_"}
+    }
+    whole = sentence.with_columns(head=heads, deprel=relations, **tags)
     return Sentence(f"# split = {len(spans)}\n{whole.verbatim}")

@@ -12,16 +12,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
-from eigentext.dependency.answer import Parse, columns_of, given_columns, tags_of, with_heads
+from eigentext.dependency.answer import (
+    Parse,
+    check_tokens,
+    columns_of,
+    given_columns,
+    tags_of,
+    with_heads,
+)
 from eigentext.dependency.encode import Columns, Encoder, known_words
 from eigentext.dependency.features_vectors import vector_bits
 from eigentext.dependency.labels import LabelModel, LabelSettings, label_templates, train_labels
+from eigentext.dependency.long_sentences import (
+    check_length,
+    joined,
+    parsed_in_pieces,
+    pieces_of,
+)
 from eigentext.dependency.projectivity import choose_projectivity
 from eigentext.dependency.search import Search
 from eigentext.dependency.tags import OwnTags, jackknifed
@@ -276,6 +290,7 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
     def _search(
         self, columns: Columns, required: Iterable[Arc], forbidden: Iterable[Arc]
     ) -> Search:
+        check_length(len(columns.forms), "marginals and demands for arcs are")
         batch = self._fitted().encoder_.batch([columns])
         required, forbidden = list(required), list(forbidden)
         # an arc asked for may be one that pruning takes away
@@ -297,11 +312,41 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
         """The best tree; arcs are (head, dependent), words from 1 on, head 0 for the root.
 
         The tree has the tags that the parser went by: upos, or xpos where there is no upos.
+
+        More than 400 words are parsed in pieces, whose trees are joined and whose scores are
+        added up (``approximate`` is then true); arcs can only be asked for in shorter sentences.
         """
+        required_arcs, forbidden_arcs = list(required_arcs), list(forbidden_arcs)
+        if self._is_long(tokens) and not (required_arcs or forbidden_arcs):
+            return self._in_pieces(tokens, upos, xpos, feats)
         columns = self.columns(tokens, upos, xpos, feats)
         found = self._search(columns, required_arcs, forbidden_arcs)
         heads, score = found.best()
         return self._labelled(columns, heads[None], [score], found.approximate)[0]
+
+    def _is_long(self, tokens: Sequence[str]) -> bool:
+        check_tokens(tokens)
+        return len(pieces_of(tokens)) > 1
+
+    def _in_pieces(self, tokens: Sequence[str], *tags: Sequence[str] | None) -> Parse:
+        """The tree of a sentence that is too long to be parsed whole."""
+        given_columns(tokens, *tags)  # checks their lengths
+        spans = pieces_of(tokens)
+        answers = [
+            self.parse(
+                tokens[begin:end], *(None if column is None else column[begin:end] for column in tags)
+            )
+            for begin, end in spans
+        ]
+        trees = [answer.tree for answer in answers]
+        heads, names = joined(
+            spans,
+            [tree.heads.tolist() for tree in trees],
+            [tree.relations or ("_",) * len(tree.forms) for tree in trees],
+        )
+        own = [tag for tree in trees for tag in tree.tags or ()]
+        score = sum(answer.score for answer in answers)
+        return Parse(DependencyTree(tokens, heads, names, own), score, approximate=True)
 
     def kbest(
         self,
@@ -314,7 +359,13 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
         required_arcs: Iterable[Arc] = (),
         forbidden_arcs: Iterable[Arc] = (),
     ) -> list[Parse]:
-        """At most k different trees, best first; relations are put on each."""
+        """At most k different trees, best first; relations are put on each.
+
+        A sentence that is parsed in pieces has one tree.
+        """
+        required_arcs, forbidden_arcs = list(required_arcs), list(forbidden_arcs)
+        if self._is_long(tokens) and not (required_arcs or forbidden_arcs):
+            return [self._in_pieces(tokens, upos, xpos, feats)]
         columns = self.columns(tokens, upos, xpos, feats)
         found = self._search(columns, required_arcs, forbidden_arcs)
         heads, scores = found.kbest(k)
@@ -344,6 +395,7 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64] | None]:
         """``arc`` (n+1, n+1) and, for order 2, ``sib`` (n+1, n+1, n+1)."""
         columns = self.columns(tokens, upos, xpos, feats)
+        check_length(len(columns.forms), "scores are")
         return self.arcs_.scores(self.encoder_.batch([columns]), 0)
 
     def _labelled(
@@ -371,23 +423,47 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
         """The sentences with heads and relations filled in; all else stays as it is.
 
         With taggers of its own the parser goes by their tags, and fills columns of tags that are
-        empty.
+        empty.  More than 400 words are parsed in pieces, as by :meth:`parse`: the comment
+        ``# split = 3`` says in how many.
         """
         given = list(sentences)
         answers: list[Sentence] = []
         for begin in range(0, len(given), _CHUNK):
-            chunk = given[begin : begin + _CHUNK]
-            columns = self._fitted()._columns_of(chunk)
-            heads, relations = self.predict_columns(columns)
-            for sentence, one, tree, names in zip(chunk, columns, heads, relations, strict=True):
-                new: dict[str, Any] = self.tags_for(sentence, one)
-                answers.append(sentence.with_columns(head=tree, deprel=names, **new))
+            answers += parsed_in_pieces(given[begin : begin + _CHUNK], self._predict)
+        return answers
+
+    def _predict(self, sentences: Sequence[Sentence]) -> list[Sentence]:
+        columns = self._fitted()._columns_of(sentences)
+        heads, relations = self.predict_columns(columns)
+        answers = []
+        for sentence, one, tree, names in zip(sentences, columns, heads, relations, strict=True):
+            new: dict[str, Any] = self.tags_for(sentence, one)
+            answers.append(sentence.with_columns(head=tree, deprel=names, **new))
         return answers
 
     def predict_columns(
         self, sentences: Sequence[Columns]
     ) -> tuple[list[list[int]], list[list[str]]]:
-        """Heads and relations of sentences given as columns; no text is written."""
+        """Heads and relations of sentences given as columns; no text is written.
+
+        What is too long to be parsed whole is parsed in pieces.
+        """
+        spans = [pieces_of(one.forms) for one in sentences]
+        pieces = [
+            Columns(*(column[begin:end] for column in one))
+            for one, cuts in zip(sentences, spans, strict=True)
+            for begin, end in cuts
+        ]
+        answers = zip(*self._predict_short(pieces), strict=True)
+        trees = []
+        for cuts in spans:
+            heads, relations = zip(*islice(answers, len(cuts)), strict=True)
+            trees.append(joined(cuts, heads, relations))
+        return [heads for heads, _ in trees], [names for _, names in trees]
+
+    def _predict_short(
+        self, sentences: Sequence[Columns]
+    ) -> tuple[list[list[int]], list[list[str]]]:
         batch = self._fitted().encoder_.batch(sentences)
         heads = self.arcs_.decode(batch)
         names = [["_"] * len(one.forms) for one in sentences]

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from eigentext.errors import ModelFileError
 
-__all__ = ["KINDS", "Kind", "wrong_kind"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["KINDS", "NO_MODEL", "Kind", "no_model", "wrong_kind"]
+
+NO_MODEL = "a file that is no eigentext model"  # what `no_model` says of a file
 
 
 class Kind(NamedTuple):
@@ -46,17 +51,33 @@ def wrong_kind(path: str, found: str, *needed: str) -> ModelFileError:
     x.model: holds word clusters (made by `eigentext words cluster`); this needs a dependency \
 parser made by `eigentext dep train`
     """
-    ways: dict[str, list[str]] = {}  # command -> what it makes
-    for name in needed:
-        what, command = _of(name)
-        ways.setdefault(command, []).append(what)
-    wanted = " or ".join(
-        f"{whats[0]} made by `eigentext {way}`" if way else whats[0] for way, whats in ways.items()
-    )
+    wanted = _wanted(needed)
     what, command = _of(found)
     made = f" (made by `eigentext {command}`)" if command else ""
     why = f"holds {what}{made}; this needs {wanted}"
     return ModelFileError(path, found=what, supported=wanted, why=why)
+
+
+def no_model(path: str, *needed: str) -> ModelFileError:
+    """The error for a file that is no model, such as a text, where one of those was needed.
+
+    >>> print(no_model("x.txt", "hmm", "spectral-hmm"))
+    x.txt: found a file that is no eigentext model, but this needs a hidden Markov model made by \
+`eigentext hmm train`
+    """
+    return ModelFileError(path, found=NO_MODEL, supported=_wanted(needed))
+
+
+def _wanted(needed: Sequence[str]) -> str:
+    """What the commands call these kinds, and how they are made; none: any model."""
+    ways: dict[str, list[str]] = {}  # command -> what it makes
+    for name in needed:
+        what, command = _of(name)
+        ways.setdefault(command, []).append(what)
+    said = (
+        f"{whats[0]} made by `eigentext {way}`" if way else whats[0] for way, whats in ways.items()
+    )
+    return " or ".join(said) or "a file that eigentext wrote"
 
 
 def _of(name: str) -> Kind:

@@ -34,7 +34,7 @@ import eigentext
 from eigentext.errors import MissingExtraError, ModelFileError, SettingsError
 from eigentext.formats import fields
 from eigentext.formats.archives import suffix_of
-from eigentext.formats.kinds import wrong_kind
+from eigentext.formats.kinds import no_model, wrong_kind
 from eigentext.formats.opening import Source, atomic_write, open_binary
 from eigentext.formats.packing import pack_csr, pack_strings, unpack_csr, unpack_strings
 from eigentext.formats.scratch import scratch_folder
@@ -251,7 +251,7 @@ def load(
     shown = os.fspath(path)
     with _local_copy(shown) as local:
         with open(local, "rb") as stream:
-            header, raw = _read_start(shown, stream)
+            header, raw = _read_start(shown, stream, () if kind is None else (kind,))
             _check_kind(shown, header, kind, versions)
             _check_content(shown, header, raw, stream, os.path.getsize(local))
         try:
@@ -272,15 +272,17 @@ def load(
     return ModelFile(shown, header, arrays, strings)
 
 
-def read_header(path: Source) -> Header:
+def read_header(path: Source, *needed: str) -> Header:
     """What a model file says about itself; the arrays are neither read nor checked.
+
+    ``needed`` are the kinds that would do: the error for a file that is no model names them.
 
     >>> _ = save("memory://doc/h.eig", "demo", {}, settings={"rank": 2}, format_version=1)
     >>> read_header("memory://doc/h.eig").settings
     {'rank': 2}
     """
     with open_binary(path) as stream:
-        return _read_start(os.fspath(path), stream)[0]
+        return _read_start(os.fspath(path), stream, needed)[0]
 
 
 @contextlib.contextmanager
@@ -297,16 +299,15 @@ def _local_copy(path: str) -> Iterator[str]:
             yield local
 
 
-def _read_start(path: str, stream: BinaryIO) -> tuple[Header, bytes]:
+def _read_start(path: str, stream: BinaryIO, needed: Sequence[str]) -> tuple[Header, bytes]:
     """The header, and the raw bytes it was read from (length, then JSON)."""
-    not_ours = "a file that is no eigentext model"
     first = stream.read(8)
     size = int.from_bytes(first, "little")
     if len(first) < 8 or size > _LONGEST_HEADER:
-        raise ModelFileError(path, found=not_ours, supported="a safetensors file")
+        raise no_model(path, *needed)
     raw = stream.read(size)
     if not raw.startswith(b"{"):
-        raise ModelFileError(path, found=not_ours, supported="a safetensors file")
+        raise no_model(path, *needed)
     if len(raw) < size:
         raise ModelFileError(path, why=f"truncated: {len(raw)} of {size} bytes of the header")
     try:

@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from eigentext.corpus.counts import Counts
 from eigentext.errors import DataError, ModelFileError
 from eigentext.formats.fields import Ints, Parts, Real, Reals, Spec, Strings, Text, Whole
+from eigentext.formats.kinds import NO_MODEL
 from eigentext.words.clustering import (
     Clustering,
     ClusterSettings,
@@ -308,7 +309,7 @@ def read_clusters(path: str) -> dict[str, str]:
     try:
         model = load_clusters(path)
     except ModelFileError as error:
-        if "no eigentext model" not in error.found:
+        if error.found != NO_MODEL:
             raise
         return {entry.word: entry.bits for entry in read_paths(path)}
     return dict(zip(model.words_, model.paths_, strict=True))
