@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -133,3 +134,51 @@ def test_a_text_where_a_model_is_wanted_is_told_the_command(command, needs, tmp_
     assert "x: found a file that is no eigentext model, but this needs " in said
     assert re.search(needs, said)
     assert "safetensors" not in said
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (
+            ["convert", "/dev/zero", "--from", "tokens", "-o", "o.conllu"],
+            "a device, expected a file",
+        ),
+        (["words", "count", "/dev/zero", "-o", "o"], "a device, expected a file"),
+        (["const", "train", "/dev/zero", "-o", "o"], "a device, expected a file"),
+        (["const", "parse", "/dev/zero", "text.txt"], "a device, expected a file"),
+        (
+            ["convert", "-", "--from", "tokens", "-o", "o.conllu"],
+            "-:1: a line of more than 16,777,216",
+        ),
+        (
+            ["convert", "-", "--from", "ptb", "-o", "o.conllu"],
+            "-:1: a line of more than 16,777,216",
+        ),
+        (["words", "count", "-", "-o", "o"], "-:1: a word of more than 1,048,576"),
+        (
+            ["const", "parse", "-", "text.txt"],
+            "constituency parser made by `eigentext const train`",
+        ),
+        (["words", "neighbours", "-", "the"], "-:1: "),
+    ],
+)
+def test_input_without_an_end_is_refused(command, said, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text.txt").write_text("a text\n")
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=_Endless(), isatty=lambda: False))
+    assert run(command) == 2
+    assert said in capsys.readouterr().err
+
+
+class _Endless:
+    """Zeros; but who reads 64 MiB of them would read on."""
+
+    left = 1 << 26
+
+    def read1(self, size: int) -> bytes:
+        self.left -= size
+        if self.left < 0:
+            raise AssertionError("read on without an end")
+        return bytes(size)
+
+    read = read1

@@ -407,6 +407,9 @@ def test_a_sentence_that_is_too_long_is_refused(ask, monkeypatch):
     words, upos = ["dog"] * 8, ["NOUN"] * 8
     assert parser.parse(words, upos, **ask).tree.heads.size == 8
     monkeypatch.setattr(long_sentences, "MOST_WORDS", 7)
-    for question in (lambda: parser.parse(words, upos, **ask), lambda: parser.marginals(words, upos)):
+    for question in (
+        lambda: parser.parse(words, upos, **ask),
+        lambda: parser.marginals(words, upos),
+    ):
         with pytest.raises(SettingsError, match="at most 7 words, found one of 8"):
             question()

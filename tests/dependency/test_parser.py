@@ -122,9 +122,7 @@ def test_a_sentence_that_is_too_long_is_parsed_in_pieces(tagger, monkeypatch):
     assert len(spans) == 6
     assert max(end - begin for begin, end in spans) == 7
     parts = [model.parse(*(column[begin:end] for column in given)) for begin, end in spans]
-    roots = [
-        begin + part.tree.roots[0] for (begin, _), part in zip(spans, parts, strict=True)
-    ]
+    roots = [begin + part.tree.roots[0] for (begin, _), part in zip(spans, parts, strict=True)]
     heads, relations, tags = [], [], []
     for (begin, _), part in zip(spans, parts, strict=True):
         assert not part.approximate

@@ -334,7 +334,8 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
         spans = pieces_of(tokens)
         answers = [
             self.parse(
-                tokens[begin:end], *(None if column is None else column[begin:end] for column in tags)
+                tokens[begin:end],
+                *(None if column is None else column[begin:end] for column in tags),
             )
             for begin, end in spans
         ]

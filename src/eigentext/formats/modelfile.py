@@ -249,9 +249,10 @@ def load(
     from safetensors import SafetensorError, safe_open
 
     shown = os.fspath(path)
-    with _local_copy(shown) as local:
+    needed = () if kind is None else (kind,)
+    with _local_copy(shown, needed) as local:
         with open(local, "rb") as stream:
-            header, raw = _read_start(shown, stream, () if kind is None else (kind,))
+            header, raw = _read_start(shown, stream, needed)
             _check_kind(shown, header, kind, versions)
             _check_content(shown, header, raw, stream, os.path.getsize(local))
         try:
@@ -286,28 +287,38 @@ def read_header(path: Source, *needed: str) -> Header:
 
 
 @contextlib.contextmanager
-def _local_copy(path: str) -> Iterator[str]:
-    """The file itself, or a temporary copy for an archive, a URL or standard input."""
+def _local_copy(path: str, needed: Sequence[str]) -> Iterator[str]:
+    """The file itself, or a temporary copy for an archive, a URL or standard input.
+
+    What does not begin as a model is not copied: it may have no end.
+    """
     with open_binary(path) as stream:
         if path != "-" and not is_url(path) and not suffix_of(path) and os.path.isfile(path):
             yield path
             return
         with scratch_folder() as folder:
             local = os.path.join(folder, "model")
+            start = _model_start(path, stream, needed)
             with open(local, "wb") as copy:
+                copy.write(start)
                 shutil.copyfileobj(stream, copy, 1 << 20)
             yield local
 
 
+def _model_start(path: str, stream: BinaryIO, needed: Sequence[str]) -> bytes:
+    """The first nine bytes: the length of the header, and the bracket that it begins with."""
+    start = stream.read(9)
+    size = int.from_bytes(start[:8], "little")
+    if start[8:] != b"{" or not 0 < size <= _LONGEST_HEADER:
+        raise no_model(path, *needed)
+    return start
+
+
 def _read_start(path: str, stream: BinaryIO, needed: Sequence[str]) -> tuple[Header, bytes]:
     """The header, and the raw bytes it was read from (length, then JSON)."""
-    first = stream.read(8)
-    size = int.from_bytes(first, "little")
-    if len(first) < 8 or size > _LONGEST_HEADER:
-        raise no_model(path, *needed)
-    raw = stream.read(size)
-    if not raw.startswith(b"{"):
-        raise no_model(path, *needed)
+    start = _model_start(path, stream, needed)
+    first, size = start[:8], int.from_bytes(start[:8], "little")
+    raw = start[8:] + stream.read(size - 1)
     if len(raw) < size:
         raise ModelFileError(path, why=f"truncated: {len(raw)} of {size} bytes of the header")
     try:
