@@ -76,11 +76,15 @@ def serve(workers: Callable[[ServiceSettings], WorkerPool]) -> Serve:
     """Serve an application with the given settings, in a thread; a context with its address."""
     import uvicorn
 
+    from eigentext.web.protocol import protocol
+
     @contextmanager
     def served(*, pool: WorkerPool | None = None, **settings: object) -> Iterator[str]:
         chosen = ServiceSettings.model_validate(settings)
         app = create_app(chosen, pool=pool or workers(chosen))
-        server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="critical", ws="none"))
+        http = protocol(chosen.header_seconds)
+        config = uvicorn.Config(app, port=0, log_level="critical", ws="none", http=http)
+        server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, daemon=True)
         thread.start()
         while not server.started and thread.is_alive():

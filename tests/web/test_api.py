@@ -312,6 +312,7 @@ class TestLimitsAndErrors:
             assert f"| {most:,} |" in page
         assert f"wait {limits.seconds:g} seconds" in page
         assert f"within {limits.body_seconds:g} seconds" in page
+        assert f"| {limits.header_seconds:g} seconds | its headers" in page
         assert f"At most {limits.max_waiting} requests wait" in page
         assert f"N` processes ({limits.workers})" in page
 

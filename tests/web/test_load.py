@@ -169,6 +169,15 @@ def test_a_body_that_does_not_come_is_not_waited_for(pool: WorkerPool, serve: Se
     assert answer.headers["connection"] == "close"
 
 
+@pytest.mark.parametrize("half", [b"", b"GET /api/hea", b"GET / HTTP/1.1\r\nHost: x\r\n"])
+def test_headers_that_do_not_come_are_not_waited_for(
+    half: bytes, pool: WorkerPool, serve: Serve
+) -> None:
+    with serve(pool=pool, header_seconds=0.1) as address, connection(address) as line:
+        line.sendall(half)
+        assert line.recv(1 << 16) == b""  # the server hangs up; else this waits for ever
+
+
 def test_a_locked_store_stops_nobody_else(
     pool: WorkerPool, folder: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:

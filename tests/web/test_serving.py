@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import uvicorn
 from typer.testing import CliRunner
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 import eigentext.web
 from eigentext.cli.main import app as command
@@ -48,6 +49,7 @@ def test_a_loopback_server_answers_to_its_own_names_only(
         if "allowed_hosts" in middleware.kwargs
     ]
     assert set(hosts) == answers_to
+    assert issubclass(seen["http"], H11Protocol)
     assert seen["started"] == 1
 
 

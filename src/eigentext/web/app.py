@@ -122,6 +122,8 @@ def serve(
     """
     import uvicorn
 
+    from eigentext.web.protocol import protocol
+
     chosen = settings or ServiceSettings()
     if is_loopback(host) and chosen.allowed_hosts == ("*",):
         own_names = tuple(dict.fromkeys(["localhost", "127.0.0.1", "[::1]", host]))
@@ -136,6 +138,7 @@ def serve(
             port=port,
             log_level=log_level,
             server_header=False,
+            http=protocol(chosen.header_seconds),
             ws="none",  # nothing here speaks WebSocket
             timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
         )

@@ -46,6 +46,8 @@ class ServiceSettings(BaseModel):
     max_waiting: int = Field(default=32, ge=1)
     #: A request may wait so many seconds for a worker, and then take so many of its time.
     seconds: float = Field(default=30.0, gt=0)
+    #: The headers of a request have to be there after so many seconds; else it is cut off.
+    header_seconds: float = Field(default=20.0, gt=0)
     #: The whole body of a request has to be there after so many seconds.
     body_seconds: float = Field(default=20.0, gt=0)
     #: Host names the service answers to; ``*`` is any.  Loopback servers answer to their own only.
