@@ -17,11 +17,11 @@ import os
 import time
 from pathlib import Path
 
+from eigentext.base.files.opening import numbered_lines
 from eigentext.constituency import LPCFG
 from eigentext.constituency.choose_states import States, f1_on
 from eigentext.datasets import load_english
 from eigentext.evaluate.parseval import evaluate, parse_prediction
-from eigentext.formats.opening import numbered_lines
 from eigentext.formats.prm import EvalbSettings
 from eigentext.formats.ptb import read_trees
 from eigentext.linalg.determinism import single_threaded

@@ -24,12 +24,12 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from eigentext.base.files.opening import numbered_lines
 from eigentext.constituency import LPCFG
 from eigentext.constituency.grammar import GrammarSettings
 from eigentext.datasets import load_english
 from eigentext.evaluate.bootstrap import compare
 from eigentext.evaluate.parseval import ParsevalResult, evaluate, parse_prediction
-from eigentext.formats.opening import numbered_lines
 from eigentext.formats.prm import EvalbSettings
 from eigentext.formats.ptb import read_trees
 from eigentext.linalg.determinism import single_threaded

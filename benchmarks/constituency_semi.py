@@ -19,13 +19,13 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from eigentext.base.files.opening import numbered_lines
 from eigentext.constituency import LPCFG
 from eigentext.constituency.constraints import Constraints
 from eigentext.constituency.learn_semi import FreeText, partial_brackets
 from eigentext.constituency.word_classes import WordClasses
 from eigentext.evaluate.parseval import evaluate
 from eigentext.formats.brown_paths import read_paths
-from eigentext.formats.opening import numbered_lines
 from eigentext.formats.prm import EvalbSettings
 from eigentext.formats.ptb import read_trees
 from eigentext.formats.word2vec import load_vectors

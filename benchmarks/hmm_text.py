@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from eigentext.formats.opening import numbered_lines
+from eigentext.base.files.opening import numbered_lines
 from eigentext.linalg.determinism import single_threaded
 from eigentext.sequences import Parameters, Symbols
 from eigentext.sequences.inference import log_likelihoods

@@ -148,7 +148,7 @@ def answer(line: str) -> bytes:
 
 def content(path: str) -> bytes:
     """The arrays and strings of a model file as bytes, in the order of their own sums."""
-    from eigentext.formats.modelfile import load
+    from eigentext.base.modelfile import load
 
     stored = load(path)
     parts = [str((a.dtype, a.shape)).encode() + a.tobytes() for a in stored.arrays.values()]

@@ -16,24 +16,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from eigentext.base import modelfile
+from eigentext.base.files import opening
 from eigentext.corpus.counting import count
 from eigentext.corpus.counts import Counts
 from eigentext.dependency import GraphParser
 from eigentext.errors import EigentextError
 from eigentext.evaluate.attachment import evaluate
 from eigentext.evaluate.tree_files import evaluate_files
-from eigentext.formats import (
-    brown_paths,
-    columns,
-    conllu,
-    conllx,
-    modelfile,
-    opening,
-    prm,
-    ptb,
-    text,
-    word2vec,
-)
+from eigentext.formats import brown_paths, columns, conllu, conllx, prm, ptb, text, word2vec
 from eigentext.formats.convert import convert
 from eigentext.lexical.documents import read_words_jsonl
 from eigentext.linalg.svd import truncated_svd

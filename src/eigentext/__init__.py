@@ -42,6 +42,7 @@ __all__ = [
 
 
 _ROOMS = (
+    "base",
     "cli",
     "constituency",
     "corpus",

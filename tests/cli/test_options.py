@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import typer.main
 
+from eigentext.base import modelfile
+from eigentext.base.registry import KINDS
 from eigentext.cli.main import app, run
 from eigentext.cli.output import Clock
-from eigentext.formats import modelfile
-from eigentext.formats.kinds import KINDS
 
 
 def _commands(command: Any, name: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:

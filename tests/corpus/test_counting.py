@@ -12,13 +12,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from eigentext.base.files.opening import SkipLog
 from eigentext.corpus import shards
 from eigentext.corpus.contexts import Contexts
 from eigentext.corpus.counting import count
 from eigentext.corpus.engines import LocalEngine
 from eigentext.corpus.memory import Budget
 from eigentext.errors import DataError, SettingsError
-from eigentext.formats.opening import SkipLog
 
 WORDS = [
     b"a",

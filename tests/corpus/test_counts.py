@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from eigentext.base import modelfile
 from eigentext.corpus.counting import count
 from eigentext.corpus.counts import Counts
 from eigentext.errors import ModelFileError, SettingsError
-from eigentext.formats import modelfile
 
 texts = st.lists(
     st.lists(st.sampled_from(["a", "b", "c", "d", "longer-word", "<unk>"]), min_size=1).map(

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from eigentext.base.files.opening import SkipLog
 from eigentext.corpus.counting import count
 from eigentext.corpus.engines import DaskEngine, LocalEngine
 from eigentext.corpus.memory import Budget
 from eigentext.errors import DataError, MissingExtraError, ResourceError, SettingsError
-from eigentext.formats.opening import SkipLog
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eigentext.base.files.opening import atomic_write
 from eigentext.cli.main import run
 from eigentext.corpus.line_breaks import stretches
 from eigentext.corpus.raw_text import read_tokenised, tokenise_document
 from eigentext.errors import SettingsError
-from eigentext.formats.opening import atomic_write
 
 PROSE = (
     "The old farmer sold the brown horse to a trader from Bristol last Monday and Ann was not "

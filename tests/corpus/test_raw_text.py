@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from eigentext.base.files.opening import atomic_write
 from eigentext.corpus.raw_text import read_tokenised, tokenise_document
-from eigentext.formats.opening import atomic_write
 
 TEXTS = st.text(st.sampled_from("ab. \t\n\r\ufeff\u200fكَ1؟!ـ\u2028"), max_size=40)
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from eigentext.base.files.scratch import scratch_folder
 from eigentext.corpus import passes, raw_text, spill, workfolder
 from eigentext.corpus.counting import count
 from eigentext.corpus.memory import Budget
 from eigentext.errors import DataError, SettingsError, StorageError
-from eigentext.formats.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -242,7 +242,7 @@ def test_raw_text_is_tokenised_once(tmp_path, monkeypatch):
 def test_a_killed_process_leaves_a_temporary_folder_only_until_the_next(tmp_path, monkeypatch):
     code = """
 import os, signal
-from eigentext.formats.scratch import scratch_folder
+from eigentext.base.files.scratch import scratch_folder
 with scratch_folder() as folder:
     (folder / "text.txt").write_text("much")
     os.kill(os.getpid(), signal.SIGKILL)

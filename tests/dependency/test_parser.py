@@ -312,7 +312,7 @@ def test_a_file_and_back(tmp_path, order):
 
 
 def test_a_file_whose_parts_do_not_fit(tmp_path):
-    from eigentext.formats import modelfile
+    from eigentext.base import modelfile
 
     path = tmp_path / "some.parser"
     GraphParser(bits=12, epochs=1).fit(TREES).save(path)

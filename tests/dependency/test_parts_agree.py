@@ -116,11 +116,11 @@ def test_generative_parser_by_commands(tmp_path, capsys):
 
 @pytest.mark.parametrize("kind", ["generative-parser", "reranker"])
 def test_a_file_that_lacks_a_part_is_told(kind, tmp_path):
+    from eigentext.base import modelfile
     from eigentext.dependency import GenerativeParser, Reranker
     from eigentext.dependency.generative import KIND as GENERATIVE
     from eigentext.dependency.rerank import KIND as RERANKER
     from eigentext.errors import ModelFileError
-    from eigentext.formats import modelfile
 
     path = tmp_path / "model"
     made = {"generative-parser": GenerativeParser, "reranker": Reranker}[kind]

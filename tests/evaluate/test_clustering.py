@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
+from eigentext.base.files.opening import write_lines
 from eigentext.corpus.counting import count
 from eigentext.errors import DataError
 from eigentext.evaluate.clustering import (
@@ -20,7 +21,6 @@ from eigentext.evaluate.clustering import (
     mutual_information,
     paths_information,
 )
-from eigentext.formats.opening import write_lines
 
 sentences = st.lists(st.lists(st.sampled_from("abcdef"), min_size=1, max_size=8), min_size=1)
 
@@ -74,8 +74,8 @@ def test_an_independent_scorer_agrees(data, tmp_path):
     """The stored paths of wcluster on the first lines of the text they were made from."""
     from itertools import islice
 
+    from eigentext.base.files.opening import numbered_lines
     from eigentext.formats.brown_paths import read_paths
-    from eigentext.formats.opening import numbered_lines
 
     paths = data / "peers" / "wcluster-wiki50k-200.paths.xz"
     clusters = {entry.word: entry.bits for entry in read_paths(str(paths))}

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
+from eigentext.base.files.opening import write_lines
 from eigentext.errors import DataError
 from eigentext.evaluate.similarity import (
     find_word,
@@ -19,7 +20,6 @@ from eigentext.evaluate.similarity import (
     score_similarity,
     spearman,
 )
-from eigentext.formats.opening import write_lines
 
 few = st.integers(0, 4).map(float)  # few values: many ties
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from eigentext.base.files.opening import SkipLog
 from eigentext.errors import DataError
 from eigentext.formats.brown_paths import PathEntry, read_paths, write_paths
-from eigentext.formats.opening import SkipLog
 
 if TYPE_CHECKING:
     from pathlib import Path

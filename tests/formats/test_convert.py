@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from eigentext.base.files.opening import SkipLog
 from eigentext.errors import DataError, SettingsError
 from eigentext.formats import conllu, ptb, text
 from eigentext.formats.convert import FORMATS, convert, format_of
-from eigentext.formats.opening import SkipLog
 
 if TYPE_CHECKING:
     from pathlib import Path

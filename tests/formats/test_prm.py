@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from eigentext.base.files.opening import SkipLog
 from eigentext.errors import DataError, SettingsError
-from eigentext.formats.opening import SkipLog
 from eigentext.formats.prm import EvalbSettings, read_prm, write_prm
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eigentext.base.files.opening import numbered_lines
 from eigentext.errors import DataError
-from eigentext.formats.opening import numbered_lines
 from eigentext.formats.ptb import (
     escape,
     format_tree,

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from eigentext.base.files.opening import SkipLog
 from eigentext.corpus.counting import count
 from eigentext.corpus.raw_text import read_tokenised
 from eigentext.errors import DataError, DataWarning
-from eigentext.formats.opening import SkipLog
 from eigentext.formats.text import WHITE_SPACE, read_sentences, split_tokens, write_sentences
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from eigentext.base.files.opening import SkipLog
 from eigentext.errors import DataError
-from eigentext.formats.opening import SkipLog
 from eigentext.formats.word2vec import load_vectors, read_vectors, write_vectors
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
+from eigentext.base import modelfile
 from eigentext.errors import EigentextError
-from eigentext.formats import modelfile
 from eigentext.formats.conllu import make_sentence
 
 _TEXT = [

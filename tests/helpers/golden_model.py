@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from eigentext.formats import modelfile
+from eigentext.base import modelfile
 
 KIND = "golden"
 SETTINGS: dict[str, Any] = {"rank": 3, "kappa": 0.5, "contexts": ["-1", "+1"], "note": "zażółć"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from eigentext.formats.modelfile import read_header
+from eigentext.base.modelfile import read_header
 from helpers.commands import eigentext
 
 

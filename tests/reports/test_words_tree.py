@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eigentext.base.files.opening import SkipLog
 from eigentext.errors import DataError
 from eigentext.formats.brown_paths import PathEntry
-from eigentext.formats.opening import SkipLog
 from eigentext.reports.markup import printable
 from eigentext.reports.words_tree import ClusterTree, cluster_tree_svg, read_tree, tree_of_paths
 

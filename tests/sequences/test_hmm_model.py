@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+from eigentext.base import modelfile
 from eigentext.errors import DataError, EigentextError, ModelFileError, RankError, SettingsError
-from eigentext.formats import modelfile
 from eigentext.sequences import HMM, Encoded, Parameters, Symbols, inference
 from eigentext.sequences.inspection import (
     kneser_ney_surprisals,

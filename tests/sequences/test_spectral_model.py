@@ -197,7 +197,7 @@ def test_saved_and_loaded(tmp_path, estimator):
 
 
 def test_a_damaged_model_is_an_error(tmp_path):
-    from eigentext.formats import modelfile
+    from eigentext.base import modelfile
 
     model = SpectralHMM(2, kappa=3).fit(SENTENCES)
     model.save(tmp_path / "m.eig")

@@ -314,7 +314,7 @@ def test_a_model_file_gives_the_same_answers(sample, tmp_path, settings_):
 
 
 def test_a_file_of_another_kind_is_refused(tmp_path):
-    from eigentext.formats import modelfile
+    from eigentext.base import modelfile
 
     path = tmp_path / "other.model"
     modelfile.save(path, "lpcfg", {"a": np.ones(1)}, settings={}, format_version=1)

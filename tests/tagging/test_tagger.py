@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
+from eigentext.base import modelfile
 from eigentext.errors import DataError, EigentextError, ModelFileError, SettingsError
 from eigentext.evaluate.ner import evaluate
-from eigentext.formats import modelfile
 from eigentext.formats.columns import find_tag_fault, read_columns
 from eigentext.formats.conllu import read_sentences
 from eigentext.tagging import SequenceTagger

@@ -9,11 +9,11 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+from eigentext.base.files.opening import write_lines
 from eigentext.corpus.counting import count
 from eigentext.errors import DataError, ModelFileError, RankError, RankWarning, SettingsError
 from eigentext.evaluate.clustering import paths_information
 from eigentext.formats.brown_paths import read_paths
-from eigentext.formats.opening import write_lines
 from eigentext.words.clustering import METHODS, contexts_to_count
 from eigentext.words.clusters import SpectralClusters, load_clusters
 from eigentext.words.moments import context_counts, embed, omega

@@ -12,11 +12,11 @@ import re
 import numpy as np
 import pytest
 
+from eigentext.base import modelfile
 from eigentext.cli.main import run
 from eigentext.corpus import spill
 from eigentext.corpus.memory import Budget
 from eigentext.corpus.raw_text import read_tokenised
-from eigentext.formats import modelfile
 from eigentext.formats.text import write_sentences
 from eigentext.words import moments
 from eigentext.words.class_model import ClassBigram

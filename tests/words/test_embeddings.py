@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.base import clone
 
+from eigentext.base.files.opening import write_lines
 from eigentext.corpus.counting import count
 from eigentext.corpus.counts import Counts
 from eigentext.errors import ModelFileError, RankError, RankWarning, SettingsError
-from eigentext.formats.opening import write_lines
 from eigentext.formats.word2vec import load_vectors
 from eigentext.words import embeddings
 from eigentext.words.embeddings import (

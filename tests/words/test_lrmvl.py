@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.linalg import fractional_matrix_power, svd
 
+from eigentext.base.files.opening import write_lines
 from eigentext.errors import ModelFileError, RankError, SettingsError
-from eigentext.formats.opening import write_lines
 from eigentext.words import lrmvl
 from eigentext.words.embeddings import Embeddings
 from eigentext.words.lrmvl import LRMVLModel, LRMVLSettings, fit_lrmvl, token_ids

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eigentext.base import modelfile
 from eigentext.errors import DataError, ModelFileError, SettingsError
-from eigentext.formats import modelfile
 from eigentext.formats.word2vec import write_vectors
 from eigentext.words import neighbours
 from eigentext.words.embeddings import Embeddings

@@ -13,8 +13,8 @@ from eigentext.cli.output import Clock, progress_bar, remark, show_figures, skip
 from eigentext.cli.text_input import typed_sentences
 
 if TYPE_CHECKING:
+    from eigentext.base.files.opening import SkipLog
     from eigentext.constituency import Parse
-    from eigentext.formats.opening import SkipLog
     from eigentext.trees.constituent import Tree
 
 app = typer.Typer(no_args_is_help=True, help="Constituency parsing with latent-variable PCFGs.")
@@ -78,11 +78,11 @@ def parse(
     import os
     from json import dumps
 
+    from eigentext.base.files.opening import expand, numbered_lines
+    from eigentext.base.files.writing import write_lines
     from eigentext.constituency import LPCFG
     from eigentext.constituency.batch import parse_many
     from eigentext.constituency.long_sentences import checked_longest
-    from eigentext.formats.opening import expand, numbered_lines
-    from eigentext.formats.writing import write_lines
 
     clock = Clock()
     parser = LPCFG.load(model)
@@ -209,10 +209,10 @@ def score(
     from json import dumps
     from math import exp
 
+    from eigentext.base.files.opening import expand
+    from eigentext.base.files.writing import write_lines
     from eigentext.constituency import LPCFG
-    from eigentext.formats.opening import expand
     from eigentext.formats.ptb import read_trees
-    from eigentext.formats.writing import write_lines
     from eigentext.trees.clean import strip_traces
 
     parser = LPCFG.load(model)

@@ -131,8 +131,8 @@ def _theorem_line(theorem: TheoremThree) -> str:
 
 
 def _plot(path: str, theorem: TheoremThree, label: str | None) -> None:
+    from eigentext.base.files.opening import atomic_write
     from eigentext.errors import SettingsError
-    from eigentext.formats.opening import atomic_write
     from eigentext.reports.const_plots import singular_value_plot
 
     suffix = path.rpartition(".")[2].lower()

@@ -11,10 +11,10 @@ from eigentext.cli import options
 from eigentext.cli.output import Clock, progress_bar, remark, show_figures, skipped_count, skipping
 
 if TYPE_CHECKING:
+    from eigentext.base.files.opening import SkipLog
     from eigentext.constituency.choose_states import States
     from eigentext.constituency.learn_semi import FreeText
     from eigentext.constituency.word_classes import WordClasses
-    from eigentext.formats.opening import SkipLog
 
 WEIGHT, PARTIAL_WEIGHT, ROUNDS = 0.1, 1.0, 1  # as in learn_semi.FreeText
 
@@ -125,11 +125,11 @@ def train(
 
         $ eigentext const train sample/train.mrg -o more.lpcfg --states 2 --partial sample/dev.mrg
     """
+    from eigentext.base.files.opening import check_writable, expand
     from eigentext.constituency import LPCFG
     from eigentext.constituency.choose_states import f1_on, search_states
     from eigentext.constituency.grammar import GrammarSettings
     from eigentext.errors import DataError, SettingsError
-    from eigentext.formats.opening import check_writable, expand
     from eigentext.formats.ptb import read_trees
 
     check_writable(output)
@@ -238,8 +238,8 @@ def _text(
     """Sentences without trees and with some brackets."""
     if not unlabelled and not partial:
         return None
+    from eigentext.base.files.opening import expand
     from eigentext.constituency.learn_semi import FreeText, partial_brackets
-    from eigentext.formats.opening import expand
     from eigentext.formats.ptb import read_trees
     from eigentext.formats.text import read_sentences
 

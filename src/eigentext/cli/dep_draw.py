@@ -69,8 +69,8 @@ def draw(
     """
     from os.path import basename
 
+    from eigentext.base.files.opening import atomic_write
     from eigentext.errors import DataError, SettingsError
-    from eigentext.formats.opening import atomic_write
     from eigentext.reports.html import Report
 
     as_page = output.endswith((".html", ".htm"))

@@ -12,9 +12,9 @@ from eigentext.cli import options
 from eigentext.cli.output import remark, show_figures
 
 if TYPE_CHECKING:
+    from eigentext.base.files.opening import OnError
     from eigentext.evaluate.attachment import AttachmentResult, Score
     from eigentext.formats.conll import TenColumnSentence
-    from eigentext.formats.opening import OnError
 
 
 class TableName(StrEnum):

@@ -14,8 +14,8 @@ __all__ = ["generative_predictor", "is_generative", "refuse", "with_probabilitie
 
 def is_generative(path: str) -> bool:
     """By what the model file says it is."""
+    from eigentext.base import modelfile
     from eigentext.dependency.generative import KIND
-    from eigentext.formats import modelfile
 
     return modelfile.read_header(path, "graph-parser", KIND).kind == KIND
 

@@ -14,8 +14,8 @@ from eigentext.cli.output import Clock, progress_bar, show_figures, skipped_coun
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from eigentext.base.files.opening import OnError
     from eigentext.formats.conllu import Sentence
-    from eigentext.formats.opening import OnError
     from eigentext.trees.dependency import DependencyTree
 
 
@@ -35,9 +35,9 @@ def trees_of(
 
     Tags are those of column UPOS, and of XPOS where that is empty.
     """
+    from eigentext.base.files.opening import expand
     from eigentext.errors import DataError
     from eigentext.formats import conllu, conllx
-    from eigentext.formats.opening import expand
 
     for source in expand(sources):
         for one in sentences_of(source, on_error):
@@ -100,8 +100,8 @@ def latent(
 
         $ eigentext dep latent train.conllu -o english.latent --states 50 --iterations 5
     """
+    from eigentext.base.files.opening import check_writable
     from eigentext.dependency import LatentTreeModel
-    from eigentext.formats.opening import check_writable
 
     check_writable(output)
     clock = Clock()

@@ -18,9 +18,9 @@ from eigentext.cli.dep_generative import (
 from eigentext.cli.output import Clock, progress_bar, remark, show_figures, skipped_count, skipping
 
 if TYPE_CHECKING:
+    from eigentext.base.files.opening import SkipLog
     from eigentext.dependency import GraphParser, Parse
     from eigentext.formats.conllu import Sentence
-    from eigentext.formats.opening import SkipLog
 
     Choose = Callable[[Sentence, Sequence[Parse]], list[Parse]]
 
@@ -85,9 +85,9 @@ def parse(
 
         $ eigentext dep parse english.parser sample/text.txt --from tokens --kbest 3 -o k.conllu
     """
+    from eigentext.base.files.opening import expand
     from eigentext.dependency.long_sentences import MOST_WORDS, parsed_in_pieces
     from eigentext.formats.conllu import write_sentences
-    from eigentext.formats.opening import expand
 
     predict = _predictor(model, from_, kbest, rerank, marginals)
     clock = Clock()

@@ -74,9 +74,9 @@ def rerank(
 
         $ eigentext dep parse english.parser train.conllu --rerank english.rerank -o out.conllu
     """  # noqa: E501
+    from eigentext.base.files.opening import check_writable, expand
     from eigentext.dependency.parser import GraphParser
     from eigentext.dependency.rerank import Reranker
-    from eigentext.formats.opening import check_writable, expand
 
     check_writable(output)
     clock = Clock()

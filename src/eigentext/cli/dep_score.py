@@ -47,7 +47,7 @@ def score(
     """
     from json import dumps
 
-    from eigentext.formats.writing import write_lines
+    from eigentext.base.files.writing import write_lines
 
     name, score_of = _scorer(model, parser)
     as_json = format_ is options.ResultFormat.jsonl
@@ -82,9 +82,9 @@ def score(
 
 def _scorer(path: str, base: str | None = None) -> tuple[str, Scorer]:
     """What the number is called, and how the model at this path scores a tree."""
+    from eigentext.base import modelfile
+    from eigentext.base.registry import wrong_kind
     from eigentext.errors import SettingsError
-    from eigentext.formats import modelfile
-    from eigentext.formats.kinds import wrong_kind
 
     trees = ("graph-parser", "dependency-generative", "dependency-reranker", "latent-tree")
     kind = modelfile.read_header(path, *trees).kind

@@ -11,10 +11,10 @@ from eigentext.cli import options
 from eigentext.cli.output import Clock, progress_bar, remark, show_figures, skipped_count, skipping
 
 if TYPE_CHECKING:
+    from eigentext.base.files.opening import SkipLog
     from eigentext.dependency import GraphParser
     from eigentext.dependency.projectivity import Projectivity
     from eigentext.formats.conllu import Sentence
-    from eigentext.formats.opening import SkipLog
 
 
 class LearnerName(StrEnum):
@@ -126,10 +126,10 @@ def train(
 
         $ eigentext dep parse hidden.parser train.conllu -o predicted.conllu
     """
+    from eigentext.base.files.opening import check_writable, expand
     from eigentext.cli.dep_generative import parsed, refuse
     from eigentext.dependency import GenerativeParser, GraphParser
     from eigentext.evaluate.attachment import evaluate
-    from eigentext.formats.opening import check_writable, expand
 
     check_writable(output)
     clock = Clock()

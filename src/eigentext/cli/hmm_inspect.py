@@ -186,7 +186,7 @@ def _is_png(path: str) -> bool:
 
 
 def _write(path: str, drawn: bytes) -> None:
-    from eigentext.formats.opening import atomic_write
+    from eigentext.base.files.opening import atomic_write
 
     with atomic_write(path) as file:
         file.write(drawn)

@@ -20,8 +20,8 @@ _AT_ONCE = 20_000  # sentences that are scored together
 
 def load_model(path: str) -> HMM | SpectralHMM:
     """A model of either kind."""
-    from eigentext.formats import modelfile
-    from eigentext.formats.kinds import wrong_kind
+    from eigentext.base import modelfile
+    from eigentext.base.registry import wrong_kind
     from eigentext.sequences import HMM, SpectralHMM
 
     kinds = ("hmm", "spectral-hmm")

@@ -13,7 +13,7 @@ from eigentext.cli.tag import Column, ColumnName, From, InputFormat
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from eigentext.formats.opening import SkipLog
+    from eigentext.base.files.opening import SkipLog
     from eigentext.sequences.tagger import LatentTagger, TagAnswer
     from eigentext.tagging.reading import Item
 
@@ -22,7 +22,7 @@ __all__ = ["eval_tagged", "is_tagger", "tag", "train_tagged"]
 
 def is_tagger(model: str) -> bool:
     """Is this the file of a latent tagger (and not of an HMM without tags)?"""
-    from eigentext.formats.modelfile import read_header
+    from eigentext.base.modelfile import read_header
     from eigentext.sequences.tagger_storage import KIND
 
     return read_header(model, "hmm", KIND).kind == KIND
@@ -47,7 +47,7 @@ def train_tagged(
     json: bool = False,
 ) -> None:
     """Train a latent tagger on columns (token first, tag last) or CoNLL-U and write it."""
-    from eigentext.formats.opening import expand
+    from eigentext.base.files.opening import expand
     from eigentext.sequences.tagger import LatentTagger
     from eigentext.sequences.tagger_input import pairs_of
     from eigentext.tagging.reading import read_tagged
@@ -89,7 +89,7 @@ def eval_tagged(
     json: bool = False,
 ) -> None:
     """Accuracy of a latent tagger on tagged text: all, known and unknown words, tag by tag."""
-    from eigentext.formats.opening import expand
+    from eigentext.base.files.opening import expand
     from eigentext.sequences.tagger import LatentTagger
     from eigentext.sequences.tagger_eval import evaluate_tagger
     from eigentext.sequences.tagger_input import pairs_of
@@ -160,8 +160,8 @@ def tag(
     """
     from json import dumps
 
+    from eigentext.base.files.opening import expand, write_lines
     from eigentext.formats.blocks import write_blocks
-    from eigentext.formats.opening import expand, write_lines
     from eigentext.sequences.tagger import LatentTagger
     from eigentext.tagging.reading import read_items
 

@@ -155,8 +155,8 @@ def train(
 
         $ eigentext hmm train sample/entities.bio -o latent.model --tagged --states 4
     """
+    from eigentext.base.files.opening import check_writable
     from eigentext.errors import RankError, SettingsError
-    from eigentext.formats.opening import check_writable
 
     check_writable(output)
     known = _OF_TAGS if tagged else _OF_TEXT

@@ -26,7 +26,7 @@ def info(
     if file is None:
         show_figures(_installation(), as_json=json)
         return
-    from eigentext.formats.modelfile import load, read_header
+    from eigentext.base.modelfile import load, read_header
 
     show_figures(asdict(read_header(file)), as_json=json)
     load(file)  # reads it all: a cut or a flipped bit is an error, after the header has been shown

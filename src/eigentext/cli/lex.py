@@ -12,7 +12,7 @@ from eigentext.cli.output import remark, skipping
 from eigentext.cli.text_input import typed_sentences
 
 if TYPE_CHECKING:
-    from eigentext.formats.opening import SkipLog
+    from eigentext.base.files.opening import SkipLog
 
 app = typer.Typer(no_args_is_help=True, help="Analyses of words, in and out of context.")
 app.command("train")(lex_train.train)
@@ -51,7 +51,7 @@ def analyse(
     """
     from json import dumps
 
-    from eigentext.formats.writing import write_lines
+    from eigentext.base.files.writing import write_lines
     from eigentext.lexical.analysis import as_record
     from eigentext.lexical.analyzers import open_analyzer
 
@@ -104,8 +104,8 @@ def learn_analyzer(
 
         $ eigentext lex analyse sample/text.txt --analyzer learned:rules.eig -o readings.tsv
     """
+    from eigentext.base.files.opening import check_writable, expand
     from eigentext.formats.conllu import read_sentences
-    from eigentext.formats.opening import check_writable, expand
     from eigentext.lexical.analyzers.learned import LearnedAnalyzer
 
     check_writable(output)

@@ -13,7 +13,7 @@ from eigentext.cli.output import skipping
 from eigentext.cli.text_input import typed_sentences
 
 if TYPE_CHECKING:
-    from eigentext.formats.opening import SkipLog
+    from eigentext.base.files.opening import SkipLog
 
 Model = Annotated[str, typer.Argument(help="A model written by `lex train`.")]
 OtherAnalyzer = Annotated[
@@ -62,7 +62,7 @@ def rank(
 
         $ eigentext lex rank arabic.ranker sample/arabic.txt --format conllu
     """
-    from eigentext.formats.writing import write_lines
+    from eigentext.base.files.writing import write_lines
     from eigentext.lexical.documents import Document, Word
     from eigentext.lexical.output import as_conllu, as_json_line, as_vocalised
     from eigentext.lexical.ranker import LexicalRanker

@@ -10,7 +10,7 @@ from eigentext.cli import options
 from eigentext.cli.output import Clock, progress_bar, show_figures, skipped_count, skipping
 
 if TYPE_CHECKING:
-    from eigentext.formats.opening import SkipLog
+    from eigentext.base.files.opening import SkipLog
     from eigentext.lexical.documents import Document
     from eigentext.lexical.labels import LabelScheme
 
@@ -87,8 +87,8 @@ def train(
 
         $ eigentext lex rank arabic.ranker sample/arabic.txt --format vocalised
     """
+    from eigentext.base.files.opening import check_writable
     from eigentext.errors import SettingsError
-    from eigentext.formats.opening import check_writable
     from eigentext.lexical.labels import load_scheme
     from eigentext.lexical.ranker import LexicalRanker
     from eigentext.lexical.vector_classes import bits_of_vectors
@@ -133,8 +133,8 @@ def read_labelled(
     sources: list[str], scheme: LabelScheme, documents: str, log: SkipLog | None
 ) -> list[Document]:
     """The documents of the files; none at all is an error."""
+    from eigentext.base.files.opening import expand
     from eigentext.errors import DataError
-    from eigentext.formats.opening import expand
     from eigentext.lexical.reading import read_documents
 
     found = read_documents(expand(sources), scheme, documents=documents, on_error=log)

@@ -20,8 +20,8 @@ from eigentext.cli.options import OnError
 from eigentext.errors import shortened
 
 if TYPE_CHECKING:
+    from eigentext.base.files.opening import SkipLog
     from eigentext.errors import DataError
-    from eigentext.formats.opening import SkipLog
 
 
 class Clock:
@@ -108,7 +108,7 @@ def skipping(on_error: OnError, *, quiet: bool = False) -> Iterator[SkipLog | No
     if on_error is OnError.stop:
         yield None
         return
-    from eigentext.formats.opening import SkipLog
+    from eigentext.base.files.opening import SkipLog
 
     log = SkipLog()
     yield log

@@ -14,7 +14,7 @@ from eigentext.cli.output import Clock, progress_bar, show_figures, skipped_coun
 from eigentext.cli.text_input import typed_sentences
 
 if TYPE_CHECKING:
-    from eigentext.formats.opening import SkipLog
+    from eigentext.base.files.opening import SkipLog
     from eigentext.tagging import Tagging
     from eigentext.tagging.reading import Item
 
@@ -103,7 +103,7 @@ def train(
 
         $ eigentext tag train sample/entities.bio -o entities.tagger --epochs 5
     """
-    from eigentext.formats.opening import check_writable, expand
+    from eigentext.base.files.opening import check_writable, expand
     from eigentext.tagging import SequenceTagger
     from eigentext.tagging.reading import read_tagged
 
@@ -217,9 +217,9 @@ def apply(
     """
     from json import dumps
 
+    from eigentext.base.files.opening import expand, write_lines
     from eigentext.errors import SettingsError
     from eigentext.formats.blocks import write_blocks
-    from eigentext.formats.opening import expand, write_lines
     from eigentext.tagging import SequenceTagger
     from eigentext.tagging.batch import tag_many
     from eigentext.tagging.reading import bare_item, read_items

@@ -23,8 +23,8 @@ def sentences(
 
     Of a file named .conllu, compressed or not, the words of its sentences.
     """
+    from eigentext.base.files.opening import expand
     from eigentext.corpus.raw_text import read_tokenised
-    from eigentext.formats.opening import expand
     from eigentext.formats.text import read_sentences
     from eigentext.tagging.reading import format_of, read_items
 
@@ -46,8 +46,8 @@ def typed_sentences(
     on_error: Callable[[DataError], None] | None = None,
 ) -> Iterator[list[TypedToken]]:
     """The same with each token as it was typed, for commands that write tokens out."""
+    from eigentext.base.files.opening import expand
     from eigentext.corpus.raw_text import TypedToken, read_typed
-    from eigentext.formats.opening import expand
 
     if raw:
         for source in expand(files):

@@ -60,11 +60,11 @@ def count(
     """
     import resource
 
+    from eigentext.base.files.opening import check_writable, expand
     from eigentext.corpus.counting import count as count_corpus
     from eigentext.corpus.counts import Counts
     from eigentext.corpus.engines import DaskEngine, LocalEngine
     from eigentext.corpus.workfolder import clear
-    from eigentext.formats.opening import check_writable, expand
 
     check_writable(output)
     work_dir = _work_folder(output)
@@ -111,7 +111,7 @@ def _work_folder(output: str) -> str | None:
     """Where unfinished work waits for the next run; None where a folder cannot be made beside."""
     from pathlib import Path
 
-    from eigentext.formats.storage import is_url
+    from eigentext.base.files.storage import is_url
 
     target = Path(output)
     if output == "-" or is_url(output) or (target.exists() and not target.is_file()):

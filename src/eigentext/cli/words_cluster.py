@@ -76,10 +76,10 @@ def cluster(
     """
     import time
 
+    from eigentext.base.files.opening import check_writable, expand
     from eigentext.cli.output import skipping
     from eigentext.corpus.counting import count
     from eigentext.corpus.counts import Counts
-    from eigentext.formats.opening import check_writable, expand
     from eigentext.words.clustering import ClusterSettings, contexts_to_count
     from eigentext.words.clusters import SpectralClusters
 
@@ -184,8 +184,8 @@ def assign(
 
         $ eigentext words assign a.clusters sample/text.txt -o b.clusters --paths paths
     """
+    from eigentext.base.files.opening import check_writable, expand
     from eigentext.corpus.counting import count
-    from eigentext.formats.opening import check_writable, expand
     from eigentext.words.clusters import load_clusters
 
     check_writable(output, paths)

@@ -100,7 +100,7 @@ def embed(
 
         $ eigentext words embed sample/text.txt -o text.lrmvl --method lrmvl --size 10
     """
-    from eigentext.formats.opening import check_writable, expand
+    from eigentext.base.files.opening import check_writable, expand
     from eigentext.words.embeddings import EmbeddingSettings
 
     if (counts is None) == (not corpus):
@@ -234,7 +234,7 @@ def neighbours(
     """
     from json import dumps
 
-    from eigentext.formats.opening import write_lines
+    from eigentext.base.files.opening import write_lines
     from eigentext.words.neighbours import load_words, nearest_words
 
     known, vectors = load_words(model)
@@ -280,7 +280,7 @@ def evaluate(
 
         $ eigentext words eval text.vec --similarity pairs.tsv
     """
-    from eigentext.formats.opening import expand
+    from eigentext.base.files.opening import expand
 
     if not (similarity or analogies or paths):
         raise SettingsError("nothing to score: expected --similarity, --analogies or --clusters")

@@ -46,7 +46,7 @@ def train(
 
         $ eigentext words lm train text.clusters sample/text.txt -o text.lm
     """
-    from eigentext.formats.opening import check_writable
+    from eigentext.base.files.opening import check_writable
     from eigentext.words.class_model import ClassBigram
     from eigentext.words.clusters import read_clusters
 

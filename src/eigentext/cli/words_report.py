@@ -71,7 +71,7 @@ def report(
     """
     import os
 
-    from eigentext.formats.opening import atomic_write
+    from eigentext.base.files.opening import atomic_write
     from eigentext.reports import words_map
     from eigentext.reports.words_page import WordVectors, words_report
     from eigentext.reports.words_tree import cluster_tree_svg
@@ -137,8 +137,8 @@ def _load(
     model: str, on_error: options.OnError, *, quiet: bool
 ) -> tuple[ClusterTree, Clustering | None]:
     """The tree of a model, with what else it knows, or of a paths file."""
+    from eigentext.base.files.opening import open_binary
     from eigentext.cli.output import skipping
-    from eigentext.formats.opening import open_binary
     from eigentext.reports.words_page import tree_of_clustering
     from eigentext.reports.words_tree import read_tree
 

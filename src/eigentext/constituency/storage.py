@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
+from eigentext.base import modelfile
 from eigentext.constituency import lexicon_moments
 from eigentext.constituency.chart import CoarseGrammar
 from eigentext.constituency.grammar import GrammarSettings
@@ -12,7 +13,6 @@ from eigentext.constituency.params import LatentParams, MomentSmoothing, Smoothi
 from eigentext.constituency.spectrum import Spectra
 from eigentext.constituency.storage_fields import SPEC
 from eigentext.constituency.word_classes import ClassCounts, WordClasses
-from eigentext.formats import modelfile
 
 if TYPE_CHECKING:
     import os

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eigentext.constituency.params import tensor_layout
-from eigentext.formats.fields import (
+from eigentext.base.fields import (
     Array,
     Ints,
     Listed,
@@ -22,6 +21,7 @@ from eigentext.formats.fields import (
     Text,
     Whole,
 )
+from eigentext.constituency.params import tensor_layout
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

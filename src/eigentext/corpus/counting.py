@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from eigentext.base.files.opening import expand
+from eigentext.base.fingerprint import fingerprint
 from eigentext.corpus import workfolder
 from eigentext.corpus.contexts import Contexts, parse_contexts
 from eigentext.corpus.counts import Counts
@@ -36,8 +38,6 @@ from eigentext.corpus.shards import plan_shards
 from eigentext.corpus.spill import RunStore, disk_error, write_array
 from eigentext.corpus.vocabulary import Vocabulary, merge_types, select
 from eigentext.errors import DataError, SettingsError
-from eigentext.formats.fingerprint import fingerprint
-from eigentext.formats.opening import expand
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -78,7 +78,7 @@ def count(
     mapped.
     ``on_error`` is called for each line that is not UTF-8 or too long, which is then left out.
 
-    >>> from eigentext.formats.opening import atomic_write
+    >>> from eigentext.base.files.opening import atomic_write
     >>> with atomic_write("memory://count-example.txt") as out:
     ...     _ = out.write(b"the cat sat\\nthe cat ran\\n")
     >>> counts = count(["memory://count-example.txt"], contexts="r1")

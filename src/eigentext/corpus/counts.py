@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from eigentext.base.fields import Flag, Ints, Parts, Sparse, Spec, Strings, Text, Whole
 from eigentext.corpus.contexts import Contexts, parse_contexts
 from eigentext.corpus.interning import Types, WordTable
 from eigentext.corpus.vocabulary import Vocabulary, select
 from eigentext.errors import SettingsError
-from eigentext.formats.fields import Flag, Ints, Parts, Sparse, Spec, Strings, Text, Whole
 
 if TYPE_CHECKING:
     import os
@@ -183,7 +183,7 @@ class Counts:
 
     def save(self, path: str | os.PathLike[str], *, data: Mapping[str, Any] | None = None) -> None:
         """Write a model file of kind ``counts``; ``data`` names the text and its licence."""
-        from eigentext.formats import modelfile
+        from eigentext.base import modelfile
 
         arrays: dict[str, npt.NDArray[Any]] = {"unigrams": self.unigrams}
         for (near, far), half in zip(self.contexts.spans, self.halves, strict=True):
@@ -209,7 +209,7 @@ class Counts:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Counts:
         """Read a model file of kind ``counts``."""
-        from eigentext.formats import modelfile
+        from eigentext.base import modelfile
 
         file = modelfile.load(path, KIND, {FORMAT_VERSION}, SPEC)
         with file.fitting():

@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from eigentext.base.files.scratch import scratch_folder
+from eigentext.base.fingerprint import fingerprint
 from eigentext.corpus.pairs import count_pairs
 from eigentext.corpus.segments import Handle, SegmentStore, ShardResult
 from eigentext.corpus.shards import Segment, Shard, ShardErrors, read_segments
 from eigentext.corpus.spill import Run, RunStore, saved
 from eigentext.corpus.vocabulary import Vocabulary
 from eigentext.corpus.workfolder import stage
-from eigentext.formats.fingerprint import fingerprint
-from eigentext.formats.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from eigentext.base.files.opening import numbered_lines
+from eigentext.base.fingerprint import fingerprint
 from eigentext.corpus.line_breaks import stretches
 from eigentext.corpus.spill import disk_error
 from eigentext.corpus.tokenise import Token, tokenise_text
 from eigentext.errors import DataError
-from eigentext.formats.fingerprint import fingerprint
-from eigentext.formats.opening import numbered_lines
 from eigentext.formats.text import checked_lines, write_sentences
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def read_tokenised(
 
     ``newlines`` says whether the end of a line ends a sentence, see ``line_breaks``.
 
-    >>> from eigentext.formats.opening import atomic_write
+    >>> from eigentext.base.files.opening import atomic_write
     >>> with atomic_write("memory://raw-example.txt") as out:
     ...     _ = out.write(b"It rains. We\\nstay in.\\n\\nGood!\\n")
     >>> list(read_tokenised("memory://raw-example.txt", "ptb"))

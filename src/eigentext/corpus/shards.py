@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from eigentext.base.files.archives import suffix_of
+from eigentext.base.files.opening import LONGEST_LINE, TOO_LONG, open_binary
+from eigentext.base.files.storage import driver_errors, filesystem_of, is_url, reason
 from eigentext.corpus.interning import PAD, Types, WordTable
 from eigentext.errors import DataError, StorageError
-from eigentext.formats.archives import suffix_of
-from eigentext.formats.opening import LONGEST_LINE, TOO_LONG, open_binary
-from eigentext.formats.storage import driver_errors, filesystem_of, is_url, reason
 from eigentext.formats.text import check_text
 
 if TYPE_CHECKING:

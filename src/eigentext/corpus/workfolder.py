@@ -18,9 +18,9 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from eigentext.base.files.scratch import MARKER, has_marker, scratch_folder, take_lock
 from eigentext.corpus.spill import disk_error
 from eigentext.errors import EigentextError, ResourceError, SettingsError, StorageError
-from eigentext.formats.scratch import MARKER, has_marker, scratch_folder, take_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -386,7 +386,7 @@ class GenerativeParser:
 
     def save(self, path: str | os.PathLike[str], *, data: dict[str, Any] | None = None) -> None:
         """Write the model file."""
-        from eigentext.formats import modelfile
+        from eigentext.base import modelfile
 
         p = self._fitted().params_
         arrays = {name: getattr(p, name) for name in ("first", "m", "T", "go", "root", "E")}
@@ -420,7 +420,7 @@ class GenerativeParser:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> GenerativeParser:
         """Read a model file."""
-        from eigentext.formats import modelfile
+        from eigentext.base import modelfile
 
         file = modelfile.load(path, KIND, {VERSION}, GENERATIVE)
         with file.fitting():

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from eigentext.base import modelfile
+from eigentext.base.fields import Ints, Parts, Reals, Spec
+from eigentext.base.fingerprint import fingerprint
 from eigentext.errors import DataError, SettingsError
-from eigentext.formats import modelfile
 from eigentext.formats.conllu import make_sentence
-from eigentext.formats.fields import Ints, Parts, Reals, Spec
-from eigentext.formats.fingerprint import fingerprint
 
 if TYPE_CHECKING:
     import os

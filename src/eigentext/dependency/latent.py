@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from eigentext.base import modelfile
 from eigentext.dependency import learn_latent, storage_fields
 from eigentext.dependency.learn_latent import EDGES, LatentSmoothing, StateRanges, Tables
 from eigentext.dependency.observations import Forest, Observations, check_heads
 from eigentext.errors import SettingsError
-from eigentext.formats import modelfile
 
 if TYPE_CHECKING:
     import os

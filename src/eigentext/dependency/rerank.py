@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from eigentext.base import modelfile
+from eigentext.base.fields import Bits, Ints, Listed, Named, Parts, Reals, Spec, Strings, Text
 from eigentext.dependency import rerank_experts as experts
 from eigentext.dependency.answer import columns_of
 from eigentext.dependency.kbest_lists import KBestLists, cross_validated
@@ -28,8 +30,6 @@ from eigentext.dependency.rerank_features import (
 from eigentext.dependency.rerank_learners import Weights, log_linear, perceptron, tree_scores
 from eigentext.dependency.tags import jackknifed
 from eigentext.errors import SettingsError
-from eigentext.formats import modelfile
-from eigentext.formats.fields import Bits, Ints, Listed, Named, Parts, Reals, Spec, Strings, Text
 from eigentext.tagging.resources import clusters_of
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from eigentext.base import modelfile
 from eigentext.dependency.encode import Encoder
 from eigentext.dependency.labels import LabelModel, LabelSettings, compiled_labels
 from eigentext.dependency.projectivity import Projectivity
 from eigentext.dependency.storage_fields import GRAPH_PARSER
 from eigentext.dependency.tags import OwnTags
 from eigentext.dependency.training import ArcModel, ArcSettings
-from eigentext.formats import modelfile
 
 if TYPE_CHECKING:
     import os

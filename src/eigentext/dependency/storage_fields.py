@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eigentext.dependency.learn_generative import N_LENGTHS
-from eigentext.dependency.learn_latent import EDGES, N_CLASSES, table_starts
-from eigentext.formats.fields import (
+from eigentext.base.fields import (
     Array,
     Bits,
     Flag,
@@ -26,6 +24,8 @@ from eigentext.formats.fields import (
     Text,
     Whole,
 )
+from eigentext.dependency.learn_generative import N_LENGTHS
+from eigentext.dependency.learn_latent import EDGES, N_CLASSES, table_starts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -82,7 +82,7 @@ def paths_information(
     ``text`` is counts with the context +1, or files of tokenised text.  Words outside the
     clustering share one cluster of their own (or that of ``<unk>`` if it has one).
 
-    >>> from eigentext.formats.opening import atomic_write
+    >>> from eigentext.base.files.opening import atomic_write
     >>> with atomic_write("memory://mi-example.txt") as out:
     ...     _ = out.write(b"a x b y a y b x\\n")
     >>> bits = {"a": "00", "b": "01", "x": "1", "y": "1"}

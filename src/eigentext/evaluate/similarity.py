@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from eigentext.base.files.opening import numbered_lines
 from eigentext.errors import DataError
-from eigentext.formats.opening import numbered_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from eigentext.formats.opening import OnError, Source
+    from eigentext.base.files.opening import OnError, Source
 
 __all__ = [
     "AnalogyScore",
@@ -74,7 +74,7 @@ def read_pairs(source: Source, *, on_error: OnError | None = None) -> list[tuple
 
     Empty lines and lines that begin with ``#`` are passed over.
 
-    >>> from eigentext.formats.opening import write_lines
+    >>> from eigentext.base.files.opening import write_lines
     >>> _ = write_lines("memory://doc/pairs.txt", ["# word pairs", "cup\tmug\t9.5", "cup sea 0.5"])
     >>> read_pairs("memory://doc/pairs.txt")
     [('cup', 'mug', 9.5), ('cup', 'sea', 0.5)]
@@ -118,7 +118,7 @@ def read_analogies(
 ) -> dict[str, list[tuple[str, str, str, str]]]:
     """Questions ``a b c d`` (a is to b as c is to d), by the sections that ``: name`` lines open.
 
-    >>> from eigentext.formats.opening import write_lines
+    >>> from eigentext.base.files.opening import write_lines
     >>> _ = write_lines("memory://doc/q.txt", [": capitals", "Athens Greece Rome Italy"])
     >>> read_analogies("memory://doc/q.txt")
     {'capitals': [('Athens', 'Greece', 'Rome', 'Italy')]}

@@ -12,18 +12,18 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from eigentext.base.files.opening import numbered_lines
 from eigentext.errors import DataError
 from eigentext.evaluate.parseval import ParsevalResult, evaluate, parse_prediction
 from eigentext.formats.blocks import shown
-from eigentext.formats.opening import numbered_lines
 from eigentext.formats.ptb import read_trees, unescape
 from eigentext.trees.clean import strip_traces
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from eigentext.base.files.opening import Source
     from eigentext.evaluate.parseval import Failed
-    from eigentext.formats.opening import Source
     from eigentext.formats.prm import EvalbSettings
     from eigentext.trees.constituent import Tree
 
@@ -49,7 +49,7 @@ def evaluate_files(
 ) -> ParsevalResult:
     """Score the trees of one file against those of another, in order.
 
-    >>> from eigentext.formats.opening import atomic_write
+    >>> from eigentext.base.files.opening import atomic_write
     >>> for name in ("gold", "predicted"):
     ...     with atomic_write(f"memory://{name}.mrg") as out:
     ...         _ = out.write(b"(S (NP (PRP We)) (VP (VBP sing)))\\n")

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from eigentext.errors import DataError
-from eigentext.formats.opening import (
+from eigentext.base.files.opening import (
     LONGEST_LINE,
     TOO_LONG,
     OnError,
@@ -26,6 +25,7 @@ from eigentext.formats.opening import (
     open_binary,
     raise_or_tell,
 )
+from eigentext.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

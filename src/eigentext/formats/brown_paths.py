@@ -14,13 +14,13 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from eigentext.base.files.opening import numbered_lines, write_lines
 from eigentext.errors import DataError
-from eigentext.formats.opening import numbered_lines, write_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from eigentext.formats.opening import OnError, Source
+    from eigentext.base.files.opening import OnError, Source
 
 __all__ = ["PathEntry", "read_paths", "write_paths"]
 

@@ -24,7 +24,7 @@ from eigentext.formats.blocks import Block, content_lines, read_blocks, shown, w
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from eigentext.formats.opening import OnError, Source
+    from eigentext.base.files.opening import OnError, Source
 
 __all__ = [
     "SCHEMES",

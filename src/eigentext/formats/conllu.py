@@ -23,7 +23,7 @@ from eigentext.trees.dependency import DependencyTree
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from eigentext.formats.opening import OnError, Source
+    from eigentext.base.files.opening import OnError, Source
 
 __all__ = [
     "EmptyNode",

@@ -18,7 +18,7 @@ from eigentext.formats.conll import TenColumnSentence, check_sentence
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from eigentext.formats.opening import OnError, Source
+    from eigentext.base.files.opening import OnError, Source
 
 __all__ = [
     "Sentence",

@@ -23,7 +23,7 @@ from eigentext.trees.heads import HeadRules
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from eigentext.formats.opening import OnError
+    from eigentext.base.files.opening import OnError
 
 __all__ = ["FORMATS", "convert", "format_of"]
 

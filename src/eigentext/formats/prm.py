@@ -15,13 +15,13 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from eigentext.base.files.opening import numbered_lines, write_lines
 from eigentext.errors import DataError, SettingsError
-from eigentext.formats.opening import numbered_lines, write_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eigentext.formats.opening import OnError, Source
+    from eigentext.base.files.opening import OnError, Source
 
 __all__ = ["EvalbSettings", "read_prm", "write_prm"]
 

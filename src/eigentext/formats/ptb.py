@@ -23,15 +23,15 @@ from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
+from eigentext.base.files.opening import atomic_write, numbered_lines
 from eigentext.errors import DataError
 from eigentext.formats.blocks import shown
-from eigentext.formats.opening import atomic_write, numbered_lines
 from eigentext.trees.constituent import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from eigentext.formats.opening import OnError, Source
+    from eigentext.base.files.opening import OnError, Source
 
 __all__ = [
     "escape",

@@ -12,13 +12,13 @@ import re
 import warnings
 from typing import TYPE_CHECKING
 
+from eigentext.base.files.opening import numbered_lines, write_lines
 from eigentext.errors import DataError, DataWarning
-from eigentext.formats.opening import numbered_lines, write_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from eigentext.formats.opening import OnError, Source
+    from eigentext.base.files.opening import OnError, Source
 
 __all__ = [
     "WHITE_SPACE",

@@ -19,15 +19,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from eigentext.base.files.opening import atomic_write, open_binary
 from eigentext.errors import DataError
-from eigentext.formats.opening import atomic_write, open_binary
 
 if TYPE_CHECKING:
     import io
     from collections.abc import Iterator, Sequence
     from types import TracebackType
 
-    from eigentext.formats.opening import OnError, Source
+    from eigentext.base.files.opening import OnError, Source
 
 __all__ = ["Word2VecReader", "load_vectors", "read_vectors", "write_vectors"]
 

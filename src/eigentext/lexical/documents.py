@@ -12,15 +12,15 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from eigentext.base.files.opening import numbered_lines
 from eigentext.errors import DataError, SettingsError
 from eigentext.formats.conllu import Sentence, read_sentences
-from eigentext.formats.opening import numbered_lines
 from eigentext.lexical.labels import Label, LabelScheme, load_scheme
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from eigentext.formats.opening import Source
+    from eigentext.base.files.opening import Source
 
 __all__ = ["Document", "Word", "read_conllu_documents", "read_words_jsonl"]
 

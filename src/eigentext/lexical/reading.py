@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from eigentext.base.files.archives import suffix_of
+from eigentext.base.files.opening import numbered_lines
 from eigentext.errors import DataError, shortened
-from eigentext.formats.archives import suffix_of
-from eigentext.formats.opening import numbered_lines
 from eigentext.lexical.documents import (
     Document,
     Word,

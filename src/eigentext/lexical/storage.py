@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eigentext.base import modelfile
 from eigentext.errors import ModelFileError
-from eigentext.formats import modelfile
 from eigentext.lexical.analyzers import open_analyzer
 from eigentext.lexical.counts import BUCKETS, CountTable, DocumentCounts
 from eigentext.lexical.encoding import NUMERIC, Encoder, Observed, Targets

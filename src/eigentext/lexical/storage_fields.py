@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eigentext.formats.fields import (
+from eigentext.base.fields import (
     Array,
     Bits,
     Flag,

@@ -17,7 +17,7 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING
 
 import eigentext
-from eigentext.formats.opening import atomic_write
+from eigentext.base.files.opening import atomic_write
 from eigentext.reports.markup import escape
 
 if TYPE_CHECKING:

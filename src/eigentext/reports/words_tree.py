@@ -24,8 +24,8 @@ from eigentext.reports.svg import number, svg_document
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from eigentext.base.files.opening import OnError
     from eigentext.formats.brown_paths import PathEntry
-    from eigentext.formats.opening import OnError
 
 __all__ = ["ClusterTree", "Node", "cluster_tree_svg", "read_tree", "tree_of_paths"]
 
@@ -102,7 +102,7 @@ class ClusterTree:
 def read_tree(source: str, *, on_error: OnError | None = None) -> ClusterTree:
     """The tree of a paths file, whichever tool wrote it.
 
-    >>> from eigentext.formats.opening import write_lines
+    >>> from eigentext.base.files.opening import write_lines
     >>> _ = write_lines("memory://doc/tree", ["00\\tcat\\t3", "01\\tdog\\t4", "1\\tthe\\t9"])
     >>> read_tree("memory://doc/tree").bits
     ('00', '01', '1')

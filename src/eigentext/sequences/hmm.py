@@ -18,8 +18,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from eigentext.errors import DataError, MissingExtraError, SettingsError
-from eigentext.formats.fields import (
+from eigentext.base.fields import (
     Ints,
     Listed,
     Parts,
@@ -30,6 +29,7 @@ from eigentext.formats.fields import (
     Text,
     Whole,
 )
+from eigentext.errors import DataError, MissingExtraError, SettingsError
 from eigentext.sequences import inference
 from eigentext.sequences.learn_em import baum_welch
 from eigentext.sequences.observations import Encoded, Symbols, checked_sequences
@@ -332,7 +332,7 @@ class HMM(BaseEstimator):  # type: ignore[misc]
 
     def save(self, path: str | os.PathLike[str], *, data: Mapping[str, Any] | None = None) -> None:
         """Write a model file of kind ``hmm``."""
-        from eigentext.formats import modelfile
+        from eigentext.base import modelfile
 
         check_is_fitted(self, "parameters_")
         settings = {name: value for name, value in self.get_params().items() if name != "symbols"}
@@ -361,7 +361,7 @@ class HMM(BaseEstimator):  # type: ignore[misc]
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> HMM:
         """Read a model file of kind ``hmm``."""
-        from eigentext.formats import modelfile
+        from eigentext.base import modelfile
 
         stored = modelfile.load(path, KIND, {FORMAT_VERSION}, SPEC)
         arrays, settings = stored.arrays, dict(stored.header.settings)

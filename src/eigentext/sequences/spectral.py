@@ -25,8 +25,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from eigentext.base.fields import Ints, Parts, Reals, Spec, Strings, Text
 from eigentext.errors import DataError, SettingsError
-from eigentext.formats.fields import Ints, Parts, Reals, Spec, Strings, Text
 from eigentext.linalg.determinism import single_threaded
 from eigentext.sequences.moments import Kind, Moments, dictionary
 from eigentext.sequences.observations import Encoded, Symbols
@@ -372,7 +372,7 @@ class SpectralHMM(BaseEstimator):  # type: ignore[misc]
 
     def save(self, path: str | os.PathLike[str], *, data: Mapping[str, Any] | None = None) -> None:
         """Write a model file."""
-        from eigentext.formats import modelfile
+        from eigentext.base import modelfile
 
         check_is_fitted(self, "operators_")
         ops = self.operators_
@@ -395,7 +395,7 @@ class SpectralHMM(BaseEstimator):  # type: ignore[misc]
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> SpectralHMM:
         """Read a model file."""
-        from eigentext.formats import modelfile
+        from eigentext.base import modelfile
 
         stored = modelfile.load(path, KIND, {FORMAT_VERSION}, SPEC)
         arrays, settings = stored.arrays, dict(stored.header.settings)

@@ -5,17 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from eigentext.constituency.params import MomentSmoothing, Smoothing
-from eigentext.constituency.storage import PackedParams, pack_params, unpack_params
-from eigentext.constituency.storage_fields import (
-    LANGUAGE,
-    LEXICON,
-    MOST_MODELS,
-    params_fields,
-    params_fit,
-)
-from eigentext.formats import modelfile
-from eigentext.formats.fields import (
+from eigentext.base import modelfile
+from eigentext.base.fields import (
     Ints,
     Named,
     Parts,
@@ -25,6 +16,15 @@ from eigentext.formats.fields import (
     Spec,
     Strings,
     Whole,
+)
+from eigentext.constituency.params import MomentSmoothing, Smoothing
+from eigentext.constituency.storage import PackedParams, pack_params, unpack_params
+from eigentext.constituency.storage_fields import (
+    LANGUAGE,
+    LEXICON,
+    MOST_MODELS,
+    params_fields,
+    params_fit,
 )
 from eigentext.sequences.tagger_chain import Chain
 from eigentext.sequences.tagger_looks import LookModel

@@ -12,15 +12,15 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from eigentext.base.files.archives import suffix_of
 from eigentext.errors import DataError, SettingsError
 from eigentext.formats import columns, conllu, text
-from eigentext.formats.archives import suffix_of
 from eigentext.tagging.schemes import looks_like_entities, repaired
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from eigentext.formats.opening import OnError
+    from eigentext.base.files.opening import OnError
 
 __all__ = ["FORMATS", "Item", "bare_item", "format_of", "read_items", "read_tagged"]
 

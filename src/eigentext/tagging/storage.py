@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from eigentext.formats import modelfile
-from eigentext.formats.fields import (
+from eigentext.base import modelfile
+from eigentext.base.fields import (
     Array,
     Auto,
     Flag,

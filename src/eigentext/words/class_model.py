@@ -18,8 +18,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from eigentext.base.fields import Parts, Real, Sparse, Spec, Strings
 from eigentext.errors import DataError, SettingsError
-from eigentext.formats.fields import Parts, Real, Sparse, Spec, Strings
 from eigentext.words.inputs import checked_sentences
 
 if TYPE_CHECKING:
@@ -250,7 +250,7 @@ class ClassBigram(BaseEstimator):  # type: ignore[misc]
     def save(self, path: str | os.PathLike[str], *, data: Mapping[str, Any] | None = None) -> None:
         """Write a model file of kind ``class-bigram``."""
         check_is_fitted(self, "pairs_")
-        from eigentext.formats import modelfile
+        from eigentext.base import modelfile
 
         names = [self.names_[c] for c in self.class_of_[:-1].tolist()]
         modelfile.save(
@@ -266,7 +266,7 @@ class ClassBigram(BaseEstimator):  # type: ignore[misc]
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ClassBigram:
         """Read a model file of kind ``class-bigram``."""
-        from eigentext.formats import modelfile
+        from eigentext.base import modelfile
 
         file = modelfile.load(path, KIND, {FORMAT_VERSION}, SPEC)
         with file.fitting():

@@ -132,7 +132,7 @@ def cluster_counts(
     """Cluster the words of a corpus, ``<unk>`` among them if there are any outside the vocabulary.
 
     >>> from eigentext.corpus.counting import count
-    >>> from eigentext.formats.opening import atomic_write
+    >>> from eigentext.base.files.opening import atomic_write
     >>> with atomic_write("memory://cluster-example.txt") as out:
     ...     _ = out.write(b"a cat ran\\na dog ran\\nthe cat sat\\nthe dog sat\\n" * 3)
     >>> counts = count(["memory://cluster-example.txt"], contexts="lr1")

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 
+from eigentext.base.fields import Ints, Parts, Real, Reals, Spec, Strings, Text, Whole
+from eigentext.base.registry import NO_MODEL
 from eigentext.corpus.counts import Counts
 from eigentext.errors import DataError, ModelFileError
-from eigentext.formats.fields import Ints, Parts, Real, Reals, Spec, Strings, Text, Whole
-from eigentext.formats.kinds import NO_MODEL
 from eigentext.words.clustering import (
     Clustering,
     ClusterSettings,
@@ -202,7 +202,7 @@ class SpectralClusters(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def save(self, path: str | os.PathLike[str], *, data: dict[str, Any] | None = None) -> None:
         """Write a model file of kind ``clusters``."""
-        from eigentext.formats import modelfile
+        from eigentext.base import modelfile
 
         self._check_fitted(())
         found = self.clustering_
@@ -244,8 +244,8 @@ def count_tokens(
     >>> count_tokens([["a", "b"], ["a"]], "r1", None).words
     ('a', 'b', '<unk>')
     """
+    from eigentext.base.files.scratch import scratch_folder
     from eigentext.corpus.counting import count
-    from eigentext.formats.scratch import scratch_folder
     from eigentext.formats.text import write_sentences
 
     with scratch_folder() as folder:
@@ -263,7 +263,7 @@ def count_tokens(
 
 def load_clusters(path: str | os.PathLike[str]) -> SpectralClusters:
     """Read a model file of kind ``clusters``."""
-    from eigentext.formats import modelfile
+    from eigentext.base import modelfile
 
     file = modelfile.load(path, KIND, {FORMAT_VERSION}, SPEC)
     with file.fitting():
@@ -299,7 +299,7 @@ def load_clusters(path: str | os.PathLike[str]) -> SpectralClusters:
 def read_clusters(path: str) -> dict[str, str]:
     """The bits of every word, from a model file of kind ``clusters`` or a Brown ``paths`` file.
 
-    >>> from eigentext.formats.opening import write_lines
+    >>> from eigentext.base.files.opening import write_lines
     >>> _ = write_lines("memory://doc/read.paths", ["0\\tcat\\t2", "1\\tran\\t1"])
     >>> read_clusters("memory://doc/read.paths")
     {'cat': '0', 'ran': '1'}

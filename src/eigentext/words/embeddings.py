@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from eigentext.base.fields import Parts, Reals, Spec, Strings
 from eigentext.corpus.contexts import Contexts, parse_contexts
 from eigentext.errors import SettingsError
-from eigentext.formats.fields import Parts, Reals, Spec, Strings
 from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.scaling import cca_scale, log_transform, ppmi, sqrt_transform
 from eigentext.linalg.svd import truncated_svd
@@ -150,7 +150,7 @@ class Embeddings:
 
     def save(self, path: str | os.PathLike[str], *, data: Mapping[str, Any] | None = None) -> None:
         """Write a model file of kind ``embeddings``; ``data`` names the text and its licence."""
-        from eigentext.formats import modelfile
+        from eigentext.base import modelfile
 
         arrays: dict[str, npt.NDArray[Any]] = {
             "vectors": self.vectors,
@@ -170,7 +170,7 @@ class Embeddings:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Embeddings:
         """Read a model file of kind ``embeddings``."""
-        from eigentext.formats import modelfile
+        from eigentext.base import modelfile
 
         file = modelfile.load(path, KIND, {FORMAT_VERSION}, SPEC)
         words, arrays = tuple(file.strings["words"]), file.arrays
@@ -179,7 +179,7 @@ class Embeddings:
 
     def export(self, path: str | os.PathLike[str], *, binary: bool | None = None) -> None:
         """Write word2vec's text or binary format; by default binary for ``.bin``."""
-        from eigentext.formats.archives import suffix_of
+        from eigentext.base.files.archives import suffix_of
         from eigentext.formats.word2vec import write_vectors
 
         name = str(path)
@@ -342,7 +342,7 @@ def cca_embeddings(
     settings may be given by name.  The word ``<unk>`` is left out when the vocabulary holds all.
 
     >>> from eigentext.corpus.counting import count
-    >>> from eigentext.formats.opening import atomic_write
+    >>> from eigentext.base.files.opening import atomic_write
     >>> with atomic_write("memory://embed-example.txt") as out:
     ...     _ = out.write(b"a cat ran\\na dog ran\\nthe cat sat\\nthe dog sat\\n" * 3)
     >>> found = cca_embeddings(count(["memory://embed-example.txt"], contexts="lr1"), 3)

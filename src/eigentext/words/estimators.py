@@ -17,10 +17,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from eigentext.base.modelfile import fitting
 from eigentext.corpus.counts import Counts
 from eigentext.corpus.vocabulary import UNKNOWN
 from eigentext.errors import SettingsError
-from eigentext.formats.modelfile import fitting
 from eigentext.words.embeddings import (
     Embeddings,
     EmbeddingSettings,

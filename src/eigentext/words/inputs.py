@@ -55,8 +55,8 @@ def as_counts(
         if not X.contexts.names:
             raise SettingsError("these counts are unigrams only; count with contexts such as lr2")
         return X
+    from eigentext.base.files.scratch import scratch_folder
     from eigentext.corpus.counting import count
-    from eigentext.formats.scratch import scratch_folder
     from eigentext.formats.text import write_sentences
 
     with scratch_folder() as folder:

@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from eigentext.base.fields import Parts, Reals, Spec, Strings
 from eigentext.corpus.vocabulary import UNKNOWN, Vocabulary
 from eigentext.errors import SettingsError
-from eigentext.formats.fields import Parts, Reals, Spec, Strings
 from eigentext.linalg.cca import cca_from_moments
 from eigentext.linalg.determinism import random_block, single_threaded
 from eigentext.words.embeddings import Embeddings, vectors_from
@@ -142,7 +142,7 @@ class LRMVLModel:
 
     def save(self, path: str | os.PathLike[str], *, data: Mapping[str, Any] | None = None) -> None:
         """Write a model file of kind ``lrmvl``."""
-        from eigentext.formats import modelfile
+        from eigentext.base import modelfile
 
         found = self.embeddings
         arrays: dict[str, npt.NDArray[Any]] = {
@@ -166,7 +166,7 @@ class LRMVLModel:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> LRMVLModel:
         """Read a model file of kind ``lrmvl``."""
-        from eigentext.formats import modelfile
+        from eigentext.base import modelfile
 
         file = modelfile.load(path, KIND, {FORMAT_VERSION}, SPEC)
         words, a = tuple(file.strings["words"]), file.arrays
@@ -196,18 +196,18 @@ def token_ids(
 
     With a ``tokeniser`` the text is raw.
 
-    >>> from eigentext.formats.opening import write_lines
+    >>> from eigentext.base.files.opening import write_lines
     >>> _ = write_lines("memory://doc/ids.txt", ["a cat sat", "a dog"])
     >>> vocabulary, ids = token_ids(["memory://doc/ids.txt"], vocab_size=2)
     >>> vocabulary.words, ids.tolist()
     (('a', 'cat', '<unk>'), [0, 1, 2, -1, 0, 2, -1])
     """
+    from eigentext.base.files.opening import expand
+    from eigentext.base.files.scratch import scratch_folder
     from eigentext.corpus.counting import count
     from eigentext.corpus.memory import Budget
     from eigentext.corpus.raw_text import tokenised_files
     from eigentext.corpus.shards import ShardErrors, plan_shards, read_segments
-    from eigentext.formats.opening import expand
-    from eigentext.formats.scratch import scratch_folder
 
     names = expand(sources)
     if "-" in names:

@@ -38,12 +38,12 @@ def load_words(path: str | os.PathLike[str]) -> tuple[tuple[str, ...], NDArray[n
     >>> load_words("memory://doc/near.bin")[0]
     ('cat', 'dog')
     """
-    from eigentext.formats.opening import open_binary
+    from eigentext.base.files.opening import open_binary
 
     with open_binary(path) as stream:
         start = stream.read(9)
     if start[8:] == b"{":  # safetensors: eight bytes of length, then JSON
-        from eigentext.formats.modelfile import read_header
+        from eigentext.base.modelfile import read_header
         from eigentext.words.embeddings import Embeddings
 
         if read_header(path).kind == "lrmvl":

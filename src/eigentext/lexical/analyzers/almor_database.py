@@ -23,8 +23,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from eigentext.base.files.opening import numbered_lines
 from eigentext.errors import DataError
-from eigentext.formats.opening import numbered_lines
 
 if TYPE_CHECKING:
     import os

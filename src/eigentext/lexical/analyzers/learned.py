@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from eigentext.base import modelfile
 from eigentext.errors import SettingsError
-from eigentext.formats import modelfile
 from eigentext.lexical.analysis import READINGS_KEPT, Analysis, check_word
 from eigentext.lexical.analyzers.edit_rules import EditRule, find_rule, fold, folds, lower, shape
 from eigentext.lexical.remembering import Remembering

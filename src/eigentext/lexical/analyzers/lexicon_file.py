@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from eigentext.base.files.opening import numbered_lines
 from eigentext.errors import DataError
-from eigentext.formats.opening import numbered_lines
 from eigentext.lexical.analysis import Analysis, check_word
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@
    into DataErrors;
 3. when the block ends well the temporary file is synced and renamed, else it is removed.
 
-:mod:`eigentext.formats.opening` gives these names out, so that readers and writers have one door.
+:mod:`eigentext.base.files.opening` gives these names out, so that readers and writers have one
+door.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ import stat
 import sys
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
+from eigentext.base.files.archives import packer, suffix_of
+from eigentext.base.files.storage import Source, driver_errors, filesystem_of, is_url, reason
 from eigentext.errors import DataError, StorageError
-from eigentext.formats.archives import packer, suffix_of
-from eigentext.formats.storage import Source, driver_errors, filesystem_of, is_url, reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.sparse import coo_array, csr_array, random_array
 
+from eigentext.base.modelfile import Header, load, pack_csr, read_header, save, unpack_csr
 from eigentext.errors import DataError, EigentextError, ModelFileError, SettingsError
-from eigentext.formats.modelfile import Header, load, pack_csr, read_header, save, unpack_csr
 from helpers import golden_model
 
 GOLDEN = Path(__file__).parent.parent / "golden"

@@ -25,10 +25,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from eigentext.base.files.archives import unpacked
+from eigentext.base.files.storage import Source, driver_errors, filesystem_of, is_url, reason
+from eigentext.base.files.writing import atomic_write, check_writable, write_lines
 from eigentext.errors import DataError, StorageError
-from eigentext.formats.archives import unpacked
-from eigentext.formats.storage import Source, driver_errors, filesystem_of, is_url, reason
-from eigentext.formats.writing import atomic_write, check_writable, write_lines
 
 __all__ = [
     "LONGEST_LINE",

@@ -1,4 +1,10 @@
-"""Settings of a model file by type and range: the part of ``fields`` that looks at the header."""
+"""What a setting may be: types with bounds, for settings of models and for headers of files.
+
+>>> Whole(1).check("n_states", 0)
+Traceback (most recent call last):
+...
+ValueError: n_states is 0, expected a whole number of at least 1
+"""
 
 from __future__ import annotations
 
@@ -9,12 +15,23 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Auto", "Flag", "Listed", "Named", "Real", "Setting", "Text", "Whole", "shown"]
+__all__ = [
+    "Anything",
+    "Auto",
+    "Flag",
+    "Listed",
+    "Named",
+    "Real",
+    "Text",
+    "Value",
+    "Whole",
+    "shown",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setting:
-    """One setting; ``optional``: None, or no such setting at all, will do."""
+class Value:
+    """Of any type; ``optional``: None, or no such value at all, will do."""
 
     optional: bool = False
 
@@ -24,7 +41,15 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Whole(Setting):
+class Anything(Value):
+    """What only the model itself can check: a mapping, a callable, a record of its own."""
+
+    def check(self, place: str, value: Any) -> None:
+        """Nothing is refused here."""
+
+
+@dataclass(frozen=True)
+class Whole(Value):
     """A whole number from ``low`` to ``high``."""
 
     low: int = -(2**62)
@@ -35,27 +60,31 @@ class Whole(Setting):
         if isinstance(value, bool) or not isinstance(value, int):
             raise ValueError(f"{place} is {shown(value)}, expected a whole number")
         if not self.low <= value <= self.high:
-            bounds = f"{self.low} to {self.high}"
-            raise ValueError(f"{place} is {shown(value)}, expected {bounds}")
+            bounds = _bounds(self.low, self.high, Whole())
+            raise ValueError(f"{place} is {shown(value)}, expected a whole number{bounds}")
 
 
 @dataclass(frozen=True)
-class Real(Setting):
-    """A finite number from ``low`` to ``high``."""
+class Real(Value):
+    """A finite number from ``low`` to ``high``; ``open``: neither of these two."""
 
     low: float = -math.inf
     high: float = math.inf
+    open: bool = False
 
     def check(self, place: str, value: Any) -> None:
         """Raise ValueError for what it cannot be."""
         sound = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not sound or abs(value) > 1e300 or not self.low <= value <= self.high:
-            bounds = "" if self == Real() else f" from {self.low:g} to {self.high:g}"
+        within = sound and (
+            self.low < value < self.high if self.open else self.low <= value <= self.high
+        )
+        if not within or abs(value) > 1e300:
+            bounds = _bounds(self.low, self.high, Real(), open_ended=self.open)
             raise ValueError(f"{place} is {shown(value)}, expected a number{bounds}")
 
 
 @dataclass(frozen=True)
-class Text(Setting):
+class Text(Value):
     """A string, one of ``choices`` where there are any."""
 
     choices: Sequence[str] = ()
@@ -63,12 +92,13 @@ class Text(Setting):
     def check(self, place: str, value: Any) -> None:
         """Raise ValueError for what it cannot be."""
         if not isinstance(value, str) or (self.choices and value not in self.choices):
-            wanted = " or ".join(map(repr, self.choices)) or "text"
+            *most, last = map(repr, self.choices or ["text"])
+            wanted = f"{', '.join(most)} or {last}" if most else last.strip("'")
             raise ValueError(f"{place} is {shown(value)}, expected {wanted}")
 
 
 @dataclass(frozen=True)
-class Flag(Setting):
+class Flag(Value):
     """True or false."""
 
     def check(self, place: str, value: Any) -> None:
@@ -78,22 +108,26 @@ class Flag(Setting):
 
 
 @dataclass(frozen=True)
-class Auto(Setting):
+class Auto(Value):
     """``auto``, or what ``other`` says."""
 
-    other: Setting
+    other: Value
 
     def check(self, place: str, value: Any) -> None:
         """Raise ValueError for what it cannot be."""
-        if value != "auto":
+        if value == "auto":
+            return
+        try:
             self.other.check(place, value)
+        except ValueError as error:
+            raise ValueError(f"{error}, or 'auto'") from None
 
 
 @dataclass(frozen=True)
-class Listed(Setting):
+class Listed(Value):
     """A list of at most ``most`` items, all alike."""
 
-    item: Setting
+    item: Value
     most: int = 100_000
 
     def check(self, place: str, value: Any) -> None:
@@ -105,10 +139,10 @@ class Listed(Setting):
 
 
 @dataclass(frozen=True)
-class Named(Setting):
+class Named(Value):
     """Settings of their own by name; ``closed``: no others than these."""
 
-    fields: Mapping[str, Setting]
+    fields: Mapping[str, Value]
     closed: bool = False
 
     def check(self, place: str, value: Any) -> None:
@@ -123,6 +157,17 @@ class Named(Setting):
         more = sorted(value.keys() - self.fields.keys())
         if self.closed and more:
             raise ValueError(f"{place}.{more[0]} is not known here")
+
+
+def _bounds(low: float, high: float, free: Any, *, open_ended: bool = False) -> str:
+    """The bounds in words; those of ``free`` are none."""
+    if low == free.low and high == free.high:
+        return ""
+    if high == free.high:
+        return f" above {low:g}" if open_ended else f" of at least {low:g}"
+    if low == free.low:
+        return f" below {high:g}" if open_ended else f" of at most {high:g}"
+    return f" between {low:g} and {high:g}" if open_ended else f" from {low:g} to {high:g}"
 
 
 def shown(value: Any) -> str:

@@ -4,14 +4,15 @@ Out, by :func:`save`:
 
 1. arrays are brought to little-endian C order; lists of strings become a uint8 blob and int64
    offsets (``strings/NAME/bytes``, ``strings/NAME/offsets``), since safetensors has no strings;
-2. the header (kind, format version, package version, seed, data, settings) becomes one JSON text
-   under the safetensors metadata key ``eigentext``;
+2. the header (kind, format version, package version, seed, data, settings, facts) becomes one JSON
+   text under the safetensors metadata key ``eigentext``;
 3. the sha256 of the whole file, taken while its own 64 digits read as zeros, is put into the
    header: safetensors itself does not notice a flipped bit;
-4. the file is written under a temporary name and renamed.
+4. the file is written under a temporary name and renamed; :func:`dumps` gives its bytes instead,
+   for a model inside a model.
 
-Back, by :func:`load`: header, kind, version, size and sha256 are checked in this order, then the
-content against what its kind says of itself (``fields``); each failure is a
+Back, by :func:`load` or :func:`loads`: header, kind, version, size and sha256 are checked in this
+order, then the content against what its kind says of itself (``fields``); each failure is a
 :class:`~eigentext.errors.ModelFileError` that names what was found and what would do.
 :func:`read_header` stops after the header.  The same input always gives the same bytes.
 """
@@ -20,6 +21,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import json
 import os
 import re
@@ -31,14 +33,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 import eigentext
+from eigentext.base import fields
+from eigentext.base.files.archives import suffix_of
+from eigentext.base.files.opening import Source, atomic_write, open_binary
+from eigentext.base.files.scratch import scratch_folder
+from eigentext.base.files.storage import is_url
+from eigentext.base.packing import pack_csr, pack_strings, unpack_csr, unpack_strings
+from eigentext.base.registry import no_model, wrong_kind
 from eigentext.errors import MissingExtraError, ModelFileError, SettingsError
-from eigentext.formats import fields
-from eigentext.formats.archives import suffix_of
-from eigentext.formats.kinds import no_model, wrong_kind
-from eigentext.formats.opening import Source, atomic_write, open_binary
-from eigentext.formats.packing import pack_csr, pack_strings, unpack_csr, unpack_strings
-from eigentext.formats.scratch import scratch_folder
-from eigentext.formats.storage import is_url
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -46,8 +48,10 @@ if TYPE_CHECKING:
 __all__ = [
     "Header",
     "ModelFile",
+    "dumps",
     "fitting",
     "load",
+    "loads",
     "pack_csr",
     "read_header",
     "save",
@@ -72,7 +76,9 @@ _DTYPES = frozenset(
 class Header:
     """What a model file says about itself.
 
-    ``arrays`` maps the name of each stored array to its safetensors type and shape, for display.
+    ``settings`` are what the model was made with, ``facts`` what else it has learned that is no
+    array; ``arrays`` maps the name of each stored array to its safetensors type and shape, for
+    display.
     """
 
     kind: str
@@ -81,6 +87,7 @@ class Header:
     seed: int | None
     data: dict[str, Any]
     settings: dict[str, Any]
+    facts: dict[str, Any]
     sha256: str
     arrays: dict[str, tuple[str, tuple[int, ...]]]
 
@@ -127,28 +134,14 @@ def fitting(path: Source) -> Iterator[None]:
 # ---------------------------------------------------------------- out
 
 
-def save(
-    path: Source,
-    kind: str,
-    arrays: Mapping[str, np.ndarray],
-    *,
-    settings: Mapping[str, Any],
-    format_version: int,
-    strings: Mapping[str, Sequence[str]] | None = None,
-    seed: int | None = None,
-    data: Mapping[str, Any] | None = None,
-) -> Header:
+def save(path: Source, kind: str, arrays: Mapping[str, np.ndarray], **parts: Any) -> Header:
     """Write a model file, whole or not at all, and give back its header.
 
     Args:
         path: where to; a name that ends in .gz, .xz or .zst packs it
         kind: what sort of model this is, such as ``"counts"``
         arrays: bool, integer and float16/32/64 arrays of any shape; other types are a TypeError
-        settings: what the model was made with; anything JSON can hold (finite numbers only)
-        format_version: version of this kind's arrays and settings, from 1
-        strings: lists of strings, such as a vocabulary
-        seed: the random seed, where there was one
-        data: name and licence of what the model was made from
+        **parts: see :func:`dumps`
 
     >>> made = save("memory://doc/m.eig", "demo", {"x": np.arange(3)}, settings={"rank": 2},
     ...             format_version=1, strings={"words": ["a", "b"]})
@@ -156,17 +149,58 @@ def save(
     >>> back.arrays["x"].tolist(), back.strings["words"], back.header.settings
     ([0, 1, 2], ['a', 'b'], {'rank': 2})
     """
+    target = os.fspath(path)
+    header, pieces = _pieces(target, kind, arrays, **parts)
+    with atomic_write(target) as out:
+        for piece in pieces:
+            out.write(piece)
+    return header
+
+
+def dumps(kind: str, arrays: Mapping[str, np.ndarray], **parts: Any) -> bytes:
+    """The bytes that :func:`save` would write.
+
+    Args:
+        kind: what sort of model this is
+        arrays: as :func:`save` takes them
+        **parts: by name,
+            ``settings``        what the model was made with; anything JSON can hold
+            ``format_version``  version of this kind's content, from 1
+            ``facts``           what it learned that is no array; anything JSON can hold
+            ``strings``         lists of strings, such as a vocabulary
+            ``seed``            the random seed, where there was one
+            ``data``            name and licence of what the model was made from
+
+    >>> loads(dumps("demo", {"x": np.arange(3)}, settings={}, format_version=1)).arrays["x"].sum()
+    np.int64(3)
+    """
+    return b"".join(_pieces("<model>", kind, arrays, **parts)[1])
+
+
+def _pieces(
+    shown: str,
+    kind: str,
+    arrays: Mapping[str, np.ndarray],
+    *,
+    settings: Mapping[str, Any],
+    format_version: int,
+    facts: Mapping[str, Any] | None = None,
+    strings: Mapping[str, Sequence[str]] | None = None,
+    seed: int | None = None,
+    data: Mapping[str, Any] | None = None,
+) -> tuple[Header, list[bytes | memoryview]]:
+    """The header, and the file in pieces, so that its arrays are not copied once more."""
     from safetensors.numpy import save as to_safetensors
 
-    target = os.fspath(path)
     stored = {name: _storable(name, array) for name, array in sorted(arrays.items())}
     for name, items in sorted((strings or {}).items()):
         _check_name(name)
-        stored.update(pack_strings(target, name, items))
+        stored.update(pack_strings(shown, name, items))
     said = {
         "sha256": _NO_DIGEST,
         "container": CONTAINER,
         "data": _plain("data", data or {}),
+        "facts": _plain("facts", facts or {}),
         "format_version": int(format_version),
         "kind": str(kind),
         "package_version": eigentext.__version__,
@@ -178,11 +212,8 @@ def save(
     start = content.index(_DIGEST_MARK) + len(_DIGEST_MARK)
     digest = hashlib.sha256(content).hexdigest()
     view = memoryview(content)
-    with atomic_write(target) as out:
-        out.write(view[:start])
-        out.write(digest.encode())
-        out.write(view[start + len(digest) :])
-    return _header_from(target, {**said, "sha256": digest}, _table_of(target, content))
+    header = _header_from(shown, {**said, "sha256": digest}, _table_of(content))
+    return header, [view[:start], digest.encode(), view[start + len(digest) :]]
 
 
 def _check_name(name: str) -> None:
@@ -246,20 +277,62 @@ def load(
     eigentext.errors.ModelFileError: memory://doc/k.eig: holds counts of words (made by \
 `eigentext words count`); this needs a constituency parser made by `eigentext const train`
     """
-    from safetensors import SafetensorError, safe_open
+    from safetensors import safe_open
 
     shown = os.fspath(path)
-    needed = () if kind is None else (kind,)
-    with _local_copy(shown, needed) as local:
+    with _local_copy(shown, () if kind is None else (kind,)) as local:
         with open(local, "rb") as stream:
-            header, raw = _read_start(shown, stream, needed)
-            _check_kind(shown, header, kind, versions)
-            _check_content(shown, header, raw, stream, os.path.getsize(local))
-        try:
-            with safe_open(local, framework="numpy") as tensors:
-                arrays = {name: tensors.get_tensor(name) for name in sorted(header.arrays)}
-        except (SafetensorError, TypeError, KeyError, ValueError, AttributeError) as error:
-            raise ModelFileError(shown, why=f"damaged arrays: {error}") from error
+            header = _checked_header(shown, stream, os.path.getsize(local), kind, versions)
+        with _sound_arrays(shown), safe_open(local, framework="numpy") as tensors:
+            arrays = {name: tensors.get_tensor(name) for name in sorted(header.arrays)}
+    return _checked(shown, header, arrays, spec)
+
+
+def loads(
+    raw: bytes,
+    kind: str | None = None,
+    versions: Collection[int] | None = None,
+    spec: fields.Spec | None = None,
+    *,
+    name: str = "<model>",
+) -> ModelFile:
+    """Like :func:`load`, from the bytes of a file; ``name`` is for messages."""
+    from safetensors.numpy import load as from_safetensors
+
+    header = _checked_header(name, io.BytesIO(raw), len(raw), kind, versions)
+    with _sound_arrays(name):
+        arrays = dict(sorted(from_safetensors(raw).items()))
+    return _checked(name, header, arrays, spec)
+
+
+@contextlib.contextmanager
+def _sound_arrays(shown: str) -> Iterator[None]:
+    from safetensors import SafetensorError
+
+    try:
+        yield
+    except (SafetensorError, TypeError, KeyError, ValueError, AttributeError) as error:
+        raise ModelFileError(shown, why=f"damaged arrays: {error}") from error
+
+
+def _checked_header(
+    shown: str,
+    stream: BinaryIO,
+    size: int,
+    kind: str | None,
+    versions: Collection[int] | None,
+) -> Header:
+    """The header of a whole file of ``size`` bytes, whose sum is right."""
+    header, raw = _read_start(shown, stream, () if kind is None else (kind,))
+    _check_kind(shown, header, kind, versions)
+    _check_content(shown, header, raw, stream, size)
+    return header
+
+
+def _checked(
+    shown: str, header: Header, arrays: dict[str, np.ndarray], spec: fields.Spec | None
+) -> ModelFile:
+    """The content held against its spec, strings unpacked."""
     strings = {}
     for name in [key[8:-6] for key in arrays if re.fullmatch("strings/.+/bytes", key)]:
         blob = arrays.pop(f"strings/{name}/bytes")
@@ -267,7 +340,7 @@ def load(
         strings[name] = unpack_strings(shown, name, blob, offsets)
     if spec is not None:
         try:
-            fields.check(spec, arrays, strings, header.settings)
+            fields.check(spec, arrays, strings, {**header.settings, **header.facts})
         except (ValueError, ArithmeticError) as error:
             raise ModelFileError(shown, why=f"not a sound model file: {error}") from error
     return ModelFile(shown, header, arrays, strings)
@@ -333,7 +406,7 @@ def _read_start(path: str, stream: BinaryIO, needed: Sequence[str]) -> tuple[Hea
     return _header_from(path, said, table), first + raw
 
 
-def _table_of(path: str, content: bytes) -> Any:
+def _table_of(content: bytes) -> Any:
     size = int.from_bytes(content[:8], "little")
     table = json.loads(content[8 : 8 + size])
     table.pop("__metadata__")
@@ -352,6 +425,7 @@ def _header_from(path: str, said: Any, table: Any) -> Header:
             seed=said["seed"],
             data=said["data"],
             settings=said["settings"],
+            facts=said["facts"],
             sha256=said["sha256"],
             arrays={
                 name: (str(entry["dtype"]), tuple(map(int, entry["shape"])))
@@ -367,6 +441,7 @@ def _header_from(path: str, said: Any, table: Any) -> Header:
         and len(header.sha256) == len(_NO_DIGEST)
         and isinstance(header.data, dict)
         and isinstance(header.settings, dict)
+        and isinstance(header.facts, dict)
     )
     if not sound:
         raise ModelFileError(path, why="damaged header: a field has the wrong type")

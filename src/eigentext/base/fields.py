@@ -24,14 +24,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eigentext.formats.setting_fields import (
+from eigentext.base.values import (
     Auto,
     Flag,
     Listed,
     Named,
     Real,
-    Setting,
     Text,
+    Value,
     Whole,
     shown,
 )
@@ -51,12 +51,12 @@ __all__ = [
     "Pointers",
     "Real",
     "Reals",
-    "Setting",
     "Shares",
     "Sparse",
     "Spec",
     "Strings",
     "Text",
+    "Value",
     "Whole",
     "check",
 ]
@@ -268,7 +268,7 @@ class Spec:
     ``holds``     (arrays, strings, settings) -> None, or a ValueError that says what is wrong
     """
 
-    settings: Mapping[str, Setting]
+    settings: Mapping[str, Value]
     parts: Parts | Callable[[dict[str, Any]], Parts]
     holds: Callable[[Mapping[str, np.ndarray], Mapping[str, list[str]], dict[str, Any]], None] = (
         lambda arrays, strings, settings: None

@@ -22,9 +22,8 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from eigentext.errors import DataError
-from eigentext.formats import opening, writing
-from eigentext.formats.opening import (
+from eigentext.base.files import opening, writing
+from eigentext.base.files.opening import (
     LONGEST_LINE,
     SkipLog,
     atomic_write,
@@ -34,6 +33,7 @@ from eigentext.formats.opening import (
     open_binary,
     write_lines,
 )
+from eigentext.errors import DataError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -245,7 +245,7 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_local_files_do_not_load_fsspec(tmp_path: Path) -> None:
     script = (
-        "import sys; from eigentext.formats.opening import *; "
+        "import sys; from eigentext.base.files.opening import *; "
         f"write_lines({str(tmp_path / 'a.gz')!r}, ['x']); "
         f"found = expand([{str(tmp_path / 'a*')!r}])[0]; "
         "print(list(numbered_lines(found)), 'fsspec' in sys.modules)"

@@ -1,0 +1,1 @@
+"""What every room stands on: files, settings, models, and the small loops that they share."""

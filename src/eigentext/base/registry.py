@@ -1,0 +1,110 @@
+"""What each kind of model file holds, the command that makes it, and the class that loads it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from eigentext.errors import ModelFileError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["KINDS", "NO_MODEL", "Kind", "no_model", "wrong_kind"]
+
+NO_MODEL = "a file that is no eigentext model"  # what `no_model` says of a file
+
+
+class Kind(NamedTuple):
+    """What a model is called, how it is made (after ``eigentext``), and its class.
+
+    ``home`` is ``module:Class`` under ``eigentext``: nothing is imported before it is needed.
+    """
+
+    what: str
+    command: str
+    home: str = ""
+
+
+KINDS = {
+    "class-bigram": Kind(
+        "a language model of word classes",
+        "words lm train",
+        "words.class_model:ClassBigram",
+    ),
+    "clusters": Kind("word clusters", "words cluster", "words.clusters:SpectralClusters"),
+    "counts": Kind("counts of words", "words count", "corpus.counts:Counts"),
+    "dependency-generative": Kind(
+        "a generative dependency parser",
+        "dep train --model generative",
+        "dependency.generative:GenerativeParser",
+    ),
+    "dependency-reranker": Kind(
+        "a reranker of dependency trees", "dep rerank", "dependency.rerank:Reranker"
+    ),
+    "embeddings": Kind("word vectors", "words embed", "words.embeddings:Embeddings"),
+    "graph-parser": Kind("a dependency parser", "dep train", "dependency.parser:GraphParser"),
+    "hmm": Kind("a hidden Markov model", "hmm train", "sequences.hmm:HMM"),
+    "kbest-lists": Kind(
+        "lists of dependency trees",
+        "dep rerank --work",
+        "dependency.kbest_lists:KBestLists",
+    ),
+    "latent-tagger": Kind(
+        "a latent tagger", "hmm train --tagged", "sequences.tagger:LatentTagger"
+    ),
+    "latent-tree": Kind("a latent tree model", "dep latent", "dependency.latent:LatentTreeModel"),
+    "learned-analyzer": Kind(
+        "a learned analyzer",
+        "lex learn-analyzer",
+        "lexical.analyzers.learned:LearnedAnalyzer",
+    ),
+    "lexical": Kind("a ranker of analyses", "lex train", "lexical.ranker:LexicalRanker"),
+    "lpcfg": Kind("a constituency parser", "const train", "constituency.model:LPCFG"),
+    "lrmvl": Kind("word vectors", "words embed --method lrmvl", "words.lrmvl:LRMVLModel"),
+    "spectral-hmm": Kind(
+        "a hidden Markov model, as operators",
+        "hmm train",
+        "sequences.spectral:SpectralHMM",
+    ),
+    "tagger": Kind("a tagger", "tag train", "tagging.tagger:SequenceTagger"),
+}
+
+
+def wrong_kind(path: str, found: str, *needed: str) -> ModelFileError:
+    """The error for a model that is not one of those needed, in the words of the commands.
+
+    >>> print(wrong_kind("x.model", "clusters", "graph-parser"))
+    x.model: holds word clusters (made by `eigentext words cluster`); this needs a dependency \
+parser made by `eigentext dep train`
+    """
+    wanted = _wanted(needed)
+    what, command, _ = _of(found)
+    made = f" (made by `eigentext {command}`)" if command else ""
+    why = f"holds {what}{made}; this needs {wanted}"
+    return ModelFileError(path, found=what, supported=wanted, why=why)
+
+
+def no_model(path: str, *needed: str) -> ModelFileError:
+    """The error for a file that is no model, such as a text, where one of those was needed.
+
+    >>> print(no_model("x.txt", "hmm", "spectral-hmm"))
+    x.txt: found a file that is no eigentext model, but this needs a hidden Markov model made by \
+`eigentext hmm train`
+    """
+    return ModelFileError(path, found=NO_MODEL, supported=_wanted(needed))
+
+
+def _wanted(needed: Sequence[str]) -> str:
+    """What the commands call these kinds, and how they are made; none: any model."""
+    ways: dict[str, list[str]] = {}  # command -> what it makes
+    for name in needed:
+        what, command, _ = _of(name)
+        ways.setdefault(command, []).append(what)
+    said = (
+        f"{whats[0]} made by `eigentext {way}`" if way else whats[0] for way, whats in ways.items()
+    )
+    return " or ".join(said) or "a file that eigentext wrote"
+
+
+def _of(name: str) -> Kind:
+    return KINDS.get(name, Kind(f"a model of kind {name!r}", ""))
