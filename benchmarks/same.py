@@ -147,12 +147,21 @@ def answer(line: str) -> bytes:
 
 
 def content(path: str) -> bytes:
-    """The arrays and strings of a model file as bytes, in the order of their own sums."""
+    """The arrays and strings of a model file as bytes, in the order of their own sums.
+
+    A model inside a model is a file of its own, whose header does not count either.
+    """
     from eigentext.base.modelfile import load
 
     stored = load(path)
-    parts = [str((a.dtype, a.shape)).encode() + a.tobytes() for a in stored.arrays.values()]
-    parts += ["\n".join(strings).encode() for strings in stored.strings.values()]
+    parts = ["\n".join(strings).encode() for strings in stored.strings.values()]
+    for array in stored.arrays.values():
+        raw = array.tobytes()
+        if array.dtype.name == "uint8" and raw[8:30].startswith(b'{"__metadata__":{"eige'):
+            Path("inner.model").write_bytes(raw)
+            parts.append(content("inner.model"))
+        else:
+            parts.append(str((array.dtype, array.shape)).encode() + raw)
     return b"".join(sorted(hashlib.sha256(part).digest() for part in parts))
 
 

@@ -365,6 +365,7 @@ def sealed(said: dict[str, Any], table: dict[str, Any], body: bytes) -> bytes:
 GOOD_HEADER: dict[str, Any] = {
     "container": 1,
     "data": {},
+    "facts": {},
     "format_version": 1,
     "kind": "demo",
     "package_version": "0",

@@ -1,0 +1,188 @@
+"""Flags of a command, made from the settings of the models that it trains.
+
+A command declares the settings it takes by ``@with_settings(HMMSettings, ...)`` and a parameter
+``given: Given``.  In its place the command line has a flag for every setting of every class:
+
+* its name is the setting's, with dashes; its help and bounds are the declaration's;
+* unless told it is left out, so that the default is the model's own, whatever the class;
+* a flag that the model in question does not have is refused, not passed over.
+
+>>> from eigentext.base.settings import setting
+>>> from eigentext.base.values import Flag, Whole
+>>> from dataclasses import dataclass
+>>> @dataclass
+... class ExampleSettings:
+...     n_states: int = setting(10, Whole(1), "Hidden states.", short="-k")
+...     labels: bool = setting(True, Flag(), "Learn labels too.")
+>>> @with_settings(ExampleSettings)
+... def train(file: str, given: Given) -> None:
+...     print(given.settings(ExampleSettings))
+>>> list(inspect.signature(train).parameters)
+['file', 'n_states', 'labels']
+>>> train("x", n_states=None, labels=False)
+{'labels': False}
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from eigentext.base.settings import Setting, declared
+from eigentext.base.values import Auto, Flag, Listed, Real, Text, Value, Whole
+from eigentext.errors import SettingsError
+
+__all__ = ["Given", "flag_of", "with_settings"]
+
+
+class Given:
+    """What was given on the command line of the settings that it has flags for."""
+
+    def __init__(self, values: Mapping[str, Any], classes: tuple[type, ...]) -> None:
+        self.values = {name: value for name, value in values.items() if value is not None}
+        self.classes = classes
+
+    def settings(self, cls: type, **fixed: Any) -> dict[str, Any]:
+        """Keyword arguments of a model with these settings; ``fixed`` are the command's own.
+
+        A flag that was given and that ``cls`` does not have is a SettingsError.
+        """
+        known = declared(cls)
+        for name in self.values.keys() - known.keys():
+            owners = " and ".join(_title(one) for one in self.classes if name in declared(one))
+            raise SettingsError(f"{flag_of(name)} is for {owners}, not for {_title(cls)}")
+        return {**self.values, **fixed}
+
+
+def _title(cls: type) -> str:
+    """What the settings are for: the first line of the docstring says it after ``Settings of``."""
+    first = (cls.__doc__ or cls.__name__).splitlines()[0]
+    return first.removeprefix("Settings of ").rstrip(".")
+
+
+def flag_of(name: str) -> str:
+    """The flag of a setting.
+
+    >>> flag_of("n_states")
+    '--n-states'
+    """
+    return "--" + name.replace("_", "-")
+
+
+def with_settings(*classes: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Put the flags of these settings in the place of the parameter ``given``."""
+    flags: dict[str, list[Setting]] = {}
+    for cls in classes:
+        for name, declaration in declared(cls).items():
+            if declaration.flag:
+                flags.setdefault(name, []).append(declaration)
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        hints = get_type_hints(command, include_extras=True)
+        parameters = []
+        for parameter in inspect.signature(command).parameters.values():
+            if parameter.name == "given":
+                parameters += [_parameter(name, same) for name, same in flags.items()]
+            else:
+                parameters.append(parameter.replace(annotation=hints[parameter.name]))
+        # those without a default first, as Python wants it; the order of help pages is kept
+        parameters = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in parameters]
+
+        @functools.wraps(command)
+        def call(*positional: Any, **arguments: Any) -> None:
+            bound = dict(zip(signature.parameters, positional, strict=False)) | arguments
+            values = {name: _plain(bound.pop(name, None), flags[name][0].value) for name in flags}
+            command(**bound, given=Given(values, classes))
+
+        signature = inspect.Signature(parameters, return_annotation=None)
+        call.__signature__ = signature  # type: ignore[attr-defined]
+        call.__annotations__ = {one.name: one.annotation for one in parameters} | {"return": None}
+        return call
+
+    return decorate
+
+
+def _parameter(name: str, same: list[Setting]) -> inspect.Parameter:
+    """The parameter of one flag; ``same`` are the settings of that name in all classes."""
+    first = same[0]
+    python_type, options = _typed(name, first.value)
+    names = [flag_of(name)]
+    if isinstance(_inner(first.value), Flag):
+        names = [f"{names[0]}/{first.off or '--no-' + names[0][2:]}"]
+    if first.short:
+        names.append(first.short)
+    defaults = list(dict.fromkeys(_shown(one.default) for one in same))
+    option = typer.Option(
+        *names,
+        help=first.help,
+        show_default=" or ".join(defaults) if any(defaults) else False,
+        **options,
+    )
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=None,
+        annotation=Annotated[python_type | None, option],
+    )
+
+
+def _inner(value: Value) -> Value:
+    return value.other if isinstance(value, Auto) else value
+
+
+def _typed(name: str, value: Value) -> tuple[Any, dict[str, Any]]:
+    """The type that typer reads, and the bounds that it shows and checks."""
+    if isinstance(value, Whole):
+        free = Whole()
+        low = None if value.low == free.low else value.low
+        high = None if value.high == free.high else value.high
+        return int, {"min": low, "max": high}
+    if isinstance(value, Real):
+        free = Real()
+        if value.open:  # typer's bounds are closed; the model checks these
+            return float, {}
+        low = None if value.low == free.low else value.low
+        high = None if value.high == free.high else value.high
+        return float, {"min": low, "max": high}
+    if isinstance(value, Text) and value.choices:
+        # members are never named: a choice may be called as a method of str is
+        choices = {f"choice_{number}": text for number, text in enumerate(value.choices)}
+        return StrEnum(name, choices), {}
+    if isinstance(_inner(value), Flag):
+        return bool, {}
+    if isinstance(value, Auto):
+        return str, {"metavar": "NUMBER|auto"}
+    if isinstance(value, Listed):
+        return list[str], {}
+    return str, {}
+
+
+def _plain(value: Any, declared_as: Value) -> Any:
+    """What the model is given: no enum, and a number where one may be auto."""
+    if isinstance(value, StrEnum):
+        return value.value
+    if isinstance(declared_as, Auto) and isinstance(value, str) and value != "auto":
+        for kind in (int, float):
+            try:
+                return kind(value)
+            except ValueError:
+                continue
+    if isinstance(value, list):
+        return tuple(value) or None
+    return value
+
+
+def _shown(default: Any) -> str:
+    """A default as a help page shows it; none at all where the help says what happens."""
+    if default is None:
+        return ""
+    if isinstance(default, bool):
+        return "yes" if default else "no"
+    if isinstance(default, (tuple, list)):
+        return ", ".join(map(str, default))
+    return str(default)

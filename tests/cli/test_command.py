@@ -1,0 +1,104 @@
+"""Flags that are made from settings, through typer as a user meets them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from eigentext.base.settings import setting
+from eigentext.base.values import Anything, Auto, Flag, Listed, Real, Text, Whole
+from eigentext.cli.command import Given, with_settings
+from eigentext.errors import SettingsError
+
+
+@dataclass
+class FirstSettings:
+    """Settings of the first model."""
+
+    n_states: int = setting(10, Whole(1, 99), "Hidden states.", short="-k")
+    way: str = setting("plain", Text(("plain", "join")), "Which way.")
+    crossing: bool | str = setting("auto", Auto(Flag()), "May arcs cross?", off="--flat")
+    rank: int | str = setting("auto", Auto(Whole(1)), "Rank, or auto.")
+    share: float = setting(0.5, Real(0, 1), "Of the data.")
+    groups: tuple[str, ...] = setting(("a",), Listed(Text()), "Of features.")
+    words: Any = setting(None, Anything(), "A file.", path=True)
+    hook: Any = setting(None, Anything(), "No flag.")
+
+
+@dataclass
+class SecondSettings:
+    """Settings of the second model."""
+
+    n_states: int = setting(16, Whole(1), "Hidden states.")
+    smooth: bool = setting(False, Flag(), "Smooth counts.")
+
+
+got: dict[str, Any] = {}
+app = typer.Typer(pretty_exceptions_enable=False)
+
+
+@app.command()
+@with_settings(FirstSettings, SecondSettings)
+def train(
+    file: str,
+    given: Given,
+    second: Annotated[bool, typer.Option("--second")] = False,
+) -> None:
+    """Train."""
+    got.clear()
+    got.update(given.settings(SecondSettings if second else FirstSettings), file=file)
+
+
+def run(*line: str) -> dict[str, Any]:
+    result = CliRunner().invoke(app, list(line), catch_exceptions=False)
+    if result.exit_code:
+        raise ValueError(result.output)
+    return dict(got)
+
+
+def test_what_is_not_given_is_the_models_own_default() -> None:
+    assert run("x") == {"file": "x"}
+
+
+def test_every_type_of_setting() -> None:
+    line = "x -k 5 --way join --flat --rank 7 --share 0.25 --groups a --groups b --words w.txt"
+    assert run(*line.split()) == {
+        "file": "x",
+        "n_states": 5,
+        "way": "join",
+        "crossing": False,
+        "rank": 7,
+        "share": 0.25,
+        "groups": ("a", "b"),
+        "words": "w.txt",
+    }
+    assert run("x", "--crossing", "--rank", "auto") == {
+        "file": "x",
+        "crossing": True,
+        "rank": "auto",
+    }
+
+
+@pytest.mark.parametrize("line", ["x -k 0", "x --way third", "x --share 2", "x --hook 1"])
+def test_bounds_are_checked_and_shown(line: str) -> None:
+    with pytest.raises(ValueError, match=r"(?i)error|invalid|no such option"):
+        run(*line.split())
+
+
+def test_a_flag_of_the_other_model_is_refused() -> None:
+    with pytest.raises(SettingsError) as error:
+        run("x", "--smooth")
+    assert str(error.value) == "--smooth is for the second model, not for the first model"
+    assert run("x", "--second", "--smooth") == {"file": "x", "smooth": True}
+
+
+def test_the_help_page_shows_help_and_defaults() -> None:
+    page = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200", "TERM": "dumb"}).output
+    assert "Hidden states." in page
+    assert "10 or 16" in page
+    assert "May arcs cross?" in page
+    assert "--hook" not in page
