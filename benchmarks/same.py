@@ -123,6 +123,8 @@ MODELS = (
     ),
 )
 
+MODEL = b'{"__metadata__":{"eigentext"'  # how a model file begins, after 8 bytes
+
 PREPARE = (
     "data get sample -o .",
     "convert sample/train.mrg -o train.conllu",
@@ -143,6 +145,8 @@ def answer(line: str) -> bytes:
     written = Path(words[words.index("-o") + 1]) if "-o" in words else None
     printed.flush()
     file = written.read_bytes() if written is not None and written.is_file() else b""
+    if file[8:].startswith(MODEL):
+        file = content(str(written))
     return printed.buffer.getvalue() + file
 
 
@@ -157,7 +161,7 @@ def content(path: str) -> bytes:
     parts = ["\n".join(strings).encode() for strings in stored.strings.values()]
     for array in stored.arrays.values():
         raw = array.tobytes()
-        if array.dtype.name == "uint8" and raw[8:30].startswith(b'{"__metadata__":{"eige'):
+        if array.dtype.name == "uint8" and raw[8:].startswith(MODEL):
             Path("inner.model").write_bytes(raw)
             parts.append(content("inner.model"))
         else:
