@@ -141,7 +141,7 @@ def test_sound_content_passes():
         (1, "bits", ["01", "x"], r"'bits' holds 'x', expected 0s and 1s"),
         (1, "bits", None, r"strings 'bits' is missing"),
         (1, "extra", [], r"strings 'extra' does not belong"),
-        (2, "n", 0, r"settings.n is 0, expected 1 to 9"),
+        (2, "n", 0, r"settings.n is 0, expected a whole number from 1 to 9"),
         (2, "n", True, r"settings.n is True, expected a whole number"),
         (2, "n", None, r"settings.n is missing"),
         (2, "x", "1", r"settings.x is '1', expected a number from 0 to 1"),

@@ -138,17 +138,10 @@ def _inner(value: Value) -> Value:
 def _typed(name: str, value: Value) -> tuple[Any, dict[str, Any]]:
     """The type that typer reads, and the bounds that it shows and checks."""
     if isinstance(value, Whole):
-        free = Whole()
-        low = None if value.low == free.low else value.low
-        high = None if value.high == free.high else value.high
-        return int, {"min": low, "max": high}
+        return int, _bounds(value, Whole())
     if isinstance(value, Real):
-        free = Real()
-        if value.open:  # typer's bounds are closed; the model checks these
-            return float, {}
-        low = None if value.low == free.low else value.low
-        high = None if value.high == free.high else value.high
-        return float, {"min": low, "max": high}
+        # typer's bounds are closed; the model checks open ones
+        return float, {} if value.open else _bounds(value, Real())
     if isinstance(value, Text) and value.choices:
         # members are never named: a choice may be called as a method of str is
         choices = {f"choice_{number}": text for number, text in enumerate(value.choices)}
@@ -160,6 +153,12 @@ def _typed(name: str, value: Value) -> tuple[Any, dict[str, Any]]:
     if isinstance(value, Listed):
         return list[str], {}
     return str, {}
+
+
+def _bounds(value: Any, free: Any) -> dict[str, Any]:
+    """The bounds that the free type does not have."""
+    ends = {"min": value.low, "max": value.high}
+    return {name: end for name, end in ends.items() if end not in (free.low, free.high)}
 
 
 def _plain(value: Any, declared_as: Value) -> Any:
