@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Learner", "Model"]
 
 Floats = npt.NDArray[np.float32]
-_FIRST_ROWS = 1 << 12  # of weights; more as they are needed
+_FIRST_ROWS = 1 << 12  # of weights at least; more as they are needed
 _DYNAMIC_FACTOR = 2  # the static part of a template with tags must occur so much more often
 
 
@@ -103,8 +103,9 @@ class Learner:
         self._first = self._first[: len(size)]
         self._cells = _cells(numbers, self._first)
         self._row_of = np.full(n_static + int(size.sum()), -1, np.int32)
-        self._weights = np.zeros((_FIRST_ROWS, n_tags), np.float32)
-        self._sums = np.zeros((_FIRST_ROWS, n_tags), np.float64)
+        rows = max(_FIRST_ROWS, n_static)  # zeros take memory only once they are written to
+        self._weights = np.zeros((rows, n_tags), np.float32)
+        self._sums = np.zeros((rows, n_tags), np.float64)
         places = 2 * reach + 1 if vectors.size else 0
         self._dense = np.zeros((places, n_tags, vectors.shape[1]), np.float32)
         self._dense_sums = np.zeros(self._dense.shape, np.float64)
