@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -167,3 +169,9 @@ def test_every_kind_has_a_class_that_exists() -> None:
         module, name = known.home.split(":")
         home = getattr(import_module(f"eigentext.{module}"), name)
         assert callable(home.load), kind
+
+
+def test_what_is_stored_without_settings_needs_no_scikit_learn() -> None:
+    code = "import sys, eigentext.base.stored; print('sklearn' in sys.modules)"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "False"

@@ -25,6 +25,7 @@ class FirstSettings:
     rank: int | str = setting("auto", Auto(Whole(1)), "Rank, or auto.")
     share: float = setting(0.5, Real(0, 1), "Of the data.")
     groups: tuple[str, ...] = setting(("a",), Listed(Text()), "Of features.")
+    rates: tuple[float, ...] = setting((0.1, 0.5), Listed(Real(0, 1)), "Of smoothing.")
     words: Any = setting(None, Anything(), "A file.", path=True)
     hook: Any = setting(None, Anything(), "No flag.")
 
@@ -66,6 +67,7 @@ def test_what_is_not_given_is_the_models_own_default() -> None:
 
 def test_every_type_of_setting() -> None:
     line = "x -k 5 --way join --flat --rank 7 --share 0.25 --groups a --groups b --words w.txt"
+    line += " --rates 0.2 --rates 1"
     assert run(*line.split()) == {
         "file": "x",
         "n_states": 5,
@@ -74,6 +76,7 @@ def test_every_type_of_setting() -> None:
         "rank": 7,
         "share": 0.25,
         "groups": ("a", "b"),
+        "rates": (0.2, 1.0),
         "words": "w.txt",
     }
     assert run("x", "--crossing", "--rank", "auto") == {

@@ -1,7 +1,6 @@
 """What every model is: settings declared once, learned by ``fit``, kept in one kind of file.
 
-* :class:`Stored` goes to a file and comes back; a subclass says what is in the file by ``KIND``,
-  ``VERSION`` and ``SPEC``, and turns itself into :class:`Packed` parts and back.
+* :class:`~eigentext.base.stored.Stored` goes to a file and comes back.
 * :class:`Model` is such a thing with settings and ``fit``: an estimator of scikit-learn.  Its
   class is a dataclass over its settings::
 
@@ -15,113 +14,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import sklearn.exceptions
 from sklearn.base import BaseEstimator
 
 from eigentext.base import modelfile, settings
-from eigentext.base.fingerprint import fingerprint
 from eigentext.base.registry import KINDS
+from eigentext.base.stored import Packed, Stored
 from eigentext.errors import EigentextError, ModelFileError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import numpy as np
-
-    from eigentext.base.fields import Spec
     from eigentext.base.files.opening import Source
-    from eigentext.base.modelfile import Header
 
 __all__ = ["Model", "NotFittedError", "Packed", "Stored", "load"]
 
 
 class NotFittedError(EigentextError, sklearn.exceptions.NotFittedError):  # type: ignore[misc]
     """The model has learned nothing yet."""
-
-
-@dataclass(frozen=True)
-class Packed:
-    """The parts of a model file.
-
-    ``arrays``    by name
-    ``strings``   lists of strings by name
-    ``facts``     what was learned that is neither: JSON by name
-    ``settings``  what the model was made with; of a :class:`Model` these come by themselves
-    ``path``      where the parts were read, for messages
-    """
-
-    arrays: Mapping[str, np.ndarray]
-    strings: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    path: str = "<model>"
-
-
-class Stored:
-    """Something that a model file holds."""
-
-    KIND: ClassVar[str]
-    VERSION: ClassVar[int] = 1
-    SPEC: ClassVar[Spec]
-
-    def _pack(self) -> Packed:
-        """Everything that its answers depend on."""
-        raise NotImplementedError
-
-    @classmethod
-    def _unpack(cls, packed: Packed, **given: Any) -> Self:
-        """The other way; the parts fit ``SPEC``.  ``given`` is what :meth:`load` was told."""
-        raise NotImplementedError
-
-    def _parts(self, data: Mapping[str, Any] | None) -> dict[str, Any]:
-        packed = self._pack()
-        return {
-            "kind": self.KIND,
-            "arrays": packed.arrays,
-            "strings": packed.strings,
-            "facts": packed.facts,
-            "settings": packed.settings,
-            "format_version": self.VERSION,
-            "seed": packed.settings.get("seed"),
-            "data": data,
-        }
-
-    def save(self, path: Source, *, data: Mapping[str, Any] | None = None) -> Header:
-        """Write a model file, whole or not at all; ``data`` tells what it was made from."""
-        return modelfile.save(path, **self._parts(data))
-
-    def to_bytes(self) -> bytes:
-        """The content of the file, for a model inside another."""
-        return modelfile.dumps(**self._parts(None))
-
-    @classmethod
-    def load(cls, path: Source, **given: Any) -> Self:
-        """Read what :meth:`save` wrote."""
-        return cls._made_of(modelfile.load(path, cls.KIND, {cls.VERSION}, cls.SPEC), given)
-
-    @classmethod
-    def from_bytes(cls, raw: bytes, *, name: str = "<model>", **given: Any) -> Self:
-        """Read what :meth:`to_bytes` gave."""
-        file = modelfile.loads(raw, cls.KIND, {cls.VERSION}, cls.SPEC, name=name)
-        return cls._made_of(file, given)
-
-    @classmethod
-    def _made_of(cls, file: modelfile.ModelFile, given: Mapping[str, Any]) -> Self:
-        header = file.header
-        with file.fitting():
-            packed = Packed(file.arrays, file.strings, header.facts, header.settings, file.path)
-            return cls._unpack(packed, **given)
-
-    def fingerprint(self) -> str:
-        """The sha256 of settings and content: the key by which something is resumed."""
-        packed = self._pack()
-        return fingerprint(
-            self.KIND, self.VERSION, packed.settings, packed.facts, packed.arrays, packed.strings
-        )
 
 
 class Model(Stored, BaseEstimator):  # type: ignore[misc]

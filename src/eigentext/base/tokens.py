@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from eigentext.errors import SettingsError
 
-__all__ = ["checked_sentences", "checked_tokens"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["checked_sentences", "checked_tokens", "each_sentence"]
 
 
 def checked_tokens(tokens: Any, what: str = "a sentence") -> list[str]:
@@ -31,7 +34,7 @@ def checked_tokens(tokens: Any, what: str = "a sentence") -> list[str]:
     return checked
 
 
-def checked_sentences(sentences: Iterable[Sequence[str]]) -> list[list[str]]:
+def checked_sentences(sentences: Any) -> list[list[str]]:
     """Many sentences, each as :func:`checked_tokens` gives it.
 
     >>> checked_sentences(["a dog"])
@@ -39,6 +42,20 @@ def checked_sentences(sentences: Iterable[Sequence[str]]) -> list[list[str]]:
     ...
     eigentext.errors.SettingsError: a sentence is a list of tokens, not the string 'a dog'
     """
+    return list(each_sentence(sentences))
+
+
+def each_sentence(sentences: Any) -> Iterator[list[str]]:
+    """The same one by one, for text that need not be in memory.
+
+    >>> next(each_sentence("a dog"))
+    Traceback (most recent call last):
+    ...
+    eigentext.errors.SettingsError: expected a list of sentences, not one string
+    """
     if isinstance(sentences, (str, bytes)):
         raise SettingsError("expected a list of sentences, not one string")
-    return [checked_tokens(sentence) for sentence in sentences]
+    if not isinstance(sentences, Iterable):
+        raise SettingsError(f"expected a list of sentences, not {type(sentences).__name__}")
+    for sentence in sentences:
+        yield checked_tokens(sentence)

@@ -151,7 +151,8 @@ def _typed(name: str, value: Value) -> tuple[Any, dict[str, Any]]:
     if isinstance(value, Auto):
         return str, {"metavar": "NUMBER|auto"}
     if isinstance(value, Listed):
-        return list[str], {}
+        item = {Whole: int, Real: float}.get(type(value.item), str)
+        return list[item], {}  # type: ignore[valid-type]
     return str, {}
 
 
