@@ -1,4 +1,4 @@
-"""Table 1 of papers/000: k-best lists of our base parser, reranked with and without log p.
+"""Table 1 of Dhillon et al. 2012: k-best lists of our base parser, reranked.
 
     python benchmarks/rerank.py lists --data ewt --order 1 --work DIR    # 3-fold lists, resumable
     python benchmarks/rerank.py table --data ewt --order 1 --work DIR    # the rows, dev and test

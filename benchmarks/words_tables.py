@@ -1,4 +1,4 @@
-"""The tables of papers/003 and its figure 6, on other text: clusters, mutual information and NER.
+"""The tables and figure 6 of Stratos et al. 2014 on other text: clusters, information, NER.
 
     python benchmarks/words_tables.py --text wiki.txt --keep FOLDER               # tables 1 to 3
     python benchmarks/words_tables.py --text wiki.txt --keep FOLDER --kappas      # figure 6

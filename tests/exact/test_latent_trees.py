@@ -1,4 +1,4 @@
-"""Operators of papers/000, corrected, at exact moments of random models; and what the print does.
+"""Operators of Dhillon et al. 2012, corrected and as printed, at exact moments of random models.
 
 The oracle sums over all assignments of states to nodes.  Exact moments come from two sources: by
 formula from the parameters (any size), and by summing the package's own moments over all words of
@@ -265,7 +265,7 @@ def worst_error(operators, model, trees):
 
 
 def test_the_printed_formulas_fail_at_exact_moments():
-    """Errata of papers/000: each printed formula alone spoils an otherwise exact estimate."""
+    """Errata of Dhillon et al. 2012: each printed formula alone spoils an exact estimate."""
     rng = np.random.default_rng(21)
     model = Model.draw(21)
     dictionary = dictionary_of(model, "svd", rng)

@@ -1,4 +1,4 @@
-"""Theorems 1 and 2 and lemma 1 of papers/004, with exact moments of random grammars."""
+"""Theorems 1 and 2 and lemma 1 of Cohen et al. 2012, with exact moments of random grammars."""
 
 from __future__ import annotations
 

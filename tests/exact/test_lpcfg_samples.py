@@ -1,4 +1,4 @@
-"""Theorem 3 of papers/004: errors from sampled trees fall as 1 / sqrt(M).
+"""Theorem 3 of Cohen et al. 2012: errors from sampled trees fall as 1 / sqrt(M).
 
 The grammars have finitely many trees, so M sampled trees are one multinomial draw of counts: the
 treebank holds each tree once, and each node has the count as its weight.

@@ -1,8 +1,8 @@
 """A small latent-variable PCFG by the book: brute-force probabilities, exact moments, all trees.
 
-Everything here follows the definitions of papers/004 (sections 4 and 6) word for word and knows
-nothing of the package.  The grammars have no cycle among their nonterminals, so their trees can be
-listed to the last one, and they are drawn without left/right symmetry.
+Everything here follows the definitions of Cohen et al. 2012 (sections 4 and 6) word for word and
+knows nothing of the package.  The grammars have no cycle among their nonterminals, so their trees
+can be listed to the last one, and they are drawn without left/right symmetry.
 """
 
 from __future__ import annotations

@@ -166,7 +166,7 @@ class _Tags:
 
 @pytest.mark.parametrize("tokens", SENTENCES, ids=len)
 def test_the_chain_is_the_inside_algorithm_on_skeletal_trees(tagger, tokens):
-    """papers/004 section 8: log p of every tagging by the parser's own recursion up its tree."""
+    """Cohen et al. 2012 section 8: log p of every tagging by the parser's recursion."""
     chain = tagger.chains_[0]
     grammar = as_grammar(chain)
     n_tags, n = len(tagger.tags_), len(tokens)

@@ -30,7 +30,7 @@ def inspect(
     """Show nonterminals and rules, or the latent states of one nonterminal.
 
     Without --label: the most frequent nonterminals with their number of states and sigma_a, and
-    their most probable rules; then sigma and Lambda of theorem 3 (papers/004), where the model has
+    their most probable rules; then sigma and Lambda of theorem 3 (Cohen et al. 2012), if it has
     them.  With it: for each latent state its weight, its most typical words, rules and contexts,
     each with the probability of this state given that word, rule or context.
 

@@ -35,8 +35,8 @@ def inspect(
     """Show how far spectral operators can be trusted on a treebank, or what a model's states are.
 
     Of a treebank (CoNLL-U, CoNLL-X): condition numbers of the moments and operators, sigma_k, the
-    smallest element, the number of triples that bound (7) of papers/000 asks for, and the share of
-    trees with a negative score.  Of a model: for each state its words and its children.
+    smallest element, the number of triples that bound (7) of Dhillon et al. 2012 asks for, and
+    the share of trees with a negative score.  Of a model: its states' words and children.
 
     Example:
 

@@ -1,4 +1,4 @@
-"""Theorem 3 of papers/004 on a trained grammar: sigma_a, Lambda_a, and what they ask for.
+"""Theorem 3 of Cohen et al. 2012 on a trained grammar: sigma_a, Lambda_a, and what they ask for.
 
 * ``sigma_a``   the m_a-th singular value of Omega_a; sigma is the smallest of all
 * ``Lambda_a``  the smallest absolute value in c_1, d_inf, D and the inverse of Sigma of a; Lambda

@@ -2,7 +2,7 @@
 
 * ``clustering``  spectral projections, k-means, smoothed counts; EM iterations after that if asked
 * ``em``          EM from a random start
-* ``moments``     the spectral algorithm of papers/004; its numbers are signed scores
+* ``moments``     the spectral algorithm of Cohen et al. 2012; its numbers are signed scores
 """
 
 from __future__ import annotations

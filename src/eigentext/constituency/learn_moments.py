@@ -1,4 +1,4 @@
-"""The moments estimator: the spectral algorithm of papers/004, figure 4, over a treebank.
+"""The moments estimator: the spectral algorithm of Cohen et al. 2012, figure 4, over a treebank.
 
 1. For each nonterminal a: inside features Phi_a, outside features Psi_a of its nodes, and the
    leading directions U, V of Omega_a: Y = Phi U, Z = Psi V (:func:`singular_coordinates`).

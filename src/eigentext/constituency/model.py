@@ -86,8 +86,8 @@ class LPCFG:
 
     ``states``      most latent states a nonterminal may have (m); 1 is the plain PCFG; auto: as
                     many as its singular values above the noise (``choose_states``)
-    ``estimator``   clustering, em (from a random start), moments (papers/004; signed scores) or
-                    mixed (an ensemble of clustering and moments in turn); None: clustering for
+    ``estimator``   clustering, em (from a random start), moments (signed scores),
+                    or mixed (an ensemble of clustering and moments in turn); None: clustering for
                     one model, mixed for several
     ``ensemble``    number of models; more than one are trained with noise on the features
     ``em``          EM iterations; None: 50 for the em estimator, one after clustering

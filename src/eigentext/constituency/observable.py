@@ -1,4 +1,4 @@
-"""The observable representation of papers/004: from moments to the tensors of figures 2 and 3.
+"""The observable representation of Cohen et al. 2012: from moments to tensors (figures 2, 3).
 
 1. :func:`singular_bases` takes U and V of one nonterminal from Omega (figure 5, lemma 1).
 2. :class:`Moments` holds Sigma, D, d_inf and c_1 (section 6.2), exact or averaged over a sample.

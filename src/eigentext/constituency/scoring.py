@@ -2,7 +2,7 @@
 
 1. :func:`skeleton_of` turns a binarised tree into label and rule numbers; a label or a rule that
    the grammar does not have means probability zero.
-2. :func:`skeleton_log_score` runs the inside recursion up that one tree (papers/004, figure 2):
+2. :func:`skeleton_log_score` runs the inside recursion up that tree (Cohen et al. 2012, figure 2):
 
        b[node][h1] = sum_{h2,h3} tensor[r][h1, h2, h3] b[left][h2] b[right][h3]
        p(tree)     = sum_h root[a, h] b[root][h] * prod_i p(w_i)

@@ -1,4 +1,4 @@
-"""Dependency trees (papers/000): a graph-based parser, k-best lists, latent trees, a reranker."""
+"""Dependency trees: a graph-based parser, k-best lists, latent trees, a reranker."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@
    scaled to at most 1 in absolute value, as the theorem asks;
 2. it reports the condition of each matrix that is inverted, sigma_k (the smallest singular value
    of Sigma and Omega), Lambda (the smallest absolute value in mu, Sigma, Omega, their inverses and
-   K), and the number of independent triples that bound (7) of papers/000 asks for::
+   K), and the number of independent triples that bound (7) of Dhillon et al. 2012 asks for::
 
        N >= 128 k^2 s^2 / (eps^2 Lambda^2 sigma_k^4) log(2k / delta)
             * (eps^2 / s^2) / ((1 + eps)^(1/s) - 1)^2         with s = 12 m + 2 L

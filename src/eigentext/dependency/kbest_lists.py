@@ -1,7 +1,7 @@
 """Lists of k best trees for many sentences: made, stored, resumed, measured.
 
 1. ``without_punctuation`` takes punctuation out of a sentence: what hung from it hangs from its
-   head (papers/000 strips its sentences before training, k-best and scoring).
+   head (Dhillon et al. 2012 strips its sentences before training, k-best and scoring).
 2. ``lists_of`` runs a trained parser; ``cross_validated`` trains one for each fold on the other
    folds, so that the lists of training sentences are as bad as those of new sentences.  With a
    folder every finished stretch is a file, and a run that was killed goes on where it stopped.

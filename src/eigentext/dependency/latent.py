@@ -1,6 +1,7 @@
 """The latent tree model with valid parameters: one hidden state per word, learned from trees.
 
-A tree's words, given the tree (papers/000, equation 2; ``e`` is the class of the edge above j)::
+A tree's words, given the tree (Dhillon et al. 2012, equation 2; ``e`` is the class of the edge
+above j)::
 
     p(x_1 .. x_m, h_1 .. h_m) = pi[h_root] prod_j T_e(j)[h_j | h_parent(j)] prod_j O[x_j | h_j]
 

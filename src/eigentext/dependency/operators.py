@@ -137,7 +137,7 @@ def make_operators(
 
 
 class SpectralTreeOperators:
-    """The corrected operator form of papers/000, learned from trees.
+    """The corrected operator form of Dhillon et al. 2012, learned from trees.
 
     ``k``            hidden states (dimensions of the dictionary)
     ``observations`` see :class:`~eigentext.dependency.observations.Observations`

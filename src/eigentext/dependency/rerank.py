@@ -75,7 +75,7 @@ SPEC = Spec(
 class Reranker:
     """Base score, tag templates and experts, weighted.
 
-    ``learner``   ``log-linear``, or ``perceptron`` (averaged, as in papers/000)
+    ``learner``   ``log-linear``, or ``perceptron`` (averaged, as in Dhillon et al. 2012)
     ``experts``   names of :data:`~eigentext.dependency.rerank_experts.EXPERTS`
     ``k, folds``  length of the lists, and folds of the cross-validation
     ``l2``        penalty of the log-linear weights

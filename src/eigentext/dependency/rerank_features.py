@@ -1,7 +1,7 @@
 """What a reranker looks at in the trees of a list.
 
 1. The base parser's score.
-2. Two families of templates over tags (papers/000, section 4.3), counted over the whole tree::
+2. Two families of templates over tags (Dhillon et al. 2012, section 4.3), counted over a tree::
 
        left modifier, head, right modifier      every left child with every right child of a head
        side, modifier, head, grandparent        every word

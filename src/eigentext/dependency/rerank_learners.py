@@ -3,7 +3,7 @@
 Score of tree y: s(y) = v . dense(y) + sum of w over its templates.  Dense columns are first
 divided by their spread within lists, so that one step means the same for each.
 
-``perceptron`` (papers/000; Collins 2002): with y* the tree of the list with most right heads,
+``perceptron`` (Dhillon et al. 2012; Collins 2002): y* has most right heads of the list,
 
     y = argmax s;  if y has fewer right heads:  weights += f(y*) - f(y);  answer: mean of weights
 

@@ -1,4 +1,4 @@
-"""Tagged sentences as right-branching skeletal trees (papers/004, section 8).
+"""Tagged sentences as right-branching skeletal trees (Cohen et al. 2012, section 8).
 
 A sentence w1/t1 ... wn/tn becomes the tree
 

@@ -5,7 +5,7 @@
 2. :func:`scaled_contexts` transforms and scales it.  With u, v the row and column totals of C and
    f the square root, log(1 + x) or nothing,
 
-       Omega[w, c] = f(C[w, c]) / sqrt(f(u[w] + kappa) f(v[c] + kappa))      (papers/003, fig. 4)
+       Omega[w, c] = f(C[w, c]) / sqrt(f(u[w] + kappa) f(v[c] + kappa))  (Stratos et al. 2014)
 
    or the positive pointwise mutual information
 

@@ -1,0 +1,28 @@
+"""Folds cover everything once, as stretches."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eigentext.base.folds import held_out
+from eigentext.errors import SettingsError
+
+
+@given(st.integers(2, 60).flatmap(lambda n: st.tuples(st.just(n), st.integers(2, n))))
+def test_every_item_is_held_out_once(sizes: tuple[int, int]) -> None:
+    n_items, folds = sizes
+    parts = list(held_out(n_items, folds))
+    assert [number for _, fold in parts for number in fold] == list(range(n_items))
+    assert len(parts) == folds
+    for others, fold in parts:
+        assert sorted([*others, *fold]) == list(range(n_items))
+        assert fold.tolist() == list(range(fold[0], fold[-1] + 1))
+        assert n_items // folds <= len(fold) <= n_items // folds + 1
+
+
+@pytest.mark.parametrize("folds", [0, 1, 6])
+def test_too_few_or_too_many_are_refused(folds: int) -> None:
+    with pytest.raises(SettingsError, match=f"folds is {folds}, expected 2 to 5"):
+        list(held_out(5, folds))
