@@ -48,6 +48,7 @@ _ROOMS = (
     "corpus",
     "datasets",
     "dependency",
+    "drawing",
     "errors",
     "evaluate",
     "formats",

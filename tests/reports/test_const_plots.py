@@ -12,8 +12,8 @@ import pytest
 from eigentext.cli.main import run
 from eigentext.constituency import LPCFG
 from eigentext.datasets import load_english
+from eigentext.drawing.plots import PALETTE, line_plot, line_plot_png
 from eigentext.reports.const_plots import CurvePoint, learning_curve, singular_value_plot
-from eigentext.reports.plots import PALETTE, line_plot, line_plot_png
 from eigentext.trees.constituent import Tree
 
 POINTS = [

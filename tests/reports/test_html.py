@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eigentext.drawing.constituents import tree_svg
+from eigentext.drawing.markup import printable
 from eigentext.errors import DataError
-from eigentext.reports.drawing import tree_svg
 from eigentext.reports.html import Cell, Report
-from eigentext.reports.markup import printable
 from eigentext.trees.constituent import Tree
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from eigentext.drawing.words_tree import tree_of_paths
 from eigentext.formats.brown_paths import PathEntry
 from eigentext.reports.words_page import WordVectors, words_report
-from eigentext.reports.words_tree import tree_of_paths
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,17 +16,17 @@ from hypothesis import strategies as st
 
 from eigentext import datasets
 from eigentext.cli.main import run
+from eigentext.drawing.markup import printable
+from eigentext.drawing.words_tree import ClusterTree, tree_of_paths
 from eigentext.errors import SettingsError
 from eigentext.formats.brown_paths import PathEntry
 from eigentext.formats.word2vec import write_vectors
-from eigentext.reports.markup import printable
 from eigentext.reports.words_page import (
     WordVectors,
     tree_of_clustering,
     words_browser,
     words_report,
 )
-from eigentext.reports.words_tree import ClusterTree, tree_of_paths
 
 
 class Reader(HTMLParser):

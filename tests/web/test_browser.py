@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from eigentext.reports.drawing import arcs_svg, tree_svg
+from eigentext.drawing.constituents import arcs_svg, tree_svg
+from eigentext.drawing.plots import bar_plot, line_plot
 from eigentext.reports.html import Report
-from eigentext.reports.plots import bar_plot, line_plot
 from eigentext.trees.constituent import Tree
 
 if TYPE_CHECKING:

@@ -145,7 +145,7 @@ def _svg(
     width: int | None,
     direction: DirectionName,
 ) -> str:
-    from eigentext.reports.arcs import arcs_svg
+    from eigentext.drawing.arcs import arcs_svg
 
     tags = one.column(one.COLUMNS[3])
     return arcs_svg(

@@ -52,7 +52,7 @@ def inspect(
     if graph is not None and not graph.endswith(".svg"):
         _refuse(f"the graph is written as .svg, not {graph!r}")
     if plot is not None:
-        from eigentext.reports.plots import require_matplotlib
+        from eigentext.drawing.plots import require_matplotlib
 
         _is_png(plot)
         require_matplotlib()  # before any work is done
@@ -108,7 +108,7 @@ def _show_states(model: HMM, top: int, state: int | None, graph: str | None, jso
 
     views = states_of(model.parameters_, model.symbols_, top=top)
     if graph is not None:
-        from eigentext.reports.state_graph import state_graph
+        from eigentext.drawing.state_graph import state_graph
 
         by_number = sorted(views)
         labels = [
@@ -166,7 +166,7 @@ def _show_text(
 def _draw_values(path: str, series: dict[str, list[float]], title: str) -> None:
     import numpy as np
 
-    from eigentext.reports.plots import line_plot, line_plot_png
+    from eigentext.drawing.plots import line_plot, line_plot_png
 
     curves = {
         name: (np.arange(1.0, len(values) + 1), np.asarray(values))

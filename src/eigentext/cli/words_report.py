@@ -11,7 +11,7 @@ from eigentext.cli.output import remark, show_figures
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
-    from eigentext.reports.words_tree import ClusterTree
+    from eigentext.drawing.words_tree import ClusterTree
     from eigentext.words.clustering import Clustering
 
 
@@ -72,9 +72,9 @@ def report(
     import os
 
     from eigentext.base.files.opening import atomic_write
-    from eigentext.reports import words_map
+    from eigentext.drawing import words_map
+    from eigentext.drawing.words_tree import cluster_tree_svg
     from eigentext.reports.words_page import WordVectors, words_report
-    from eigentext.reports.words_tree import cluster_tree_svg
     from eigentext.words.neighbours import load_words
 
     _check_names(tree, map_, values)
@@ -139,8 +139,8 @@ def _load(
     """The tree of a model, with what else it knows, or of a paths file."""
     from eigentext.base.files.opening import open_binary
     from eigentext.cli.output import skipping
+    from eigentext.drawing.words_tree import read_tree
     from eigentext.reports.words_page import tree_of_clustering
-    from eigentext.reports.words_tree import read_tree
 
     if model != "-":  # a model file cannot come by a pipe
         with open_binary(model) as stream:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from eigentext.reports.plots import line_plot, line_plot_png
+from eigentext.drawing.plots import line_plot, line_plot_png
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -19,15 +19,15 @@ import numpy as np
 from eigentext import datasets
 from eigentext.constituency import LPCFG
 from eigentext.constituency.bounds import theorem_3
+from eigentext.drawing.arcs import arcs_svg
+from eigentext.drawing.constituents import tree_svg
 from eigentext.evaluate import parseval
 from eigentext.formats.prm import EvalbSettings
-from eigentext.reports.arcs import arcs_svg
 from eigentext.reports.const_plots import CurvePoint, learning_curve, singular_value_plot
 from eigentext.reports.demo_dep import dependency_section
 from eigentext.reports.demo_hmm import sequences_section
 from eigentext.reports.demo_lex import lexical_section
 from eigentext.reports.demo_words import words_section
-from eigentext.reports.drawing import tree_svg
 from eigentext.reports.html import Report
 from eigentext.trees.binarise import binarise
 from eigentext.trees.const_to_dep import to_dependencies

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from eigentext.dependency import GraphParser, LatentTreeModel
 from eigentext.dependency.latent_inspection import states_of
+from eigentext.drawing.arcs import arcs_svg
 from eigentext.evaluate.attachment import evaluate
 from eigentext.formats import conllu
-from eigentext.reports.arcs import arcs_svg
 from eigentext.trees.const_to_dep import to_dependencies
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eigentext.datasets.python_text import sentences
-from eigentext.reports.state_graph import state_graph
+from eigentext.drawing.state_graph import state_graph
 from eigentext.sequences import HMM, LatentTagger, SpectralHMM, Symbols
 from eigentext.sequences.inspection import kneser_ney_surprisals, states_of
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from eigentext.corpus.counting import count
 from eigentext.datasets.python_text import sentences
+from eigentext.drawing.words_map import decay_plot, map_points, word_map
+from eigentext.drawing.words_tree import ClusterTree, cluster_tree_svg
 from eigentext.formats.text import write_sentences
-from eigentext.reports.words_map import decay_plot, map_points, word_map
 from eigentext.reports.words_page import WordVectors, tree_of_clustering, words_report
-from eigentext.reports.words_tree import ClusterTree, cluster_tree_svg
 from eigentext.words.clusters import SpectralClusters
 from eigentext.words.embeddings import cca_embeddings
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import eigentext
 from eigentext.base.files.opening import atomic_write
-from eigentext.reports.markup import escape
+from eigentext.drawing.markup import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

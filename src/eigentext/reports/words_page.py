@@ -16,12 +16,12 @@ from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from eigentext.drawing.markup import escape, printable
+from eigentext.drawing.words_map import decay_plot, map_points, word_map
+from eigentext.drawing.words_tree import ClusterTree, cluster_tree_svg, tree_of_paths
 from eigentext.errors import MissingExtraError, SettingsError
 from eigentext.formats.brown_paths import PathEntry
 from eigentext.reports.html import Report
-from eigentext.reports.markup import escape, printable
-from eigentext.reports.words_map import decay_plot, map_points, word_map
-from eigentext.reports.words_tree import ClusterTree, cluster_tree_svg, tree_of_paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -11,8 +11,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from eigentext.drawing.markup import elide
 from eigentext.errors import DataError, EigentextError, SettingsError
-from eigentext.reports.markup import elide
 from eigentext.web.annotations import AnnotationStore, StaleError, Tally
 from eigentext.web.decided import document_name
 from eigentext.web.dependency import NoModelError, TooMuchError

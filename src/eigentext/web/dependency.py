@@ -1,7 +1,7 @@
 """``POST /api/dep/parse``: sentences in, heads, relations, k-best lists and arc diagrams out.
 
 The flow, in a worker: raw text -> tokens (or tokens as they came) -> the parser, loaded once ->
-trees -> `reports.arcs`.
+trees -> `drawing.arcs`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from eigentext.corpus.raw_text import tokenise_document
+from eigentext.drawing.arcs import arcs_svg
 from eigentext.errors import DataError, EigentextError
-from eigentext.reports.arcs import arcs_svg
 from eigentext.web.schemas import (
     Dependency,
     DependencyAnswer,

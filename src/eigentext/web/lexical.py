@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from eigentext.corpus.raw_text import tokenise_document
 from eigentext.corpus.tokenise import Token
+from eigentext.drawing.markup import is_right_to_left
 from eigentext.errors import DataError, SettingsError
 from eigentext.lexical.analysis import GUESSES
 from eigentext.lexical.remembering import Remembered
-from eigentext.reports.markup import is_right_to_left
 from eigentext.reports.morphology import cut, in_plain_words, kinds, segment_words
 from eigentext.web.dependency import NoModelError, TooMuchError
 from eigentext.web.schemas_lexical import (

@@ -1,7 +1,7 @@
 """From a request's text to what the answer shows: calls into the library, nothing of its own.
 
 Trees: brackets -> `formats.ptb` -> `trees.clean` -> `trees.unary`, `trees.binarise` and
-`trees.const_to_dep` -> `reports.drawing`.  Raw text: `corpus.tokenise`.  Formats:
+`trees.const_to_dep` -> `drawing.constituents`.  Raw text: `corpus.tokenise`.  Formats:
 `formats.convert`.
 """
 
@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eigentext.corpus.tokenise import tokenise_text
+from eigentext.drawing.constituents import arcs_svg, tree_svg
 from eigentext.errors import DataError
 from eigentext.formats.convert import convert
 from eigentext.formats.ptb import read_numbered_trees
-from eigentext.reports.drawing import arcs_svg, tree_svg
 from eigentext.trees.binarise import binarise
 from eigentext.trees.clean import clean
 from eigentext.trees.const_to_dep import to_dependencies

@@ -12,8 +12,8 @@ import pytest
 
 from eigentext.cli.main import run
 from eigentext.datasets import load_english
+from eigentext.drawing.arcs import arcs_svg
 from eigentext.formats import conllu
-from eigentext.reports.arcs import arcs_svg
 from eigentext.reports.html import Report
 from eigentext.trees.const_to_dep import to_dependencies
 from eigentext.trees.constituent import Tree

@@ -1,7 +1,7 @@
 """Dependency trees as arcs above the sentence, in self-contained, accessible SVG.
 
 The flow: one tree, or two to compare -> arcs, each with its label, its probability and whose it is
--> their places (:mod:`eigentext.reports.arcs_layout`) -> lines, arrow heads, labels and words.
+-> their places (:mod:`eigentext.drawing.arcs_layout`) -> lines, arrow heads, labels and words.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Literal
 
-from eigentext.reports.arcs_layout import Arc, Row, lay_out
-from eigentext.reports.markup import is_right_to_left, text_width
-from eigentext.reports.svg import (
+from eigentext.drawing.arcs_layout import Arc, Row, lay_out
+from eigentext.drawing.markup import is_right_to_left, text_width
+from eigentext.drawing.svg import (
     FONT_SIZE,
     HALF_LABEL,
     MARGIN,

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eigentext.reports.drawing import arcs_svg, tree_svg
-from eigentext.reports.markup import printable, text_width
+from eigentext.drawing.constituents import arcs_svg, tree_svg
+from eigentext.drawing.markup import printable, text_width
 from eigentext.trees.constituent import Tree
 
 _SVG = "{http://www.w3.org/2000/svg}"

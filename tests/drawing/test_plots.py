@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eigentext.drawing.placing import free_places, pushed_apart
+from eigentext.drawing.plots import PALETTE, bar_plot, line_plot, scatter_words
 from eigentext.errors import MissingExtraError
-from eigentext.reports.placing import free_places, pushed_apart
-from eigentext.reports.plots import PALETTE, bar_plot, line_plot, scatter_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -149,7 +149,7 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
 
 def test_no_global_figures_and_a_lazy_import() -> None:
     program = (
-        "import sys, eigentext.reports.plots as p; assert 'matplotlib' not in sys.modules;"
+        "import sys, eigentext.drawing.plots as p; assert 'matplotlib' not in sys.modules;"
         "p.bar_plot(['a'], [1.0]); assert 'matplotlib.pyplot' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

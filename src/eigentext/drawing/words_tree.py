@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from heapq import heappop, heappush, nlargest
 from typing import TYPE_CHECKING, NamedTuple
 
+from eigentext.drawing.markup import elide, escape, printable, text_width
+from eigentext.drawing.svg import number, svg_document
 from eigentext.errors import DataError
-from eigentext.reports.markup import elide, escape, printable, text_width
-from eigentext.reports.svg import number, svg_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

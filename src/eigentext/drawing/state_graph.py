@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eigentext.reports.markup import elide, escape, printable, text_width
-from eigentext.reports.plots import PALETTE
-from eigentext.reports.svg import MARGIN, number, svg_document
+from eigentext.drawing.markup import elide, escape, printable, text_width
+from eigentext.drawing.plots import PALETTE
+from eigentext.drawing.svg import MARGIN, number, svg_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from eigentext.reports.state_graph import state_graph
+from eigentext.drawing.state_graph import state_graph
 
 
 def arrows(drawn: str) -> int:

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eigentext.drawing.markup import elide, printable, text_width
+from eigentext.drawing.placing import free_places, pushed_apart
+from eigentext.drawing.svg import fit_for_page
 from eigentext.errors import MissingExtraError
-from eigentext.reports.markup import elide, printable, text_width
-from eigentext.reports.placing import free_places, pushed_apart
-from eigentext.reports.svg import fit_for_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigentext.base.files.opening import SkipLog
+from eigentext.drawing.markup import printable
+from eigentext.drawing.words_tree import ClusterTree, cluster_tree_svg, read_tree, tree_of_paths
 from eigentext.errors import DataError
 from eigentext.formats.brown_paths import PathEntry
-from eigentext.reports.markup import printable
-from eigentext.reports.words_tree import ClusterTree, cluster_tree_svg, read_tree, tree_of_paths
 
 SVG = "{http://www.w3.org/2000/svg}"
 paths = st.text("01", max_size=9)

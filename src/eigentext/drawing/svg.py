@@ -14,7 +14,7 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from eigentext.reports.markup import elide, escape, is_right_to_left, printable
+from eigentext.drawing.markup import elide, escape, is_right_to_left, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,9 +11,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from eigentext.reports.arcs import arcs_svg
-from eigentext.reports.markup import is_right_to_left, text_width
-from eigentext.reports.svg import (
+from eigentext.drawing.arcs import arcs_svg
+from eigentext.drawing.markup import is_right_to_left, text_width
+from eigentext.drawing.svg import (
     FONT_SIZE,
     HALF_LABEL,
     MARGIN,

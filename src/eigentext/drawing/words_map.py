@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from eigentext.drawing.plots import line_plot, line_plot_png, scatter_words, scatter_words_png
 from eigentext.errors import SettingsError
 from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.ties import principal_axes
-from eigentext.reports.plots import line_plot, line_plot_png, scatter_words, scatter_words_png
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

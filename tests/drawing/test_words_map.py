@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eigentext.errors import SettingsError
-from eigentext.reports.words_map import (
+from eigentext.drawing.words_map import (
     decay_plot,
     decay_plot_png,
     map_points,
@@ -16,6 +15,7 @@ from eigentext.reports.words_map import (
     word_map,
     word_map_png,
 )
+from eigentext.errors import SettingsError
 
 
 @given(st.integers(0, 1000), st.integers(3, 30), st.integers(2, 9))

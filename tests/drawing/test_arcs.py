@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eigentext.reports.arcs import arcs_svg
-from eigentext.reports.arcs_layout import Arc, lay_out
-from eigentext.reports.markup import text_width
+from eigentext.drawing.arcs import arcs_svg
+from eigentext.drawing.arcs_layout import Arc, lay_out
+from eigentext.drawing.markup import text_width
 
 _SVG = "{http://www.w3.org/2000/svg}"
 
