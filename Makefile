@@ -4,6 +4,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 BUILD  := .build
 SOURCE := $(shell find src -type f -not -name '*.py[co]' -not -path '*/__pycache__/*') pyproject.toml README.md
+# .ci/run gives arguments of its own, and with them runs the long tests too
+PYTEST_ARGS ?= -m "not long"
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 EXTRAS_TEST := dev,plot,web,cluster,spacy
 

@@ -15,6 +15,11 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+# Workers share the cores: where each of them has a BLAS with a thread for every core, they wait
+# for one another.  Set before numpy is loaded; processes that tests start inherit it.
+for library in ("OPENBLAS", "MKL", "OMP"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
 # A busy machine is not a failing test: no deadline per example, and the same examples every time.
 settings.register_profile("eigentext", deadline=None, derandomize=True)
 settings.load_profile("eigentext")

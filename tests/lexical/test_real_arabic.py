@@ -10,7 +10,7 @@ from eigentext.lexical.documents import read_words_jsonl
 from eigentext.lexical.labels import load_scheme
 from eigentext.lexical.rivals import MostFrequent
 
-pytestmark = [pytest.mark.requires("data"), pytest.mark.requires("almor")]
+pytestmark = [pytest.mark.long, pytest.mark.requires("data"), pytest.mark.requires("almor")]
 
 
 @pytest.fixture(scope="module")

@@ -109,8 +109,8 @@ def test_identity_is_one_big_tie():
 
 
 def test_slow_decay_needs_restarts_and_gets_them():
-    values = 1.0 / (1 + 0.002 * np.arange(900))
-    A, U, _ = planted(900, 1100, values)
+    values = 1.0 / (1 + 0.002 * np.arange(450))
+    A, U, _ = planted(450, 500, values)
     result = truncated_svd(A, 6, method="krylov", block=4, tol=1e-6, max_iter=2000)
     assert result.report.restarts > 0
     assert result.report.converged
@@ -267,8 +267,8 @@ def test_report_tells_the_truth_about_residuals():
 
 
 def test_too_few_iterations_are_not_passed_over_in_silence():
-    values = 1.0 / (1 + 0.002 * np.arange(900))
-    A, _, _ = planted(900, 1000, values)
+    values = 1.0 / (1 + 0.002 * np.arange(300))
+    A, _, _ = planted(300, 400, values)
     with pytest.warns(ConvergenceWarning, match="NOT converged"):
         result = truncated_svd(A, 20, method="krylov", block=8, max_iter=3)
     assert not result.report.converged
@@ -276,14 +276,14 @@ def test_too_few_iterations_are_not_passed_over_in_silence():
 
 
 def test_overlap_setting_stops_earlier_and_keeps_its_word():
-    values = 1.0 / np.sqrt(np.arange(1, 1200))
-    A, U, _ = planted(1200, 1500, values)
-    loose = truncated_svd(A, 60, method="krylov", overlap=0.99, block=16)
-    tight = truncated_svd(A, 60, method="krylov", block=16)
+    values = 1.0 / np.sqrt(np.arange(1, 500))
+    A, U, _ = planted(500, 600, values)
+    loose = truncated_svd(A, 30, method="krylov", overlap=0.99, block=8)
+    tight = truncated_svd(A, 30, method="krylov", block=8)
     assert loose.report.products < tight.report.products
     assert loose.report.converged
-    assert subspace_overlap(U[:, :60], loose.U) >= 0.99
-    assert subspace_overlap(U[:, :60], tight.U) == pytest.approx(1, abs=1e-9)
+    assert subspace_overlap(U[:, :30], loose.U) >= 0.99
+    assert subspace_overlap(U[:, :30], tight.U) == pytest.approx(1, abs=1e-9)
 
 
 def test_signs_are_fixed_by_the_largest_entry():

@@ -367,6 +367,7 @@ def test_the_report_counts_by_tag_and_by_known_words(tagger):
         evaluate_tagger(lambda X: [[] for _ in X], tagger.words_.knows, dev[:1])
 
 
+@pytest.mark.long
 @pytest.mark.requires("data")
 def test_states_gain_on_french(data):
     from eigentext.sequences.tagger_input import pairs_of
