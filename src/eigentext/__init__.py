@@ -10,6 +10,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from eigentext.base.model import Model, NotFittedError, load
+    from eigentext.constituency import LPCFG
+    from eigentext.dependency import GraphParser, LatentTreeModel, Reranker
     from eigentext.errors import (
         DataError,
         EigentextError,
@@ -18,26 +21,63 @@ if TYPE_CHECKING:
         RankError,
         SettingsError,
     )
+    from eigentext.lexical import LexicalRanker
+    from eigentext.sequences import HMM, LatentTagger, SpectralHMM
+    from eigentext.tagging import SequenceTagger
+    from eigentext.trees.constituent import Tree
+    from eigentext.words import LRMVL, CCAEmbedding, SpectralClusters
 
 __version__ = "0.1.0"
 
 _HOME_OF = {
-    "DataError": "eigentext.errors",
-    "EigentextError": "eigentext.errors",
-    "MissingExtraError": "eigentext.errors",
-    "ModelFileError": "eigentext.errors",
-    "RankError": "eigentext.errors",
-    "SettingsError": "eigentext.errors",
+    "CCAEmbedding": "words",
+    "DataError": "errors",
+    "EigentextError": "errors",
+    "GraphParser": "dependency",
+    "HMM": "sequences",
+    "LPCFG": "constituency",
+    "LRMVL": "words",
+    "LatentTagger": "sequences",
+    "LatentTreeModel": "dependency",
+    "LexicalRanker": "lexical",
+    "MissingExtraError": "errors",
+    "Model": "base.model",
+    "ModelFileError": "errors",
+    "NotFittedError": "base.model",
+    "RankError": "errors",
+    "Reranker": "dependency",
+    "SequenceTagger": "tagging",
+    "SettingsError": "errors",
+    "SpectralClusters": "words",
+    "SpectralHMM": "sequences",
+    "Tree": "trees.constituent",
+    "load": "base.model",
 }
 
 __all__ = [
+    "HMM",
+    "LPCFG",
+    "LRMVL",
+    "CCAEmbedding",
     "DataError",
     "EigentextError",
+    "GraphParser",
+    "LatentTagger",
+    "LatentTreeModel",
+    "LexicalRanker",
     "MissingExtraError",
+    "Model",
     "ModelFileError",
+    "NotFittedError",
     "RankError",
+    "Reranker",
+    "SequenceTagger",
     "SettingsError",
+    "SpectralClusters",
+    "SpectralHMM",
+    "Tree",
     "__version__",
+    "load",
 ]
 
 
@@ -68,7 +108,7 @@ def __getattr__(name: str) -> Any:
     if name in _ROOMS:
         return import_module(f"eigentext.{name}")
     if name in _HOME_OF:
-        return getattr(import_module(_HOME_OF[name]), name)
+        return getattr(import_module(f"eigentext.{_HOME_OF[name]}"), name)
     raise AttributeError(f"module 'eigentext' has no attribute {name!r}")
 
 

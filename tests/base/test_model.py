@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -162,16 +160,11 @@ def test_load_opens_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert load(tmp_path / "m").mean_.tolist() == [4.0]
 
 
-def test_every_kind_has_a_class_that_exists() -> None:
-    from importlib import import_module
-
-    for kind, known in registry.KINDS.items():
-        module, name = known.home.split(":")
-        home = getattr(import_module(f"eigentext.{module}"), name)
-        assert callable(home.load), kind
-
-
-def test_what_is_stored_without_settings_needs_no_scikit_learn() -> None:
-    code = "import sys, eigentext.base.stored; print('sklearn' in sys.modules)"
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert told.stdout.strip() == "False"
+def test_a_notebook_sees_the_picture_once_there_is_something_learned(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Mean, "_picture", lambda self: "<svg>picture</svg>")
+    assert "picture" not in Mean()._repr_html_()
+    shown = Mean().fit([1.0, 2.0])._repr_html_()
+    assert "<svg>picture</svg>" in shown
+    assert "&lt;Mean(): 2 numbers&gt;" in shown

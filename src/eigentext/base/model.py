@@ -14,6 +14,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from html import escape
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
@@ -90,6 +92,21 @@ class Model(Stored, BaseEstimator):  # type: ignore[misc]
     def _summary(self) -> str:
         """What a fitted model is, in half a line, such as ``5 states, 1,203 symbols``."""
         return ""
+
+    def _picture(self) -> str:
+        """A fitted model as SVG, for notebooks; by itself there is none."""
+        return ""
+
+    def _repr_html_(self) -> str:
+        """The picture with the model's line below it, or what scikit-learn shows."""
+        picture = ""
+        with suppress(NotFittedError):
+            self.check_fitted()
+            picture = self._picture()
+        if not picture:
+            return str(super()._repr_html_())
+        caption = escape(repr(self))
+        return f"<figure>{picture}<figcaption>{caption}</figcaption></figure>"
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         made = str(super().__repr__(N_CHAR_MAX))

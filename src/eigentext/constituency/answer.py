@@ -72,6 +72,12 @@ class Parse:
     marginals: dict[tuple[int, int, str], float] = field(default_factory=dict)
     flags: frozenset[str] = frozenset()
 
+    def _repr_svg_(self) -> str:
+        """The tree as a notebook shows it."""
+        from eigentext.drawing.constituents import tree_svg
+
+        return tree_svg(self.tree)
+
 
 def checked_tokens(tokens: Sequence[str]) -> list[str]:
     """The tokens of a sentence, if that is what they are."""

@@ -25,6 +25,13 @@ class Parse:
     score: float
     approximate: bool = False
 
+    def _repr_svg_(self) -> str:
+        """The arcs as a notebook shows them."""
+        from eigentext.drawing.arcs import arcs_svg
+
+        tree = self.tree
+        return arcs_svg(tree.forms, tree.heads.tolist(), tree.relations, tags=tree.tags)
+
 
 def columns_of(sentence: Sentence) -> Columns:
     """The columns that the parser looks at, in one walk over the lines."""

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RankedCandidate", "RankedWord", "with_decision"]
 
+_SHOWN = 10  # candidates in a notebook
+
 
 class RankedCandidate(NamedTuple):
     """One label of a word, how probable it is in context, and the readings that lead to it."""
@@ -44,6 +46,19 @@ class RankedWord(NamedTuple):
     def best(self) -> RankedCandidate:
         """The first candidate."""
         return self.candidates[0]
+
+    def _repr_html_(self) -> str:
+        """The candidates as a notebook shows them: label, probability, gloss."""
+        from html import escape
+
+        rows = []
+        for candidate in self.candidates[:_SHOWN]:
+            label = " ".join(value for value in candidate.label if value)
+            gloss = candidate.analyses[0].gloss if candidate.analyses else ""
+            cells = (label, f"{candidate.probability:.2f}", gloss)
+            rows.append("".join(f"<td>{escape(cell)}</td>" for cell in cells))
+        table = "".join(f"<tr>{row}</tr>" for row in rows)
+        return f"<table><caption>{escape(self.shown)}</caption>{table}</table>"
 
 
 def with_decision(ranked: list[RankedCandidate], decided: Label) -> list[RankedCandidate]:
