@@ -33,7 +33,7 @@ from eigentext.corpus.counting import count
 from eigentext.evaluate.similarity import read_pairs, score_similarity
 from eigentext.formats.word2vec import load_vectors, write_vectors
 from eigentext.linalg.determinism import single_threaded
-from eigentext.words.embeddings import EmbeddingSettings, cca_embeddings, contexts_to_count
+from eigentext.words.embeddings.cca import EmbeddingSettings, cca_embeddings, contexts_to_count
 
 SETS = {
     "WS-353": "EN-WS-353-ALL",

@@ -33,7 +33,7 @@ from eigentext.evaluate.clustering import paths_information
 from eigentext.formats.brown_paths import read_paths
 from eigentext.linalg.determinism import single_threaded
 from eigentext.tagging import SequenceTagger
-from eigentext.words.clusters import SpectralClusters
+from eigentext.words.clusters.model import SpectralClusters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,7 @@ from pathlib import Path
 from eigentext.corpus.counting import count
 from eigentext.datasets.python_text import sentences
 from eigentext.formats.text import write_sentences
-from eigentext.words.embeddings import cca_embeddings
+from eigentext.words.embeddings.cca import cca_embeddings
 
 with tempfile.TemporaryDirectory() as folder:
     text = Path(folder) / "python.txt"

@@ -414,7 +414,7 @@ def test_out_of_memory_is_one_plain_line(tmp_path, monkeypatch, capsys):
     def too_much(*_, **__):
         np.empty(1 << 60, dtype=np.int8)
 
-    monkeypatch.setattr("eigentext.words.embeddings.cca_embeddings", too_much)
+    monkeypatch.setattr("eigentext.words.embeddings.cca.cca_embeddings", too_much)
     assert run(["words", "embed", "text", "-o", "v", "--size", "2", "-q"]) == 2
     message = capsys.readouterr().err
     assert message.startswith("eigentext: out of memory: Unable to allocate 1.00 EiB")
@@ -441,7 +441,7 @@ def test_an_empty_treebank_is_named(command, name, tmp_path, monkeypatch, capsys
     (tmp_path / name).write_text("\n")
     more = ["some.clusters"] if "lm" in command else []
     if more:
-        from eigentext.words.clusters import SpectralClusters
+        from eigentext.words.clusters.model import SpectralClusters
 
         SpectralClusters(2).fit([["a", "b", "a"]]).save("some.clusters")
     assert run([*command, *more, name, "-o", "m"]) == 2

@@ -287,14 +287,14 @@ def _use_latent_tagger(path: Path) -> None:
 
 
 def _counts(path: Path) -> None:
-    from eigentext.words.clusters import count_tokens
+    from eigentext.words.clusters.model import count_tokens
 
     count_tokens(_TEXT, "lr2", None).save(path)
 
 
 def _use_counts(path: Path) -> None:
     from eigentext.corpus.counts import Counts
-    from eigentext.words.embeddings import cca_embeddings
+    from eigentext.words.embeddings.cca import cca_embeddings
 
     counts = Counts.load(path)
     counts + counts
@@ -309,7 +309,7 @@ def _clusters(path: Path) -> None:
 
 def _use_clusters(path: Path) -> None:
     from eigentext.words import SpectralClusters
-    from eigentext.words.clusters import read_clusters
+    from eigentext.words.clusters.model import read_clusters
 
     model = SpectralClusters.load(path)
     model.transform(_SENTENCE)
@@ -319,13 +319,13 @@ def _use_clusters(path: Path) -> None:
 
 
 def _class_bigram(path: Path) -> None:
-    from eigentext.words.class_model import ClassBigram
+    from eigentext.words.lm.class_bigram import ClassBigram
 
     ClassBigram(_BITS).fit(_TEXT).save(path)
 
 
 def _use_class_bigram(path: Path) -> None:
-    from eigentext.words.class_model import ClassBigram
+    from eigentext.words.lm.class_bigram import ClassBigram
 
     model = ClassBigram.load(path)
     model.perplexity([_SENTENCE])
@@ -341,7 +341,7 @@ def _embeddings(path: Path) -> None:
 
 def _use_embeddings(path: Path) -> None:
     from eigentext.words import CCAEmbedding
-    from eigentext.words.embeddings import Embeddings
+    from eigentext.words.embeddings.cca import Embeddings
 
     Embeddings.load(path).neighbours("dog", 2)
     model = CCAEmbedding.load(path)

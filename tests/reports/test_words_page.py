@@ -204,7 +204,7 @@ def test_the_page_of_the_sample(folder: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_figures_of_the_model_are_in_the_page(folder: Path) -> None:
-    from eigentext.words.clusters import load_clusters
+    from eigentext.words.clusters.model import load_clusters
 
     found = load_clusters(folder / "c").clustering_
     html = words_report(tree_of_clustering(found), found=found).html()

@@ -8,8 +8,8 @@ from scipy.sparse import csr_array
 
 from eigentext.errors import SettingsError
 from eigentext.evaluate.clustering import cluster_pairs
-from eigentext.words.assign import WAYS
-from eigentext.words.clusters import SpectralClusters, count_tokens
+from eigentext.words.clusters.assign import WAYS
+from eigentext.words.clusters.model import SpectralClusters, count_tokens
 
 GROUPS = ["I you we".split(), "see like want".split(), "tea soup rice".split()]
 

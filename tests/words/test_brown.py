@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from eigentext.errors import SettingsError
-from eigentext.words.brown import brown, merge_by_information
+from eigentext.words.clusters.brown import brown, merge_by_information
 
 
 def f(x):

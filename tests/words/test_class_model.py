@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 
 from eigentext.errors import DataError, ModelFileError, SettingsError
-from eigentext.words.class_model import ClassBigram, KneserNeyBigram
+from eigentext.words.lm.class_bigram import ClassBigram, KneserNeyBigram
 
 CLUSTERS = {"a": "00", "b": "00", "c": "01", "d": "1"}
 texts = st.lists(st.lists(st.sampled_from("abcdx"), max_size=6), min_size=1, max_size=12).filter(

@@ -14,9 +14,9 @@ from eigentext.corpus.counting import count
 from eigentext.errors import DataError, ModelFileError, RankError, RankWarning, SettingsError
 from eigentext.evaluate.clustering import paths_information
 from eigentext.formats.brown_paths import read_paths
-from eigentext.words.clustering import METHODS, contexts_to_count
-from eigentext.words.clusters import SpectralClusters, load_clusters
-from eigentext.words.moments import context_counts, embed, omega
+from eigentext.words.clusters.methods import METHODS, contexts_to_count
+from eigentext.words.clusters.model import SpectralClusters, load_clusters
+from eigentext.words.clusters.moments import context_counts, embed, omega
 
 SUBJECTS, VERBS, THINGS = "I you we they".split(), "see like want".split(), "tea soup rice".split()
 

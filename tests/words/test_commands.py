@@ -18,9 +18,9 @@ from eigentext.corpus import spill
 from eigentext.corpus.memory import Budget
 from eigentext.corpus.raw_text import read_tokenised
 from eigentext.formats.text import write_sentences
-from eigentext.words import moments
-from eigentext.words.class_model import ClassBigram
-from eigentext.words.clusters import SpectralClusters
+from eigentext.words.clusters import moments
+from eigentext.words.clusters.model import SpectralClusters
+from eigentext.words.lm.class_bigram import ClassBigram
 
 LINES = ["a cat ran", "a dog ran", "the cat sat", "the dog sat", "the dog ran"] * 3
 
@@ -179,7 +179,7 @@ def test_raw_text_is_tokenised_inside(folder, capsys, arguments):
 
 @pytest.mark.filterwarnings("ignore::eigentext.errors.RankWarning")
 def test_every_long_stage_of_clustering_tells_its_progress(folder, monkeypatch):
-    monkeypatch.setattr("eigentext.words.exchange._AT_ONCE", 4)
+    monkeypatch.setattr("eigentext.words.clusters.exchange._AT_ONCE", 4)
     seen: dict[str, list[tuple[int, int]]] = {}
 
     def progress(done: int, total: int, stage: str) -> None:
@@ -189,7 +189,7 @@ def test_every_long_stage_of_clustering_tells_its_progress(folder, monkeypatch):
     settings = {"method": "spectral", "kappa": 1.0}
     quiet = SpectralClusters(4, **settings).fit(text)
     with monkeypatch.context() as patch:
-        patch.setattr("eigentext.words.exchange._AT_ONCE", 10**9)
+        patch.setattr("eigentext.words.clusters.exchange._AT_ONCE", 10**9)
         assert np.array_equal(quiet.labels_, SpectralClusters(4, **settings).fit(text).labels_)
     svd = functools.partial(moments.truncated_svd, method="krylov")  # not dense, small as it is
     monkeypatch.setattr(moments, "truncated_svd", svd)

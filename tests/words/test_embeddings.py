@@ -15,8 +15,8 @@ from eigentext.corpus.counting import count
 from eigentext.corpus.counts import Counts
 from eigentext.errors import ModelFileError, RankError, RankWarning, SettingsError
 from eigentext.formats.word2vec import load_vectors
-from eigentext.words import embeddings
-from eigentext.words.embeddings import (
+from eigentext.words.embeddings import cca as embeddings
+from eigentext.words.embeddings.cca import (
     Embeddings,
     EmbeddingSettings,
     cca_embeddings,
@@ -25,7 +25,7 @@ from eigentext.words.embeddings import (
     fold_contexts,
     scaled_contexts,
 )
-from eigentext.words.estimators import LRMVL, CCAEmbedding
+from eigentext.words.embeddings.estimators import LRMVL, CCAEmbedding
 
 SENTENCES = [
     f"{d} {a} {n} {v} {d2} {n2}".split()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from eigentext.errors import SettingsError
-from eigentext.words.exchange import ExchangeState, frequency_start, refine
+from eigentext.words.clusters.exchange import ExchangeState, frequency_start, refine
 
 
 def brute_force(pairs, labels):
@@ -98,8 +98,8 @@ def test_large_counts_keep_their_precision():
 
 
 def test_kept_counts_equal_counts_made_anew():
-    from eigentext.words import kernels_exchange as kernels
-    from eigentext.words.exchange import NeighbourLists
+    from eigentext.words.clusters.exchange import NeighbourLists
+    from eigentext.words.kernels import exchange as kernels
 
     pairs = csr_array(random_pairs(8, 30))
     labels = np.arange(30) % 4

@@ -12,8 +12,8 @@ from scipy.sparse import csr_array
 
 from eigentext.errors import SettingsError
 from eigentext.evaluate.clustering import information_of_pairs, mutual_information
-from eigentext.words import hierarchy as hierarchy_module
-from eigentext.words.hierarchy import (
+from eigentext.words.clusters import hierarchy as hierarchy_module
+from eigentext.words.clusters.hierarchy import (
     HIERARCHIES,
     _match,
     cluster_vectors,

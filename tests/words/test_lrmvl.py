@@ -8,9 +8,9 @@ from scipy.linalg import fractional_matrix_power, svd
 
 from eigentext.base.files.opening import write_lines
 from eigentext.errors import ModelFileError, RankError, SettingsError
-from eigentext.words import lrmvl
-from eigentext.words.embeddings import Embeddings
-from eigentext.words.lrmvl import LRMVLModel, LRMVLSettings, fit_lrmvl, token_ids
+from eigentext.words.embeddings import lrmvl
+from eigentext.words.embeddings.cca import Embeddings
+from eigentext.words.embeddings.lrmvl import LRMVLModel, LRMVLSettings, fit_lrmvl, token_ids
 
 
 def random_text(seed: int, n_words: int = 14, n_sentences: int = 120):

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from eigentext.base import modelfile
 from eigentext.errors import DataError, ModelFileError, SettingsError
 from eigentext.formats.word2vec import write_vectors
-from eigentext.words import neighbours
-from eigentext.words.embeddings import Embeddings
-from eigentext.words.lrmvl import LRMVLSettings, fit_lrmvl
-from eigentext.words.neighbours import load_words, near_spellings, nearest_words
+from eigentext.words.embeddings import neighbours
+from eigentext.words.embeddings.cca import Embeddings
+from eigentext.words.embeddings.lrmvl import LRMVLSettings, fit_lrmvl
+from eigentext.words.embeddings.neighbours import load_words, near_spellings, nearest_words
 
 
 @settings(max_examples=60, deadline=None)

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigentext.errors import SettingsError
-from eigentext.words import ward as ward_module
-from eigentext.words.ward import ward
+from eigentext.words.clusters import ward as ward_module
+from eigentext.words.clusters.ward import ward
 
 
 def naive(points, m):

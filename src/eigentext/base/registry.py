@@ -29,9 +29,9 @@ KINDS = {
     "class-bigram": Kind(
         "a language model of word classes",
         "words lm train",
-        "words.class_model:ClassBigram",
+        "words.lm.class_bigram:ClassBigram",
     ),
-    "clusters": Kind("word clusters", "words cluster", "words.clusters:SpectralClusters"),
+    "clusters": Kind("word clusters", "words cluster", "words.clusters.model:SpectralClusters"),
     "counts": Kind("counts of words", "words count", "corpus.counts:Counts"),
     "dependency-generative": Kind(
         "a generative dependency parser",
@@ -41,7 +41,7 @@ KINDS = {
     "dependency-reranker": Kind(
         "a reranker of dependency trees", "dep rerank", "dependency.rerank:Reranker"
     ),
-    "embeddings": Kind("word vectors", "words embed", "words.embeddings:Embeddings"),
+    "embeddings": Kind("word vectors", "words embed", "words.embeddings.cca:Embeddings"),
     "graph-parser": Kind("a dependency parser", "dep train", "dependency.parser:GraphParser"),
     "hmm": Kind("a hidden Markov model", "hmm train", "sequences.hmm:HMM"),
     "kbest-lists": Kind(
@@ -60,7 +60,9 @@ KINDS = {
     ),
     "lexical": Kind("a ranker of analyses", "lex train", "lexical.ranker:LexicalRanker"),
     "lpcfg": Kind("a constituency parser", "const train", "constituency.model:LPCFG"),
-    "lrmvl": Kind("word vectors", "words embed --method lrmvl", "words.lrmvl:LRMVLModel"),
+    "lrmvl": Kind(
+        "word vectors", "words embed --method lrmvl", "words.embeddings.lrmvl:LRMVLModel"
+    ),
     "spectral-hmm": Kind(
         "a hidden Markov model, as operators",
         "hmm train",

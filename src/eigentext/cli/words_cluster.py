@@ -11,7 +11,7 @@ from eigentext.cli.output import Clock, progress_bar, show_figures
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
-    from eigentext.words.clusters import SpectralClusters
+    from eigentext.words.clusters.model import SpectralClusters
 
 PathsFile = Annotated[
     str | None, typer.Option("--paths", help="Also write bits TAB word TAB count here.")
@@ -80,8 +80,8 @@ def cluster(
     from eigentext.cli.output import skipping
     from eigentext.corpus.counting import count
     from eigentext.corpus.counts import Counts
-    from eigentext.words.clustering import ClusterSettings, contexts_to_count
-    from eigentext.words.clusters import SpectralClusters
+    from eigentext.words.clusters.methods import ClusterSettings, contexts_to_count
+    from eigentext.words.clusters.model import SpectralClusters
 
     if (counts is None) == (not corpus):
         raise SettingsError("give either a corpus or --counts")
@@ -133,7 +133,7 @@ def cluster(
 
 
 def _figures(model: SpectralClusters, n_tokens: int, seconds: dict[str, float]) -> dict[str, Any]:
-    from eigentext.words.hierarchy import prefix_information
+    from eigentext.words.clusters.hierarchy import prefix_information
 
     found = model.clustering_
     values = found.singular_values.tolist()
@@ -186,7 +186,7 @@ def assign(
     """
     from eigentext.base.files.opening import check_writable, expand
     from eigentext.corpus.counting import count
-    from eigentext.words.clusters import load_clusters
+    from eigentext.words.clusters.model import load_clusters
 
     check_writable(output, paths)
     known = load_clusters(model)

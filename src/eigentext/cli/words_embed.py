@@ -12,7 +12,7 @@ from eigentext.cli.output import Clock, progress_bar, show_figures, skipping
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
-    from eigentext.words.embeddings import EmbeddingSettings
+    from eigentext.words.embeddings.cca import EmbeddingSettings
 
 
 def register(app: typer.Typer) -> None:
@@ -101,7 +101,7 @@ def embed(
         $ eigentext words embed sample/text.txt -o text.lrmvl --method lrmvl --size 10
     """
     from eigentext.base.files.opening import check_writable, expand
-    from eigentext.words.embeddings import EmbeddingSettings
+    from eigentext.words.embeddings.cca import EmbeddingSettings
 
     if (counts is None) == (not corpus):
         raise SettingsError("expected a corpus, or --counts, and not both")
@@ -158,7 +158,7 @@ def _cca(
 
     from eigentext.corpus.counting import count
     from eigentext.corpus.counts import Counts
-    from eigentext.words.embeddings import cca_embeddings, contexts_to_count
+    from eigentext.words.embeddings.cca import cca_embeddings, contexts_to_count
 
     began = time.process_time()
     if counts is not None:
@@ -198,7 +198,7 @@ def _lrmvl(
     seed: int,
 ) -> tuple[Any, dict[str, Any]]:
     """Vectors by two CCAs over smoothed contexts, and figures about them."""
-    from eigentext.words.lrmvl import LRMVLSettings, fit_lrmvl, token_ids
+    from eigentext.words.embeddings.lrmvl import LRMVLSettings, fit_lrmvl, token_ids
 
     settings = LRMVLSettings(size=size, iterations=iterations)
     if kappa is not None:
@@ -235,7 +235,7 @@ def neighbours(
     from json import dumps
 
     from eigentext.base.files.opening import write_lines
-    from eigentext.words.neighbours import load_words, nearest_words
+    from eigentext.words.embeddings.neighbours import load_words, nearest_words
 
     known, vectors = load_words(model)
     lines = []
@@ -304,7 +304,7 @@ def _score_vectors(model: str, similarity: list[str], analogies: list[str]) -> d
     from pathlib import Path
 
     from eigentext.evaluate import similarity as scores
-    from eigentext.words.neighbours import load_words
+    from eigentext.words.embeddings.neighbours import load_words
 
     words, vectors = load_words(model)
     places = {word: row for row, word in enumerate(words)}

@@ -47,8 +47,8 @@ def train(
         $ eigentext words lm train text.clusters sample/text.txt -o text.lm
     """
     from eigentext.base.files.opening import check_writable
-    from eigentext.words.class_model import ClassBigram
-    from eigentext.words.clusters import read_clusters
+    from eigentext.words.clusters.model import read_clusters
+    from eigentext.words.lm.class_bigram import ClassBigram
 
     check_writable(output)
     model = ClassBigram(read_clusters(clusters), mix=0.5 if mix is None else mix)
@@ -83,7 +83,7 @@ def score(
     """
     from json import dumps
 
-    from eigentext.words.class_model import ClassBigram
+    from eigentext.words.lm.class_bigram import ClassBigram
 
     found = ClassBigram.load(model)
     for tokens in _sentences(corpus):
@@ -107,7 +107,7 @@ def perplexity(
 
         $ eigentext words lm perplexity text.lm sample/text.txt
     """
-    from eigentext.words.class_model import ClassBigram
+    from eigentext.words.lm.class_bigram import ClassBigram
 
     found = ClassBigram.load(model)
     text = list(_sentences(corpus, needed=True))
@@ -135,7 +135,7 @@ def sample(
 
         $ eigentext words lm sample text.lm --number 3
     """
-    from eigentext.words.class_model import ClassBigram
+    from eigentext.words.lm.class_bigram import ClassBigram
 
     for tokens in ClassBigram.load(model).sample(number, seed=seed):
         print(" ".join(tokens))

@@ -12,7 +12,7 @@ from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
     from eigentext.drawing.words_tree import ClusterTree
-    from eigentext.words.clustering import Clustering
+    from eigentext.words.clusters.methods import Clustering
 
 
 def register(app: typer.Typer) -> None:
@@ -75,7 +75,7 @@ def report(
     from eigentext.drawing import words_map
     from eigentext.drawing.words_tree import cluster_tree_svg
     from eigentext.reports.words_page import WordVectors, words_report
-    from eigentext.words.neighbours import load_words
+    from eigentext.words.embeddings.neighbours import load_words
 
     _check_names(tree, map_, values)
     if map_ is not None and vectors is None:
@@ -146,7 +146,7 @@ def _load(
         with open_binary(model) as stream:
             start = stream.read(9)
         if start[8:] == b"{":  # safetensors: eight bytes of length, then JSON
-            from eigentext.words.clusters import load_clusters
+            from eigentext.words.clusters.model import load_clusters
 
             found = load_clusters(model).clustering_
             return tree_of_clustering(found), found

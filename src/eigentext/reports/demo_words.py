@@ -11,8 +11,8 @@ from eigentext.drawing.words_map import decay_plot, map_points, word_map
 from eigentext.drawing.words_tree import ClusterTree, cluster_tree_svg
 from eigentext.formats.text import write_sentences
 from eigentext.reports.words_page import WordVectors, tree_of_clustering, words_report
-from eigentext.words.clusters import SpectralClusters
-from eigentext.words.embeddings import cca_embeddings
+from eigentext.words.clusters.model import SpectralClusters
+from eigentext.words.embeddings.cca import cca_embeddings
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from eigentext.words.clustering import Clustering
+    from eigentext.words.clusters.methods import Clustering
 
 __all__ = ["WordVectors", "tree_of_clustering", "words_browser", "words_report"]
 
@@ -149,7 +149,7 @@ def _kept(tree: ClusterTree, top: int, max_words: int) -> list[int]:
 
 def _near(tree: ClusterTree, kept: list[int], vectors: WordVectors) -> dict[int, list[int]]:
     """Numbers of the nearest words of frequent words, among those in the page."""
-    from eigentext.words.neighbours import nearest_words
+    from eigentext.words.embeddings.neighbours import nearest_words
 
     number: dict[str, int] = {}
     ranks: list[tuple[int, int, str]] = []
@@ -254,7 +254,7 @@ def _facts(tree: ClusterTree, found: Clustering | None) -> list[tuple[str, str]]
 
 
 def _information(report: Report, found: Clustering) -> None:
-    from eigentext.words.hierarchy import prefix_information
+    from eigentext.words.clusters.hierarchy import prefix_information
 
     longest = max(map(len, found.paths))
     lengths = [n for n in (1, 2, 3, 4, 6, 8, 10, 12, 16, 20) if n < longest] + [longest]

@@ -6,17 +6,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from eigentext.words.class_model import ClassBigram
-    from eigentext.words.clusters import SpectralClusters
-    from eigentext.words.estimators import LRMVL, CCAEmbedding
+    from eigentext.words.clusters.model import SpectralClusters
+    from eigentext.words.embeddings.estimators import LRMVL, CCAEmbedding
+    from eigentext.words.lm.class_bigram import ClassBigram
 
 __all__ = ["LRMVL", "CCAEmbedding", "ClassBigram", "SpectralClusters"]
 
 _HOME_OF = {
-    "CCAEmbedding": "estimators",
-    "LRMVL": "estimators",
-    "SpectralClusters": "clusters",
-    "ClassBigram": "class_model",
+    "CCAEmbedding": "embeddings.estimators",
+    "LRMVL": "embeddings.estimators",
+    "SpectralClusters": "clusters.model",
+    "ClassBigram": "lm.class_bigram",
 }
 
 

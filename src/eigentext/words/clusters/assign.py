@@ -19,9 +19,9 @@ from eigentext.evaluate.clustering import information_of_pairs
 from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.scaling import inverse_sqrt_totals
 from eigentext.linalg.ties import TIE
-from eigentext.words.clustering import Clustering
-from eigentext.words.exchange import ExchangeState, refine
-from eigentext.words.moments import context_counts
+from eigentext.words.clusters.exchange import ExchangeState, refine
+from eigentext.words.clusters.methods import Clustering
+from eigentext.words.clusters.moments import context_counts
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -39,7 +39,7 @@ def assign(clustering: Clustering, counts: Counts, *, by: str = "information") -
     Words that were in keep their cluster; their number of tokens grows.  ``<unk>`` of the new
     counts is the old one's, or left out where there was none.
 
-    >>> from eigentext.words.clusters import SpectralClusters, count_tokens
+    >>> from eigentext.words.clusters.model import SpectralClusters, count_tokens
     >>> old = [s.split() for s in ["a cat ran", "a dog ran", "the cat sat", "the dog sat"]] * 3
     >>> new = [s.split() for s in ["the emu sat", "a emu ran", "the cat sat"]]
     >>> known = SpectralClusters(3).fit(old).clustering_

@@ -61,7 +61,7 @@ def ward(
     m = n_clusters
     if not 1 <= m <= n_words:
         raise SettingsError(f"{m} clusters of {n_words} words: expected 1 to {n_words}")
-    from eigentext.words import kernels_ward as kernels
+    from eigentext.words.kernels import ward as kernels
 
     points = np.ascontiguousarray(vectors)
     lengths = np.einsum("ij,ij->i", points, points, dtype=np.float64)

@@ -135,7 +135,7 @@ def refine(
     >>> refine(pairs, np.array([0, 1, 1, 1]), 2, np.arange(4)).labels.tolist()
     [0, 0, 1, 1]
     """
-    from eigentext.words import kernels_exchange as kernels
+    from eigentext.words.kernels import exchange as kernels
 
     if passes < 0:
         raise SettingsError(f"{passes} passes: expected 0 or more")

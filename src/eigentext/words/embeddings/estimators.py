@@ -21,7 +21,7 @@ from eigentext.base.modelfile import fitting
 from eigentext.corpus.counts import Counts
 from eigentext.corpus.vocabulary import UNKNOWN
 from eigentext.errors import SettingsError
-from eigentext.words.embeddings import (
+from eigentext.words.embeddings.cca import (
     Embeddings,
     EmbeddingSettings,
     Transform,
@@ -29,8 +29,8 @@ from eigentext.words.embeddings import (
     cca_embeddings,
     contexts_to_count,
 )
+from eigentext.words.embeddings.lrmvl import LRMVLModel, LRMVLSettings, fit_lrmvl
 from eigentext.words.inputs import as_counts, checked_sentences
-from eigentext.words.lrmvl import LRMVLModel, LRMVLSettings, fit_lrmvl
 
 if TYPE_CHECKING:
     import os

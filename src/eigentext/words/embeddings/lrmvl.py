@@ -29,7 +29,7 @@ from eigentext.corpus.vocabulary import UNKNOWN, Vocabulary
 from eigentext.errors import SettingsError
 from eigentext.linalg.cca import cca_from_moments
 from eigentext.linalg.determinism import random_block, single_threaded
-from eigentext.words.embeddings import Embeddings, vectors_from
+from eigentext.words.embeddings.cca import Embeddings, vectors_from
 
 if TYPE_CHECKING:
     import os
@@ -123,7 +123,7 @@ class LRMVLModel:
         """
         if isinstance(sentence, str):
             raise TypeError("a sentence is a list of tokens, not one str: use text.split()")
-        from eigentext.words import kernels_lrmvl as kernels
+        from eigentext.words.kernels import lrmvl as kernels
 
         U = self._vectors_and_zero
         places = self.embeddings.places
@@ -353,7 +353,7 @@ def _moments(
     *,
     by_word: bool,
 ) -> _Moments:
-    from eigentext.words import kernels_lrmvl as kernels
+    from eigentext.words.kernels import lrmvl as kernels
 
     c = len(rates) * U.shape[1]
     words, L, R = _room(max(end - begin for begin, end in blocks), len(rates), U.shape[1])

@@ -60,7 +60,7 @@ def hierarchy(pairs: npt.NDArray[Any], method: str = "bisect") -> list[str]:
     if m == 1:
         return [""]
     if method == "mi":
-        from eigentext.words.brown import merge_by_information
+        from eigentext.words.clusters.brown import merge_by_information
 
         return paths_of_merges(merge_by_information(counts), m)
     with single_threaded():
@@ -135,8 +135,8 @@ def _middle(
     """
     from scipy.sparse import csr_array
 
-    from eigentext.words.exchange import frequency_start, refine
-    from eigentext.words.ward import ward
+    from eigentext.words.clusters.exchange import frequency_start, refine
+    from eigentext.words.clusters.ward import ward
 
     m = counts.shape[0]
     depth = min(_MIDDLE, max(int(np.log2(m)) - 1, 0))
@@ -294,8 +294,8 @@ def _change_sides(
     """Exchange between siblings, in place, until the mutual information rises no more."""
     from scipy.sparse import csr_array
 
-    from eigentext.words import kernels_exchange as kernels
-    from eigentext.words.exchange import ExchangeState, NeighbourLists
+    from eigentext.words.clusters.exchange import ExchangeState, NeighbourLists
+    from eigentext.words.kernels import exchange as kernels
 
     pairs = csr_array(counts)
     lists = NeighbourLists.of(pairs)

@@ -44,10 +44,10 @@ def load_words(path: str | os.PathLike[str]) -> tuple[tuple[str, ...], NDArray[n
         start = stream.read(9)
     if start[8:] == b"{":  # safetensors: eight bytes of length, then JSON
         from eigentext.base.modelfile import read_header
-        from eigentext.words.embeddings import Embeddings
+        from eigentext.words.embeddings.cca import Embeddings
 
         if read_header(path).kind == "lrmvl":
-            from eigentext.words.lrmvl import LRMVLModel
+            from eigentext.words.embeddings.lrmvl import LRMVLModel
 
             found = LRMVLModel.load(path).embeddings
         else:

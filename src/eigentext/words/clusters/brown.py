@@ -45,8 +45,8 @@ def brown(
     >>> brown(pairs, np.array([7, 7, 9, 5]), 2, np.arange(4)).labels.tolist()
     [0, 0, 1, 1]
     """
-    from eigentext.words import kernels_brown as kernels
-    from eigentext.words.exchange import NeighbourLists
+    from eigentext.words.clusters.exchange import NeighbourLists
+    from eigentext.words.kernels import brown as kernels
 
     n_words = pairs.shape[0]
     if not 1 <= n_clusters <= n_words:

@@ -18,7 +18,7 @@ from eigentext.base.fields import Ints, Parts, Real, Reals, Spec, Strings, Text,
 from eigentext.base.registry import NO_MODEL
 from eigentext.corpus.counts import Counts
 from eigentext.errors import DataError, ModelFileError
-from eigentext.words.clustering import (
+from eigentext.words.clusters.methods import (
     Clustering,
     ClusterSettings,
     cluster_counts,
@@ -183,7 +183,7 @@ class SpectralClusters(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """A copy with the words of other text put into these clusters, without learning anew."""
         from sklearn.base import clone
 
-        from eigentext.words.assign import assign
+        from eigentext.words.clusters.assign import assign
 
         self._check_fitted(())
         counts = X if isinstance(X, Counts) else count_tokens(X, "r1", None)

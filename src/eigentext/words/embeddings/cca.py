@@ -144,7 +144,7 @@ class Embeddings:
 
     def neighbours(self, word: str, k: int = 10) -> list[tuple[str, float]]:
         """The k nearest words by cosine, without the word itself."""
-        from eigentext.words.neighbours import nearest_words
+        from eigentext.words.embeddings.neighbours import nearest_words
 
         return nearest_words(self.words, self.vectors, [word], k)[0]
 
@@ -292,7 +292,7 @@ def _ppmi(
         return ppmi(matrix, rows, columns, shift=shift).astype(np.float32)
     from scipy.sparse import csr_array
 
-    from eigentext.words import kernels
+    from eigentext.words.kernels import ppmi as kernels
 
     starts = np.empty_like(matrix.indptr)
     kept, values = np.empty_like(matrix.indices), np.empty(matrix.nnz, dtype=np.float32)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from eigentext.words.kernels_exchange import _bits_of, _float_of, _gather
+from eigentext.words.kernels.exchange import _bits_of, _float_of, _gather
 
 _HALF_LOG_2 = 0.5 * np.log(2.0)
 _LOG_2 = np.log(2.0)

@@ -26,11 +26,17 @@ from eigentext.errors import DataError, SettingsError
 from eigentext.evaluate.clustering import cluster_pairs, information_of_pairs
 from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.svd import ConvergenceWarning
-from eigentext.words.brown import brown
-from eigentext.words.exchange import NeighbourLists, frequency_start, refine
-from eigentext.words.hierarchy import HIERARCHIES, hierarchy, paths_of_merges
-from eigentext.words.moments import context_counts, embed, omega, omega_noise, positions_of
-from eigentext.words.ward import ward
+from eigentext.words.clusters.brown import brown
+from eigentext.words.clusters.exchange import NeighbourLists, frequency_start, refine
+from eigentext.words.clusters.hierarchy import HIERARCHIES, hierarchy, paths_of_merges
+from eigentext.words.clusters.moments import (
+    context_counts,
+    embed,
+    omega,
+    omega_noise,
+    positions_of,
+)
+from eigentext.words.clusters.ward import ward
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -1,0 +1,1 @@
+"""Words in a binary hierarchy of clusters."""

@@ -1,0 +1,1 @@
+"""Language models of word classes and of words."""
