@@ -54,7 +54,7 @@ def texts(n_tokens):
 def ours(start, data, iterations, precision):
     """CPU seconds an iteration, and the result."""
     began = time.process_time()
-    found = baum_welch(start, data, iterations=iterations, precision=precision)
+    found = baum_welch(start, data, n_iter=iterations, precision=precision)
     return (time.process_time() - began) / iterations, found
 
 
@@ -103,9 +103,7 @@ def main():
     symbols = Symbols.fit(train, vocab_size=9_999, unknown="one")
     data, test = symbols.encode(train), symbols.encode(held_out)
     for precision in ("double", "single"):  # compile
-        baum_welch(
-            Parameters.random(2, 3), Encoded.of([[0, 1]]), iterations=1, precision=precision
-        )
+        baum_welch(Parameters.random(2, 3), Encoded.of([[0, 1]]), n_iter=1, precision=precision)
     print(f"{data.n_tokens:,} tokens, {len(data):,} sentences, {len(symbols):,} symbols\n")
     heads = ["k", "ours, s", "single, s", "hmmlearn, s", "ratio", "single", "log p off by"]
     print("| " + " | ".join([*heads, "perplexity: ours / single / hmmlearn"]) + " |")
@@ -139,9 +137,9 @@ def show_starts(asked, data, test, symbols):
     )
     print("|" + "---|" * 6)
     for k in asked.states:
-        common = {"iterations": asked.iterations, "precision": "single", "symbols": symbols}
+        common = {"n_iter": asked.iterations, "precision": "single", "symbols": symbols}
         began = time.process_time()
-        random = HMM(k, starts=asked.starts, **common).fit_encoded(data, symbols)
+        random = HMM(k, start="random", n_starts=asked.starts, **common).fit_encoded(data, symbols)
         middle = time.process_time()
         spectral = HMM(k, start="spectral", **common).fit_encoded(data, symbols)
         end = time.process_time()

@@ -178,9 +178,7 @@ def em(start):
         rows, done = [], 0
         for until in (1, 2, 3, 5, 10, 15, 20, 25, ITERATIONS):
             spent -= time.process_time()
-            result = baum_welch(
-                parameters, text.train, iterations=until - done, precision="single"
-            )
+            result = baum_welch(parameters, text.train, n_iter=until - done, precision="single")
             spent += time.process_time()
             parameters, done = result.parameters, until
             train = float(np.exp(-result.log_likelihoods[-1] / text.train.n_tokens))
@@ -203,10 +201,10 @@ def hmmlearn(text, k):
     peer.fit(text.train.ids[:, None], text.train.lengths)
     spent = time.process_time() - begin
     begin = time.process_time()
-    ours = baum_welch(start, text.train, iterations=1).parameters
+    ours = baum_welch(start, text.train, n_iter=1).parameters
     own = time.process_time() - begin
     begin = time.process_time()
-    baum_welch(start, text.train, iterations=1, precision="single")
+    baum_welch(start, text.train, n_iter=1, precision="single")
     single = time.process_time() - begin
     pairs = (
         (peer.startprob_, ours.initial),
@@ -238,8 +236,8 @@ def compile_all(text):
     few = text.train.part(0, 300)
     moments = Moments.of(few, text.V)
     start = spectral_start(moments, 3, data=few)
-    baum_welch(start, few, iterations=1)
-    baum_welch(start, few, iterations=1, precision="single")
+    baum_welch(start, few, n_iter=1)
+    baum_welch(start, few, n_iter=1, precision="single")
     log_likelihoods(start, few)
     for estimator in ("cca", "fru", "hkz"):
         model = SpectralHMM(2, estimator=estimator).fit_encoded(few, text.symbols)

@@ -46,7 +46,7 @@ print(json.dumps({
     "paths": paths,
     "cosines": (vectors.embeddings_.vectors @ vectors.embeddings_.vectors[:50].T).tolist(),
     "singular": vectors.embeddings_.singular_values.tolist(),
-    "hmm": hmm.log_likelihood(text).tolist(),
+    "hmm": hmm.log_prob(text).tolist(),
     "trees": [str(parser.parse(words).tree) for words in text[150:156]],
 }))
 """

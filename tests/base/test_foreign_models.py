@@ -53,7 +53,13 @@ def test_the_message_names_the_file_and_the_field(tmp_path):
     file = modelfile.load(path)
     arrays = {**file.arrays, "counts": file.arrays["counts"] - 99}
     modelfile.save(
-        path, "hmm", arrays, settings=file.header.settings, format_version=1, strings=file.strings
+        path,
+        "hmm",
+        arrays,
+        settings=file.header.settings,
+        facts=file.header.facts,
+        format_version=1,
+        strings=file.strings,
     )
     from eigentext.sequences import HMM
 

@@ -117,7 +117,7 @@ def test_the_queries_are_exact_too(negatives):
     hmm.fit_moments(exact_moments(model, 7), symbols)
     texts = [list("abcab"), [], list("g"), list("fedcbaabcdefg")]
     expected = [by_passing(model, symbols.encode([one]).ids) for one in texts]
-    np.testing.assert_allclose(np.exp(hmm.log_likelihood(texts)), expected, rtol=1e-8)
+    np.testing.assert_allclose(np.exp(hmm.log_prob(texts)), expected, rtol=1e-8)
     assert hmm.negative_rate_ == 0
     state = model.initial
     for x in symbols.encode([texts[0]]).ids:

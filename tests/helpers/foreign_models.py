@@ -235,7 +235,7 @@ def _use_lpcfg(path: Path) -> None:
 def _hmm(path: Path) -> None:
     from eigentext.sequences import HMM
 
-    HMM(2, iterations=1, starts=2).fit(_TEXT).save(path)
+    HMM(2, start="random", n_iter=1, n_starts=2).fit(_TEXT).save(path)
 
 
 def _use_hmm(path: Path) -> None:
@@ -500,11 +500,14 @@ def write_wrong(good: modelfile.ModelFile, path: Path, seed: int) -> str:
     """Write a file that is wrong in one place, with a right checksum; what is wrong with it."""
     chance = random.Random(seed)
     arrays, strings = dict(good.arrays), dict(good.strings)
-    settings = good.header.settings
+    settings, facts = good.header.settings, good.header.facts
     parts = ["array"] * 6 * bool(arrays) + ["strings"] * 2 * bool(strings) + ["settings"] * 3
     part = chance.choice([*parts, "missing", "extra"])
     if part == "settings":
-        told, settings = wrong_settings(settings, chance)
+        if facts and chance.random() < len(facts) / (len(facts) + len(settings)):
+            told, facts = wrong_settings(facts, chance)
+        else:
+            told, settings = wrong_settings(settings, chance)
     elif part == "array":
         name = chance.choice(sorted(arrays))
         told, arrays[name] = wrong_array(arrays[name], chance)
@@ -526,6 +529,7 @@ def write_wrong(good: modelfile.ModelFile, path: Path, seed: int) -> str:
         header.kind,
         arrays,
         settings=settings,
+        facts=facts,
         format_version=header.format_version,
         strings=strings,
         seed=header.seed,

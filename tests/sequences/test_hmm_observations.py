@@ -66,14 +66,14 @@ def test_a_word_that_is_spelt_like_a_class_is_that_class():
 def test_a_string_is_no_sequence_of_tokens(wrong):
     symbols = Symbols.fit([["a"]])
     for use in (Symbols.fit, symbols.encode):
-        with pytest.raises(TypeError, match="list"):
+        with pytest.raises(SettingsError, match="list"):
             use(wrong)
 
 
 def test_tokens_are_strings():
-    with pytest.raises(TypeError, match="a token is a str, found int"):
+    with pytest.raises(SettingsError, match="a token is a string, not int"):
         Symbols.fit([["a", 1]])
-    with pytest.raises(TypeError, match="a token is a str, found int"):
+    with pytest.raises(SettingsError, match="a token is a string, not int"):
         Symbols.fit([["a"]]).encode([[1]])
 
 

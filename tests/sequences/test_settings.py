@@ -13,7 +13,7 @@ SEQUENCES = [["a", "b", "a", "c"], ["b", "a", "b", "c"]] * 5
 TAGGED = [[("a", "X"), ("b", "Y")], [("b", "Y"), ("c", "X")]] * 5
 
 
-@pytest.mark.parametrize("name", ["log_likelihood", "next_symbols", "score", "predict", "filter"])
+@pytest.mark.parametrize("name", ["log_prob", "next_symbols", "score", "predict", "filter"])
 def test_hmm_before_fit(name):
     with pytest.raises(NotFittedError):
         getattr(HMM(2), name)([["a"]])
@@ -28,13 +28,13 @@ def test_tagger_before_fit():
     ("kind", "name", "values"),
     [
         (HMM, "smoothing", ("a", None, NAN, -1)),
-        (HMM, "tolerance", ("a", None, NAN)),
+        (HMM, "tol", ("a", None, NAN)),
         (HMM, "vocab_size", ("a", 2.5, NAN, 0)),
         (HMM, "min_count", ("a", None, 1.5, NAN)),
         (SpectralHMM, "n_states", (NAN, None, "3", 2.5, 0, True)),
         (SpectralHMM, "seed", (None, 1.5, -1, NAN)),
         (SpectralHMM, "kappa", ("a", None, NAN, -1, float("inf"))),
-        (SpectralHMM, "floor", ("a", None, NAN, 1)),
+        (SpectralHMM, "floor", ("a", None, NAN, 2)),
         (SpectralHMM, "unigram_weight", ("a", None, NAN, 2)),
     ],
 )
@@ -52,7 +52,5 @@ def test_tagger_settings_of_a_wrong_kind(name, value):
 
 
 def test_numbers_of_numpy_are_numbers():
-    HMM(np.int64(1), iterations=np.int32(1), smoothing=np.float32(1), vocab_size=np.int64(2)).fit(
-        SEQUENCES
-    )
+    HMM(np.int64(1), n_iter=np.int32(1), smoothing=np.float32(1), vocab_size=np.int64(2)).check()
     SpectralHMM(np.int64(1), kappa=np.float32(1), floor=np.float64(0)).fit(SEQUENCES)

@@ -116,7 +116,7 @@ def test_one_part_and_a_whole_step_is_baum_welch():
     data = sample(planted(1), 40, 12)
     start = planted(2)
     ours = stepwise_em(start, data, passes=1, parts=1, delay=1 + 1e-12, precision="double")
-    theirs = baum_welch(start, data, iterations=1)
+    theirs = baum_welch(start, data, n_iter=1)
     for name in ("initial", "transition", "emission"):
         np.testing.assert_allclose(
             getattr(ours.parameters, name), getattr(theirs.parameters, name), atol=1e-9
@@ -133,7 +133,7 @@ def test_steps_by_hand():
     running = [start.initial, start.transition * share[:, None], start.emission * share[:, None]]
     now = start
     for j, part in enumerate(deal(data, 2, seed=5)):
-        after = baum_welch(now, part, iterations=1).parameters
+        after = baum_welch(now, part, n_iter=1).parameters
         gamma, pairs = _expected(now, part)
         eta = (j + 3.0) ** -0.6
         new = [
@@ -163,7 +163,7 @@ def test_small_steps_beat_as_many_iterations():
     data = sample(true, 3000, 10)
     start = spectral_start(Moments.of(data, 9), 3)
     stepped = stepwise_em(start, data, passes=2, parts=30).parameters
-    plain = baum_welch(start, data, iterations=2).parameters
+    plain = baum_welch(start, data, n_iter=2).parameters
     best = log_likelihoods(true, data).sum()
     assert log_likelihoods(stepped, data).sum() > log_likelihoods(plain, data).sum()
     assert log_likelihoods(stepped, data).sum() > best - 0.02 * data.n_tokens

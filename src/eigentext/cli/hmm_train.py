@@ -210,8 +210,8 @@ def train(
         else:
             given: dict[str, Any] = {
                 "start": start.value if how == "em" else "recovered",
-                "starts": starts,
-                "iterations": 0 if how != "em" else 10 if iterations is None else iterations,
+                "n_starts": starts,
+                "n_iter": 0 if how != "em" else 10 if iterations is None else iterations,
                 "smoothing": smoothing,
                 "precision": precision.value,
                 "language": language.value if language else "english",
@@ -263,13 +263,12 @@ def _train_parameters(
     from eigentext.sequences import HMM
 
     clock = Clock()
-    total = settings["starts"] * settings["iterations"]
     with progress_bar(quiet=quiet, unit="iterations") as update:
-        model = HMM(**settings).fit(bank, progress=lambda done, _: update(done, total, "EM"))
+        model = HMM(**settings).fit(bank, progress=update)
     model.save(output, data=data)
     figures = _figures(model, clock)
     figures["log_likelihood_per_token"] = model.spread_["best"]
-    if settings["starts"] > 1:
+    if settings["n_starts"] > 1:
         figures["log_likelihood_of_starts"] = [round(one.final, 4) for one in model.starts_]
     return figures
 

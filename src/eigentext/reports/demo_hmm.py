@@ -54,9 +54,9 @@ def sequences_section(
     ]
     models: dict[str, Any] = {
         "operators (CCA)": SpectralHMM(_STATES),
-        "recovered parameters": HMM(_STATES, start="recovered", iterations=0, symbols=symbols),
-        "EM from there": HMM(_STATES, start="recovered", iterations=_ITERATIONS, symbols=symbols),
-        "EM from random": HMM(_STATES, iterations=_ITERATIONS, symbols=symbols),
+        "recovered parameters": HMM(_STATES, start="recovered", n_iter=0, symbols=symbols),
+        "EM from there": HMM(_STATES, start="recovered", n_iter=_ITERATIONS, symbols=symbols),
+        "EM from random": HMM(_STATES, start="random", n_iter=_ITERATIONS, symbols=symbols),
     }
     few = symbols.encode(mine[:50])
     for model in models.values():  # compile before the clock starts

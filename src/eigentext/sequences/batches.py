@@ -13,7 +13,7 @@ The room is bounded (64 MB, and some rows at least) whatever the number and leng
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,13 +24,12 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.sequences.observations import Encoded
+    from eigentext.sequences.settings import Precision
 
     Floats = npt.NDArray[np.float64]
     Ints = npt.NDArray[np.int64]
 
-__all__ = ["Machine", "Plan", "Precision"]
-
-Precision = Literal["double", "single"]
+__all__ = ["Machine", "Plan"]
 
 _ROOM = 64_000_000  # bytes of alpha and W
 _FEWEST_ROWS = 256

@@ -4,8 +4,8 @@
    recover.py), and improves it by EM (learn_em.py).
 2. Every query goes through inference.py; each answer is a probability.
 
-EM finds a local optimum: ``starts=10`` tries ten random starts, keeps the best, and tells in
-``starts_`` and ``spread_`` how far they lie apart.
+EM finds a local optimum: ``start="random", n_starts=10`` tries ten random starts, keeps the best,
+and tells in ``starts_`` and ``spread_`` how far they lie apart.
 """
 
 from __future__ import annotations
@@ -15,62 +15,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
-from eigentext.base.fields import (
-    Ints,
-    Listed,
-    Parts,
-    Reals,
-    Shares,
-    Spec,
-    Strings,
-    Text,
-    Whole,
-)
+from eigentext.base.fields import Ints, Listed, Parts, Reals, Shares, Spec, Strings, Whole
+from eigentext.base.model import Model, Packed
+from eigentext.base.tokens import checked_sentences
 from eigentext.errors import DataError, MissingExtraError, SettingsError
 from eigentext.sequences import inference
 from eigentext.sequences.learn_em import baum_welch
-from eigentext.sequences.observations import Encoded, Symbols, checked_sequences
+from eigentext.sequences.observations import SYMBOLS, Encoded, Symbols
 from eigentext.sequences.parameters import Parameters
+from eigentext.sequences.settings import HMMSettings
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     import numpy.typing as npt
 
-    from eigentext.sequences.batches import Precision
+    from eigentext.base.progress import Progress
 
     Floats = npt.NDArray[np.float64]
 
-__all__ = ["FORMAT_VERSION", "HMM", "KIND", "EMStart"]
-
-KIND = "hmm"
-FORMAT_VERSION = 1
-STARTS = ("random", "spectral", "recovered")
-SPEC = Spec(
-    {
-        "n_states": Whole(1, 10**6),
-        "seeds": Listed(Whole(0)),
-        "start": Text((*STARTS, "given")),
-        "unknown": Text(("signature", "one")),
-        "language": Text(("english", "generic")),
-    },
-    lambda settings: Parts(
-        {
-            "initial": Shares(("states",)),
-            "transition": Shares(("states", "states")),
-            "emission": Shares(("states", "symbols")),
-            "counts": Ints(("symbols",), low=0, below=10**15),
-            "final": Reals((len(settings["seeds"]),)),
-            **{f"history{n}": Reals((f"steps{n}",)) for n in range(len(settings["seeds"]))},
-        },
-        {"names": Strings("symbols", distinct=True)},
-        {"states": settings["n_states"]},
-    ),
-)
+__all__ = ["HMM", "EMStart"]
 
 
 @dataclass(frozen=True)
@@ -83,150 +48,98 @@ class EMStart:
     final: float
 
 
-class HMM(BaseEstimator):  # type: ignore[misc]
-    """A hidden Markov model over tokens.
-
-    ``n_states``    k
-    ``start``       ``random``; ``recovered``: clusters of a CCA; ``spectral``: those, softened,
-                    and a pass of EM in small steps (recover.py; both need k directions in the
-                    data, else RankError); or :class:`Parameters` over the given ``symbols``
-    ``iterations``  of EM; 0 keeps the start
-    ``starts``      so many random starts (seeds ``seed``, ``seed + 1``, ...), the best is kept
-    ``tolerance``   EM stops when it gains less than this per token; 0: never early
-    ``smoothing``   tokens added to every row of every table in EM (learn_em.py); with 0, what was
-                    never seen has probability 0
-    ``precision``   ``single`` runs EM in float32, faster with many states (1.6 times at 100)
-    ``symbols``     ready-made :class:`Symbols`; else they are chosen by ``vocab_size``,
-                    ``min_count``, ``unknown`` and ``language``
+@dataclass(eq=False, repr=False)
+class HMM(Model, HMMSettings):
+    """A hidden Markov model over tokens; settings: :class:`HMMSettings`.
 
     After ``fit``: ``symbols_``, ``parameters_``, ``history_`` (log likelihood of a token before
     each iteration, of the start that was kept), ``starts_`` (one :class:`EMStart` each) and
     ``spread_`` (best, worst, mean and standard deviation of what they reached, per token).
 
-    >>> model = HMM(2, starts=5).fit([["a", "b", "a", "b", "a"], ["b", "a", "b"]] * 50)
+    >>> text = [["a", "b", "a", "b", "a"], ["b", "a", "b"]] * 50
+    >>> model = HMM(2, start="random", n_starts=5).fit(text)
     >>> model.perplexity([["a", "b", "a", "b"]]) < 1.5
     True
     >>> (model.predict([["a", "b"]])[0] == model.predict([["b", "a"]])[0][::-1]).all().item()
     True
     """
 
-    def __init__(
-        self,
-        n_states: int = 10,
-        *,
-        start: Literal["random", "spectral", "recovered"] | Parameters = "random",
-        iterations: int = 20,
-        starts: int = 1,
-        tolerance: float = 0.0,
-        smoothing: float = 1.0,
-        precision: Precision = "double",
-        symbols: Symbols | None = None,
-        vocab_size: int | None = None,
-        min_count: int = 1,
-        unknown: Literal["signature", "one"] = "signature",
-        language: Literal["english", "generic"] = "english",
-        seed: int = 0,
-    ) -> None:
-        self.n_states = n_states
-        self.start = start
-        self.iterations = iterations
-        self.starts = starts
-        self.tolerance = tolerance
-        self.smoothing = smoothing
-        self.precision = precision
-        self.symbols = symbols
-        self.vocab_size = vocab_size
-        self.min_count = min_count
-        self.unknown = unknown
-        self.language = language
-        self.seed = seed
+    KIND = "hmm"
+    SPEC = Spec(
+        {"n_states": Whole(1, 10**6), "seeds": Listed(Whole(0)), "symbols": SYMBOLS},
+        lambda settings: Parts(
+            {
+                "initial": Shares(("states",)),
+                "transition": Shares(("states", "states")),
+                "emission": Shares(("states", "symbols")),
+                "counts": Ints(("symbols",), low=0, below=10**15),
+                "final": Reals((len(settings["seeds"]),)),
+                **{f"history{n}": Reals((f"steps{n}",)) for n in range(len(settings["seeds"]))},
+            },
+            {"names": Strings("symbols", distinct=True)},
+            {"states": settings["n_states"]},
+        ),
+    )
 
     # ------------------------------------------------------------ learning
 
     def fit(
-        self,
-        X: Iterable[Sequence[str]],
-        y: object = None,
-        *,
-        progress: Callable[[int, float], None] | None = None,
+        self, X: Iterable[Sequence[str]], y: object = None, *, progress: Progress | None = None
     ) -> HMM:
         """Learn from a list of sequences of tokens; ``progress`` hears of each iteration."""
-        self._check()
-        sequences = list(checked_sequences(X))
-        symbols = self.symbols
-        if symbols is None:
-            symbols = Symbols.fit(
-                sequences,
-                vocab_size=self.vocab_size,
-                min_count=self.min_count,
-                unknown=self.unknown,
-                language=self.language,
-            )
+        self.check()
+        sequences = checked_sentences(X)
+        symbols = self.symbols or Symbols.chosen(sequences, self)
         return self.fit_encoded(symbols.encode(sequences), symbols, progress=progress)
 
     def fit_encoded(
-        self,
-        data: Encoded,
-        symbols: Symbols,
-        *,
-        progress: Callable[[int, float], None] | None = None,
+        self, data: Encoded, symbols: Symbols, *, progress: Progress | None = None
     ) -> HMM:
         """Learn from sequences that are numbers already."""
-        self._check()
+        self.check()
         data = data.without_empty()
         if not data.n_tokens:
             raise DataError("sequences", None, "no tokens to learn from")
         tries: list[EMStart] = []
-        for number in range(self.starts):
+        for number in range(self.n_starts):
             seed = self.seed + number
             result = baum_welch(
                 self._begin(data, symbols, seed),
                 data,
-                iterations=self.iterations,
-                tolerance=self.tolerance,
+                n_iter=self.n_iter,
+                tol=self.tol,
                 smoothing=self.smoothing,
                 precision=self.precision,
-                progress=_counted(progress, number * self.iterations),
+                progress=self._counted(progress, number),
             )
             final = float(inference.log_likelihoods(result.parameters, data).sum())
             history = tuple(value / data.n_tokens for value in result.log_likelihoods)
             tries.append(EMStart(seed, history, final / data.n_tokens))
-            if tries[-1] is max(tries, key=lambda one: one.final):  # the first of equals
+            if tries[-1] is max(tries, key=lambda start: start.final):  # the first of equals
                 self.parameters_, self.history_ = result.parameters, history
         self.symbols_ = symbols
         self.starts_ = tuple(tries)
         return self
 
-    def _check(self) -> None:
-        for name, least in (("n_states", 1), ("iterations", 0), ("starts", 1), ("seed", 0)):
-            value = getattr(self, name)
-            whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-            if not whole or value < least:
-                raise SettingsError(f"{name} {value!r}: expected an integer of at least {least}")
-        for name in ("tolerance", "smoothing"):
-            value = getattr(self, name)
-            if not (isinstance(value, (int, float, np.floating)) and 0 <= value < np.inf):
-                raise SettingsError(f"{name} {value!r}: expected a number, 0 or more")
-        if isinstance(self.start, Parameters):
-            if self.start.n_states != self.n_states:
-                raise SettingsError(
-                    f"start has {self.start.n_states} states, but n_states is {self.n_states}"
-                )
-        elif self.start not in STARTS:
+    def check(self) -> None:
+        """Raise SettingsError for a setting that is not what was declared."""
+        super().check()
+        given = self.parameters
+        if given is not None and given.n_states != self.n_states:
             raise SettingsError(
-                f"start {self.start!r}: expected {', '.join(STARTS)} or Parameters"
+                f"parameters have {given.n_states} states, but n_states is {self.n_states}"
             )
-        if self.starts > 1 and self.start != "random":
-            raise SettingsError(f"starts {self.starts}: several are for start='random' only")
+        if self.n_starts > 1 and (given is not None or self.start != "random"):
+            raise SettingsError(f"n_starts is {self.n_starts}: several are for a random start")
 
     def _begin(self, data: Encoded, symbols: Symbols, seed: int) -> Parameters:
-        if isinstance(self.start, Parameters):
-            if self.start.n_symbols != len(symbols):
+        if self.parameters is not None:
+            if self.parameters.n_symbols != len(symbols):
                 raise SettingsError(
-                    f"start has {self.start.n_symbols} symbols, but here are {len(symbols)}: "
-                    "give the symbols of the start as well"
+                    f"parameters have {self.parameters.n_symbols} symbols, but here are "
+                    f"{len(symbols)}: give their symbols as well"
                 )
-            return self.start
+            return self.parameters
         if self.start == "random":
             return Parameters.random(self.n_states, len(symbols), seed)
         from eigentext.sequences.moments import Moments
@@ -237,22 +150,29 @@ class HMM(BaseEstimator):  # type: ignore[misc]
             return spectral_start(moments, self.n_states, data=data, seed=seed)
         return recover_parameters(moments, self.n_states, seed=seed)
 
+    def _counted(self, progress: Progress | None, start: int) -> Progress | None:
+        """The progress of one start as that of all."""
+        if progress is None:
+            return None
+        total = self.n_starts * self.n_iter
+        return lambda done, _, stage: progress(start * self.n_iter + done, total, stage)
+
     @property
     def spread_(self) -> dict[str, float]:
         """Best, worst, mean and standard deviation of ``final`` over the starts."""
-        check_is_fitted(self, "parameters_")
-        found = np.array([one.final for one in self.starts_])
+        self.check_fitted()
+        finals = np.array([start.final for start in self.starts_])
         return {
-            "best": float(found.max()),
-            "worst": float(found.min()),
-            "mean": float(found.mean()),
-            "std": float(found.std()),
+            "best": float(finals.max()),
+            "worst": float(finals.min()),
+            "mean": float(finals.mean()),
+            "std": float(finals.std()),
         }
 
     # ------------------------------------------------------------ probabilities
 
     def _encoded(self, X: Iterable[Sequence[str]]) -> Encoded:
-        check_is_fitted(self, "parameters_")
+        self.check_fitted()
         return self.symbols_.encode(X)
 
     def surprisals(self, X: Iterable[Sequence[str]]) -> list[Floats]:
@@ -262,10 +182,10 @@ class HMM(BaseEstimator):  # type: ignore[misc]
 
     def surprisals_encoded(self, data: Encoded) -> Floats:
         """(N,) for sequences that are numbers already."""
-        check_is_fitted(self, "parameters_")
+        self.check_fitted()
         return inference.surprisals(self.parameters_, data)
 
-    def log_likelihood(self, X: Iterable[Sequence[str]]) -> Floats:
+    def log_prob(self, X: Iterable[Sequence[str]]) -> Floats:
         """(S,) log p of each sequence; 0 for an empty one."""
         data = self._encoded(X)
         return inference.log_likelihoods(self.parameters_, data)
@@ -310,86 +230,52 @@ class HMM(BaseEstimator):  # type: ignore[misc]
 
     def sample(self, n: int = 1, length: int = 20, *, seed: int = 0) -> list[list[str]]:
         """``n`` sequences of ``length`` symbols drawn from the model."""
-        check_is_fitted(self, "parameters_")
+        self.check_fitted()
         return self.symbols_.decode(inference.sample(self.parameters_, n, length, seed))
 
     # ------------------------------------------------------------ elsewhere
 
     def to_hmmlearn(self) -> Any:
         """A ``hmmlearn.hmm.CategoricalHMM`` with these parameters, for numbers of symbols."""
-        check_is_fitted(self, "parameters_")
+        self.check_fitted()
         try:
             hmmlearn = import_module("hmmlearn.hmm")
         except ImportError as error:
             raise MissingExtraError("models of hmmlearn", modules=["hmmlearn"]) from error
         ours = self.parameters_
-        found = hmmlearn.CategoricalHMM(self.n_states, implementation="scaling")
-        found.n_features = ours.n_symbols
-        found.startprob_ = ours.initial.copy()
-        found.transmat_ = ours.transition.copy()
-        found.emissionprob_ = ours.emission.copy()
-        return found
+        theirs = hmmlearn.CategoricalHMM(self.n_states, implementation="scaling")
+        theirs.n_features = ours.n_symbols
+        theirs.startprob_ = ours.initial.copy()
+        theirs.transmat_ = ours.transition.copy()
+        theirs.emissionprob_ = ours.emission.copy()
+        return theirs
 
-    def save(self, path: str | os.PathLike[str], *, data: Mapping[str, Any] | None = None) -> None:
-        """Write a model file of kind ``hmm``."""
-        from eigentext.base import modelfile
-
-        check_is_fitted(self, "parameters_")
-        settings = {name: value for name, value in self.get_params().items() if name != "symbols"}
-        if isinstance(self.start, Parameters):
-            settings["start"] = "given"
-        settings.update(unknown=self.symbols_.unknown, language=self.symbols_.language)
-        settings["seeds"] = [one.seed for one in self.starts_]
-        arrays = {
-            name: getattr(self.parameters_, name) for name in ("initial", "transition", "emission")
-        }
-        arrays["counts"] = self.symbols_.counts
-        arrays["final"] = np.array([one.final for one in self.starts_])
-        for number, one in enumerate(self.starts_):
-            arrays[f"history{number}"] = np.array(one.history, np.float64)
-        modelfile.save(
-            path,
-            KIND,
-            arrays,
-            settings=settings,
-            format_version=FORMAT_VERSION,
-            data=data,
-            strings={"names": self.symbols_.names},
-            seed=self.seed,
+    def _pack_learned(self) -> Packed:
+        tables = ("initial", "transition", "emission")
+        arrays = {name: getattr(self.parameters_, name) for name in tables}
+        arrays["final"] = np.array([start.final for start in self.starts_])
+        for number, start in enumerate(self.starts_):
+            arrays[f"history{number}"] = np.array(start.history, np.float64)
+        symbols = self.symbols_.packed()
+        seeds = [start.seed for start in self.starts_]
+        return Packed(
+            {**arrays, **symbols.arrays}, symbols.strings, {**symbols.facts, "seeds": seeds}
         )
 
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> HMM:
-        """Read a model file of kind ``hmm``."""
-        from eigentext.base import modelfile
+    def _restore(self, packed: Packed) -> None:
+        arrays = packed.arrays
+        self.symbols_ = Symbols.unpacked(packed)
+        self.parameters_ = Parameters(arrays["initial"], arrays["transition"], arrays["emission"])
+        seeds = zip(packed.facts["seeds"], arrays["final"].tolist(), strict=True)
+        self.starts_ = tuple(
+            EMStart(seed, tuple(arrays[f"history{number}"].tolist()), final)
+            for number, (seed, final) in enumerate(seeds)
+        )
+        self.history_ = max(self.starts_, key=lambda start: start.final).history
 
-        stored = modelfile.load(path, KIND, {FORMAT_VERSION}, SPEC)
-        arrays, settings = stored.arrays, dict(stored.header.settings)
-        with stored.fitting():
-            seeds, given = settings.pop("seeds"), settings["start"] == "given"
-            tables = (arrays[name] for name in ("initial", "transition", "emission"))
-            parameters = Parameters(*tables)
-            made = cls(**{**settings, "start": parameters if given else settings["start"]})
-            made._check()
-            made.symbols_ = Symbols(
-                tuple(stored.strings["names"]), arrays["counts"], made.unknown, made.language
-            )
-            made.parameters_ = parameters
-            made.starts_ = tuple(
-                EMStart(seed, tuple(arrays[f"history{number}"].tolist()), float(final))
-                for number, (seed, final) in enumerate(zip(seeds, arrays["final"], strict=True))
-            )
-            made.history_ = max(made.starts_, key=lambda one: one.final).history
-        return made
+    def _summary(self) -> str:
+        return f"{self.n_states} states, {len(self.symbols_):,} symbols"
 
 
 def _split(values: npt.NDArray[Any], data: Encoded) -> list[npt.NDArray[Any]]:
     return np.split(values, data.first[1:-1]) if len(data) else []
-
-
-def _counted(
-    progress: Callable[[int, float], None] | None, before: int
-) -> Callable[[int, float], None] | None:
-    if progress is None:
-        return None
-    return lambda done, value: progress(before + done, value)

@@ -21,15 +21,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eigentext.errors import DataError, SettingsError
-from eigentext.sequences.batches import Machine, Precision
+from eigentext.sequences.batches import Machine
 from eigentext.sequences.parameters import Parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy.typing as npt
 
+    from eigentext.base.progress import Progress
     from eigentext.sequences.observations import Encoded
+    from eigentext.sequences.settings import Precision
 
     Floats = npt.NDArray[np.float64]
 
@@ -49,30 +49,30 @@ def baum_welch(
     start: Parameters,
     data: Encoded,
     *,
-    iterations: int,
-    tolerance: float = 0.0,
+    n_iter: int,
+    tol: float = 0.0,
     smoothing: float = 0.0,
     precision: Precision = "double",
-    progress: Callable[[int, float], None] | None = None,
+    progress: Progress | None = None,
 ) -> EMResult:
     """Improve parameters by EM.
 
-    ``tolerance``   stop when an iteration gains less than this per token; 0 never stops early
-    ``smoothing``   tokens added to every row, spread as the module's docstring says
-    ``progress``    hears of each iteration: its number from 1, and the log likelihood
+    ``tol``        stop when an iteration gains less than this per token; 0 never stops early
+    ``smoothing``  tokens added to every row, spread as the module's docstring says
+    ``progress``   hears of each iteration
 
     >>> from eigentext.sequences.observations import Encoded
     >>> data = Encoded.of([[0, 1, 0, 1, 0, 1], [1, 0, 1, 0]])
     >>> start = Parameters([0.5, 0.5], [[0.4, 0.6], [0.6, 0.4]], [[0.7, 0.3], [0.2, 0.8]])
-    >>> found = baum_welch(start, data, iterations=20)
+    >>> found = baum_welch(start, data, n_iter=20)
     >>> found.log_likelihoods[0] < found.log_likelihoods[-1]
     True
     >>> found.parameters.transition.round(2).tolist()
     [[0.0, 1.0], [1.0, 0.0]]
     """
-    if iterations < 0:
-        raise SettingsError(f"iterations {iterations}: expected 0 or more")
-    for name, value in (("tolerance", tolerance), ("smoothing", smoothing)):
+    if n_iter < 0:
+        raise SettingsError(f"n_iter {n_iter}: expected 0 or more")
+    for name, value in (("tol", tol), ("smoothing", smoothing)):
         if not (np.isfinite(value) and value >= 0):
             raise SettingsError(f"{name} {value}: expected a number, 0 or more")
     if precision not in ("double", "single"):
@@ -84,7 +84,7 @@ def baum_welch(
     emission = np.ascontiguousarray(start.emission.T)  # (V, k) all along
     spread = _unigram(data, start.n_symbols) * smoothing
     found: list[float] = []
-    for iteration in range(iterations):
+    for iteration in range(n_iter):
         value, counts = _expectation(machine, initial, transition, emission, precision)
         found.append(value)
         even = smoothing / start.n_states
@@ -94,9 +94,9 @@ def baum_welch(
             counts[2][:] += spread[:, None]
         emission = _rows(counts[2], emission, axis=0)
         if progress is not None:
-            progress(iteration + 1, value)
+            progress(iteration + 1, n_iter, "EM")
         gain = value - found[-2] if iteration else np.inf
-        if tolerance > 0 and gain < tolerance * data.n_tokens:
+        if tol > 0 and gain < tol * data.n_tokens:
             break
     return EMResult(Parameters(initial, transition, emission.T), tuple(found))
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from eigentext.errors import DataError, SettingsError
 from eigentext.linalg.determinism import single_threaded
-from eigentext.sequences.batches import Machine, Precision
+from eigentext.sequences.batches import Machine
 from eigentext.sequences.learn_em import EMResult
 from eigentext.sequences.observations import Encoded
 from eigentext.sequences.parameters import Parameters
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     import numpy.typing as npt
+
+    from eigentext.sequences.settings import Precision
 
     Floats = npt.NDArray[np.float64]
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,13 +31,12 @@ if TYPE_CHECKING:
 
     from eigentext.sequences.observations import Encoded
     from eigentext.sequences.parameters import Parameters
+    from eigentext.sequences.settings import Scaling
 
     Floats = npt.NDArray[np.float64]
     Ids = npt.NDArray[np.int32]
 
-__all__ = ["Dictionary", "Kind", "Moments", "dictionary", "exact_moments", "pairs_of"]
-
-Kind = Literal["svd", "cca"]
+__all__ = ["Dictionary", "Moments", "dictionary", "exact_moments", "pairs_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +178,7 @@ class Dictionary:
     basis: Floats
     R: Floats
     S: Floats
-    kind: Kind
+    kind: Scaling
     kappa: float
 
     @property
@@ -195,7 +194,7 @@ class Dictionary:
 def dictionary(
     moments: Moments,
     k: int,
-    kind: Kind = "cca",
+    kind: Scaling = "cca",
     *,
     kappa: float = 0.0,
     exact: bool | None = None,

@@ -12,26 +12,33 @@ nothing unknown.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
+from eigentext.base.fields import Named, Text
+from eigentext.base.model import Packed
+from eigentext.base.ragged import pointers
+from eigentext.base.tokens import each_sentence
 from eigentext.errors import DataError, SettingsError
+from eigentext.sequences.settings import Language, SymbolSettings, Unknown
 from eigentext.trees.signatures import signatures
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     import numpy.typing as npt
 
-__all__ = ["UNKNOWN", "Encoded", "Symbols", "checked_sequences"]
+__all__ = ["SYMBOLS", "UNKNOWN", "Encoded", "Symbols"]
 
 UNKNOWN = "<unk>"
+SYMBOLS = Named(  # what a model file says of symbols besides names and counts
+    {"unknown": Text(get_args(Unknown)), "language": Text(get_args(Language))}, closed=True
+)
 _FEW = 10  # a class with fewer tokens gives way to a coarser one
 _REMEMBERED = 500_000  # unknown words whose class is kept in memory
 
@@ -112,24 +119,6 @@ class Encoded:
         return Encoded(self.ids, np.concatenate([np.zeros(1, np.int64), kept]))
 
 
-def checked_sequences(X: Any) -> Iterable[Sequence[str]]:
-    """Sequences one by one; a ``str`` in place of a list of tokens is refused with a hint.
-
-    >>> list(checked_sequences(["to be"]))
-    Traceback (most recent call last):
-    ...
-    TypeError: a sequence is a list of tokens, not one str: use text.split()
-    """
-    if isinstance(X, (str, bytes)) or not isinstance(X, Iterable):
-        raise TypeError(f"sequences are meant, lists of tokens, not {type(X).__name__}")
-    for sequence in X:
-        if isinstance(sequence, (str, bytes)):
-            raise TypeError("a sequence is a list of tokens, not one str: use text.split()")
-        if not isinstance(sequence, Iterable):
-            raise TypeError(f"a sequence is a list of tokens, not {type(sequence).__name__}")
-        yield sequence  # type: ignore[misc]
-
-
 class _Numbers(dict[str, int]):
     """Token -> number; a token that is not there is asked for once and remembered."""
 
@@ -139,8 +128,6 @@ class _Numbers(dict[str, int]):
         self.most = len(self) + _REMEMBERED
 
     def __missing__(self, token: str) -> int:
-        if not isinstance(token, str):
-            raise TypeError(f"a token is a str, found {type(token).__name__}")
         found = self[self.symbols.class_of(token)]
         if len(self) < self.most:
             self[token] = found
@@ -165,8 +152,8 @@ class Symbols:
 
     names: tuple[str, ...]
     counts: npt.NDArray[np.int64]
-    unknown: Literal["signature", "one"] = "signature"
-    language: Literal["english", "generic"] = "english"
+    unknown: Unknown = "signature"
+    language: Language = "english"
 
     def __post_init__(self) -> None:
         if len(set(self.names)) < len(self.names) or UNKNOWN not in self.names:
@@ -183,8 +170,8 @@ class Symbols:
         *,
         vocab_size: int | None = None,
         min_count: int = 1,
-        unknown: Literal["signature", "one"] = "signature",
-        language: Literal["english", "generic"] = "english",
+        unknown: Unknown = "signature",
+        language: Language = "english",
     ) -> Symbols:
         """Choose the symbols.
 
@@ -201,11 +188,8 @@ class Symbols:
         if language not in ("english", "generic"):
             raise SettingsError(f"language {language!r}: expected 'english' or 'generic'")
         seen: Counter[str] = Counter()
-        for sequence in checked_sequences(sequences):
-            seen.update(sequence)
-        for token in seen:
-            if not isinstance(token, str):
-                raise TypeError(f"a token is a str, found {type(token).__name__}")
+        for tokens in each_sentence(sequences):
+            seen.update(tokens)
         if not seen:
             raise DataError("sequences", None, "no tokens to learn from")
         ranked = sorted(seen.items(), key=lambda item: (-item[1], item[0]))
@@ -222,6 +206,28 @@ class Symbols:
         return cls(
             tuple(name for name, _ in order), np.array([n for _, n in order]), unknown, language
         )
+
+    @classmethod
+    def chosen(cls, sequences: Iterable[Sequence[str]], settings: SymbolSettings) -> Symbols:
+        """Choose them as a model's settings say."""
+        return cls.fit(
+            sequences,
+            vocab_size=settings.vocab_size,
+            min_count=settings.min_count,
+            unknown=settings.unknown,
+            language=settings.language,
+        )
+
+    def packed(self) -> Packed:
+        """The symbols as parts of a model file."""
+        classes = {"unknown": self.unknown, "language": self.language}
+        return Packed({"counts": self.counts}, {"names": self.names}, {"symbols": classes})
+
+    @classmethod
+    def unpacked(cls, packed: Packed) -> Symbols:
+        """The symbols of a model file."""
+        names = tuple(packed.strings["names"])
+        return cls(names, packed.arrays["counts"], **packed.facts["symbols"])
 
     def __len__(self) -> int:
         """Number of symbols, V."""
@@ -246,16 +252,15 @@ class Symbols:
     def encode(self, sequences: Iterable[Sequence[str]]) -> Encoded:
         """The numbers of sequences of tokens."""
         numbers = self._numbers.__getitem__
-        lengths = [0]
+        lengths = []
 
         def counted() -> Iterable[Iterable[int]]:
-            for sequence in checked_sequences(sequences):
-                tokens = sequence if isinstance(sequence, (list, tuple)) else list(sequence)
+            for tokens in each_sentence(sequences):
                 lengths.append(len(tokens))
                 yield map(numbers, tokens)
 
         ids = np.fromiter(chain.from_iterable(counted()), np.int32)
-        return Encoded(ids, np.cumsum(lengths, dtype=np.int64))
+        return Encoded(ids, pointers(lengths))
 
     def decode(self, encoded: Encoded) -> list[list[str]]:
         """The names of the symbols of each sequence.
@@ -278,11 +283,11 @@ class Symbols:
         return np.asarray(counts / counts.sum())
 
 
-def _looks(token: str, language: Literal["english", "generic"]) -> tuple[str, ...]:
+def _looks(token: str, language: Language) -> tuple[str, ...]:
     return signatures(token, language=language) if token else (UNKNOWN,)
 
 
-def _classes(rare: list[tuple[str, int]], language: Literal["english", "generic"]) -> Counter[str]:
+def _classes(rare: list[tuple[str, int]], language: Language) -> Counter[str]:
     """Counts of the classes that rare words go to: for each the finest that is common enough."""
     common: Counter[str] = Counter()
     for word, n in rare:

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -38,12 +38,11 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.sequences.moments import Dictionary, Moments
+    from eigentext.sequences.settings import Estimator
 
     Floats = npt.NDArray[np.float64]
 
-__all__ = ["Estimator", "Operators", "make_operators"]
-
-Estimator = Literal["cca", "hkz", "fru"]
+__all__ = ["Operators", "make_operators"]
 
 _DOUBLE = 64_000_000  # bytes of all matrices up to which they are float64
 _FEW_SYMBOLS = 800

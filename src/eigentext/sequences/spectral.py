@@ -18,32 +18,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from eigentext.base.fields import Ints, Parts, Reals, Spec, Strings, Text
+from eigentext.base.model import Model, Packed
+from eigentext.base.tokens import checked_sentences
 from eigentext.errors import DataError, SettingsError
 from eigentext.linalg.determinism import single_threaded
-from eigentext.sequences.moments import Kind, Moments, dictionary
-from eigentext.sequences.observations import Encoded, Symbols
-from eigentext.sequences.operators import Estimator, Operators, make_operators
+from eigentext.sequences.moments import Moments, dictionary
+from eigentext.sequences.observations import SYMBOLS, Encoded, Symbols
+from eigentext.sequences.operators import Operators, make_operators
+from eigentext.sequences.settings import SpectralHMMSettings
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     import numpy.typing as npt
 
     Floats = npt.NDArray[np.float64]
 
-__all__ = ["FORMAT_VERSION", "KIND", "NegativeReport", "SpectralHMM"]
+__all__ = ["NegativeReport", "SpectralHMM"]
 
-KIND = "spectral-hmm"
-FORMAT_VERSION = 1
+_CELLS = 20_000_000  # numbers of a block of predictions
 
 
 def _parts(settings: dict[str, Any]) -> Parts:
@@ -62,17 +60,6 @@ def _parts(settings: dict[str, Any]) -> Parts:
         },
         {"names": Strings("symbols", distinct=True)},
     )
-
-
-SPEC = Spec(
-    {
-        "estimator": Text(("cca", "hkz", "fru")),
-        "unknown": Text(("signature", "one")),
-        "language": Text(("english", "generic")),
-    },
-    _parts,
-)
-_CELLS = 20_000_000  # numbers of a block of predictions
 
 
 @dataclass(frozen=True)
@@ -96,19 +83,9 @@ class NegativeReport:
         return self.n_negative / self.n_tokens if self.n_tokens else 0.0
 
 
-class SpectralHMM(BaseEstimator):  # type: ignore[misc]
-    """A hidden Markov model learned from moments alone.
-
-    ``n_states``        k, the rank of the model
-    ``estimator``       ``cca``, ``hkz`` or ``fru`` (operators.py)
-    ``dictionary``      ``cca`` (better on text, with each estimator) or ``svd``
-    ``kappa``           added to counts in the CCA scaling; the more data, the less it matters
-    ``negatives``       ``clip``: a value that is not positive is 0, and the state begins anew from
-                        the symbol; ``abs``: its absolute value, and the state goes on;
-                        ``error``: a DataError
-    ``floor``           with clip, a value below ``floor`` times the unigram counts as not positive
-    ``unigram_weight``  w, weight of the unigram
-    ``vocab_size``, ``min_count``, ``unknown``  see :class:`~eigentext.sequences.Symbols`
+@dataclass(eq=False, repr=False)
+class SpectralHMM(Model, SpectralHMMSettings):
+    """A hidden Markov model learned from moments alone; settings: :class:`SpectralHMMSettings`.
 
     After ``fit``: ``symbols_``, ``operators_``, ``singular_values_``; after every query
     ``negative_rate_`` and ``negatives_`` (:class:`NegativeReport`).
@@ -120,52 +97,26 @@ class SpectralHMM(BaseEstimator):  # type: ignore[misc]
     0.0
     """
 
-    def __init__(
-        self,
-        n_states: int = 10,
-        *,
-        estimator: Estimator = "cca",
-        dictionary: Kind = "cca",
-        kappa: float = 400.0,
-        negatives: Literal["clip", "abs", "error"] = "clip",
-        floor: float = 1e-2,
-        unigram_weight: float = 0.2,
-        vocab_size: int | None = None,
-        min_count: int = 1,
-        unknown: Literal["signature", "one"] = "signature",
-        seed: int = 0,
-    ) -> None:
-        self.n_states = n_states
-        self.estimator = estimator
-        self.dictionary = dictionary
-        self.kappa = kappa
-        self.negatives = negatives
-        self.floor = floor
-        self.unigram_weight = unigram_weight
-        self.vocab_size = vocab_size
-        self.min_count = min_count
-        self.unknown = unknown
-        self.seed = seed
+    KIND = "spectral-hmm"
+    SPEC = Spec({"estimator": Text(("cca", "hkz", "fru")), "symbols": SYMBOLS}, _parts)
 
     # ------------------------------------------------------------ learning
 
     def fit(self, X: Iterable[Sequence[str]], y: object = None) -> SpectralHMM:
         """Learn from a list of sequences of tokens."""
-        self._check()
-        sequences = list(X) if not isinstance(X, (str, bytes, list)) else X
-        symbols = Symbols.fit(
-            sequences, vocab_size=self.vocab_size, min_count=self.min_count, unknown=self.unknown
-        )
+        self.check()
+        sequences = checked_sentences(X)
+        symbols = Symbols.chosen(sequences, self)
         return self.fit_encoded(symbols.encode(sequences), symbols)
 
     def fit_encoded(self, data: Encoded, symbols: Symbols) -> SpectralHMM:
         """Learn from sequences that are numbers already."""
-        self._check()
+        self.check()
         return self.fit_moments(Moments.of(data, len(symbols)), symbols)
 
     def fit_moments(self, moments: Moments, symbols: Symbols) -> SpectralHMM:
         """Learn from moments."""
-        self._check()
+        self.check()
         words = dictionary(
             moments, self.n_states, self.dictionary, kappa=self.kappa, seed=self.seed
         )
@@ -173,21 +124,6 @@ class SpectralHMM(BaseEstimator):  # type: ignore[misc]
         self.singular_values_ = words.S
         self._take(make_operators(moments, words, self.estimator))
         return self
-
-    def _check(self) -> None:
-        if self.negatives not in ("clip", "abs", "error"):
-            raise SettingsError(f"negatives {self.negatives!r}: expected clip, abs or error")
-        for name, least in (("n_states", 1), ("seed", 0)):
-            value = getattr(self, name)
-            whole = isinstance(value, Integral) and not isinstance(value, bool)
-            if not whole or value < least:
-                raise SettingsError(f"{name} {value!r}: expected an integer of at least {least}")
-        if not (isinstance(self.kappa, Real) and 0 <= self.kappa < float("inf")):
-            raise SettingsError(f"kappa {self.kappa!r}: expected a number of at least 0")
-        if not (isinstance(self.unigram_weight, Real) and 0 <= self.unigram_weight <= 1):
-            raise SettingsError(f"unigram_weight {self.unigram_weight!r}: expected 0 to 1")
-        if not (isinstance(self.floor, Real) and 0 <= self.floor < 1):
-            raise SettingsError(f"floor {self.floor!r}: expected from 0 to below 1")
 
     def _take(self, operators: Operators) -> None:
         self.operators_ = operators
@@ -198,7 +134,7 @@ class SpectralHMM(BaseEstimator):  # type: ignore[misc]
 
     def surprisals(self, X: Iterable[Sequence[str]]) -> list[Floats]:
         """``-log p(x_t | x_1 .. x_t-1)`` of every token, one array a sequence."""
-        check_is_fitted(self, "operators_")
+        self.check_fitted()
         data = self.symbols_.encode(X)
         found = self.surprisals_encoded(data)
         return np.split(found, data.first[1:-1]) if len(data) else []
@@ -220,11 +156,11 @@ class SpectralHMM(BaseEstimator):  # type: ignore[misc]
         with np.errstate(divide="ignore"):
             return np.asarray(-np.log(own))
 
-    def log_likelihood(self, X: Iterable[Sequence[str]]) -> Floats:
+    def log_prob(self, X: Iterable[Sequence[str]]) -> Floats:
         """(S,) log p of each sequence; 0 for an empty one.
 
         >>> model = SpectralHMM(1, unigram_weight=0).fit([["a", "b", "a"]] * 4)
-        >>> model.log_likelihood([["b"], []]).round(4).tolist()
+        >>> model.log_prob([["b"], []]).round(4).tolist()
         [-1.0986, 0.0]
         """
         return np.array([0.0 - float(one.sum()) for one in self.surprisals(X)])
@@ -248,7 +184,7 @@ class SpectralHMM(BaseEstimator):  # type: ignore[misc]
         >>> model.symbols_.names[model.next_symbols([["b", "a"]])[0].argmax()]
         'b'
         """
-        check_is_fitted(self, "operators_")
+        self.check_fitted()
         data = self.symbols_.encode(X)
         # one more symbol at the end of each: its state is what is wanted
         first = data.first + np.arange(len(data.first))
@@ -268,7 +204,7 @@ class SpectralHMM(BaseEstimator):  # type: ignore[misc]
         >>> model.sample(1, 4)[0] in (["a", "b"] * 2, ["b", "a"] * 2)
         True
         """
-        check_is_fitted(self, "operators_")
+        self.check_fitted()
         if n < 0 or length < 0 or seed < 0:
             raise SettingsError(f"n {n}, length {length}, seed {seed}: expected 0 or more")
         rng = np.random.default_rng(seed)
@@ -286,7 +222,7 @@ class SpectralHMM(BaseEstimator):  # type: ignore[misc]
 
     def raw_probability(self, X: Iterable[Sequence[str]]) -> tuple[npt.NDArray[np.int8], Floats]:
         """Sign and log of the absolute value of ``b_inf' B_xn ... B_x1 b_1``, as it comes out."""
-        check_is_fitted(self, "operators_")
+        self.check_fitted()
         data = self.symbols_.encode(X)
         found = [self.operators_.signed_probability(data[at]) for at in range(len(data))]
         signs = np.array([sign for sign, _ in found], np.int8)
@@ -370,43 +306,22 @@ class SpectralHMM(BaseEstimator):  # type: ignore[misc]
 
     # ------------------------------------------------------------ storage
 
-    def save(self, path: str | os.PathLike[str], *, data: Mapping[str, Any] | None = None) -> None:
-        """Write a model file."""
-        from eigentext.base import modelfile
-
-        check_is_fitted(self, "operators_")
-        ops = self.operators_
-        arrays = {"start": ops.start, "stop": ops.stop, "matrices": ops.matrices}
-        arrays |= {"usual": ops.usual, "counts": self.symbols_.counts}
+    def _pack_learned(self) -> Packed:
+        operators, symbols = self.operators_, self.symbols_.packed()
+        arrays = {
+            name: getattr(operators, name) for name in ("start", "stop", "matrices", "usual")
+        }
         arrays["singular_values"] = self.singular_values_
-        if ops.y is not None:
-            arrays["y"] = ops.y
-        modelfile.save(
-            path,
-            KIND,
-            arrays,
-            settings={**self.get_params(), "language": self.symbols_.language},
-            format_version=FORMAT_VERSION,
-            strings={"names": self.symbols_.names},
-            seed=self.seed,
-            data=data,
-        )
+        if operators.y is not None:
+            arrays["y"] = operators.y
+        return Packed({**arrays, **symbols.arrays}, symbols.strings, symbols.facts)
 
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> SpectralHMM:
-        """Read a model file."""
-        from eigentext.base import modelfile
+    def _restore(self, packed: Packed) -> None:
+        arrays = packed.arrays
+        self.symbols_ = Symbols.unpacked(packed)
+        self.singular_values_ = arrays["singular_values"]
+        named = {name: arrays[name] for name in ("start", "stop", "matrices", "usual")}
+        self._take(Operators(**named, y=arrays.get("y")))
 
-        stored = modelfile.load(path, KIND, {FORMAT_VERSION}, SPEC)
-        arrays, settings = stored.arrays, dict(stored.header.settings)
-        with stored.fitting():
-            language = settings.pop("language")
-            made = cls(**settings)
-            made._check()
-            names = tuple(stored.strings["names"])
-            made.symbols_ = Symbols(names, arrays["counts"], made.unknown, language)
-            made.singular_values_ = arrays["singular_values"]
-            named = {name: arrays[name] for name in ("start", "stop", "matrices", "usual")}
-            ops = Operators(**named, y=arrays.get("y"))
-            made._take(ops)
-        return made
+    def _summary(self) -> str:
+        return f"{self.n_states} dimensions, {len(self.symbols_):,} symbols"

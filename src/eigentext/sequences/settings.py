@@ -1,0 +1,118 @@
+"""Settings of hidden Markov models, declared once for Python, model files and ``hmm train``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
+
+from eigentext.base.settings import setting
+from eigentext.base.values import Anything, Real, Text, Whole
+
+if TYPE_CHECKING:
+    from eigentext.sequences.observations import Symbols
+    from eigentext.sequences.parameters import Parameters
+
+__all__ = [
+    "Estimator",
+    "HMMSettings",
+    "Language",
+    "Negatives",
+    "Precision",
+    "Scaling",
+    "SpectralHMMSettings",
+    "Start",
+    "SymbolSettings",
+    "Unknown",
+]
+
+Unknown = Literal["signature", "one"]
+Language = Literal["english", "generic"]
+Start = Literal["spectral", "recovered", "random"]
+Precision = Literal["double", "single"]
+Estimator = Literal["cca", "hkz", "fru"]
+Scaling = Literal["cca", "svd"]
+Negatives = Literal["clip", "abs", "error"]
+
+
+@dataclass
+class SymbolSettings:
+    """Settings of models of text without tags."""
+
+    n_states: int = setting(10, Whole(1, 10**6), "Hidden states.", short="-k", positional=True)
+    vocab_size: int | None = setting(
+        10_000,
+        Whole(1, optional=True),
+        "So many words at most, the most frequent; others go to classes.",
+    )
+    min_count: int = setting(2, Whole(1), "Rarer words go to classes.")
+    unknown: Unknown = setting(
+        "signature",
+        Text(get_args(Unknown)),
+        "Classes of rare words: by their shapes and endings, or one for all.",
+    )
+    language: Language = setting("english", Text(get_args(Language)), "Of the endings.")
+    seed: int = setting(0, Whole(0), "Start of every random choice.")
+
+
+@dataclass
+class HMMSettings(SymbolSettings):
+    """Settings of a hidden Markov model."""
+
+    start: Start = setting(
+        "spectral",
+        Text(get_args(Start)),
+        "What EM begins with: recovered, clusters of a CCA; spectral, those softened and a pass "
+        "of EM in small steps; random.  The first two need as many directions in the data as "
+        "there are states.",
+    )
+    n_iter: int = setting(10, Whole(0), "Iterations of EM; 0 keeps the start.", short="-n")
+    n_starts: int = setting(
+        1, Whole(1), "Random starts (seeds seed, seed + 1, ...); the best is kept."
+    )
+    tol: float = setting(
+        0.0, Real(0), "EM stops when it gains less than this per token; 0: never early."
+    )
+    smoothing: float = setting(
+        1.0,
+        Real(0),
+        "Tokens added to every row of every table in EM; with 0, what was never seen has "
+        "probability 0.",
+    )
+    precision: Precision = setting(
+        "double",
+        Text(get_args(Precision)),
+        "Numbers in EM; single is faster with many states (1.6 times at 100).",
+    )
+    symbols: Symbols | None = setting(
+        None, Anything(), "Ready-made symbols, instead of those chosen by the settings above."
+    )
+    parameters: Parameters | None = setting(
+        None, Anything(), "Parameters over these symbols that EM begins with, instead of start."
+    )
+
+
+@dataclass
+class SpectralHMMSettings(SymbolSettings):
+    """Settings of a model of operators."""
+
+    estimator: Estimator = setting(
+        "cca", Text(get_args(Estimator)), "Which operators (docs/spectral-hmm.md).", short="-e"
+    )
+    dictionary: Scaling = setting(
+        "cca", Text(get_args(Scaling)), "Directions of words; cca is better on text."
+    )
+    kappa: float = setting(
+        400.0, Real(0), "Added to counts in the CCA; the more data, the less it matters."
+    )
+    negatives: Negatives = setting(
+        "clip",
+        Text(get_args(Negatives)),
+        "A value that is not positive: clip to 0, and the state begins anew from the symbol; abs, "
+        "its absolute value, and the state goes on; or an error.",
+    )
+    floor: float = setting(
+        0.01,
+        Real(0, 1),
+        "With clip, a value below this share of the unigram counts as not positive.",
+    )
+    unigram_weight: float = setting(0.2, Real(0, 1), "Of the unigram beside the operators.")
