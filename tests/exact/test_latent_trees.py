@@ -175,7 +175,7 @@ def test_links_taken_from_all_words_of_some_trees_are_exact():
         return [*sums, uz, *values_of(TreeMoments.of(forest, U))]
 
     *sums, uz, K, SL, SR, Om, root, n, n_roots = summed_over_words(
-        model, [[2, 0, 2], [2, 0, 2, 3]], take
+        model, [[2, 0, 2], [0, 1, 2]], take
     )
     moments = TreeMoments(K, SL, SR, Om, root, n, n_roots)
     operators = make_operators(moments, Dictionary(U, "other"), links=(sums, uz))[0]
