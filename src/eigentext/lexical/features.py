@@ -1,7 +1,6 @@
 """Context features of words as 64-bit hashes: sentences in, a table of features out.
 
-A template is a list of parts ``KIND@OFFSET``, for instance ``form@0 form@-1``: the word with the
-word before it.  Kinds of what was typed are ``form``, ``norm`` (as the analyzer matches it),
+Features are made by templates (``templates``), lists of ``KIND@OFFSET``.  Kinds of what was typed are ``form``, ``norm`` (as the analyzer matches it),
 ``first`` and ``last`` (letters), ``start2``, ``start3``, ``end1`` to ``end5``; ``cluster``,
 ``cluster6`` and ``cluster3`` are the bits of the word's cluster, or the first of them, where the
 ranker was given clusters.  ``class`` is the set of values of hard elements that the candidates
@@ -20,23 +19,12 @@ import numpy.typing as npt
 
 from eigentext.errors import SettingsError
 from eigentext.lexical.remembering import Remembering
+from eigentext.lexical.templates import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = [
-    "CLUSTERED",
-    "PAPER",
-    "SECOND_PASS",
-    "SUFFIXING",
-    "TYPED_KINDS",
-    "WIDE",
-    "Forms",
-    "Typed",
-    "hash64",
-    "parse",
-    "table",
-]
+__all__ = ["TYPED_KINDS", "Forms", "Typed", "hash64", "table"]
 
 Hashes = npt.NDArray[np.uint64]
 
@@ -68,120 +56,6 @@ _CUT = {
     "end5": slice(-5, None),
 }
 
-PAPER = (
-    "form@0",
-    "form@0 form@-1",
-    "form@0 form@1",
-    "form@0 first@-1",
-    "form@0 first@1",
-    "form@0 last@-1",
-    "form@0 last@1",
-    "form@-1",
-    "form@1",
-    "first@-1",
-    "first@1",
-    "last@-1",
-    "last@1",
-)
-"""The seven statistics of the paper's table 3, and the contexts without the word (section 2)."""
-
-WIDE = (
-    "form@0",
-    "form@0 form@-1",
-    "form@0 form@1",
-    "norm@0",
-    "class@0",
-    "class@-1",
-    "class@1",
-    "class@0 class@-1",
-    "class@0 class@1",
-    "class@-1 class@0 class@1",
-    "class@0 form@-1",
-    "class@0 form@1",
-    "class@0 class@-1 class@-2",
-    "form@-1",
-    "form@1",
-    "form@-2",
-    "form@2",
-    "form@-1 form@1",
-    "start2@0",
-    "start3@0",
-    "end1@0",
-    "end2@0",
-    "end3@0",
-    "start2@0 end1@0",
-    "start2@0 end2@0",
-    "start2@0 form@-1",
-    "start2@0 form@1",
-    "start2@0 form@-2",
-    "start2@0 start2@-1",
-    "start2@0 start2@1",
-    "start2@0 end2@-1",
-    "start2@0 end2@1",
-    "start2@0 end1@0 form@-1",
-    "start2@-1 end1@-1 start2@1",
-    "form@-2 form@-1",
-)
-"""With token-free contexts, the word's own affixes, and what its candidates leave open."""
-
-SUFFIXING = (
-    "end4@0",
-    "end5@0",
-    "end3@-1",
-    "end3@1",
-    "end3@0 end3@-1",
-    "end3@0 end3@1",
-)
-"""For languages with many suffixes, beside ``WIDE``."""
-
-CLUSTERED = (
-    "cluster@0",
-    "cluster@-1",
-    "cluster@1",
-    "cluster6@0 cluster6@-1",
-    "cluster6@0 cluster6@1",
-    "cluster3@-1 cluster3@1",
-    "class@0 cluster@-1",
-    "class@0 cluster@1",
-    "start2@0 cluster@-1",
-)
-"""What clusters of the words add, where there are some."""
-
-SECOND_PASS = (
-    "lemma@-1",
-    "lemma@1",
-    "morph@-1",
-    "morph@1",
-    "hard@-1",
-    "hard@1",
-    "hard@-2",
-    "hard@-1 hard@-2",
-    "hard@-1 hard@1",
-    "hard@1 hard@2",
-    "hard@-1 start2@0 end1@0",
-    "morph@-1 start2@0 end1@0",
-    "hard@-1 start2@0 hard@1",
-    "lemma@-1 start2@0",
-    "lemma@-1 hard@1",
-    "lemma@-2 hard@-1",
-    "lemma@-2 hard@-1 start2@0",
-    "hard@-3 hard@-2 hard@-1",
-    "lemma@-2 lemma@-1",
-    "form@0 hard@-1",
-    "form@0 hard@1",
-    "class@0 hard@-1",
-    "class@0 hard@1",
-    "class@0 hard@-1 hard@1",
-    "class@0 hard@-1 hard@-2",
-    "class@0 hard@1 hard@2",
-    "class@0 morph@-1",
-    "class@0 morph@1",
-    "class@0 lemma@-1",
-    "class@0 lemma@1",
-    "class@0 lemma@-2 hard@-1",
-)
-"""What the neighbours' predicted labels add."""
-
 _MULTIPLY = np.uint64(0x9E3779B97F4A7C15)
 _SPREAD = np.uint64(0xD6E8FEB86659FD93)
 
@@ -195,29 +69,6 @@ def hash64(text: str) -> int:
     """
     raw = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(raw, "little") | 1
-
-
-@lru_cache(maxsize=4096)
-def parse(template: str) -> tuple[tuple[str, int], ...]:
-    """The parts of a template.
-
-    >>> parse("form@0 pos@-1")
-    (('form', 0), ('pos', -1))
-    """
-    parts = []
-    for piece in template.split():
-        kind, at, offset = piece.partition("@")
-        try:
-            parts.append((kind, int(offset)))
-        except ValueError:
-            at = ""
-        if not at or not kind:
-            raise SettingsError(
-                f"feature template {template!r}: expected KIND@OFFSET, found {piece!r}"
-            )
-    if not parts:
-        raise SettingsError("a feature template is empty: expected KIND@OFFSET, found nothing")
-    return tuple(parts)
 
 
 FORMS_KEPT = 1 << 15

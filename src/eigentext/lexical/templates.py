@@ -1,0 +1,140 @@
+"""Templates of context features, and the sets of them that a ranker may have.
+
+A template is a list of parts ``KIND@OFFSET``, for instance ``form@0 form@-1``: the word with the
+word before it.  What the kinds are stands in ``features``.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from eigentext.errors import SettingsError
+
+__all__ = ["CLUSTERED", "PAPER", "SECOND_PASS", "WIDE", "parse"]
+
+PAPER = (
+    "form@0",
+    "form@0 form@-1",
+    "form@0 form@1",
+    "form@0 first@-1",
+    "form@0 first@1",
+    "form@0 last@-1",
+    "form@0 last@1",
+    "form@-1",
+    "form@1",
+    "first@-1",
+    "first@1",
+    "last@-1",
+    "last@1",
+)
+"""The seven statistics of the paper's table 3, and the contexts without the word (section 2)."""
+
+WIDE = (
+    "form@0",
+    "form@0 form@-1",
+    "form@0 form@1",
+    "norm@0",
+    "class@0",
+    "class@-1",
+    "class@1",
+    "class@0 class@-1",
+    "class@0 class@1",
+    "class@-1 class@0 class@1",
+    "class@0 form@-1",
+    "class@0 form@1",
+    "class@0 class@-1 class@-2",
+    "form@-1",
+    "form@1",
+    "form@-2",
+    "form@2",
+    "form@-1 form@1",
+    "start2@0",
+    "start3@0",
+    "end1@0",
+    "end2@0",
+    "end3@0",
+    "start2@0 end1@0",
+    "start2@0 end2@0",
+    "start2@0 form@-1",
+    "start2@0 form@1",
+    "start2@0 form@-2",
+    "start2@0 start2@-1",
+    "start2@0 start2@1",
+    "start2@0 end2@-1",
+    "start2@0 end2@1",
+    "start2@0 end1@0 form@-1",
+    "start2@-1 end1@-1 start2@1",
+    "form@-2 form@-1",
+)
+"""With token-free contexts, the word's own affixes, and what its candidates leave open."""
+
+CLUSTERED = (
+    "cluster@0",
+    "cluster@-1",
+    "cluster@1",
+    "cluster6@0 cluster6@-1",
+    "cluster6@0 cluster6@1",
+    "cluster3@-1 cluster3@1",
+    "class@0 cluster@-1",
+    "class@0 cluster@1",
+    "start2@0 cluster@-1",
+)
+"""What clusters of the words add, where there are some."""
+
+SECOND_PASS = (
+    "lemma@-1",
+    "lemma@1",
+    "morph@-1",
+    "morph@1",
+    "hard@-1",
+    "hard@1",
+    "hard@-2",
+    "hard@-1 hard@-2",
+    "hard@-1 hard@1",
+    "hard@1 hard@2",
+    "hard@-1 start2@0 end1@0",
+    "morph@-1 start2@0 end1@0",
+    "hard@-1 start2@0 hard@1",
+    "lemma@-1 start2@0",
+    "lemma@-1 hard@1",
+    "lemma@-2 hard@-1",
+    "lemma@-2 hard@-1 start2@0",
+    "hard@-3 hard@-2 hard@-1",
+    "lemma@-2 lemma@-1",
+    "form@0 hard@-1",
+    "form@0 hard@1",
+    "class@0 hard@-1",
+    "class@0 hard@1",
+    "class@0 hard@-1 hard@1",
+    "class@0 hard@-1 hard@-2",
+    "class@0 hard@1 hard@2",
+    "class@0 morph@-1",
+    "class@0 morph@1",
+    "class@0 lemma@-1",
+    "class@0 lemma@1",
+    "class@0 lemma@-2 hard@-1",
+)
+"""What the neighbours' predicted labels add."""
+
+
+@lru_cache(maxsize=4096)
+def parse(template: str) -> tuple[tuple[str, int], ...]:
+    """The parts of a template.
+
+    >>> parse("form@0 pos@-1")
+    (('form', 0), ('pos', -1))
+    """
+    parts = []
+    for piece in template.split():
+        kind, at, offset = piece.partition("@")
+        try:
+            parts.append((kind, int(offset)))
+        except ValueError:
+            at = ""
+        if not at or not kind:
+            raise SettingsError(
+                f"feature template {template!r}: expected KIND@OFFSET, found {piece!r}"
+            )
+    if not parts:
+        raise SettingsError("a feature template is empty: expected KIND@OFFSET, found nothing")
+    return tuple(parts)
