@@ -28,9 +28,9 @@ from eigentext.lexical.analyzers.learned import LearnedAnalyzer
 from eigentext.lexical.candidates import Candidates
 from eigentext.lexical.crossval import FoldResult, evaluate_ranker, folds_by_document
 from eigentext.lexical.documents import Document, read_conllu_documents, read_words_jsonl
-from eigentext.lexical.features import PAPER
 from eigentext.lexical.labels import LabelScheme, load_scheme
 from eigentext.lexical.ranker import LexicalRanker
+from eigentext.lexical.templates import PAPER
 from eigentext.linalg.determinism import single_threaded
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ ELEMENTS = load_scheme("arabic14").elements
 PAPER_ELEMENTS = load_scheme("arabic16").elements  # the sixteen of the paper's table 4
 PAPER_MODE = {
     "templates": PAPER,
-    "only": ("label", EVERY_ELEMENT),
+    "targets": ("label", EVERY_ELEMENT),
     "transform": "variance",
     "holdout": 0.1,
     "passes": 1,
@@ -57,9 +57,9 @@ BEST: dict[str, Any] = {"passes": 3, "epochs": 2, "bits": 22}
 
 ROWS: dict[str, dict[str, Any]] = {
     "best": BEST,
-    "M_baseline": {**PAPER_MODE, "only": ("label",), "documents": False},
-    "M_uni": {**PAPER_MODE, "templates": ("form@0",), "documents": False},
-    "M_aggr": {**PAPER_MODE, "documents": False},
+    "M_baseline": {**PAPER_MODE, "targets": ("label",), "document_counts": False},
+    "M_uni": {**PAPER_MODE, "templates": ("form@0",), "document_counts": False},
+    "M_aggr": {**PAPER_MODE, "document_counts": False},
     "M_full": PAPER_MODE,
     "M_full, softmax": {**PAPER_MODE, "weights": "softmax"},
     "M_full, linear regression": {**PAPER_MODE, "weights": "regression"},
@@ -67,11 +67,11 @@ ROWS: dict[str, dict[str, Any]] = {
     "M_full, James-Stein": {**PAPER_MODE, "weights": "james-stein"},
     "M_full, Eq. 5 (plain counts)": {**PAPER_MODE, "transform": "count"},
     "M_full without D1 labels": {**PAPER_MODE, "observed": False},
-    "M_lemma": {**PAPER_MODE, "only": ("lemma",)},
-    "M_lemma without Z_tf": {**PAPER_MODE, "only": ("lemma",), "documents": False},
-    "M_lemma'": {**PAPER_MODE, "only": ("label", *(e for e in ELEMENTS if e != "lemma"))},
+    "M_lemma": {**PAPER_MODE, "targets": ("lemma",)},
+    "M_lemma without Z_tf": {**PAPER_MODE, "targets": ("lemma",), "document_counts": False},
+    "M_lemma'": {**PAPER_MODE, "targets": ("label", *(e for e in ELEMENTS if e != "lemma"))},
     **{
-        f"M_{e}": {**PAPER_MODE, "only": (e,)}
+        f"M_{e}": {**PAPER_MODE, "targets": (e,)}
         for e in (*ELEMENTS, *PAPER_ELEMENTS)
         if e != "lemma"
     },
@@ -133,10 +133,9 @@ class Setting:
     def ranker(
         self, *, oracle: bool = False, second_share: float = 1.0, **settings: Any
     ) -> LexicalRanker:
-        """A ranker that shares the candidates; ``second_share`` of D2 is used."""
+        """A ranker, to be fitted with our candidates; ``second_share`` of D2 is used."""
         made = FewerWeighing(analyzer=self.analyzer, scheme=self.scheme, **settings)
         made.share = second_share
-        made.candidates = self.candidates
         made.oracle = oracle
         return made
 
@@ -203,8 +202,9 @@ def plainly_most_frequent(
 
 def independent(setting: Setting, training: list[Document], test: list[Document]) -> FoldResult:
     """M_ind: the lemma by M_lemma, the rest by M_lemma', put together."""
-    lemma = setting.ranker(**ROWS["M_lemma"]).fit(training)
-    rest = setting.ranker(**ROWS["M_lemma'"]).fit(training)
+    shared = {"candidates": setting.candidates}
+    lemma = setting.ranker(**ROWS["M_lemma"]).fit(training, **shared)
+    rest = setting.ranker(**ROWS["M_lemma'"]).fit(training, **shared)
     encoded, by_lemma = lemma.score_documents(test)
     _, by_rest = rest.score_documents(test)
     words = [word for document in test for word in document.words()]
@@ -254,12 +254,12 @@ def run_row(setting: Setting, row: str, number: int) -> dict[str, Any]:
             share = float(row.partition(" at ")[2])
             training = training[: max(2, round(share * len(training)))]
         oracle = settings.pop("oracle", False)
-        if EVERY_ELEMENT in settings.get("only", ()):
-            settings["only"] = ("label", *setting.scheme.elements)
+        if EVERY_ELEMENT in settings.get("targets", ()):
+            settings["targets"] = ("label", *setting.scheme.elements)
         if setting.scheme.language != "ar":
-            settings["documents"] = False
+            settings["document_counts"] = False
         ranker = setting.ranker(oracle=oracle, **settings)
-        ranker.fit(training, out_of_sample=setting.out_of_sample)
+        ranker.fit(training, candidates=setting.candidates, out_of_sample=setting.out_of_sample)
         spent = time.process_time() - began
         result = evaluate_ranker(ranker, test)
         result.train_seconds = spent

@@ -26,7 +26,7 @@ from _data import kept
 from eigentext.dependency import GraphParser
 from eigentext.evaluate.attachment import evaluate
 from eigentext.formats.conllu import Sentence, make_sentence, read_sentences
-from eigentext.lexical.rivals import MostFrequent
+from eigentext.lexical.baseline import MostFrequent
 from eigentext.lexical.second_pass import best_rows
 from eigentext.linalg.determinism import single_threaded
 from lexical import Setting, languages
@@ -34,6 +34,7 @@ from lexical import Setting, languages
 if TYPE_CHECKING:
     from eigentext.lexical.documents import Document
     from eigentext.lexical.labels import Label
+    from eigentext.lexical.ranker import LexicalRanker
 
 SOURCES = ("most frequent analysis", "ranker", "gold")
 SHOWN = ("asp", "mood", "vox", "per", "gen", "num", "cas", "stt", "det")
@@ -50,11 +51,10 @@ def labelled(
 ) -> dict[str, list[list[Label]]]:
     """The best label of every word of the other documents, by document and sentence."""
     if source == "ranker":
-        encoded, found = setting.ranker(**options).fit(training).score_documents(other)
+        model: LexicalRanker | MostFrequent = setting.ranker(**options)
     else:
-        rival = MostFrequent(analyzer=setting.analyzer, scheme=setting.scheme)
-        rival.candidates = setting.candidates
-        encoded, found = rival.fit(training).score_documents(other)
+        model = MostFrequent()
+    encoded, found = model.fit(training, candidates=setting.candidates).score_documents(other)
     best = (best_rows(encoded.first, found) - encoded.first[:-1]).tolist()
     labels = iter([c[row].label for c, row in zip(encoded.candidates, best, strict=True)])
     return {d.id: [[next(labels) for _ in line] for line in d.sentences] for d in other}

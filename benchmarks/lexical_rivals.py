@@ -13,22 +13,21 @@ import argparse
 import json
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from _data import kept
+from rivals.chains import ChainModel
+from rivals.ranking import ElementClassifiers
 
+from eigentext.lexical.baseline import MostFrequent
 from eigentext.lexical.crossval import evaluate_ranker
-from eigentext.lexical.rivals import ElementClassifiers, MostFrequent, Rival
-from eigentext.lexical.structured import ChainModel
 from eigentext.linalg.determinism import single_threaded
 from lexical import FOLDS, ROWS, Setting, languages, run_row, slug, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from eigentext.lexical.ranker import LexicalRanker
-
-RIVALS: dict[str, Callable[..., Rival]] = {
+RIVALS: dict[str, Callable[..., MostFrequent]] = {
     "most frequent analysis": MostFrequent,
     "classifiers of elements (as MADA)": lambda **s: ElementClassifiers(epochs=3, **s),
     "perceptron": lambda **s: ChainModel(method="perceptron", epochs=3, **s),
@@ -43,10 +42,9 @@ def run_rival(setting: Setting, row: str, number: int) -> dict[str, Any]:
     training, test = setting.fold(number)
     began = time.process_time()
     rival = RIVALS[row](analyzer=setting.analyzer, scheme=setting.scheme)
-    rival.candidates = setting.candidates
-    rival.fit(training)
+    rival.fit(training, candidates=setting.candidates)
     spent = time.process_time() - began
-    result = evaluate_ranker(cast("LexicalRanker", rival), test)
+    result = evaluate_ranker(rival, test)
     record = result.scores.as_record()
     record.pop("documents")
     return {

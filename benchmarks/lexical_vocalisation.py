@@ -69,9 +69,9 @@ def main() -> None:
     for fold in folds:
         training, test = setting.fold(fold)
         with single_threaded():
-            ranker = setting.ranker(**BEST).fit(training)
+            ranker = setting.ranker(**BEST).fit(training, candidates=setting.candidates)
             ranked = list(ranker.rank_documents(test))
-        case = ranker.scheme.elements.index("cas")
+        case = ranker.scheme_.elements.index("cas")
         for document, sentences in zip(test, ranked, strict=True):
             words = (word for sentence in sentences for word in sentence)
             for word, gold in zip(words, document.words(), strict=True):

@@ -18,8 +18,9 @@ from eigentext.lexical.counts import (
     shares,
     statistics,
 )
-from eigentext.lexical.features import WIDE, Forms, parse, table
+from eigentext.lexical.features import Forms, table
 from eigentext.lexical.second_pass import weighed
+from eigentext.lexical.templates import WIDE, parse
 
 TEMPLATES = ("form@0", "form@0 form@-1", "form@1", "start2@0 end1@0")
 

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from eigentext.cli.main import app
 from eigentext.datasets import write_sample
 from eigentext.formats.conllu import read_sentences
+from eigentext.lexical.labels import load_scheme
 from eigentext.lexical.ranker import LexicalRanker
 
 call = CliRunner().invoke
@@ -39,7 +40,7 @@ def test_the_command_ranks_as_the_library(folder):
         around = lines[:place] + lines[place + 1 :]
         ranked = ranker.rank(lines[place], document=around)
         for word, record in zip(ranked, shown[place]["words"], strict=True):
-            labels = [ranker.scheme.as_mapping(c.label) for c in word.candidates[:9]]
+            labels = [ranker.scheme_.as_mapping(c.label) for c in word.candidates[:9]]
             assert [c["label"] for c in record["candidates"]] == labels
             assert record["guessed"] == word.guessed
 
@@ -83,4 +84,4 @@ def test_figures_as_json(folder):
     figures = json.loads(done.stdout)
     assert figures["words"] > 200
     assert figures["a2"] >= figures["a1"] > 50
-    assert set(figures["elements"]) == set(LexicalRanker().scheme.elements)
+    assert set(figures["elements"]) == set(load_scheme("arabic14").elements)

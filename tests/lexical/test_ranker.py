@@ -184,7 +184,7 @@ def test_what_a_person_decided_holds_and_moves_the_neighbours(ranker, language):
 
 
 def test_a_string_is_not_a_list_of_tokens(ranker):
-    with pytest.raises(TypeError, match="split it"):
+    with pytest.raises(SettingsError, match="list of tokens"):
         ranker.rank("of")
 
 
@@ -225,11 +225,12 @@ def test_folds_are_by_document_and_cover_all(language):
         ({"transform": "x"}, "transform"),
         ({"holdout": 1.5}, "holdout"),
         ({"templates": ["form"]}, "KIND@OFFSET"),
+        ({"clusters": {}, "vectors": {}}, "expected one of them"),
     ],
 )
 def test_bad_settings_are_told(settings, why):
     with pytest.raises(SettingsError, match=why):
-        LexicalRanker(**settings)
+        LexicalRanker(**settings).fit([])
 
 
 def test_nothing_to_learn_is_told(language):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from eigentext.lexical import LexicalRanker
+from eigentext.lexical.baseline import MostFrequent
 from eigentext.lexical.crossval import evaluate_ranker
 from eigentext.lexical.documents import read_words_jsonl
 from eigentext.lexical.labels import load_scheme
-from eigentext.lexical.rivals import MostFrequent
 
 pytestmark = [pytest.mark.long, pytest.mark.requires("data"), pytest.mark.requires("almor")]
 
@@ -25,9 +25,8 @@ def ranker(parts):
 
 
 def test_context_is_far_ahead_of_the_most_frequent_analysis(parts, ranker):
-    simple = MostFrequent(analyzer=ranker.analyzer, scheme=ranker.scheme)
-    simple.candidates = ranker.candidates
-    baseline = evaluate_ranker(simple.fit(parts[0]), parts[1]).scores
+    simple = MostFrequent().fit(parts[0], candidates=ranker.candidates_)
+    baseline = evaluate_ranker(simple, parts[1]).scores
     ours = evaluate_ranker(ranker, parts[1]).scores
     assert ours.full.a1 > baseline.full.a1 + 15
     assert ours.full.a1 > 72
@@ -38,7 +37,7 @@ def test_context_is_far_ahead_of_the_most_frequent_analysis(parts, ranker):
 def test_files_and_single_sentences_give_the_same_ranking(parts, ranker, tmp_path):
     ranker.save(tmp_path / "padt.model")
     again = LexicalRanker.load(tmp_path / "padt.model")
-    assert again.scheme == ranker.scheme
+    assert again.scheme_ == ranker.scheme_
     document = parts[1][0]
     tokens = [word.form for word in document.sentences[0]]
     other = [[word.form for word in sentence] for sentence in document.sentences[1:]]

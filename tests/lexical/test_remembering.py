@@ -65,7 +65,7 @@ def remembered(ranker):
         "rows": encoder._of_form,
         "labels": encoder.targets._hashed,
         "forms": encoder.forms._hashed.answers,
-        "candidates": ranker.candidates._remembered.answers,
+        "candidates": ranker.candidates_._remembered.answers,
     }
 
 

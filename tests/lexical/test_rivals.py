@@ -6,14 +6,16 @@ import itertools
 
 import numpy as np
 import pytest
+from rivals import kernels
+from rivals.chains import ChainModel, Lattice, _Learner
+from rivals.ranking import ElementClassifiers, fit_mixture
 
+from eigentext.base.model import NotFittedError
 from eigentext.errors import SettingsError
 from eigentext.evaluate.ranking import in_order
-from eigentext.lexical import kernels_train
+from eigentext.lexical.baseline import MostFrequent, label_counts
 from eigentext.lexical.crossval import evaluate_ranker
 from eigentext.lexical.documents import Document, Word
-from eigentext.lexical.rivals import ElementClassifiers, MostFrequent, fit_mixture, label_counts
-from eigentext.lexical.structured import ChainModel, Lattice, _Learner
 
 METHODS = ("crf", "mira", "perceptron")
 
@@ -69,7 +71,7 @@ class Tiny:
 
     def chain(self, *, maximum):
         rooms = [np.zeros(int(self.class_first[-1])) for _ in range(3)]
-        total = kernels_train.chain(
+        total = kernels.chain(
             0,
             self.n,
             self.first,
@@ -83,7 +85,7 @@ class Tiny:
             *rooms,
         )
         beliefs = np.zeros(len(self.rows))
-        kernels_train.row_beliefs(
+        kernels.row_beliefs(
             0, self.n, self.first, self.class_of, self.rows, self.only, *rooms, beliefs
         )
         return total, beliefs, rooms
@@ -103,7 +105,7 @@ def test_forward_backward_equals_enumeration(seed):
             pairs[tiny.pair(word, path[word - 1], path[word])] += share
     np.testing.assert_allclose(np.exp(beliefs - total), rows, atol=1e-9)
     found = np.zeros(len(tiny.trans))
-    kernels_train.expectations(
+    kernels.expectations(
         0, tiny.n, tiny.class_first, tiny.offset, tiny.trans, *rooms, total, 1.0, found
     )
     np.testing.assert_allclose(found, pairs, atol=1e-9)
@@ -120,7 +122,7 @@ def test_viterbi_and_max_marginals_equal_enumeration(seed):
         assert beliefs[row] == pytest.approx(max(through, default=-np.inf), abs=1e-9)
     best = np.zeros(tiny.n, np.int64)
     rows, pairs = np.zeros(len(tiny.rows)), np.zeros(len(tiny.trans))
-    kernels_train.best_path(
+    kernels.best_path(
         0,
         tiny.n,
         tiny.first,
@@ -275,7 +277,7 @@ def test_classifiers_of_elements_learn(language):
     rival = ElementClassifiers(analyzer=language.analyzer(), scheme=language.scheme, bits=12)
     rival.fit(language.documents(20))
     assert evaluate_ranker(rival, language.documents(4, seed=8)).scores.full.a1 == 100.0
-    case = rival.scheme.elements.index("Case")
+    case = rival.scheme_.elements.index("Case")
     assert rival.mixture_[[rival.columns_.index(c) for c in rival.columns_]][case] > 0
 
 
@@ -318,10 +320,10 @@ def test_bad_settings(language):
     with pytest.raises(SettingsError, match="method"):
         ChainModel(method="svm")
     with pytest.raises(SettingsError, match="bits"):
-        MostFrequent(bits=0)
-    with pytest.raises(SettingsError, match="call fit"):
+        ChainModel(bits=0)
+    with pytest.raises(NotFittedError, match="call fit"):
         chain_model(language).rank(["a"])
     with pytest.raises(SettingsError, match="nothing to learn"):
         chain_model(language).fit([])
-    with pytest.raises(TypeError, match="split"):
+    with pytest.raises(SettingsError, match="list of tokens"):
         MostFrequent().rank("a b")

@@ -20,7 +20,7 @@ def test_a_loaded_ranker_projects_as_the_saved_one(name, tmp_path):
     ranker = LexicalRanker(analyzer="sample", scheme=scheme, passes=1, bits=0).fit(documents)
     ranker.save(tmp_path / "a.model")
     again = LexicalRanker.load(tmp_path / "a.model")
-    assert again.scheme == scheme
+    assert again.scheme_ == scheme
     for tag in TAGS:
         reading = Analysis("x", "x", ((("x", tag)),), tag, {"pos": tag}, "", "", None, "analyzer")
-        assert again.scheme.project(reading) == scheme.project(reading)
+        assert again.scheme_.project(reading) == scheme.project(reading)

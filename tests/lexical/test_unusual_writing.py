@@ -2,8 +2,9 @@
 
 import pytest
 
+from eigentext.base.model import NotFittedError
 from eigentext.errors import SettingsError
-from eigentext.lexical import LexicalRanker
+from eigentext.lexical import Document, LexicalRanker, Word, load_scheme
 from eigentext.lexical.analyzers import open_analyzer
 
 USUAL = "كتب"
@@ -20,11 +21,17 @@ def test_sample_lexicon_reads_past_what_only_serves_display(word):
 
 
 def test_ranker_before_fit():
-    with pytest.raises(SettingsError, match="not fitted"):
+    with pytest.raises(NotFittedError, match="call fit"):
         LexicalRanker().rank([USUAL])
 
 
+@pytest.fixture(scope="module")
+def ranker():
+    label = load_scheme("arabic14").from_mapping({"lemma": USUAL, "pos": "N"})
+    return LexicalRanker(passes=1, bits=0).fit([Document("d", [[Word(USUAL, label)]])])
+
+
 @pytest.mark.parametrize("decided", ["x", None, ("a",), ["-"] * 14])
-def test_decisions_that_are_no_labels(decided):
+def test_decisions_that_are_no_labels(ranker, decided):
     with pytest.raises(SettingsError, match="tuple of"):
-        LexicalRanker().rank([USUAL], fixed={0: decided})
+        ranker.rank([USUAL], fixed={0: decided})

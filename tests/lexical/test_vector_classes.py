@@ -56,7 +56,7 @@ def test_the_command_takes_vectors_or_clusters(tmp_path, capsys, monkeypatch):
     common = ["lex", "train", "sample/arabic.jsonl", "-o", "a.ranker", "--bits", "12", "--quiet"]
     assert run([*common, "--passes", "1", "--vectors", "a.vec"]) == 0
     ranker = LexicalRanker.load(tmp_path / "a.ranker")
-    assert ranker.clusters == bits_of_vectors(tmp_path / "a.vec")
-    assert "cluster@0" in ranker.templates
+    assert ranker.clusters_ == bits_of_vectors(tmp_path / "a.vec")
+    assert "cluster@0" in ranker.first_templates
     assert run([*common, "--vectors", "a.vec", "--clusters", "x.paths"]) == 2
     assert "expected one of them" in capsys.readouterr().err

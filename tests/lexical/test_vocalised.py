@@ -49,13 +49,13 @@ def ranked(analyzer, form="كتاب", observed=(), scheme="arabic14"):
     known = load_scheme(scheme)
     source = Candidates(analyzer, known, {form: observed})
     given = [RankedCandidate(c.label, 0.1, 0.0, c.analyses, c.source) for c in source(form)]
-    return RankedWord(form, given, 0.0, False), SimpleNamespace(scheme=known, analyzer=analyzer)
+    return RankedWord(form, given, 0.0, False), SimpleNamespace(scheme_=known, analyzer_=analyzer)
 
 
 def shown(word, ranker, **wanted):
     """What is shown of the one candidate with these values."""
     (found,) = [
-        c for c in word.candidates if wanted.items() <= ranker.scheme.as_mapping(c.label).items()
+        c for c in word.candidates if wanted.items() <= ranker.scheme_.as_mapping(c.label).items()
     ]
     return shown_reading(word, found, ranker)
 
@@ -112,7 +112,7 @@ def test_an_analyzer_that_does_not_inflect_shows_no_reading_for_such_a_label(lan
     source = Candidates(language.analyzer(), language.scheme, {"bara": (label,)})
     given = [RankedCandidate(c.label, 0.1, 0.0, c.analyses, c.source) for c in source("bara")]
     word = RankedWord("bara", given, 0.0, False)
-    ranker = SimpleNamespace(scheme=language.scheme, analyzer=language.analyzer())
+    ranker = SimpleNamespace(scheme_=language.scheme, analyzer_=language.analyzer())
     (observed,) = [c for c in given if c.label == label]
     assert shown_reading(word, observed, ranker) is None
 

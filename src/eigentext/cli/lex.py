@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from eigentext.cli import lex_eval, lex_rank, lex_train, options
+from eigentext.cli.command import Given, with_settings
 from eigentext.cli.output import remark, skipping
 from eigentext.cli.text_input import typed_sentences
+from eigentext.lexical.settings import LearnedAnalyzerSettings
 
 if TYPE_CHECKING:
     from eigentext.base.files.opening import SkipLog
@@ -80,15 +82,11 @@ def analyse(
 
 
 @app.command("learn-analyzer")
+@with_settings(LearnedAnalyzerSettings)
 def learn_analyzer(
     sources: options.Sources,
     output: options.ModelOutput,
-    language: Annotated[
-        str, typer.Option("--language", help="Language code: tr and az have two letters i.")
-    ] = "",
-    limit: Annotated[
-        int, typer.Option("--limit", min=1, help="Readings to give for a word, at most.")
-    ] = 15,
+    given: Given,
     data_name: options.DataName = None,
     data_licence: options.DataLicence = None,
     on_error: options.SkipErrors = options.OnError.stop,
@@ -111,6 +109,6 @@ def learn_analyzer(
     check_writable(output)
     with skipping(on_error, quiet=quiet) as log:
         treebank = (s for file in expand(sources) for s in read_sentences(file, on_error=log))
-        learned = LearnedAnalyzer.fit(treebank, language=language, limit=limit)
+        learned = LearnedAnalyzer.fit(treebank, **given.settings(LearnedAnalyzerSettings))
     learned.save(output, data=options.about_data(sources, data_name, data_licence))
     remark(f"learned from {len(learned.known_forms):,} forms", quiet=quiet)

@@ -7,17 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigentext.cli import options
+from eigentext.cli.command import Given, with_settings
 from eigentext.cli.lex_rank import Model, OtherAnalyzer
-from eigentext.cli.lex_train import (
-    AnalyzerName,
-    Bits,
-    DocumentsBy,
-    Epochs,
-    Passes,
-    Scheme,
-    read_labelled,
-)
+from eigentext.cli.lex_train import DocumentsBy, read_labelled
 from eigentext.cli.output import progress_bar, show_figures, skipping
+from eigentext.lexical.settings import RankerSettings
 
 if TYPE_CHECKING:
     from eigentext.evaluate.ranking import Accuracy, RankingScores
@@ -51,25 +45,18 @@ def eval_(
 
     ranker = LexicalRanker.load(model, analyzer=analyzer)
     with skipping(on_error, quiet=quiet) as log:
-        gold = read_labelled(sources, ranker.scheme, documents, log)
+        gold = read_labelled(sources, ranker.scheme_, documents, log)
     result = evaluate_ranker(ranker, gold, without=without.split(","))
     _show([result], as_json=json)
 
 
+@with_settings(RankerSettings)
 def crossval(
     sources: options.Sources,
-    analyzer: AnalyzerName = "sample",
-    scheme: Scheme = "arabic14",
+    given: Given,
     documents: DocumentsBy = "auto",
     folds: Annotated[int, typer.Option("--folds", min=2, help="Folds, by document.")] = 10,
-    passes: Passes = 3,
-    epochs: Epochs = 2,
-    bits: Bits = 22,
-    holdout: Annotated[
-        float | None, typer.Option("--holdout", help="Share of documents for weights only.")
-    ] = None,
     without: Without = "cas",
-    seed: options.Seed = 0,
     on_error: options.SkipErrors = options.OnError.stop,
     quiet: options.Quiet = False,
     json: options.Json = False,
@@ -80,34 +67,19 @@ def crossval(
 
         $ eigentext lex crossval sample/arabic.jsonl --folds 2 --bits 0 --passes 2
     """
-    from eigentext.lexical.analyzers import open_analyzer
-    from eigentext.lexical.candidates import Candidates
     from eigentext.lexical.crossval import cross_validate
     from eigentext.lexical.labels import load_scheme
     from eigentext.lexical.ranker import LexicalRanker
 
-    known = load_scheme(scheme)
-    engine = open_analyzer(analyzer)
-    shared = Candidates(engine, known)
-
     def make() -> LexicalRanker:
-        ranker = LexicalRanker(
-            analyzer=engine,
-            scheme=known,
-            passes=passes,
-            epochs=epochs,
-            bits=bits,
-            holdout=holdout,
-            seed=seed,
-        )
-        ranker.candidates = shared
-        return ranker
+        return LexicalRanker(**given.settings(RankerSettings))
 
+    make().check()
     with (
         skipping(on_error, quiet=quiet) as log,
         progress_bar(quiet=quiet, unit="folds") as update,
     ):
-        gold = read_labelled(sources, known, documents, log)
+        gold = read_labelled(sources, load_scheme(make().scheme), documents, log)
         results = list(
             cross_validate(gold, make, folds=folds, without=without.split(","), progress=update)
         )

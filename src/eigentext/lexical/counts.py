@@ -99,21 +99,21 @@ class CountTable:
 
     def packed(self) -> npt.NDArray[np.uint8]:
         """All keys and counts in few bytes: gaps between keys in order, seven bits a byte."""
-        from eigentext.lexical import kernels_train
+        from eigentext.lexical import kernels
 
         keys, values = self.sorted_items()
         out = np.zeros(10 * len(keys), np.uint8)
-        return out[: kernels_train.pack(keys, values, out)].copy()
+        return out[: kernels.pack(keys, values, out)].copy()
 
     @classmethod
     def unpacked(
         cls, used: npt.NDArray[np.bool_], packed: npt.NDArray[np.uint8], n: int, n_words: int
     ) -> CountTable:
         """The table of which :meth:`packed` wrote the n keys."""
-        from eigentext.lexical import kernels, kernels_train
+        from eigentext.lexical import kernels
 
         slots = np.zeros(n, np.uint64)
-        if not kernels_train.unpack(packed, slots):
+        if not kernels.unpack(packed, slots):
             raise ValueError(f"counts of {n} keys expected, found others")
         table = cls(used)
         table._make_room(n)

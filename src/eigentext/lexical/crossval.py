@@ -23,6 +23,8 @@ from eigentext.lexical.softmax import probabilities
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from eigentext.base.progress import Progress
+    from eigentext.lexical.baseline import MostFrequent
     from eigentext.lexical.documents import Document
     from eigentext.lexical.ranker import LexicalRanker
 
@@ -40,7 +42,10 @@ class FoldResult:
 
 
 def evaluate_ranker(
-    ranker: LexicalRanker, documents: Sequence[Document], *, without: Sequence[str] = ("cas",)
+    ranker: LexicalRanker | MostFrequent,
+    documents: Sequence[Document],
+    *,
+    without: Sequence[str] = ("cas",),
 ) -> FoldResult:
     """Rank the documents' scored words and count; gold is looked at only here."""
     began = time.process_time()
@@ -67,7 +72,7 @@ def evaluate_ranker(
             )
 
     return FoldResult(
-        score_ranking(items(), ranker.scheme.elements, without=without),
+        score_ranking(items(), ranker.scheme_.elements, without=without),
         calibration_error(shares[best[scored]] if len(scored) else np.zeros(0), right),
         0.0,
         spent,
@@ -95,22 +100,24 @@ def folds_by_document(documents: Sequence[Document], folds: int = 10) -> list[in
 
 def cross_validate(
     documents: Sequence[Document],
-    make: Callable[[], LexicalRanker],
+    make: Callable[[], LexicalRanker | MostFrequent],
     *,
     folds: int = 10,
     only: Sequence[int] | None = None,
     without: Sequence[str] = ("cas",),
-    progress: Callable[[int, int, str], None] | None = None,
+    progress: Progress | None = None,
 ) -> Iterator[FoldResult]:
-    """Train and evaluate fold by fold; ``only`` some of them."""
+    """Train and evaluate fold by fold; ``only`` some of them.  Words are analysed once for all."""
     fold = folds_by_document(documents, folds)
     wanted = list(range(folds)) if only is None else list(only)
+    candidates = None
     for done, number in enumerate(wanted):
         if progress:
             progress(done, len(wanted), "folds")
         began = time.process_time()
         training = [d for d, f in zip(documents, fold, strict=True) if f != number]
-        ranker = make().fit(training)
+        ranker = make().fit(training, candidates=candidates)
+        candidates = ranker.candidates_
         spent = time.process_time() - began
         test = [d for d, f in zip(documents, fold, strict=True) if f == number]
         result = evaluate_ranker(ranker, test, without=without)

@@ -86,6 +86,63 @@ def moved(slots, larger):
 
 
 @njit(cache=True)
+def _write(out, place, number):
+    """Seven bits a byte, the lowest first; the place after them."""
+    while number >= 128:
+        out[place] = (number & 127) | 128
+        number >>= 7
+        place += 1
+    out[place] = number
+    return place + 1
+
+
+@njit(cache=True)
+def pack(keys, counts, out):
+    """Sorted keys as gaps, counts of up to 3 in the same bytes; how many bytes.
+
+    ``out`` takes 10 bytes a key at most.
+    """
+    place = 0
+    before = np.uint64(0)
+    for i in range(len(keys)):
+        gap = np.int64(keys[i] - before)
+        before = keys[i]
+        place = _write(out, place, (gap << 2) | min(counts[i], 4) - 1)
+        if counts[i] >= 4:
+            place = _write(out, place, np.int64(counts[i] - 4))
+    return place
+
+
+@njit(cache=True)
+def unpack(packed, slots):
+    """What :func:`pack` wrote, as slots; False if it is not all of them and no more."""
+    place = 0
+    key = np.uint64(0)
+    for i in range(len(slots)):
+        count = np.int64(0)
+        for part in range(2):
+            number, shift, more = np.int64(0), 0, True
+            while more:
+                if place == len(packed) or shift > 49:
+                    return False
+                number |= np.int64(packed[place] & 127) << shift
+                more = packed[place] >= 128
+                shift += 7
+                place += 1
+            if part == 1:
+                count += number
+                break
+            key += np.uint64(number >> 2)
+            count = (number & 3) + 1
+            if count < 4:
+                break
+        if key >= np.uint64(1 << 40) or count >= 1 << 24:
+            return False
+        slots[i] = (key << np.uint64(24)) | np.uint64(count)
+    return place == len(packed)
+
+
+@njit(cache=True)
 def factored(row_hash, row_units, unit_hash, unit_target):
     """Units of one word: values of targets on which its rows differ; the number of them.
 

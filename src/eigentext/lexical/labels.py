@@ -316,12 +316,14 @@ def scheme_names() -> list[str]:
     )
 
 
-def load_scheme(name_or_path: str | os.PathLike[str]) -> LabelScheme:
-    """A shipped scheme by its name, or one of your own by its file.
+def load_scheme(name_or_path: str | os.PathLike[str] | LabelScheme) -> LabelScheme:
+    """A shipped scheme by its name, or one of your own by its file.  A scheme is its own.
 
     >>> load_scheme("polish").language
     'pl'
     """
+    if isinstance(name_or_path, LabelScheme):
+        return name_or_path
     given = os.fspath(name_or_path)
     if given in scheme_names():
         path = files("eigentext.lexical").joinpath("schemes", f"{given}.json")

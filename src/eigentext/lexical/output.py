@@ -26,7 +26,7 @@ def as_record(
         reading = shown_reading(word, candidate, ranker)
         shown.append(
             {
-                "label": ranker.scheme.as_mapping(candidate.label),
+                "label": ranker.scheme_.as_mapping(candidate.label),
                 "probability": round(candidate.probability, 4),
                 "source": candidate.source,
                 "vocalised": reading.vocalised if reading else "",
@@ -64,7 +64,7 @@ def as_vocalised(words: Sequence[RankedWord], ranker: LexicalRanker) -> str:
 
 def as_conllu(number: int, words: Sequence[RankedWord], ranker: LexicalRanker) -> Iterator[str]:
     """The sentence as CoNLL-U lines: the best label, its probability, vocalisation and gloss."""
-    scheme = ranker.scheme
+    scheme = ranker.scheme_
     yield f"# sent_id = {number}"
     yield f"# text = {' '.join(word.shown for word in words)}"
     for place, word in enumerate(words, start=1):

@@ -5,7 +5,7 @@
    the neighbours' predicted labels as features (second pass), and calibrates.
 2. ``rank`` answers for one sentence, ``rank_documents`` for many at once; both take what a person
    decided already.
-3. ``save`` and ``load`` go through ``storage``.
+3. ``storage`` says what its file holds.
 
 All of the data serve both stages: what a training word is weighed by never contains its own
 document's counts.  ``holdout=0.1`` splits the documents 9:1 instead, as the paper does.
@@ -13,14 +13,16 @@ document's counts.  ``holdout=0.1`` splits the documents 9:1 instead, as the pap
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from eigentext.base.model import Model
+from eigentext.base.tokens import checked_tokens
 from eigentext.errors import SettingsError
-from eigentext.lexical import features
+from eigentext.lexical import storage, templates
 from eigentext.lexical.analyzers import open_analyzer
 from eigentext.lexical.calibration import temperature
 from eigentext.lexical.candidates import Candidates
@@ -38,37 +40,27 @@ from eigentext.lexical.second_pass import (
     together,
     weighed,
 )
+from eigentext.lexical.settings import RankerSettings
 from eigentext.lexical.softmax import Inputs, Weights, fit_softmax, probabilities, scores
+from eigentext.lexical.vector_classes import bits_of_vectors
 from eigentext.tagging.resources import clusters_of
 
 if TYPE_CHECKING:
-    import os
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from eigentext.base.files.opening import Source
+    from eigentext.base.modelfile import ModelFile
+    from eigentext.base.progress import Progress
+    from eigentext.base.stored import Packed
     from eigentext.lexical.analysis import Analyzer
+    from eigentext.lexical.features import Hashes
 
 __all__ = ["LexicalRanker", "RankedCandidate", "RankedWord"]
 
-Progress = Callable[[int, int, str], None]
 
-
-class LexicalRanker:
+@dataclass(eq=False, repr=False)
+class LexicalRanker(Model, RankerSettings):
     """Ranks every analysis of every word in context.
-
-    ``analyzer``   an analyzer, or what ``open_analyzer`` takes
-    ``scheme``     a label scheme, or what ``load_scheme`` takes
-    ``templates``  features of the first pass; ``second`` those that later passes add
-    ``clusters``   bits by word, or a file of them: adds the templates ``features.CLUSTERED``
-    ``passes``     1 for what was typed only; each further pass sees the neighbours' labels
-    ``documents``  score candidates by the documents that are like this one (Z_tf)
-    ``bits``       the last pass also learns 2^bits weights of its own; 0 for none
-    ``epochs``     passes of the learner over the words
-    ``holdout``    None: every document serves both stages; a share: that share learns weights only
-    ``min_count``  features seen less often in training are left out: they do not help
-    ``only``       targets to count (``label``, ``morph``, ``hard``, elements); None for all
-    ``transform``  of counts: ``ratio``, ``count`` (Eq. 5), ``variance`` (Eq. 3)
-    ``observed``   whether labels seen with a form in training are candidates (Eq. 9)
-    ``weights``    adagrad, or a method of ``weights.METHODS`` (few documents, no pairs)
-    ``seed``       of shuffles and of the split
 
     >>> from eigentext.lexical.documents import Document, Word
     >>> scheme = load_scheme("arabic14")
@@ -80,89 +72,71 @@ class LexicalRanker:
     'N'
     """
 
-    def __init__(
-        self,
-        *,
-        analyzer: str | Analyzer = "sample",
-        scheme: str | LabelScheme = "arabic14",
-        templates: Sequence[str] = features.WIDE,
-        second: Sequence[str] = features.SECOND_PASS,
-        clusters: Mapping[str, str] | str | os.PathLike[str] | None = None,
-        passes: int = 3,
-        documents: bool = True,
-        bits: int = 22,
-        epochs: int = 2,
-        rate: float = 0.05,
-        sparse_rate: float = 0.05,
-        holdout: float | None = None,
-        min_count: int = 2,
-        only: Sequence[str] | None = None,
-        transform: str = "ratio",
-        observed: bool = True,
-        weights: str = "adagrad",
-        seed: int = 0,
-    ) -> None:
-        self.analyzer = open_analyzer(analyzer) if isinstance(analyzer, str) else analyzer
-        self.analyzer_name = analyzer if isinstance(analyzer, str) else analyzer.name
-        self.scheme = scheme if isinstance(scheme, LabelScheme) else load_scheme(scheme)
-        self.clusters = clusters_of(clusters)
-        more = features.CLUSTERED if self.clusters else ()
-        self.templates = tuple(dict.fromkeys((*templates, *more)))
-        self.second = tuple(second)
-        self.passes = passes
-        self.documents = documents
-        self.bits = bits
-        self.epochs = epochs
-        self.rate = rate
-        self.sparse_rate = sparse_rate
-        self.holdout = holdout
-        self.min_count = min_count
-        self.only = None if only is None else tuple(only)
-        self.transform = transform
-        self.observed = observed
-        self.weights = weights
-        self.seed = seed
-        self.oracle = False  # benchmarks only: neighbours' gold labels in later passes
-        self.candidates = Candidates(self.analyzer, self.scheme)
-        self._check()
+    KIND = "lexical"
+    VERSION = 3
+    SPEC = storage.SPEC
 
-    def _check(self) -> None:
-        if self.passes < 1:
-            raise SettingsError(f"passes: expected 1 or more, found {self.passes}")
-        if self.min_count < 1:
-            raise SettingsError(f"min_count: expected 1 or more, found {self.min_count}")
-        if self.transform not in ("ratio", "count", "variance"):
-            raise SettingsError(
-                f"transform: expected ratio, count or variance, found {self.transform!r}"
-            )
-        if self.holdout is not None and not 0 < self.holdout < 1:
-            raise SettingsError(f"holdout: expected a share between 0 and 1, not {self.holdout}")
+    oracle = False  # benchmarks only: neighbours' gold labels in later passes
+
+    def check(self) -> None:
+        """Raise SettingsError for settings that are not what was declared."""
+        super().check()
+        if self.clusters is not None and self.vectors is not None:
+            raise SettingsError("clusters and vectors: expected one of them")
         for template in (*self.templates, *self.second):
-            features.parse(template)
+            templates.parse(template)
+
+    def _summary(self) -> str:
+        return f"{len(self.seen_):,} forms, analyzer {self.analyzer_.name!r}"
 
     # ---- learning
 
     def fit(
         self,
         documents: Iterable[Document],
+        y: object = None,
         *,
+        candidates: Candidates | None = None,
         out_of_sample: Mapping[str, Analyzer] | None = None,
         progress: Progress | None = None,
-    ) -> LexicalRanker:
+    ) -> Self:
         """Learn from documents whose words have labels.
 
-        Where the analyzer itself learned from them, ``out_of_sample`` gives by document id one
-        that did not learn from that document: training words then look like new ones.
+        ``candidates`` are those of another ranker with this analyzer and scheme (its
+        ``candidates_``): words are then analysed once for both.  Where the analyzer itself
+        learned from these documents, ``out_of_sample`` gives by document id one that did not
+        learn from that document: training words then look like new ones.
         """
+        self.check()
         counted, held_out = self._split(list(documents))
         tell = progress or (lambda *_: None)
         tell(0, self.passes + 1, "analyses")
         forms = [w.form for d in counted for w in d.words() if w.label is not None]
         if not forms:
             raise SettingsError("no word with a label in the training documents: nothing to learn")
-        with self.candidates.keeping_all():
+        if candidates is None:
+            candidates = Candidates(open_analyzer(self.analyzer), load_scheme(self.scheme))
+        self.clusters_ = clusters_of(self.clusters)
+        if self.vectors is not None:
+            self.clusters_ = bits_of_vectors(self.vectors, seed=self.seed)
+        with candidates.keeping_all():
+            self.hard_ = hard_elements(candidates.scheme, candidates, forms)
+            self._use(candidates)
             self._fit(counted, held_out, forms, out_of_sample or {}, tell)
         return self
+
+    def _use(self, candidates: Candidates) -> None:
+        """What follows from the settings and ``hard_``, before and after a file."""
+        self.candidates_ = candidates
+        self.analyzer_, self.scheme_ = candidates.analyzer, candidates.scheme
+        self.targets_ = Targets(self.scheme_, hard=self.hard_, only=self.targets)
+        self.encoder_ = Encoder(candidates, self.targets_, self.clusters_)
+
+    @property
+    def first_templates(self) -> tuple[str, ...]:
+        """Features of the first pass, with those of clusters where there are some."""
+        more = templates.CLUSTERED if self.clusters_ else ()
+        return tuple(dict.fromkeys((*self.templates, *more)))
 
     def _fit(
         self,
@@ -172,8 +146,6 @@ class LexicalRanker:
         out_of_sample: Mapping[str, Analyzer],
         tell: Progress,
     ) -> None:
-        self.hard_ = hard_elements(self.scheme, self.candidates, forms)
-        self.targets_ = Targets(self.scheme, hard=self.hard_, only=self.only)
         self.observed_ = Observed()
         numbers: dict[str, int] = {}
         for number, document in enumerate(counted):
@@ -182,8 +154,7 @@ class LexicalRanker:
                 if word.label is not None and self.observed:
                     self.observed_.add(word.form, word.label, number)
         self.seen_ = frozenset(forms)
-        self.encoder_ = Encoder(self.candidates, self.targets_, self.clusters)
-        others = {a: Candidates(a, self.scheme) for a in set(out_of_sample.values())}
+        others = {a: Candidates(a, self.scheme_) for a in set(out_of_sample.values())}
         own = {name: others[analyzer] for name, analyzer in out_of_sample.items()}
         first = self.encoder_(counted, self.observed_, training=numbers, out_of_sample=own)
         second = self.encoder_(held_out, self.observed_) if held_out else None
@@ -198,47 +169,45 @@ class LexicalRanker:
         take = max(1, round(self.holdout * len(documents)))
         held = set(random.permutation(len(documents))[:take].tolist())
         return (
-            [d for place, d in enumerate(documents) if place not in held],
-            [d for place, d in enumerate(documents) if place in held],
+            [d for number, d in enumerate(documents) if number not in held],
+            [d for number, d in enumerate(documents) if number in held],
         )
 
     def _fit_stages(self, counted: Encoded, held_out: Encoded | None, tell: Progress) -> None:
         """All passes; ``held_out`` words learn weights, or else the counted ones do."""
         names = self.targets_.names
-        self.document_counts_ = self._count_documents(counted) if self.documents else None
+        self.document_counts_ = self._count_documents(counted) if self.document_counts else None
         self.stages_: list[Stage] = []
         both = [counted] if held_out is None else [counted, held_out]
         parts: list[Columns | None] = [None for _ in both]
-        predicted: list[dict[str, features.Hashes] | None] = [None, None]
+        predicted: list[dict[str, Hashes] | None] = [None, None]
         for number in range(self.passes):
             tell(number + 1, self.passes + 1, f"pass {number + 1}")
-            own_templates = self.templates if number == 0 else self.second
+            own_templates = self.first_templates if number == 0 else self.second
             counts = CountTable(weighed(own_templates, names), least=self.min_count)
-            stage = Stage(own_templates, counts)
-            self.stages_.append(stage)
             last = number + 1 == self.passes
             inputs = []
-            for place, e in enumerate(both):
-                idle = last and place == 0 and held_out is not None  # predicts for no further pass
-                parts[place] = part = self._look(
-                    stage,
+            for part, e in enumerate(both):
+                idle = last and part == 0 and held_out is not None  # predicts for no further pass
+                parts[part] = columns = self._look(
+                    own_templates,
+                    counts,
                     e,
-                    predicted[place],
-                    parts[place],
-                    training=place == 0,
+                    predicted[part],
+                    parts[part],
+                    training=part == 0,
                     count_only=idle,
                     with_noise=self.weights == "james-stein",
                 )
-                inputs.append(together(e, part))
-            stage.weights = self._learn(inputs[-1], self.bits if last else 0)
+                inputs.append(together(e, columns))
+            weights = self._learn(inputs[-1], self.bits if last else 0)
+            self.stages_.append(Stage(own_templates, counts, weights))
             if last:
                 self._calibrate(inputs[-1])
                 break
-            for place, given in enumerate(inputs):
-                rows = best_rows(given.encoded.first, scores(given, stage.weights))
-                predicted[place] = predicted_targets(
-                    self.targets_.names, given.encoded, rows, oracle=self.oracle
-                )
+            for part, given in enumerate(inputs):
+                rows = best_rows(given.encoded.first, scores(given, weights))
+                predicted[part] = predicted_targets(names, given.encoded, rows, oracle=self.oracle)
 
     def _learn(
         self, inputs: Inputs, bits: int, words: npt.NDArray[np.int64] | None = None
@@ -253,8 +222,6 @@ class LexicalRanker:
             chosen,
             bits=bits,
             epochs=self.epochs,
-            rate=self.rate,
-            sparse_rate=self.sparse_rate,
             seed=self.seed,
         )
 
@@ -266,11 +233,11 @@ class LexicalRanker:
         self.temperature_ = 1.0
         if not tenth.any() or tenth.all():
             return
-        weights = self._learn(inputs, self.stages_[-1].weights.bits, words[~tenth])  # type: ignore[union-attr]
+        weights = self._learn(inputs, self.stages_[-1].weights.bits, words[~tenth])
         self.temperature_ = temperature(e.first, scores(inputs, weights), e.gold_row, words[tenth])
 
     def _count_documents(self, counted: Encoded) -> DocumentCounts:
-        found = DocumentCounts()
+        counts = DocumentCounts()
         countable = counted.countable
         n = int(counted.document_of[-1]) + 1 if len(counted.words) else 0
         words: list[list[str]] = [[] for _ in range(n)]
@@ -278,15 +245,16 @@ class LexicalRanker:
             words[document].append(word)
         for document in range(n):
             own = countable[counted.document_of[countable] == document]
-            found.add(words[document], counted.gold_hash[own])
-        found.finish()
-        return found
+            counts.add(words[document], counted.gold_hash[own])
+        counts.finish()
+        return counts
 
     def _look(
         self,
-        stage: Stage,
+        own_templates: Sequence[str],
+        counts: CountTable,
         encoded: Encoded,
-        predicted: Mapping[str, features.Hashes] | None,
+        predicted: Mapping[str, Hashes] | None,
         after: Columns | None,
         *,
         training: bool = False,
@@ -295,7 +263,8 @@ class LexicalRanker:
     ) -> Columns:
         n = int(encoded.document_of[-1]) + 1 if len(encoded.words) else 0
         return look(
-            stage,
+            own_templates,
+            counts,
             encoded,
             predicted,
             after=after,
@@ -313,18 +282,15 @@ class LexicalRanker:
     def score_documents(
         self, documents: Sequence[Document], *, fixed: Mapping[int, Label] | None = None
     ) -> tuple[Encoded, npt.NDArray[np.float64]]:
-        """The words as arrays, and the score of every row; ``fixed`` is by place of the word."""
-        if not hasattr(self, "encoder_"):
-            raise SettingsError("this ranker was not fitted: call fit first")
+        """The words as arrays, and the score of every row; ``fixed`` is by the word's number."""
+        self.check_fitted()
         encoded = self.encoder_(documents, self.observed_)
-        decided = {place: self.targets_.hashes(label) for place, label in (fixed or {}).items()}
-        predicted: dict[str, features.Hashes] | None = None
+        decided = {number: self.targets_.hashes(label) for number, label in (fixed or {}).items()}
+        predicted: dict[str, Hashes] | None = None
         part: Columns | None = None
         found = np.zeros(len(encoded.row_hash))
         for stage in self.stages_:
-            part = self._look(stage, encoded, predicted, part)
-            if stage.weights is None:
-                raise SettingsError("this ranker was not fitted: call fit first")
+            part = self._look(stage.templates, stage.counts, encoded, predicted, part)
             found = scores(together(encoded, part), stage.weights)
             predicted = predicted_targets(
                 self.targets_.names,
@@ -334,6 +300,12 @@ class LexicalRanker:
                 oracle=self.oracle,
             )
         return encoded, found
+
+    def score(self, documents: Sequence[Document], y: object = None) -> float:
+        """The share of scored words whose right label is first: A1, from 0 to 1."""
+        from eigentext.lexical.crossval import evaluate_ranker
+
+        return evaluate_ranker(self, documents).scores.full.a1 / 100.0
 
     def rank(
         self,
@@ -347,15 +319,14 @@ class LexicalRanker:
         ``fixed`` holds labels that a person decided, by token; ``document`` the sentences around,
         for what the document is about.
         """
-        if isinstance(tokens, str):
-            raise TypeError("expected a list of tokens, found a str: split it into words first")
-        around = [[Word(w) for w in sentence] for sentence in document or ()]
-        given = Document("", [[Word(token) for token in tokens], *around])
-        for place, label in (fixed or {}).items():
-            if not 0 <= place < len(tokens):
-                raise SettingsError(f"fixed: no token {place} among {len(tokens)}")
-            if not isinstance(label, tuple) or len(label) != len(self.scheme.elements):
-                n = len(self.scheme.elements)
+        self.check_fitted()
+        sentences = [checked_tokens(tokens), *map(checked_tokens, document or ())]
+        given = Document("", [[Word(token) for token in sentence] for sentence in sentences])
+        n = len(self.scheme_.elements)
+        for number, label in (fixed or {}).items():
+            if not 0 <= number < len(tokens):
+                raise SettingsError(f"fixed: no token {number} among {len(tokens)}")
+            if not isinstance(label, tuple) or len(label) != n:
                 raise SettingsError(f"fixed: {label!r}, expected a tuple of {n} elements")
         return next(iter(self.rank_documents([given], fixed=fixed)))[0]
 
@@ -401,17 +372,34 @@ class LexicalRanker:
 
     # ---- files
 
-    def save(self, path: str | os.PathLike[str], *, data: Mapping[str, Any] | None = None) -> None:
-        """Write the ranker as a model file; the analyzer's data is not in it."""
-        from eigentext.lexical.storage import save_ranker
-
-        save_ranker(self, path, data=data)
+    @classmethod
+    def load(cls, path: Source, *, analyzer: str | Analyzer | None = None, **given: Any) -> Self:
+        """Read a ranker; ``analyzer`` says where the analyzer lies now, if elsewhere."""
+        if analyzer is not None:
+            given["analyzer"] = analyzer
+        return super().load(path, **given)
 
     @classmethod
-    def load(
-        cls, path: str | os.PathLike[str], *, analyzer: str | Analyzer | None = None
-    ) -> LexicalRanker:
-        """Read a ranker; ``analyzer`` says where the analyzer lies now, if elsewhere."""
-        from eigentext.lexical.storage import load_ranker
+    def _made_of(cls, file: ModelFile, given: Mapping[str, Any]) -> Self:
+        """The analyzer is no part of the file: what is wrong with it is not the file's fault."""
+        ranker = super()._made_of(file, given)
+        ranker._use(Candidates(open_analyzer(ranker.analyzer), load_scheme(ranker.scheme)))
+        return ranker
 
-        return load_ranker(cls, path, analyzer=analyzer)
+    @classmethod
+    def _unpack(cls, packed: Packed, **given: Any) -> Self:
+        clusters = zip(
+            packed.strings["cluster_words"], packed.strings["cluster_bits"], strict=True
+        )
+        inside = {
+            "analyzer": packed.facts["analyzer"],
+            "scheme": LabelScheme.from_json(packed.facts["scheme"], packed.path),
+            "clusters": dict(clusters) or None,
+        }
+        return super()._unpack(packed, **{**inside, **given})
+
+    def _pack_learned(self) -> Packed:
+        return storage.pack(self)
+
+    def _restore(self, packed: Packed) -> None:
+        storage.restore(self, packed)

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,8 +25,9 @@ from eigentext.lexical.counts import (
     shares,
     statistics,
 )
-from eigentext.lexical.features import PAPER, Hashes, parse, table
+from eigentext.lexical.features import Hashes, table
 from eigentext.lexical.softmax import Inputs, Weights
+from eigentext.lexical.templates import PAPER, parse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,13 +40,12 @@ Ints = npt.NDArray[np.int64]
 _WHOLE = ("label", "lemma", "morph", "hard")
 
 
-@dataclass
-class Stage:
+class Stage(NamedTuple):
     """One pass: its own templates and counts, and the weights over all columns it sees."""
 
     templates: tuple[str, ...]
     counts: CountTable
-    weights: Weights | None = None
+    weights: Weights
 
 
 @dataclass
@@ -78,7 +78,8 @@ def weighed(templates: Sequence[str], targets: Sequence[str]) -> npt.NDArray[np.
 
 
 def look(
-    stage: Stage,
+    templates: Sequence[str],
+    counts: CountTable,
     encoded: Encoded,
     predicted: Mapping[str, Hashes] | None,
     *,
@@ -91,23 +92,23 @@ def look(
     transform: str = "ratio",
     with_noise: bool = False,
 ) -> Columns:
-    """The columns of a pass; ``count`` first adds the words' own counts to the stage.
+    """The columns of a pass; ``count`` first adds the words' own to the counts.
 
     ``after`` are those of the first pass, or of an earlier one of this width, whose arrays are
     then written over.  ``leave_out`` takes each document's own counts off.  ``with_noise`` also
     gives the variance of every column.
     """
     known = {**(predicted or {}), "class": encoded.class_hash}
-    atoms = table(stage.templates, encoded.typed, encoded.sentence_of, known)
+    atoms = table(templates, encoded.typed, encoded.sentence_of, known)
     counted = encoded.countable
     by_document = np.split(counted, np.flatnonzero(np.diff(encoded.document_of[counted])) + 1)
     if count:
-        stage.counts.add(atoms, encoded.gold_hash, counted)
+        counts.add(atoms, encoded.gold_hash, counted)
     if count_only:
         units, n = len(encoded.unit_hash), len(encoded.words)
         nothing = np.zeros((units, 0), np.float32), np.zeros((n, 0), np.int8)
-        return Columns(atoms, stage.counts.used, *nothing, 0, 0)
-    made = _room(stage, encoded, after, int(documents is not None))
+        return Columns(atoms, counts.used, *nothing, 0, 0)
+    made = _room(templates, counts, encoded, after, int(documents is not None))
     if with_noise:
         before = None if after is None else after.noise
         made.noise = np.zeros_like(made.z)
@@ -118,10 +119,10 @@ def look(
     left_out = by_document if leave_out else ()
     if transform == "ratio":
         own_column = log_share = ratio_columns(
-            stage.counts, encoded, atoms, made.z, made.bucket, start, leave_out=left_out
+            counts, encoded, atoms, made.z, made.bucket, start, leave_out=left_out
         )
     else:
-        found = statistics(stage.counts, encoded, atoms, leave_out=left_out)
+        found = statistics(counts, encoded, atoms, leave_out=left_out)
         z, _ = columns(found, encoded, transform=transform)
         made.z[:, start : start + atoms.shape[1]] = z[:, :-1]
         own_column, log_share = z[:, -1], shares(found, encoded)
@@ -129,7 +130,7 @@ def look(
         made.z[:, atoms.shape[1]] = own_column
     last = None
     if made.noise is not None:
-        found = statistics(stage.counts, encoded, atoms, leave_out=left_out)
+        found = statistics(counts, encoded, atoms, leave_out=left_out)
         n_new = atoms.shape[1] + (after is None)
         made.noise[:, start : start + n_new] = noise(found, encoded, transform=transform)[
             :, :n_new
@@ -140,17 +141,23 @@ def look(
     return made
 
 
-def _room(stage: Stage, encoded: Encoded, after: Columns | None, more: int) -> Columns:
-    """Columns to be filled: those of the first pass, then the stage's own.
+def _room(
+    templates: Sequence[str],
+    counts: CountTable,
+    encoded: Encoded,
+    after: Columns | None,
+    more: int,
+) -> Columns:
+    """Columns to be filled: those of the first pass, then the pass' own.
 
     The first pass also has the values' own frequency, and ``more`` of documents.
     """
-    n, n_own = len(encoded.words), len(stage.templates)
+    n, n_own = len(encoded.words), len(templates)
     units = len(encoded.unit_hash)
     if after is None:
         return Columns(
             np.empty((n, n_own), np.uint64),
-            stage.counts.used,
+            counts.used,
             np.empty((units, n_own + 1 + more), np.float32),
             np.zeros((n, n_own + 1 + more), np.int8),
             n_own + 1 + more,
@@ -161,7 +168,7 @@ def _room(stage: Stage, encoded: Encoded, after: Columns | None, more: int) -> C
         return after
     made = Columns(
         np.empty((n, n_atoms + n_own), np.uint64),
-        np.vstack([after.used[:n_atoms], stage.counts.used]),
+        np.vstack([after.used[:n_atoms], counts.used]),
         np.empty((units, first + n_own), np.float32),
         np.zeros((n, first + n_own), np.int8),
         first,

@@ -25,18 +25,18 @@ Inflect = Callable[["Analysis", Mapping[str, str]], "Analysis"]
 
 class _Ranker(Protocol):
     @property
-    def scheme(self) -> LabelScheme: ...
+    def scheme_(self) -> LabelScheme: ...
 
     @property
-    def analyzer(self) -> Analyzer: ...
+    def analyzer_(self) -> Analyzer: ...
 
 
 def shown_reading(
     word: RankedWord, candidate: RankedCandidate, ranker: _Ranker
 ) -> Analysis | None:
     """The reading to show; None where no reading of the word leads to the label or near it."""
-    scheme = ranker.scheme
-    inflect: Inflect | None = getattr(ranker.analyzer, "inflect", None)
+    scheme = ranker.scheme_
+    inflect: Inflect | None = getattr(ranker.analyzer_, "inflect", None)
     if candidate.analyses:
         reading = candidate.analyses[0]
         if inflect is None:

@@ -19,14 +19,13 @@ import numpy.typing as npt
 from eigentext.lexical.counts import BUCKETS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from eigentext.lexical.encoding import Encoded
     from eigentext.lexical.features import Hashes
 
 __all__ = ["Inputs", "Weights", "fit_softmax", "probabilities", "scores"]
 
 Floats = npt.NDArray[np.float64]
+_RATE = 0.05  # of AdaGrad's steps
 
 
 @dataclass
@@ -95,13 +94,9 @@ def fit_softmax(
     inputs: Inputs,
     words: npt.NDArray[np.int64],
     *,
-    bits: int = 0,
-    epochs: int = 5,
-    rate: float = 0.05,
-    sparse_rate: float = 0.05,
-    decay: float = 0.0,
-    seed: int = 0,
-    update: Callable[[], None] | None = None,
+    bits: int,
+    epochs: int,
+    seed: int,
 ) -> Weights:
     """Learn weights from these words."""
     from eigentext.lexical import kernels
@@ -133,13 +128,11 @@ def fit_softmax(
             weights.sparse,
             sparse_sum,
             bits,
-            rate,
-            sparse_rate,
-            decay,
+            _RATE,
+            _RATE,
+            0.0,
             scratch,
         )
-        if update:
-            update()
     weights.sparse = weights.sparse.astype(np.float16).astype(np.float32)  # as files hold them
     return weights
 

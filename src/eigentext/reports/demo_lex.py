@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from eigentext import datasets
 from eigentext.lexical import LexicalRanker, load_scheme
+from eigentext.lexical.baseline import MostFrequent
 from eigentext.lexical.crossval import cross_validate, folds_by_document
 from eigentext.lexical.reading import read_documents
-from eigentext.lexical.rivals import MostFrequent
 from eigentext.lexical.shown import shown_reading
 from eigentext.reports.morphology import in_plain_words
 
@@ -109,7 +109,7 @@ def _sentence(report: Report, ranker: LexicalRanker, held_out: list[Document]) -
                     100 * candidate.probability,
                     reading.vocalised if reading else "",
                     reading.gloss if reading else "",
-                    in_plain_words(ranker.scheme.as_mapping(candidate.label)),
+                    in_plain_words(ranker.scheme_.as_mapping(candidate.label)),
                     "yes" if candidate.label == word.label else "",
                 )
             )

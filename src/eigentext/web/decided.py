@@ -35,7 +35,7 @@ class DecidedTexts:
         """A `DocumentAnswer`: the ranking, and what more there is to tell."""
         labels = self._labels(decisions)
         ranked = self.lexical.rank(sentences, labels)
-        language = self.lexical.ranker.scheme.language
+        language = self.lexical.ranker.scheme_.language
         view = self.lexical.view(sentences, ranked, labels, top=top, language=language)
         return DocumentAnswer(ranked=view, **more).model_dump_json().encode()
 
@@ -63,7 +63,7 @@ class DecidedTexts:
         if request.label is None:
             return Decision(request.sentence, request.word, None, None, scored)
         label = self.lexical.label(request.label)
-        values = self.lexical.ranker.scheme.as_mapping(label)
+        values = self.lexical.ranker.scheme_.as_mapping(label)
         for rank, candidate in enumerate(word.candidates, start=1):
             if candidate.label == label:
                 reading = shown_reading(word, candidate, self.lexical.ranker)
@@ -102,7 +102,7 @@ class DecidedTexts:
         from eigentext.lexical.output import as_conllu
         from eigentext.lexical.ranked import RankedCandidate, RankedWord
 
-        scheme = self.lexical.ranker.scheme
+        scheme = self.lexical.ranker.scheme_
         empty = (scheme.missing,) * len(scheme.elements)
         begun = False
         for s, tokens in enumerate(document.sentences):

@@ -52,7 +52,7 @@ def _build(
         "lex/changes": texts.changes,
         "lex/conllu": lambda *given: list(texts.conllu(*given)),
     }
-    scheme = lexical.ranker.scheme if lexical.ready else None
+    scheme = lexical.ranker.scheme_ if lexical.ready else None
     return jobs, Facts(
         parses=dependencies.parser is not None,
         language=scheme.language if scheme else None,

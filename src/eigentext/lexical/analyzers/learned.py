@@ -21,22 +21,25 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from eigentext.base import modelfile
+from eigentext.base import settings
+from eigentext.base.fields import Ints, Parts, Pointers, Spec, Strings, Text, Whole
+from eigentext.base.ragged import pointers
+from eigentext.base.stored import Packed, Stored
 from eigentext.errors import SettingsError
 from eigentext.lexical.analysis import READINGS_KEPT, Analysis, check_word
 from eigentext.lexical.analyzers.edit_rules import EditRule, find_rule, fold, folds, lower, shape
 from eigentext.lexical.remembering import Remembering
-from eigentext.lexical.storage_fields import ANALYZER
+from eigentext.lexical.settings import LearnedAnalyzerSettings
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Mapping
+
+    import numpy.typing as npt
 
     from eigentext.formats.conllu import Sentence
 
 __all__ = ["LearnedAnalyzer"]
 
-KIND, VERSION = "learned-analyzer", 1
 _LONGEST_ENDING = 8
 _KEPT_ENDING = 3  # letters of endings whose shares are kept
 _KEPT_SHARES = 1 << 18  # of rules under short endings that are remembered
@@ -45,6 +48,8 @@ _KNOWN_PARADIGM = 20.0  # how much more a reading of a known lemma counts
 
 _FOLDED = "f"  # the mark of endings with letters folded, whatever the shape
 _FOLDED_COUNTS = 0.05  # how much less a reading by folded letters counts
+
+_MOST_COUNTED = 10**12  # words
 
 Table = dict[str, dict[int, int]]
 
@@ -55,7 +60,37 @@ class _Reading(NamedTuple):
     features: tuple[tuple[str, str], ...]
 
 
-class LearnedAnalyzer:
+def _holds(
+    arrays: Mapping[str, npt.NDArray[Any]], strings: Mapping[str, list[str]], stored: object
+) -> None:
+    for name in ("forms", "endings"):
+        readings, counts = arrays[f"{name}_counts"].T
+        if bool(np.any(readings >= len(strings["readings"]))):
+            raise ValueError(f"array '{name}_counts' names a reading that is not there")
+        if bool(np.any(counts < 1)):
+            raise ValueError(f"array '{name}_counts' holds a count below 1")
+
+
+_SPEC = Spec(
+    {"language": Text(), "limit": Whole(1, 10**9)},
+    Parts(
+        {
+            "forms_starts": Pointers("forms", "form_counts"),
+            "forms_counts": Ints(("form_counts", 2), low=0, below=_MOST_COUNTED),
+            "endings_starts": Pointers("endings", "ending_counts"),
+            "endings_counts": Ints(("ending_counts", 2), low=0, below=_MOST_COUNTED),
+        },
+        {
+            "forms": Strings("forms", distinct=True),
+            "endings": Strings("endings", distinct=True),
+            "readings": Strings("readings"),
+        },
+    ),
+    _holds,
+)
+
+
+class LearnedAnalyzer(Stored):
     """Readings by rules learned from sentences with lemmas, tags and features.
 
     >>> from eigentext.formats.conllu import parse_sentence
@@ -68,25 +103,21 @@ class LearnedAnalyzer:
     ('dil', 'Plur', 'backoff')
     """
 
+    KIND = "learned-analyzer"
+    SPEC = _SPEC
+
     def __init__(
         self,
         readings: list[_Reading],
         forms: Table,
         endings: Table,
-        *,
-        language: str = "",
-        limit: int = 15,
-        cache: int = READINGS_KEPT,
+        chosen: LearnedAnalyzerSettings,
     ) -> None:
-        if limit < 1:
-            raise SettingsError(
-                f"limit is the number of readings to keep, at least 1, not {limit}"
-            )
+        self.settings = chosen
         self._readings = readings
         self._forms = forms
         self._endings = endings
-        self._language = language
-        self._limit = limit
+        self._language = language = chosen.language
         self._upos = [dict(reading.features).get("upos", "") for reading in readings]
         rules: dict[EditRule, int] = {}
         self._rule_of = [rules.setdefault(reading.rule, len(rules)) for reading in readings]
@@ -99,13 +130,17 @@ class LearnedAnalyzer:
         self._short = Remembering(self._shares, _KEPT_SHARES, len)
         self._known = self._known_paradigms()
         self._total = sum(sum(counts.values()) for counts in forms.values())
-        self._remembered = Remembering(self._analyse, cache, len)
+        self._remembered = Remembering(self._analyse, READINGS_KEPT, len)
 
     @classmethod
-    def fit(
-        cls, sentences: Iterable[Sentence], *, language: str = "", limit: int = 15
-    ) -> LearnedAnalyzer:
-        """Learn the rules from a treebank's sentences."""
+    def fit(cls, sentences: Iterable[Sentence], **chosen: Any) -> LearnedAnalyzer:
+        """Learn the rules from a treebank's sentences.
+
+        ``chosen`` are the settings that :class:`LearnedAnalyzerSettings` declares.
+        """
+        made = LearnedAnalyzerSettings(**chosen)
+        settings.check(made)
+        language = made.language
         numbers: dict[_Reading, int] = {}
         forms: dict[str, Counter[int]] = defaultdict(Counter)
         for sentence in sentences:
@@ -134,7 +169,7 @@ class LearnedAnalyzer:
             if len(key) <= 7 or sum(counts.values()) > 1
         }
         known = {form: dict(counts) for form, counts in forms.items()}
-        return cls(list(numbers), known, pruned, language=language, limit=limit)
+        return cls(list(numbers), known, pruned, made)
 
     @property
     def name(self) -> str:
@@ -182,7 +217,7 @@ class LearnedAnalyzer:
             return (
                 Analysis(word, word, ((word, "X"),), "X", {"upos": "X"}, "", "", None, "backoff"),
             )
-        room = self._limit - len(found)
+        room = self.settings.limit - len(found)
         for weight, number, lemma in self._by_endings(word, lowered):
             if room <= 0:
                 break
@@ -313,52 +348,31 @@ class LearnedAnalyzer:
             return True  # digits are alike in endings, and endings are in lower case
         return back.endswith(ending) or ending.endswith(back)
 
-    def save(self, path: str | os.PathLike[str], *, data: Mapping[str, Any] | None = None) -> None:
-        """Write the rules and their counts."""
+    def _pack(self) -> Packed:
         strings, arrays = {}, {}
         for name, table in (("forms", self._forms), ("endings", self._endings)):
             strings[name] = list(table)
-            sizes = [len(counts) for counts in table.values()]
-            arrays[f"{name}_starts"] = np.cumsum([0, *sizes], dtype=np.int64)
+            arrays[f"{name}_starts"] = pointers(map(len, table.values()))
             pairs = [pair for counts in table.values() for pair in counts.items()]
             arrays[f"{name}_counts"] = np.array(pairs, np.int64).reshape(-1, 2)
         strings["readings"] = [
             json.dumps([*reading.rule, reading.tag, reading.features], ensure_ascii=False)
             for reading in self._readings
         ]
-        settings = {"language": self._language, "limit": self._limit}
-        modelfile.save(
-            path,
-            KIND,
-            arrays,
-            settings=settings,
-            format_version=VERSION,
-            strings=strings,
-            data=data,
-        )
+        return Packed(arrays, strings, settings=settings.values_of(self.settings))
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, limit: int | None = None) -> LearnedAnalyzer:
-        """Read what :meth:`save` wrote."""
-        file = modelfile.load(path, KIND, {VERSION}, ANALYZER)
-        with file.fitting():
-            readings = [_from_json(text) for text in file.strings["readings"]]
-            tables = []
-            for name in ("forms", "endings"):
-                starts = file.arrays[f"{name}_starts"].tolist()
-                pairs = file.arrays[f"{name}_counts"].tolist()
-                tables.append(
-                    {
-                        key: dict(pairs[start:end])
-                        for key, start, end in zip(
-                            file.strings[name], starts[:-1], starts[1:], strict=True
-                        )
-                    }
-                )
-            settings = file.header.settings
-            return cls(
-                readings, *tables, language=settings["language"], limit=limit or settings["limit"]
-            )
+    def _unpack(cls, packed: Packed, **given: Any) -> LearnedAnalyzer:
+        readings = [_from_json(text) for text in packed.strings["readings"]]
+        tables: dict[str, Table] = {}
+        for name in ("forms", "endings"):
+            starts = packed.arrays[f"{name}_starts"].tolist()
+            pairs = packed.arrays[f"{name}_counts"].tolist()
+            keys = zip(packed.strings[name], starts[:-1], starts[1:], strict=True)
+            tables[name] = {key: dict(pairs[start:end]) for key, start, end in keys}
+        made = LearnedAnalyzerSettings(**{**packed.settings, **given})
+        settings.check(made)
+        return cls(readings, tables["forms"], tables["endings"], made)
 
 
 def _from_json(text: str) -> _Reading:

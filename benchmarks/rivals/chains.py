@@ -21,8 +21,11 @@ import numpy as np
 import numpy.typing as npt
 
 from eigentext.errors import SettingsError
+from eigentext.lexical import kernels as weighing
 from eigentext.lexical.counts import BUCKETS
-from eigentext.lexical.rivals import Rival
+from eigentext.lexical.second_pass import weighed
+from rivals import kernels
+from rivals.ranking import Rival
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,10 +105,8 @@ class _Work:
         self, begin: int, end: int, weights: npt.NDArray[np.float32], numeric: Floats
     ) -> None:
         """Scores of the sentence's rows and class pairs."""
-        from eigentext.lexical import kernels, kernels_train
-
         e, model, la = self.e, self.model, self.lattice
-        kernels.score(
+        weighing.score(
             np.arange(begin, end),
             self.atoms,
             e.unit_first,
@@ -121,7 +122,7 @@ class _Work:
             model.bits,
             self.rows,
         )
-        kernels_train.transitions(
+        kernels.transitions(
             begin,
             end,
             la.class_first,
@@ -135,10 +136,8 @@ class _Work:
 
     def chain(self, begin: int, end: int, only: Ints, *, maximum: bool) -> float:
         """Forward and backward; the score of all paths, or of the best."""
-        from eigentext.lexical import kernels_train
-
         la = self.lattice
-        total: float = kernels_train.chain(
+        total: float = kernels.chain(
             begin,
             end,
             self.e.first,
@@ -157,9 +156,7 @@ class _Work:
 
     def beliefs(self, begin: int, end: int, only: Ints, out: Floats) -> None:
         """What the paths through each row come to, after :meth:`chain`."""
-        from eigentext.lexical import kernels_train
-
-        kernels_train.row_beliefs(
+        kernels.row_beliefs(
             begin,
             end,
             self.e.first,
@@ -203,7 +200,7 @@ class ChainModel(Rival):
     def _pairs(self) -> Ints:
         """The pairs of targets of neighbours: equal elements, hard with hard, all hard at once."""
         place = {name: column for column, name in enumerate(self.targets_.names)}
-        names = [(e, e) for e in self.scheme.elements if e != "lemma"]
+        names = [(e, e) for e in self.scheme_.elements if e != "lemma"]
         names += [(a, b) for a in self.hard_ for b in self.hard_ if a != b]
         if "hard" in place:
             names.append(("hard", "hard"))
@@ -215,6 +212,7 @@ class ChainModel(Rival):
 
     def _learn(self, encoded: Encoded, documents: Sequence[Document]) -> None:
         self.pairs_ = self._pairs()
+        self.used_ = weighed(self.templates, self.targets_.names)
         size = (1 << self.bits) + (1 << PAIR_BITS)
         self.weights_ = np.zeros(size, np.float32)
         self.numeric_ = np.zeros(encoded.numeric.shape[1])
@@ -299,8 +297,6 @@ class _Learner:
 
     def shares(self, begin: int, end: int) -> float:
         """Row and pair gradients of the negative log-likelihood; its value."""
-        from eigentext.lexical import kernels_train
-
         work, la = self.work, self.work.lattice
         rows = slice(int(work.e.first[begin]), int(work.e.first[end]))
         work.score(begin, end, self.model.weights_, self.model.numeric_)
@@ -311,7 +307,7 @@ class _Learner:
             total = work.chain(begin, end, only, maximum=False)
             work.beliefs(begin, end, only, self.scratch)
             self.row_gradient[rows] += sign * np.exp(self.scratch[rows] - total)
-            kernels_train.expectations(
+            kernels.expectations(
                 begin,
                 end,
                 la.class_first,
@@ -332,8 +328,6 @@ class _Learner:
 
         For MIRA every wrong row of a word with gold is one better than it is (its cost).
         """
-        from eigentext.lexical import kernels_train
-
         work, la = self.work, self.work.lattice
         rows = slice(int(work.e.first[begin]), int(work.e.first[end]))
         work.score(begin, end, self.model.weights_, self.model.numeric_)
@@ -350,7 +344,7 @@ class _Learner:
             (work.e.gold_row, -1.0, self.best[1]),
         ):
             gap += sign * work.chain(begin, end, only, maximum=True)
-            kernels_train.best_path(
+            kernels.best_path(
                 begin,
                 end,
                 work.e.first,
@@ -373,10 +367,8 @@ class _Learner:
 
     def gather(self, begin: int, end: int, numeric: Floats) -> int:
         """Gradients of weights; how many there are."""
-        from eigentext.lexical import kernels_train
-
         e, la, model = self.work.e, self.work.lattice, self.model
-        found: int = kernels_train.gather(
+        found: int = kernels.gather(
             begin,
             end,
             e.first,
