@@ -6,8 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from eigentext.errors import SettingsError
+from eigentext.base.model import NotFittedError
+from eigentext.errors import DataError, SettingsError
 from eigentext.lexical.calibration import calibration_error
 from eigentext.lexical.crossval import cross_validate, evaluate_ranker, folds_by_document
 from eigentext.lexical.documents import Document, Word
@@ -290,3 +292,59 @@ def test_words_that_are_not_scored_are_learned_from(language):
     held_out = with_stops(language.documents(2, seed=3), language)
     scored = evaluate_ranker(made, held_out).scores.full.words
     assert scored == sum(w.scored for d in held_out for w in d.words())
+
+
+def test_nothing_is_opened_before_fit(language):
+    made = LexicalRanker(analyzer="almor:no/such.db", scheme="no/such.json")
+    assert clone(made).get_params() == made.get_params()
+    with pytest.raises(SettingsError, match="no label scheme"):
+        made.set_params(analyzer=language.analyzer()).fit(language.documents(1))
+    with pytest.raises(DataError, match=r"such\.db"):
+        made.set_params(analyzer="almor:no/such.db").fit(language.documents(1))
+    with pytest.raises(NotFittedError, match="call fit"):
+        made.rank(["baa"])
+
+
+def test_a_ranker_from_a_file_has_the_settings_it_was_made_with(language, tmp_path):
+    """What its file cannot hold as a setting comes back too: scheme, clusters, targets."""
+    clusters = dict.fromkeys(language.nouns, "01")
+    made = LexicalRanker(
+        analyzer=language.analyzer(),
+        scheme=language.scheme,
+        clusters=clusters,
+        targets=("label", "lemma"),
+        templates=("form@0",),
+        passes=1,
+        bits=0,
+    ).fit(language.documents(3))
+    made.save(tmp_path / "r")
+    loaded = LexicalRanker.load(tmp_path / "r", analyzer=made.analyzer)
+    again = {**loaded.get_params(), "targets": tuple(loaded.targets)}
+    assert again == made.get_params()
+    assert loaded.rank(["baa"]) == clone(loaded).fit(language.documents(3)).rank(["baa"])
+
+
+def test_an_analyzer_that_is_gone_is_not_the_files_fault(ranker, tmp_path):
+    ranker.save(tmp_path / "r")
+    with pytest.raises(SettingsError, match="unknown analyzer 'toy'"):
+        LexicalRanker.load(tmp_path / "r")
+    with pytest.raises(DataError, match=r"^no/such\.tsv"):
+        LexicalRanker.load(tmp_path / "r", analyzer="lexicon:no/such.tsv")
+
+
+def test_candidates_of_another_ranker_serve(ranker, language):
+    class Broken(language.analyzer):
+        def analyse(self, word):
+            raise AssertionError(word)
+
+    made = LexicalRanker(analyzer=Broken(), scheme=language.scheme, **SMALL)
+    made.fit(language.documents(30), candidates=ranker.candidates_)
+    test = language.documents(2, seed=3)
+    assert np.array_equal(rescored(made, test), rescored(ranker, test))
+
+
+def test_score_is_the_share_of_right_words(ranker, language):
+    test = language.documents(4, seed=1)
+    found = evaluate_ranker(ranker, test).scores.full
+    assert ranker.score(test) == pytest.approx(found.a1 / 100, abs=1e-12)
+    assert repr(ranker).endswith("32 forms, analyzer 'toy'>")
