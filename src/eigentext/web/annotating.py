@@ -15,8 +15,8 @@ from eigentext.drawing.markup import elide
 from eigentext.errors import DataError, EigentextError, SettingsError
 from eigentext.web.annotations import AnnotationStore, StaleError, Tally
 from eigentext.web.decided import document_name
-from eigentext.web.dependency import NoModelError, TooMuchError
 from eigentext.web.lexical import check_place
+from eigentext.web.limits import NoModelError, TooMuchError
 from eigentext.web.schemas_lexical import (
     Choice,
     DecisionAnswer,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -16,7 +17,7 @@ from starlette.responses import Response
 from eigentext.errors import DataError, EigentextError
 from eigentext.web.annotating import ConflictError, NotThereError
 from eigentext.web.annotations import StoreError
-from eigentext.web.dependency import NoModelError, TooMuchError
+from eigentext.web.limits import NoModelError, TooMuchError
 from eigentext.web.middleware import SECURITY_HEADERS, fault
 from eigentext.web.schemas import ErrorAnswer
 from eigentext.web.workers import BusyError, DeadlineError
@@ -24,12 +25,13 @@ from eigentext.web.workers import BusyError, DeadlineError
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
-    from fastapi import FastAPI, Request
+    from fastapi import FastAPI
+    from pydantic import BaseModel
 
     from eigentext.web.settings import ServiceSettings
     from eigentext.web.workers import WorkerPool
 
-__all__ = ["MEANING", "answer_errors", "faults", "unless_gone", "worked", "written"]
+__all__ = ["MEANING", "add_job", "answer_errors", "faults", "unless_gone", "written"]
 
 T = TypeVar("T")
 
@@ -69,11 +71,28 @@ def written(content: bytes) -> Response:
     return Response(content, media_type="application/json")
 
 
-async def worked(
-    call: Request, pool: WorkerPool, job: str, request: object, limits: ServiceSettings
-) -> Response:
-    """The answer of a worker to the request."""
-    return written(await unless_gone(call, pool.run(job, request, limits)))
+def add_job(
+    app: FastAPI,
+    job: str,
+    shapes: tuple[type[BaseModel], type[BaseModel]],
+    workers: tuple[WorkerPool, ServiceSettings],
+    description: str,
+) -> None:
+    """Add ``POST /api/JOB``, answered by a worker; ``shapes`` are those of request and answer."""
+    asked, answered = shapes
+    pool, limits = workers
+
+    async def work(call: Request, request: Any) -> Response:
+        return written(await unless_gone(call, pool.run(job, request, limits)))
+
+    work.__annotations__.update(call=Request, request=asked)
+    app.post(
+        f"/api/{job}",
+        name=job.rpartition("/")[2],
+        response_model=answered,
+        responses=faults(),
+        description=description,
+    )(work)
 
 
 async def unless_gone(call: Request, work: Coroutine[Any, Any, T]) -> T:

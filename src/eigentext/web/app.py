@@ -14,8 +14,8 @@ from importlib.resources import as_file, files
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from fastapi import FastAPI, Request
-from starlette.responses import FileResponse, Response
+from fastapi import FastAPI
+from starlette.responses import FileResponse
 from starlette.staticfiles import StaticFiles
 
 import eigentext
@@ -24,7 +24,7 @@ from eigentext.errors import SettingsError
 from eigentext.formats.convert import FORMATS
 from eigentext.web import is_loopback
 from eigentext.web.annotating import AnnotationService
-from eigentext.web.answering import answer_errors, faults, worked
+from eigentext.web.answering import add_job, answer_errors
 from eigentext.web.jobs import builder
 from eigentext.web.lexical_routes import add_lexical
 from eigentext.web.middleware import BodyLimit, HostNames, SecurityHeaders
@@ -148,46 +148,37 @@ def serve(
 
 def _add_api(app: FastAPI, limits: ServiceSettings, pool: WorkerPool) -> None:
     characters = f"At most {limits.max_characters:,} characters."
-
-    @app.post(
-        "/api/convert",
-        response_model=ConvertAnswer,
-        responses=faults(),
-        description=f"Turn sentences in one format into another. {characters}",
+    add_job(
+        app,
+        "convert",
+        (ConvertRequest, ConvertAnswer),
+        (pool, limits),
+        f"Turn sentences in one format into another. {characters}",
     )
-    async def convert(call: Request, request: ConvertRequest) -> Response:
-        return await worked(call, pool, "convert", request, limits)
-
-    @app.post(
-        "/api/tokenise",
-        response_model=TokeniseAnswer,
-        responses=faults(),
-        description="Split raw text into sentences and tokens that know where they stood. "
-        f"{characters}",
+    add_job(
+        app,
+        "tokenise",
+        (TokeniseRequest, TokeniseAnswer),
+        (pool, limits),
+        "Split raw text into sentences and tokens that know where they stood. " + characters,
     )
-    async def tokenise(call: Request, request: TokeniseRequest) -> Response:
-        return await worked(call, pool, "tokenise", request, limits)
-
-    @app.post(
-        "/api/trees",
-        response_model=TreesAnswer,
-        responses=faults(),
-        description="Clean, binarise and draw trees, and turn them into dependencies. "
+    add_job(
+        app,
+        "trees",
+        (TreesRequest, TreesAnswer),
+        (pool, limits),
+        "Clean, binarise and draw trees, and turn them into dependencies. "
         f"{characters} At most {limits.max_trees:,} trees.",
     )
-    async def trees(call: Request, request: TreesRequest) -> Response:
-        return await worked(call, pool, "trees", request, limits)
-
-    @app.post(
-        "/api/dep/parse",
-        response_model=DependencyAnswer,
-        responses=faults(),
-        description=f"Parse raw text or tokens to dependency trees. {characters} "
+    add_job(
+        app,
+        "dep/parse",
+        (DependencyRequest, DependencyAnswer),
+        (pool, limits),
+        f"Parse raw text or tokens to dependency trees. {characters} "
         f"At most {limits.max_trees:,} sentences, each of at most {limits.max_words:,} words, and "
         f"at most {limits.max_tree_words:,} words times `kbest`.",
     )
-    async def parse(call: Request, request: DependencyRequest) -> Response:
-        return await worked(call, pool, "dep/parse", request, limits)
 
 
 def _add_health(

@@ -10,9 +10,9 @@ from contextlib import suppress
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from eigentext.corpus.raw_text import tokenise_document
 from eigentext.drawing.arcs import arcs_svg
 from eigentext.errors import DataError, EigentextError
+from eigentext.web.limits import NoModelError, TooMuchError, tokens_of_text
 from eigentext.web.schemas import (
     Dependency,
     DependencyAnswer,
@@ -27,18 +27,9 @@ if TYPE_CHECKING:
     from eigentext.dependency import GraphParser, Parse
     from eigentext.web.settings import ServiceSettings
 
-__all__ = ["DependencyService", "NoModelError", "TooMuchError"]
-
+__all__ = ["DependencyService"]
 
 _WIDTH = 960.0  # of a row of words; longer sentences are broken
-
-
-class NoModelError(EigentextError):
-    """The service was started without the model that a request needs."""
-
-
-class TooMuchError(EigentextError):
-    """A request within the limit of bytes asks for more work than the settings allow."""
 
 
 class DependencyService:
@@ -67,23 +58,16 @@ class DependencyService:
 
 def _sentences(request: DependencyRequest, limits: ServiceSettings) -> list[list[str]]:
     most_sentences, most_words = limits.max_trees, limits.max_words
-    if (request.text is None) == (request.sentences is None):
-        raise DataError("input", None, "expected either text or sentences, and not both")
-    if request.sentences is not None:
-        sentences = [list(tokens) for tokens in request.sentences]
+    tokenised = tokens_of_text(request, limits)
+    if tokenised is None:
+        sentences = [list(tokens) for tokens in request.sentences or ()]
         for number, tokens in enumerate(sentences, start=1):
             if not tokens or any(not token.strip() for token in tokens):
                 raise DataError("input", number, f"sentence {number} has an empty token")
     else:
         text = request.text or ""
-        if len(text) > limits.max_characters:
-            raise TooMuchError(
-                f"the text has {len(text):,} characters; "
-                f"at most {limits.max_characters:,} are read"
-            )
-        found = tokenise_document(text, request.scheme)
         # as typed: the parser itself knows quotes by their other names
-        sentences = [[text[token.start : token.end] for token in tokens] for tokens in found]
+        sentences = [[text[token.start : token.end] for token in tokens] for tokens in tokenised]
     if len(sentences) > most_sentences:
         raise TooMuchError(
             f"found {len(sentences):,} sentences; at most {most_sentences:,} are parsed"

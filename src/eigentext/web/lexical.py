@@ -10,14 +10,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from eigentext.corpus.raw_text import tokenise_document
 from eigentext.corpus.tokenise import Token
 from eigentext.drawing.markup import is_right_to_left
 from eigentext.errors import DataError, SettingsError
 from eigentext.lexical.analysis import GUESSES
 from eigentext.lexical.remembering import Remembered
 from eigentext.reports.morphology import cut, in_plain_words, kinds, segment_words
-from eigentext.web.dependency import NoModelError, TooMuchError
+from eigentext.web.limits import NoModelError, TooMuchError, tokens_of_text
 from eigentext.web.schemas_lexical import (
     CandidateView,
     PieceView,
@@ -101,24 +100,18 @@ class LexicalService:
         self, request: LexicalRequest | DocumentRequest, limits: ServiceSettings
     ) -> Sentences:
         """The tokens of a request, within the limits."""
-        if (request.text is None) == (request.sentences is None):
-            raise DataError("input", None, "expected either text or sentences, and not both")
-        if request.sentences is not None:
-            for number, tokens in enumerate(request.sentences, start=1):
+        sentences = tokens_of_text(request, limits)
+        if sentences is None:
+            sentences = []
+            for number, tokens in enumerate(request.sentences or (), start=1):
                 if any(not token or _WHITE_SPACE.search(token) for token in tokens):
                     why = f"sentence {number} has a token that is empty or has white space in it"
                     raise DataError("input", number, why)
-            found = [[Token(t, _NOWHERE, _NOWHERE) for t in s] for s in request.sentences]
-        else:
-            text, most = request.text or "", limits.max_characters
-            if len(text) > most:
-                why = f"the text has {len(text):,} characters; at most {most:,} are read"
-                raise TooMuchError(why)
-            found = tokenise_document(text, request.scheme)
-        words, most = sum(map(len, found)), limits.max_ranked_words
+                sentences.append([Token(token, _NOWHERE, _NOWHERE) for token in tokens])
+        words, most = sum(map(len, sentences)), limits.max_ranked_words
         if words > most:
             raise TooMuchError(f"found {words:,} words; at most {most:,} are ranked at once")
-        return found
+        return sentences
 
     def label(self, values: Mapping[str, str]) -> Label:
         """The label with these values; elements that are not named are missing."""

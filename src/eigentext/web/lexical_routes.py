@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from fastapi import Path, Query, Request
 from starlette.responses import PlainTextResponse, Response
 
-from eigentext.web.answering import faults, unless_gone, worked, written
+from eigentext.web.answering import add_job, faults, unless_gone, written
 from eigentext.web.schemas_lexical import (
     Annotator,
     DecideRequest,
@@ -47,15 +47,13 @@ def add_lexical(
     """Add the routes."""
     words = f"At most {limits.max_characters:,} characters and {limits.max_ranked_words:,} words."
 
-    @app.post(
-        "/api/lex/rank",
-        response_model=RankAnswer,
-        responses=faults(),
-        description="Rank every reading of every word, exactly as `eigentext lex rank` does. "
-        f"{words}",
+    add_job(
+        app,
+        "lex/rank",
+        (LexicalRequest, RankAnswer),
+        (pool, limits),
+        f"Rank every reading of every word, exactly as `eigentext lex rank` does. {words}",
     )
-    async def rank(call: Request, request: LexicalRequest) -> Response:
-        return await worked(call, pool, "lex/rank", request, limits)
 
     @app.get("/api/lex/documents", responses=faults())
     async def documents() -> DocumentsAnswer:

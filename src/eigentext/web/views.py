@@ -23,7 +23,7 @@ from eigentext.trees.clean import clean
 from eigentext.trees.const_to_dep import to_dependencies
 from eigentext.trees.heads import HeadRules
 from eigentext.trees.unary import collapse
-from eigentext.web.dependency import TooMuchError
+from eigentext.web.limits import TooMuchError, check_length
 from eigentext.web.schemas import (
     ConvertAnswer,
     Dependency,
@@ -66,15 +66,9 @@ def _numbered_trees(brackets: str) -> Iterator[tuple[int, Tree]]:
         yield from read_numbered_trees(path)
 
 
-def _check_length(text: str, limits: ServiceSettings) -> None:
-    most = limits.max_characters
-    if len(text) > most:
-        raise TooMuchError(f"the text has {len(text):,} characters; at most {most:,} are read")
-
-
 def converted(request: ConvertRequest, limits: ServiceSettings) -> ConvertAnswer:
     """The text in another format."""
-    _check_length(request.text, limits)
+    check_length(request.text, limits)
     with _as_file(request.text) as path:
         target = path.with_name("output")
         n_sentences = convert(
@@ -90,7 +84,7 @@ def converted(request: ConvertRequest, limits: ServiceSettings) -> ConvertAnswer
 
 def tree_views(request: TreesRequest, limits: ServiceSettings) -> TreesAnswer:
     """Everything the answer shows of the trees."""
-    _check_length(request.brackets, limits)
+    check_length(request.brackets, limits)
     found = list(islice(_numbered_trees(request.brackets), limits.max_trees + 1))
     if len(found) > limits.max_trees:
         raise TooMuchError(f"found more than {limits.max_trees} trees, the most that are drawn")
@@ -141,7 +135,7 @@ def _tree_view(line: int, tree: Tree, rules: HeadRules, max_drawn_nodes: int) ->
 
 def tokens_view(request: TokeniseRequest, limits: ServiceSettings) -> TokeniseAnswer:
     """The sentences and tokens of a raw text."""
-    _check_length(request.text, limits)
+    check_length(request.text, limits)
     found = tokenise_text(
         request.text,
         request.scheme,
