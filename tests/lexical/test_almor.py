@@ -324,7 +324,8 @@ def test_cache_and_copies(tiny, analyzer):
     first = analyzer.analyse("كتاب")
     first.clear()
     assert len(analyzer.analyse("كتاب")) == 2
-    small = AlmorAnalyzer(tiny, cache=1)
+    small = AlmorAnalyzer(tiny)
+    small._remembered.answers.most = 1
     assert [small.analyse(w) for w in ("كتاب", "شمس", "كتاب")][2] == analyzer.analyse("كتاب")
     copy = pickle.loads(pickle.dumps(analyzer))
     assert copy.analyse("يكتب") == analyzer.analyse("يكتب")

@@ -16,10 +16,9 @@ import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from eigentext.errors import SettingsError
-from eigentext.lexical.analysis import READINGS_KEPT, Analysis, check_word
+from eigentext.lexical.analysis import Analysis
 from eigentext.lexical.analyzers.almor_database import read_database
 from eigentext.lexical.analyzers.almor_engine import AlmorEngine
-from eigentext.lexical.analyzers.arabic_endings import inflected
 from eigentext.lexical.analyzers.arabic_spelling import (
     CONTRADICTION,
     MARKS,
@@ -30,13 +29,10 @@ from eigentext.lexical.analyzers.arabic_spelling import (
     plain,
     spelling_cost,
 )
-from eigentext.lexical.remembering import Remembering
+from eigentext.lexical.analyzers.common import ArabicAnalyzer
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
-
-    from eigentext.lexical.analyzers.almor_database import AlmorDatabase
 
 __all__ = ["AlmorAnalyzer", "unknown_word"]
 
@@ -45,7 +41,7 @@ _SPELLINGS = ("tolerant", "careful", "strict")
 _LONGEST = 60  # letters of a word that is still looked up; nothing longer is one
 
 
-class AlmorAnalyzer:
+class AlmorAnalyzer(ArabicAnalyzer):
     """Readings of Arabic words.
 
     Args:
@@ -55,8 +51,9 @@ class AlmorAnalyzer:
         spelling: readings whose letters differ from what was typed are kept (``tolerant``), kept
             if the typed letters only leave something out, such as a hamza (``careful``), or
             dropped (``strict``); where no reading agrees, the nearest are kept
-        cache: how many readings to remember
     """
+
+    name = "almor"
 
     def __init__(
         self,
@@ -64,45 +61,21 @@ class AlmorAnalyzer:
         *,
         backoff: str = "all",
         spelling: str = "careful",
-        cache: int = READINGS_KEPT,
     ) -> None:
+        super().__init__()
         if backoff not in _BACKOFFS:
             raise SettingsError(f"backoff is one of {', '.join(_BACKOFFS)}, not {backoff!r}")
         if spelling not in _SPELLINGS:
             raise SettingsError(f"spelling is one of {', '.join(_SPELLINGS)}, not {spelling!r}")
-        self._settings: dict[str, Any] = {"backoff": backoff, "spelling": spelling, "cache": cache}
-        self._start(read_database(path))
-
-    def _start(self, database: AlmorDatabase) -> None:
-        self._path = database.path
-        self._backoff = self._settings["backoff"]
-        self._spelling = self._settings["spelling"]
+        database = read_database(path)
+        self._path, self._backoff, self._spelling = database.path, backoff, spelling
         self._engine = AlmorEngine(database)
-        self._remembered = Remembering(self._analyse, self._settings["cache"], len)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopen, (self._path, self._settings)
+        return _reopen, (self._path, self._backoff, self._spelling)
 
-    @property
-    def name(self) -> str:
-        """``almor``."""
-        return "almor"
-
-    def normalise(self, word: str) -> str:
-        """The key under which a word is looked up."""
-        return matching_key(check_word(word))
-
-    def inflect(self, reading: Analysis, wanted: Mapping[str, str]) -> Analysis:
-        """The reading with the case ending, and the vowels of the lemma, that a label asks for."""
-        return inflected(reading, wanted)
-
-    def analyse(self, word: str) -> list[Analysis]:
-        """All readings of the word as typed, best spelling first, then by prior."""
-        return list(self._remembered(check_word(word)))
-
-    def _analyse(self, word: str) -> tuple[Analysis, ...]:
-        if not word:
-            return ()
+    def _read(self, word: str) -> tuple[Analysis, ...]:
+        """Readings of the word as typed, best spelling first, then by prior."""
         shown = plain(word)
         if not is_arabic(shown):
             return (_outsider(word, shown),)
@@ -121,8 +94,8 @@ class AlmorAnalyzer:
         return tuple(_ordered(found))
 
 
-def _reopen(path: str, settings: dict[str, Any]) -> AlmorAnalyzer:
-    return AlmorAnalyzer(path, **settings)
+def _reopen(path: str, backoff: str, spelling: str) -> AlmorAnalyzer:
+    return AlmorAnalyzer(path, backoff=backoff, spelling=spelling)
 
 
 def _checked(readings: list[Analysis], typed: str) -> list[Analysis]:

@@ -26,7 +26,8 @@ from eigentext.base.fields import Ints, Parts, Pointers, Spec, Strings, Text, Wh
 from eigentext.base.ragged import pointers
 from eigentext.base.stored import Packed, Stored
 from eigentext.errors import SettingsError
-from eigentext.lexical.analysis import READINGS_KEPT, Analysis, check_word
+from eigentext.lexical.analysis import Analysis, check_word
+from eigentext.lexical.analyzers.common import RememberingAnalyzer
 from eigentext.lexical.analyzers.edit_rules import EditRule, find_rule, fold, folds, lower, shape
 from eigentext.lexical.remembering import Remembering
 from eigentext.lexical.settings import LearnedAnalyzerSettings
@@ -90,7 +91,7 @@ _SPEC = Spec(
 )
 
 
-class LearnedAnalyzer(Stored):
+class LearnedAnalyzer(RememberingAnalyzer, Stored):
     """Readings by rules learned from sentences with lemmas, tags and features.
 
     >>> from eigentext.formats.conllu import parse_sentence
@@ -103,6 +104,7 @@ class LearnedAnalyzer(Stored):
     ('dil', 'Plur', 'backoff')
     """
 
+    name = "learned"
     KIND = "learned-analyzer"
     SPEC = _SPEC
 
@@ -113,6 +115,7 @@ class LearnedAnalyzer(Stored):
         endings: Table,
         chosen: LearnedAnalyzerSettings,
     ) -> None:
+        super().__init__()
         self.settings = chosen
         self._readings = readings
         self._forms = forms
@@ -130,7 +133,6 @@ class LearnedAnalyzer(Stored):
         self._short = Remembering(self._shares, _KEPT_SHARES, len)
         self._known = self._known_paradigms()
         self._total = sum(sum(counts.values()) for counts in forms.values())
-        self._remembered = Remembering(self._analyse, READINGS_KEPT, len)
 
     @classmethod
     def fit(cls, sentences: Iterable[Sentence], **chosen: Any) -> LearnedAnalyzer:
@@ -172,11 +174,6 @@ class LearnedAnalyzer(Stored):
         return cls(list(numbers), known, pruned, made)
 
     @property
-    def name(self) -> str:
-        """``learned``."""
-        return "learned"
-
-    @property
     def known_forms(self) -> frozenset[str]:
         """The forms that training showed."""
         return frozenset(self._forms)
@@ -184,10 +181,6 @@ class LearnedAnalyzer(Stored):
     def normalise(self, word: str) -> str:
         """The word in lower case, by the language's own rules."""
         return lower(check_word(word), self._language)
-
-    def analyse(self, word: str) -> list[Analysis]:
-        """Readings seen with the form, then those of its endings, likelier ones first."""
-        return list(self._remembered(check_word(word)))
 
     def _known_paradigms(self) -> set[tuple[str, str]]:
         known = set()
@@ -199,9 +192,8 @@ class LearnedAnalyzer(Stored):
                     known.add((lemma, self._upos[number]))
         return known
 
-    def _analyse(self, word: str) -> tuple[Analysis, ...]:
-        if not word:
-            return ()
+    def _read(self, word: str) -> tuple[Analysis, ...]:
+        """Readings seen with the form, then those of its endings, likelier ones first."""
         found: dict[tuple[object, ...], Analysis] = {}
         lowered = lower(word, self._language)
         seen = False

