@@ -239,9 +239,9 @@ def oracle_row(bank: Bank, order: str, seed: int, k: int = 50) -> Row:
 
 def speed_row(bank: Bank) -> Row:
     """Sentences a second, first order, with relations: from words and tags to heads and names."""
-    from eigentext.dependency import GraphParser
+    from eigentext.dependency import DependencyParser
 
-    parser = GraphParser(order=1, epochs=1)
+    parser = DependencyParser(order=1, epochs=1)
     train = list(conllu.read_sentences(str(home() / "dependency" / "ewt" / "train.conllu")))
     parser.fit(train)
     parser.predict_columns(bank.tested)

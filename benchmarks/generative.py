@@ -52,10 +52,10 @@ def main() -> None:
     print("|---|---|---|---|---|---|")
     plain = None
     with single_threaded():
-        GenerativeParser(states=2, em=1).fit(train[:300]).parse(["a", "b"])  # compiles
+        GenerativeParser(n_states=2, n_iter=1).fit(train[:300]).parse(["a", "b"])  # compiles
         for states in given.states:
             began = time.process_time()
-            model = GenerativeParser(states=states).fit(train)
+            model = GenerativeParser(n_states=states).fit(train)
             trained = time.process_time()
             counts = counts_of(model, held_out, "mbr")
             parsed = time.process_time()

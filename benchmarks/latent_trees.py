@@ -69,19 +69,19 @@ def malt_trees(part):
 
 def own_lists(folder, train, dev):
     """50-best lists of the first-order parser: development set, and jackknifed training set."""
-    from eigentext.dependency import GraphParser
+    from eigentext.dependency import DependencyParser
 
     folder.mkdir(parents=True, exist_ok=True)
     kept = folder / "dev.eig"
 
     def new():
-        return GraphParser(order=1, labels=False, projective=True, epochs=8)
+        return DependencyParser(order=1, labels=False, projective=True, epochs=8, bits=24)
 
     if kept.exists():
         of_dev = KBestLists.load(kept)
     else:
         of_dev = lists_of(new().fit(train), dev, k=50)
-        of_dev.save(kept, settings={})
+        of_dev.save(kept)
     return of_dev
 
 
@@ -107,14 +107,14 @@ def table_of_k(train, judged):
         cells = [k]
         began = time.process_time()
         raw = SpectralTreeOperators(k, on_rank="ignore").fit(train)
-        cells.append("{:.3f} ± {:.3f}".format(*judged.accuracy(raw.scores)))
+        cells.append("{:.3f} ± {:.3f}".format(*judged.accuracy(raw.log_scores)))
         cells += [f"{raw.negative_rate:.2f}", f"{time.process_time() - began:.1f}"]
         for split in (False, True):
             if split and k < 18:
                 cells += ["", ""]
                 continue
             began = time.process_time()
-            model = LatentTreeModel(k, split=split, iterations=12).fit(train)
+            model = LatentTreeModel(k, split=split, n_iter=12).fit(train)
             seconds = time.process_time() - began
             cells.append("{:.3f} ± {:.3f}".format(*judged.accuracy(model.log_probs)))
             cells.append(f"{seconds:.1f}")
@@ -128,13 +128,13 @@ def models(train, judged, first=None):
     n_words = sum(map(len, train))
     for name, how in (
         ("default: 200 states by tag, 30 EM iterations", {}),
-        ("mean of 4 such models", {"ensemble": 4}),
-        ("clusters only, no EM", {"iterations": 0}),
+        ("mean of 4 such models", {"n_models": 4}),
+        ("clusters only, no EM", {"n_iter": 0}),
         ("EM from random states", {"start": "random"}),
         ("nodes show their valence", {"structure": "valence"}),
         ("undirected", {"edges": "undirected"}),
-        ("40 states shared by all tags", {"k": 40, "split": False}),
-        ("100 states by tag", {"k": 100}),
+        ("40 states shared by all tags", {"n_states": 40, "split": False}),
+        ("100 states by tag", {"n_states": 100}),
     )[:first]:
         began = time.process_time()
         model = LatentTreeModel(**how).fit(train)
@@ -167,9 +167,9 @@ def times(train, dev):
             f"on dev: {negative_rate(raw, dev):.2f}"
         )
     assert moments.n > 0
-    for how in ({"k": 40, "split": False}, {"k": 200}):
+    for how in ({"n_states": 40, "split": False}, {"n_states": 200}):
         marks = []
-        model = LatentTreeModel(iterations=3, **how)
+        model = LatentTreeModel(n_iter=3, **how)
         model.fit(train, progress=lambda *_, at=marks: at.append(time.process_time()))
         began = time.process_time()
         for tree in dev:
@@ -200,7 +200,7 @@ def raw_tables(train, dev, judged):
         cells = [f"{negative_rate(raw, dev):.2f}"]
         for policy in ("clip", "abs"):
             raw.negatives = policy
-            cells.append("{:.3f} ± {:.3f}".format(*judged.accuracy(raw.scores)))
+            cells.append("{:.3f} ± {:.3f}".format(*judged.accuracy(raw.log_scores)))
         line(n, k, dictionary, events, *cells)
 
 
@@ -213,13 +213,11 @@ def text_tables(train, dev, judged, text):
     line(*["---"] * 5)
     for method in ("svd", "cca", "lrmvl"):
         found = learn_text_dictionary(sentences, seen, 10, method=method)
-        raw = SpectralTreeOperators(10, observations=seen, dictionary=found, on_rank="ignore").fit(
-            train
-        )
+        raw = SpectralTreeOperators(10, dictionary=found, on_rank="ignore").fit(train)
         cells = [f"{negative_rate(raw, dev):.2f}"]
         for policy in ("clip", "abs"):
             raw.negatives = policy
-            cells.append("{:.3f} ± {:.3f}".format(*judged.accuracy(raw.scores)))
+            cells.append("{:.3f} ± {:.3f}".format(*judged.accuracy(raw.log_scores)))
         line(method, 10, *cells)
 
 
@@ -231,19 +229,19 @@ def combined(sentences, train, dev_sentences, judged):
     """
     from sklearn.linear_model import LogisticRegression
 
-    from eigentext.dependency import GraphParser
+    from eigentext.dependency import DependencyParser
     from eigentext.dependency.rerank_experts import fit_expert
     from eigentext.dependency.rerank_features import known_of
 
     third = len(sentences) // 3
-    parser = GraphParser(order=1, labels=False, projective=True, epochs=8)
+    parser = DependencyParser(order=1, labels=False, projective=True, epochs=8, bits=24)
     lists = lists_of(parser.fit(sentences[third:]), sentences[:third], k=1)
     wrong = [lists[at].heads[0].astype(np.int32) for at in range(third)]
     held_out = Scores(train[:third], wrong)
 
     def differences(of_sentences, of_trees, scored, asked, ensemble):
         models = [
-            LatentTreeModel(structure=structure, ensemble=ensemble).fit(of_trees)
+            LatentTreeModel(structure=structure, n_models=ensemble).fit(of_trees)
             for structure in ("", "valence")
         ]
         counted = [fit_expert(name, of_sentences) for name in ("valence", "distance")]
@@ -287,8 +285,8 @@ def main():
     part = given.part if given.against == "malt" else "dev"
     sentences, train = read(DATA / "dependency" / "ewt" / "train.conllu")
     dev_sentences, dev = read(DATA / "dependency" / "ewt" / f"{part}.conllu")
-    LatentTreeModel(20, iterations=1).fit(train[:200]).log_prob(dev[0])  # compiles
-    SpectralTreeOperators(2).fit(train[:200]).score(dev[0])
+    LatentTreeModel(20, n_iter=1).fit(train[:200]).log_prob(dev[0])  # compiles
+    SpectralTreeOperators(2).fit(train[:200]).log_score(dev[0])
     if given.against == "malt":
         wrong = malt_trees(part)
     else:

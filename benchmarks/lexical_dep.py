@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from _data import kept
 
-from eigentext.dependency import GraphParser
+from eigentext.dependency import DependencyParser
 from eigentext.evaluate.attachment import evaluate
 from eigentext.formats.conllu import Sentence, make_sentence, read_sentences
 from eigentext.lexical.baseline import MostFrequent
@@ -179,7 +179,7 @@ def main() -> None:
                 for tree, record in zip(trees, records, strict=True)
             ]
             began = time.process_time()
-            model = GraphParser(order=1, epochs=chosen.epochs, bits=22)
+            model = DependencyParser(order=1, epochs=chosen.epochs, bits=22)
             model.fit([s for name, s in made if name not in test_ids])
             spent = time.process_time() - began
             gold = [s for name, s in made if name in test_ids]

@@ -30,7 +30,7 @@ from eigentext.dependency.kbest_lists import (
     lists_of,
     without_punctuation,
 )
-from eigentext.dependency.parser import GraphParser
+from eigentext.dependency.parser import DependencyParser
 from eigentext.dependency.rerank_experts import fit_expert, jackknifed
 from eigentext.dependency.rerank_features import (
     FeatureTable,
@@ -114,8 +114,8 @@ def all_lists(
 ) -> dict[str, tuple[list[Sentence], KBestLists]]:
     """Sentences and lists of train (cross-validated), dev and test; what exists is read."""
 
-    def new_parser() -> GraphParser:
-        return GraphParser(
+    def new_parser() -> DependencyParser:
+        return DependencyParser(
             order=order, grandparents=False, projective=True, epochs=epochs, labels=False
         )
 
@@ -131,18 +131,19 @@ def all_lists(
             began = time.process_time()
             made = lists_of(parser, banks[split], k=k)
             print(f"{split}: {time.process_time() - began:.0f} CPU s for the lists", flush=True)
-            made.save(path, settings={"k": k, "order": order, "epochs": epochs})
+            made.made_with = {"k": k, "order": order, "epochs": epochs}
+            made.save(path)
         found[split] = (banks[split], KBestLists.load(path))
     began = time.process_time()
-    lists = cross_validated(new_parser, banks["train"], k=k, folder=folder / "folds")
+    lists = cross_validated(new_parser(), banks["train"], k=k, folder=folder / "folds")
     print(f"train: {time.process_time() - began:.0f} CPU s for fold parsers, lists", flush=True)
     return {"train": (banks["train"], lists), **found}
 
 
-def trained(parser: GraphParser, sentences: list[Sentence], path: Path) -> GraphParser:
+def trained(parser: DependencyParser, sentences: list[Sentence], path: Path) -> DependencyParser:
     """The parser of all training sentences, read or made."""
     if path.exists():
-        return GraphParser.load(path)
+        return DependencyParser.load(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     began = time.process_time()
     parser.fit(sentences)
@@ -152,10 +153,10 @@ def trained(parser: GraphParser, sentences: list[Sentence], path: Path) -> Graph
 
 
 SETTINGS: dict[str, dict[str, Any]] = {
-    "latent": {"k": 200, "structure": "valence"},
-    "latent@2": {"k": 200, "structure": "valence+distance+size", "seed": 1},
-    "latent@3": {"k": 100, "structure": "valence", "edges": "adjacent", "seed": 2},
-    "operators": {"k": 10, "on_rank": "ignore"},
+    "latent": {"n_states": 200, "structure": "valence"},
+    "latent@2": {"n_states": 200, "structure": "valence+distance+size", "seed": 1},
+    "latent@3": {"n_states": 100, "structure": "valence", "edges": "adjacent", "seed": 2},
+    "operators": {"n_states": 10, "on_rank": "ignore"},
     "generative": {},
 }
 LATENT = ("latent", "latent@2", "latent@3")
@@ -264,7 +265,7 @@ def sizes(lists: Lists, states: Sequence[int], n: int) -> None:
     print("| | k | UAS, dev | learning | scoring 1,000 trees |\n|---|---|---|---|---|")
     for name in ("latent", "operators"):
         for k in states:
-            settings: dict[str, Any] = {"k": k}
+            settings: dict[str, Any] = {"n_states": k}
             if name == "operators":
                 settings["on_rank"] = "ignore"
             if name == "latent":

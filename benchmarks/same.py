@@ -98,7 +98,7 @@ MODELS = (
     ),
     Made(
         "latent-tree",
-        "dep latent train.conllu -o m.latent-tree --states 50",
+        "dep latent train.conllu -o m.latent-tree --n-states 50",
         ("dep score m.latent-tree test.conllu -o scores.txt",),
     ),
     Made(

@@ -1,7 +1,7 @@
 """Dependencies of the sample trees: train a parser, parse a sentence, forbid an arc."""
 
 from eigentext.datasets import load_english
-from eigentext.dependency import GraphParser
+from eigentext.dependency import DependencyParser
 from eigentext.evaluate.attachment import evaluate
 from eigentext.formats import conllu
 from eigentext.trees.const_to_dep import to_dependencies
@@ -14,7 +14,7 @@ def sentences(split):
     return [conllu.from_dependency_tree(tree, tags="xpos") for tree in trees]
 
 
-parser = GraphParser(order=2, tagger="own", epochs=5, bits=18).fit(sentences("train"))
+parser = DependencyParser(order=2, tags="own", epochs=5, bits=18).fit(sentences("train"))
 held_out = sentences("dev")
 result = evaluate(held_out, parser.predict(held_out))
 print(f"UAS {result.uas:.1f}  LAS {result.las:.1f}  complete {result.complete_match:.1f}")

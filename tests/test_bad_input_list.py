@@ -20,7 +20,7 @@ from eigentext.base import modelfile
 from eigentext.base.files import opening
 from eigentext.corpus.counting import count
 from eigentext.corpus.counts import Counts
-from eigentext.dependency import GraphParser
+from eigentext.dependency import DependencyParser
 from eigentext.errors import EigentextError
 from eigentext.evaluate.attachment import evaluate
 from eigentext.evaluate.tree_files import evaluate_files
@@ -62,7 +62,7 @@ _GOLD = conllu.make_sentence(["dog", "cat"], head=[0, 1])
 
 
 def _train_parser(path: str) -> None:
-    GraphParser().fit(conllu.read_sentences(path))
+    DependencyParser().fit(conllu.read_sentences(path))
 
 
 def _evaluate_trees(path: str) -> None:
@@ -258,7 +258,7 @@ CASES: list[tuple[str, str, bytes, Callable[[str], object]]] = [
     ("rules.prm", "a key that EVALB does not know", b"NONSENSE 1\n", prm.read_prm),
     ("rules.prm", "a number that is none", b"CUTOFF_LEN many\n", prm.read_prm),
     ("m.eig", "not a model file", b"hello\n", modelfile.load),
-    ("m.eig", "a text, for a parser", b"A text.\n", GraphParser.load),
+    ("m.eig", "a text, for a parser", b"A text.\n", DependencyParser.load),
     ("m.eig", "a model file cut short", _model()[:-9], modelfile.load),
     ("m.eig", "a model file with one bit flipped", _flipped(_model()), modelfile.load),
     ("m.eig", "a model of another kind", _model(kind="lpcfg"), Counts.load),

@@ -87,10 +87,6 @@ def test_extras_are_the_agreed_ones():
 @pytest.mark.parametrize(
     "name",
     [
-        "dependency.GraphParser",
-        "dependency.GenerativeParser",
-        "dependency.LatentTreeModel",
-        "dependency.rerank.Reranker",
         "tagging.SequenceTagger",
         "sequences.LatentTagger",
     ],

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from eigentext.base.model import Model, NotFittedError, load
     from eigentext.constituency import LPCFG
-    from eigentext.dependency import GraphParser, LatentTreeModel, Reranker
+    from eigentext.dependency import DependencyParser, LatentTreeModel, Reranker
     from eigentext.errors import (
         DataError,
         EigentextError,
@@ -33,7 +33,7 @@ _HOME_OF = {
     "CCAEmbedding": "words",
     "DataError": "errors",
     "EigentextError": "errors",
-    "GraphParser": "dependency",
+    "DependencyParser": "dependency",
     "HMM": "sequences",
     "LPCFG": "constituency",
     "LRMVL": "words",
@@ -60,8 +60,8 @@ __all__ = [
     "LRMVL",
     "CCAEmbedding",
     "DataError",
+    "DependencyParser",
     "EigentextError",
-    "GraphParser",
     "LatentTagger",
     "LatentTreeModel",
     "LexicalRanker",

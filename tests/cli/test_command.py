@@ -26,6 +26,7 @@ class FirstSettings:
     share: float = setting(0.5, Real(0, 1), "Of the data.")
     groups: tuple[str, ...] = setting(("a",), Listed(Text()), "Of features.")
     rates: tuple[float, ...] = setting((0.1, 0.5), Listed(Real(0, 1)), "Of smoothing.")
+    chosen: tuple[str, ...] = setting((), Listed(Text(("a", "b"))), "Of names.")
     words: Any = setting(None, Anything(), "A file.", path=True)
     hook: Any = setting(None, Anything(), "No flag.")
 
@@ -84,6 +85,13 @@ def test_every_type_of_setting() -> None:
         "crossing": True,
         "rank": "auto",
     }
+
+
+def test_names_out_of_a_choice_may_be_joined_by_commas():
+    assert run("x", "--chosen", "a, b") == {"file": "x", "chosen": ("a", "b")}
+    assert run("x", "--chosen", "a", "--chosen", "b") == {"file": "x", "chosen": ("a", "b")}
+    assert run("x", "--chosen", "none") == {"file": "x", "chosen": ()}
+    assert run("x", "--groups", "a,b") == {"file": "x", "groups": ("a,b",)}
 
 
 @pytest.mark.parametrize("line", ["x -k 0", "x --way third", "x --share 2", "x --hook 1"])

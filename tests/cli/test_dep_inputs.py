@@ -13,7 +13,7 @@ import pytest
 
 from eigentext.cli.main import run
 from eigentext.datasets import load_english
-from eigentext.dependency import GraphParser, LatentTreeModel
+from eigentext.dependency import DependencyParser, LatentTreeModel
 from eigentext.formats import conllu
 from eigentext.trees.const_to_dep import to_dependencies
 from eigentext.trees.constituent import Tree
@@ -41,9 +41,9 @@ def folder(tmp_path_factory) -> Path:
     (folder / "good.conllu").write_text(GOOD * 40)
     trees = list(conllu.read_sentences(folder / "train.conllu"))
     few = {"epochs": 2, "bits": 14}  # small models are read fast
-    GraphParser(tagger="own", **few).fit(trees).save(folder / "own.dep")
-    GraphParser(**few).fit(trees).save(folder / "tags.dep")
-    latent = LatentTreeModel(5, split=False, iterations=1)
+    DependencyParser(tags="own", **few).fit(trees).save(folder / "own.dep")
+    DependencyParser(**few).fit(trees).save(folder / "tags.dep")
+    latent = LatentTreeModel(5, split=False, n_iter=1)
     latent.fit([conllu.to_dependency_tree(one, tags="xpos") for one in trees])
     latent.save(folder / "english.latent")
     return folder
@@ -150,14 +150,14 @@ COMMANDS: dict[str, Callable[[Path, str, str], list[str]]] = {
         bad,
         "-o",
         out,
-        "--states",
+        "--n-states",
         "3",
-        "--iterations",
+        "--n-iter",
         "1",
     ],
     "score": lambda folder, bad, out: ["score", str(folder / "english.latent"), bad, "-o", out],
     "score by parser": lambda folder, bad, out: ["score", str(folder / "own.dep"), bad, "-o", out],
-    "inspect": lambda folder, bad, out: ["inspect", bad, "--states", "2"],
+    "inspect": lambda folder, bad, out: ["inspect", bad, "--n-states", "2"],
     "rerank": lambda folder, bad, out: [
         "rerank",
         bad,
@@ -517,7 +517,7 @@ def test_probabilities_are_written_and_drawn(folder, tmp_path):
     (found,) = _parsed(folder / "own.dep", given, tmp_path, "--marginals")
     (plain,) = _parsed(folder / "own.dep", given, tmp_path)
     assert found.heads == plain.heads
-    parser = GraphParser.load(folder / "own.dep")
+    parser = DependencyParser.load(folder / "own.dep")
     chances = parser.marginals(*parser.columns_of(plain))
     cells = [conllu.parse_pairs(cell) for cell in found.column("misc")]
     for word, (head, cell) in enumerate(zip(found.heads, cells, strict=True), start=1):

@@ -15,12 +15,23 @@ from eigentext.base.settings import declared
 from eigentext.base.values import Auto, Flag, Real, Text, Value, Whole
 from eigentext.cli.command import flag_of
 from eigentext.cli.main import app
+from eigentext.dependency import DependencyParser, GenerativeParser, LatentTreeModel, Reranker
+from eigentext.dependency.settings import (
+    DependencyParserSettings,
+    GenerativeParserSettings,
+    LatentTreeSettings,
+    RerankerSettings,
+)
 from eigentext.lexical.analyzers.learned import LearnedAnalyzer
 from eigentext.lexical.ranker import LexicalRanker
 from eigentext.lexical.settings import LearnedAnalyzerSettings, RankerSettings
 
 # a command, the settings that are its flags, and what has these settings in Python
 COMMANDS: list[tuple[str, type, type]] = [
+    ("dep train", DependencyParserSettings, DependencyParser),
+    ("dep train", GenerativeParserSettings, GenerativeParser),
+    ("dep latent", LatentTreeSettings, LatentTreeModel),
+    ("dep rerank", RerankerSettings, Reranker),
     ("lex train", RankerSettings, LexicalRanker),
     ("lex crossval", RankerSettings, LexicalRanker),
     ("lex learn-analyzer", LearnedAnalyzerSettings, LearnedAnalyzer),

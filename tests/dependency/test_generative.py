@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eigentext.base.model import NotFittedError
 from eigentext.dependency import long_sentences
 from eigentext.dependency.generative import GenerativeParser
 from eigentext.dependency.learn_generative import (
@@ -61,7 +62,7 @@ def _random_parser(seed, states=2):
     """A parser whose every number is random, with a different number of states for each tag."""
     rng = np.random.default_rng(seed)
     train = [_random_sentence(rng, int(rng.integers(1, 6))) for _ in range(40)]
-    parser = GenerativeParser(states=states, em=0, tags="upos", min_count=1, per_state=1)
+    parser = GenerativeParser(n_states=states, n_iter=0, tagset="upos", min_count=1, per_state=1)
     parser.fit(train)
     tag_of = parser._tag_of
     m = np.array([1 + (t % states) for t in range(len(parser._tag_ids))], np.int64)
@@ -324,11 +325,11 @@ def test_hidden_states_learn_what_tags_hide():
             ]
         )
 
-    plain = GenerativeParser(states=1).fit(train)
-    hidden = GenerativeParser(states=4).fit(train)
+    plain = GenerativeParser(n_states=1).fit(train)
+    hidden = GenerativeParser(n_states=4).fit(train)
     assert right(plain) < 0.7
     assert right(hidden) == 1.0
-    assert len(hidden.log_likelihood_) == 6
+    assert len(hidden.log_likelihoods_) == 6
 
 
 def test_clusters_are_the_same_each_time_and_within_their_tag():
@@ -342,7 +343,7 @@ def test_clusters_are_the_same_each_time_and_within_their_tag():
 
 
 def test_saved_and_loaded(tmp_path):
-    parser = GenerativeParser(states=3, em=2, per_state=20).fit(_planted(2, 100))
+    parser = GenerativeParser(n_states=3, n_iter=2, per_state=20).fit(_planted(2, 100))
     parser.save(tmp_path / "g.eig")
     back = GenerativeParser.load(tmp_path / "g.eig")
     for sentence in _planted(3, 5):
@@ -356,12 +357,12 @@ def test_saved_and_loaded(tmp_path):
 
 
 def test_odd_inputs():
-    parser = GenerativeParser(states=2, per_state=20).fit(_planted(4, 60))
+    parser = GenerativeParser(n_states=2, per_state=20).fit(_planted(4, 60))
     assert parser.parse(["什么"], ["NOUN"]).tree.heads.tolist() == [0]
     for upos in (None, ["_", "_"], ["X", "NOUN"]):  # unknown tags
         tree = parser.parse(["so", "\u00a0"], upos).tree
         assert tree.single_root
-    with pytest.raises(TypeError, match="list of words"):
+    with pytest.raises(SettingsError, match="list of tokens"):
         parser.parse("so what")
     with pytest.raises(ValueError, match="no words"):
         parser.parse([])
@@ -378,11 +379,11 @@ def test_odd_inputs():
         parser.log_probs(["a"], ["NOUN"], None, [[2, 0]])
     crossed = DependencyTree(["a", "b", "c", "d"], [3, 4, 0, 3], tags=["NOUN"] * 4)
     assert np.isfinite(parser.log_prob(crossed))
-    with pytest.raises(SettingsError, match="states is 0"):
-        GenerativeParser(states=0)
-    with pytest.raises(SettingsError, match="tags is"):
-        GenerativeParser(tags="pos")
-    with pytest.raises(SettingsError, match="not trained yet"):
+    with pytest.raises(SettingsError, match="n_states is 0"):
+        GenerativeParser(n_states=0).fit([])
+    with pytest.raises(SettingsError, match="tagset is 'pos'"):
+        GenerativeParser(tagset="pos").fit([])
+    with pytest.raises(NotFittedError, match="GenerativeParser has learned nothing yet"):
         GenerativeParser().parse(["a"])
     with pytest.raises(SettingsError, match="exactly one root"):
         GenerativeParser().fit([])
@@ -391,7 +392,7 @@ def test_odd_inputs():
 
 
 def test_words_that_no_tree_explains_still_get_one():
-    parser = GenerativeParser(states=1, min_count=1).fit(
+    parser = GenerativeParser(n_states=1, min_count=1).fit(
         [make_sentence(["dogs", "bark"], upos=["NOUN", "VERB"], head=[2, 0])] * 3
     )
     parser.params_.T[:] = 0.0

@@ -62,7 +62,7 @@ def joint(model, tree):
     params = model.params
     tables = [params.O, *params.more]
     seen = model.observations_.encode(tree.forms, tree.tags)
-    n, k, heads = len(tree), model.k, tree.heads
+    n, k, heads = len(tree), model.n_states, tree.heads
     found = np.zeros((k,) * n)
     for h in product(range(k), repeat=n):
         p = 1.0
@@ -85,17 +85,17 @@ SETTINGS = [
     for edges, split, structure in product(EDGES, (True, False), ("", "valence+distance+size"))
 ] + [
     {"structure": "distance"},
-    {"structure": "size+valence", "observations": "tag+word", "k": 3},
+    {"structure": "size+valence", "observations": "tag+word", "n_states": 3},
     {"observations": "word+tag", "split": False},
-    {"observations": "word", "split": False, "k": 3},
-    {"observations": "tag", "k": 3},
-    {"observations": "tag+word", "k": 3},
+    {"observations": "word", "split": False, "n_states": 3},
+    {"observations": "tag", "n_states": 3},
+    {"observations": "tag+word", "n_states": 3},
 ]
 
 
 @pytest.mark.parametrize("how", SETTINGS, ids=str)
 def test_log_prob_posteriors_and_counts_equal_enumeration(how):
-    model = fitted(**{"k": 4, **how})
+    model = fitted(**{"n_states": 4, **how})
     rng = np.random.default_rng(1)
     for n in (1, 2, 3, 4, 5):
         heads = random_heads(rng, n)
@@ -114,9 +114,9 @@ def test_log_prob_posteriors_and_counts_equal_enumeration(how):
         value, counts = learn.expected_counts(encoded, model.tables_)
         np.testing.assert_allclose(value, np.log(total), rtol=1e-12)
         expected = np.zeros_like(counts.T)
-        pi = np.zeros(model.k)
+        pi = np.zeros(model.n_states)
         rows = np.zeros_like(counts.rows)
-        for h in product(range(model.k), repeat=n):
+        for h in product(range(model.n_states), repeat=n):
             p = table[h] / total
             for i in range(n):
                 if heads[i]:
@@ -146,24 +146,24 @@ def test_em_never_lowers_the_likelihood(split, start):
     none = LatentSmoothing(0.0, 0.0, 0.0, 0.0)
     how = {
         "smoothing": none,
-        "iterations": 25,
+        "n_iter": 25,
         "split": split,
         "start": start,
         "structure": "valence",
     }
-    values = np.array(fitted(**how).log_likelihoods)
+    values = np.array(fitted(**how).log_likelihoods_)
     assert (np.diff(values) > -1e-7).all()
     assert values[-1] - values[0] > 5
 
 
 def test_em_with_pseudo_counts_never_lowers_the_penalised_likelihood():
     """log p + sum of pseudo-counts times log parameter."""
-    model = fitted(iterations=0)
+    model = fitted(n_iter=0)
     trees = random_trees(0)
     forest = Forest.of(trees, model.observations_)
     encoded = model._encode(forest)
     rng = np.random.default_rng(0)
-    start = learn.counts_of_states(encoded, rng.integers(encoded.lo, encoded.hi), model.k)
+    start = learn.counts_of_states(encoded, rng.integers(encoded.lo, encoded.hi), model.n_states)
     prior = learn.spread_of(start, encoded.starts, model.ranges_)
     smoothing = LatentSmoothing(3.0, 4.0, 2.0, 1.0)
     tables = learn.estimate(start, encoded, prior, smoothing)
@@ -201,7 +201,7 @@ _ONE = fitted(edges="ordered", structure="valence+size")
 
 
 def test_words_and_tags_that_are_missing_are_summed_out():
-    model = fitted(observations="word+tag", split=False, k=3)
+    model = fitted(observations="word+tag", split=False, n_states=3)
     forms, heads = ["ant", "bee", "cow"], [[2, 0, 2]]
     total = [
         np.exp(model.log_probs(forms, [tag, "B", "C"], heads)[0])
@@ -212,7 +212,7 @@ def test_words_and_tags_that_are_missing_are_summed_out():
 
 
 def test_probabilities_of_all_words_sum_to_one():
-    model = fitted(k=3)
+    model = fitted(n_states=3)
     names = model.observations_.names[0]
     heads, total = np.array([[2, 0]]), 0.0
     for a, b in product(range(len(names)), repeat=2):
@@ -244,14 +244,14 @@ def test_a_saved_model_scores_alike(how, tmp_path):
     again = LatentTreeModel.load(tmp_path / "m.eig")
     for tree in random_trees(9, 20):
         assert again.log_prob(tree) == model.log_prob(tree)
-    assert again.log_likelihoods == model.log_likelihoods
+    assert again.log_likelihoods_ == model.log_likelihoods_
     (tmp_path / "bad.eig").write_bytes(b"no model")
     with pytest.raises(ModelFileError):
         LatentTreeModel.load(tmp_path / "bad.eig")
 
 
 def test_an_ensemble_is_the_mean_of_its_members(tmp_path):
-    several = fitted(ensemble=3, seed=5)
+    several = fitted(n_models=3, seed=5)
     alone = [fitted(seed=5 + member) for member in range(3)]
     several.save(tmp_path / "m.eig")
     again = LatentTreeModel.load(tmp_path / "m.eig")
@@ -260,14 +260,14 @@ def test_an_ensemble_is_the_mean_of_its_members(tmp_path):
         assert several.log_prob(tree) == pytest.approx(mean, rel=1e-12)
         assert again.log_prob(tree) == several.log_prob(tree)
     done = []
-    LatentTreeModel(6, min_count=1, iterations=2, ensemble=2).fit(
-        random_trees(0), progress=lambda at, _: done.append(at)
+    LatentTreeModel(6, min_count=1, n_iter=2, n_models=2).fit(
+        random_trees(0), progress=lambda *told: done.append(told)
     )
-    assert done == [1, 2, 3, 4]
+    assert done == [(at, 4, "EM") for at in (1, 2, 3, 4)]
 
 
 def test_sampled_words_have_the_models_probabilities():
-    model = fitted(k=3, observations="word+tag", split=False)
+    model = fitted(n_states=3, observations="word+tag", split=False)
     heads = [2, 0]
     n = 4000
     found = [model.sample(heads, seed=seed) for seed in range(n)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from eigentext.base.model import NotFittedError
 from eigentext.dependency import LatentTreeModel
 from eigentext.dependency import learn_latent as learn
 from eigentext.dependency.learn_latent import LatentSmoothing, StateRanges, Tables
@@ -39,7 +40,7 @@ def test_odd_trees():
 
 def test_a_word_with_very_many_children_is_exact():
     """pi' (e o m^5999) by logs: the product is rescaled on the way."""
-    model = fitted(k=3, split=False)
+    model = fitted(n_states=3, split=False)
     n = 6000
     tree = DependencyTree(["ant"] * n, [0] + [1] * (n - 1), tags=["A"] * n)
     params = model.params
@@ -69,25 +70,24 @@ def test_bad_heads_are_refused():
 
 def test_bad_settings_and_data():
     for how in (
-        {"k": 0},
-        {"iterations": -1},
+        {"n_states": 0},
+        {"n_iter": -1},
         {"structure": "depth"},
         {"edges": "sideways"},
         {"start": "cold"},
-        {"soften": 1.0},
-        {"ensemble": 0},
+        {"n_models": 0},
     ):
         with pytest.raises(SettingsError):
-            LatentTreeModel(**how)
+            LatentTreeModel(**how).fit([])
     with pytest.raises(SettingsError, match="smoothing"):
         LatentSmoothing(emission=-1.0)
     trees = random_trees(0)
     with pytest.raises(SettingsError, match="observations only"):
-        fitted(k=100)
+        fitted(n_states=100)
     with pytest.raises(SettingsError, match="observations only"):
-        fitted(k=100, split=False)
+        fitted(n_states=100, split=False)
     with pytest.raises(SettingsError, match="3 tags"):
-        fitted(k=2)
+        fitted(n_states=2)
     with pytest.raises(SettingsError, match="no tag"):
         fitted(observations="word")
     with pytest.raises(SettingsError, match="expected word"):
@@ -102,7 +102,7 @@ def test_bad_settings_and_data():
 
 def test_one_observation_only_needs_one_state():
     tree = DependencyTree(["ant"] * 3, [2, 0, 2], tags=["A"] * 3)
-    model = LatentTreeModel(1, min_count=1, iterations=2, smoothing=LatentSmoothing(0, 0, 0, 0))
+    model = LatentTreeModel(1, min_count=1, n_iter=2, smoothing=LatentSmoothing(0, 0, 0, 0))
     assert model.fit([tree]).log_prob(tree) == pytest.approx(0.0, abs=1e-9)
     with pytest.raises(SettingsError, match="1 observations only"):
         LatentTreeModel(2, min_count=1).fit([tree])
@@ -134,7 +134,7 @@ def test_spectral_start_finds_planted_states():
             kind[i - 1] = 1 - kind[head - 1] if head else rng.integers(2)
         forms = [f"{'xy'[g]}{rng.integers(5)}" for g in kind]
         trees.append(DependencyTree(forms, heads, tags=["T"] * 6))
-    model = LatentTreeModel(2, min_count=1, iterations=0, split=False).fit(trees)
+    model = LatentTreeModel(2, min_count=1, n_iter=0, split=False).fit(trees)
     O = model.params.O  # noqa: E741
     of = {name: int(O[at].argmax()) for at, name in enumerate(model.observations_.names[0])}
     assert len({of[f"x{i}|T"] for i in range(5)}) == 1
@@ -150,7 +150,7 @@ def test_real_trees(data):
     path = str(data / "dependency" / "ewt" / "train.conllu")
     read = islice(conllu.read_sentences(path), 600)
     trees = [conllu.to_dependency_tree(one) for one in read]
-    model = LatentTreeModel(30, iterations=4).fit(trees[:500])
+    model = LatentTreeModel(30, n_iter=4).fit(trees[:500])
     rng = np.random.default_rng(0)
     wins = []
     for tree in trees[500:]:
@@ -173,5 +173,5 @@ def test_an_unfitted_model_says_so(tmp_path):
         lambda: model.sample([0]),
         lambda: model.save(tmp_path / "x.model"),
     ):
-        with pytest.raises(SettingsError, match="not trained yet: call fit or load first"):
+        with pytest.raises(NotFittedError, match="LatentTreeModel has learned nothing yet"):
             asked()

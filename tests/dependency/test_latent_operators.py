@@ -95,8 +95,8 @@ def test_scores_of_all_words_sum_to_nearly_one(model):
 def test_policies_for_scores_that_are_not_positive(model):
     signs = np.array([1, -1, 0, 1], np.int8)
     logs = np.array([-3.0, -4.0, -np.inf, -1e9])
-    floor = 2 * np.log(model.floor)
-    model.n_scored = model.n_negative = 0
+    floor = 2 * np.log(1e-8)  # the least score of a word
+    model.n_scored_ = model.n_negative_ = 0
     model.negatives = "clip"
     assert model.by_policy(signs, logs, 2).tolist() == [-3.0, floor, floor, floor]
     assert model.negative_rate == 0.5
@@ -114,15 +114,15 @@ def test_negative_scores_do_happen_and_are_counted():
     found = SpectralTreeOperators(4, observations="word", min_count=1).fit(few)
     rate = negative_rate(found, random_trees(2, 200))
     assert 0.02 < rate < 0.98
-    found.score(TREES[0])
-    assert found.n_scored == 1
+    found.log_score(TREES[0])
+    assert found.n_scored_ == 1
 
 
 def test_a_ranked_pair(model):
     """The two kinds alternate to the right: scores know."""
     like = DependencyTree(["w0", "w1", "w7"], [2, 0, 2])
     unlike = DependencyTree(["w0", "w7", "w8"], [2, 0, 2])
-    assert model.score(like) > model.score(unlike)
+    assert model.log_score(like) > model.log_score(unlike)
 
 
 def test_a_rank_that_is_not_there():
@@ -137,20 +137,18 @@ def test_a_rank_that_is_not_there():
     found = SpectralTreeOperators(2, observations="word", min_count=1, events="instruments").fit(
         chains
     )
-    assert np.isfinite(found.score(chains[0]))
+    assert np.isfinite(found.log_score(chains[0]))
     assert not found.operators_.E[0].any()  # no left child was ever seen
 
 
 def test_bad_settings(model):
     for how in (
-        {"k": 0},
+        {"n_states": 0},
         {"negatives": "hide"},
         {"events": "pairs"},
-        {"floor": 0.0},
-        {"floor": 1.0},
     ):
         with pytest.raises(SettingsError):
-            SpectralTreeOperators(**how)
+            SpectralTreeOperators(**how).fit(TREES)
     with pytest.raises(SettingsError, match="svd or cca"):
         SpectralTreeOperators(2, dictionary="lsa").fit(TREES)
     wrong = Dictionary(np.eye(3), "svd")
@@ -163,7 +161,7 @@ def test_bad_settings(model):
     with pytest.raises(DataError, match="finite"):
         Dictionary(np.array([[np.nan]]), "svd")
     with pytest.raises(ValueError, match="cycle"):
-        model.scores(["w0", "w1"], None, [[2, 1]])
+        model.log_scores(["w0", "w1"], None, [[2, 1]])
     with pytest.raises(DataError, match="no trees"):
         SpectralTreeOperators(2).fit([])
 
@@ -174,7 +172,7 @@ def test_long_sentences_do_not_underflow(model):
     assert np.isfinite(logs[0])
     assert logs[0] < -300
     one = DependencyTree(["w0"], [0])
-    assert np.isfinite(model.score(one))
+    assert np.isfinite(model.log_score(one))
     assert signs[0] in (-1, 1)
 
 
@@ -207,8 +205,8 @@ def test_dictionary_learned_from_text(method):
     found = learn_text_dictionary(text, seen, 2, method=method, min_count=1)
     assert found.U.shape == (seen.sizes[0], 2)
     assert found.kind == "other"
-    model = SpectralTreeOperators(2, dictionary=found, observations=seen).fit(TREES)
-    assert np.isfinite([model.score(tree) for tree in TREES[:20]]).all()
+    model = SpectralTreeOperators(2, dictionary=found, min_count=1).fit(TREES)
+    assert np.isfinite([model.log_score(tree) for tree in TREES[:20]]).all()
     with pytest.raises(SettingsError, match="method"):
         learn_text_dictionary(text, seen, 2, method="bert")
 
@@ -288,13 +286,13 @@ def run(*arguments):
 
 
 def test_commands(treebank, tmp_path):
-    shown = run("dep", "inspect", treebank, "--states", 2, "--observations", "word", "--json")
+    shown = run("dep", "inspect", treebank, "--n-states", 2, "--observations", "word", "--json")
     figures = json.loads(shown.stdout)
     assert figures["trees"] == len(TREES)
     assert figures["condition_Omega"] > 1
     assert 0 <= figures["negative_scores"] <= 1
     model = tmp_path / "m.latent"
-    made = run("dep", "latent", treebank, "-o", model, "--states", 4, "--iterations", 2, "--json")
+    made = run("dep", "latent", treebank, "-o", model, "--n-states", 4, "--n-iter", 2, "--json")
     assert made.exit_code == 0, made.output
     shown = run("dep", "inspect", model, "--top", 3, "--json")
     states = [json.loads(line) for line in shown.stdout.splitlines()]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from itertools import islice
 
 import numpy as np
 import pytest
 
-from eigentext.cli.dep_train import train
+from eigentext.base.model import NotFittedError
 from eigentext.cli.main import run
-from eigentext.dependency import GraphParser, long_sentences
+from eigentext.dependency import DependencyParser, long_sentences
+from eigentext.dependency.rerank import _untrained
 from eigentext.errors import DataError, ModelFileError, SettingsError
 from eigentext.evaluate.attachment import evaluate
 from eigentext.formats.conllu import make_sentence, parse_sentence, read_sentences, write_sentences
@@ -37,13 +37,13 @@ TREES = [
 
 
 @pytest.fixture(scope="module", params=[1, 2], name="parser")
-def parsers(request) -> GraphParser:
-    return GraphParser(order=request.param, grandparents=False, **SMALL).fit(TREES)
+def parsers(request) -> DependencyParser:
+    return DependencyParser(order=request.param, grandparents=False, **SMALL).fit(TREES)
 
 
 @pytest.fixture(scope="module", name="free")
-def crossing_parser() -> GraphParser:
-    return GraphParser(projective=False, **SMALL).fit(TREES)
+def crossing_parser() -> DependencyParser:
+    return DependencyParser(projective=False, **SMALL).fit(TREES)
 
 
 def test_the_training_trees_come_back(parser):
@@ -110,12 +110,13 @@ def _shown(tree):
     return tree.heads.tolist(), tree.relations, tree.tags
 
 
-@pytest.mark.parametrize("tagger", [None, "own"])
-def test_a_sentence_that_is_too_long_is_parsed_in_pieces(tagger, monkeypatch):
-    model = GraphParser(tagger=tagger, **SMALL).fit(TREES)
+@pytest.mark.parametrize("tags", ["gold", "own"])
+def test_a_sentence_that_is_too_long_is_parsed_in_pieces(tags, monkeypatch):
+    model = DependencyParser(tags=tags, **SMALL).fit(TREES)
+    own = tags == "own"
     forms = "the dog barks ; dogs see a big cat the dog".split() * 3
     upos = "DET NOUN VERB PUNCT NOUN VERB DET ADJ NOUN DET NOUN".split() * 3
-    given = (forms,) if tagger else (forms, upos)
+    given = (forms,) if own else (forms, upos)
     monkeypatch.setattr(long_sentences, "MOST_WORDS", 7)
     answer = model.parse(*given)
     spans = long_sentences.pieces_of(forms)
@@ -123,30 +124,30 @@ def test_a_sentence_that_is_too_long_is_parsed_in_pieces(tagger, monkeypatch):
     assert max(end - begin for begin, end in spans) == 7
     parts = [model.parse(*(column[begin:end] for column in given)) for begin, end in spans]
     roots = [begin + part.tree.roots[0] for (begin, _), part in zip(spans, parts, strict=True)]
-    heads, relations, tags = [], [], []
+    heads, relations, upos_found = [], [], []
     for (begin, _), part in zip(spans, parts, strict=True):
         assert not part.approximate
         own_heads, own_relations, own_tags = _shown(part.tree)
         heads += [head + begin if head else roots[0] * (begin > 0) for head in own_heads]
         relations += own_relations
-        tags += own_tags
+        upos_found += own_tags
     for root in roots[1:]:
         relations[root - 1] = "dep"
-    assert _shown(answer.tree) == (heads, tuple(relations), tuple(tags))
+    assert _shown(answer.tree) == (heads, tuple(relations), tuple(upos_found))
     assert answer.tree.forms == tuple(forms)
     assert answer.score == pytest.approx(sum(part.score for part in parts))
     assert answer.approximate
     assert [_shown(one.tree) for one in model.kbest(*given, k=5)] == [_shown(answer.tree)]
     # the same by CoNLL-U sentences, beside short ones, and by columns
-    row = make_sentence(forms, upos=None if tagger else upos)
+    row = make_sentence(forms, upos=None if own else upos)
     before, found, after = model.predict([TREES[2], row, TREES[0]])
     assert list(found.heads) == heads
     assert list(found.column("deprel")) == relations
-    assert list(found.column("upos")) == tags
+    assert list(found.column("upos")) == upos_found
     assert found.metadata["split"] == "6"
     assert (before.heads, after.heads) == (TREES[2].heads, TREES[0].heads)
     columns = model.columns(*given)
-    if not tagger:
+    if not own:
         assert model.predict_columns([columns, columns]) == ([heads] * 2, [relations] * 2)
 
 
@@ -167,13 +168,13 @@ def test_what_needs_a_whole_sentence_is_refused_for_a_long_one(free, monkeypatch
 
 
 def test_grandparents_in_parse_lists_and_files(tmp_path):
-    model = GraphParser(**SMALL).fit(TREES)
+    model = DependencyParser(**SMALL).fit(TREES)
     found = model.predict(one.with_columns(head=None, deprel=None) for one in TREES)
     assert [one.verbatim for one in found] == [one.verbatim for one in TREES]
     path = tmp_path / "grand.parser"
     model.save(path)
     forms, tags = TREES[1].forms, TREES[1].column("upos")
-    for one in (model, GraphParser.load(path)):
+    for one in (model, DependencyParser.load(path)):
         answer = one.parse(forms, tags)
         assert tuple(answer.tree.heads.tolist()) == TREES[1].heads
         assert not answer.approximate
@@ -193,8 +194,8 @@ MANY_CROSSING = [*TREES, *[CROSSING] * 10]
 
 
 @pytest.fixture(scope="module", name="crossed")
-def parser_that_chose_crossing_arcs() -> GraphParser:
-    return GraphParser(**SMALL).fit(MANY_CROSSING)
+def parser_that_chose_crossing_arcs() -> DependencyParser:
+    return DependencyParser(**SMALL).fit(MANY_CROSSING)
 
 
 def test_second_order_with_crossing_arcs_says_it_is_approximate(crossed):
@@ -231,7 +232,7 @@ def test_arcs_may_cross_if_that_is_better_on_held_out_trees(crossed, tmp_path):
     assert chosen.crossing_uas > chosen.projective_uas
     assert chosen.words == sum(map(len, MANY_CROSSING[3::4]))
     crossed.save(tmp_path / "crossing.parser")
-    again = GraphParser.load(tmp_path / "crossing.parser")
+    again = DependencyParser.load(tmp_path / "crossing.parser")
     assert again.projectivity_ == chosen
     assert again.arcs_.settings == crossed.arcs_.settings
 
@@ -239,7 +240,7 @@ def test_arcs_may_cross_if_that_is_better_on_held_out_trees(crossed, tmp_path):
 def test_arcs_that_cross_by_chance_leave_the_trees_projective():
     """However many sentences have one: the same words are mostly projective."""
     plain = CROSSING.with_columns(head=[2, 3, 0, 3])
-    model = GraphParser(**SMALL).fit([plain, plain, CROSSING, plain] * 4)
+    model = DependencyParser(**SMALL).fit([plain, plain, CROSSING, plain] * 4)
     chosen = model.projectivity_
     assert (chosen.projective, chosen.why) == (True, "held-out sentences")
     assert chosen.projective_uas >= chosen.crossing_uas
@@ -249,19 +250,19 @@ def test_arcs_that_cross_by_chance_leave_the_trees_projective():
 
 def test_projective_trees_need_no_choice_and_what_is_told_holds(free):
     tiny = {"bits": 12, "epochs": 1, "labels": False}
-    assert str(GraphParser(**tiny).fit(TREES).projectivity_) == (
+    assert str(DependencyParser(**tiny).fit(TREES).projectivity_) == (
         "projective trees (no crossing arcs)"
     )
-    few = GraphParser(**tiny).fit([*TREES[:2], CROSSING]).projectivity_
+    few = DependencyParser(**tiny).fit([*TREES[:2], CROSSING]).projectivity_
     assert (few.projective, few.why) == (True, "too few sentences")
-    told = GraphParser(projective=True, **tiny).fit(MANY_CROSSING)
+    told = DependencyParser(projective=True, **tiny).fit(MANY_CROSSING)
     assert (told.projectivity_.projective, told.projectivity_.why) == (True, "as told")
     assert not free.arcs_.settings.projective
     assert free.arcs_.settings.grandparents
 
 
 def test_first_order_chooses_in_the_same_way():
-    model = GraphParser(order=1, **SMALL).fit(MANY_CROSSING)
+    model = DependencyParser(order=1, **SMALL).fit(MANY_CROSSING)
     assert model.projectivity_.why == "held-out sentences"
     assert not model.arcs_.settings.projective
     assert model.predict([CROSSING])[0].heads == CROSSING.heads
@@ -274,7 +275,7 @@ def test_the_command_tells_what_was_chosen_and_why(tmp_path, capsys):
     assert run(command) == 0
     told = capsys.readouterr()
     figures = json.loads(told.out)
-    chosen = GraphParser.load(model).projectivity_
+    chosen = DependencyParser.load(model).projectivity_
     assert figures["projective"] is chosen.projective is False
     assert figures["held_out_uas_crossing"] == chosen.crossing_uas > chosen.projective_uas
     assert str(chosen) in told.err
@@ -285,22 +286,28 @@ def test_the_command_tells_what_was_chosen_and_why(tmp_path, capsys):
     assert told.err == ""
 
 
-def test_the_default_is_that_of_the_command():
-    asked = inspect.signature(train).parameters
-    mine = GraphParser()
-    for name in ("order", "grandparents", "epochs", "seed"):
-        assert getattr(mine, name) == asked[name].default
-    assert (mine.projective, asked["projective"].default) == ("auto", None)
+def test_as_many_weights_as_the_words_call_for(tmp_path):
+    tiny = {"epochs": 1, "order": 1, "labels": False}
+    model = DependencyParser(**tiny).fit(TREES)
+    assert model.arcs_.settings.bits == 16  # no fewer, however small the treebank
+    more = DependencyParser(**tiny).fit(TREES * 50)  # 1,500 words
+    assert more.arcs_.settings.bits == 17
+    header = more.save(tmp_path / "more.parser")
+    assert header.settings["bits"] is None
+    assert header.facts["arcs"]["bits"] == 17
+    # parsers of folds take what it has chosen
+    assert _untrained(DependencyParser.load(tmp_path / "more.parser")).bits == 17
+    assert DependencyParser(bits=12, **tiny).fit(TREES).arcs_.settings.bits == 12
 
 
 @pytest.mark.parametrize("order", [1, 2])
 def test_a_file_and_back(tmp_path, order):
     clusters = {"dog": "0110", "cat": "0111", "see": "10"}
     vectors = {"dog": [1.0, 0.0], "cat": [0.9, 0.1], "see": [0.0, 1.0]}
-    model = GraphParser(order=order, clusters=clusters, vectors=vectors, **SMALL).fit(TREES)
+    model = DependencyParser(order=order, clusters=clusters, vectors=vectors, **SMALL).fit(TREES)
     path = tmp_path / "some.parser"
     model.save(path, data={"name": "toy"})
-    again = GraphParser.load(path)
+    again = DependencyParser.load(path)
     forms, tags = ["the", "fox", "sees", "cats"], ["DET", "NOUN", "VERB", "NOUN"]
     mine, its = model.parse(forms, tags), again.parse(forms, tags)
     assert mine == its
@@ -315,7 +322,7 @@ def test_a_file_whose_parts_do_not_fit(tmp_path):
     from eigentext.base import modelfile
 
     path = tmp_path / "some.parser"
-    GraphParser(bits=12, epochs=1).fit(TREES).save(path)
+    DependencyParser(bits=12, epochs=1).fit(TREES).save(path)
     file = modelfile.load(path)
     arrays = dict(file.arrays)
     arrays["arc_weights"] = arrays["arc_weights"][:-1]
@@ -324,27 +331,28 @@ def test_a_file_whose_parts_do_not_fit(tmp_path):
         file.header.kind,
         arrays,
         settings=file.header.settings,
+        facts=file.header.facts,
         format_version=1,
         strings=file.strings,
     )
     with pytest.raises(ModelFileError, match="'arc_weights' has length 4095"):
-        GraphParser.load(path)
+        DependencyParser.load(path)
 
 
 def test_the_same_seed_gives_the_same_parser(tmp_path):
     names = []
     for number, seed in enumerate((3, 3, 4)):
         names.append(tmp_path / f"{number}")
-        GraphParser(seed=seed, bits=12, epochs=2).fit(TREES).save(names[-1])
+        DependencyParser(seed=seed, bits=12, epochs=2).fit(TREES).save(names[-1])
     one, two, other = (name.read_bytes() for name in names)
     assert one == two != other
 
 
 def test_own_taggers_parse_bare_words(tmp_path):
-    model = GraphParser(tagger="own", **SMALL).fit(TREES * 3)
+    model = DependencyParser(tags="own", **SMALL).fit(TREES * 3)
     path = tmp_path / "own.parser"
     model.save(path)
-    again = GraphParser.load(path)
+    again = DependencyParser.load(path)
     for one in (model, again):
         answer = one.parse(["the", "dog", "barks"])
         assert answer.tree.heads.tolist() == [2, 3, 0]
@@ -363,7 +371,7 @@ def test_quotes_as_typed_are_parsed_as_the_treebank_has_them():
         head=[2, 4, 2, 0],
         deprel=["punct", "nsubj", "punct", "root"],
     )
-    model = GraphParser(tagger="own", **SMALL).fit([quoted, *TREES] * 3)
+    model = DependencyParser(tags="own", **SMALL).fit([quoted, *TREES] * 3)
     expected = model.parse(["``", "dog", "''", "barks"])
     for typed in (['"', "dog", '"', "barks"], ["“", "dog", "”", "barks"]):
         found = model.parse(typed)
@@ -379,13 +387,13 @@ def test_a_parser_with_tags_asks_for_tags(parser):
 
 def test_a_parser_without_tags_needs_none():
     bare = [one.with_columns(upos=["_"] * len(one)) for one in TREES]
-    answer = GraphParser(**SMALL).fit(bare).parse(["the", "dog", "barks"])
+    answer = DependencyParser(**SMALL).fit(bare).parse(["the", "dog", "barks"])
     assert answer.tree.heads.tolist() == [2, 3, 0]
 
 
 @pytest.mark.parametrize("n", [1, 2, 300])
 def test_short_and_long_sentences(free, n):
-    first = GraphParser(bits=12, epochs=1).fit(TREES) if n == 300 else None
+    first = DependencyParser(bits=12, epochs=1).fit(TREES) if n == 300 else None
     for model in filter(None, (free, first)):
         tree = model.parse(["dog"] * n, ["NOUN"] * n).tree
         assert len(tree) == n
@@ -413,7 +421,7 @@ def test_ranges_comments_and_empty_nodes_stay(parser):
 
 
 def test_dev_chooses_the_passes():
-    model = GraphParser(bits=12, epochs=4).fit(TREES, TREES[:3])
+    model = DependencyParser(bits=12, epochs=4).fit(TREES, TREES[:3])
     assert len(model.dev_scores_) == 4
     assert max(model.dev_scores_) == 100.0
 
@@ -424,23 +432,23 @@ def test_dev_chooses_the_passes():
         {"order": 0},
         {"learner": "x"},
         {"projective": "maybe"},
-        {"tagger": "their"},
+        {"tags": "their"},
         {"min_count": 0},
         {"epochs": 0},
     ],
 )
 def test_bad_settings(bad):
     with pytest.raises(SettingsError):
-        GraphParser(**bad).fit(TREES)
+        DependencyParser(**bad).fit(TREES)
 
 
 def test_bad_input(parser):
-    with pytest.raises(SettingsError, match="not trained"):
-        GraphParser().parse(["a"])
+    with pytest.raises(NotFittedError, match="DependencyParser has learned nothing yet"):
+        DependencyParser().parse(["a"])
     with pytest.raises(DataError, match="no heads"):
-        GraphParser().fit([make_sentence(["a"])])
+        DependencyParser().fit([make_sentence(["a"])])
     with pytest.raises(DataError, match="no sentences"):
-        GraphParser().fit([])
+        DependencyParser().fit([])
     with pytest.raises(TypeError, match="one str"):
         parser.parse("the dog", ["DET", "NOUN"])
     with pytest.raises(TypeError, match="one str"):
@@ -467,7 +475,7 @@ def test_real_trees(data, n_train, bits, n_test, uas, las):
     home = data / "dependency" / "ewt"
     train = list(islice(read_sentences(home / "train.conllu"), n_train))
     test = list(islice(read_sentences(home / "dev.conllu"), n_test))
-    model = GraphParser(order=1, epochs=4, bits=bits).fit(train)
+    model = DependencyParser(order=1, epochs=4, bits=bits).fit(train)
     result = evaluate(test, model.predict(test))
     assert result.uas > uas
     assert result.las > las

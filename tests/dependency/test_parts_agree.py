@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from eigentext.cli.main import run
-from eigentext.dependency import GraphParser
+from eigentext.dependency import DependencyParser
 from eigentext.dependency.kbest_lists import lists_of
-from eigentext.dependency.rerank import _maker, _tagged
+from eigentext.dependency.rerank import _tagged, _untrained
 from eigentext.formats.conllu import make_sentence, read_sentences, write_sentences
 
 SMALL = {"bits": 15, "epochs": 3, "clip": 0.1}
@@ -37,7 +37,7 @@ TREES = [
 
 
 def test_order_2_with_crossing_arcs_has_lists_and_says_they_are_approximate():
-    model = GraphParser(order=2, projective=False, **SMALL).fit(TREES)
+    model = DependencyParser(order=2, projective=False, **SMALL).fit(TREES)
     forms, tags = TREES[1].forms, TREES[1].column("upos")
     best = model.parse(forms, tags)
     listed = model.kbest(forms, tags, k=6)
@@ -57,7 +57,7 @@ def test_order_2_with_crossing_arcs_has_lists_and_says_they_are_approximate():
     "options", [{"order": 1}, {"order": 2}, {"order": 2, "grandparents": True}]
 )
 def test_dep_score_is_the_score_of_the_parser_and_every_tree_has_one(options, tmp_path, capsys):
-    model = GraphParser(projective=True, **options, **SMALL).fit(TREES)
+    model = DependencyParser(projective=True, **options, **SMALL).fit(TREES)
     model.save(tmp_path / "m")
     odd = TREES[1].with_columns(head=[3, 1, 4, 0, 4])  # far from what the parser would look at
     found = model.predict(TREES[:2])
@@ -71,7 +71,7 @@ def test_dep_score_is_the_score_of_the_parser_and_every_tree_has_one(options, tm
 
 
 def test_lists_for_a_reranker_are_those_of_the_parser():
-    model = GraphParser(order=2, grandparents=True, projective=True, **SMALL).fit(TREES)
+    model = DependencyParser(order=2, grandparents=True, projective=True, **SMALL).fit(TREES)
     made = lists_of(model, TREES[:2], k=5)
     for number, sentence in enumerate(TREES[:2]):
         listed = model.kbest(sentence.forms, sentence.column("upos"), k=5)
@@ -81,9 +81,9 @@ def test_lists_for_a_reranker_are_those_of_the_parser():
 
 def test_fold_parsers_take_clusters_and_vectors_of_a_stored_parser(tmp_path):
     clusters, vectors = {"dog": "01", "cat": "10"}, {"dog": [1.0, 0.0], "cat": [0.0, 1.0]}
-    base = GraphParser(clusters=clusters, vectors=vectors, **SMALL).fit(TREES)
+    base = DependencyParser(clusters=clusters, vectors=vectors, **SMALL).fit(TREES)
     base.save(tmp_path / "m")
-    again = _maker(GraphParser.load(tmp_path / "m"))().fit(TREES)
+    again = _untrained(DependencyParser.load(tmp_path / "m")).fit(TREES)
     assert again.clusters_ == clusters
     assert again.near_ == base.near_
     assert again.arcs_.weights.tolist() == base.arcs_.weights.tolist()
@@ -91,16 +91,16 @@ def test_fold_parsers_take_clusters_and_vectors_of_a_stored_parser(tmp_path):
 
 def test_a_reranker_of_a_parser_with_taggers_learns_from_predicted_tags():
     odd = TREES[0].with_columns(upos=["X", "X", "X"])
-    found = _tagged([*TREES, odd], GraphParser(tagger="own"))
+    found = _tagged([*TREES, odd], DependencyParser(tags="own"))
     assert found[-1].column("upos") != ("X", "X", "X")
     assert found[-1].heads == odd.heads
-    assert _tagged([odd], GraphParser()) == [odd]
+    assert _tagged([odd], DependencyParser()) == [odd]
 
 
 def test_generative_parser_by_commands(tmp_path, capsys):
     write_sentences(TREES, tmp_path / "t.conllu")
     trees, model = str(tmp_path / "t.conllu"), str(tmp_path / "m")
-    train = ["dep", "train", trees, "-o", model, "--model", "generative", "--states", "1"]
+    train = ["dep", "train", trees, "-o", model, "--model", "generative", "--n-states", "1"]
     assert run([*train, "--dev", trees, "--json", "-q"]) == 0
     assert json.loads(capsys.readouterr().out)["dev_uas"] > 60
     out = str(tmp_path / "out.conllu")
@@ -118,13 +118,10 @@ def test_generative_parser_by_commands(tmp_path, capsys):
 def test_a_file_that_lacks_a_part_is_told(kind, tmp_path):
     from eigentext.base import modelfile
     from eigentext.dependency import GenerativeParser, Reranker
-    from eigentext.dependency.generative import KIND as GENERATIVE
-    from eigentext.dependency.rerank import KIND as RERANKER
     from eigentext.errors import ModelFileError
 
     path = tmp_path / "model"
     made = {"generative-parser": GenerativeParser, "reranker": Reranker}[kind]
-    name = GENERATIVE if made is GenerativeParser else RERANKER
-    modelfile.save(path, name, {"dense": np.zeros(1)}, settings={}, format_version=1)
+    modelfile.save(path, made.KIND, {"dense": np.zeros(1)}, settings={}, format_version=1)
     with pytest.raises(ModelFileError, match="is missing"):
         made.load(path)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eigentext.base.model import NotFittedError
 from eigentext.dependency import kbest_lists
 from eigentext.dependency.answer import Parse
 from eigentext.dependency.kbest_lists import (
@@ -21,10 +22,10 @@ from eigentext.dependency.kbest_lists import (
     lists_of,
     without_punctuation,
 )
-from eigentext.dependency.parser import GraphParser
+from eigentext.dependency.parser import DependencyParser
 from eigentext.dependency.path_hmm import PathHMM, SurfaceHMM, root_paths
-from eigentext.dependency.rerank import Reranker, load_reranker
-from eigentext.dependency.rerank_experts import fit_expert, jackknifed
+from eigentext.dependency.rerank import Reranker
+from eigentext.dependency.rerank_experts import expert_to_bytes, fit_expert, jackknifed
 from eigentext.dependency.rerank_features import (
     Distance,
     FeatureTable,
@@ -100,11 +101,11 @@ def test_lists_know_their_oracle(tmp_path):
     assert lists.best_places([[3, 3, 0], [0], [0, 1]]).tolist() == [0, 0, 1]  # equals: the first
     assert [len(one.heads) for one in (lists.cut(2)[0], lists.cut(2)[1])] == [2, 1]
     assert lists.part(1, 3)[1].heads.tolist() == [[2, 0], [0, 1]]
-    lists.save(tmp_path / "a.kbest", settings={"k": 3})
-    back = KBestLists.load(tmp_path / "a.kbest", settings={"k": 3})
+    lists.made_with = {"k": 3}
+    lists.save(tmp_path / "a.kbest")
+    back = KBestLists.load(tmp_path / "a.kbest")
+    assert back.made_with == {"k": 3}
     assert back.right(gold).tolist() == lists.right(gold).tolist()
-    with pytest.raises(DataError, match="lists made with other k"):
-        KBestLists.load(tmp_path / "a.kbest", settings={"k": 4})
     with pytest.raises(SettingsError, match="2 gold trees for 3"):
         lists.right(gold[:2])
     with pytest.raises(SettingsError, match="has 1 words"):
@@ -130,7 +131,7 @@ def _bank(n_sentences, seed=0):
     return made
 
 
-class _Parser(GraphParser):
+class _Parser(DependencyParser):
     """A base parser that remembers what it was trained on."""
 
     trained_on: list[set[str]] = []  # noqa: RUF012
@@ -157,7 +158,7 @@ def test_no_sentence_is_parsed_by_a_parser_that_saw_it(monkeypatch):
         return lists_of(parser, those, **more)
 
     monkeypatch.setattr(kbest_lists, "lists_of", watched)
-    lists = cross_validated(_new_parser, sentences, k=4, folds=3)
+    lists = cross_validated(_new_parser(), sentences, k=4, folds=3)
     assert len(_Parser.trained_on) == len(asked) == 3
     for seen, held_out in zip(_Parser.trained_on, asked, strict=True):
         assert not seen & held_out
@@ -171,7 +172,7 @@ def test_no_sentence_is_parsed_by_a_parser_that_saw_it(monkeypatch):
 def test_killed_list_making_goes_on_where_it_stopped(tmp_path, monkeypatch):
     sentences = _bank(12)
     monkeypatch.setattr(kbest_lists, "_STRETCH", 2)
-    whole = cross_validated(_new_parser, sentences, k=3, folds=3)
+    whole = cross_validated(_new_parser(), sentences, k=3, folds=3)
     calls = []
 
     def failing(parser, those, **more):
@@ -182,7 +183,7 @@ def test_killed_list_making_goes_on_where_it_stopped(tmp_path, monkeypatch):
 
     monkeypatch.setattr(kbest_lists, "lists_of", failing)
     with pytest.raises(KeyboardInterrupt):
-        cross_validated(_new_parser, sentences, k=3, folds=3, folder=tmp_path / "w")
+        cross_validated(_new_parser(), sentences, k=3, folds=3, folder=tmp_path / "w")
     _Parser.trained_on.clear()
     resumed = []
 
@@ -191,15 +192,15 @@ def test_killed_list_making_goes_on_where_it_stopped(tmp_path, monkeypatch):
         return lists_of(parser, those, **more)
 
     monkeypatch.setattr(kbest_lists, "lists_of", counted)
-    lists = cross_validated(_new_parser, sentences, k=3, folds=3, folder=tmp_path / "w")
+    lists = cross_validated(_new_parser(), sentences, k=3, folds=3, folder=tmp_path / "w")
     assert len(resumed) == 6 - 3
     assert len(_Parser.trained_on) == 1  # fold 2 was half done: its parser was kept
     np.testing.assert_array_equal(lists.heads, whole.heads)
     np.testing.assert_array_equal(lists.scores, whole.scores)
     with pytest.raises(DataError, match="lists made with other k:"):
-        cross_validated(_new_parser, sentences, k=2, folds=3, folder=tmp_path / "w")
+        cross_validated(_new_parser(), sentences, k=2, folds=3, folder=tmp_path / "w")
     with pytest.raises(DataError, match="lists made with other sentences:"):
-        cross_validated(_new_parser, _bank(12, seed=9), k=3, folds=3, folder=tmp_path / "w")
+        cross_validated(_new_parser(), _bank(12, seed=9), k=3, folds=3, folder=tmp_path / "w")
 
 
 def test_lists_made_with_other_clusters_are_not_taken_for_ours(tmp_path):
@@ -208,10 +209,8 @@ def test_lists_made_with_other_clusters_are_not_taken_for_ours(tmp_path):
     sentences = _bank(6)
 
     def lists(clusters):
-        def new_parser():
-            return GraphParser(epochs=1, bits=12, labels=False, clusters=clusters)
-
-        return cross_validated(new_parser, sentences, k=2, folds=2, folder=tmp_path / "w")
+        parser = DependencyParser(epochs=1, bits=12, labels=False, clusters=clusters)
+        return cross_validated(parser, sentences, k=2, folds=2, folder=tmp_path / "w")
 
     first = lists(many)
     np.testing.assert_array_equal(lists(dict(reversed(many.items()))).scores, first.scores)
@@ -293,7 +292,7 @@ def test_paths_equal_chains_one_by_one():
         trees.append(
             DependencyTree(words, _random_heads(rng, n), tags=[word.upper() for word in words])
         )
-    model = PathHMM(3, iterations=2).fit(trees)
+    model = PathHMM(3, n_iter=2).fit(trees)
     for tree in trees[:12]:
         heads = np.array([tree.heads, _random_heads(rng, len(tree))])
         expected = [
@@ -311,7 +310,7 @@ def test_paths_equal_chains_one_by_one():
         ]
         found = model.log_probs(tree.forms, tree.tags, heads)
         np.testing.assert_allclose(found, expected, rtol=1e-9)
-    surface = SurfaceHMM(2, iterations=1).fit(trees)
+    surface = SurfaceHMM(2, n_iter=1).fit(trees)
     same = surface.log_probs(trees[0].forms, trees[0].tags, np.array([trees[0].heads] * 2))
     assert same[0] == same[1] < 0
 
@@ -435,9 +434,9 @@ def _two_trees(sentence):
 def trained():
     sentences = _ambiguous(150, 0)
     lists = KBestLists.of([([[0, 1, 4, 1], [0, 1, 4, 2]], [1.0, 0.9])] * 150)
-    more = {"k": 5, "iterations": 4}
+    more = {"n_states": 5, "n_iter": 4}
     names = ("latent", "generative", "valence", "distance", "paths", "surface")
-    reranker = Reranker(experts=names, latent=more, generative={"states": 2, "per_state": 20})
+    reranker = Reranker(experts=names, latent=more, generative={"n_states": 2, "per_state": 20})
     return reranker.fit(sentences, lists=lists)
 
 
@@ -450,18 +449,13 @@ def test_a_reranker_learns_what_the_base_parser_cannot_know(trained):
 
 def test_saved_and_loaded(trained, tmp_path):
     trained.save(tmp_path / "r.eig")
-    back = load_reranker(tmp_path / "r.eig")
+    back = Reranker.load(tmp_path / "r.eig")
     for sentence in _ambiguous(5, 2):
         one, two = (r.choose(sentence, _two_trees(sentence)) for r in (trained, back))
         assert [parse.score for parse in one] == [parse.score for parse in two]
-    raw = Reranker(experts=("operators",), latent={})
-    raw.experts_, raw.templates_, raw.weights_ = (
-        {"operators": None},
-        trained.templates_,
-        trained.weights_,
-    )
+    operators = fit_expert("operators", _bank(9), n_states=1)
     with pytest.raises(SettingsError, match="not stored"):
-        raw.save(tmp_path / "x.eig")
+        expert_to_bytes("operators", operators)
 
 
 def test_experts_judge_folds_they_have_not_seen():
@@ -486,9 +480,9 @@ def test_experts_judge_folds_they_have_not_seen():
 
 def test_fit_from_a_base_parser_and_odd_inputs(tmp_path):
     sentences = _bank(12)
-    reranker = Reranker(experts=(), learner="perceptron", k=5)
-    reranker.fit(sentences, GraphParser(epochs=1, bits=14), folder=tmp_path / "lists")
-    base = GraphParser(epochs=1, bits=14).fit(sentences)
+    reranker = Reranker(experts=(), learner="perceptron", kbest=5)
+    reranker.fit(sentences, DependencyParser(epochs=1, bits=14), folder=tmp_path / "lists")
+    base = DependencyParser(epochs=1, bits=14).fit(sentences)
     parses = base.kbest(["the", "cat", "runs"], ["DT", "NN", "VB"], k=4)
     again = reranker.choose(Known(["the", "cat", "runs"], ["DT", "NN", "VB"], ["_"] * 3), parses)
     assert sorted(p.tree.heads.tolist() for p in again) == sorted(
@@ -499,14 +493,16 @@ def test_fit_from_a_base_parser_and_odd_inputs(tmp_path):
         reranker.choose(sentences[0], parses)
     with pytest.raises(SettingsError, match="base parser, or lists"):
         Reranker().fit(sentences)
-    with pytest.raises(SettingsError, match="not trained yet"):
+    with pytest.raises(NotFittedError, match="Reranker has learned nothing yet"):
         Reranker().choose(sentences[0], parses)
     with pytest.raises(SettingsError, match="learner"):
-        Reranker(learner="svm")
-    with pytest.raises(SettingsError, match="k=1"):
-        Reranker(k=1)
-    with pytest.raises(TypeError, match="sequence of names"):
-        Reranker(experts="latent")
+        Reranker(learner="svm").fit(sentences)
+    with pytest.raises(SettingsError, match="kbest is 1"):
+        Reranker(kbest=1).fit(sentences)
+    with pytest.raises(SettingsError, match="expected a list"):
+        Reranker(experts="latent").fit(sentences)
+    with pytest.raises(SettingsError, match="one of them twice"):
+        Reranker(experts=("valence", "valence")).fit(sentences)
     lists = KBestLists.of([([[0]], [math.inf])])
     with pytest.raises(SettingsError, match="finite"):
         FeatureTable.of([known_of(make_sentence(["a"]))], lists, Templates(()))

@@ -72,17 +72,17 @@ _TAGGED = (
 
 
 def _graph_parser(path: Path) -> None:
-    from eigentext.dependency import GraphParser
+    from eigentext.dependency import DependencyParser
 
     near = {"dog": [1.0, 0.0], "cat": [0.9, 0.1], "ran": [0.0, 1.0]}
     settings = {"order": 2, "grandparents": True, "epochs": 1, "bits": 10}
-    GraphParser(**settings, clusters=_BITS, vectors=near, labels=False).fit(_TREES).save(path)
+    DependencyParser(**settings, clusters=_BITS, vectors=near, labels=False).fit(_TREES).save(path)
 
 
 def _graph_parser_own(path: Path) -> None:
-    from eigentext.dependency import GraphParser
+    from eigentext.dependency import DependencyParser
 
-    parser = GraphParser(order=1, epochs=1, tagger="own", bits=10).fit(_TREES)
+    parser = DependencyParser(order=1, epochs=1, tags="own", bits=10).fit(_TREES)
     found = parser.relations_
     parser.relations_ = replace(  # fewer weights make a smaller file
         found,
@@ -93,10 +93,10 @@ def _graph_parser_own(path: Path) -> None:
 
 
 def _use_graph_parser(path: Path) -> None:
-    from eigentext.dependency import GraphParser
+    from eigentext.dependency import DependencyParser
 
-    parser = GraphParser.load(path)
-    upos = None if parser.tagger == "own" else _UPOS
+    parser = DependencyParser.load(path)
+    upos = None if parser.tags == "own" else _UPOS
     parser.parse(_SENTENCE, upos=upos)
     parser.kbest(_SENTENCE, upos=upos, k=2)
     if parser.order == 1:
@@ -108,7 +108,7 @@ def _latent_tree(path: Path) -> None:
     from eigentext.trees.dependency import DependencyTree
 
     trees = [DependencyTree(s.forms, s.heads, tags=s.column("upos")) for s in _TREES]
-    LatentTreeModel(6, iterations=1, ensemble=2, structure="valence").fit(trees).save(path)
+    LatentTreeModel(6, n_iter=1, n_models=2, structure="valence").fit(trees).save(path)
 
 
 def _use_latent_tree(path: Path) -> None:
@@ -127,7 +127,7 @@ def _use_latent_tree(path: Path) -> None:
 def _generative(path: Path) -> None:
     from eigentext.dependency.generative import GenerativeParser
 
-    GenerativeParser(states=2, em=1, min_count=1, per_state=1).fit(_TREES).save(path)
+    GenerativeParser(n_states=2, n_iter=1, min_count=1, per_state=1).fit(_TREES).save(path)
 
 
 def _use_generative(path: Path) -> None:
@@ -147,8 +147,8 @@ def _reranker(path: Path) -> None:
     heads[4] = [[2, 3, 0, 3], [3, 3, 0, 3]]
     lists = KBestLists.of([(heads[len(s.forms)], [2.0, 1.0]) for s in _TREES])
     experts = ("latent", "generative", "valence")
-    settings = {"latent": {"k": 6, "iterations": 1}, "generative": {"states": 1, "em": 0}}
-    Reranker(experts=experts, k=2, folds=2, **settings).fit(_TREES, lists=lists).save(path)
+    settings = {"latent": {"n_states": 6, "n_iter": 1}, "generative": {"n_states": 1, "n_iter": 0}}
+    Reranker(experts=experts, kbest=2, folds=2, **settings).fit(_TREES, lists=lists).save(path)
 
 
 def _use_reranker(path: Path) -> None:
@@ -167,7 +167,8 @@ def _kbest_lists(path: Path) -> None:
     from eigentext.dependency.kbest_lists import KBestLists
 
     lists = KBestLists.of([([[0, 1], [2, 0]], [3.0, 1.0]), ([[0]], [0.5])])
-    lists.save(path, settings={"k": 2})
+    lists.made_with = {"k": 2}
+    lists.save(path)
 
 
 def _use_kbest_lists(path: Path) -> None:

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from eigentext.datasets import load_english
-from eigentext.dependency import GraphParser
+from eigentext.dependency import DependencyParser
 from eigentext.errors import EigentextError, SettingsError
 from eigentext.formats import conllu
 from eigentext.trees.const_to_dep import to_dependencies
@@ -38,9 +38,9 @@ def models(tmp_path_factory):
     blank = [one.with_columns(upos=["_"] * len(one), xpos=["_"] * len(one)) for one in sentences]
     settings = {"epochs": 3, "bits": 16}
     found = {
-        "own": GraphParser(tagger="own", **settings).fit(sentences),
-        "given": GraphParser(**settings).fit(sentences),
-        "none": GraphParser(**settings).fit(blank),
+        "own": DependencyParser(tags="own", **settings).fit(sentences),
+        "given": DependencyParser(**settings).fit(sentences),
+        "none": DependencyParser(**settings).fit(blank),
     }
     for name, parser in found.items():
         parser.save(folder / f"{name}.dep")
@@ -65,7 +65,7 @@ def _links(doc):
 
 
 def test_sentences_have_the_trees_of_the_parser(nlp, models):
-    parser = GraphParser.load(models["own"])
+    parser = DependencyParser.load(models["own"])
     doc = nlp(TEXT)
     assert doc.has_annotation("DEP")
     sentences = list(doc.sents)
@@ -145,7 +145,7 @@ def test_tags_of_the_doc_are_used_when_the_model_has_none(models):
     with pytest.raises(SettingsError, match="put a tagger before it"):
         nlp("He slept.")
     words = ["zork", "blick", "frob"]
-    parser = GraphParser.load(models["given"])
+    parser = DependencyParser.load(models["given"])
 
     def doc_with(xpos, upos):
         return spacy.tokens.Doc(nlp.vocab, words=words, tags=xpos, pos=upos)
@@ -188,7 +188,7 @@ def test_own_tags_fill_a_doc_without_tags(models):
 def test_tags_of_a_treebank_with_one_column_of_them(column):
     other = {"upos": "xpos", "xpos": "upos"}[column]
     sentences = [one.with_columns(**{other: ["_"] * len(one)}) for one in _sentences()][:60]
-    parser = GraphParser(tagger="own", epochs=1, bits=14).fit(sentences)
+    parser = DependencyParser(tags="own", epochs=1, bits=14).fit(sentences)
     words = ["The", "farmer", "slept", "."]
     expected = getattr(parser.columns(words), column)
     assert "_" not in expected
@@ -233,7 +233,7 @@ def test_docs_keep_their_trees_as_bytes(nlp):
 
 def test_a_greedy_search_is_told(tmp_path):
     sentences = list(_sentences())[:30]
-    parser = GraphParser(order=2, projective=False, tagger="own", epochs=1, bits=14)
+    parser = DependencyParser(order=2, projective=False, tags="own", epochs=1, bits=14)
     nlp = spacy.blank("en")
     nlp.add_pipe("eigentext_dep").parser = parser.fit(sentences)
     assert nlp("He slept.")._.dep_approximate is True

@@ -36,5 +36,5 @@ def random_trees(seed, n_trees=60, longest=8):
 
 
 def fitted(trees=0, **how):
-    how = {"k": 6, "min_count": 1, "iterations": 3, **how}
-    return LatentTreeModel(how.pop("k"), **how).fit(random_trees(trees))
+    how = {"n_states": 6, "min_count": 1, "n_iter": 3, **how}
+    return LatentTreeModel(**how).fit(random_trees(trees))

@@ -133,7 +133,7 @@ def client(connect: Connect) -> TestClient:
 def dep_model(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A dependency parser of the sample, with taggers of its own."""
     from eigentext.datasets import load_english
-    from eigentext.dependency import GraphParser
+    from eigentext.dependency import DependencyParser
     from eigentext.formats import conllu
     from eigentext.trees.const_to_dep import to_dependencies
     from eigentext.trees.constituent import Tree
@@ -141,7 +141,7 @@ def dep_model(tmp_path_factory: pytest.TempPathFactory) -> str:
     trees = [to_dependencies(Tree.from_brackets(line)) for line in load_english("train")[:150]]
     sentences = [conllu.from_dependency_tree(tree, tags="xpos") for tree in trees]
     path = tmp_path_factory.mktemp("model") / "english.dep"
-    GraphParser(tagger="own", epochs=3, bits=16).fit(sentences).save(path)
+    DependencyParser(tags="own", epochs=3, bits=16).fit(sentences).save(path)
     return str(path)
 
 

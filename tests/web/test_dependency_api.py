@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from eigentext.cli.main import app as command
-from eigentext.dependency import GraphParser
+from eigentext.dependency import DependencyParser
 from eigentext.errors import EigentextError
 from eigentext.formats.conllu import read_sentences
 from eigentext.web.dependency import DependencyService
@@ -47,7 +47,7 @@ def refused(client: TestClient, status: int, **request: Any) -> str:
 
 
 def test_the_library_and_the_service_agree(service: TestClient, dep_model: str) -> None:
-    parser = GraphParser.load(dep_model)
+    parser = DependencyParser.load(dep_model)
     (sentence,) = parsed(service, sentences=[TOKENS], kbest=4, marginals=True)
     best = parser.parse(TOKENS)
     assert sentence["tokens"] == TOKENS
@@ -148,13 +148,13 @@ def test_a_worker_has_everything_compiled_before_the_first_request(
     done = set()
 
     def watch(name: str) -> None:
-        own = getattr(GraphParser, name)
+        own = getattr(DependencyParser, name)
 
         def watched(*given: Any, **more: Any) -> Any:
             done.add(name)
             return own(*given, **more)
 
-        monkeypatch.setattr(GraphParser, name, watched)
+        monkeypatch.setattr(DependencyParser, name, watched)
 
     for name in ("parse", "kbest", "marginals"):
         watch(name)

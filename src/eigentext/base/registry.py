@@ -42,7 +42,7 @@ KINDS = {
         "a reranker of dependency trees", "dep rerank", "dependency.rerank:Reranker"
     ),
     "embeddings": Kind("word vectors", "words embed", "words.embeddings.cca:Embeddings"),
-    "graph-parser": Kind("a dependency parser", "dep train", "dependency.parser:GraphParser"),
+    "graph-parser": Kind("a dependency parser", "dep train", "dependency.parser:DependencyParser"),
     "hmm": Kind("a hidden Markov model", "hmm train", "sequences.hmm:HMM"),
     "kbest-lists": Kind(
         "lists of dependency trees",

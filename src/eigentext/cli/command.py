@@ -173,8 +173,17 @@ def _plain(value: Any, declared_as: Value) -> Any:
             except ValueError:
                 continue
     if isinstance(value, list):
-        return tuple(value) or None
+        return _listed(value, declared_as) if value else None
     return value
+
+
+def _listed(values: list[str], declared_as: Value) -> tuple[str, ...]:
+    """Names may be joined by commas where there is a choice of them; ``none`` is an empty list."""
+    item = declared_as.item if isinstance(declared_as, Listed) else None
+    if not (isinstance(item, Text) and item.choices):
+        return tuple(values)
+    names = [name.strip() for value in values for name in value.split(",")]
+    return () if names == ["none"] else tuple(names)
 
 
 def _shown(default: Any) -> str:
@@ -184,5 +193,5 @@ def _shown(default: Any) -> str:
     if isinstance(default, bool):
         return "yes" if default else "no"
     if isinstance(default, (tuple, list)):
-        return ", ".join(map(str, default))
+        return ",".join(map(str, default))
     return str(default)

@@ -15,9 +15,9 @@ __all__ = ["generative_predictor", "is_generative", "refuse", "with_probabilitie
 def is_generative(path: str) -> bool:
     """By what the model file says it is."""
     from eigentext.base import modelfile
-    from eigentext.dependency.generative import KIND
 
-    return modelfile.read_header(path, "graph-parser", KIND).kind == KIND
+    kind = "dependency-generative"
+    return modelfile.read_header(path, "graph-parser", kind).kind == kind
 
 
 def refuse(asked: dict[str, Any], why: str) -> None:

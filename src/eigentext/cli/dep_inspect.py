@@ -17,8 +17,8 @@ def inspect(
     source: Annotated[
         str, typer.Argument(help="A treebank (.conllu, .conllx), or a model of `dep latent`.")
     ],
-    states: Annotated[
-        int, typer.Option("--states", "-k", min=1, help="For a treebank: dimensions.")
+    n_states: Annotated[
+        int, typer.Option("--n-states", "-k", min=1, help="For a treebank: dimensions.")
     ] = 10,
     dictionary: Annotated[
         str, typer.Option("--dictionary", help="For a treebank: svd or cca of tree neighbours.")
@@ -42,14 +42,14 @@ def inspect(
 
         $ eigentext convert sample/train.mrg -o train.conllu
 
-        $ eigentext dep inspect train.conllu --states 4
+        $ eigentext dep inspect train.conllu --n-states 4
 
-        $ eigentext dep latent train.conllu -o english.latent --states 50 --iterations 5
+        $ eigentext dep latent train.conllu -o english.latent --n-states 50 --n-iter 5
 
         $ eigentext dep inspect english.latent --top 4
     """
     if _is_treebank(source):
-        figures = _treebank(source, states, dictionary, observations)
+        figures = _treebank(source, n_states, dictionary, observations)
         show_figures(figures, as_json=json)
         return
     from json import dumps

@@ -19,7 +19,7 @@ from eigentext.cli.output import Clock, progress_bar, remark, show_figures, skip
 
 if TYPE_CHECKING:
     from eigentext.base.files.opening import SkipLog
-    from eigentext.dependency import GraphParser, Parse
+    from eigentext.dependency import DependencyParser, Parse
     from eigentext.formats.conllu import Sentence
 
     Choose = Callable[[Sentence, Sequence[Parse]], list[Parse]]
@@ -124,13 +124,13 @@ def _predictor(
     model: str, from_: InputName, k: int, rerank: str | None, marginals: bool
 ) -> Callable[[list[Sentence]], Iterable[Sentence]]:
     """Sentences in, parsed sentences out, by the parser in this file and as it is asked for."""
-    from eigentext.dependency import GraphParser
+    from eigentext.dependency import DependencyParser
     from eigentext.errors import SettingsError
 
     if is_generative(model):
         asked = {"--kbest": k > 1, "--rerank": rerank, "--from": from_ is not InputName.conllu}
         return generative_predictor(model, asked, marginals=marginals)
-    parser = GraphParser.load(model)
+    parser = DependencyParser.load(model)
     if from_ is not InputName.conllu and parser.tagged_ and parser.own_tags_ is None:
         raise SettingsError(
             f"{model} was trained with tags and has no taggers, so it cannot parse bare text: "
@@ -138,9 +138,9 @@ def _predictor(
         )
     order: Choose | None = None
     if rerank is not None:
-        from eigentext.dependency.rerank import load_reranker
+        from eigentext.dependency import Reranker
 
-        order = load_reranker(rerank).choose
+        order = Reranker.load(rerank).choose
     if k == 1 and order is None and not marginals:
         return parser.predict
     return lambda chunk: chain.from_iterable(
@@ -176,7 +176,7 @@ def _read(
 
 
 def _several(
-    parser: GraphParser,
+    parser: DependencyParser,
     sentence: Sentence,
     k: int,
     order: Choose | None,

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
 from eigentext.cli import options
+from eigentext.cli.command import Given, with_settings
 from eigentext.cli.dep_train import read_trees
 from eigentext.cli.output import Clock, progress_bar, show_figures, skipped_count, skipping
+from eigentext.dependency.settings import RerankerSettings
 
 
-class RerankLearner(StrEnum):
-    """How weights are learned."""
-
-    log_linear = "log-linear"
-    perceptron = "perceptron"
-
-
+@with_settings(RerankerSettings)
 def rerank(
     trees: options.Sources,
     output: options.ModelOutput,
+    given: Given,
     base: Annotated[
         str | None,
         typer.Option(
@@ -30,29 +26,10 @@ def rerank(
             "trained on the same trees.",
         ),
     ] = None,
-    experts: Annotated[
-        str,
-        typer.Option(
-            "--experts",
-            help="Models of trees, joined by commas: latent, generative, valence, distance, "
-            "paths, surface; or none.",
-        ),
-    ] = "latent,generative,valence,distance",
-    learner: Annotated[
-        RerankLearner, typer.Option("--learner", help="How weights are learned.")
-    ] = RerankLearner.log_linear,
-    states: Annotated[
-        int | None, typer.Option("--states", min=1, help="Hidden states of the latent model.")
-    ] = None,
-    k: Annotated[int, typer.Option("--kbest", min=2, help="Trees in a list.")] = 50,
-    folds: Annotated[
-        int, typer.Option("--folds", min=2, help="Lists of each part by a parser of the others.")
-    ] = 3,
     work: Annotated[
         str | None,
         typer.Option("--work", help="A folder for the lists; a stopped run goes on from there."),
     ] = None,
-    seed: options.Seed = 0,
     on_error: options.SkipErrors = options.OnError.stop,
     data_name: options.DataName = None,
     data_licence: options.DataLicence = None,
@@ -75,23 +52,16 @@ def rerank(
         $ eigentext dep parse english.parser train.conllu --rerank english.rerank -o out.conllu
     """  # noqa: E501
     from eigentext.base.files.opening import check_writable, expand
-    from eigentext.dependency.parser import GraphParser
+    from eigentext.dependency.parser import DependencyParser
     from eigentext.dependency.rerank import Reranker
 
     check_writable(output)
     clock = Clock()
-    names = [] if experts == "none" else [name.strip() for name in experts.split(",")]
-    reranker = Reranker(
-        learner=learner.value,
-        experts=names,
-        k=k,
-        folds=folds,
-        latent={} if states is None else {"k": states},
-        seed=seed,
-    )
+    reranker = Reranker(**given.settings(RerankerSettings))
+    reranker.check()
     sources = expand(trees)
     # without grandparents k-best lists are exact
-    parser = GraphParser(grandparents=False) if base is None else GraphParser.load(base)
+    parser = DependencyParser(grandparents=False) if base is None else DependencyParser.load(base)
     with (
         skipping(on_error, quiet=quiet) as log,
         progress_bar(quiet=quiet, unit="steps") as update,

@@ -12,7 +12,7 @@ from eigentext.cli.dep_latent import trees_of
 from eigentext.cli.output import show_figures, skipped_count, skipping
 
 if TYPE_CHECKING:
-    from eigentext.dependency import GraphParser
+    from eigentext.dependency import DependencyParser
     from eigentext.formats.conllu import Sentence
     from eigentext.trees.dependency import DependencyTree
 
@@ -41,7 +41,7 @@ def score(
 
         $ eigentext convert sample/train.mrg -o train.conllu
 
-        $ eigentext dep latent train.conllu -o english.latent --states 50 --iterations 5
+        $ eigentext dep latent train.conllu -o english.latent --n-states 50 --n-iter 5
 
         $ eigentext dep score english.latent train.conllu -o scores.txt
     """
@@ -94,9 +94,9 @@ def _scorer(path: str, base: str | None = None) -> tuple[str, Scorer]:
         latent = LatentTreeModel.load(path)
         return "log_p", lambda _, tree: latent.log_prob(tree)
     if kind == "graph-parser":
-        from eigentext.dependency import GraphParser
+        from eigentext.dependency import DependencyParser
 
-        parser = GraphParser.load(path)
+        parser = DependencyParser.load(path)
         return "score", lambda sentence, tree: _parser_score(parser, sentence, tree)
     if kind == "dependency-generative":
         from eigentext.dependency import GenerativeParser
@@ -110,10 +110,10 @@ def _scorer(path: str, base: str | None = None) -> tuple[str, Scorer]:
     if kind == "dependency-reranker":
         if base is None:
             raise SettingsError("a reranker adds to a parser's score: name it with --parser")
+        from eigentext.dependency import Reranker
         from eigentext.dependency.answer import Parse
-        from eigentext.dependency.rerank import load_reranker
 
-        reranker, (_, base_score) = load_reranker(path), _scorer(base)
+        reranker, (_, base_score) = Reranker.load(path), _scorer(base)
         return (
             "score",
             lambda sentence, tree: (
@@ -123,7 +123,7 @@ def _scorer(path: str, base: str | None = None) -> tuple[str, Scorer]:
     raise wrong_kind(path, kind, *trees)
 
 
-def _parser_score(parser: GraphParser, sentence: Sentence, tree: DependencyTree) -> float:
+def _parser_score(parser: DependencyParser, sentence: Sentence, tree: DependencyTree) -> float:
     """The score of any tree, with arcs that the parser's own search would not look at."""
     from eigentext.dependency.long_sentences import check_length
     from eigentext.dependency.training import Grandparents

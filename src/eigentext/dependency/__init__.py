@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from eigentext.dependency.generative import GenerativeParser
     from eigentext.dependency.latent import LatentTreeModel
     from eigentext.dependency.operators import SpectralTreeOperators
-    from eigentext.dependency.parser import GraphParser
+    from eigentext.dependency.parser import DependencyParser
     from eigentext.dependency.rerank import Reranker
 
 __all__ = [
+    "DependencyParser",
     "GenerativeParser",
-    "GraphParser",
     "LatentTreeModel",
     "Parse",
     "Reranker",
@@ -25,7 +25,7 @@ __all__ = [
 _HOME_OF = {
     "Reranker": "rerank",
     "GenerativeParser": "generative",
-    "GraphParser": "parser",
+    "DependencyParser": "parser",
     "LatentTreeModel": "latent",
     "Parse": "answer",
     "SpectralTreeOperators": "operators",

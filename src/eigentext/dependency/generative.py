@@ -17,38 +17,41 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from eigentext.base.fields import Ints, Listed, Parts, Real, Reals, Shares, Spec, Strings
+from eigentext.base.model import Model, Packed
+from eigentext.base.ragged import pointers
+from eigentext.base.tokens import checked_tokens
 from eigentext.dependency.learn_generative import (
+    N_LENGTHS,
     Corpus,
     GenerativeParams,
-    Smoothing,
     fit_states,
     length_classes,
 )
 from eigentext.dependency.long_sentences import check_length
-from eigentext.dependency.storage_fields import GENERATIVE
+from eigentext.dependency.settings import GenerativeParserSettings
 from eigentext.errors import SettingsError
 from eigentext.trees.dependency import DependencyTree
 from eigentext.trees.signatures import signatures
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import numpy.typing as npt
 
+    from eigentext.base.progress import Progress
     from eigentext.formats.conllu import Sentence
 
     Floats = npt.NDArray[np.float64]
 
 __all__ = ["GenerativeParse", "GenerativeParser"]
 
-KIND, VERSION = "dependency-generative", 1
 _KINDS = {
     "DET": 1,
     "ADP": 1,
@@ -66,7 +69,41 @@ _KINDS = {
     "INTJ": 4,
     "PUNCT": 5,
 }
-_RARE = "<rare>"
+_PARAMS = ("first", "m", "T", "go", "root", "E")
+
+
+def _holds(arrays: Mapping[str, npt.NDArray[Any]], *_: object) -> None:
+    m = arrays["m"]
+    if not len(m):
+        raise ValueError("strings 'tags' are none, expected some")
+    if not np.array_equal(arrays["first"], np.cumsum(m) - m):
+        raise ValueError("array 'first' does not fit the states of the tags")
+    if len(arrays["root"]) != m.sum() or arrays["E"].shape[1] != m.max():
+        raise ValueError(f"arrays 'root' and 'E' do not fit {m.sum()} states")
+
+
+_SPEC = Spec(
+    {
+        "log_likelihoods": Listed(Real()),
+    },
+    Parts(
+        {
+            "m": Ints(("tags",), low=1, below=10_000),
+            "first": Ints(("tags",), low=0),
+            "T": Shares((2, "siblings", "states", "states")),
+            "go": Reals((2, "siblings", N_LENGTHS, "states"), low=0, high=1),
+            "root": Shares(("states",)),
+            "E": Shares(("words", "most")),
+            "tag_of": Ints(("words",), low=0, below="tags"),
+        },
+        {
+            "tags": Strings("tags", distinct=True),
+            "words": Strings("words"),  # a word is there once for each of its tags
+            "known": Strings("known"),
+        },
+    ),
+    _holds,
+)
 
 
 def _kernels() -> Any:
@@ -83,52 +120,21 @@ class GenerativeParse(NamedTuple):
     score: float
 
 
-class GenerativeParser:
+@dataclass(eq=False, repr=False)
+class GenerativeParser(Model, GenerativeParserSettings):
     """Split head automata with hidden states, learned from trees.
 
-    ``states``     most hidden states of a tag; 1 is the plain model of tags
-    ``em``         EM iterations after the spectral start
-    ``tags``       what is a word's tag: ``upos``, ``xpos`` or ``both``
-    ``min_count``  rarer words are known by their signature only
-    ``siblings``   condition on the kind of the last child, or only on whether there is one
+    After ``fit``: ``params_``, and ``log_likelihoods_`` before each EM iteration.
 
     >>> from eigentext.formats.conllu import make_sentence
     >>> tree = make_sentence(["dogs", "bark"], upos=["NOUN", "VERB"], head=[2, 0])
-    >>> parser = GenerativeParser(states=1, min_count=1).fit([tree] * 5)
+    >>> parser = GenerativeParser(n_states=1, min_count=1).fit([tree] * 5)
     >>> parser.parse(["cats", "purr"], ["NOUN", "VERB"]).tree.heads.tolist()
     [2, 0]
     """
 
-    def __init__(
-        self,
-        *,
-        states: int = 8,
-        em: int = 6,
-        tags: Literal["upos", "xpos", "both"] = "both",
-        min_count: int = 3,
-        per_state: int = 100,
-        siblings: bool = True,
-        smoothing: Smoothing | None = None,
-        language: Literal["english", "generic"] = "english",
-        seed: int = 0,
-    ) -> None:
-        if not 1 <= states <= 64:
-            raise SettingsError(f"states is {states}, expected 1 to 64")
-        if em < 0 or min_count < 1 or per_state < 1:
-            raise SettingsError(
-                f"em={em}, min_count={min_count}, per_state={per_state}: expected em 0 or more, "
-                "the others 1 or more"
-            )
-        if tags not in ("upos", "xpos", "both"):
-            raise SettingsError(f"tags is {tags!r}, expected 'upos', 'xpos' or 'both'")
-        self.states, self.em, self.tags, self.min_count = states, em, tags, min_count
-        self.per_state, self.siblings, self.language, self.seed = (
-            per_state,
-            siblings,
-            language,
-            seed,
-        )
-        self.smoothing = smoothing or Smoothing()
+    KIND = "dependency-generative"
+    SPEC = _SPEC
 
     # ---------------------------------------------------------------- learning
 
@@ -136,9 +142,10 @@ class GenerativeParser:
         self,
         sentences: Iterable[Sentence],
         *,
-        progress: Callable[[int, int, str], None] | None = None,
+        progress: Progress | None = None,
     ) -> GenerativeParser:
         """Learn from sentences with heads; those with several roots are left out."""
+        self.check()
         kept = []
         for sentence in sentences:
             heads = sentence.heads
@@ -171,16 +178,15 @@ class GenerativeParser:
                 flat[3].append(relations.setdefault(name, len(relations) + 1))
         word, tag_ids, heads_, relation_ids = (np.array(x, np.int64) for x in flat)
         kinds = np.array([self._kind(tag) for tag in self._tag_ids], np.int64)
-        ptr = np.cumsum([0, *(len(s.forms) for s in kept)]).astype(np.int64)
+        ptr = pointers(len(s.forms) for s in kept)
         corpus = Corpus(
             ptr, word, tag_ids, heads_, relation_ids, np.array(tag_of, np.int64), kinds
         )
-        params, self.log_likelihood_ = fit_states(
+        params, self.log_likelihoods_ = fit_states(
             corpus,
-            self.states,
-            em=self.em,
+            self.n_states,
+            n_iter=self.n_iter,
             per_state=self.per_state,
-            smoothing=self.smoothing,
             seed=self.seed,
             progress=progress,
         )
@@ -208,34 +214,29 @@ class GenerativeParser:
         small = form.lower()
         if small in self._known:
             return small
-        return signatures(form, first=first, known=self._known, language=self.language)[0]
+        return signatures(form, first=first, known=self._known, language=self.language)[0]  # type: ignore[arg-type]
 
     def _tags(self, upos: Sequence[str] | None, xpos: Sequence[str] | None, n: int) -> list[str]:
         upos, xpos = upos or ["_"] * n, xpos or ["_"] * n
         if len(upos) != n or len(xpos) != n:
             raise ValueError(f"{len(upos)} UPOS and {len(xpos)} XPOS tags for {n} words")
-        if self.tags == "upos":
+        if self.tagset == "upos":
             return list(upos)
-        if self.tags == "xpos":
+        if self.tagset == "xpos":
             return [f"_+{x}" for x in xpos]
         return [f"{u}+{x}" for u, x in zip(upos, xpos, strict=True)]
 
     # ---------------------------------------------------------------- answers
 
-    def _fitted(self) -> GenerativeParser:
-        if not hasattr(self, "params_"):
-            raise SettingsError("this parser is not trained yet: call fit or load first")
-        return self
-
     def _encoded(
         self, tokens: Sequence[str], upos: Sequence[str] | None, xpos: Sequence[str] | None
     ) -> tuple[Any, ...]:
         """Emissions, states and kinds of the words of one sentence, as the kernels take them."""
-        if isinstance(tokens, str):
-            raise TypeError("tokens must be a list of words, not one str; use text.split()")
-        if not len(tokens):
+        self.check_fitted()
+        tokens = checked_tokens(tokens)
+        if not tokens:
             raise ValueError("no words to parse")
-        names = self._fitted()._tags(upos, xpos, len(tokens))
+        names = self._tags(upos, xpos, len(tokens))
         tags = np.array([self._tag_number(name) for name in names], np.int64)
         p = self.params_
         emit = np.empty((len(tokens), p.E.shape[1]))
@@ -384,56 +385,28 @@ class GenerativeParser:
 
     # ---------------------------------------------------------------- storage
 
-    def save(self, path: str | os.PathLike[str], *, data: dict[str, Any] | None = None) -> None:
-        """Write the model file."""
-        from eigentext.base import modelfile
-
-        p = self._fitted().params_
-        arrays = {name: getattr(p, name) for name in ("first", "m", "T", "go", "root", "E")}
-        settings = {
-            "states": self.states,
-            "em": self.em,
-            "tags": self.tags,
-            "min_count": self.min_count,
-            "per_state": self.per_state,
-            "siblings": self.siblings,
-            "language": self.language,
-            "seed": self.seed,
-            "smoothing": asdict(self.smoothing),
-        }
+    def _pack_learned(self) -> Packed:
+        params = self.params_
+        arrays = {name: getattr(params, name) for name in _PARAMS}
         strings = {
             "tags": list(self._tag_ids),
             "words": [word for word, _ in self._word_ids],
             "known": sorted(self._known),
         }
-        modelfile.save(
-            path,
-            KIND,
-            {**arrays, "tag_of": self._tag_of},
-            settings=settings,
-            format_version=VERSION,
-            strings=strings,
-            seed=self.seed,
-            data=data,
-        )
+        facts = {"log_likelihoods": self.log_likelihoods_}
+        return Packed({**arrays, "tag_of": self._tag_of}, strings, facts)
 
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> GenerativeParser:
-        """Read a model file."""
-        from eigentext.base import modelfile
+    def _restore(self, packed: Packed) -> None:
+        arrays, strings = packed.arrays, packed.strings
+        self._known = set(strings["known"])
+        self._tag_ids = {tag: number for number, tag in enumerate(strings["tags"])}
+        pairs = zip(strings["words"], arrays["tag_of"].tolist(), strict=True)
+        self._word_ids = {pair: number for number, pair in enumerate(pairs)}
+        self.log_likelihoods_ = list(packed.facts["log_likelihoods"])
+        params = GenerativeParams(*(arrays[name] for name in _PARAMS))
+        self._finish(params, arrays["tag_of"])
+        if self._kinds.max() >= params.T.shape[1]:
+            raise ValueError(f"{params.T.shape[1]} kinds of siblings")
 
-        file = modelfile.load(path, KIND, {VERSION}, GENERATIVE)
-        with file.fitting():
-            settings = dict(file.header.settings)
-            made = cls(**{**settings, "smoothing": Smoothing(**settings["smoothing"])})
-            a = file.arrays
-            made._known = set(file.strings["known"])
-            made._tag_ids = {tag: number for number, tag in enumerate(file.strings["tags"])}
-            pairs = zip(file.strings["words"], a["tag_of"].tolist(), strict=True)
-            made._word_ids = {pair: number for number, pair in enumerate(pairs)}
-            made.log_likelihood_ = []
-            params = GenerativeParams(a["first"], a["m"], a["T"], a["go"], a["root"], a["E"])
-            made._finish(params, a["tag_of"])
-            if made._kinds.max() >= params.T.shape[1]:
-                raise ValueError(f"{params.T.shape[1]} kinds of siblings")
-        return made
+    def _summary(self) -> str:
+        return f"{len(self.params_.root)} states of {len(self._tag_ids)} tags"

@@ -16,22 +16,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from eigentext.base import modelfile
 from eigentext.base.fields import Ints, Parts, Reals, Spec
 from eigentext.base.fingerprint import fingerprint
+from eigentext.base.ragged import pointers
+from eigentext.base.stored import Packed, Stored
 from eigentext.errors import DataError, SettingsError
 from eigentext.formats.conllu import make_sentence
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import numpy.typing as npt
 
-    from eigentext.dependency.parser import GraphParser
+    from eigentext.base.progress import Progress
+    from eigentext.dependency.parser import DependencyParser
     from eigentext.formats.conllu import Sentence
-
-    Progress = Callable[[int, int, str], None]
 
 __all__ = [
     "KBestLists",
@@ -41,8 +41,6 @@ __all__ = [
     "lists_of",
     "without_punctuation",
 ]
-
-KIND, VERSION = "kbest-lists", 1
 
 
 def _holds(arrays: Mapping[str, npt.NDArray[Any]], *_: object) -> None:
@@ -54,7 +52,7 @@ def _holds(arrays: Mapping[str, npt.NDArray[Any]], *_: object) -> None:
         raise ValueError("array 'heads' holds a head beyond the end of its sentence")
 
 
-SPEC = Spec(
+_SPEC = Spec(
     {},
     Parts(
         {
@@ -66,6 +64,7 @@ SPEC = Spec(
     ),
     _holds,
 )
+_ARRAYS = ("lengths", "sizes", "heads", "scores")
 _STRETCH = 500  # sentences a file
 _PTB_SIGNS = frozenset({",", ".", ":", "``", "''", "-LRB-", "-RRB-", "HYPH", "NFP", "#"})
 
@@ -77,8 +76,8 @@ class OneList(NamedTuple):
     scores: npt.NDArray[np.float32]
 
 
-class KBestLists:
-    """The lists of many sentences.
+class KBestLists(Stored):
+    """The lists of many sentences; ``made_with`` says by what settings and from what.
 
     >>> lists = KBestLists.of([([[0, 1], [2, 0]], [3.0, 1.0]), ([[0]], [0.5])])
     >>> len(lists), lists[0].heads.tolist(), lists[1].scores.tolist()
@@ -87,16 +86,21 @@ class KBestLists:
     [1, 0]
     """
 
+    KIND = "kbest-lists"
+    SPEC = _SPEC
+
     def __init__(
         self,
         lengths: npt.NDArray[np.int64],
         sizes: npt.NDArray[np.int64],
         heads: npt.NDArray[np.int16],
         scores: npt.NDArray[np.float32],
+        *,
+        made_with: Mapping[str, Any] | None = None,
     ) -> None:
         self.lengths, self.sizes, self.heads, self.scores = lengths, sizes, heads, scores
-        self._tree_at = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        self._head_at = np.concatenate([[0], np.cumsum(sizes * lengths)]).astype(np.int64)
+        self.made_with = dict(made_with or {})
+        self._tree_at, self._head_at = pointers(sizes), pointers(sizes * lengths)
 
     @classmethod
     def of(cls, lists: Iterable[tuple[npt.ArrayLike, npt.ArrayLike]]) -> KBestLists:
@@ -115,8 +119,7 @@ class KBestLists:
     @classmethod
     def joined(cls, parts: Sequence[KBestLists]) -> KBestLists:
         """The lists of several stretches, one after the other."""
-        names = ("lengths", "sizes", "heads", "scores")
-        return cls(*(np.concatenate([getattr(one, name) for one in parts]) for name in names))
+        return cls(*(np.concatenate([getattr(one, name) for one in parts]) for name in _ARRAYS))
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -164,29 +167,13 @@ class KBestLists:
             (one.heads[:k], one.scores[:k]) for one in map(self.__getitem__, range(len(self)))
         )
 
-    def save(self, path: str | os.PathLike[str], *, settings: dict[str, Any]) -> None:
-        """Write a model file of kind ``kbest-lists``."""
-        arrays: dict[str, npt.NDArray[Any]] = {
-            "lengths": self.lengths,
-            "sizes": self.sizes,
-            "heads": self.heads,
-            "scores": self.scores,
-        }
-        modelfile.save(path, KIND, arrays, settings=settings, format_version=VERSION)
+    def _pack(self) -> Packed:
+        arrays = {name: getattr(self, name) for name in _ARRAYS}
+        return Packed(arrays, settings=self.made_with)
 
     @classmethod
-    def load(
-        cls, path: str | os.PathLike[str], *, settings: dict[str, Any] | None = None
-    ) -> KBestLists:
-        """Read it; made under other settings than those given is a DataError."""
-        file = modelfile.load(path, KIND, {VERSION}, SPEC)
-        made = dict(file.header.settings)
-        if settings is not None and made != settings:
-            other = [name for name, value in settings.items() if made.get(name) != value]
-            why = f"lists made with other {' and '.join(other)}: expected a folder of their own"
-            raise DataError(str(path), None, why)
-        a = file.arrays
-        return cls(a["lengths"], a["sizes"], a["heads"], a["scores"])
+    def _unpack(cls, packed: Packed, **given: Any) -> KBestLists:
+        return cls(*(packed.arrays[name] for name in _ARRAYS), made_with=packed.settings)
 
 
 def without_punctuation(sentence: Sentence) -> Sentence | None:
@@ -237,7 +224,7 @@ def without_punctuation(sentence: Sentence) -> Sentence | None:
 
 
 def lists_of(
-    parser: GraphParser,
+    parser: DependencyParser,
     sentences: Sequence[Sentence],
     *,
     k: int = 50,
@@ -273,7 +260,7 @@ def fold_numbers(n_sentences: int, folds: int) -> list[npt.NDArray[np.int64]]:
 
 
 def cross_validated(
-    new_parser: Callable[[], GraphParser],
+    parser: DependencyParser,
     sentences: Sequence[Sentence],
     *,
     k: int = 50,
@@ -281,8 +268,9 @@ def cross_validated(
     folder: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> KBestLists:
-    """Lists of training sentences, each fold's by a parser of the other folds.
+    """Lists of training sentences, each fold's by such a parser of the other folds.
 
+    ``parser`` gives its settings and stays as it is.
     ``folder``: parsers and finished stretches are kept there and found again.  A folder whose
     lists were made from other sentences or settings is a DataError.
     """
@@ -291,27 +279,38 @@ def cross_validated(
     if folder is not None:
         Path(folder).mkdir(parents=True, exist_ok=True)
         settings["sentences"] = fingerprint(sentence.verbatim for sentence in sentences)
-        settings["parser settings"] = _key_of(new_parser())
+        settings["parser settings"] = _key_of(parser)
     for fold, numbers in enumerate(fold_numbers(len(sentences), folds)):
-        parser: GraphParser | None = None
+        fold_parser: DependencyParser | None = None
         for at in range(0, len(numbers), _STRETCH):
             stretch = numbers[at : at + _STRETCH]
             path = None if folder is None else Path(folder) / f"fold{fold}-{at:06d}.kbest"
             if path is not None and path.exists():
-                parts.append(KBestLists.load(path, settings=settings))
+                parts.append(_loaded(path, settings))
                 continue
-            if parser is None:
-                parser = _fold_parser(new_parser, sentences, numbers, folder, fold, settings)
-            made = lists_of(parser, [sentences[i] for i in stretch], k=k)
+            if fold_parser is None:
+                fold_parser = _fold_parser(parser, sentences, numbers, folder, fold, settings)
+            made = lists_of(fold_parser, [sentences[i] for i in stretch], k=k)
             if path is not None:
-                made.save(path, settings=settings)
+                made.made_with = settings
+                made.save(path)
             parts.append(made)
             if progress is not None:
                 progress(int(stretch[-1]) + 1, len(sentences), f"lists, fold {fold + 1}")
     return KBestLists.joined(parts)
 
 
-def _key_of(parser: GraphParser) -> str:
+def _loaded(path: Path, settings: Mapping[str, Any]) -> KBestLists:
+    """Lists that were made before; under other settings is a DataError."""
+    lists = KBestLists.load(path)
+    if lists.made_with != settings:
+        other = [name for name in settings if lists.made_with.get(name) != settings[name]]
+        why = f"lists made with other {' and '.join(other)}: expected a folder of their own"
+        raise DataError(str(path), None, why)
+    return lists
+
+
+def _key_of(parser: DependencyParser) -> str:
     """A key for its settings; clusters and vectors by what they are, not by their file's name."""
     from eigentext.dependency.features_vectors import vector_bits
     from eigentext.tagging.resources import clusters_of
@@ -323,15 +322,17 @@ def _key_of(parser: GraphParser) -> str:
 
 
 def _fold_parser(
-    new_parser: Callable[[], GraphParser],
+    like: DependencyParser,
     sentences: Sequence[Sentence],
     held_out: npt.NDArray[np.int64],
     folder: str | os.PathLike[str] | None,
     fold: int,
     settings: dict[str, Any],
-) -> GraphParser:
+) -> DependencyParser:
     """The parser of the other folds, from the folder if it is there."""
-    parser = new_parser()
+    from sklearn.base import clone
+
+    parser: DependencyParser = clone(like)
     path = None
     if folder is not None:
         mark = fingerprint(settings)[:12]

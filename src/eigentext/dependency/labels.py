@@ -23,8 +23,9 @@ from eigentext.dependency.templates import SLOTS, key_of
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
+    from eigentext.base.progress import Progress
     from eigentext.dependency.encode import Batch
 
 __all__ = ["LabelModel", "LabelSettings", "label_templates", "train_labels"]
@@ -115,7 +116,7 @@ def train_labels(
     settings: LabelSettings,
     *,
     sentences: npt.NDArray[np.int64] | None = None,
-    progress: Callable[[int, int, str], None] | None = None,
+    progress: Progress | None = None,
 ) -> LabelModel:
     """Learn from the gold heads and labels of a batch (``sentences``: of these numbers alone)."""
     from eigentext.dependency.kernels import label_pass

@@ -18,24 +18,48 @@ Every number is a probability: nothing is ever negative.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eigentext.base import modelfile
-from eigentext.dependency import learn_latent, storage_fields
-from eigentext.dependency.learn_latent import EDGES, LatentSmoothing, StateRanges, Tables
-from eigentext.dependency.observations import Forest, Observations, check_heads
+from eigentext.base.fields import (
+    Array,
+    Flag,
+    Listed,
+    Parts,
+    Pointers,
+    Real,
+    Shares,
+    Sparse,
+    Spec,
+    Strings,
+    Text,
+    Whole,
+)
+from eigentext.base.fields import (
+    Ints as IntArray,
+)
+from eigentext.base.model import Model, Packed
+from eigentext.dependency import learn_latent
+from eigentext.dependency.learn_latent import (
+    EDGES,
+    N_CLASSES,
+    LatentSmoothing,
+    StateRanges,
+    Tables,
+    table_starts,
+)
+from eigentext.dependency.observations import Forest, Observations, channels_of, check_heads
+from eigentext.dependency.settings import LatentTreeSettings
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import numpy.typing as npt
 
+    from eigentext.base.progress import Progress
     from eigentext.trees.dependency import DependencyTree
 
     Floats = npt.NDArray[np.float64]
@@ -43,24 +67,53 @@ if TYPE_CHECKING:
 
 __all__ = ["LatentTreeModel", "LatentTreeParams"]
 
-KIND = "latent-tree"
-VERSION = 1
 _TABLES = ("pi", "T", "rows")
-_SETTINGS = (
-    "k",
-    "observations",
-    "split",
-    "edges",
-    "structure",
-    "min_count",
-    "lower",
-    "language",
-    "iterations",
-    "soften",
-    "kappa",
-    "start",
-    "ensemble",
-    "seed",
+# share of each table that all states of a tag have in common at the start: EM cannot leave a state
+# that is certain
+_SOFTEN = 0.6
+
+
+def _parts(settings: dict[str, Any]) -> Parts:
+    k, classes = settings["n_states"], N_CLASSES[EDGES[settings["edges"]]]
+    arrays: dict[str, Array | Pointers | Sparse] = {
+        "group": IntArray((k,), low=0, below=k),
+        "shares": Shares((k,)),
+    }
+    for member in range(settings["n_models"]):
+        arrays |= {
+            f"{member}.pi": Shares((k,)),
+            f"{member}.T": Shares((classes, k, k)),
+            f"{member}.rows": Shares(("rows", k)),
+        }
+    channels = range(settings["observations"].count("+") + 1)
+    return Parts(arrays, {f"names{at}": Strings(f"names{at}", distinct=True) for at in channels})
+
+
+def _holds(
+    arrays: Mapping[str, npt.NDArray[Any]],
+    strings: Mapping[str, list[str]],
+    settings: dict[str, Any],
+) -> None:
+    sizes = [len(strings[f"names{at}"]) for at in range(len(strings))]
+    rows = int(table_starts(sizes, settings["structure"])[-1])
+    if len(arrays["0.rows"]) != rows:
+        raise ValueError(f"array '0.rows' has {len(arrays['0.rows'])} rows, expected {rows}")
+    if any("<unk>" not in names for names in strings.values()):
+        raise ValueError("strings 'names': one list is without <unk>")
+
+
+_SPEC = Spec(
+    {
+        "n_states": Whole(1, 10**6),
+        "n_models": Whole(1, 1000),
+        "edges": Text(tuple(EDGES)),
+        "structure": Text(),
+        "observations": Text(),
+        "split": Flag(),
+        "log_likelihoods": Listed(Real()),
+    },
+    _parts,
+    _holds,
 )
 
 
@@ -83,88 +136,31 @@ class LatentTreeParams:
     T: Floats | None = None
 
 
-class LatentTreeModel:
+@dataclass(eq=False, repr=False)
+class LatentTreeModel(Model, LatentTreeSettings):
     """A latent tree model; see the module's docstring.
 
-    ``k``             hidden states in all
-    ``split``         each tag has states of its own, so that a state says the tag and more (the
-                      default); or all tags share them
-    ``observations``  ``word|tag`` (default), ``word+tag`` (two emissions), ``tag``, ``word``; or
-                      ready-made :class:`Observations`
-    ``edges``         what a transition depends on besides the parent's state: ``undirected``
-                      (nothing), ``directed`` (side), ``adjacent`` (side, and whether the words
-                      are neighbours), ``ordered`` (side, and whether it is the nearest child)
-    ``structure``     what a node shows of the tree besides: ``valence`` (numbers of left and of
-                      right children), ``distance`` (to its head), ``size`` (of its subtree), or
-                      several joined by ``+``; nothing by default
-    ``iterations``    of EM
-    ``soften``        share of each table that all states of a tag have in common at the start; EM
-                      cannot leave a state that is certain
-    ``start``         ``spectral``, or ``random`` states for comparison
-    ``ensemble``      so many models from different seeds; log p is then their mean, which ranks
-                      trees better than one; states, parameters and posteriors are the first's
-    ``kappa``         added to counts in the scaling of the CCA
-
-    After ``fit``: ``observations_``, ``params``, ``log_likelihoods`` (one per iteration),
-    ``shares_`` (k,) of the states among all words, ``members_`` (the tables of each model).
+    After ``fit``: ``observations_``, ``params``, ``log_likelihoods_`` (one per iteration),
+    ``shares_`` (n_states,) of the states among all words, ``members_`` (the tables of each model).
 
     >>> from eigentext.trees.dependency import DependencyTree
     >>> tags = ("DET", "NOUN", "VERB")
     >>> trees = [DependencyTree((a, b, c), [2, 3, 0], tags=tags)
     ...          for a in ("a", "the") for b in ("cat", "dog") for c in ("runs", "sits")]
-    >>> model = LatentTreeModel(3, min_count=1, iterations=3).fit(trees)
+    >>> model = LatentTreeModel(3, min_count=1, n_iter=3).fit(trees)
     >>> model.log_prob(trees[0]) > model.log_prob(DependencyTree(trees[0].forms, [0, 1, 2],
     ...                                                          tags=tags))
     True
     """
 
-    def __init__(
-        self,
-        k: int = 200,
-        *,
-        observations: str | Observations = "word|tag",
-        split: bool = True,
-        edges: Literal["undirected", "directed", "adjacent", "ordered"] = "directed",
-        structure: str = "",
-        iterations: int = 30,
-        soften: float = 0.6,
-        min_count: int = 2,
-        lower: bool = True,
-        language: Literal["english", "generic"] = "english",
-        smoothing: LatentSmoothing | None = None,
-        kappa: float = 5.0,
-        start: Literal["spectral", "random"] = "spectral",
-        ensemble: int = 1,
-        seed: int = 0,
-    ) -> None:
-        if k < 1:
-            raise SettingsError(f"k {k}: expected at least 1")
-        if ensemble < 1:
-            raise SettingsError(f"ensemble {ensemble}: expected at least 1")
-        if iterations < 0:
-            raise SettingsError(f"iterations {iterations}: expected 0 or more")
-        learn_latent.kinds_of_structure(structure)
-        if edges not in EDGES:
-            raise SettingsError(f"edges {edges!r}: expected {', '.join(EDGES)}")
-        if not 0 <= soften < 1:
-            raise SettingsError(f"soften {soften}: expected 0 or more, and less than 1")
-        if start not in ("spectral", "random"):
-            raise SettingsError(f"start {start!r}: expected spectral or random")
-        self.k = k
-        self.observations = observations
-        self.split = split
-        self.edges = edges
-        self.structure = structure
-        self.iterations = iterations
-        self.soften = soften
-        self.min_count = min_count
-        self.lower = lower
-        self.language = language
-        self.smoothing = smoothing if smoothing is not None else LatentSmoothing()
-        self.kappa = kappa
-        self.start = start
-        self.ensemble = ensemble
-        self.seed = seed
+    KIND = "latent-tree"
+    SPEC = _SPEC
+
+    def check(self) -> None:
+        """Raise SettingsError for settings that no such model can have."""
+        super().check()
+        learn_latent.kinds_of_structure(self.structure)
+        channels_of(self.observations)
 
     # ---------------------------------------------------------------- learning
 
@@ -172,54 +168,53 @@ class LatentTreeModel:
         self,
         trees: Iterable[DependencyTree],
         *,
-        progress: Callable[[int, float], None] | None = None,
+        progress: Progress | None = None,
     ) -> LatentTreeModel:
         """Learn from trees; ``progress`` hears of each EM iteration."""
+        self.check()
         bank = list(trees)
-        if isinstance(self.observations, Observations):
-            self.observations_ = self.observations
-        else:
-            self.observations_ = Observations.learn(
-                bank,
-                self.observations,
-                min_count=self.min_count,
-                lower=self.lower,
-                language=self.language,
-            )
+        self.observations_ = Observations.learn(
+            bank, self.observations, min_count=self.min_count, language=self.language
+        )
         forest = Forest.of(bank, self.observations_)
         self.ranges_ = self._find_ranges(forest)
         encoded = self._encode(forest)
         self.members_: list[Tables] = []
-        for member in range(self.ensemble):
-            told = progress and partial(_told, progress, member * self.iterations)
-            tables, values, shares = self._fit_member(forest, encoded, self.seed + member, told)
+        for member in range(self.n_models):
+            tables, values, shares = self._fit_member(forest, encoded, member, progress)
             self.members_.append(tables)
             if member == 0:
-                self.log_likelihoods, self.shares_ = values, shares
+                self.log_likelihoods_, self.shares_ = values, shares
         return self
 
     def _fit_member(
         self,
         forest: Forest,
         encoded: learn_latent.EncodedForest,
-        seed: int,
-        progress: Callable[[int, float], None] | None,
+        member: int,
+        progress: Progress | None,
     ) -> tuple[Tables, list[float], Floats]:
         """Tables, log likelihoods and shares of the states of one model."""
+        seed, smoothing = self.seed + member, self.smoothing or LatentSmoothing()
         if self.start == "random":
             rng = np.random.default_rng(seed)
             states = rng.integers(encoded.lo, encoded.hi)
         else:
             of_observation = learn_latent.spectral_states(
-                forest, self.observations_.sizes[0], self.ranges_, kappa=self.kappa, seed=seed
+                forest, self.observations_.sizes[0], self.ranges_, seed=seed
             )
             states = of_observation[np.maximum(forest.seen[0], 0)]
-        counts = learn_latent.counts_of_states(encoded, states, self.k)
+        counts = learn_latent.counts_of_states(encoded, states, self.n_states)
         prior = learn_latent.spread_of(counts, encoded.starts, self.ranges_)
-        tables = learn_latent.estimate(counts, encoded, prior, self.smoothing)
-        start = learn_latent.softened(tables, prior, self.soften if self.iterations else 0.0)
+        tables = learn_latent.estimate(counts, encoded, prior, smoothing)
+        start = learn_latent.softened(tables, prior, _SOFTEN if self.n_iter else 0.0)
+
+        def told(done: int, total: int, stage: str) -> None:
+            if progress is not None:
+                progress(member * total + done, self.n_models * total, stage)
+
         tables, values, last = learn_latent.run_em(
-            encoded, start, prior, self.smoothing, self.iterations, progress=progress
+            encoded, start, prior, smoothing, self.n_iter, progress=told
         )
         found = counts if last is None else last
         shares = found.pi + found.T.sum(axis=(0, 1))
@@ -228,23 +223,21 @@ class LatentTreeModel:
     @property
     def tables_(self) -> Tables:
         """The tables of the (first) model."""
-        return self._fitted().members_[0]
-
-    def _fitted(self) -> LatentTreeModel:
-        if not hasattr(self, "members_"):
-            raise SettingsError("this model is not trained yet: call fit or load first")
-        return self
+        self.check_fitted()
+        return self.members_[0]
 
     def _find_ranges(self, forest: Forest) -> StateRanges:
         size, tag_of = self.observations_.sizes[0], self.observations_.tag_of
         if not self.split:
-            return StateRanges.shared(size, self.k)
+            return StateRanges.shared(size, self.n_states)
         if not self.observations_.tags:
             raise SettingsError(
                 f"observations {self.observations_.spec!r} have no tag in their first channel: "
                 "split=False is the way"
             )
-        return StateRanges.by_tag(tag_of, learn_latent.states_per_tag(forest, tag_of, self.k))
+        return StateRanges.by_tag(
+            tag_of, learn_latent.states_per_tag(forest, tag_of, self.n_states)
+        )
 
     def _encode(self, forest: Forest) -> learn_latent.EncodedForest:
         return learn_latent.encode_structure(
@@ -269,7 +262,8 @@ class LatentTreeModel:
     @property
     def params(self) -> LatentTreeParams:
         """The parameters in the paper's orientation."""
-        starts = self._fitted()._starts
+        self.check_fitted()
+        starts = self._starts
         tables = [self.tables_.rows[a:b] for a, b in pairwise(starts)]
         T = np.ascontiguousarray(self.tables_.T.transpose(0, 2, 1))
         return LatentTreeParams(
@@ -294,8 +288,9 @@ class LatentTreeModel:
         """
         from eigentext.dependency.kernels_latent import tree_log_probs
 
+        self.check_fitted()
         array = check_heads(heads, len(forms))
-        seen = self._fitted().observations_.encode(forms, tags).astype(np.int64)
+        seen = self.observations_.encode(forms, tags).astype(np.int64)
         starts = self._starts
         ids = np.where(seen >= 0, seen + starts[: len(seen), None], -1)
         logs, total = np.empty(len(array)), np.zeros(len(array))
@@ -329,10 +324,11 @@ class LatentTreeModel:
         """(n, k) p(state of each word | words, tree)."""
         from eigentext.dependency.kernels_latent import posteriors_and_counts
 
-        encoded = self._encode(Forest.of([tree], self._fitted().observations_))
+        self.check_fitted()
+        encoded = self._encode(Forest.of([tree], self.observations_))
         tables = self.tables_
-        found = np.zeros((len(tree), self.k))
-        counts = learn_latent.Counts.zeros(len(tables.rows), encoded.n_classes, self.k)
+        found = np.zeros((len(tree), self.n_states))
+        counts = learn_latent.Counts.zeros(len(tables.rows), encoded.n_classes, self.n_states)
         posteriors_and_counts(
             encoded.ids,
             encoded.lo,
@@ -352,7 +348,8 @@ class LatentTreeModel:
 
     def log_likelihood(self, trees: Iterable[DependencyTree]) -> float:
         """Sum of log p over trees (of the first model)."""
-        encoded = self._encode(Forest.of(trees, self._fitted().observations_))
+        self.check_fitted()
+        encoded = self._encode(Forest.of(trees, self.observations_))
         return learn_latent.expected_counts(encoded, self.tables_)[0]
 
     def sample(self, heads: Sequence[int], *, seed: int = 0) -> list[tuple[str, ...]]:
@@ -361,66 +358,42 @@ class LatentTreeModel:
 
         return sample_words(self, heads, seed=seed)
 
-    # ---------------------------------------------------------------- disk
+    # ---------------------------------------------------------------- storage
 
-    def save(self, path: str | os.PathLike[str], *, data: Mapping[str, Any] | None = None) -> None:
-        """Write a model file of kind ``latent-tree``."""
-        seen = self._fitted().observations_
-        settings = {name: getattr(self, name) for name in _SETTINGS}
-        settings.update(
-            observations=seen.spec,
-            min_count=seen.min_count,
-            lower=seen.lower,
-            language=seen.language,
-            smoothing=dict(vars(self.smoothing)),
-            log_likelihoods=self.log_likelihoods,
-        )
+    def _pack_learned(self) -> Packed:
         arrays = {"group": self.ranges_.group, "shares": self.shares_}
         for member, tables in enumerate(self.members_):
             arrays.update({f"{member}.{name}": getattr(tables, name) for name in _TABLES})
-        modelfile.save(
-            path,
-            KIND,
+        names = self.observations_.names
+        return Packed(
             arrays,
-            settings=settings,
-            format_version=VERSION,
-            seed=self.seed,
-            data=data,
-            strings={f"names{at}": names for at, names in enumerate(seen.names)},
+            {f"names{at}": channel for at, channel in enumerate(names)},
+            {"log_likelihoods": self.log_likelihoods_},
         )
 
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> LatentTreeModel:
-        """A model from its file."""
-        file = modelfile.load(path, KIND, {VERSION}, storage_fields.LATENT_TREE)
-        with file.fitting():
-            settings = dict(file.header.settings)
-            smoothing = LatentSmoothing(**settings.pop("smoothing"))
-            values = settings.pop("log_likelihoods")
-            model = cls(**settings, smoothing=smoothing)
-            seen = model.observations_ = Observations(
-                settings["observations"],
-                tuple(tuple(file.strings[f"names{at}"]) for at in range(len(file.strings))),
-                model.min_count,
-                model.lower,
-                model.language,
-            )
-            if len(seen.channels) != len(seen.names):
-                raise ValueError(f"names of {len(seen.names)} channels")
-            model.members_ = [
-                Tables(*(file.arrays[f"{member}.{name}"] for name in _TABLES))
-                for member in range(model.ensemble)
-            ]
-            model.log_likelihoods, model.shares_ = values, file.arrays["shares"]
-            if model.split:
-                per_tag = np.bincount(file.arrays["group"], minlength=len(seen.tags)).tolist()
-                model.ranges_ = StateRanges.by_tag(seen.tag_of, per_tag)
-            else:
-                model.ranges_ = StateRanges.shared(seen.sizes[0], model.k)
-            if not np.array_equal(model.ranges_.group, file.arrays["group"]):
-                raise ValueError("the states do not fit the tags")
-        return model
+    def _restore(self, packed: Packed) -> None:
+        arrays, strings = packed.arrays, packed.strings
+        seen = self.observations_ = Observations(
+            self.observations,
+            tuple(tuple(strings[f"names{at}"]) for at in range(len(strings))),
+            self.min_count,
+            language=self.language,
+        )
+        if len(seen.channels) != len(seen.names):
+            raise ValueError(f"names of {len(seen.names)} channels")
+        self.members_ = [
+            Tables(*(arrays[f"{member}.{name}"] for name in _TABLES))
+            for member in range(self.n_models)
+        ]
+        self.log_likelihoods_ = list(packed.facts["log_likelihoods"])
+        self.shares_ = arrays["shares"]
+        if self.split:
+            per_tag = np.bincount(arrays["group"], minlength=len(seen.tags)).tolist()
+            self.ranges_ = StateRanges.by_tag(seen.tag_of, per_tag)
+        else:
+            self.ranges_ = StateRanges.shared(seen.sizes[0], self.n_states)
+        if not np.array_equal(self.ranges_.group, arrays["group"]):
+            raise ValueError("the states do not fit the tags")
 
-
-def _told(progress: Callable[[int, float], None], before: int, done: int, value: float) -> None:
-    progress(before + done, value)
+    def _summary(self) -> str:
+        return f"{self.n_states} states, {self.observations_.sizes[0]:,} observations"

@@ -52,7 +52,7 @@ def states_of(model: LatentTreeModel, *, top: int = 8) -> Iterator[LatentState]:
     >>> from eigentext.dependency import LatentTreeModel
     >>> from eigentext.trees.dependency import DependencyTree
     >>> tree = DependencyTree(["a", "dog", "barks"], [2, 3, 0], tags=["DET", "NOUN", "VERB"])
-    >>> model = LatentTreeModel(3, min_count=1, iterations=2).fit([tree] * 3)
+    >>> model = LatentTreeModel(3, min_count=1, n_iter=2).fit([tree] * 3)
     >>> {state.tag: state.children[0][:2] for state in states_of(model, top=1)}["VERB"]
     ('left', 'dog|NOUN')
     """
@@ -60,13 +60,13 @@ def states_of(model: LatentTreeModel, *, top: int = 8) -> Iterator[LatentState]:
     names = model.observations_.names[0]
     tags = model.observations_.tags
     share = model.shares_
-    heading = [names[int(params.O[:, h].argmax())] for h in range(model.k)]
+    heading = [names[int(params.O[:, h].argmax())] for h in range(model.n_states)]
     classes = _CLASSES[model.edges]
     T = np.asarray(params.T)
     for h in np.argsort(-share, kind="stable"):
         words = [(names[x], float(params.O[x, h])) for x in _first(params.O[:, h], top)]
         flat = T[:, :, h]
-        pairs = [divmod(int(at), model.k) for at in _first(flat.ravel(), top)]
+        pairs = [divmod(int(at), model.n_states) for at in _first(flat.ravel(), top)]
         children = [(classes[c], heading[b], float(flat[c, b])) for c, b in pairs]
         tag = tags[model.ranges_.group[h]] if model.split else ""
         yield LatentState(int(h), tag, float(share[h]), words, children)

@@ -25,9 +25,9 @@ import numpy as np
 from eigentext.linalg.ties import number_alike, unit_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy.typing as npt
+
+    from eigentext.base.progress import Progress
 
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
@@ -355,22 +355,22 @@ def cluster_states(
 
 def fit_states(
     corpus: Corpus,
-    states: int,
+    n_states: int,
     *,
-    em: int = 6,
+    n_iter: int = 6,
     per_state: int = 100,
     smoothing: Smoothing | None = None,
     seed: int = 0,
-    progress: Callable[[int, int, str], None] | None = None,
+    progress: Progress | None = None,
 ) -> tuple[GenerativeParams, list[float]]:
     """Parameters and the log likelihood before each EM iteration."""
     smoothing = smoothing or Smoothing()
-    state, m = cluster_states(corpus, states, per_state=per_state, seed=seed)
+    state, m = cluster_states(corpus, n_states, per_state=per_state, seed=seed)
     params = smoothed(corpus, m, count_states(corpus, state, m), smoothing)
     history: list[float] = []
-    for iteration in range(em if int(m.max()) > 1 else 0):
+    for iteration in range(n_iter if int(m.max()) > 1 else 0):
         if progress is not None:
-            progress(iteration, em, "EM")
+            progress(iteration, n_iter, "EM")
         counts, likelihood = em_counts(corpus, params)
         history.append(likelihood)
         params = smoothed(corpus, m, counts, smoothing)

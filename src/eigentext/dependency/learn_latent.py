@@ -19,15 +19,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eigentext.dependency.dictionaries import treebank_dictionary
+from eigentext.dependency.settings import EDGES as EDGE_NAMES
 from eigentext.errors import SettingsError
 from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.ties import number_alike, unit_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     import numpy.typing as npt
 
+    from eigentext.base.progress import Progress
     from eigentext.dependency.observations import Forest
 
     Floats = npt.NDArray[np.float64]
@@ -49,10 +51,11 @@ __all__ = [
     "states_per_tag",
 ]
 
-EDGES = {"undirected": 0, "directed": 1, "adjacent": 2, "ordered": 3}
+EDGES = {name: number for number, name in enumerate(EDGE_NAMES)}
 N_CLASSES = (1, 2, 4, 4)
 STRUCTURE = {"valence": 16, "distance": 11, "size": 7}  # kinds, and how many classes each has
 _MOST_DIMENSIONS = 60  # of the CCA, however many states are asked for
+_KAPPA = 5.0  # added to counts in the scaling of the CCA, so that rare words do not rule
 _LITTLE = 0.1  # of a count: what was never seen can still be shown
 
 
@@ -221,9 +224,7 @@ def encode_structure(
     )
 
 
-def spectral_states(
-    forest: Forest, size: int, ranges: StateRanges, *, kappa: float = 5.0, seed: int = 0
-) -> Ints:
+def spectral_states(forest: Forest, size: int, ranges: StateRanges, *, seed: int = 0) -> Ints:
     """(n,) a state for each observation of the first channel: CCA rows, k-means by frequency."""
     k = len(ranges.group)
     seen = forest.seen[0]
@@ -235,7 +236,7 @@ def spectral_states(
     if k == 1:
         return state
     rank = max(1, min(k, len(present) - 1, _MOST_DIMENSIONS))
-    found = treebank_dictionary(forest, size, rank, kappa=kappa, seed=seed)
+    found = treebank_dictionary(forest, size, rank, kappa=_KAPPA, seed=seed)
     vectors = unit_rows(found.U * np.asarray(found.correlations))
     with single_threaded():
         for group in np.unique(ranges.group):
@@ -377,17 +378,17 @@ def run_em(
     tables: Tables,
     prior: Tables,
     smoothing: LatentSmoothing,
-    iterations: int,
+    n_iter: int,
     *,
-    progress: Callable[[int, float], None] | None = None,
+    progress: Progress | None = None,
 ) -> tuple[Tables, list[float], Counts | None]:
     """So many iterations; the log likelihood before each of them; the last expected counts."""
     values = []
     counts = None
-    for at in range(iterations):
+    for at in range(n_iter):
         value, counts = expected_counts(encoded, tables)
         values.append(value)
         tables = estimate(counts, encoded, prior, smoothing)
         if progress is not None:
-            progress(at + 1, value)
+            progress(at + 1, n_iter, "EM")
     return tables, values, counts

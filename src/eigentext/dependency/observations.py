@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from eigentext.base.ragged import pointers
 from eigentext.errors import DataError, SettingsError
 from eigentext.trees.signatures import signatures
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     Ints = npt.NDArray[np.int64]
     Small = npt.NDArray[np.int32]
 
-__all__ = ["UNKNOWN", "Forest", "Observations", "check_heads"]
+__all__ = ["UNKNOWN", "Forest", "Observations", "channels_of", "check_heads"]
 
 UNKNOWN = "<unk>"
 _FEW = 4  # a signature seen less often gives way to a coarser one
@@ -73,7 +74,7 @@ class Observations:
         language: str = "english",
     ) -> Observations:
         """Number what occurs in the trees, the most frequent first."""
-        channels = _channels(spec)
+        channels = channels_of(spec)
         if min_count < 1:
             raise SettingsError(f"min_count {min_count}: expected at least 1")
         if language not in ("english", "generic"):
@@ -116,7 +117,7 @@ class Observations:
     @property
     def channels(self) -> tuple[str, ...]:
         """The channels of the specification."""
-        return _channels(self.spec)
+        return channels_of(self.spec)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -183,7 +184,8 @@ def _joined(name: str, word: str, tag: str) -> str:
     return f"{word}|{tag}" if name == "word|tag" else word if name == "word" else tag
 
 
-def _channels(spec: str) -> tuple[str, ...]:
+def channels_of(spec: str) -> tuple[str, ...]:
+    """The channels that are joined by + in a specification; what is none is a SettingsError."""
     found = tuple(spec.split("+"))
     if not all(name in CHANNELS for name in found) or len(set(found)) < len(found):
         raise SettingsError(
@@ -231,7 +233,7 @@ class Forest:
             heads.append(tree.heads)
         if not seen:
             raise DataError("trees", None, "found no trees: expected at least one")
-        ptr = np.concatenate([[0], np.cumsum([len(one) for one in heads])]).astype(np.int64)
+        ptr = pointers(map(len, heads))
         return cls(np.concatenate(seen, axis=1), np.concatenate(heads).astype(np.int32), ptr)
 
     def __len__(self) -> int:

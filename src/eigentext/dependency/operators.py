@@ -20,8 +20,10 @@ from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
+from eigentext.base.model import Model, Packed
 from eigentext.dependency.dictionaries import Dictionary, treebank_dictionary
-from eigentext.dependency.observations import Forest, Observations, check_heads
+from eigentext.dependency.observations import Forest, Observations, channels_of, check_heads
+from eigentext.dependency.settings import SpectralTreeSettings
 from eigentext.dependency.tree_moments import InstrumentMoments, TreeMoments, link_moments
 from eigentext.errors import DataError, SettingsError
 from eigentext.linalg.conditioning import ConditionReport, OnRank, guarded_pinv
@@ -37,9 +39,12 @@ if TYPE_CHECKING:
 
 __all__ = ["SpectralTreeOperators", "TreeOperators", "make_operators"]
 
-Events = Literal["triples", "instruments"]
 Kind = Literal["svd", "cca"]
-Negatives = Literal["clip", "abs", "error"]
+_MAX_CONDITION = 1e12  # of a matrix that is inverted
+_FLOOR = 1e-8  # the least score, per word
+# added to counts in the scaling of a CCA dictionary; with 0, words that occur with each other
+# alone are the leading directions
+_KAPPA = 5.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +109,6 @@ def make_operators(
     dictionary: Dictionary,
     *,
     links: tuple[Sequence[Floats], Floats] | None = None,
-    max_condition: float = 1e12,
     on_rank: OnRank = "error",
 ) -> tuple[TreeOperators, tuple[ConditionReport, ...]]:
     """Observables from moments; ``links`` (:func:`link_moments`) give y where U does not.
@@ -112,7 +116,7 @@ def make_operators(
     The first channel takes its y from an SVD or CCA dictionary; further channels, and
     dictionaries of another kind, need ``links``.
     """
-    E_L, E_R, D, reports = moments.observables(max_condition=max_condition, on_rank=on_rank)
+    E_L, E_R, D, reports = moments.observables(on_rank=on_rank)
     first = dictionary.y()
     y = [] if first is None else [first]
     if links is not None:
@@ -122,7 +126,7 @@ def make_operators(
             uz / n,
             symbol="E[u z']",
             need_rank=moments.k,
-            max_condition=max_condition,
+            max_condition=_MAX_CONDITION,
             on_rank=on_rank,
         )
         reports = (*reports, report)
@@ -136,20 +140,9 @@ def make_operators(
     return operators, reports
 
 
-class SpectralTreeOperators:
-    """The corrected operator form of Dhillon et al. 2012, learned from trees.
-
-    ``k``            hidden states (dimensions of the dictionary)
-    ``observations`` see :class:`~eigentext.dependency.observations.Observations`
-    ``dictionary``   ``svd`` or ``cca`` of the treebank, or a :class:`Dictionary`
-    ``events``       ``triples`` (left child, parent, right child) or ``instruments``
-    ``directed``     T_L and T_R, or one T for both sides
-    ``negatives``    what a score of 0 or less becomes: ``clip``: ``floor`` per word; ``abs``: the
-                     log of the absolute value; ``error``
-    ``on_rank``      a moment matrix of too small a rank: ``error``, ``warn`` or ``ignore`` (what
-                     is not there is left out)
-    ``kappa``        added to counts in the scaling of a CCA dictionary; with 0, words that occur
-                     with each other alone are the leading directions
+@dataclass(eq=False, repr=False)
+class SpectralTreeOperators(Model, SpectralTreeSettings):
+    """The corrected operator form of Dhillon et al. (2012), learned from trees.
 
     After ``fit``: ``operators_``, ``reports_`` on the inverses, ``moments_``; after scoring,
     ``negative_rate`` of the trees scored so far.
@@ -158,79 +151,38 @@ class SpectralTreeOperators:
     >>> words = [("a", "b", "a"), ("b", "a", "a"), ("a", "a", "b"), ("b", "b", "b")]
     >>> trees = [DependencyTree(one, [2, 0, 2]) for one in words]
     >>> model = SpectralTreeOperators(1, observations="word", min_count=1).fit(trees)
-    >>> round(float(np.exp(model.score(trees[0]))), 3)  # one state: the words are independent
+    >>> round(float(np.exp(model.log_score(trees[0]))), 3)  # one state: the words are independent
     0.125
     """
 
-    def __init__(
-        self,
-        k: int = 10,
-        *,
-        observations: str | Observations = "word|tag",
-        dictionary: str | Dictionary = "cca",
-        events: Events = "triples",
-        directed: bool = True,
-        negatives: Negatives = "clip",
-        floor: float = 1e-8,
-        min_count: int = 2,
-        kappa: float = 5.0,
-        max_condition: float = 1e12,
-        on_rank: OnRank = "error",
-        seed: int = 0,
-    ) -> None:
-        if negatives not in ("clip", "abs", "error"):
-            raise SettingsError(f"negatives {negatives!r}: expected clip, abs or error")
-        if events not in ("triples", "instruments"):
-            raise SettingsError(f"events {events!r}: expected triples or instruments")
-        if k < 1:
-            raise SettingsError(f"k {k}: expected at least 1")
-        if not 0 < floor < 1:
-            raise SettingsError(f"floor {floor}: expected between 0 and 1")
-        self.k = k
-        self.observations = observations
-        self.dictionary = dictionary
-        self.events = events
-        self.directed = directed
-        self.negatives = negatives
-        self.floor = floor
-        self.min_count = min_count
-        self.kappa = kappa
-        self.max_condition = max_condition
-        self.on_rank = on_rank
-        self.seed = seed
-        self.n_scored = 0
-        self.n_negative = 0
+    def check(self) -> None:
+        """Raise SettingsError for settings that no such model can have."""
+        super().check()
+        channels_of(self.observations)
+        if not isinstance(self.dictionary, Dictionary) and self.dictionary not in ("svd", "cca"):
+            raise SettingsError(f"dictionary {self.dictionary!r}: expected svd or cca, or one")
 
     def fit(self, trees: Iterable[DependencyTree]) -> SpectralTreeOperators:
         """Learn observations, dictionary, moments and observables from trees."""
+        self.check()
         bank = list(trees)
-        if isinstance(self.observations, Observations):
-            self.observations_ = self.observations
-        else:
-            self.observations_ = Observations.learn(
-                bank, self.observations, min_count=self.min_count
-            )
-        return self.fit_forest(Forest.of(bank, self.observations_))
-
-    def fit_forest(self, forest: Forest) -> SpectralTreeOperators:
-        """Learn from encoded trees (``observations_`` must be known)."""
-        sizes = self.observations_.sizes
+        self.observations_ = Observations.learn(bank, self.observations, min_count=self.min_count)
+        self.n_scored_ = self.n_negative_ = 0
+        forest, sizes = Forest.of(bank, self.observations_), self.observations_.sizes
         if isinstance(self.dictionary, Dictionary):
             self.dictionary_ = self.dictionary
-        elif self.dictionary in ("svd", "cca"):
+        else:
             self.dictionary_ = treebank_dictionary(
                 forest,
                 sizes[0],
-                self.k,
+                self.n_states,
                 kind=cast("Kind", self.dictionary),
-                kappa=self.kappa,
+                kappa=_KAPPA,
                 seed=self.seed,
             )
-        else:
-            raise SettingsError(f"dictionary {self.dictionary!r}: expected svd or cca, or one")
-        if self.dictionary_.U.shape != (sizes[0], self.k):
-            shape = self.dictionary_.U.shape
-            raise SettingsError(f"the dictionary is {shape}: expected ({sizes[0]}, {self.k})")
+        if self.dictionary_.U.shape != (sizes[0], self.n_states):
+            shape, expected = self.dictionary_.U.shape, (sizes[0], self.n_states)
+            raise SettingsError(f"the dictionary is {shape}: expected {expected}")
         U = self.dictionary_.U
         kind = TreeMoments if self.events == "triples" else InstrumentMoments
         self.moments_ = kind.of(forest, U, directed=self.directed)
@@ -240,21 +192,23 @@ class SpectralTreeOperators:
             self.moments_,
             self.dictionary_,
             links=links,
-            max_condition=self.max_condition,
-            on_rank=self.on_rank,
+            on_rank=cast("OnRank", self.on_rank),
         )
         return self
+
+    def _pack_learned(self) -> Packed:
+        raise SettingsError("the raw operators are a reference and are not stored")
 
     @property
     def negative_rate(self) -> float:
         """Share of the trees scored so far whose score was 0 or less."""
-        return self.n_negative / self.n_scored if self.n_scored else 0.0
+        return self.n_negative_ / self.n_scored_ if self.n_scored_ else 0.0
 
-    def score(self, tree: DependencyTree) -> float:
+    def log_score(self, tree: DependencyTree) -> float:
         """The log of the tree's score, by the policy for negative ones."""
-        return float(self.scores(tree.forms, tree.tags, tree.heads[None])[0])
+        return float(self.log_scores(tree.forms, tree.tags, tree.heads[None])[0])
 
-    def scores(
+    def log_scores(
         self, forms: Sequence[str], tags: Sequence[str] | None, heads: npt.ArrayLike
     ) -> Floats:
         """Log scores of several trees (trees, n) over one sentence."""
@@ -267,6 +221,7 @@ class SpectralTreeOperators:
         """Sign (-1, 0, 1) and log of the absolute score of several trees over one sentence."""
         from eigentext.dependency.kernels_latent import operator_scores
 
+        self.check_fitted()
         array = check_heads(heads, len(forms))
         seen = self.observations_.encode(forms, tags)
         ops = self.operators_
@@ -282,13 +237,13 @@ class SpectralTreeOperators:
     def by_policy(self, signs: npt.NDArray[np.int8], logs: Floats, n_words: int) -> Floats:
         """Log scores, with what is not positive treated as ``negatives`` says, and counted."""
         bad = signs <= 0
-        self.n_scored += len(signs)
-        self.n_negative += int(bad.sum())
+        self.n_scored_ += len(signs)
+        self.n_negative_ += int(bad.sum())
         if self.negatives == "error" and bad.any():
             raise DataError(
                 "tree", None, f"{int(bad.sum())} of {len(bad)} scores are not positive"
             )
-        least = n_words * np.log(self.floor)
+        least = n_words * np.log(_FLOOR)
         if self.negatives == "abs":
             bad = signs == 0
         return np.asarray(np.where(bad, least, np.maximum(logs, least)))

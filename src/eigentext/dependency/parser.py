@@ -1,4 +1,4 @@
-"""``GraphParser``: sentences with trees in, a parser out; then words and tags in, trees out.
+"""``DependencyParser``: sentences with trees in, a parser out; then words and tags in, trees out.
 
 1. ``fit`` reads CoNLL-U sentences, takes their tags as they are or has its own taggers make them
    (``tags``), turns all into numbers (``encode``), and learns arcs (``training``) and relations
@@ -6,19 +6,19 @@
 2. ``parse`` answers for one sentence, ``predict`` for many CoNLL-U sentences at once, ``kbest``
    with several trees, ``marginals`` with the probability of each arc, ``scores`` with the numbers
    behind all of them.
-3. ``save`` and ``load`` go through ``storage``.
+3. ``storage`` says what is in its file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
 
+from eigentext.base.model import Model
 from eigentext.dependency.answer import (
     Parse,
     check_tokens,
@@ -38,6 +38,8 @@ from eigentext.dependency.long_sentences import (
 )
 from eigentext.dependency.projectivity import choose_projectivity
 from eigentext.dependency.search import Search
+from eigentext.dependency.settings import DependencyParserSettings
+from eigentext.dependency.storage import SPEC, pack, restore
 from eigentext.dependency.tags import OwnTags, jackknifed
 from eigentext.dependency.templates import arc_templates, grandparent_templates, sibling_templates
 from eigentext.dependency.training import ArcModel, ArcSettings, Grandparents, train_arcs
@@ -46,74 +48,38 @@ from eigentext.tagging.resources import clusters_of
 from eigentext.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
-    import os
+    from collections.abc import Iterable, Sequence
 
+    from eigentext.base.model import Packed
+    from eigentext.base.progress import Progress
     from eigentext.dependency.encode import Batch
     from eigentext.formats.conllu import Sentence
 
-__all__ = ["GraphParser", "Parse"]
+__all__ = ["DependencyParser", "Parse"]
 
 Arc = tuple[int, int]
-Progress = Callable[[int, int, str], None]
 _CHUNK = 256  # sentences parsed at a time
 
 
-class GraphParser(BaseEstimator):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class DependencyParser(Model, DependencyParserSettings):
     """Graph-based dependency parser, first or second order, with hashed features.
 
-    ``order``       1: arcs; 2: arcs and neighbouring siblings
-    ``grandparents``  order 2 looks at the head's head as well; k-best lists are then approximate
-    ``learner``     mira or perceptron, averaged
-    ``projective``  True, False (arcs may cross), or auto: chosen by cross-validation on the
-                    training trees, if arcs cross in them; ``projectivity_`` tells what and why
-    ``epochs``      passes over the data; with development data, at most so many
-    ``clusters``    a Brown paths file, or a mapping from words to bit strings
-    ``vectors``     a word2vec file, or a mapping from words to vectors
-    ``tagger``      None: tags come with the sentences; own: taggers are trained as well
-    ``labels``      whether relations are learned; without, they are all ``_``
-    ``min_count``   words seen less often in training are unknown words
-    ``clip, bits``  longest step of MIRA; 2**bits weights
-    ``seed``        of the shuffles
+    After ``fit``: ``projectivity_`` (may arcs cross, and why), ``arcs_`` and ``relations_`` (what
+    was learned of both), ``encoder_``, ``own_tags_`` (its taggers), ``dev_scores_`` (UAS on the
+    development trees after each pass).
 
     >>> from eigentext.formats.conllu import make_sentence
     >>> trees = [make_sentence(["a", "dog", "barks"], upos=["DET", "NOUN", "VERB"],
     ...                        head=[2, 3, 0], deprel=["det", "nsubj", "root"])] * 3
-    >>> parser = GraphParser(epochs=2, bits=16).fit(trees)
+    >>> parser = DependencyParser(epochs=2, bits=16).fit(trees)
     >>> answer = parser.parse(["the", "cat", "sleeps"], upos=["DET", "NOUN", "VERB"])
     >>> answer.tree.heads.tolist(), answer.tree.relations
     ([2, 3, 0], ('det', 'nsubj', 'root'))
     """
 
-    def __init__(
-        self,
-        *,
-        order: int = 2,
-        grandparents: bool = True,
-        learner: str = "mira",
-        projective: bool | Literal["auto"] = "auto",
-        epochs: int = 7,
-        clusters: Any = None,
-        vectors: Any = None,
-        tagger: Literal["own"] | None = None,
-        labels: bool = True,
-        min_count: int = 1,
-        clip: float = 0.01,
-        bits: int = 24,
-        seed: int = 0,
-    ) -> None:
-        self.order = order
-        self.grandparents = grandparents
-        self.learner = learner
-        self.projective = projective
-        self.epochs = epochs
-        self.clusters = clusters
-        self.vectors = vectors
-        self.tagger = tagger
-        self.labels = labels
-        self.min_count = min_count
-        self.clip = clip
-        self.bits = bits
-        self.seed = seed
+    KIND = "graph-parser"
+    SPEC = SPEC
 
     # ------------------------------------------------------------ training
 
@@ -123,9 +89,9 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
         dev: Iterable[Sentence] | None = None,
         *,
         progress: Progress | None = None,
-    ) -> GraphParser:
+    ) -> DependencyParser:
         """Train on sentences with heads; ``dev`` chooses the number of passes by UAS."""
-        self._check_settings()
+        self.check()
         read = [with_heads(sentence) for sentence in sentences]
         if not read:
             raise DataError("<training sentences>", None, "no sentences, expected some with heads")
@@ -134,7 +100,7 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
         self.clusters_ = clusters_of(self.clusters)
         self.near_ = vector_bits(self.vectors)
         self.own_tags_: OwnTags | None = None
-        if self.tagger == "own":
+        if self.tags == "own":
             settings: dict[str, Any] = {"clusters": self.clusters_ or None, "seed": self.seed}
             gold, columns = columns, jackknifed(columns, progress=progress, **settings)
             self.own_tags_ = OwnTags(**settings).fit(gold)
@@ -157,23 +123,14 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
             )
         return self
 
-    def _check_settings(self) -> None:
-        self._arc_settings()
-        if self.projective not in (True, False, "auto"):
-            raise SettingsError(f"projective is True, False or auto, not {self.projective!r}")
-        if self.tagger not in (None, "own"):
-            raise SettingsError(f"tagger is None or own, not {self.tagger!r}")
-        if self.min_count < 1:
-            raise SettingsError(f"min_count must be 1 or more, found {self.min_count}")
-
-    def _arc_settings(self) -> ArcSettings:
+    def _arc_settings(self, n_words: int) -> ArcSettings:
         return ArcSettings(
             order=self.order,
             learner=self.learner,
             epochs=self.epochs,
             clip=self.clip,
             grandparents=self.grandparents and self.order == 2,
-            bits=self.bits,
+            bits=_bits_for(n_words) if self.bits is None else self.bits,
             seed=self.seed,
         )
 
@@ -198,10 +155,11 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
         siblings = sibling_templates(**used) if self.order == 2 else ()
         grand = grandparent_templates(**used) if self.order == 2 and self.grandparents else ()
         templates = arc_templates(**used), siblings, self.encoder_.n_tags
+        settings = self._arc_settings(batch.n_words)
         self.projectivity_ = choose_projectivity(
             batch,
             *templates,
-            self._arc_settings(),
+            settings,
             self.projective,
             grand_names=grand,
             progress=progress,
@@ -227,7 +185,7 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
         last = train_arcs(
             batch,
             *templates,
-            self.projectivity_.applied(self._arc_settings()),
+            self.projectivity_.applied(settings),
             grand_names=grand,
             after_pass=after_pass,
             progress=progress,
@@ -238,7 +196,8 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
 
     def columns_of(self, sentence: Sentence) -> Columns:
         """What the parser goes by in a CoNLL-U sentence."""
-        return self._fitted()._columns_of([sentence])[0]
+        self.check_fitted()
+        return self._columns_of([sentence])[0]
 
     def tags_for(self, sentence: Sentence, columns: Columns) -> dict[str, Any]:
         """Tags of our own for the columns of a sentence that are empty."""
@@ -257,7 +216,7 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
         """Words with the tags of our own taggers, which see them as training spelt their signs."""
         own = self.own_tags_
         if own is None:
-            raise SettingsError("this parser has no taggers: train one with tagger='own'")
+            raise SettingsError("this parser has no taggers: train one with tags='own'")
         tagged = own.tag([self.encoder_.familiar(forms) for forms in sentences])
         return [
             one._replace(forms=tuple(forms)) for one, forms in zip(tagged, sentences, strict=True)
@@ -271,27 +230,23 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
         feats: Sequence[str] | None = None,
     ) -> Columns:
         """What the parser goes by: the tags given, or its own where none are given."""
+        self.check_fitted()
         found = given_columns(tokens, upos, xpos, feats)
         if upos is None and xpos is None:
-            if self._fitted().own_tags_ is not None:
+            if self.own_tags_ is not None:
                 return self.own_columns([tokens])[0]
             if self.tagged_:
                 raise SettingsError(
                     "this parser was trained with tags and has no taggers: give upos and xpos, or "
-                    "train one with tagger='own'"
+                    "train one with tags='own'"
                 )
         return found
-
-    def _fitted(self) -> GraphParser:
-        if not hasattr(self, "arcs_"):
-            raise SettingsError("this parser is not trained yet: call fit or load first")
-        return self
 
     def _search(
         self, columns: Columns, required: Iterable[Arc], forbidden: Iterable[Arc]
     ) -> Search:
         check_length(len(columns.forms), "marginals and demands for arcs are")
-        batch = self._fitted().encoder_.batch([columns])
+        batch = self.encoder_.batch([columns])
         required, forbidden = list(required), list(forbidden)
         # an arc asked for may be one that pruning takes away
         arc, sib = self.arcs_.scores(batch, 0, pruned=not (required or forbidden))
@@ -434,7 +389,8 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
         return answers
 
     def _predict(self, sentences: Sequence[Sentence]) -> list[Sentence]:
-        columns = self._fitted()._columns_of(sentences)
+        self.check_fitted()
+        columns = self._columns_of(sentences)
         heads, relations = self.predict_columns(columns)
         answers = []
         for sentence, one, tree, names in zip(sentences, columns, heads, relations, strict=True):
@@ -465,7 +421,8 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
     def _predict_short(
         self, sentences: Sequence[Columns]
     ) -> tuple[list[list[int]], list[list[str]]]:
-        batch = self._fitted().encoder_.batch(sentences)
+        self.check_fitted()
+        batch = self.encoder_.batch(sentences)
         heads = self.arcs_.decode(batch)
         names = [["_"] * len(one.forms) for one in sentences]
         cut = batch.starts
@@ -481,15 +438,17 @@ class GraphParser(BaseEstimator):  # type: ignore[misc]
 
     # ------------------------------------------------------------ storage
 
-    def save(self, path: str | os.PathLike[str], *, data: dict[str, Any] | None = None) -> None:
-        """Write a model file."""
-        from eigentext.dependency.storage import save_parser
+    def _pack_learned(self) -> Packed:
+        return pack(self)
 
-        save_parser(self._fitted(), path, data=data)
+    def _restore(self, packed: Packed) -> None:
+        restore(self, packed)
 
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> GraphParser:
-        """Read a model file that :meth:`save` wrote."""
-        from eigentext.dependency.storage import load_parser
+    def _summary(self) -> str:
+        relations = len(self.relations_.relations) if self.relations_ else 0
+        return f"2^{self.arcs_.settings.bits} weights, {relations} relations, {self.projectivity_}"
 
-        return load_parser(cls, path)
+
+def _bits_for(n_words: int) -> int:
+    """Some 64 weights for every word, but no fewer than 2^16 and no more than 2^24."""
+    return min(24, max(16, (64 * n_words - 1).bit_length()))

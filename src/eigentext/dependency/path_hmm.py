@@ -11,7 +11,7 @@ A chain is a tree in which every word has one child, so both are a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from eigentext.errors import RankError
 from eigentext.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Sequence
 
     import numpy.typing as npt
@@ -53,30 +52,25 @@ def root_paths(heads: Sequence[int]) -> list[list[int]]:
 class _ChainModel:
     """A latent tree model of chains."""
 
-    def __init__(self, k: int = 20, *, iterations: int = 5, seed: int = 0) -> None:
-        self.k, self.iterations, self.seed = k, iterations, seed
+    def __init__(self, n_states: int = 20, *, n_iter: int = 5, seed: int = 0) -> None:
+        self.n_states, self.n_iter, self.seed = n_states, n_iter, seed
 
     def _fit(self, chains: Iterable[tuple[list[str], list[str]]]) -> None:
         trees = [
             DependencyTree(forms, list(range(len(forms))), tags=tags) for forms, tags in chains
         ]
-        seen = Observations.learn(trees)
         # no more states than different words
-        k = min(self.k, len(np.unique(Forest.of(trees, seen).seen[0])))
+        words = Forest.of(trees, Observations.learn(trees)).seen[0]
+        n_states = min(self.n_states, len(np.unique(words)))
         while True:
             model = LatentTreeModel(
-                k,
-                observations=seen,
-                split=False,
-                edges="undirected",
-                seed=self.seed,
-                iterations=self.iterations,
+                n_states, split=False, edges="undirected", seed=self.seed, n_iter=self.n_iter
             )
             try:
                 self.model = model.fit(trees)
                 return
             except RankError as error:  # small data show fewer directions than words
-                k = max(1, error.got)
+                n_states = max(1, error.got)
 
     def _steps(self, forms: Sequence[str], tags: Sequence[str]) -> tuple[Floats, Floats, Floats]:
         """First distribution, transitions [from, to], and p(word | state) of each word."""
@@ -84,15 +78,15 @@ class _ChainModel:
         seen = self.model.observations_.encode(forms, tags)[0]
         return tables.pi, tables.T[0], tables.rows[seen]
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model file of the latent tree model."""
-        self.model.save(path)
+    def to_bytes(self) -> bytes:
+        """The model file of the latent tree model."""
+        return self.model.to_bytes()
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Any:
-        """Read it."""
+    def from_bytes(cls, raw: bytes) -> Self:
+        """What :meth:`to_bytes` wrote."""
         made = cls()
-        made.model = LatentTreeModel.load(path)
+        made.model = LatentTreeModel.from_bytes(raw)
         return made
 
 

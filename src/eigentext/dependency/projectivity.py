@@ -11,9 +11,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -22,11 +21,13 @@ from eigentext.dependency.training import ArcModel, ArcSettings, train_arcs
 from eigentext.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eigentext.base.progress import Progress
     from eigentext.dependency.encode import Batch
 
 __all__ = ["Projectivity", "choose_projectivity"]
 
-Progress = Callable[[int, int, str], None]
 WORDS = 80_000  # about so many are looked at, so that large treebanks pay little
 EVERY = 4  # one sentence of so many is held out
 PASSES = 5
@@ -75,17 +76,18 @@ def choose_projectivity(
     sib_names: Sequence[str],
     n_tags: int,
     settings: ArcSettings,
-    told: bool | Literal["auto"] = "auto",
+    told: bool | str = "auto",
     *,
     grand_names: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Projectivity:
     """The choice for a batch with gold heads.
 
-    ``told``  True: projective; False: arcs may cross, and only the charge is left to choose
+    ``told``  True: projective; False: arcs may cross, and only the charge is left to choose; auto:
+              both are
     """
     if told is True or (told is False and settings.order == 1):
-        return Projectivity(told, "as told")
+        return Projectivity(told is True, "as told")
     kept = Projectivity(told == "auto", "as told")
     if not any(map(_crosses, np.split(batch.heads, batch.starts[1:-1]))):
         return replace(kept, why="no crossing arcs") if told == "auto" else kept

@@ -4,18 +4,19 @@
    have not seen the fold they judge (``rerank_experts``), features (``rerank_features``), weights
    (``rerank_learners``).  Then the experts are learned again from all sentences.
 2. ``choose`` puts the trees of one list into the new order, with the new scores.
-3. ``save`` and ``load_reranker``: one model file with the weights and the experts in it.
+3. The model file holds the weights, and the experts with their own files.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import clone
 
-from eigentext.base import modelfile
-from eigentext.base.fields import Bits, Ints, Listed, Named, Parts, Reals, Spec, Strings, Text
+from eigentext.base.fields import Bits, Ints, Listed, Parts, Reals, Spec, Strings, Text
+from eigentext.base.model import Model, Packed
 from eigentext.dependency import rerank_experts as experts
 from eigentext.dependency.answer import columns_of
 from eigentext.dependency.kbest_lists import KBestLists, cross_validated
@@ -28,25 +29,23 @@ from eigentext.dependency.rerank_features import (
     known_of,
 )
 from eigentext.dependency.rerank_learners import Weights, log_linear, perceptron, tree_scores
+from eigentext.dependency.settings import EXPERTS, RerankerSettings
 from eigentext.dependency.tags import jackknifed
 from eigentext.errors import SettingsError
 from eigentext.tagging.resources import clusters_of
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     import numpy.typing as npt
 
+    from eigentext.base.progress import Progress
     from eigentext.dependency.answer import Parse
-    from eigentext.dependency.parser import GraphParser
+    from eigentext.dependency.parser import DependencyParser
     from eigentext.formats.conllu import Sentence
 
-    Progress = Callable[[int, int, str], None]
-
-__all__ = ["Reranker", "load_reranker"]
-
-KIND, VERSION = "dependency-reranker", 1
+__all__ = ["Reranker"]
 
 
 def _parts(settings: dict[str, Any]) -> Parts:
@@ -62,59 +61,37 @@ def _parts(settings: dict[str, Any]) -> Parts:
     )
 
 
-SPEC = Spec(
-    {
-        "experts": Listed(Text(experts.EXPERTS), len(experts.EXPERTS)),
-        "latent": Named({"column": Text(optional=True)}),
-        "generative": Named({}),
-    },
-    _parts,
-)
+_SPEC = Spec({"experts": Listed(Text(EXPERTS), len(EXPERTS))}, _parts)
 
 
-class Reranker:
-    """Base score, tag templates and experts, weighted.
+@dataclass(eq=False, repr=False)
+class Reranker(Model, RerankerSettings):
+    """Base score, tag templates and experts, weighted (Dhillon et al. 2012).
 
-    ``learner``   ``log-linear``, or ``perceptron`` (averaged, as in Dhillon et al. 2012)
-    ``experts``   names of :data:`~eigentext.dependency.rerank_experts.EXPERTS`
-    ``k, folds``  length of the lists, and folds of the cross-validation
-    ``l2``        penalty of the log-linear weights
-    ``latent``    settings of the latent tree model, e.g. ``{"k": 40}``; ``generative`` likewise
+    After ``fit``: ``weights_``, ``templates_``, and ``experts_`` by name.
     """
 
-    def __init__(
-        self,
-        *,
-        learner: Literal["log-linear", "perceptron"] = "log-linear",
-        experts: Sequence[str] = ("latent",),
-        k: int = 50,
-        folds: int = 3,
-        l2: float = 3.0,
-        latent: dict[str, Any] | None = None,
-        generative: dict[str, Any] | None = None,
-        seed: int = 0,
-    ) -> None:
-        if learner not in ("log-linear", "perceptron"):
-            raise SettingsError(f"learner is {learner!r}, expected log-linear or perceptron")
-        if isinstance(experts, str):
-            raise TypeError("experts is a sequence of names, not one str")
-        if k < 2 or folds < 2 or not l2 > 0:
-            raise SettingsError(
-                f"k={k}, folds={folds}, l2={l2}: expected 2 or more, 2 or more, above 0"
-            )
-        self.learner, self.experts, self.k, self.folds = learner, tuple(experts), k, folds
-        self.l2, self.seed = l2, seed
-        self.latent, self.generative = dict(latent or {}), dict(generative or {})
+    KIND = "dependency-reranker"
+    SPEC = _SPEC
 
-    def _settings_of(self, name: str) -> dict[str, Any]:
-        return {"latent": self.latent, "generative": self.generative}.get(name, {})
+    def check(self) -> None:
+        """Raise SettingsError for settings that no reranker can have."""
+        super().check()
+        if len(set(self.experts)) < len(self.experts):
+            raise SettingsError(f"experts are {', '.join(self.experts)}: one of them twice")
+
+    def _settings_of(self, expert: str) -> dict[str, Any]:
+        if expert == "latent":
+            told = {} if self.n_states is None else {"n_states": self.n_states}
+            return {**told, **(self.latent or {})}
+        return dict(self.generative or {}) if expert == "generative" else {}
 
     # ---------------------------------------------------------------- learning
 
     def fit(
         self,
         sentences: Sequence[Sentence],
-        base: GraphParser | Callable[[], GraphParser] | None = None,
+        base: DependencyParser | None = None,
         *,
         lists: KBestLists | None = None,
         folder: str | os.PathLike[str] | None = None,
@@ -127,14 +104,15 @@ class Reranker:
         ``lists``   cross-validated lists of these sentences, when they are there already
         ``folder``  where lists are kept, so that a run that was stopped goes on
         """
+        self.check()
         sentences = _tagged(list(sentences), base)
         if lists is None:
             if base is None:
                 raise SettingsError("give a base parser, or lists of its trees")
             lists = cross_validated(
-                _maker(base),
+                _untrained(base),
                 sentences,
-                k=self.k,
+                k=self.kbest,
                 folds=self.folds,
                 folder=folder,
                 progress=progress,
@@ -166,15 +144,11 @@ class Reranker:
 
     # ---------------------------------------------------------------- answers
 
-    def _fitted(self) -> None:
-        if not hasattr(self, "weights_"):
-            raise SettingsError("this reranker is not trained yet: call fit or load first")
-
     def choose(self, sentence: Sentence | Known, parses: Sequence[Parse]) -> list[Parse]:
         """The trees of one sentence, best first, with the reranker's scores."""
         if not parses:
             return []
-        self._fitted()
+        self.check_fitted()
         known = sentence if isinstance(sentence, Known) else known_of(sentence)
         heads = np.array([parse.tree.heads for parse in parses])
         if heads.shape[1] != len(known.forms):
@@ -190,19 +164,7 @@ class Reranker:
 
     # ---------------------------------------------------------------- storage
 
-    def save(self, path: str | os.PathLike[str], *, data: dict[str, Any] | None = None) -> None:
-        """Write one model file, experts included."""
-        self._fitted()
-        settings = {
-            "learner": self.learner,
-            "experts": list(self.experts),
-            "k": self.k,
-            "folds": self.folds,
-            "l2": self.l2,
-            "latent": self.latent,
-            "generative": self.generative,
-            "seed": self.seed,
-        }
+    def _pack_learned(self) -> Packed:
         used = np.flatnonzero(self.weights_.templates)
         arrays: dict[str, npt.NDArray[Any]] = {
             "dense": self.weights_.dense,
@@ -210,53 +172,37 @@ class Reranker:
             "templates": self.weights_.templates[used],
         }
         for name, expert in self.experts_.items():
-            arrays.update(experts.to_bytes(name, expert))
-        modelfile.save(
-            path,
-            KIND,
-            arrays,
-            settings=settings,
-            format_version=VERSION,
-            strings={"tags": self.templates_.tags},
-            seed=self.seed,
-            data=data,
-        )
+            raw = experts.expert_to_bytes(name, expert)
+            arrays[f"expert.{name}"] = np.frombuffer(raw, np.uint8)
+        return Packed(arrays, {"tags": self.templates_.tags})
 
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Reranker:
-        """Read a model file that :meth:`save` wrote."""
-        file = modelfile.load(path, KIND, {VERSION}, SPEC)
-        with file.fitting():
-            made = cls(**file.header.settings)
-            made.templates_ = Templates(tuple(file.strings["tags"]))
-            full = np.zeros(made.templates_.size, np.float32)
-            full[file.arrays["codes"]] = file.arrays["templates"]
-            made.weights_ = Weights(("base", *made.experts), file.arrays["dense"], full)
-            tags = {name: made._settings_of(name).get("column", "coarse") for name in made.experts}
-            made.experts_ = experts.experts_from_bytes(made.experts, file.arrays, tags)
-        return made
+    def _restore(self, packed: Packed) -> None:
+        arrays = packed.arrays
+        self.templates_ = Templates(tuple(packed.strings["tags"]))
+        full = np.zeros(self.templates_.size, np.float32)
+        full[arrays["codes"]] = arrays["templates"]
+        self.weights_ = Weights(("base", *self.experts), arrays["dense"], full)
+        self.experts_ = {
+            name: experts.expert_from_bytes(name, arrays[f"expert.{name}"].tobytes())
+            for name in self.experts
+        }
+
+    def _summary(self) -> str:
+        return f"{np.count_nonzero(self.weights_.templates):,} templates"
 
 
-def load_reranker(path: str | os.PathLike[str]) -> Reranker:
-    """A stored reranker, for ``dep parse --rerank``."""
-    return Reranker.load(path)
+def _untrained(base: DependencyParser) -> DependencyParser:
+    """A new parser with the settings of this one, without relations and taggers."""
+    parser: DependencyParser = clone(base).set_params(labels=False, tags="gold")
+    if hasattr(base, "arcs_"):  # what it has chosen, it need not choose again
+        chosen = base.arcs_.settings
+        parser.set_params(projective=chosen.projective, bits=chosen.bits)
+    return parser
 
 
-def _maker(base: GraphParser | Callable[[], GraphParser]) -> Callable[[], GraphParser]:
-    """New untrained parsers with the settings of this one, without relations."""
-    from eigentext.dependency.parser import GraphParser
-
-    if not isinstance(base, GraphParser):
-        return base
-    settings = {**base.get_params(), "labels": False, "tagger": None}
-    if hasattr(base, "arcs_"):
-        settings["projective"] = base.arcs_.settings.projective
-    return lambda: GraphParser(**settings)
-
-
-def _tagged(sentences: list[Sentence], base: Any) -> list[Sentence]:
+def _tagged(sentences: list[Sentence], base: DependencyParser | None) -> list[Sentence]:
     """The sentences as they are, or with the tags that such a parser will see."""
-    if getattr(base, "tagger", None) != "own":
+    if base is None or base.tags != "own":
         return sentences
     given = [columns_of(sentence) for sentence in sentences]
     found = jackknifed(given, clusters=clusters_of(base.clusters) or None, seed=base.seed)

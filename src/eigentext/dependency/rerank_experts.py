@@ -11,9 +11,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,35 +24,34 @@ from eigentext.dependency.rerank_features import (
     expert_column,
     known_of,
 )
+from eigentext.dependency.settings import EXPERTS
 from eigentext.errors import RankError, SettingsError
 from eigentext.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy.typing as npt
 
+    from eigentext.base.progress import Progress
     from eigentext.dependency.kbest_lists import KBestLists
     from eigentext.formats.conllu import Sentence
 
-    Progress = Callable[[int, int, str], None]
-
-__all__ = ["EXPERTS", "experts_from_bytes", "fit_expert", "jackknifed", "to_bytes"]
+__all__ = ["expert_from_bytes", "expert_to_bytes", "fit_expert", "jackknifed"]
 
 _STATES = 200  # of the latent tree model, unless told
-EXPERTS = ("latent", "operators", "generative", "valence", "distance", "paths", "surface")
 
 
 class _OfTags:
-    """A model asked with forms and one column of tags."""
+    """A model asked with forms and coarse tags."""
 
-    def __init__(self, model: Any, column: str, method: str = "log_probs") -> None:
-        self.model, self.column, self.method = model, column, method
+    def __init__(self, model: Any, method: str = "log_probs") -> None:
+        self.model, self.method = model, method
 
     def log_probs(self, known: Known, heads: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        tags = getattr(known, self.column)
-        found: npt.NDArray[np.float64] = getattr(self.model, self.method)(known.forms, tags, heads)
-        return found
+        ask = getattr(self.model, self.method)
+        logs: npt.NDArray[np.float64] = ask(known.forms, known.coarse, heads)
+        return logs
 
 
 class _Generative:
@@ -63,18 +59,13 @@ class _Generative:
         self.model = model
 
     def log_probs(self, known: Known, heads: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        found: npt.NDArray[np.float64] = self.model.log_probs(*known, heads)
-        return found
+        logs: npt.NDArray[np.float64] = self.model.log_probs(*known, heads)
+        return logs
 
 
-def _trees(sentences: Sequence[Sentence], column: str) -> list[DependencyTree]:
+def _trees(sentences: Sequence[Sentence]) -> list[DependencyTree]:
     return [
-        DependencyTree(
-            one.forms,
-            one.heads or (),
-            tags=getattr(known_of(one), column),
-        )
-        for one in sentences
+        DependencyTree(one.forms, one.heads or (), tags=known_of(one).coarse) for one in sentences
     ]
 
 
@@ -82,34 +73,33 @@ def _latent(trees: list[DependencyTree], seed: int, settings: dict[str, Any]) ->
     """A latent tree model; unless told, with as many states as the trees support."""
     from eigentext.dependency.latent import LatentTreeModel
 
-    if "k" in settings:
+    if "n_states" in settings:
         return LatentTreeModel(seed=seed, **settings).fit(trees)
     n_tags = len({tag for tree in trees for tag in tree.tags or ()})
-    k = _STATES
+    n_states = _STATES
     while True:
-        more = {"structure": "valence", "split": k >= n_tags, **settings}
+        more = {"structure": "valence", "split": n_states >= n_tags, **settings}
         try:
-            return LatentTreeModel(k, seed=seed, **more).fit(trees)
+            return LatentTreeModel(n_states, seed=seed, **more).fit(trees)
         except (RankError, SettingsError):
-            if k == 1:
+            if n_states == 1:
                 raise
-            k = max(1, k * 2 // 3)
+            n_states = max(1, n_states * 2 // 3)
 
 
 def fit_expert(
     name: str, sentences: Sequence[Sentence], *, seed: int = 0, **settings: Any
 ) -> Expert:
-    """Learn one of :data:`EXPERTS` from sentences with heads; ``settings`` go to its model."""
+    """Learn one of ``EXPERTS`` from sentences with heads; ``settings`` go to its model."""
     from eigentext.dependency.generative import GenerativeParser
     from eigentext.dependency.operators import SpectralTreeOperators
     from eigentext.dependency.path_hmm import PathHMM, SurfaceHMM
 
-    column = settings.pop("column", "coarse")  # of Known
     if name == "latent":
-        return _OfTags(_latent(_trees(sentences, column), seed, settings), column)
+        return _OfTags(_latent(_trees(sentences), seed, settings))
     if name == "operators":
-        model = SpectralTreeOperators(seed=seed, **settings).fit(_trees(sentences, column))
-        return _OfTags(model, column, "scores")
+        model = SpectralTreeOperators(seed=seed, **settings).fit(_trees(sentences))
+        return _OfTags(model, "log_scores")
     if name == "generative":
         return _Generative(GenerativeParser(seed=seed, **settings).fit(sentences))
     if name in ("valence", "distance"):
@@ -117,7 +107,7 @@ def fit_expert(
         return kind.of((known_of(one), one.heads or ()) for one in sentences)
     if name in ("paths", "surface"):
         chain = PathHMM if name == "paths" else SurfaceHMM
-        return _OfTags(chain(seed=seed, **settings).fit(_trees(sentences, column)), column)
+        return _OfTags(chain(seed=seed, **settings).fit(_trees(sentences)))
     raise SettingsError(f"expert {name!r}: expected one of {', '.join(EXPERTS)}")
 
 
@@ -144,44 +134,26 @@ def jackknifed(
     return np.concatenate(parts)
 
 
-def to_bytes(name: str, expert: Any) -> dict[str, npt.NDArray[Any]]:
-    """What a model file keeps of an expert: its own file's bytes, or its counts as text."""
+def expert_to_bytes(name: str, expert: Any) -> bytes:
+    """What a model file keeps of an expert: its own file, or its counts as text."""
     if name in ("valence", "distance"):
-        text = "\n".join(f"{c}\t{o}\t{n}" for (c, o), n in sorted(expert.table.counts.items()))
-        return {f"expert.{name}": np.frombuffer(text.encode() or b" ", np.uint8)}
-    if name == "operators":
-        raise SettingsError("the raw operators are a reference and are not stored")
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "expert"
-        expert.model.save(path)
-        return {f"expert.{name}": np.frombuffer(path.read_bytes(), np.uint8)}
+        counts = sorted(expert.table.counts.items())
+        return "\n".join(f"{c}\t{o}\t{n}" for (c, o), n in counts).encode() or b" "
+    raw: bytes = expert.model.to_bytes()
+    return raw
 
 
-def experts_from_bytes(
-    names: Sequence[str], arrays: Mapping[str, npt.NDArray[Any]], columns: Mapping[str, str]
-) -> dict[str, Expert]:
-    """The experts that :func:`to_bytes` wrote."""
+def expert_from_bytes(name: str, raw: bytes) -> Expert:
+    """What :func:`expert_to_bytes` wrote."""
     from eigentext.dependency.generative import GenerativeParser
     from eigentext.dependency.latent import LatentTreeModel
     from eigentext.dependency.path_hmm import PathHMM, SurfaceHMM
 
-    found: dict[str, Expert] = {}
-    for name in names:
-        raw = arrays[f"expert.{name}"].tobytes()
-        if name in ("valence", "distance"):
-            rows = [line.split("\t") for line in raw.decode().strip().splitlines()]
-            counts = {(c, int(o)): int(n) for c, o, n in rows}
-            found[name] = (Valence if name == "valence" else Distance)(counts)
-            continue
-        kinds: dict[str, Any] = {
-            "latent": LatentTreeModel,
-            "generative": GenerativeParser,
-            "paths": PathHMM,
-            "surface": SurfaceHMM,
-        }
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "expert")
-            Path(path).write_bytes(raw)
-            model = kinds[name].load(path)
-        found[name] = _Generative(model) if name == "generative" else _OfTags(model, columns[name])
-    return found
+    if name in ("valence", "distance"):
+        rows = [line.split("\t") for line in raw.decode().strip().splitlines()]
+        counts = {(c, int(o)): int(n) for c, o, n in rows}
+        return (Valence if name == "valence" else Distance)(counts)
+    if name == "generative":
+        return _Generative(GenerativeParser.from_bytes(raw))
+    kinds: dict[str, Any] = {"latent": LatentTreeModel, "paths": PathHMM, "surface": SurfaceHMM}
+    return _OfTags(kinds[name].from_bytes(raw))

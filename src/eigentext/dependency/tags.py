@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +18,12 @@ from eigentext.dependency.encode import Columns
 from eigentext.errors import ModelFileError
 from eigentext.tagging import SequenceTagger
 
-__all__ = ["OwnTags", "jackknifed"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-Progress = Callable[[int, int, str], None]
+    from eigentext.base.progress import Progress
+
+__all__ = ["OwnTags", "jackknifed"]
 
 
 class OwnTags:

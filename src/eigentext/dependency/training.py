@@ -16,7 +16,6 @@ and the answer is the mean of w over all steps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,11 +26,13 @@ from eigentext.dependency.templates import FeatureArrays, compiled
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from eigentext.base.progress import Progress
     from eigentext.dependency.encode import Batch
 
 __all__ = ["ArcModel", "ArcSettings", "Grandparents", "cross_validation", "train_arcs"]
 
-Progress = Callable[[int, int, str], None]
 Scores = npt.NDArray[np.float64]
 
 

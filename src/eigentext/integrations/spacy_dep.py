@@ -14,12 +14,12 @@ Importing this module registers the component; with the entry point of the insta
 finds it by itself.  It needs the extra ``spacy``.
 
 >>> import spacy
->>> from eigentext.dependency import GraphParser
+>>> from eigentext.dependency import DependencyParser
 >>> from eigentext.formats.conllu import make_sentence
 >>> tree = make_sentence(["The", "dog", "barks"], upos=["DET", "NOUN", "VERB"],
 ...                      head=[2, 3, 0], deprel=["det", "nsubj", "root"])
 >>> nlp = spacy.blank("en")
->>> parser = GraphParser(tagger="own", epochs=2, bits=16).fit([tree] * 12)
+>>> parser = DependencyParser(tags="own", epochs=2, bits=16).fit([tree] * 12)
 >>> nlp.add_pipe("eigentext_dep").parser = parser
 >>> [(token.text, token.dep_, token.head.text) for token in nlp("The dog barks")]
 [('The', 'det', 'dog'), ('dog', 'nsubj', 'barks'), ('barks', 'ROOT', 'barks')]
@@ -29,14 +29,13 @@ finds it by itself.  It needs the extra ``spacy``.
 
 from __future__ import annotations
 
-import tempfile
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from eigentext.dependency import GraphParser
+from eigentext.dependency import DependencyParser
 from eigentext.dependency.encode import Columns
 from eigentext.errors import MissingExtraError, SettingsError
 
@@ -72,7 +71,7 @@ class _Sentence(NamedTuple):
 class DependencyComponent:
     """Parses the sentences of Docs; made by ``nlp.add_pipe("eigentext_dep", config=...)``.
 
-    ``model``     a file of ``eigentext dep train``; or set ``parser`` to a trained GraphParser
+    ``model``     a file of ``eigentext dep train``; or set ``parser`` to a trained one
     ``set_tags``  write the parser's own tags to ``token.pos_`` and ``token.tag_``: None: in Docs
                   that have none, True: in all of them, False: never
     ``root``      the relation of a root: spaCy and its users go by ``ROOT``
@@ -89,13 +88,13 @@ class DependencyComponent:
         self.model = model
         self.set_tags = set_tags
         self.root = root
-        self._parser: GraphParser | None = None
+        self._parser: DependencyParser | None = None
         # A pipeline on disk brings its own copy: then the path it was trained from may be gone.
         if model is not None and Path(model).exists():
-            self._parser = GraphParser.load(model)
+            self._parser = DependencyParser.load(model)
 
     @property
-    def parser(self) -> GraphParser:
+    def parser(self) -> DependencyParser:
         """The parser in use."""
         if self._parser is None:
             if self.model is None:
@@ -103,11 +102,11 @@ class DependencyComponent:
                     f"{self.name} has no model: nlp.add_pipe('eigentext_dep', "
                     "config={'model': 'FILE'}) with a file of `eigentext dep train`"
                 )
-            self._parser = GraphParser.load(self.model)  # says what is wrong with the path
+            self._parser = DependencyParser.load(self.model)  # says what is wrong with the path
         return self._parser
 
     @parser.setter
-    def parser(self, parser: GraphParser) -> None:
+    def parser(self, parser: DependencyParser) -> None:
         self._parser = parser
 
     def __call__(self, doc: Doc) -> Doc:
@@ -169,20 +168,17 @@ class DependencyComponent:
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> DependencyComponent:
         """Read what :meth:`to_disk` wrote."""
-        self._parser = GraphParser.load(Path(path) / _FILE)
+        self._parser = DependencyParser.load(Path(path) / _FILE)
         return self
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """The parser as the bytes of its model file."""
-        with tempfile.TemporaryDirectory() as folder:
-            self.to_disk(folder)
-            return (Path(folder) / _FILE).read_bytes()
+        return self.parser.to_bytes()
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> DependencyComponent:
         """Read what :meth:`to_bytes` made."""
-        with tempfile.TemporaryDirectory() as folder:
-            (Path(folder) / _FILE).write_bytes(data)
-            return self.from_disk(folder)
+        self._parser = DependencyParser.from_bytes(data)
+        return self
 
 
 def create(

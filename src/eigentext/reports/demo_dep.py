@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from eigentext.dependency import GraphParser, LatentTreeModel
+from eigentext.dependency import DependencyParser, LatentTreeModel
 from eigentext.dependency.latent_inspection import states_of
 from eigentext.drawing.arcs import arcs_svg
 from eigentext.evaluate.attachment import evaluate
@@ -36,14 +36,14 @@ def dependency_section(
         f"with taggers of its own, scored in {_FOLDS} folds by the rules of the CoNLL 2018 shared "
         "task. UAS is the share of words with the right head, LAS with the right relation too."
     )
-    GraphParser(epochs=1, bits=16, tagger="own").fit(sentences[:2]).predict(sentences[:1])
+    DependencyParser(epochs=1, bits=16, tags="own").fit(sentences[:2]).predict(sentences[:1])
     found: dict[int, conllu.Sentence] = {}
     seconds = 0.0
-    parser = GraphParser()
+    parser = DependencyParser()
     for fold in range(_FOLDS):
         others = [one for k, one in enumerate(sentences) if k % _FOLDS != fold]
         began = time.process_time()
-        parser = GraphParser(order=2, tagger="own", epochs=5, bits=18).fit(others)
+        parser = DependencyParser(order=2, tags="own", epochs=5, bits=18).fit(others)
         seconds += (time.process_time() - began) / _FOLDS
         answers = parser.predict(sentences[fold::_FOLDS])
         found.update(zip(range(fold, len(sentences), _FOLDS), answers, strict=True))
@@ -60,12 +60,12 @@ def dependency_section(
         digits=2,
     )
     parser.save(target / "english.dep", data={"name": "sample", "licence": "Apache-2.0"})
-    _sentence(report, GraphParser.load(target / "english.dep"))
+    _sentence(report, DependencyParser.load(target / "english.dep"))
     _mistakes(report, sentences, predicted)
     _hidden(report, target, sentences, say)
 
 
-def _sentence(report: Report, parser: GraphParser) -> None:
+def _sentence(report: Report, parser: DependencyParser) -> None:
     """One sentence: its tree with probabilities, and the best tree without one of its arcs."""
     tokens = _SHOWN.split()
     best = parser.parse(tokens)
@@ -134,10 +134,10 @@ def _hidden(
     """The latent tree model: the hidden states with most words."""
     trees = [conllu.to_dependency_tree(one, tags="xpos") for one in mine]
     began = time.process_time()
-    model = LatentTreeModel(_STATES, iterations=10).fit(trees)
+    model = LatentTreeModel(_STATES, n_iter=10).fit(trees)
     seconds = time.process_time() - began
     model.save(target / "english.latent", data={"name": "sample", "licence": "Apache-2.0"})
-    per_word = model.log_likelihoods[-1] / sum(map(len, trees))
+    per_word = model.log_likelihoods_[-1] / sum(map(len, trees))
     say(
         f"dep: latent trees with {_STATES} states in {seconds:.1f} s, "
         f"log p of a word {per_word:.2f}"

@@ -24,7 +24,7 @@ from eigentext.web.schemas import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eigentext.dependency import GraphParser, Parse
+    from eigentext.dependency import DependencyParser, Parse
     from eigentext.web.settings import ServiceSettings
 
 __all__ = ["DependencyService"]
@@ -36,11 +36,11 @@ class DependencyService:
     """A parser that works for strangers."""
 
     def __init__(self, model: str | None) -> None:
-        self.parser: GraphParser | None = None
+        self.parser: DependencyParser | None = None
         if model is not None:
-            from eigentext.dependency import GraphParser
+            from eigentext.dependency import DependencyParser
 
-            self.parser = GraphParser.load(model)
+            self.parser = DependencyParser.load(model)
             with suppress(EigentextError):  # the first request would wait for compilers otherwise
                 _view(self.parser, ["a", "b"], DependencyRequest(kbest=2, marginals=True))
 
@@ -86,7 +86,9 @@ def _sentences(request: DependencyRequest, limits: ServiceSettings) -> list[list
     return sentences
 
 
-def _view(parser: GraphParser, tokens: list[str], request: DependencyRequest) -> DependencyView:
+def _view(
+    parser: DependencyParser, tokens: list[str], request: DependencyRequest
+) -> DependencyView:
     columns = parser.columns(tokens)  # tagged once for all questions
     tags = next((tuple(tags) for tags in (columns.upos, columns.xpos) if set(tags) != {"_"}), None)
     best = parser.parse(*columns)
