@@ -48,7 +48,7 @@ def command(text: Path, model: Path, k: int) -> float:
     """CPU seconds of the process."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     line = [*(sys.executable, "-m", "eigentext.cli", "hmm", "train", str(text), "--quiet")]
-    subprocess.run([*line, "--states", str(k), "-o", str(model)], check=True)
+    subprocess.run([*line, "--n-states", str(k), "-o", str(model)], check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 

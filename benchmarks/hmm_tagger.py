@@ -20,20 +20,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from rivals.trigram_tagger import TrigramTagger
 
 from eigentext.evaluate.bootstrap import compare
 from eigentext.linalg.determinism import single_threaded
 from eigentext.sequences.tagger import LatentTagger
 from eigentext.sequences.tagger_eval import evaluate_tagger
-from eigentext.sequences.tagger_input import pairs_of
-from eigentext.sequences.tagger_trigram import TrigramTagger
 from eigentext.tagging import SequenceTagger
 from eigentext.tagging.reading import read_tagged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-Pairs = list[list[tuple[str, str]]]
+Tagged = tuple[list[list[str]], list[list[str]]]  # sentences, and their tags
 DATA = ("ewt/upos", "fr-sequoia/upos", "ewt/xpos")
 BIGRAM, TRIGRAM, CHOSEN = "bigram HMM (m = 1)", "trigram HMM", "clustering m = 16"
 
@@ -41,12 +40,11 @@ BIGRAM, TRIGRAM, CHOSEN = "bigram HMM (m = 1)", "trigram HMM", "clustering m = 1
 class Perceptron:
     """The averaged perceptron with the manners of the others."""
 
-    def fit(self, pairs: Pairs) -> Perceptron:
+    def fit(self, X: list[list[str]], y: list[list[str]]) -> Perceptron:
         """Train with the default settings."""
-        words, tags = ([[pair[side] for pair in row] for row in pairs] for side in (0, 1))
-        self.tagger = SequenceTagger(scheme="plain").fit(words, tags)
+        self.tagger = SequenceTagger(scheme="plain").fit(X, y)
         self.predict = self.tagger.predict
-        self.known = {word for row in words for word in row}
+        self.known = {word for row in X for word in row}
         return self
 
 
@@ -61,51 +59,52 @@ def systems(quick: bool) -> dict[str, Callable[[], Any]]:
         found[f"clustering m = {m}"] = lambda m=m: LatentTagger(m)
     if not quick:
         found["clustering m = 16, product decoder"] = lambda: LatentTagger(decoder="product")
-        found["clustering m = 16, no EM"] = lambda: LatentTagger(em=0)
+        found["clustering m = 16, no EM"] = lambda: LatentTagger(n_iter=0)
     for m in (16,) if quick else (4, 8, 16):
         found[f"moments m = {m}"] = lambda m=m: LatentTagger(m, estimator="moments")
     if not quick:
         found["EM from random m = 8, 20 iterations"] = lambda: LatentTagger(
-            8, estimator="em", em=20
+            8, estimator="em", n_iter=20
         )
-        found["product of 3 clustering models, m = 16"] = lambda: LatentTagger(models=3)
+        found["product of 3 clustering models, m = 16"] = lambda: LatentTagger(n_models=3)
         found["product of 4 mixed models, m = 16"] = lambda: LatentTagger(
-            models=4, estimator="mixed"
+            n_models=4, estimator="mixed"
         )
     found["perceptron (eigentext tag)"] = Perceptron
     return found
 
 
-def split(name: str, part: str) -> Pairs:
+def split(name: str, part: str) -> Tagged:
     """Tagged sentences of a part of a data set such as ewt/xpos."""
     treebank, column = name.split("/")
     path = Path(os.environ["EIGENTEXT_DATA"]) / "dependency" / treebank / f"{part}.conllu"
-    return pairs_of(*read_tagged([str(path)], column=column, scheme="plain")[:2])
+    text, tags, _ = read_tagged([str(path)], column=column, scheme="plain")
+    return text, tags
 
 
-def right_by_sentence(tagger: Any, sentences: Pairs) -> np.ndarray:
+def right_by_sentence(tagger: Any, tagged: Tagged) -> np.ndarray:
     """(n, 3) right, all, all: what the bootstrap needs."""
-    found = tagger.predict([[word for word, _ in row] for row in sentences])
+    X, y = tagged
     right = [
-        sum(a == b for (_, a), b in zip(row, tags, strict=True))
-        for row, tags in zip(sentences, found, strict=True)
+        sum(a == b for a, b in zip(gold, tags, strict=True))
+        for gold, tags in zip(y, tagger.predict(X), strict=True)
     ]
-    length = [len(row) for row in sentences]
+    length = [len(row) for row in X]
     return np.array([right, length, length], dtype=float).T
 
 
-def negative_rate(tagger: Any, sentences: Pairs) -> str:
+def negative_rate(tagger: Any, sentences: list[list[str]]) -> str:
     """Share of negative posteriors."""
     if not isinstance(tagger, LatentTagger) or tagger.estimator not in ("moments", "mixed"):
         return ""
-    rates = [tagger.analyse([word for word, _ in row]).negative for row in sentences[:300]]
+    rates = [tagger.analyse(tokens).negative for tokens in sentences[:300]]
     return f"{100 * np.mean(rates):.1f}%"
 
 
 def run(name: str, quick: bool, chosen: Sequence[str] | None) -> None:
     """One table."""
     train, dev, held_out = (split(name, part) for part in ("train", "dev", "test"))
-    n_tokens = sum(map(len, held_out))
+    n_tokens = sum(map(len, held_out[0]))
     print(f"\n### {name} ({n_tokens:,} tokens of test)\n")
     print("| tagger | dev | test | known | unknown | train s | tokens/s | negative |")
     print("|---|---|---|---|---|---|---|---|")
@@ -114,16 +113,16 @@ def run(name: str, quick: bool, chosen: Sequence[str] | None) -> None:
         if chosen and not any(word in system for word in chosen):
             continue
         began = time.process_time()
-        tagger = make().fit(train)
+        tagger = make().fit(*train)
         trained = time.process_time() - began
         knows = (
             tagger.known.__contains__ if isinstance(tagger, Perceptron) else tagger.words_.knows
         )
         began = time.process_time()
-        report = evaluate_tagger(tagger.predict, knows, held_out)
+        report = evaluate_tagger(tagger.predict, knows, *held_out)
         speed = n_tokens / (time.process_time() - began)
-        on_dev = evaluate_tagger(tagger.predict, knows, dev).accuracy
-        negative = negative_rate(tagger, held_out)
+        on_dev = evaluate_tagger(tagger.predict, knows, *dev).accuracy
+        negative = negative_rate(tagger, held_out[0])
         print(
             f"| {system} | {on_dev:.2f} | {report.accuracy:.2f} | {report.known:.2f} "
             f"| {report.unknown:.2f} | {trained:.1f} | {speed:,.0f} | {negative} |",
@@ -148,9 +147,9 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", help="systems whose names hold one of these")
     settings = parser.parse_args()
     with single_threaded():
-        few = split("fr-sequoia/upos", "train")[:100]  # compiles the kernels
-        for make in systems(settings.quick).values():
-            make().fit(few).predict([["un", "mot"]])
+        X, y = split("fr-sequoia/upos", "train")
+        for make in systems(settings.quick).values():  # compiles the kernels
+            make().fit(X[:100], y[:100]).predict([["un", "mot"]])
         for name in settings.data:
             run(name, settings.quick, settings.only)
 

@@ -53,17 +53,17 @@ MODELS = (
     ),
     Made(
         "hmm",
-        "hmm train sample/text.txt -o m.hmm --states 5",
+        "hmm train sample/text.txt -o m.hmm --n-states 5",
         ("hmm score m.hmm sample/text.txt",),
     ),
     Made(
         "spectral-hmm",
-        "hmm train sample/text.txt -o m.spectral-hmm --states 5 --estimator cca",
+        "hmm train sample/text.txt -o m.spectral-hmm --n-states 5 --operators",
         ("hmm score m.spectral-hmm sample/text.txt",),
     ),
     Made(
         "latent-tagger",
-        "hmm train sample/entities.bio -o m.latent-tagger --tagged --states 4",
+        "hmm train sample/entities.bio -o m.latent-tagger --tagged --n-states 4",
         ("hmm tag m.latent-tagger sample/text.txt -o tagged.txt",),
     ),
     Made(

@@ -88,7 +88,6 @@ def test_extras_are_the_agreed_ones():
     "name",
     [
         "tagging.SequenceTagger",
-        "sequences.LatentTagger",
     ],
 )
 def test_an_unfitted_model_is_not_saved(name, tmp_path):

@@ -37,6 +37,8 @@ class SecondSettings:
 
     n_states: int = setting(16, Whole(1), "Hidden states.")
     smooth: bool = setting(False, Flag(), "Smooth counts.")
+    way: str = setting("fast", Text(("fast", "plain")), "How.")
+    hook: str = setting("", Text(), "Not that of the first.", flag=False)
 
 
 got: dict[str, Any] = {}
@@ -105,6 +107,21 @@ def test_a_flag_of_the_other_model_is_refused() -> None:
         run("x", "--smooth")
     assert str(error.value) == "--smooth is for the second model, not for the first model"
     assert run("x", "--second", "--smooth") == {"file": "x", "smooth": True}
+
+
+def test_models_share_a_flag_each_with_its_own_choices_bounds_and_help() -> None:
+    assert run("x", "--second", "--way", "fast", "-k", "1000") == {
+        "file": "x",
+        "way": "fast",
+        "n_states": 1000,
+    }
+    page = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200", "TERM": "dumb"}).output
+    assert "Which way.  For the second model: How." in " ".join(page.split()).replace(
+        "way. For", "way.  For"
+    )
+    assert "plain|join|fast" in page
+    assert page.index("─ Options ") < page.index("--way") < page.index("─ For the second model ")
+    assert page.index("─ For the second model ") < page.index("--smooth")
 
 
 def test_the_help_page_shows_help_and_defaults() -> None:

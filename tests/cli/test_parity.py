@@ -25,6 +25,8 @@ from eigentext.dependency.settings import (
 from eigentext.lexical.analyzers.learned import LearnedAnalyzer
 from eigentext.lexical.ranker import LexicalRanker
 from eigentext.lexical.settings import LearnedAnalyzerSettings, RankerSettings
+from eigentext.sequences import HMM, LatentTagger, SpectralHMM
+from eigentext.sequences.settings import HMMSettings, LatentTaggerSettings, SpectralHMMSettings
 
 # a command, the settings that are its flags, and what has these settings in Python
 COMMANDS: list[tuple[str, type, type]] = [
@@ -35,6 +37,9 @@ COMMANDS: list[tuple[str, type, type]] = [
     ("lex train", RankerSettings, LexicalRanker),
     ("lex crossval", RankerSettings, LexicalRanker),
     ("lex learn-analyzer", LearnedAnalyzerSettings, LearnedAnalyzer),
+    ("hmm train", HMMSettings, HMM),
+    ("hmm train", SpectralHMMSettings, SpectralHMM),
+    ("hmm train", LatentTaggerSettings, LatentTagger),
 ]
 
 
@@ -51,8 +56,15 @@ def flags(line: str) -> dict[str, tuple[Any, Any]]:
     }
 
 
-def agree(kind: Any, option: Any, value: Value) -> None:
-    """The flag takes what the setting takes."""
+def agree(kind: Any, option: Any, value: Value, *, shared: bool) -> None:
+    """The flag takes what the setting takes; a shared one what one of its models takes."""
+    if shared:
+        if isinstance(value, Whole | Real):
+            assert option.min is None or option.min <= value.low
+            assert option.max is None or option.max >= value.high
+        elif isinstance(value, Text):
+            assert set(value.choices) <= {one.value for one in get_args(kind)[0]}
+        return
     if isinstance(value, Whole | Real) and not getattr(value, "open", False):
         free = type(value)()
         for end, own, none in (
@@ -70,12 +82,14 @@ def agree(kind: Any, option: Any, value: Value) -> None:
 @pytest.mark.parametrize(("line", "settings", "home"), COMMANDS)
 def test_every_setting_has_its_flag(line: str, settings: type, home: type) -> None:
     known = flags(line)
+    others = [one for one_line, one, _ in COMMANDS if one_line == line and one is not settings]
     for name, declaration in declared(settings).items():
         assert (flag_of(name) in known) == declaration.flag, name
         if declaration.flag:
             kind, option = known[flag_of(name)]
             assert type(None) in get_args(kind)  # unless told it is left to the model
-            agree(kind, option, declaration.value)
+            shared = any(name in declared(other) for other in others)
+            agree(kind, option, declaration.value, shared=shared)
 
 
 @pytest.mark.parametrize(("line", "settings", "home"), COMMANDS)

@@ -273,18 +273,18 @@ def _use_spectral_hmm(path: Path) -> None:
 def _latent_tagger(path: Path) -> None:
     from eigentext.sequences import LatentTagger
 
-    pairs = [list(zip(s.forms, s.column("upos"), strict=True)) for s in _TREES]
-    LatentTagger(n_states=2, models=2).fit(pairs).save(path)
+    X, y = [s.forms for s in _TREES], [s.column("upos") for s in _TREES]
+    LatentTagger(n_states=2, n_models=2).fit(X, y).save(path)
 
 
 def _use_latent_tagger(path: Path) -> None:
     from eigentext.sequences import LatentTagger
 
     tagger = LatentTagger.load(path)
-    tagger.analyse(_SENTENCE, n_best=2)
-    tagger.posteriors(_SENTENCE)
+    tagger.analyse(_SENTENCE, kbest=2)
+    tagger.marginals(_SENTENCE)
     tagger.predict([_SENTENCE, ["ran"]])
-    tagger.log_probability(_SENTENCE)
+    tagger.log_prob(_SENTENCE)
 
 
 def _counts(path: Path) -> None:

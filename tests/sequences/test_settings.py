@@ -10,7 +10,7 @@ from eigentext.sequences.tagger import LatentTagger
 
 NAN = float("nan")
 SEQUENCES = [["a", "b", "a", "c"], ["b", "a", "b", "c"]] * 5
-TAGGED = [[("a", "X"), ("b", "Y")], [("b", "Y"), ("c", "X")]] * 5
+TAGGED = [["a", "b"], ["b", "c"]] * 5, [["X", "Y"], ["Y", "X"]] * 5
 
 
 @pytest.mark.parametrize("name", ["log_prob", "next_symbols", "score", "predict", "filter"])
@@ -20,8 +20,8 @@ def test_hmm_before_fit(name):
 
 
 def test_tagger_before_fit():
-    with pytest.raises(SettingsError, match="not trained"):
-        LatentTagger(n_states=2).score(TAGGED)
+    with pytest.raises(NotFittedError):
+        LatentTagger(n_states=2).score(*TAGGED)
 
 
 @pytest.mark.parametrize(
@@ -44,11 +44,11 @@ def test_settings_of_a_wrong_kind(kind, name, values):
             kind(**{"n_states": 1, name: value}).fit(SEQUENCES)
 
 
-@pytest.mark.parametrize("name", ["models", "per_state", "seed", "em"])
+@pytest.mark.parametrize("name", ["n_models", "per_state", "seed", "n_iter"])
 @pytest.mark.parametrize("value", [NAN, "a", 1.5])
 def test_tagger_settings_of_a_wrong_kind(name, value):
     with pytest.raises(SettingsError, match=name):
-        LatentTagger(**{"n_states": 1, name: value}).fit(TAGGED)
+        LatentTagger(**{"n_states": 1, name: value}).fit(*TAGGED)
 
 
 def test_numbers_of_numpy_are_numbers():

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rivals.trigram_tagger import TrigramTagger
 
+from eigentext.base.model import NotFittedError
 from eigentext.datasets import load_english
 from eigentext.errors import DataError, ModelFileError, SettingsError
 from eigentext.sequences.tagger import LatentTagger
@@ -14,27 +16,26 @@ from eigentext.sequences.tagger_eval import evaluate_tagger
 from eigentext.sequences.tagger_features import chain_views
 from eigentext.sequences.tagger_looks import LookModel
 from eigentext.sequences.tagger_trees import END_WORD, label_places, skeletal_trees
-from eigentext.sequences.tagger_trigram import TrigramTagger
 from eigentext.sequences.tagger_words import WordTags, looks_of
 from eigentext.trees.constituent import Tree
 
-Pairs = list[list[tuple[str, str]]]
+Tagged = tuple[list[list[str]], list[list[str]]]  # sentences, and their tags
 
 
-def english(part: str) -> Pairs:
+def english(part: str) -> Tagged:
     """The words and tags of the sample trees."""
-    trees = map(Tree.from_brackets, load_english(part))
-    return [list(zip(tree.words, tree.tags, strict=True)) for tree in trees]
+    trees = [Tree.from_brackets(line) for line in load_english(part)]
+    return [list(tree.words) for tree in trees], [list(tree.tags) for tree in trees]
 
 
 @pytest.fixture(scope="module")
-def sample() -> Pairs:
+def sample() -> Tagged:
     return english("train")
 
 
 @pytest.fixture(scope="module")
 def tagger(sample) -> LatentTagger:
-    return LatentTagger(4).fit(sample)
+    return LatentTagger(4).fit(*sample)
 
 
 # -- trees and views ----------------------------------------------------------------------------
@@ -148,36 +149,37 @@ def test_a_capital_at_the_start_and_capitals_throughout_find_the_small_word(tagg
 
 def test_an_empty_sentence_has_no_tags_and_probability_one(tagger):
     assert tagger.tag([]) == []
-    assert tagger.n_best([]) == []
-    assert tagger.log_probability([]) == 0.0 == tagger.log_probability([], [])
+    assert tagger.kbest([]) == []
+    assert tagger.log_prob([]) == 0.0 == tagger.log_prob([], [])
     answer = tagger.analyse([])
     assert answer.tags == []
-    assert answer.posteriors.shape == (0, len(tagger.tags_))
-    trained = LatentTagger(2).fit([[], [("a", "X")], []])
+    assert answer.marginals.shape == (0, len(tagger.tags_))
+    trained = LatentTagger(2).fit([[], ["a"], []], [[], ["X"], []])
     assert trained.n_sentences_ == 1
 
 
 @pytest.mark.parametrize("bad", ["a b", b"a"])
 def test_a_str_is_no_sentence(tagger, bad):
-    with pytest.raises(TypeError, match="split"):
+    with pytest.raises(SettingsError, match="a list of tokens, not the string"):
         tagger.tag(bad)
 
 
 @pytest.mark.parametrize("bad", [[["a", ""]], [["a", 1]]])
 def test_what_is_no_token_is_refused(tagger, bad):
-    with pytest.raises(TypeError, match="token"):
+    with pytest.raises(SettingsError, match="token"):
         tagger.tag(bad[0])
 
 
 def test_bad_training_data_is_named():
     with pytest.raises(DataError, match="no tokens"):
-        LatentTagger().fit([[], []])
-    with pytest.raises(DataError, match="pair"):
-        LatentTagger().fit([[("a", "X"), ("b", "Y", "Z")]])
-    with pytest.raises(DataError, match="pair"):
-        LatentTagger().fit([["ab", "cd"]])
-    with pytest.raises(TypeError, match="str"):
-        LatentTagger().fit(["ab"])
+        LatentTagger().fit([[], []], [[], []])
+    with pytest.raises(DataError, match="<training sentences>:1: 3 tags for 2 tokens"):
+        LatentTagger().fit([["a", "b"]], [["X", "Y", "Z"]])
+    with pytest.raises(SettingsError, match="2 sentences, but tags of 1"):
+        LatentTagger().fit([["a"], ["b"]], [["X"]])
+    for X, y in ((["ab"], [["X"]]), ([["a", "b"]], ["XY"]), ("ab", [["X", "Y"]])):
+        with pytest.raises(SettingsError, match="string"):
+            LatentTagger().fit(X, y)
 
 
 @pytest.mark.parametrize(
@@ -188,44 +190,44 @@ def test_bad_training_data_is_named():
         {"n_states": 2.5},
         {"estimator": "magic"},
         {"decoder": "viterbi"},
-        {"models": 0},
-        {"em": -1},
-        {"em": 2, "estimator": "moments"},
+        {"n_models": 0},
+        {"n_iter": -1},
+        {"n_iter": 2, "estimator": "moments"},
         {"estimator": "mixed"},
         {"k_next": 0.0},
-        {"keep": 1.0},
+        {"keep": 1.5},
         {"language": "klingon"},
-        {"dropout": 1.0},
+        {"per_state": 0},
         {"seed": -1},
     ],
     ids=str,
 )
 def test_bad_settings_are_refused(bad):
     with pytest.raises(SettingsError):
-        LatentTagger(**bad).fit([[("a", "X")]])
+        LatentTagger(**bad).fit([["a"]], [["X"]])
 
 
 def test_not_trained_is_said():
-    for ask in (LatentTagger().tag, LatentTagger().n_best, LatentTagger().log_probability):
-        with pytest.raises(SettingsError, match="not trained"):
+    for ask in (LatentTagger().tag, LatentTagger().kbest, LatentTagger().log_prob):
+        with pytest.raises(NotFittedError, match="this LatentTagger has learned nothing yet"):
             ask(["a"])
 
 
 @pytest.mark.parametrize("estimator", ["clustering", "moments", "em"])
 @pytest.mark.parametrize("n_states", [1, 8])
 def test_one_tag_only_and_more_states_than_words(estimator, n_states):
-    pairs = [[("a", "X"), ("b", "X")], [("c", "X")]]
-    tagger = LatentTagger(n_states, estimator=estimator, per_state=1).fit(pairs)
+    tagged = [["a", "b"], ["c"]], [["X", "X"], ["X"]]
+    tagger = LatentTagger(n_states, estimator=estimator, per_state=1).fit(*tagged)
     assert tagger.tag(["b", "never"]) == ["X", "X"]
-    assert tagger.posteriors(["q"]).tolist() == [[1.0]]
-    assert TrigramTagger().fit(pairs).tag(["b", "never"]) == ["X", "X"]
+    assert tagger.marginals(["q"]).tolist() == [[1.0]]
+    assert TrigramTagger().fit(*tagged).tag(["b", "never"]) == ["X", "X"]
 
 
 @pytest.mark.parametrize("estimator", ["clustering", "moments", "em"])
 def test_more_states_than_occurrences(estimator):
-    pairs = [[("a", "X"), ("b", "Y"), ("a", "X")]] * 4 + [[("z", "Z")]]
-    tagger = LatentTagger(32, estimator=estimator, per_state=1, em=0 if estimator != "em" else 2)
-    tagger.fit(pairs)
+    n_iter = 0 if estimator != "em" else 2
+    tagger = LatentTagger(32, estimator=estimator, per_state=1, n_iter=n_iter)
+    tagger.fit([["a", "b", "a"]] * 4 + [["z"]], [["X", "Y", "X"]] * 4 + [["Z"]])
     assert (tagger.chains_[0].m <= 12).all()
     assert tagger.tag(["a", "b", "a"]) == ["X", "Y", "X"]
     assert tagger.tag(["z"]) == ["Z"]
@@ -239,34 +241,34 @@ def test_unseen_words_only_a_long_word_and_a_long_sentence(tagger):
     found = tagger.tag(words)
     assert len(found) == len(words)
     assert found[:2] == found[5000:5002]
-    assert np.isfinite(tagger.log_probability(words))
-    assert len(tagger.n_best(words, 3)) == 3
+    assert np.isfinite(tagger.log_prob(words))
+    assert len(tagger.kbest(words, 3)) == 3
 
 
 @settings(max_examples=30)
 @given(st.lists(token, min_size=1, max_size=6))
 def test_any_tokens_have_an_answer(tagger, tokens):
-    answer = tagger.analyse(tokens, n_best=4)
+    answer = tagger.analyse(tokens, kbest=4)
     assert len(answer.tags) == len(tokens)
     assert not answer.fallback
-    assert answer.posteriors.sum(axis=1) == pytest.approx(np.ones(len(tokens)), rel=1e-9)
-    shares = [one.share for one in answer.n_best]
+    assert answer.marginals.sum(axis=1) == pytest.approx(np.ones(len(tokens)), rel=1e-9)
+    shares = [one.share for one in answer.kbest]
     assert shares == sorted(shares, reverse=True)
     assert sum(shares) <= 1 + 1e-9
-    assert all(one.log_p <= answer.log_p + 1e-9 for one in answer.n_best)
+    assert all(one.log_prob <= answer.log_prob + 1e-9 for one in answer.kbest)
 
 
 def test_tags_that_look_like_labels_of_the_grammar_do_no_harm():
     odd = ["@<NP|X", "S>VP", "-LRB-", "end", "p0", "NN|VB", " "]
-    pairs = [[(f"w{i}", tag) for i, tag in enumerate(odd)]] * 12
-    tagger = LatentTagger(2).fit(pairs)
-    assert tagger.tag([f"w{i}" for i in range(len(odd))]) == odd
+    words = [f"w{i}" for i in range(len(odd))]
+    tagger = LatentTagger(2).fit([words] * 12, [odd] * 12)
+    assert tagger.tag(words) == odd
 
 
 def test_a_tag_never_seen_and_a_wrong_number_of_tags(tagger):
-    assert tagger.log_probability(["the"], ["NOPE"]) == -np.inf
+    assert tagger.log_prob(["the"], ["NOPE"]) == -np.inf
     with pytest.raises(SettingsError, match="2 tags for 1"):
-        tagger.log_probability(["the"], ["DT", "NN"])
+        tagger.log_prob(["the"], ["DT", "NN"])
 
 
 def test_no_weight_at_all_falls_back_to_the_words(tagger, monkeypatch):
@@ -277,7 +279,7 @@ def test_no_weight_at_all_falls_back_to_the_words(tagger, monkeypatch):
     assert answer.fallback
     for at, word in enumerate(["The", "farmer", "sold"]):
         scores = tagger.words_.scores(word, first=at == 0)
-        found = answer.posteriors[at, scores.tags]
+        found = answer.marginals[at, scores.tags]
         assert found == pytest.approx(scores.p / scores.p.sum(), rel=1e-9)
 
 
@@ -285,30 +287,28 @@ def test_no_weight_at_all_falls_back_to_the_words(tagger, monkeypatch):
 
 
 def test_the_decoders_agree_with_their_definitions(tagger):
-    for sentence in english("dev")[:5]:
-        tokens = [word for word, _ in sentence]
-        table = tagger.posteriors(tokens)
+    for tokens in english("dev")[0][:5]:
+        table = tagger.marginals(tokens)
         assert tagger.tag(tokens) == [tagger.tags_[k] for k in table.argmax(axis=1)]
         tagger.decoder = "product"
-        assert tagger.tag(tokens) == tagger.n_best(tokens, 1)[0].tags
+        assert tagger.tag(tokens) == tagger.kbest(tokens, 1)[0].tags
         tagger.decoder = "posterior"
 
 
 @pytest.mark.parametrize(
-    "settings_", [{}, {"estimator": "moments"}, {"models": 2, "estimator": "mixed"}], ids=str
+    "settings_", [{}, {"estimator": "moments"}, {"n_models": 2, "estimator": "mixed"}], ids=str
 )
 def test_a_model_file_gives_the_same_answers(sample, tmp_path, settings_):
-    tagger = LatentTagger(3, **settings_).fit(sample)
+    tagger = LatentTagger(3, **settings_).fit(*sample)
     path = tmp_path / "tagger.model"
     tagger.save(path, data={"name": "sample"})
     again = LatentTagger.load(path)
     assert again.get_params() == tagger.get_params()
-    for sentence in english("dev")[:10]:
-        tokens = [word for word, _ in sentence]
-        one, two = tagger.analyse(tokens, n_best=3), again.analyse(tokens, n_best=3)
+    for tokens in english("dev")[0][:10]:
+        one, two = tagger.analyse(tokens, kbest=3), again.analyse(tokens, kbest=3)
         assert one.tags == two.tags
-        assert one.log_p == two.log_p
-        assert (one.posteriors == two.posteriors).all()
+        assert one.log_prob == two.log_prob
+        assert (one.marginals == two.marginals).all()
     again.save(tmp_path / "again.model", data={"name": "sample"})
     assert path.read_bytes() == (tmp_path / "again.model").read_bytes()
 
@@ -321,67 +321,68 @@ def test_a_file_of_another_kind_is_refused(tmp_path):
     with pytest.raises(ModelFileError):
         LatentTagger.load(path)
     modelfile.save(path, "latent-tagger", {"a": np.ones(1)}, settings={}, format_version=1)
-    with pytest.raises(ModelFileError, match=r"settings\.models is missing"):
+    with pytest.raises(ModelFileError, match=r"settings\.n_models is missing"):
         LatentTagger.load(path)
 
 
 def test_the_same_seed_gives_the_same_model(sample):
+    X, y = (part[:150] for part in sample)
     one, two, three = (
-        LatentTagger(3, seed=seed, estimator="em", em=3).fit(sample[:150]) for seed in (0, 0, 1)
+        LatentTagger(3, seed=seed, estimator="em", n_iter=3).fit(X, y) for seed in (0, 0, 1)
     )
     assert (one.chains_[0].params.tensor == two.chains_[0].params.tensor).all()
     assert (one.chains_[0].params.tensor != three.chains_[0].params.tensor).any()
 
 
 def test_states_help_on_the_sample(sample):
-    dev = english("dev") + english("test")
-    plain = LatentTagger(1).fit(sample).score(dev)
-    assert LatentTagger(8).fit(sample).score(dev) > plain - 0.3
-    assert plain > 80
+    dev = [one + other for one, other in zip(english("dev"), english("test"), strict=True)]
+    plain = LatentTagger(1).fit(*sample).score(*dev)
+    assert LatentTagger(8).fit(*sample).score(*dev) > plain - 0.003
+    assert plain > 0.8
 
 
 def test_states_find_what_a_bigram_cannot_see():
     """After B comes what came before it; the two kinds of B look the same."""
     rng = np.random.default_rng(0)
-    pairs: Pairs = []
+    X, y = [], []
     for _ in range(400):
         side = "LR"[rng.integers(2)]
         word = ("x", "y")[rng.integers(2)] if rng.random() < 0.3 else "xy"["LR".index(side)]
-        pairs.append([(f"{side.lower()}{rng.integers(3)}", side), ("b", "B"), (word, side)])
-    test = [[("l0", "L"), ("b", "B"), ("y", "L")], [("r0", "R"), ("b", "B"), ("x", "R")]]
-    assert LatentTagger(1).fit(pairs).score(test) < 100
-    assert LatentTagger(4).fit(pairs).score(test) == 100
-    assert TrigramTagger().fit(pairs).score(test) == 100
+        X.append([f"{side.lower()}{rng.integers(3)}", "b", word])
+        y.append([side, "B", side])
+    test = [["l0", "b", "y"], ["r0", "b", "x"]], [["L", "B", "L"], ["R", "B", "R"]]
+    assert LatentTagger(1).fit(X, y).score(*test) < 1
+    assert LatentTagger(4).fit(X, y).score(*test) == 1
+    assert TrigramTagger().fit(X, y).score(*test) == 1
 
 
 def test_the_report_counts_by_tag_and_by_known_words(tagger):
     dev = english("dev")
-    report = evaluate_tagger(tagger.stream, tagger.words_.knows, dev)
-    assert report.accuracy == pytest.approx(tagger.score(dev), rel=1e-12)
+    report = evaluate_tagger(tagger.stream, tagger.words_.knows, *dev)
+    assert report.accuracy == pytest.approx(100 * tagger.score(*dev), rel=1e-12)
     assert sum(score.gold for score in report.tags) == report.n_tokens
     assert sum(score.right for score in report.tags) == report.n_right
-    unknown = [word for sentence in dev for word, _ in sentence if not tagger.words_.knows(word)]
+    unknown = [word for words in dev[0] for word in words if not tagger.words_.knows(word)]
     assert report.n_unknown == len(unknown)
     assert report.unknown <= 100 >= report.known
     with pytest.raises(DataError, match="tags for"):
-        evaluate_tagger(lambda X: [[] for _ in X], tagger.words_.knows, dev[:1])
+        evaluate_tagger(lambda X: [[] for _ in X], tagger.words_.knows, [["a"]], [["X"]])
 
 
 @pytest.mark.long
 @pytest.mark.requires("data")
 def test_states_gain_on_french(data):
-    from eigentext.sequences.tagger_input import pairs_of
     from eigentext.tagging.reading import read_tagged
 
     folder = data / "dependency" / "fr-sequoia"
     train, dev = (
-        pairs_of(*read_tagged([str(folder / f"{part}.conllu")], scheme="plain")[:2])
+        read_tagged([str(folder / f"{part}.conllu")], scheme="plain")[:2]
         for part in ("train", "dev")
     )
-    plain = LatentTagger(1).fit(train).score(dev)
-    latent = LatentTagger().fit(train).score(dev)
-    trigram = TrigramTagger().fit(train).score(dev)
-    assert latent >= plain + 0.5
+    plain = LatentTagger(1).fit(*train).score(*dev)
+    latent = LatentTagger().fit(*train).score(*dev)
+    trigram = TrigramTagger().fit(*train).score(*dev)
+    assert latent >= plain + 0.005
     assert latent >= trigram
 
 

@@ -8,7 +8,6 @@ import pytest
 
 from eigentext.cli import hmm_tag
 from eigentext.cli.main import run
-from eigentext.errors import DataError
 from eigentext.sequences.tagger import LatentTagger
 
 CONLLU = """# text = the cat sat
@@ -33,7 +32,8 @@ def files(tmp_path):
 @pytest.fixture
 def model(files, capsys) -> str:
     path = str(files / "latent.model")
-    hmm_tag.train_tagged([str(files / "train.conllu")], path, n_states=2, json=True)
+    train = str(files / "train.conllu")
+    assert run(["hmm", "train", train, "--tagged", "-k", "2", "-o", path, "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)
     assert (figures["sentences"], figures["tokens"], figures["tags"]) == (20, 60, 3)
     return path
@@ -59,8 +59,8 @@ def test_conllu_keeps_everything_but_the_column(model, files):
     assert out.read_text(encoding="utf-8") == CONLLU
 
 
-def test_json_lines_have_shares_and_posteriors(model, files, capsys):
-    hmm_tag.tag(model, [str(files / "text.txt")], kbest=2, posteriors=True, quiet=True)
+def test_json_lines_have_shares_and_marginals(model, files, capsys):
+    hmm_tag.tag(model, [str(files / "text.txt")], kbest=2, marginals=True, quiet=True)
     answers = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [answer["tags"] for answer in answers] == [
         ["DET", "NOUN", "VERB"],
@@ -68,18 +68,18 @@ def test_json_lines_have_shares_and_posteriors(model, files, capsys):
         ["DET", "NOUN", "VERB"],
     ]
     for answer in answers:
-        for row in answer["posteriors"]:
+        for row in answer["marginals"]:
             assert sum(row.values()) == pytest.approx(1.0, abs=1e-4)
         shares = [one["share"] for one in answer["kbest"]]
         assert shares == sorted(shares, reverse=True)
         assert len(shares) == (2 if answer["tokens"] else 0)
-    assert answers[1]["log_p"] == 0.0
+    assert answers[1]["log_prob"] == 0.0
 
 
 @pytest.mark.parametrize("estimator", ["moments", "mixed"])
 def test_signed_models_report_their_negative_rate(files, capsys, estimator):
     path, train = str(files / "signed.model"), str(files / "train.conllu")
-    chosen = ["--estimator", estimator, "--models", "2", "-k", "2", "--quiet"]
+    chosen = ["--estimator", estimator, "--n-models", "2", "-k", "2", "--quiet"]
     assert run(["hmm", "train", train, "--tagged", "-o", path, *chosen]) == 0
     out = files / "out.jsonl"
     hmm_tag.tag(path, [str(files / "text.txt")], str(out), kbest=2, json=True, quiet=True)
@@ -101,12 +101,13 @@ def test_evaluation_by_known_words_and_tags(model, files, capsys):
     assert "f1 NOUN" in capsys.readouterr().out
 
 
-def test_xpos_and_errors(files):
+def test_xpos_and_errors(files, capsys):
     path = str(files / "x.model")
-    hmm_tag.train_tagged([str(files / "train.conllu")], path, column="xpos", quiet=True)
+    train = ["hmm", "train", "--tagged", "-o", path, "--quiet"]
+    assert run([*train, str(files / "train.conllu"), "--column", "xpos"]) == 0
     assert LatentTagger.load(path).tags_ == ("DT", "NN", "VBD")
-    with pytest.raises(DataError, match="without tags"):
-        hmm_tag.train_tagged([str(files / "text.txt")], path, quiet=True)
+    assert run([*train, str(files / "text.txt")]) == 2
+    assert "without tags" in capsys.readouterr().err
 
 
 def test_the_whole_way_through_the_command_line(files, capsys):

@@ -8,53 +8,52 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rivals.trigram_tagger import (
+    TrigramTagger,
+    deleted_interpolation,
+    trigram_best,
+    trigram_shares,
+    trigram_sums,
+)
 
 from eigentext.constituency.lexicon import Emission
 from eigentext.constituency.params import LatentParams
 from eigentext.constituency.scoring import Skeleton, skeleton_log_score
-from eigentext.sequences.kernels_kbest import (
-    chain_marginals,
-    chain_n_best,
-    trigram_best,
-    trigram_sums,
-)
+from eigentext.sequences.kernels_kbest import chain_kbest, chain_marginals
 from eigentext.sequences.tagger import LatentTagger
 from eigentext.sequences.tagger_chain import Candidates
 from eigentext.sequences.tagger_decode import TagChain
 from eigentext.sequences.tagger_trees import END, label_places
-from eigentext.sequences.tagger_trigram import (
-    TrigramTagger,
-    deleted_interpolation,
-    trigram_shares,
-)
 
 TAGS = ("A", "B", "C")
 
 
-def planted(seed: int, n: int = 60, n_tags: int = 3) -> list[list[tuple[str, str]]]:
+def planted(seed: int, n: int = 60, n_tags: int = 3) -> tuple[list[list[str]], list[list[str]]]:
     """Sentences of a random HMM whose tags depend on more than the tag before."""
     rng = np.random.default_rng(seed)
     after = rng.dirichlet(np.full(n_tags, 0.6), size=(n_tags, n_tags))
     words = rng.dirichlet(np.full(12, 0.3), size=n_tags)
-    found = []
+    X: list[list[str]] = []
+    y: list[list[str]] = []
     for _ in range(n):
         before, last = rng.integers(n_tags), rng.integers(n_tags)
-        sentence = []
+        X.append([])
+        y.append([])
         for _ in range(rng.integers(1, 8)):
             before, last = last, rng.choice(n_tags, p=after[before, last])
-            sentence.append((f"w{rng.choice(12, p=words[last])}", TAGS[last]))
-        found.append(sentence)
-    return found
+            X[-1].append(f"w{rng.choice(12, p=words[last])}")
+            y[-1].append(TAGS[last])
+    return X, y
 
 
 def fitted(estimator: str, n_states: int, **more: object) -> LatentTagger:
     chosen = {"keep": 0.0, "per_state": 5, "k_next": 0.7, **more}
-    return LatentTagger(n_states, estimator=estimator, **chosen).fit(planted(3))
+    return LatentTagger(n_states, estimator=estimator, **chosen).fit(*planted(3))
 
 
 @pytest.fixture(scope="module", params=["clustering", "moments", "em"])
 def tagger(request) -> LatentTagger:
-    return fitted(request.param, 3, **({"em": 4} if request.param == "em" else {}))
+    return fitted(request.param, 3, **({"n_iter": 4} if request.param == "em" else {}))
 
 
 SENTENCES = (["w1"], ["w0", "w3", "w3"], ["w2", "never", "w5", "w1"])
@@ -131,10 +130,10 @@ def test_log_probabilities_are_those_of_enumeration(tagger, tokens):
     for tags, weight in weights.items():
         names = [tagger.tags_[tag] for tag in tags]
         want = np.log(weight) + constant if weight > 0 else -np.inf
-        assert tagger.log_probability(tokens, names) == pytest.approx(want, rel=1e-9)
+        assert tagger.log_prob(tokens, names) == pytest.approx(want, rel=1e-9)
     z = sum(weights.values())
     want = np.log(z) + constant if z > 0 else -np.inf
-    assert tagger.log_probability(tokens) == pytest.approx(want, rel=1e-9)
+    assert tagger.log_prob(tokens) == pytest.approx(want, rel=1e-9)
 
 
 def as_grammar(chain) -> LatentParams:
@@ -202,9 +201,9 @@ def test_the_grammar_itself_scores_training_trees_the_same_without_back_off():
     assert chain.labels[end] == END
     params = chain.params
     number = {tuple(rule): at for at, rule in enumerate(params.rules.tolist())}
-    for sentence in planted(3)[:20]:
-        tokens = [word for word, _ in sentence]
-        tags = [TAGS.index(tag) for _, tag in sentence]
+    X, y = planted(3)
+    for tokens, names in zip(X[:20], y[:20], strict=True):
+        tags = [TAGS.index(tag) for tag in names]
         c = Candidates.given(tokens, tags, tagger.words_)
         e_ptr, e = chain.emission(tokens, c)
         emissions = []
@@ -230,13 +229,14 @@ def test_the_grammar_itself_scores_training_trees_the_same_without_back_off():
 
 @pytest.mark.parametrize("estimator", ["clustering", "moments", "em"])
 def test_one_state_is_exactly_the_bigram_hmm(estimator):
-    sentences = planted(5)
+    sentences, gold = planted(5)
     k_next = 1.5
-    tagger = LatentTagger(1, estimator=estimator, k_next=k_next, keep=0.0).fit(sentences)
+    tagger = LatentTagger(1, estimator=estimator, k_next=k_next, keep=0.0)
+    tagger.fit(sentences, gold)
     n_tags = len(tagger.tags_)
     pairs, roots = np.zeros((n_tags, n_tags + 1)), np.zeros(n_tags)
-    for sentence in sentences:
-        tags = [tagger.tags_.index(tag) for _, tag in sentence] + [n_tags]
+    for row in gold:
+        tags = [tagger.tags_.index(tag) for tag in row] + [n_tags]
         roots[tags[0]] += 1
         np.add.at(pairs, (tags[:-1], tags[1:]), 1)
     n_tag = pairs.sum(axis=1)
@@ -256,16 +256,16 @@ def test_one_state_is_exactly_the_bigram_hmm(estimator):
                 weight *= given_word[i][a] * p[a, b]
             weights[tags] = weight
         z = sum(weights.values())
-        assert np.exp(tagger.log_probability(tokens)) == pytest.approx(z, rel=2e-5)
+        assert np.exp(tagger.log_prob(tokens)) == pytest.approx(z, rel=2e-5)
         ranked = sorted(weights, key=weights.get, reverse=True)
-        answers = tagger.n_best(tokens, len(ranked))
+        answers = tagger.kbest(tokens, len(ranked))
         assert [answer.share for answer in answers] == pytest.approx(
             [weights[tags] / z for tags in ranked], rel=2e-5, abs=1e-11
         )
         for answer in answers[:3]:
             tags = tuple(map(tagger.tags_.index, answer.tags))
-            assert np.exp(answer.log_p) == pytest.approx(weights[tags], rel=2e-5)
-        table = tagger.posteriors(tokens)
+            assert np.exp(answer.log_prob) == pytest.approx(weights[tags], rel=2e-5)
+        table = tagger.marginals(tokens)
         for i, tag in product(range(len(tokens)), range(n_tags)):
             want = sum(w for tags, w in weights.items() if tags[i] == tag) / z
             assert table[i, tag] == pytest.approx(want, rel=2e-5, abs=1e-11)
@@ -297,7 +297,7 @@ def listed(c: Candidates, start: np.ndarray, pairs: np.ndarray) -> dict[tuple[in
 
 
 @given(chains(), st.integers(1, 12))
-def test_n_best_and_shares_of_a_chain_are_those_of_enumeration(chain, n):
+def test_kbest_and_shares_of_a_chain_are_those_of_enumeration(chain, n):
     c, start, pairs = chain
     weights = {path: w for path, w in listed(c, start, pairs).items() if w > 0}
     single = np.zeros(len(c.tags))
@@ -305,7 +305,7 @@ def test_n_best_and_shares_of_a_chain_are_those_of_enumeration(chain, n):
     z = sum(weights.values())
     found = np.zeros((n, len(c.ptr) - 1), np.int64)
     scores = np.zeros(n)
-    k = chain_n_best(c.ptr, start, c.pair_ptr, pairs, found, scores)
+    k = chain_kbest(c.ptr, start, c.pair_ptr, pairs, found, scores)
     assert k == min(n, len(weights))
     best = sorted(weights.values(), reverse=True)[:k]
     assert np.exp(scores[:k]) == pytest.approx(best, rel=1e-9)
@@ -402,11 +402,11 @@ def test_deleted_interpolation_votes_by_hand():
 
 
 def test_the_trigram_tagger_posteriors_sum_to_one_and_agree_with_log_p():
-    tagger = TrigramTagger().fit(planted(3))
+    tagger = TrigramTagger().fit(*planted(3))
     for tokens in SENTENCES:
-        assert tagger.posteriors(tokens).sum(axis=1) == pytest.approx(
+        assert tagger.marginals(tokens).sum(axis=1) == pytest.approx(
             np.ones(len(tokens)), rel=1e-9
         )
-        assert np.isfinite(tagger.log_probability(tokens))
+        assert np.isfinite(tagger.log_prob(tokens))
     assert tagger.tag([]) == []
-    assert tagger.log_probability([]) == 0.0
+    assert tagger.log_prob([]) == 0.0

@@ -37,7 +37,7 @@ from eigentext.base.settings import Setting, declared
 from eigentext.base.values import Auto, Flag, Listed, Real, Text, Value, Whole
 from eigentext.errors import SettingsError
 
-__all__ = ["Given", "flag_of", "with_settings"]
+__all__ = ["Given", "flag_of", "flagged", "with_settings"]
 
 
 class Given:
@@ -52,9 +52,8 @@ class Given:
 
         A flag that was given and that ``cls`` does not have is a SettingsError.
         """
-        known = declared(cls)
-        for name in self.values.keys() - known.keys():
-            owners = " and ".join(_title(one) for one in self.classes if name in declared(one))
+        for name in self.values.keys() - flagged(cls).keys():
+            owners = " and ".join(_title(one) for one in self.classes if name in flagged(one))
             raise SettingsError(f"{flag_of(name)} is for {owners}, not for {_title(cls)}")
         return {**self.values, **fixed}
 
@@ -74,20 +73,27 @@ def flag_of(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
+def flagged(cls: type) -> dict[str, Setting]:
+    """The settings that have flags."""
+    return {name: declaration for name, declaration in declared(cls).items() if declaration.flag}
+
+
 def with_settings(*classes: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Put the flags of these settings in the place of the parameter ``given``."""
-    flags: dict[str, list[Setting]] = {}
+    flags: dict[str, dict[type, Setting]] = {}
     for cls in classes:
-        for name, declaration in declared(cls).items():
-            if declaration.flag:
-                flags.setdefault(name, []).append(declaration)
+        for name, declaration in flagged(cls).items():
+            flags.setdefault(name, {})[cls] = declaration
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         hints = get_type_hints(command, include_extras=True)
         parameters = []
         for parameter in inspect.signature(command).parameters.values():
             if parameter.name == "given":
-                parameters += [_parameter(name, same) for name, same in flags.items()]
+                parameters += [
+                    _parameter(name, same, alone=len(same) == 1 < len(classes))
+                    for name, same in flags.items()
+                ]
             else:
                 parameters.append(parameter.replace(annotation=hints[parameter.name]))
         # those without a default first, as Python wants it; the order of help pages is kept
@@ -96,7 +102,7 @@ def with_settings(*classes: type) -> Callable[[Callable[..., None]], Callable[..
         @functools.wraps(command)
         def call(*positional: Any, **arguments: Any) -> None:
             bound = dict(zip(signature.parameters, positional, strict=False)) | arguments
-            values = {name: _plain(bound.pop(name, None), flags[name][0].value) for name in flags}
+            values = {name: _plain(bound.pop(name, None), _widest(flags[name])) for name in flags}
             command(**bound, given=Given(values, classes))
 
         signature = inspect.Signature(parameters, return_annotation=None)
@@ -107,20 +113,28 @@ def with_settings(*classes: type) -> Callable[[Callable[..., None]], Callable[..
     return decorate
 
 
-def _parameter(name: str, same: list[Setting]) -> inspect.Parameter:
-    """The parameter of one flag; ``same`` are the settings of that name in all classes."""
-    first = same[0]
-    python_type, options = _typed(name, first.value)
+def _parameter(name: str, same: Mapping[type, Setting], *, alone: bool) -> inspect.Parameter:
+    """The parameter of one flag; ``same`` are the settings of that name in all classes.
+
+    ``alone``: of several models only one has it; the help page shows such flags model by model.
+    """
+    first, *_ = same.values()
+    python_type, options = _typed(name, _widest(same))
     names = [flag_of(name)]
     if isinstance(_inner(first.value), Flag):
         names = [f"{names[0]}/{first.off or '--no-' + names[0][2:]}"]
     if first.short:
         names.append(first.short)
-    defaults = list(dict.fromkeys(_shown(one.default) for one in same))
+    help_, *others = dict.fromkeys(one.help for one in same.values())
+    for other in others:
+        owners = " and ".join(_title(cls) for cls, one in same.items() if one.help == other)
+        help_ += f"  For {owners}: {other}"
+    defaults = list(dict.fromkeys(filter(None, (_shown(one.default) for one in same.values()))))
     option = typer.Option(
         *names,
-        help=first.help,
-        show_default=" or ".join(defaults) if any(defaults) else False,
+        help=help_,
+        show_default=" or ".join(defaults) or False,
+        rich_help_panel=f"For {_title(next(iter(same)))}" if alone else None,
         **options,
     )
     return inspect.Parameter(
@@ -129,6 +143,19 @@ def _parameter(name: str, same: list[Setting]) -> inspect.Parameter:
         default=None,
         annotation=Annotated[python_type | None, option],
     )
+
+
+def _widest(same: Mapping[type, Setting]) -> Value:
+    """What some of the models take: each of them checks its own bounds and choices."""
+    first, *others = (one.value for one in same.values())
+    for other in others:
+        if isinstance(first, Text) and isinstance(other, Text) and first.choices:
+            choices = dict.fromkeys([*first.choices, *other.choices])
+            first = Text(tuple(choices) if other.choices else ())
+        elif isinstance(first, (Whole, Real)) and isinstance(other, (Whole, Real)):
+            kind: Any = Real if Real in (type(first), type(other)) else Whole
+            first = kind(min(first.low, other.low), max(first.high, other.high))
+    return first
 
 
 def _inner(value: Value) -> Value:

@@ -35,11 +35,11 @@ def eval_(
 
     Example:
 
-        $ eigentext hmm train sample/text.txt -o text.hmm --estimator cca --states 5
+        $ eigentext hmm train sample/text.txt -o text.hmm --operators --n-states 5
 
         $ eigentext hmm eval text.hmm sample/text.txt --train sample/text.txt
 
-        $ eigentext hmm train sample/entities.bio -o latent.model --tagged --states 4
+        $ eigentext hmm train sample/entities.bio -o latent.model --tagged --n-states 4
 
         $ eigentext hmm eval latent.model sample/entities.bio
     """

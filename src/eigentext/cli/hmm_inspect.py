@@ -45,7 +45,7 @@ def inspect(
 
         $ eigentext hmm inspect sample/text.txt --plot spectrum.svg
 
-        $ eigentext hmm train sample/text.txt -o text.hmm --states 5
+        $ eigentext hmm train sample/text.txt -o text.hmm --n-states 5
 
         $ eigentext hmm inspect text.hmm --top 4 --graph states.svg
     """

@@ -48,14 +48,14 @@ def score(
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
-    """Print log-likelihood and perplexity of every sentence, or the surprisal of every token.
+    """Print log probability and perplexity of every sentence, or the surprisal of every token.
 
     Natural logarithms; a sentence has no end symbol, so its probability is that of all that begins
     so.  Figures of the whole text go to stderr, or with --summary to stdout.
 
     Example:
 
-        $ eigentext hmm train sample/text.txt -o text.hmm --states 5
+        $ eigentext hmm train sample/text.txt -o text.hmm --n-states 5
 
         $ eigentext hmm score text.hmm sample/text.txt
 
@@ -83,7 +83,7 @@ def score(
     figures = {
         "sentences": n_sentences,
         "tokens": n_tokens,
-        "log_likelihood": total,
+        "log_prob": total,
         "perplexity": _perplexity(total, n_tokens),
         "skipped": skipped_count(log),
     }
@@ -109,7 +109,7 @@ def _show(
 
     value = 0.0 - sum(values)
     if format_ is options.ResultFormat.jsonl:
-        told: dict[str, Any] = {"log_likelihood": value if isfinite(value) else None}
+        told: dict[str, Any] = {"log_prob": value if isfinite(value) else None}
         told["perplexity"] = _perplexity(value, len(values))
         told["tokens"] = sentence
         if surprisals:
@@ -135,7 +135,7 @@ def sample(
 
     Example:
 
-        $ eigentext hmm train sample/text.txt -o text.hmm --states 5
+        $ eigentext hmm train sample/text.txt -o text.hmm --n-states 5
 
         $ eigentext hmm sample text.hmm --number 3 --length 10
     """

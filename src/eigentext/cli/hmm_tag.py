@@ -1,4 +1,4 @@
-"""``eigentext hmm tag``, and what ``hmm train --tagged`` and ``hmm eval`` do with tagged text."""
+"""``eigentext hmm tag``, and what ``hmm eval`` does with tagged text."""
 
 from __future__ import annotations
 
@@ -17,65 +17,14 @@ if TYPE_CHECKING:
     from eigentext.sequences.tagger import LatentTagger, TagAnswer
     from eigentext.tagging.reading import Item
 
-__all__ = ["eval_tagged", "is_tagger", "tag", "train_tagged"]
+__all__ = ["eval_tagged", "is_tagger", "tag"]
 
 
 def is_tagger(model: str) -> bool:
     """Is this the file of a latent tagger (and not of an HMM without tags)?"""
     from eigentext.base.modelfile import read_header
-    from eigentext.sequences.tagger_storage import KIND
 
-    return read_header(model, "hmm", KIND).kind == KIND
-
-
-def train_tagged(
-    files: list[str],
-    output: str,
-    *,
-    n_states: int = 16,
-    estimator: str = "clustering",
-    iterations: int | None = None,
-    models: int = 1,
-    language: str = "generic",
-    file_format: str = "auto",
-    column: str = "upos",
-    seed: int = 0,
-    on_error: options.OnError = options.OnError.stop,
-    data_name: str | None = None,
-    data_licence: str | None = None,
-    quiet: bool = False,
-    json: bool = False,
-) -> None:
-    """Train a latent tagger on columns (token first, tag last) or CoNLL-U and write it."""
-    from eigentext.base.files.opening import expand
-    from eigentext.sequences.tagger import LatentTagger
-    from eigentext.sequences.tagger_input import pairs_of
-    from eigentext.tagging.reading import read_tagged
-
-    clock = Clock()
-    sources = expand(files)
-    chosen: Any = {"estimator": estimator, "language": language}
-    tagger = LatentTagger(n_states, em=iterations, models=models, seed=seed, **chosen)
-    with (
-        skipping(on_error, quiet=quiet) as log,
-        progress_bar(quiet=quiet, unit="nodes") as update,
-    ):
-        tokens, tags, _ = read_tagged(
-            sources, file_format=file_format, column=column, scheme="plain", on_error=log
-        )
-        tagger.fit(pairs_of(tokens, tags), progress=update)
-    tagger.save(output, data=options.about_data(sources, data_name, data_licence))
-    if json or not quiet:
-        figures = {
-            "sentences": len(tokens),
-            "tokens": sum(map(len, tokens)),
-            "skipped": skipped_count(log),
-            "tags": len(tagger.tags_),
-            "states": int(sum(chain.m.sum() for chain in tagger.chains_)),
-            "words": len(tagger.words_.words),
-            **clock.figures(),
-        }
-        show_figures(figures, as_json=json, results_on_stdout=output == "-")
+    return read_header(model, "hmm", "latent-tagger").kind == "latent-tagger"
 
 
 def eval_tagged(
@@ -92,7 +41,6 @@ def eval_tagged(
     from eigentext.base.files.opening import expand
     from eigentext.sequences.tagger import LatentTagger
     from eigentext.sequences.tagger_eval import evaluate_tagger
-    from eigentext.sequences.tagger_input import pairs_of
     from eigentext.tagging.reading import read_tagged
 
     clock = Clock()
@@ -101,7 +49,7 @@ def eval_tagged(
         tokens, tags, _ = read_tagged(
             expand(files), file_format=file_format, column=column, scheme="plain", on_error=log
         )
-    report = evaluate_tagger(tagger.stream, tagger.words_.knows, pairs_of(tokens, tags))
+    report = evaluate_tagger(tagger.stream, tagger.words_.knows, tokens, tags)
     figures: dict[str, Any] = {
         "tokens": report.n_tokens,
         "accuracy": round(report.accuracy, 2),
@@ -135,8 +83,8 @@ def tag(
     kbest: Annotated[
         int, typer.Option("--kbest", min=1, help="So many answers with shares (JSON Lines).")
     ] = 1,
-    posteriors: Annotated[
-        bool, typer.Option("--posteriors", help="The share of every tag (JSON Lines).")
+    marginals: Annotated[
+        bool, typer.Option("--marginals", help="The share of every tag (JSON Lines).")
     ] = False,
     from_: From = InputFormat.auto,
     column: Column = ColumnName.upos,
@@ -156,7 +104,7 @@ def tag(
 
         $ eigentext hmm tag latent.model sample/text.txt -o tagged.txt
 
-        $ eigentext hmm tag latent.model sample/text.txt --kbest 3 --posteriors -o answers.jsonl
+        $ eigentext hmm tag latent.model sample/text.txt --kbest 3 --marginals -o answers.jsonl
     """
     from json import dumps
 
@@ -167,7 +115,7 @@ def tag(
 
     clock = Clock()
     tagger = LatentTagger.load(model)
-    as_json = format_ is options.ResultFormat.jsonl or kbest > 1 or posteriors
+    as_json = format_ is options.ResultFormat.jsonl or kbest > 1 or marginals
     counts = {"sentences": 0, "tokens": 0, "fallbacks": 0}
     negative = 0.0
     sources = expand(files or ["-"])
@@ -189,10 +137,10 @@ def tag(
                 if item.tokens:  # columns have no way to say that a sentence is empty
                     yield item.with_tags(tagger.tag(item.tokens))
                 continue
-            answer = tagger.analyse(item.tokens, n_best=kbest)
+            answer = tagger.analyse(item.tokens, kbest=kbest)
             counts["fallbacks"] += answer.fallback
             negative += answer.negative * len(item.tokens)
-            found = _as_json(item.tokens, answer, tagger, kbest=kbest, posteriors=posteriors)
+            found = _as_json(item.tokens, answer, tagger, kbest=kbest, marginals=marginals)
             yield dumps(found, ensure_ascii=False)
 
     with (
@@ -211,16 +159,16 @@ def tag(
 
 
 def _as_json(
-    tokens: Sequence[str], answer: TagAnswer, tagger: LatentTagger, *, kbest: int, posteriors: bool
+    tokens: Sequence[str], answer: TagAnswer, tagger: LatentTagger, *, kbest: int, marginals: bool
 ) -> dict[str, Any]:
     found: dict[str, Any] = {"tokens": list(tokens), "tags": answer.tags}
-    found["log_p"] = answer.log_p if answer.log_p > float("-inf") else None
+    found["log_prob"] = answer.log_prob if answer.log_prob > float("-inf") else None
     if answer.fallback:
         found["fallback"] = True
     if tagger.estimator in ("moments", "mixed"):
         found["negative_rate"] = answer.negative
-    if posteriors:
-        found["posteriors"] = [
+    if marginals:
+        found["marginals"] = [
             {
                 tag: round(share, 6)
                 for tag, share in sorted(
@@ -228,11 +176,11 @@ def _as_json(
                 )
                 if share >= 1e-6
             }
-            for row in answer.posteriors.tolist()
+            for row in answer.marginals.tolist()
         ]
     if kbest > 1:
         found["kbest"] = [
-            {**one._asdict(), "log_p": one.log_p if one.log_p > float("-inf") else None}
-            for one in answer.n_best
+            {**one._asdict(), "log_prob": one.log_prob if one.log_prob > float("-inf") else None}
+            for one in answer.kbest
         ]
     return found

@@ -112,17 +112,18 @@ def _tagger(
     report: Report, target: Path, trees: Sequence[Tree], say: Callable[[str], None]
 ) -> None:
     """A tagger whose tags have hidden states."""
-    tagged = [list(zip(tree.words, tree.tags, strict=True)) for tree in trees]
-    LatentTagger(_TAG_STATES).fit(tagged[:5])  # compile before the clock starts
+    text, tags = [tree.words for tree in trees], [tree.tags for tree in trees]
+    LatentTagger(_TAG_STATES).fit(text[:5], tags[:5])  # compile before the clock starts
     right, seconds = 0.0, 0.0
     for fold in range(_FOLDS):
         began = time.process_time()
         tagger = LatentTagger(_TAG_STATES)
-        tagger.fit([one for k, one in enumerate(tagged) if k % _FOLDS != fold])
+        kept = [number for number in range(len(trees)) if number % _FOLDS != fold]
+        tagger.fit([text[number] for number in kept], [tags[number] for number in kept])
         seconds += (time.process_time() - began) / _FOLDS
-        unseen = tagged[fold::_FOLDS]
-        right += tagger.score(unseen) * sum(map(len, unseen))
-    accuracy = right / sum(map(len, tagged))
+        unseen = text[fold::_FOLDS]
+        right += tagger.score(unseen, tags[fold::_FOLDS]) * sum(map(len, unseen))
+    accuracy = 100 * right / sum(map(len, text))
     tagger.save(target / "english.tagger", data={"name": "sample", "licence": "Apache-2.0"})
     say(f"hmm: tagger with {_TAG_STATES} states a tag: accuracy {accuracy:.1f} in {_FOLDS} folds")
     report.table(

@@ -1,4 +1,4 @@
-"""Settings of hidden Markov models, declared once for Python, model files and ``hmm train``."""
+"""Settings of hidden Markov models and latent taggers, for Python and ``hmm train`` alike."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ if TYPE_CHECKING:
     from eigentext.sequences.parameters import Parameters
 
 __all__ = [
+    "Decoder",
     "Estimator",
     "HMMSettings",
     "Language",
+    "LatentTaggerSettings",
     "Negatives",
     "Precision",
+    "Recipe",
     "Scaling",
     "SpectralHMMSettings",
     "Start",
@@ -32,6 +35,8 @@ Precision = Literal["double", "single"]
 Estimator = Literal["cca", "hkz", "fru"]
 Scaling = Literal["cca", "svd"]
 Negatives = Literal["clip", "abs", "error"]
+Recipe = Literal["clustering", "moments", "em", "mixed"]
+Decoder = Literal["posterior", "product"]
 
 
 @dataclass
@@ -50,7 +55,9 @@ class SymbolSettings:
         Text(get_args(Unknown)),
         "Classes of rare words: by their shapes and endings, or one for all.",
     )
-    language: Language = setting("english", Text(get_args(Language)), "Of the endings.")
+    language: Language = setting(
+        "english", Text(get_args(Language)), "Of the endings of rare words."
+    )
     seed: int = setting(0, Whole(0), "Start of every random choice.")
 
 
@@ -93,17 +100,15 @@ class HMMSettings(SymbolSettings):
 
 @dataclass
 class SpectralHMMSettings(SymbolSettings):
-    """Settings of a model of operators."""
+    """Settings of operators."""
 
     estimator: Estimator = setting(
-        "cca", Text(get_args(Estimator)), "Which operators (docs/spectral-hmm.md).", short="-e"
+        "cca", Text(get_args(Estimator)), "Which operators: see docs/spectral-hmm.md.", short="-e"
     )
     dictionary: Scaling = setting(
         "cca", Text(get_args(Scaling)), "Directions of words; cca is better on text."
     )
-    kappa: float = setting(
-        400.0, Real(0), "Added to counts in the CCA; the more data, the less it matters."
-    )
+    kappa: float = setting(400.0, Real(0), "Added to counts in the CCA; less for little data.")
     negatives: Negatives = setting(
         "clip",
         Text(get_args(Negatives)),
@@ -116,3 +121,50 @@ class SpectralHMMSettings(SymbolSettings):
         "With clip, a value below this share of the unigram counts as not positive.",
     )
     unigram_weight: float = setting(0.2, Real(0, 1), "Of the unigram beside the operators.")
+
+
+@dataclass
+class LatentTaggerSettings:
+    """Settings of a latent tagger."""
+
+    n_states: int = setting(
+        16,
+        Whole(1, 64),
+        "Most hidden states of a tag; 1 is the bigram HMM tagger.",
+        short="-k",
+        positional=True,
+    )
+    estimator: Recipe = setting(
+        "clustering",
+        Text(get_args(Recipe)),
+        "clustering; moments (signed scores: the rate of negatives is reported); em; or mixed, "
+        "several models by clustering and moments in turn.",
+        short="-e",
+    )
+    n_iter: int | None = setting(
+        None, Whole(0), "Iterations of EM: one after clustering, 50 for em.", short="-n"
+    )
+    n_models: int = setting(
+        1, Whole(1, 1000), "Models; several are trained with noise and multiplied."
+    )
+    decoder: Decoder = setting(
+        "posterior",
+        Text(get_args(Decoder)),
+        "posterior: the best tag of each word; product: the best sequence.",
+    )
+    per_state: int = setting(
+        10, Whole(1), "So many occurrences are needed for each state of a tag."
+    )
+    k_next: float = setting(
+        1.0, Real(0, open=True), "Weight of a tag's share in the transitions, in counts."
+    )
+    keep: float = setting(
+        1e-4,
+        Real(0, 1),
+        "Tags with less than this share of a word's best tag are not tried; 0 tries all.",
+    )
+    kappa: float = setting(50.0, Real(0), "Added to counts in the CCA; less for little data.")
+    language: Language = setting(
+        "generic", Text(get_args(Language)), "Of the endings of rare words."
+    )
+    seed: int = setting(0, Whole(0), "Start of every random choice.")

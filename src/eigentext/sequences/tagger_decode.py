@@ -1,16 +1,16 @@
-"""From the posteriors of one or several models to tags, n-best sequences and confidence.
+"""From the posteriors of one or several models to tags, k-best sequences and confidence.
 
 1. Each model's posteriors of neighbouring tags make a Markov chain over tags,
    q(t) = q(t1) prod_i q(t_i+1 | t_i): the chain nearest to p(tags | words) with states summed out.
    With one state a tag it is p(tags | words) itself.  Negative posteriors (moments) count as none.
 2. Several models: the geometric mean of their chains, which is a chain again.
 3. ``posterior`` takes the tag with the highest share at each token, ``product`` the sequence with
-   the highest share (the max-rule-product of parsing); n-best lists are exact for the chain.
+   the highest share (the max-rule-product of parsing); k-best lists are exact for the chain.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -24,10 +24,7 @@ if TYPE_CHECKING:
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
 
-__all__ = ["DECODERS", "Decoder", "TagChain"]
-
-Decoder = Literal["posterior", "product"]
-DECODERS: tuple[Decoder, ...] = get_args(Decoder)
+__all__ = ["TagChain"]
 
 _NONE = 1e-12  # the least share of a pair: no model has a veto
 
@@ -84,12 +81,12 @@ class TagChain(NamedTuple):
         total = chain_marginals(c.ptr, self.start, c.pair_ptr, self.pairs, single)
         return single, float(total)
 
-    def n_best(self, n: int) -> tuple[Ints, Floats]:
+    def kbest(self, n: int) -> tuple[Ints, Floats]:
         """(k, tokens) tags of the k <= n best sequences, and the logs of their weights."""
-        from eigentext.sequences.kernels_kbest import chain_n_best
+        from eigentext.sequences.kernels_kbest import chain_kbest
 
         c = self.candidates
         found = np.zeros((n, len(c.ptr) - 1), dtype=np.int64)
         scores = np.zeros(n)
-        k = chain_n_best(c.ptr, self.start, c.pair_ptr, self.pairs, found, scores)
+        k = chain_kbest(c.ptr, self.start, c.pair_ptr, self.pairs, found, scores)
         return c.tags[found[:k]], scores[:k]

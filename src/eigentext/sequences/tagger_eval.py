@@ -73,23 +73,26 @@ class TagReport:
 def evaluate_tagger(
     predict: Callable[[Iterable[Sequence[str]]], Iterable[Sequence[str]]],
     knows: Callable[[str], bool],
-    sentences: Sequence[Sequence[tuple[str, str]]],
+    X: Iterable[Sequence[str]],
+    y: Iterable[Sequence[str]],
 ) -> TagReport:
-    """Tag the words of sentences of (word, tag) pairs and compare.
+    """Tag sentences and compare with their gold tags.
 
     >>> report = evaluate_tagger(
-    ...     lambda X: [["N"] * len(x) for x in X], {"cat"}.__contains__,
-    ...     [[("the", "D"), ("cat", "N")]])
+    ...     lambda X: [["N"] * len(x) for x in X], {"cat"}.__contains__, [["the", "cat"]],
+    ...     [["D", "N"]])
     >>> report.accuracy, report.known, report.unknown
     (50.0, 100.0, 0.0)
     """
     gold, predicted, right = Counter[str](), Counter[str](), Counter[str]()
     n_unknown = right_unknown = 0
-    words = [[word for word, _ in sentence] for sentence in sentences]
-    for number, (sentence, found) in enumerate(zip(sentences, predict(words), strict=True), 1):
-        if len(found) != len(sentence):
-            raise DataError("<tags>", number, f"{len(found)} tags for {len(sentence)} tokens")
-        for (word, tag), answer in zip(sentence, found, strict=True):
+    sentences = list(X)
+    rows = zip(sentences, y, predict(sentences), strict=True)
+    for number, (words, tags, answers) in enumerate(rows, start=1):
+        for row in (tags, answers):
+            if len(row) != len(words):
+                raise DataError("<tags>", number, f"{len(row)} tags for {len(words)} tokens")
+        for word, tag, answer in zip(words, tags, answers, strict=True):
             gold[tag] += 1
             predicted[answer] += 1
             right[tag] += tag == answer

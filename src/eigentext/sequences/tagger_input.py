@@ -1,15 +1,16 @@
-"""What comes in to the taggers, checked once: sentences of (word, tag) pairs, or of words."""
+"""What comes in to the taggers, checked once: sentences of words, and their tags."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from eigentext.errors import DataError
+from eigentext.base.tokens import checked_sentences, checked_tokens
+from eigentext.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["Tagged", "checked_tokens", "numbered", "pairs_of"]
+__all__ = ["Tagged", "checked_words", "numbered"]
 
 
 class Tagged(NamedTuple):
@@ -20,59 +21,36 @@ class Tagged(NamedTuple):
     tags: list[list[int]]
 
 
-def checked_tokens(tokens: Sequence[str]) -> list[str]:
-    """The tokens as a list; TypeError for a str and for anything that is no token.
+def checked_words(tokens: Any) -> list[str]:
+    """Tokens that have content: an empty one has no ending and no shape.
 
-    >>> checked_tokens(("a", "b"))
-    ['a', 'b']
+    >>> checked_words(["a", ""])
+    Traceback (most recent call last):
+    ...
+    eigentext.errors.SettingsError: token 2 of a sentence is empty
     """
-    if isinstance(tokens, (str, bytes)):
-        raise TypeError("a sentence is a list of tokens, not one str; did you mean text.split()?")
-    found = list(tokens)
-    for token in found:
-        if not isinstance(token, str) or not token:
-            raise TypeError(f"a token is a str with content, not {token!r}")
-    return found
+    words = checked_tokens(tokens)
+    if "" in words:
+        raise SettingsError(f"token {words.index('') + 1} of a sentence is empty")
+    return words
 
 
-def pairs_of(
-    sentences: Iterable[Sequence[str]], tags: Iterable[Sequence[str]]
-) -> list[list[tuple[str, str]]]:
-    """Tokens and tags side by side.
+def numbered(X: Iterable[Sequence[str]], y: Iterable[Sequence[str]]) -> Tagged:
+    """Training sentences and their tags in numbers; empty ones are left out.
 
-    >>> pairs_of([["a", "b"]], [["X", "Y"]])
-    [[('a', 'X'), ('b', 'Y')]]
-    """
-    return [
-        list(zip(tokens, row, strict=True)) for tokens, row in zip(sentences, tags, strict=True)
-    ]
-
-
-def numbered(X: Iterable[Sequence[tuple[str, str]]]) -> Tagged:
-    """Training sentences in numbers; empty ones are left out.
-
-    >>> numbered([[("a", "X"), ("b", "Y")], [], [("b", "X")]])
+    >>> numbered([["a", "b"], [], ["b"]], [["X", "Y"], [], ["X"]])
     Tagged(names=('X', 'Y'), sentences=[['a', 'b'], ['b']], tags=[[0, 1], [0]])
     """
-    if isinstance(X, (str, bytes)):
-        raise TypeError("expected sentences of (word, tag) pairs, not one str")
-    sentences: list[list[str]] = []
-    names: list[list[str]] = []
-    for number, sentence in enumerate(X, start=1):
-        if isinstance(sentence, (str, bytes)):
-            raise TypeError("a sentence is a list of (word, tag) pairs, not one str")
-        rows = list(sentence)
-        for pair in rows:
-            if isinstance(pair, (str, bytes)) or len(pair) != 2:
-                raise DataError(
-                    "<training sentences>", number, f"found {pair!r}, expected a (word, tag) pair"
-                )
-        if rows:
-            words, tags = zip(*rows, strict=True)
-            sentences.append(checked_tokens(words))
-            names.append(checked_tokens(tags))
-    if not sentences:
+    sentences, names = checked_sentences(X), checked_sentences(y)
+    if len(sentences) != len(names):
+        raise SettingsError(f"{len(sentences)} sentences, but tags of {len(names)}")
+    for number, (words, tags) in enumerate(zip(sentences, names, strict=True), start=1):
+        if len(words) != len(tags):
+            why = f"{len(tags)} tags for {len(words)} tokens"
+            raise DataError("<training sentences>", number, why)
+    kept = [checked_words(words) for words in sentences if words]
+    if not kept:
         raise DataError("<training sentences>", None, "no tokens, expected some to learn from")
     order = sorted({tag for row in names for tag in row})
-    place = {tag: at for at, tag in enumerate(order)}
-    return Tagged(tuple(order), sentences, [[place[tag] for tag in row] for row in names])
+    number_of = {tag: number for number, tag in enumerate(order)}
+    return Tagged(tuple(order), kept, [[number_of[tag] for tag in row] for row in names if row])

@@ -1,11 +1,9 @@
-"""A latent tagger as a model file of kind ``latent-tagger``, and back."""
+"""A latent tagger as parts of a model file, and back."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from eigentext.base import modelfile
 from eigentext.base.fields import (
     Ints,
     Named,
@@ -17,7 +15,7 @@ from eigentext.base.fields import (
     Strings,
     Whole,
 )
-from eigentext.constituency.params import MomentSmoothing, Smoothing
+from eigentext.base.model import Packed
 from eigentext.constituency.storage import PackedParams, pack_params, unpack_params
 from eigentext.constituency.storage_fields import (
     LANGUAGE,
@@ -31,39 +29,20 @@ from eigentext.sequences.tagger_looks import LookModel
 from eigentext.sequences.tagger_words import WordTags
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping
 
     import numpy as np
 
     from eigentext.sequences.tagger import LatentTagger
 
-__all__ = ["KIND", "VERSION", "load_tagger", "save_tagger"]
+__all__ = ["SPEC", "pack_tagger", "restore_tagger"]
 
-KIND = "latent-tagger"
-VERSION = 1
-_SETTINGS = (
-    "n_states",
-    "estimator",
-    "em",
-    "models",
-    "decoder",
-    "per_state",
-    "k_next",
-    "keep",
-    "kappa",
-    "dropout",
-    "noise",
-    "language",
-    "seed",
-)
 _WORD_ARRAYS = ("word_ptr", "word_tag", "word_n", "look_ptr", "look_tag", "look_n")
 _WORD_NUMBERS = ("k_word", "k_look", "k_lower", "keep")
-Tagger = TypeVar("Tagger", bound="LatentTagger")
 
 
 def _parts(settings: dict[str, Any]) -> Parts:
-    arrays, strings = params_fields(settings["lexicon"], settings["models"])
+    arrays, strings = params_fields(settings["lexicon"], settings["n_models"])
     counted: dict[str, Any] = {"low": 0, "high": 1e12}
     return Parts(
         {
@@ -93,7 +72,7 @@ def _parts(settings: dict[str, Any]) -> Parts:
 def _holds(arrays: Mapping[str, np.ndarray], strings: object, settings: dict[str, Any]) -> None:
     import numpy as np
 
-    params_fit(arrays, settings["lexicon"], settings["models"])
+    params_fit(arrays, settings["lexicon"], settings["n_models"])
     n, ptr = arrays["tags.word_n"], arrays["tags.word_ptr"]
     seen = np.diff(np.concatenate([[0.0], np.cumsum(n)])[ptr])
     if not len(n) or float(seen.min()) <= 0:
@@ -102,7 +81,7 @@ def _holds(arrays: Mapping[str, np.ndarray], strings: object, settings: dict[str
 
 SPEC = Spec(
     {
-        "models": Whole(1, MOST_MODELS),
+        "n_models": Whole(1, MOST_MODELS),
         "lexicon": LEXICON,
         "language": LANGUAGE,
         "word_tags": Named({name: Real(0, 1e12) for name in _WORD_NUMBERS}, closed=True),
@@ -113,13 +92,8 @@ SPEC = Spec(
 )
 
 
-def save_tagger(
-    tagger: LatentTagger,
-    path: str | os.PathLike[str],
-    *,
-    data: Mapping[str, Any] | None = None,
-) -> None:
-    """Write everything that tagging needs."""
+def pack_tagger(tagger: LatentTagger) -> Packed:
+    """Everything that tagging needs."""
     params = [chain.params for chain in tagger.chains_]
     packed = pack_params(params)
     words = tagger.words_
@@ -127,64 +101,42 @@ def save_tagger(
     arrays.update({f"tags.{name}": getattr(words, name) for name in _WORD_ARRAYS})
     if words.model is not None:
         arrays["look_weights"] = words.model.weights
-    settings: dict[str, Any] = {name: getattr(tagger, name) for name in _SETTINGS}
-    for name in ("smoothing", "moment_smoothing"):
-        value = getattr(tagger, name)
-        settings[name] = None if value is None else asdict(value)
-    settings.update(
-        lexicon=packed.numbers,
-        word_tags={name: getattr(words, name) for name in _WORD_NUMBERS},
-        n_sentences=tagger.n_sentences_,
-    )
-    modelfile.save(
-        path,
-        KIND,
-        arrays,
-        settings=settings,
-        format_version=VERSION,
-        strings={
-            **packed.strings,
-            "tags": tagger.tags_,
-            "labels": tagger.chains_[0].labels,
-            "tagged_words": words.words,
-            "looks": words.looks,
-            "look_features": () if words.model is None else words.model.features,
-        },
-        seed=tagger.seed,
-        data=data,
-    )
+    strings = {
+        **packed.strings,
+        "tags": tagger.tags_,
+        "labels": tagger.chains_[0].labels,
+        "tagged_words": words.words,
+        "looks": words.looks,
+        "look_features": () if words.model is None else words.model.features,
+    }
+    facts = {
+        "lexicon": packed.numbers,
+        "word_tags": {name: getattr(words, name) for name in _WORD_NUMBERS},
+        "n_sentences": tagger.n_sentences_,
+    }
+    return Packed(arrays, strings, facts)
 
 
-def load_tagger(kind: type[Tagger], path: str | os.PathLike[str]) -> Tagger:
-    """Read what :func:`save_tagger` wrote."""
-    file = modelfile.load(path, KIND, {VERSION}, SPEC)
-    with file.fitting():
-        settings, strings, arrays = file.header.settings, file.strings, file.arrays
-        made: dict[str, Any] = {name: settings[name] for name in _SETTINGS}
-        if settings["smoothing"] is not None:
-            made["smoothing"] = Smoothing(**settings["smoothing"])
-        if settings["moment_smoothing"] is not None:
-            made["moment_smoothing"] = MomentSmoothing(**settings["moment_smoothing"])
-        tagger = kind(**made)
-        tagger._check_settings()
-        tagger.tags_ = tuple(strings["tags"])
-        tagger.n_sentences_ = settings["n_sentences"]
-        counts: dict[str, Any] = {name: arrays[f"tags.{name}"] for name in _WORD_ARRAYS}
-        model = None
-        if "look_weights" in arrays:
-            model = LookModel(tuple(strings["look_features"]), arrays["look_weights"])
-        tagger.words_ = WordTags(
-            tagger.tags_,
-            words=tuple(strings["tagged_words"]),
-            looks=tuple(strings["looks"]),
-            model=model,
-            **counts,
-            **settings["word_tags"],
-        )
-        packed = PackedParams(arrays, strings, settings["lexicon"])
-        labels = tuple(strings["labels"])
-        tagger.chains_ = [
-            Chain.of(params, tagger.words_, labels, tagger.n_sentences_, tagger.k_next)
-            for params in unpack_params(packed, arrays["rules"], tagger.models, tagger.language)
-        ]
-    return tagger
+def restore_tagger(tagger: LatentTagger, packed: Packed) -> None:
+    """Set what :func:`pack_tagger` kept."""
+    arrays, strings, facts = packed.arrays, packed.strings, packed.facts
+    tagger.tags_ = tuple(strings["tags"])
+    tagger.n_sentences_ = facts["n_sentences"]
+    counts: dict[str, Any] = {name: arrays[f"tags.{name}"] for name in _WORD_ARRAYS}
+    model = None
+    if "look_weights" in arrays:
+        model = LookModel(tuple(strings["look_features"]), arrays["look_weights"])
+    tagger.words_ = WordTags(
+        tagger.tags_,
+        words=tuple(strings["tagged_words"]),
+        looks=tuple(strings["looks"]),
+        model=model,
+        **counts,
+        **facts["word_tags"],
+    )
+    params = PackedParams(dict(arrays), dict(strings), facts["lexicon"])
+    labels = tuple(strings["labels"])
+    tagger.chains_ = [
+        Chain.of(params, tagger.words_, labels, tagger.n_sentences_, tagger.k_next)
+        for params in unpack_params(params, arrays["rules"], tagger.n_models, tagger.language)
+    ]
