@@ -89,12 +89,12 @@ MODELS = (
     Made(
         "graph-parser",
         "dep train train.conllu -o m.graph-parser --epochs 3",
-        ("dep parse m.graph-parser test.conllu -o parsed.conllu --kbest 3",),
+        ("dep parse m.graph-parser test.conllu -o parsed.conllu --kbest 3 {jobs}",),
     ),
     Made(
         "graph-parser, own tags",
         "dep train train.conllu -o m.own --order 1 --tags own --epochs 2",
-        ("dep parse m.own test.conllu -o parsed.conllu",),
+        ("dep parse m.own test.conllu -o parsed.conllu {jobs}",),
     ),
     Made(
         "latent-tree",
@@ -104,12 +104,12 @@ MODELS = (
     Made(
         "dependency-generative",
         "dep train train.conllu -o m.generative --model generative",
-        ("dep parse m.generative test.conllu -o parsed.conllu",),
+        ("dep parse m.generative test.conllu -o parsed.conllu {jobs}",),
     ),
     Made(
         "dependency-reranker",
         "dep rerank train.conllu --base m.own --kbest 5 -o m.rerank",
-        ("dep parse m.own test.conllu --rerank m.rerank -o parsed.conllu",),
+        ("dep parse m.own test.conllu --rerank m.rerank -o parsed.conllu {jobs}",),
     ),
     Made(
         "learned-analyzer",

@@ -7,8 +7,10 @@ from itertools import islice
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from eigentext.base.model import NotFittedError
+from eigentext.cli import dep_parse
 from eigentext.cli.main import run
 from eigentext.dependency import DependencyParser, long_sentences
 from eigentext.dependency.rerank import _untrained
@@ -58,6 +60,35 @@ def test_predict_and_parse_agree(parser):
         assert answer.tree.relations == one.column("deprel")
         assert answer.tree.tags == one.column("upos")
         assert not answer.approximate
+
+
+def test_many_sentences_are_parsed_in_their_order():
+    model = DependencyParser(tags="own", **SMALL).fit(TREES)
+    sentences = [one.forms for one in TREES[:3]]
+    several = list(model.parse_many([sentences[0], [], *sentences[1:]]))
+    assert several[1] is None
+    assert several[:1] + several[2:] == [model.parse(tokens) for tokens in sentences]
+
+
+def test_the_score_is_the_share_of_right_words(parser):
+    assert parser.score(TREES) == 1.0
+    wrong = TREES[0].with_columns(deprel=["det", "obj", "root"])
+    assert parser.score([wrong]) == pytest.approx(2 / 3)
+    assert clone(parser).set_params(labels=False).fit(TREES).score([wrong]) == 1.0
+
+
+def test_several_processes_write_the_same_trees(free, tmp_path, monkeypatch):
+    monkeypatch.setattr(dep_parse, "_CHUNK", 4)
+    source, model = str(tmp_path / "some.conllu"), str(tmp_path / "some.dep")
+    write_sentences(TREES, source)
+    free.save(model)
+    outputs = [tmp_path / "one.conllu", tmp_path / "two.conllu"]
+    for jobs, output in enumerate(outputs, start=1):
+        line = ["dep", "parse", model, source, "--kbest", "2", "-o", str(output)]
+        assert run([*line, "--jobs", str(jobs), "-q"]) == 0
+    one, two = (output.read_text() for output in outputs)
+    assert one == two
+    assert one.count("# kbest = 1") == len(TREES)
 
 
 def test_the_score_is_the_sum_of_the_parts(parser):

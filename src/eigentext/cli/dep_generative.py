@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -37,7 +38,13 @@ def generative_predictor(
 
     refuse(asked, f"not with {path}: a generative parser gives one tree for CoNLL-U with tags")
     parser = GenerativeParser.load(path)
-    return lambda chunk: [parsed(parser, sentence, marginals=marginals) for sentence in chunk]
+    return partial(_parsed_all, parser, marginals)
+
+
+def _parsed_all(
+    parser: GenerativeParser, marginals: bool, chunk: list[Sentence]
+) -> list[Sentence]:
+    return [parsed(parser, sentence, marginals=marginals) for sentence in chunk]
 
 
 def parsed(parser: GenerativeParser, sentence: Sentence, *, marginals: bool = False) -> Sentence:

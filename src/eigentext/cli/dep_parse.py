@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
-from itertools import chain, islice
+from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from eigentext.formats.conllu import Sentence
 
     Choose = Callable[[Sentence, Sequence[Parse]], list[Parse]]
+    Predict = Callable[[list[Sentence]], Iterable[Sentence]]
 
 _CHUNK = 256  # sentences parsed at a time
 _RERANKED = 50  # trees a reranker chooses from, unless told
@@ -60,6 +62,7 @@ def parse(
         bool,
         typer.Option("--marginals", help="Probability of each arc: Prob=0.93 in the last column."),
     ] = False,
+    jobs: options.Jobs = 1,
     tokeniser: options.Tokeniser = "ptb",
     newlines: options.Newlines = options.NewlinesName.auto,
     on_error: options.SkipErrors = options.OnError.stop,
@@ -86,7 +89,8 @@ def parse(
         $ eigentext dep parse english.parser sample/text.txt --from tokens --kbest 3 -o k.conllu
     """
     from eigentext.base.files.opening import expand
-    from eigentext.dependency.long_sentences import MOST_WORDS, parsed_in_pieces
+    from eigentext.base.parallel import in_order
+    from eigentext.dependency.long_sentences import MOST_WORDS
     from eigentext.formats.conllu import write_sentences
 
     predict = _predictor(model, from_, kbest, rerank, marginals)
@@ -96,8 +100,9 @@ def parse(
     def trees(log: SkipLog | None, update: Callable[[int, int, str], None]) -> Iterator[Sentence]:
         nonlocal count, split
         given = _read(expand(files or ["-"]), from_, tokeniser, newlines.value, log)
-        while chunk := list(islice(given, _CHUNK)):
-            yield from parsed_in_pieces(chunk, predict)
+        chunks = iter(lambda: list(islice(given, _CHUNK)), [])
+        for chunk, answers in in_order(_parsed, chunks, state=predict, jobs=jobs, chunk=1):
+            yield from answers
             count += len(chunk)
             split += sum(len(sentence) > MOST_WORDS for sentence in chunk)
             update(count, 0, "parsing")
@@ -122,7 +127,7 @@ def parse(
 
 def _predictor(
     model: str, from_: InputName, k: int, rerank: str | None, marginals: bool
-) -> Callable[[list[Sentence]], Iterable[Sentence]]:
+) -> Predict:
     """Sentences in, parsed sentences out, by the parser in this file and as it is asked for."""
     from eigentext.dependency import DependencyParser
     from eigentext.errors import SettingsError
@@ -143,9 +148,28 @@ def _predictor(
         order = Reranker.load(rerank).choose
     if k == 1 and order is None and not marginals:
         return parser.predict
-    return lambda chunk: chain.from_iterable(
-        _several(parser, sentence, k, order, marginals=marginals) for sentence in chunk
-    )
+    return partial(_several_of_all, parser, k, order, marginals)
+
+
+def _parsed(predict: Predict, chunks: list[list[Sentence]]) -> list[list[Sentence]]:
+    """What a process does with its share of the work."""
+    from eigentext.dependency.long_sentences import parsed_in_pieces
+
+    return [list(parsed_in_pieces(chunk, predict)) for chunk in chunks]
+
+
+def _several_of_all(
+    parser: DependencyParser,
+    k: int,
+    order: Choose | None,
+    marginals: bool,
+    chunk: list[Sentence],
+) -> list[Sentence]:
+    return [
+        answer
+        for sentence in chunk
+        for answer in _several(parser, sentence, k, order, marginals=marginals)
+    ]
 
 
 def _read(

@@ -3,7 +3,7 @@
 1. ``fit`` reads CoNLL-U sentences, takes their tags as they are or has its own taggers make them
    (``tags``), turns all into numbers (``encode``), and learns arcs (``training``) and relations
    (``labels``).
-2. ``parse`` answers for one sentence, ``predict`` for many CoNLL-U sentences at once, ``kbest``
+2. ``parse`` answers for one sentence, ``parse_many`` for many, ``predict`` for CoNLL-U, ``kbest``
    with several trees, ``marginals`` with the probability of each arc, ``scores`` with the numbers
    behind all of them.
 3. ``storage`` says what is in its file.
@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eigentext.base.model import Model
+from eigentext.base.parallel import in_order
 from eigentext.dependency.answer import (
     Parse,
     check_tokens,
@@ -48,7 +49,7 @@ from eigentext.tagging.resources import clusters_of
 from eigentext.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from eigentext.base.model import Packed
     from eigentext.base.progress import Progress
@@ -375,18 +376,36 @@ class DependencyParser(Model, DependencyParserSettings):
             for row, name, score in zip(heads, names, scores, strict=True)
         ]
 
-    def predict(self, sentences: Iterable[Sentence]) -> list[Sentence]:
+    def parse_many(
+        self, sentences: Iterable[Sequence[str]], *, jobs: int = 1
+    ) -> Iterator[Parse | None]:
+        """The best trees of bare sentences in their order; None for one without tokens.
+
+        ``jobs`` processes share the work; the answers do not depend on it.
+        """
+        self.check_fitted()
+        return (parse for _, parse in in_order(_parse_all, sentences, state=self, jobs=jobs))
+
+    def predict(self, sentences: Iterable[Sentence], *, jobs: int = 1) -> list[Sentence]:
         """The sentences with heads and relations filled in; all else stays as it is.
 
         With taggers of its own the parser goes by their tags, and fills columns of tags that are
         empty.  More than 400 words are parsed in pieces, as by :meth:`parse`: the comment
-        ``# split = 3`` says in how many.
+        ``# split = 3`` says in how many.  ``jobs`` processes share the work.
         """
-        given = list(sentences)
-        answers: list[Sentence] = []
-        for begin in range(0, len(given), _CHUNK):
-            answers += parsed_in_pieces(given[begin : begin + _CHUNK], self._predict)
-        return answers
+        self.check_fitted()
+        answers = in_order(_predict_all, sentences, state=self, jobs=jobs, chunk=_CHUNK)
+        return [answer for _, answer in answers]
+
+    def score(self, sentences: Sequence[Sentence], y: None = None) -> float:
+        """The share of words with the right head and relation, from 0 to 1.
+
+        Of a parser without relations: with the right head.  Rules are those of CoNLL 2018.
+        """
+        from eigentext.evaluate.attachment import evaluate
+
+        result = evaluate(sentences, self.predict(sentences))
+        return (result.las if self.labels else result.uas) / 100
 
     def _predict(self, sentences: Sequence[Sentence]) -> list[Sentence]:
         self.check_fitted()
@@ -447,6 +466,14 @@ class DependencyParser(Model, DependencyParserSettings):
     def _summary(self) -> str:
         relations = len(self.relations_.relations) if self.relations_ else 0
         return f"2^{self.arcs_.settings.bits} weights, {relations} relations, {self.projectivity_}"
+
+
+def _parse_all(parser: DependencyParser, sentences: list[Sequence[str]]) -> list[Parse | None]:
+    return [parser.parse(tokens) if len(tokens) else None for tokens in sentences]
+
+
+def _predict_all(parser: DependencyParser, sentences: list[Sentence]) -> list[Sentence]:
+    return list(parsed_in_pieces(sentences, parser._predict))
 
 
 def _bits_for(n_words: int) -> int:
