@@ -33,7 +33,7 @@ from eigentext.corpus.counting import count
 from eigentext.evaluate.similarity import read_pairs, score_similarity
 from eigentext.formats.word2vec import load_vectors, write_vectors
 from eigentext.linalg.determinism import single_threaded
-from eigentext.words.embeddings.cca import EmbeddingSettings, cca_embeddings, contexts_to_count
+from eigentext.words import CCAEmbedding
 
 SETS = {
     "WS-353": "EN-WS-353-ALL",
@@ -46,14 +46,12 @@ MORE = {"RG-65": "EN-RG-65", "SimVerb": "EN-SimVerb-3500"}
 Vectors = tuple[list[str], np.ndarray, float]
 
 
-def eigentext(text: str, vocab_size: int, settings: EmbeddingSettings) -> Vectors:
+def eigentext(text: str, vocab_size: int, model: CCAEmbedding) -> Vectors:
     """Count and decompose, from the text file on."""
     began = time.process_time()
     with single_threaded():
-        counts = count(
-            [text], contexts=contexts_to_count("bag5", settings.weighting), vocab_size=vocab_size
-        )
-        found = cca_embeddings(counts, contexts="bag5", settings=settings)
+        counts = count([text], contexts=model.contexts_to_count(), vocab_size=vocab_size)
+        found = model.fit(counts).embeddings_
     seconds = time.process_time() - began
     return list(found.words[:-1]), found.vectors[:-1], seconds
 
@@ -141,15 +139,15 @@ def main() -> None:
             shutil.copyfileobj(source, target)
         with open(text, "rb") as source:
             Path(small).write_bytes(b"".join(source.readline() for _ in range(20_000)))
-        eigentext(small, 5_000, EmbeddingSettings(size=50))  # compiles
+        eigentext(small, 5_000, CCAEmbedding(50, contexts="bag5"))  # compiles
         print(f"{options.corpus}, {options.vocab_size} words; Spearman x 100\n")
         print("| | CPU s | mean of four |", " | ".join(SETS | MORE), "|")
         print("|---" * (3 + len(SETS | MORE)) + "|")
         ours = {}
         words: list[str] = []
         for transform in options.transforms:
-            settings = EmbeddingSettings(transform=transform)
-            made = eigentext(text, options.vocab_size, settings)
+            model = CCAEmbedding(contexts="bag5", scaling=transform)
+            made = eigentext(text, options.vocab_size, model)
             words = made[0]
             line, *ours[transform] = row(f"eigentext, {transform}", made, data)
             print(line, flush=True)

@@ -88,7 +88,7 @@ def unigram(text, k):
 def kneser_ney(text, k):
     """Interpolated Kneser-Ney bigram; the first word of a sentence follows a mark of its own."""
     from eigentext.sequences import Encoded
-    from eigentext.words.lm.class_bigram import KneserNeyBigram
+    from eigentext.words.lm.kneser_ney import KneserNeyBigram
 
     def marked(data):
         ids = np.insert(data.ids, data.first[:-1], text.V)

@@ -32,15 +32,15 @@ MODELS = (
     Made("counts", "words count sample/text.txt -o m.counts --contexts lr2 {jobs}", ()),
     Made(
         "clusters",
-        "words cluster sample/text.txt -o m.clusters --paths m.paths --clusters 20 {jobs}",
+        "words cluster sample/text.txt -o m.clusters --paths m.paths --n-clusters 20 {jobs}",
         ("words assign m.clusters sample/text.txt -o assigned.clusters",),
     ),
     Made(
         "embeddings",
-        "words embed sample/text.txt -o m.embeddings --size 20 {jobs}",
+        "words embed sample/text.txt -o m.embeddings --n-components 20 {jobs}",
         ("words neighbours m.embeddings the",),
     ),
-    Made("lrmvl", "words embed sample/text.txt -o m.lrmvl --method lrmvl --size 10", ()),
+    Made("lrmvl", "words embed sample/text.txt -o m.lrmvl --method lrmvl --n-components 10", ()),
     Made(
         "class-bigram",
         "words lm train m.clusters sample/text.txt -o m.class-bigram",

@@ -30,9 +30,10 @@ from eigentext.corpus.counting import count
 from eigentext.evaluate.clustering import paths_information
 from eigentext.formats.brown_paths import read_paths
 from eigentext.linalg.determinism import single_threaded
-from eigentext.words.clusters.hierarchy import HIERARCHIES, hierarchy, prefix_information
-from eigentext.words.clusters.methods import METHODS, contexts_to_count
+from eigentext.words.clusters.hierarchy import hierarchy, prefix_information
+from eigentext.words.clusters.methods import contexts_to_count
 from eigentext.words.clusters.model import SpectralClusters
+from eigentext.words.settings import HIERARCHIES, METHODS
 
 PREFIXES = (2, 4, 6, 8, 10, None)
 REFERENCE = {200: 167.0, 500: 1197.0}  # CPU seconds of wcluster on wiki with 50k words

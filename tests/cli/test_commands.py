@@ -415,7 +415,7 @@ def test_out_of_memory_is_one_plain_line(tmp_path, monkeypatch, capsys):
         np.empty(1 << 60, dtype=np.int8)
 
     monkeypatch.setattr("eigentext.words.embeddings.cca.cca_embeddings", too_much)
-    assert run(["words", "embed", "text", "-o", "v", "--size", "2", "-q"]) == 2
+    assert run(["words", "embed", "text", "-o", "v", "--n-components", "2", "-q"]) == 2
     message = capsys.readouterr().err
     assert message.startswith("eigentext: out of memory: Unable to allocate 1.00 EiB")
     assert message.count("\n") == 1

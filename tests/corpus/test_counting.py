@@ -13,12 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from eigentext.base.files.opening import SkipLog
-from eigentext.corpus import shards
+from eigentext.corpus import segments, shards
 from eigentext.corpus.contexts import Contexts
-from eigentext.corpus.counting import count
+from eigentext.corpus.counting import count, count_sentences
 from eigentext.corpus.engines import LocalEngine
 from eigentext.corpus.memory import Budget
 from eigentext.errors import DataError, SettingsError
+from eigentext.formats.text import write_sentences
 
 WORDS = [
     b"a",
@@ -388,3 +389,45 @@ def test_long_words_close_a_segment(write):
     whole = shards.plan_shards([path], 1, 1 << 20)[0]
     assert len(list(shards.read_segments(whole, budget))) > 3
     assert count([path], memory=budget) == count([path])
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    sentences=st.lists(st.lists(words.map(bytes.decode), max_size=8), max_size=12),
+    contexts=contexts,
+    vocab_size=st.none() | st.integers(1, 6),
+    min_count=st.integers(1, 3),
+    block=st.sampled_from([1, 40, 1 << 20]),
+)
+def test_sentences_in_memory_are_counted_as_lines_of_a_file(
+    sentences, contexts, vocab_size, min_count, block
+):
+    text = [["first"], *sentences]  # a file's first line is looked at: no tree, no JSON, no mark
+    write_sentences(text, "memory://test/sentences.txt")
+    chosen = {"contexts": contexts, "vocab_size": vocab_size, "min_count": min_count}
+    by_file = count(["memory://test/sentences.txt"], **chosen)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(segments, "_BLOCK_BYTES", block)
+        in_memory = count_sentences(iter(text), **chosen)
+    assert in_memory == by_file
+    assert in_memory.fingerprint() == by_file.fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("sentences", "error", "message"),
+    [
+        ([], DataError, "sentences: no tokens, expected text"),
+        ([[], []], DataError, "sentences: no tokens, expected text"),
+        ([["a"], ["b c"]], DataError, "sentences:2: token 'b c': expected at least one"),
+        ([["a", ""]], DataError, "sentences:1: token ''"),
+        ([["a\ud800"]], DataError, "sentences:1: a lone surrogate"),
+        ("a b", SettingsError, "expected a list of sentences, not one string"),
+        (["a b"], SettingsError, "a sentence is a list of tokens, not the string 'a b'"),
+        ([["a", 1]], SettingsError, "a token is a string, not int 1"),
+        (7, SettingsError, "expected a list of sentences, not int"),
+    ],
+)
+def test_sentences_that_cannot_be_counted(sentences, error, message):
+    with pytest.raises(error) as caught:
+        count_sentences(sentences)
+    assert str(caught.value).startswith(message)

@@ -88,7 +88,7 @@ def test_file_and_back(tmp_path, counted, contexts, options):
     assert back.vocabulary == counts.vocabulary
     header = modelfile.read_header(tmp_path / "c.counts")
     assert header.kind == "counts"
-    assert header.settings["n_tokens"] == 7
+    assert header.facts["n_tokens"] == 7
 
 
 def test_files_that_do_not_fit(tmp_path, counted):

@@ -288,18 +288,19 @@ def _use_latent_tagger(path: Path) -> None:
 
 
 def _counts(path: Path) -> None:
-    from eigentext.words.clusters.model import count_tokens
+    from eigentext.corpus.counting import count_sentences
 
-    count_tokens(_TEXT, "lr2", None).save(path)
+    count_sentences(_TEXT, contexts="lr2").save(path)
 
 
 def _use_counts(path: Path) -> None:
     from eigentext.corpus.counts import Counts
     from eigentext.words.embeddings.cca import cca_embeddings
+    from eigentext.words.settings import CCASettings
 
     counts = Counts.load(path)
     counts + counts
-    cca_embeddings(counts, 2)
+    cca_embeddings(counts, CCASettings(2), on_rank="warn")
 
 
 def _clusters(path: Path) -> None:
@@ -342,12 +343,11 @@ def _embeddings(path: Path) -> None:
 
 def _use_embeddings(path: Path) -> None:
     from eigentext.words import CCAEmbedding
-    from eigentext.words.embeddings.cca import Embeddings
 
-    Embeddings.load(path).neighbours("dog", 2)
     model = CCAEmbedding.load(path)
+    model.neighbours("dog", 2)
     model.transform([["dog", "xyzzy"]])
-    Embeddings.load(path).export(f"{path}.txt")
+    model.embeddings_.export(f"{path}.txt")
 
 
 def _lrmvl(path: Path) -> None:

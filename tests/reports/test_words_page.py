@@ -23,7 +23,6 @@ from eigentext.formats.brown_paths import PathEntry
 from eigentext.formats.word2vec import write_vectors
 from eigentext.reports.words_page import (
     WordVectors,
-    tree_of_clustering,
     words_browser,
     words_report,
 )
@@ -174,9 +173,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("report")
     datasets.write_sample(folder)
     text = str(next(folder.rglob("text.txt")))
-    clusters = ["words", "cluster", text, "-o", str(folder / "c"), "--clusters", "12", "-q"]
+    clusters = ["words", "cluster", text, "-o", str(folder / "c"), "--n-clusters", "12", "-q"]
     assert run([*clusters, "--paths", str(folder / "paths")]) == 0
-    assert run(["words", "embed", text, "-o", str(folder / "v"), "--size", "10", "-q"]) == 0
+    assert (
+        run(["words", "embed", text, "-o", str(folder / "v"), "--n-components", "10", "-q"]) == 0
+    )
     return folder
 
 
@@ -204,11 +205,11 @@ def test_the_page_of_the_sample(folder: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_figures_of_the_model_are_in_the_page(folder: Path) -> None:
-    from eigentext.words.clusters.model import load_clusters
+    from eigentext.words import SpectralClusters
 
-    found = load_clusters(folder / "c").clustering_
-    html = words_report(tree_of_clustering(found), found=found).html()
-    assert f"{found.information:.4f} nats" in html
+    model = SpectralClusters.load(folder / "c")
+    html = words_report(model.tree(), model=model).html()
+    assert f"{model.mutual_information_:.4f} nats" in html
     shares = re.findall(r'data-key="([0-9.e-]+)">1\.000</td></tr>', html)
     assert float(shares[-1]) == pytest.approx(1.0)  # the whole path is the clustering itself
 

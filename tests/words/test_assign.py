@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from eigentext.corpus.counting import count_sentences
 from eigentext.errors import SettingsError
 from eigentext.evaluate.clustering import cluster_pairs
 from eigentext.words.clusters.assign import WAYS
-from eigentext.words.clusters.model import SpectralClusters, count_tokens
+from eigentext.words.clusters.model import SpectralClusters
 
 GROUPS = ["I you we".split(), "see like want".split(), "tea soup rice".split()]
 
@@ -46,7 +47,7 @@ def test_counts_of_cluster_pairs_grow_by_the_pairs_of_new_words(model, by):
     grown = [[*GROUPS[0], "he"], GROUPS[1], [*GROUPS[2], "bread"]]
     new = sentences(grown, 100, seed=2)
     more = model.assign(new, by=by)
-    counts = count_tokens(new, "r1", None)
+    counts = count_sentences(new, contexts="r1")
     labels = np.array([more.predict([w])[0] for w in counts.words])
     fresh = np.isin(counts.words, ["he", "bread"])
     pairs = counts.matrix(1).toarray() * (fresh[:, None] | fresh[None, :])
@@ -55,7 +56,7 @@ def test_counts_of_cluster_pairs_grow_by_the_pairs_of_new_words(model, by):
 
 
 def test_unk_is_left_out_where_there_was_none(model):
-    more = model.assign(count_tokens(sentences(GROUPS, 20), "r1", 5))
+    more = model.assign(count_sentences(sentences(GROUPS, 20), contexts="r1", vocab_size=5))
     assert "<unk>" not in more.words_
 
 

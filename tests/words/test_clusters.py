@@ -14,9 +14,10 @@ from eigentext.corpus.counting import count
 from eigentext.errors import DataError, ModelFileError, RankError, RankWarning, SettingsError
 from eigentext.evaluate.clustering import paths_information
 from eigentext.formats.brown_paths import read_paths
-from eigentext.words.clusters.methods import METHODS, contexts_to_count
-from eigentext.words.clusters.model import SpectralClusters, load_clusters
+from eigentext.words.clusters.methods import contexts_to_count
+from eigentext.words.clusters.model import SpectralClusters
 from eigentext.words.clusters.moments import context_counts, embed, omega
+from eigentext.words.settings import METHODS
 
 SUBJECTS, VERBS, THINGS = "I you we they".split(), "see like want".split(), "tea soup rice".split()
 
@@ -85,7 +86,7 @@ def test_the_same_paths_for_any_number_of_jobs(corpus, method, tmp_path):
 def test_model_file_and_paths_round_trip(tmp_path):
     model = SpectralClusters(5, vocab_size=9).fit(sentences())
     model.save(tmp_path / "m")
-    back = load_clusters(tmp_path / "m")
+    back = SpectralClusters.load(tmp_path / "m")
     assert back.get_params() == model.get_params()
     assert back.words_ == model.words_
     assert back.paths_ == model.paths_
@@ -144,7 +145,7 @@ def test_exchange_passes_improve_on_the_paper():
         ({"n_clusters": 1}, [["a", "a"]], DataError, "1 different word"),
         ({"n_clusters": 2}, [], DataError, "no tokens"),
         ({"n_clusters": 2}, [["a"], ["b"]], DataError, "side by side"),
-        ({"method": "nonsense"}, sentences(), SettingsError, "spectral, paper"),
+        ({"method": "nonsense"}, sentences(), SettingsError, "'spectral', 'paper'"),
         ({"hierarchy": "nonsense"}, sentences(), SettingsError, "bisect"),
         ({"contexts": "bag2"}, sentences(), SettingsError, "positions"),
         ({"kappa": -1.0}, sentences(), SettingsError, "kappa"),
@@ -158,9 +159,9 @@ def test_what_is_refused(settings, lines, error, message):
 
 
 def test_strings_are_refused_with_a_hint():
-    with pytest.raises(TypeError, match="lists of tokens"):
+    with pytest.raises(SettingsError, match="expected a list of sentences, not one string"):
         SpectralClusters(2).fit("a string")
-    with pytest.raises(TypeError, match="list of strings"):
+    with pytest.raises(SettingsError, match="is a list of tokens, not the string 'word'"):
         SpectralClusters(2).fit(sentences()).predict("word")
 
 
@@ -223,5 +224,5 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path, monkeypatch, capsys):
     ids=["predict", "transform", "assign", "write_paths", "save"],
 )
 def test_unfitted_clusters_say_so(ask):
-    with pytest.raises(NotFittedError, match="SpectralClusters instance is not fitted yet"):
+    with pytest.raises(NotFittedError, match="this SpectralClusters has learned nothing yet"):
         ask(SpectralClusters())

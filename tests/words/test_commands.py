@@ -45,8 +45,19 @@ def figures(capsys):
     [
         ["cluster", "text", "-o", "m", "-m", "3", "--paths", "no/such/p"],
         ["cluster", "text", "-o", "no/such/m", "-m", "3", "--paths", "p"],
-        ["embed", "text", "-o", "m", "--size", "2", "--vectors", "no/such/v.bin"],
-        ["embed", "text", "-o", "m", "--size", "2", "--vectors", "no/such/v", "--method", "lrmvl"],
+        ["embed", "text", "-o", "m", "--n-components", "2", "--vectors", "no/such/v.bin"],
+        [
+            "embed",
+            "text",
+            "-o",
+            "m",
+            "--n-components",
+            "2",
+            "--vectors",
+            "no/such/v",
+            "--method",
+            "lrmvl",
+        ],
         ["assign", "text", "text", "-o", "m", "--paths", "no/such/p"],
         ["lm", "train", "text", "text", "-o", "no/such/m"],
     ],
@@ -85,7 +96,7 @@ def test_a_disk_that_fills_up_during_a_spill(folder, capsys, monkeypatch, comman
         write(path, array, mode)
 
     monkeypatch.setattr(spill, "write_array", full)
-    size = ["-m", "3"] if command == "cluster" else ["--size", "3"]
+    size = ["-m", "3"] if command == "cluster" else ["--n-components", "3"]
     assert words(command, "text", "-o", "m", *size) == 2
     said = capsys.readouterr().err
     assert any("spill" in str(path) for path in written), "nothing was spilled"
@@ -102,7 +113,7 @@ def test_one_line_that_never_ends(folder, capsys, command):
     (folder / "lines").write_text("\n".join(LINES * 4000))
     n_tokens = 3 * len(LINES) * 4000
     assert (folder / "line").stat().st_size > 500_000
-    size = ["-m", "3"] if command == "cluster" else ["--size", "3"]
+    size = ["-m", "3"] if command == "cluster" else ["--n-components", "3"]
     for name in ("line", "lines"):
         assert words(command, name, "-o", f"{name}.m", *size, "--json") == 0
         assert figures(capsys)["tokens"] == n_tokens
@@ -142,17 +153,17 @@ def test_sentences_are_scored(folder, capsys):
     assert words("lm", "train", "p", "text", "-o", "lm", "--mix", "0.7", "--json") == 0
     assert figures(capsys)["classes"] == 5  # with <unk> and the end of a sentence
     model = ClassBigram.load("lm")
-    expected = [model.log_probability(s.split()) for s in ("the cat ran", "ran the the")]
+    expected = [model.log_prob(s.split()) for s in ("the cat ran", "ran the the")]
     assert expected[0] > expected[1]
     assert words("lm", "score", "lm", "new", "--format", "jsonl") == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [row["log_probability"] for row in rows] == expected
+    assert [row["log_prob"] for row in rows] == expected
     assert rows[0]["tokens"] == ["the", "cat", "ran"]
     assert words("lm", "score", "lm", "new") == 0
     assert capsys.readouterr().out.splitlines()[1] == f"{expected[1]:.4f}\tran the the"
     assert words("lm", "score", "lm", "new", "--mix", "1", "--format", "jsonl") == 0
-    by_class = json.loads(capsys.readouterr().out.splitlines()[0])["log_probability"]
-    assert by_class == model.log_probability(["the", "cat", "ran"], mix=1.0) != expected[0]
+    by_class = json.loads(capsys.readouterr().out.splitlines()[0])["log_prob"]
+    assert by_class == model.log_prob(["the", "cat", "ran"], mix=1.0) != expected[0]
     assert words("lm", "perplexity", "lm", "new", "--json") == 0
     assert figures(capsys)["perplexity"] == pytest.approx(math.exp(-sum(expected) / 8), abs=1e-3)
 
@@ -161,8 +172,8 @@ def test_sentences_are_scored(folder, capsys):
     "arguments",
     [
         ["cluster", "-m", "3"],
-        ["embed", "--size", "2"],
-        ["embed", "--size", "2", "--method", "lrmvl"],
+        ["embed", "--n-components", "2"],
+        ["embed", "--n-components", "2", "--method", "lrmvl"],
     ],
     ids=["cluster", "embed", "lrmvl"],
 )

@@ -11,21 +11,21 @@ from hypothesis.extra.numpy import arrays
 from sklearn.base import clone
 
 from eigentext.base.files.opening import write_lines
-from eigentext.corpus.counting import count
+from eigentext.corpus.counting import count, count_sentences
 from eigentext.corpus.counts import Counts
-from eigentext.errors import ModelFileError, RankError, RankWarning, SettingsError
+from eigentext.errors import DataError, ModelFileError, RankError, RankWarning, SettingsError
 from eigentext.formats.word2vec import load_vectors
 from eigentext.words.embeddings import cca as embeddings
 from eigentext.words.embeddings.cca import (
-    Embeddings,
-    EmbeddingSettings,
+    CCAEmbedding,
     cca_embeddings,
     context_counts,
     contexts_to_count,
     fold_contexts,
     scaled_contexts,
 )
-from eigentext.words.embeddings.estimators import LRMVL, CCAEmbedding
+from eigentext.words.embeddings.lrmvl import LRMVL
+from eigentext.words.settings import CCASettings
 
 SENTENCES = [
     f"{d} {a} {n} {v} {d2} {n2}".split()
@@ -46,6 +46,10 @@ def text(tmp_path_factory):
     return str(path)
 
 
+def vectors_of(counts, n_components, **settings):
+    return cca_embeddings(counts, CCASettings(n_components, **settings))
+
+
 tables = arrays(np.int64, (5, 4), elements=st.just(0) | st.integers(0, 40))
 
 
@@ -58,7 +62,7 @@ tables = arrays(np.int64, (5, 4), elements=st.just(0) | st.integers(0, 40))
     st.sampled_from([1.0, 5.0]),
 )
 def test_omega_by_the_formula(table, transform, kappa, smoothing, shift):
-    chosen = EmbeddingSettings(transform=transform, kappa=kappa, smoothing=smoothing, shift=shift)
+    chosen = CCASettings(scaling=transform, kappa=kappa, smoothing=smoothing, shift=shift)
     found = scaled_contexts(sp.csr_array(table), chosen).toarray()
     u, v = table.sum(axis=1).astype(float), table.sum(axis=0).astype(float)
     if v.sum():
@@ -78,7 +82,7 @@ def test_omega_by_the_formula(table, transform, kappa, smoothing, shift):
 @settings(max_examples=30, deadline=None)
 @given(tables, st.sampled_from([0.0, 3.0]), st.sampled_from([1.0, 5.0]))
 def test_the_compiled_ppmi_is_the_plain_one(table, kappa, shift):
-    chosen = EmbeddingSettings(kappa=kappa, shift=shift)
+    chosen = CCASettings(kappa=kappa, shift=shift)
     plain = scaled_contexts(sp.csr_array(table), chosen)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(embeddings, "_KERNEL_NONZEROS", 0)
@@ -92,8 +96,8 @@ def test_the_compiled_ppmi_is_the_plain_one(table, kappa, shift):
 
 def test_vectors_are_singular_vectors_with_an_exponent(text):
     counts = count([text], contexts="lr2")
-    chosen = EmbeddingSettings(size=4, transform="sqrt", exponent=0.7, kappa=1.0, fold_case=False)
-    found = cca_embeddings(counts, settings=chosen)
+    chosen = CCASettings(4, scaling="sqrt", exponent=0.7, kappa=1.0, fold_case=False)
+    found = cca_embeddings(counts, chosen)
     Omega = scaled_contexts(counts.context_matrix(), chosen).toarray()[: len(found.words)]
     U, s, _ = np.linalg.svd(Omega.astype(np.float64))
     rows = U[:, :4] * s[:4] ** 0.7
@@ -101,7 +105,7 @@ def test_vectors_are_singular_vectors_with_an_exponent(text):
     np.testing.assert_allclose(found.vectors @ found.vectors.T, rows @ rows.T, atol=1e-4)
     np.testing.assert_allclose(found.singular_values, s[:4], rtol=1e-5)
     assert found.words == counts.words[:-1]  # nothing is unknown, so <unk> has no vector
-    assert "<unk>" in cca_embeddings(count([text], contexts="lr2", vocab_size=5), 2).words
+    assert "<unk>" in vectors_of(count([text], contexts="lr2", vocab_size=5), 2).words
 
 
 @pytest.mark.parametrize("weighting", ["flat", "linear", "harmonic"])
@@ -140,8 +144,8 @@ def test_case_is_folded_in_contexts_only(tmp_path):
         }
         half = folded[:, position * len(forms) : (position + 1) * len(forms)]
         assert sorted(map(tuple, half.T)) == sorted(tuple(column) for column in seen.values())
-    kept = cca_embeddings(counts, 3, fold_case=False)
-    lower = cca_embeddings(counts, 3)
+    kept = vectors_of(counts, 3, fold_case=False)
+    lower = vectors_of(counts, 3)
     assert {"The", "the"} <= set(lower.words)  # words keep their case
     assert not np.allclose(kept.singular_values, lower.singular_values)
 
@@ -155,7 +159,9 @@ def test_contexts_that_were_not_counted(text):
         context_counts(bag, "bag2", "linear")
     with pytest.raises(SettingsError, match="unigrams"):
         contexts_to_count("unigrams", "flat")
-    assert cca_embeddings(bag, 2).settings["weighting"] == "flat"  # the default gives way
+    given_way = vectors_of(bag, 2)  # the default, linear, cannot be had
+    flat = vectors_of(bag, 2, weighting="flat")
+    np.testing.assert_array_equal(given_way.vectors, flat.vectors)
 
 
 def test_counts_of_a_new_shard_add(tmp_path, text):
@@ -164,20 +170,25 @@ def test_counts_of_a_new_shard_add(tmp_path, text):
     for number, part in enumerate((SENTENCES[:half], SENTENCES[half:])):
         write_lines(tmp_path / f"{number}.txt", [" ".join(s) for s in part])
         shards.append(count([str(tmp_path / f"{number}.txt")], contexts="lr2"))
-    whole = cca_embeddings(count([text], contexts="lr2"), 4)
-    added = cca_embeddings(shards[0] + shards[1], 4)
+    whole = vectors_of(count([text], contexts="lr2"), 4)
+    added = vectors_of(shards[0] + shards[1], 4)
     assert added.words == whole.words
     np.testing.assert_array_equal(added.vectors, whole.vectors)
-    first = CCAEmbedding(size=4, contexts="lr2").fit(SENTENCES[:half])
+    first = CCAEmbedding(4, contexts="lr2").fit(SENTENCES[:half])
     refitted = first.fit(first.counts_ + shards[1])
     np.testing.assert_array_equal(refitted.embeddings_.vectors, whole.vectors)
 
 
 def test_saved_loaded_exported(tmp_path, text):
-    found = cca_embeddings(count([text], contexts="lr2"), 3, seed=5)
-    found.save(tmp_path / "m.vec", data={"name": "sample"})
-    back = Embeddings.load(tmp_path / "m.vec")
-    assert (back.words, back.seed, back.settings) == (found.words, 5, found.settings)
+    model = CCAEmbedding(3, seed=5).fit(count([text], contexts="lr2"))
+    found = model.embeddings_
+    header = model.save(tmp_path / "m.vec", data={"name": "sample"})
+    assert header.settings == model.get_params()
+    assert header.facts == {"n_tokens": 6 * len(SENTENCES)}
+    loaded = CCAEmbedding.load(tmp_path / "m.vec")
+    assert loaded.get_params() == model.get_params()
+    back = loaded.embeddings_
+    assert back.words == found.words
     np.testing.assert_array_equal(back.vectors, found.vectors)
     for name, size in (("v.txt", None), ("v.bin", 4), ("v.bin.gz", None)):
         back.export(tmp_path / name)
@@ -190,31 +201,31 @@ def test_saved_loaded_exported(tmp_path, text):
             assert (tmp_path / name).stat().st_size == head + letters + 12 * len(words)
     Counts.save(count([text]), tmp_path / "c")
     with pytest.raises(ModelFileError, match="holds counts of words"):
-        Embeddings.load(tmp_path / "c")
+        CCAEmbedding.load(tmp_path / "c")
 
 
 def test_the_same_for_any_number_of_jobs(text):
-    one, two = (cca_embeddings(count([text], contexts="lr2", jobs=j), 4) for j in (1, 2))
+    one, two = (vectors_of(count([text], contexts="lr2", jobs=j), 4) for j in (1, 2))
     np.testing.assert_array_equal(one.vectors, two.vectors)
 
 
 def test_rank_and_types(tmp_path, text):
     counts = count([text], contexts="lr2")
     with pytest.raises(RankError, match="rank 100 was asked for"):
-        cca_embeddings(counts, 100, on_rank="error")
+        cca_embeddings(counts, CCASettings(100))
     with pytest.warns(RankWarning):
-        assert cca_embeddings(counts, 100).vectors.shape[1] < 20
+        assert cca_embeddings(counts, CCASettings(100), on_rank="warn").vectors.shape[1] < 20
     write_lines(tmp_path / "one", ["a a a a"])
     with pytest.raises(SettingsError, match="one word type"):
-        cca_embeddings(count([str(tmp_path / "one")]), 1)
+        vectors_of(count([str(tmp_path / "one")]), 1)
 
 
 @pytest.mark.parametrize(
     "bad",
     [
-        {"size": 0},
-        {"size": 2.5},
-        {"transform": "cube"},
+        {"n_components": 0},
+        {"n_components": 2.5},
+        {"scaling": "cube"},
         {"weighting": "x"},
         {"kappa": -1},
         {"smoothing": float("nan")},
@@ -225,11 +236,11 @@ def test_rank_and_types(tmp_path, text):
 )
 def test_bad_settings(bad):
     with pytest.raises(SettingsError, match=next(iter(bad))):
-        EmbeddingSettings(**bad)
+        CCAEmbedding(**bad).fit(SENTENCES)
 
 
 def test_estimators_as_in_scikit_learn(tmp_path):
-    model = CCAEmbedding(size=4, contexts="lr1", seed=2)
+    model = CCAEmbedding(4, contexts="lr1", seed=2)
     assert clone(model).get_params() == model.get_params()
     rows = model.fit_transform(SENTENCES)
     assert rows.shape == (len(SENTENCES), 4)
@@ -242,27 +253,24 @@ def test_estimators_as_in_scikit_learn(tmp_path):
     back = CCAEmbedding.load(tmp_path / "m")
     np.testing.assert_array_equal(back.transform(SENTENCES), rows)
     assert back.get_params()["seed"] == 2
-    tokens = LRMVL(size=4, kappa=0.5, iterations=2).fit(SENTENCES)
+    tokens = LRMVL(4, kappa=0.5, n_iter=2).fit(SENTENCES)
     tokens.save(tmp_path / "l")
     first = LRMVL.load(tmp_path / "l")
     assert first.get_params() == tokens.get_params()
     np.testing.assert_array_equal(first.transform(SENTENCES)[3], tokens.transform(SENTENCES)[3])
     for estimator in (CCAEmbedding(), LRMVL()):
-        with pytest.raises(ValueError, match="not fitted"):
+        with pytest.raises(ValueError, match="has learned nothing yet"):
             estimator.transform(SENTENCES)
-        with pytest.raises(TypeError, match=r"use text\.split"):
+        with pytest.raises(SettingsError, match="a list of tokens, not the string 'a cat sat'"):
             estimator.fit(["a cat sat"])
-        with pytest.raises(TypeError, match="lists of tokens"):
+        with pytest.raises(SettingsError, match="list of sentences, not one string"):
             estimator.fit("a cat sat")
-        with pytest.raises(TypeError, match="a token is a str"):
+        with pytest.raises(SettingsError, match="a token is a string, not int 1"):
             estimator.fit([[1, 2]])
-        with pytest.raises(SettingsError, match="no tokens"):
+        with pytest.raises(DataError, match="sentences: no tokens"):
             estimator.fit([[]])
-    with pytest.raises(TypeError, match="not counts"):
-        LRMVL().fit(count_of_unigrams())
-
-
-def count_of_unigrams() -> Counts:
-    from eigentext.words.inputs import as_counts
-
-    return as_counts(SENTENCES, "unigrams")
+    unigrams = count_sentences(SENTENCES, contexts="unigrams")
+    with pytest.raises(SettingsError, match="not counts"):
+        LRMVL().fit(unigrams)
+    with pytest.raises(SettingsError, match="unigrams only"):
+        CCAEmbedding().fit(unigrams)

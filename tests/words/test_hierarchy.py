@@ -14,7 +14,6 @@ from eigentext.errors import SettingsError
 from eigentext.evaluate.clustering import information_of_pairs, mutual_information
 from eigentext.words.clusters import hierarchy as hierarchy_module
 from eigentext.words.clusters.hierarchy import (
-    HIERARCHIES,
     _match,
     cluster_vectors,
     hierarchy,
@@ -22,6 +21,7 @@ from eigentext.words.clusters.hierarchy import (
     paths_of_merges,
     prefix_information,
 )
+from eigentext.words.settings import HIERARCHIES
 
 
 def table(seed, m, density=0.8):

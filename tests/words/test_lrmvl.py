@@ -7,10 +7,16 @@ import pytest
 from scipy.linalg import fractional_matrix_power, svd
 
 from eigentext.base.files.opening import write_lines
+from eigentext.corpus.encoding import EncodedText, encode_files, encode_sentences
+from eigentext.corpus.vocabulary import Vocabulary
 from eigentext.errors import ModelFileError, RankError, SettingsError
 from eigentext.words.embeddings import lrmvl
-from eigentext.words.embeddings.cca import Embeddings
-from eigentext.words.embeddings.lrmvl import LRMVLModel, LRMVLSettings, fit_lrmvl, token_ids
+from eigentext.words.embeddings.cca import CCAEmbedding
+from eigentext.words.embeddings.lrmvl import LRMVL
+
+
+def encoded(ids, names):
+    return EncodedText(Vocabulary.from_words(names), np.array(ids, dtype=np.int32))
 
 
 def random_text(seed: int, n_words: int = 14, n_sentences: int = 120):
@@ -85,19 +91,18 @@ def dense_lrmvl(sentences, n_words, start, rates, iterations, size, kappa):
 def test_equals_the_dense_reference(iterations):
     sentences, ids = random_text(1)
     n_words, size, kappa, rates = 14, 4, 0.5, (0.3, 0.8)
-    settings = LRMVLSettings(
-        size=size, rates=rates, iterations=iterations, kappa=kappa, covariance_tokens=None
-    )
     names = [f"w{i}" for i in range(n_words)]
-    model = fit_lrmvl(ids, names, settings, seed=3)
-    start = lrmvl.random_block(n_words, size, seed=3, stream=11, dtype=np.float32)
+    settings = {"rates": rates, "n_iter": iterations, "kappa": kappa, "covariance_tokens": None}
+    model = LRMVL(size, seed=3, **settings).fit(encoded(ids, names))
+    # <unk> has a row too, but no tokens
+    start = lrmvl.random_block(n_words + 1, size, seed=3, stream=11, dtype=np.float32)[:-1]
     U, S, correlations, words = dense_lrmvl(
         sentences, n_words, unit(start.astype(np.float64)), rates, iterations, size, kappa
     )
-    found = model.embeddings.vectors.astype(np.float64)
+    found = model.embeddings_.vectors.astype(np.float64)
     # a turn of the axes is no difference: it goes through every later CCA
     np.testing.assert_allclose(found @ found.T, U @ U.T, atol=2e-3)
-    np.testing.assert_allclose(model.embeddings.singular_values, correlations, atol=1e-3)
+    np.testing.assert_allclose(model.embeddings_.singular_values, correlations, atol=1e-3)
     tokens = np.concatenate(
         [model.token_vectors([names[w] for w in sentence]) for sentence in sentences]
     ).astype(np.float64)
@@ -109,13 +114,13 @@ def test_equals_the_dense_reference(iterations):
 def test_blocks_do_not_matter(monkeypatch):
     _, ids = random_text(2)
     names = [f"w{i}" for i in range(14)]
-    settings = LRMVLSettings(size=4, iterations=2, covariance_tokens=None)
-    whole = fit_lrmvl(ids, names, settings)
+    text, settings = encoded(ids, names), {"n_iter": 2, "covariance_tokens": None}
+    whole = LRMVL(4, **settings).fit(text)
     monkeypatch.setattr(lrmvl, "_BLOCK_TOKENS", 7)
-    pieces = fit_lrmvl(ids, names, settings)
+    pieces = LRMVL(4, **settings).fit(text)
     np.testing.assert_allclose(
-        pieces.embeddings.vectors @ pieces.embeddings.vectors.T,
-        whole.embeddings.vectors @ whole.embeddings.vectors.T,
+        pieces.embeddings_.vectors @ pieces.embeddings_.vectors.T,
+        whole.embeddings_.vectors @ whole.embeddings_.vectors.T,
         atol=1e-4,
     )
     assert len(list(lrmvl._blocks(ids))) > 20
@@ -138,19 +143,19 @@ def test_blocks_cover_the_text_once_and_break_at_sentences(monkeypatch):
 def test_the_same_every_time_and_saved_whole(tmp_path):
     _, ids = random_text(4)
     names = [f"w{i}" for i in range(14)]
-    settings = LRMVLSettings(size=4, iterations=2, covariance_tokens=300)
-    first, second = (fit_lrmvl(ids, names, settings, seed=1) for _ in range(2))
-    np.testing.assert_array_equal(first.embeddings.vectors, second.embeddings.vectors)
-    np.testing.assert_array_equal(first.left, second.left)
+    settings = {"n_iter": 2, "covariance_tokens": 300, "seed": 1}
+    first, second = (LRMVL(4, **settings).fit(encoded(ids, names)) for _ in range(2))
+    np.testing.assert_array_equal(first.embeddings_.vectors, second.embeddings_.vectors)
+    np.testing.assert_array_equal(first.left_, second.left_)
     first.save(tmp_path / "m.lrmvl")
-    back = LRMVLModel.load(tmp_path / "m.lrmvl")
-    assert back.embeddings.words == tuple(names)
-    assert back.embeddings.settings["size"] == 4
+    back = LRMVL.load(tmp_path / "m.lrmvl")
+    assert back.embeddings_.words == tuple(names)
+    assert back.get_params() == first.get_params()
     sentence = ["w1", "w9", "never seen", "w2"]
     np.testing.assert_array_equal(first.token_vectors(sentence), back.token_vectors(sentence))
     assert not back.token_vectors(sentence)[2, :4].any()
     with pytest.raises(ModelFileError, match="holds word vectors"):
-        Embeddings.load(tmp_path / "m.lrmvl")
+        CCAEmbedding.load(tmp_path / "m.lrmvl")
 
 
 def test_words_of_one_class_come_together():
@@ -166,8 +171,8 @@ def test_words_of_one_class_come_together():
             state = rng.choice(n_classes, p=follows[state])
         ids.append(-1)
     names = [f"w{i}" for i in range(n_classes * n_each)]
-    model = fit_lrmvl(np.array(ids, dtype=np.int32), names, LRMVLSettings(size=8, exponent=1.0))
-    cosines = model.embeddings.vectors @ model.embeddings.vectors.T
+    model = LRMVL(8, exponent=1.0).fit(encoded(ids, names))
+    cosines = model.embeddings_.vectors @ model.embeddings_.vectors.T
     np.fill_diagonal(cosines, -1)
     assert (cosines.argmax(axis=1) // n_each == np.arange(len(names)) // n_each).all()
 
@@ -175,37 +180,42 @@ def test_words_of_one_class_come_together():
 def test_ids_of_files(tmp_path):
     write_lines(tmp_path / "a.txt", ["a cat", "", "a dog a"])
     write_lines(tmp_path / "b.txt", ["cat"])
-    vocabulary, ids = token_ids([str(tmp_path / "a.txt"), str(tmp_path / "b.txt")], vocab_size=2)
+    files = [str(tmp_path / "a.txt"), str(tmp_path / "b.txt")]
+    vocabulary, ids = encode_files(files, vocab_size=2)
     assert vocabulary.words == ("a", "cat", "<unk>")
     assert ids.tolist() == [0, 1, -1, 0, 2, 0, -1, 1, -1]
+    sentences = [["a", "cat"], [], ["a", "dog", "a"], ["cat"]]
+    in_memory = encode_sentences(sentences, vocab_size=2)
+    assert in_memory.vocabulary == vocabulary
+    np.testing.assert_array_equal(in_memory.ids, ids)
     with pytest.raises(SettingsError, match="standard input"):
-        token_ids(["-"])
+        encode_files(["-"])
 
 
 @pytest.mark.parametrize(
     ("settings", "why"),
     [
-        ({"size": 3}, "even"),
-        ({"size": 0}, "even"),
+        ({"n_components": 3}, "even"),
+        ({"n_components": 0}, "n_components is 0"),
         ({"rates": ()}, "rates"),
         ({"rates": (0.5, 0.0)}, "rates"),
-        ({"iterations": 0}, "iterations"),
+        ({"n_iter": 0}, "n_iter"),
         ({"kappa": -1.0}, "kappa"),
         ({"covariance_tokens": 0}, "covariance_tokens"),
     ],
 )
 def test_bad_settings(settings, why):
     with pytest.raises(SettingsError, match=why):
-        LRMVLSettings(**settings)
+        LRMVL(**settings).fit([["a", "b"]])
 
 
 def test_bad_texts():
-    small = LRMVLSettings(size=2)
-    with pytest.raises(SettingsError, match="no tokens"):
-        fit_lrmvl(np.array([-1], dtype=np.int32), ["a"], small)
-    with pytest.raises(SettingsError, match="one word type"):
-        fit_lrmvl(np.array([0, 0, -1], dtype=np.int32), ["a", "b"], small)
-    with pytest.raises(SettingsError, match="above the rank"):
-        fit_lrmvl(np.array([0, 1, 0, -1], dtype=np.int32), ["a", "b"], LRMVLSettings(size=4))
+    for n_components, ids, why in (
+        (2, [-1], "no tokens"),
+        (2, [0, 0, -1], "one word type"),
+        (4, [0, 1, 0, -1], "above the rank"),
+    ):
+        with pytest.raises(SettingsError, match=why):
+            LRMVL(n_components).fit(encoded(ids, ["a", "b"]))
     with pytest.raises(RankError):  # no token has words on both sides
-        fit_lrmvl(np.array([0, 1, -1, 1, 0, -1], dtype=np.int32), ["a", "b"], small)
+        LRMVL(2).fit(encoded([0, 1, -1, 1, 0, -1], ["a", "b"]))

@@ -11,8 +11,8 @@ from eigentext.base import modelfile
 from eigentext.errors import DataError, ModelFileError, SettingsError
 from eigentext.formats.word2vec import write_vectors
 from eigentext.words.embeddings import neighbours
-from eigentext.words.embeddings.cca import Embeddings
-from eigentext.words.embeddings.lrmvl import LRMVLSettings, fit_lrmvl
+from eigentext.words.embeddings.cca import CCAEmbedding
+from eigentext.words.embeddings.lrmvl import LRMVL
 from eigentext.words.embeddings.neighbours import load_words, near_spellings, nearest_words
 
 
@@ -58,18 +58,19 @@ def test_ties_go_by_the_order_of_words():
 
 def test_every_kind_of_file(tmp_path):
     words, vectors = ("a", "b", "c"), np.array([[1, 0], [0, 1], [0.6, 0.8]], dtype=np.float32)
-    Embeddings(words, vectors, np.ones(2)).save(tmp_path / "m.vec")
     write_vectors(words, vectors, tmp_path / "v.txt")
     write_vectors(words, vectors, tmp_path / "v.bin", binary=True)
     write_vectors(words, vectors, tmp_path / "v.txt.gz")
-    for name in ("m.vec", "v.txt", "v.bin", "v.txt.gz"):
+    for name in ("v.txt", "v.bin", "v.txt.gz"):
         found = load_words(tmp_path / name)
         assert found[0] == words
         np.testing.assert_array_equal(found[1], vectors)
-    ids = np.array([0, 1, 2, -1, 2, 1, 0, -1, 1, 0, 2, -1], dtype=np.int32)
-    model = fit_lrmvl(ids, words, LRMVLSettings(size=2, kappa=0.1))
-    model.save(tmp_path / "m.lrmvl")
-    np.testing.assert_array_equal(load_words(tmp_path / "m.lrmvl")[1], model.embeddings.vectors)
+    text = [["a", "b", "c"], ["c", "b", "a"], ["b", "a", "c"]]
+    for model in (LRMVL(2, kappa=0.1), CCAEmbedding(2, contexts="lr1")):
+        model.fit(text).save(tmp_path / "m.vec")
+        known, vectors = load_words(tmp_path / "m.vec")
+        assert known == words
+        np.testing.assert_array_equal(vectors, model.embeddings_.vectors)
     modelfile.save(tmp_path / "other", "counts", {}, settings={}, format_version=1)
     with pytest.raises(ModelFileError, match="holds counts of words"):
         load_words(tmp_path / "other")

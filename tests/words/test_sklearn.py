@@ -15,8 +15,8 @@ SENTENCES = [s.split() for s in ["a cat ran", "a dog ran", "the cat sat", "the d
 CLUSTERS = {"a": "00", "the": "00", "cat": "01", "dog": "01", "ran": "1"}
 ESTIMATORS = {
     "clusters": SpectralClusters(3, kappa=1.0),
-    "cca": CCAEmbedding(size=3, contexts="lr1"),
-    "lrmvl": LRMVL(size=2, kappa=0.1, iterations=2),
+    "cca": CCAEmbedding(3, contexts="lr1"),
+    "lrmvl": LRMVL(2, kappa=0.1, n_iter=2),
     "bigram": ClassBigram(CLUSTERS),
 }
 

@@ -41,7 +41,7 @@ KINDS = {
     "dependency-reranker": Kind(
         "a reranker of dependency trees", "dep rerank", "dependency.rerank:Reranker"
     ),
-    "embeddings": Kind("word vectors", "words embed", "words.embeddings.cca:Embeddings"),
+    "embeddings": Kind("word vectors", "words embed", "words.embeddings.cca:CCAEmbedding"),
     "graph-parser": Kind("a dependency parser", "dep train", "dependency.parser:DependencyParser"),
     "hmm": Kind("a hidden Markov model", "hmm train", "sequences.hmm:HMM"),
     "kbest-lists": Kind(
@@ -60,9 +60,7 @@ KINDS = {
     ),
     "lexical": Kind("a ranker of analyses", "lex train", "lexical.ranker:LexicalRanker"),
     "lpcfg": Kind("a constituency parser", "const train", "constituency.model:LPCFG"),
-    "lrmvl": Kind(
-        "word vectors", "words embed --method lrmvl", "words.embeddings.lrmvl:LRMVLModel"
-    ),
+    "lrmvl": Kind("word vectors", "words embed --method lrmvl", "words.embeddings.lrmvl:LRMVL"),
     "spectral-hmm": Kind(
         "a hidden Markov model, as operators",
         "hmm train",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import numpy as np
+    from scipy.sparse import csr_array
 
     from eigentext.base.fields import Spec
     from eigentext.base.files.opening import Source
@@ -41,6 +42,10 @@ class Packed:
     facts: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     path: str = "<model>"
+
+    def csr(self, name: str) -> csr_array:
+        """The sparse matrix that ``pack_csr`` stored under this name."""
+        return modelfile.unpack_csr(name, self.arrays, path=self.path)
 
 
 class Stored:

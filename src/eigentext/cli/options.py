@@ -34,6 +34,16 @@ Sources = Annotated[
     list[str],
     typer.Argument(help="Files, globs or URLs; '-' is standard input.", show_default=False),
 ]
+CorpusOrCounts = Annotated[
+    list[str] | None,
+    typer.Argument(help="Files, globs or URLs; '-' is standard input.", show_default=False),
+]
+StoredCounts = Annotated[
+    str | None, typer.Option("--counts", help="Stored counts in place of a corpus.")
+]
+Memory = Annotated[
+    str, typer.Option("--memory", help="Counting spills to disk beyond this: 500MB, 2GB, ...")
+]
 Source = Annotated[
     str, typer.Argument(help="A file or URL; '-' is standard input.", show_default=False)
 ]

@@ -33,9 +33,7 @@ def count(
         str | None,
         typer.Option("--vocab-from", help="Use the vocabulary of these counts, so that they add."),
     ] = None,
-    memory: Annotated[
-        str, typer.Option("--memory", help="Spill to disk beyond this: 500MB, 2GB, ...")
-    ] = "2GB",
+    memory: options.Memory = "2GB",
     scheduler: Annotated[
         str | None, typer.Option("--scheduler", help="Address of a Dask scheduler, tcp://...")
     ] = None,

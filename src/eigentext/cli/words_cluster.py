@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigentext.cli import options, words_lm
+from eigentext.cli.command import Given, with_settings
 from eigentext.cli.output import Clock, progress_bar, show_figures
 from eigentext.errors import SettingsError
+from eigentext.words.settings import ClusterSettings
 
 if TYPE_CHECKING:
     from eigentext.words.clusters.model import SpectralClusters
@@ -18,44 +20,19 @@ PathsFile = Annotated[
 ]
 
 
+@with_settings(ClusterSettings)
 def cluster(
     output: options.ModelOutput,
-    corpus: Annotated[
-        list[str] | None,
-        typer.Argument(help="Files, globs or URLs of text.", show_default=False),
-    ] = None,
-    counts: Annotated[
-        str | None, typer.Option("--counts", help="Stored counts instead of text.")
-    ] = None,
+    corpus: options.CorpusOrCounts = None,
+    *,
+    counts: options.StoredCounts = None,
     paths: PathsFile = None,
-    clusters: Annotated[int, typer.Option("--clusters", "-m", min=1, help="How many.")] = 200,
-    vocab_size: Annotated[
-        int | None,
-        typer.Option("--vocab-size", min=1, help="The n most frequent words; others are <unk>."),
-    ] = None,
-    method: Annotated[
-        str, typer.Option("--method", help="spectral, paper, exchange or brown.")
-    ] = "spectral",
-    contexts: Annotated[
-        str, typer.Option("--contexts", help="r1, lr1, lr2, or positions such as -2,+1.")
-    ] = "lr1",
-    kappa: Annotated[float, typer.Option("--kappa", help="Pseudo-count of the scaling.")] = 100.0,
-    passes: Annotated[
-        int | None,
-        typer.Option("--passes", min=0, help="Exchange passes; the method's own without it."),
-    ] = None,
-    hierarchy: Annotated[
-        str | None,
-        typer.Option("--hierarchy", help="bisect, mi, ward, average, single or kmeans."),
-    ] = None,
-    memory: Annotated[
-        str, typer.Option("--memory", help="Counting spills to disk beyond this.")
-    ] = "2GB",
+    given: Given,
+    memory: options.Memory = "2GB",
     jobs: options.Jobs = 1,
     raw: options.Raw = False,
     tokeniser: options.Tokeniser = "generic",
     newlines: options.Newlines = options.NewlinesName.auto,
-    seed: options.Seed = 0,
     on_error: options.SkipErrors = options.OnError.stop,
     data_name: options.DataName = None,
     data_licence: options.DataLicence = None,
@@ -68,11 +45,11 @@ def cluster(
 
     Example:
 
-        $ eigentext words cluster sample/text.txt -o text.clusters --paths paths --clusters 20
+        $ eigentext words cluster sample/text.txt -o text.clusters --paths paths -m 20
 
         $ eigentext words count sample/text.txt -o text.counts --contexts lr2
 
-        $ eigentext words cluster --counts text.counts -o b.clusters --method brown --clusters 20
+        $ eigentext words cluster --counts text.counts -o b.clusters --method brown -m 20
     """
     import time
 
@@ -80,26 +57,26 @@ def cluster(
     from eigentext.cli.output import skipping
     from eigentext.corpus.counting import count
     from eigentext.corpus.counts import Counts
-    from eigentext.words.clusters.methods import ClusterSettings, contexts_to_count
     from eigentext.words.clusters.model import SpectralClusters
 
+    model = SpectralClusters(**given.settings(ClusterSettings))
     if (counts is None) == (not corpus):
         raise SettingsError("give either a corpus or --counts")
-    if counts is not None and vocab_size is not None:
+    if counts is not None and model.vocab_size is not None:
         raise SettingsError("--vocab-size is for a corpus: counts have their vocabulary already")
-    ClusterSettings(clusters, method, contexts, kappa, passes, hierarchy)  # before any work
+    model.check()
     check_writable(output, paths)
     clock, cpu_began = Clock(), time.process_time()
     seconds: dict[str, float] = {}
     with progress_bar(quiet=quiet) as update, skipping(on_error, quiet=quiet) as log:
         if counts is not None:
-            found, sources = Counts.load(counts), [counts]
+            counted, sources = Counts.load(counts), [counts]
         else:
             sources = expand(corpus or [])
-            found = count(
+            counted = count(
                 sources,
-                contexts=contexts_to_count(contexts),
-                vocab_size=vocab_size,
+                contexts=model.contexts_to_count(),
+                vocab_size=model.vocab_size,
                 jobs=jobs,
                 memory=memory,
                 tokeniser=tokeniser if raw else None,
@@ -108,16 +85,7 @@ def cluster(
                 on_error=log,
             )
         seconds["input"] = time.process_time() - cpu_began
-        model = SpectralClusters(
-            clusters,
-            vocab_size=vocab_size,
-            method=method,
-            contexts=contexts,
-            kappa=kappa,
-            passes=passes,
-            hierarchy=hierarchy,
-            seed=seed,
-        ).fit(found, progress=update)
+        model.fit(counted, progress=update)
     cpu_written = time.process_time()
     model.save(output, data=options.about_data(sources, data_name, data_licence))
     if paths is not None:
@@ -126,7 +94,7 @@ def cluster(
         ended = time.process_time()
         seconds |= model.clustering_.seconds | {"output": ended - cpu_written}
         show_figures(
-            _figures(model, found.n_tokens, seconds) | clock.figures(),
+            _figures(model, counted.n_tokens, seconds) | clock.figures(),
             as_json=json,
             results_on_stdout="-" in (output, paths),
         )
@@ -180,16 +148,16 @@ def assign(
 
     Example:
 
-        $ eigentext words cluster sample/text.txt -o a.clusters --clusters 20 --vocab-size 100
+        $ eigentext words cluster sample/text.txt -o a.clusters -m 20 --vocab-size 100
 
         $ eigentext words assign a.clusters sample/text.txt -o b.clusters --paths paths
     """
     from eigentext.base.files.opening import check_writable, expand
     from eigentext.corpus.counting import count
-    from eigentext.words.clusters.model import load_clusters
+    from eigentext.words.clusters.model import SpectralClusters
 
     check_writable(output, paths)
-    known = load_clusters(model)
+    known = SpectralClusters.load(model)
     sources = expand(corpus)
     with progress_bar(quiet=quiet) as update:
         counts = count(

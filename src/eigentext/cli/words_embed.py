@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from math import isnan
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from eigentext.cli import options
+from eigentext.cli.command import Given, with_settings
 from eigentext.cli.output import Clock, progress_bar, show_figures, skipping
 from eigentext.errors import SettingsError
+from eigentext.words.settings import CCASettings, LRMVLSettings
 
 if TYPE_CHECKING:
-    from eigentext.words.embeddings.cca import EmbeddingSettings
+    from eigentext.words import LRMVL, CCAEmbedding
 
 
 def register(app: typer.Typer) -> None:
@@ -22,63 +25,32 @@ def register(app: typer.Typer) -> None:
     app.command("eval")(evaluate)
 
 
+class Method(StrEnum):
+    """How vectors are learned."""
+
+    cca = "cca"
+    lrmvl = "lrmvl"
+
+
+@with_settings(CCASettings, LRMVLSettings)
 def embed(
     output: options.ModelOutput,
-    corpus: Annotated[
-        list[str] | None,
-        typer.Argument(help="Files, globs or URLs; '-' is standard input.", show_default=False),
-    ] = None,
-    counts: Annotated[
-        str | None, typer.Option("--counts", help="Stored counts in place of a corpus.")
-    ] = None,
+    corpus: options.CorpusOrCounts = None,
+    *,
+    counts: options.StoredCounts = None,
     vectors: Annotated[
         str | None,
         typer.Option("--vectors", help="Write word2vec's format too: .bin binary, else text."),
     ] = None,
-    size: Annotated[int, typer.Option("--size", min=1, help="Dimensions of a vector.")] = 200,
-    contexts: Annotated[
-        str | None,
-        typer.Option(
-            "--contexts", help="bag5, lr2, positions; default bag5, or what the counts hold."
-        ),
-    ] = None,
-    weighting: Annotated[
-        str | None,
-        typer.Option("--weighting", help="Of near words in a bag: linear, harmonic or flat."),
-    ] = None,
-    method: Annotated[str, typer.Option("--method", help="cca or lrmvl.")] = "cca",
-    transform: Annotated[
-        str, typer.Option("--transform", help="Of the counts: ppmi, sqrt, log or none.")
-    ] = "ppmi",
-    exponent: Annotated[
-        float | None, typer.Option("--exponent", help="On the singular values.")
-    ] = None,
-    kappa: Annotated[
-        float | None, typer.Option("--kappa", help="Added to the totals, steadies rare words.")
-    ] = None,
-    smoothing: Annotated[
-        float, typer.Option("--smoothing", help="Exponent on the totals of contexts.")
-    ] = 1.0,
-    shift: Annotated[float, typer.Option("--shift", help="Of PPMI: log(shift) off.")] = 1.0,
-    fold_case: Annotated[
-        bool,
-        typer.Option("--fold-case/--keep-case", help="Contexts that differ in case are one."),
-    ] = True,
-    iterations: Annotated[int, typer.Option("--iterations", min=1, help="Rounds of LR-MVL.")] = 6,
-    vocab_size: Annotated[
-        int | None, typer.Option("--vocab-size", min=1, help="Keep the n most frequent words.")
-    ] = None,
-    min_count: Annotated[
-        int, typer.Option("--min-count", min=1, help="Keep words seen at least so often.")
-    ] = 1,
-    memory: Annotated[
-        str, typer.Option("--memory", help="Counting spills to disk beyond this.")
-    ] = "2GB",
+    method: Annotated[
+        Method, typer.Option("--method", help="One decomposition of counts, or LR-MVL.")
+    ] = Method.cca,
+    given: Given,
+    memory: options.Memory = "2GB",
     jobs: options.Jobs = 1,
     raw: options.Raw = False,
     tokeniser: options.Tokeniser = "generic",
     newlines: options.Newlines = options.NewlinesName.auto,
-    seed: options.Seed = 0,
     on_error: options.SkipErrors = options.OnError.stop,
     data_name: options.DataName = None,
     data_licence: options.DataLicence = None,
@@ -92,124 +64,96 @@ def embed(
 
     Example:
 
-        $ eigentext words embed sample/text.txt -o text.vec --size 20 --vectors vectors.txt
+        $ eigentext words embed sample/text.txt -o text.vec --n-components 20 --vectors vectors.txt
 
         $ eigentext words count sample/text.txt -o text.counts --contexts lr2
 
-        $ eigentext words embed --counts text.counts -o text.vec --size 20 --transform sqrt
+        $ eigentext words embed --counts text.counts -o text.vec --n-components 20 --scaling sqrt
 
-        $ eigentext words embed sample/text.txt -o text.lrmvl --method lrmvl --size 10
+        $ eigentext words embed sample/text.txt -o text.lrmvl --method lrmvl --n-components 10
     """
     from eigentext.base.files.opening import check_writable, expand
-    from eigentext.words.embeddings.cca import EmbeddingSettings
+    from eigentext.words import LRMVL, CCAEmbedding
 
     if (counts is None) == (not corpus):
         raise SettingsError("expected a corpus, or --counts, and not both")
-    if method not in ("cca", "lrmvl"):
-        raise SettingsError(f"method {method!r}: expected cca or lrmvl")
-    if size < 1:
-        raise SettingsError(f"size {size}: expected at least 1")
+    model: Any
+    if method is Method.cca:
+        model = CCAEmbedding(**given.settings(CCASettings))
+    elif counts is None:
+        model = LRMVL(**given.settings(LRMVLSettings))
+    else:
+        raise SettingsError("LR-MVL goes along the text: expected a corpus, not --counts")
+    model.check()
     check_writable(output, vectors)
     clock = Clock()
     sources = expand(corpus or [])
     with skipping(on_error, quiet=quiet) as log, progress_bar(quiet=quiet) as update:
-        chosen = {"exponent": exponent, "kappa": kappa, "weighting": weighting}
-        settings = EmbeddingSettings(
-            size=size,
-            transform=transform,  # type: ignore[arg-type]
-            smoothing=smoothing,
-            shift=shift,
-            fold_case=fold_case,
-            **{name: value for name, value in chosen.items() if value is not None},  # type: ignore[arg-type]
-        )
-        common: dict[str, Any] = {"vocab_size": vocab_size, "min_count": min_count}
-        common |= {"jobs": jobs, "memory": memory, "progress": update, "on_error": log}
-        common |= {"tokeniser": tokeniser if raw else None, "newlines": newlines.value}
-        if method == "cca":
-            found, figures = _cca(
-                sources, counts, contexts, settings, common, seed, flat=weighting is None
-            )
+        common: dict[str, Any] = {
+            "vocab_size": model.vocab_size,
+            "min_count": model.min_count,
+            "jobs": jobs,
+            "memory": memory,
+            "tokeniser": tokeniser if raw else None,
+            "newlines": newlines.value,
+            "progress": update,
+            "on_error": log,
+        }
+        if method is Method.cca:
+            figures = _cca(model, sources, counts, common)
         else:
-            if counts is not None:
-                raise SettingsError("LR-MVL goes along the text: expected a corpus, not --counts")
-            found, figures = _lrmvl(sources, size, iterations, kappa, common, seed)
+            figures = _lrmvl(model, sources, common)
     data = options.about_data(sources or [str(counts)], data_name, data_licence)
-    found.save(output, data=data)
+    model.save(output, data=data)
     if vectors is not None:
-        found.export(vectors)
+        model.embeddings_.export(vectors)
     if json or not quiet:
         figures |= clock.figures()
         show_figures(figures, as_json=json, results_on_stdout="-" in (output, vectors))
 
 
 def _cca(
-    sources: list[str],
-    counts: str | None,
-    contexts: str | None,
-    settings: EmbeddingSettings,
-    common: dict[str, Any],
-    seed: int,
-    *,
-    flat: bool,
-) -> tuple[Any, dict[str, Any]]:
-    """Vectors by one SVD, and figures about them; ``flat`` where no weighting was asked for."""
+    model: CCAEmbedding, sources: list[str], counts: str | None, common: dict[str, Any]
+) -> dict[str, Any]:
+    """Fit to counts, given or counted here; figures of the vectors."""
     import time
-    from dataclasses import replace
 
     from eigentext.corpus.counting import count
     from eigentext.corpus.counts import Counts
-    from eigentext.words.embeddings.cca import cca_embeddings, contexts_to_count
 
     began = time.process_time()
     if counts is not None:
-        held = Counts.load(counts)
-        if flat and held.contexts.bag:
-            settings = replace(settings, weighting="flat")
+        if model.vocab_size is not None or model.min_count > 1:
+            raise SettingsError(
+                "--vocab-size and --min-count are for a corpus: counts have their vocabulary"
+            )
+        counted = Counts.load(counts)
     else:
-        contexts = contexts or "bag5"
-        held = count(sources, contexts=contexts_to_count(contexts, settings.weighting), **common)
-    counted = time.process_time()
-    found = cca_embeddings(
-        held,
-        contexts=contexts,
-        settings=settings,
-        seed=seed,
-        on_rank="error",
-        progress=common["progress"],
-    )
-    values = found.singular_values
-    return found, {
-        "tokens": held.n_tokens,
-        "words": len(found.words),
-        "size": found.vectors.shape[1],
+        model.contexts = model.contexts or "bag5"
+        counted = count(sources, contexts=model.contexts_to_count(), **common)
+    between = time.process_time()
+    values = model.fit(counted, progress=common["progress"]).embeddings_.singular_values
+    return {
+        "tokens": model.n_tokens_,
+        "words": len(model.embeddings_.words),
+        "n_components": len(values),
         "first_singular_value": float(values[0]),
         "last_singular_value": float(values[-1]),
-        "cpu_seconds_counting": round(counted - began, 3),
-        "cpu_seconds_svd": round(time.process_time() - counted, 3),
+        "cpu_seconds_counting": round(between - began, 3),
+        "cpu_seconds_svd": round(time.process_time() - between, 3),
     }
 
 
-def _lrmvl(
-    sources: list[str],
-    size: int,
-    iterations: int,
-    kappa: float | None,
-    common: dict[str, Any],
-    seed: int,
-) -> tuple[Any, dict[str, Any]]:
-    """Vectors by two CCAs over smoothed contexts, and figures about them."""
-    from eigentext.words.embeddings.lrmvl import LRMVLSettings, fit_lrmvl, token_ids
+def _lrmvl(model: LRMVL, sources: list[str], common: dict[str, Any]) -> dict[str, Any]:
+    """Fit to the text, as ids; figures of the vectors."""
+    from eigentext.corpus.encoding import encode_files
 
-    settings = LRMVLSettings(size=size, iterations=iterations)
-    if kappa is not None:
-        settings = LRMVLSettings(size=size, iterations=iterations, kappa=kappa)
-    vocabulary, ids = token_ids(sources, **common)
-    model = fit_lrmvl(ids, vocabulary.words, settings, seed=seed, progress=common["progress"])
-    values = model.embeddings.singular_values
-    return model, {
-        "tokens": int((ids >= 0).sum()),
-        "words": len(model.embeddings.words),
-        "size": size,
+    text = encode_files(sources, **common)
+    values = model.fit(text, progress=common["progress"]).embeddings_.singular_values
+    return {
+        "tokens": model.n_tokens_,
+        "words": len(model.embeddings_.words),
+        "n_components": model.n_components,
         "first_correlation": float(values[0]),
         "last_correlation": float(values[-1]),
     }
@@ -228,7 +172,7 @@ def neighbours(
 
     Example:
 
-        $ eigentext words embed sample/text.txt -o text.vec --size 20
+        $ eigentext words embed sample/text.txt -o text.vec --n-components 20
 
         $ eigentext words neighbours text.vec the of -k 3
     """
@@ -274,7 +218,7 @@ def evaluate(
 
     Example:
 
-        $ eigentext words embed sample/text.txt -o text.vec --size 20
+        $ eigentext words embed sample/text.txt -o text.vec --n-components 20
 
         $ eigentext words neighbours text.vec the of -k 9 -o pairs.tsv
 

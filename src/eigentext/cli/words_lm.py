@@ -8,9 +8,11 @@ from typing import Annotated
 import typer
 
 from eigentext.cli import options
+from eigentext.cli.command import Given, with_settings
 from eigentext.cli.output import show_figures
 from eigentext.cli.text_input import sentences
 from eigentext.errors import DataError
+from eigentext.words.settings import ClassBigramSettings
 
 Model = Annotated[str, typer.Argument(help="A model of `words lm train`.")]
 Mix = Annotated[
@@ -30,11 +32,12 @@ def _sentences(corpus: list[str], *, needed: bool = False) -> Iterator[list[str]
         raise DataError(", ".join(corpus), None, "no tokens, expected text")
 
 
+@with_settings(ClassBigramSettings)
 def train(
     clusters: Annotated[str, typer.Argument(help="A model of `words cluster`, or a paths file.")],
     corpus: options.Sources,
     output: options.ModelOutput,
-    mix: Mix = None,
+    given: Given,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
@@ -42,7 +45,7 @@ def train(
 
     Example:
 
-        $ eigentext words cluster sample/text.txt -o text.clusters --clusters 20
+        $ eigentext words cluster sample/text.txt -o text.clusters -m 20
 
         $ eigentext words lm train text.clusters sample/text.txt -o text.lm
     """
@@ -51,7 +54,8 @@ def train(
     from eigentext.words.lm.class_bigram import ClassBigram
 
     check_writable(output)
-    model = ClassBigram(read_clusters(clusters), mix=0.5 if mix is None else mix)
+    settings = given.settings(ClassBigramSettings, clusters=read_clusters(clusters))
+    model = ClassBigram(**settings)
     model.fit(_sentences(corpus, needed=True)).save(
         output, data=options.about_data(corpus, None, None)
     )
@@ -75,7 +79,7 @@ def score(
 
     Example:
 
-        $ eigentext words cluster sample/text.txt -o text.clusters --clusters 20
+        $ eigentext words cluster sample/text.txt -o text.clusters -m 20
 
         $ eigentext words lm train text.clusters sample/text.txt -o text.lm
 
@@ -87,9 +91,9 @@ def score(
 
     found = ClassBigram.load(model)
     for tokens in _sentences(corpus):
-        value = found.log_probability(tokens, mix=mix)
+        value = found.log_prob(tokens, mix=mix)
         if format_ is options.ResultFormat.jsonl:
-            print(dumps({"log_probability": value, "tokens": tokens}, ensure_ascii=False))
+            print(dumps({"log_prob": value, "tokens": tokens}, ensure_ascii=False))
         else:
             print(f"{value:.4f}\t{' '.join(tokens)}")
 
@@ -101,7 +105,7 @@ def perplexity(
 
     Example:
 
-        $ eigentext words cluster sample/text.txt -o text.clusters --clusters 20
+        $ eigentext words cluster sample/text.txt -o text.clusters -m 20
 
         $ eigentext words lm train text.clusters sample/text.txt -o text.lm
 
@@ -129,7 +133,7 @@ def sample(
 
     Example:
 
-        $ eigentext words cluster sample/text.txt -o text.clusters --clusters 20
+        $ eigentext words cluster sample/text.txt -o text.clusters -m 20
 
         $ eigentext words lm train text.clusters sample/text.txt -o text.lm
 

@@ -12,7 +12,7 @@ from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
     from eigentext.drawing.words_tree import ClusterTree
-    from eigentext.words.clusters.methods import Clustering
+    from eigentext.words.clusters.model import SpectralClusters
 
 
 def register(app: typer.Typer) -> None:
@@ -61,9 +61,9 @@ def report(
 
     Example:
 
-        $ eigentext words cluster sample/text.txt -o text.clusters --paths paths --clusters 20
+        $ eigentext words cluster sample/text.txt -o text.clusters --paths paths -m 20
 
-        $ eigentext words embed sample/text.txt -o text.vec --size 20
+        $ eigentext words embed sample/text.txt -o text.vec --n-components 20
 
         $ eigentext words report text.clusters --vectors text.vec -o words.html --map map.svg
 
@@ -80,15 +80,15 @@ def report(
     _check_names(tree, map_, values)
     if map_ is not None and vectors is None:
         raise SettingsError("--map needs --vectors")
-    clusters, found = _load(model, on_error, quiet=quiet)
-    if values is not None and (found is None or not len(found.singular_values)):
+    clusters, fitted = _load(model, on_error, quiet=quiet)
+    if values is not None and (fitted is None or not len(fitted.singular_values_)):
         raise SettingsError(f"{model} has no singular values to plot")
     held = None if vectors is None else WordVectors(*load_words(vectors))
     page = words_report(
         clusters,
         title=title,
         subtitle=os.path.basename(model),
-        found=found,
+        model=fitted,
         vectors=held,
         top=top,
         max_words=max_words,
@@ -105,9 +105,9 @@ def report(
         )
         draw: Any = words_map.word_map_png if _is_png(map_) else words_map.word_map
         pictures.append((map_, draw(placed)))
-    if values is not None and found is not None:
+    if values is not None and fitted is not None:
         draw = words_map.decay_plot_png if _is_png(values) else words_map.decay_plot
-        pictures.append((values, draw(found.singular_values)))
+        pictures.append((values, draw(fitted.singular_values_)))
     page.write(output)
     for path, picture in pictures:
         with atomic_write(path) as out:
@@ -135,20 +135,19 @@ def _check_names(tree: str | None, map_: str | None, values: str | None) -> None
 
 def _load(
     model: str, on_error: options.OnError, *, quiet: bool
-) -> tuple[ClusterTree, Clustering | None]:
+) -> tuple[ClusterTree, SpectralClusters | None]:
     """The tree of a model, with what else it knows, or of a paths file."""
     from eigentext.base.files.opening import open_binary
     from eigentext.cli.output import skipping
     from eigentext.drawing.words_tree import read_tree
-    from eigentext.reports.words_page import tree_of_clustering
 
     if model != "-":  # a model file cannot come by a pipe
         with open_binary(model) as stream:
             start = stream.read(9)
         if start[8:] == b"{":  # safetensors: eight bytes of length, then JSON
-            from eigentext.words.clusters.model import load_clusters
+            from eigentext.words.clusters.model import SpectralClusters
 
-            found = load_clusters(model).clustering_
-            return tree_of_clustering(found), found
+            fitted = SpectralClusters.load(model)
+            return fitted.tree(), fitted
     with skipping(on_error, quiet=quiet) as log:
         return read_tree(model, on_error=log), None

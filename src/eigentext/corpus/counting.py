@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,7 +34,7 @@ from eigentext.corpus.passes import (
     second_pass_here,
 )
 from eigentext.corpus.raw_text import tokenised_files
-from eigentext.corpus.segments import Handle, SegmentStore
+from eigentext.corpus.segments import Handle, SegmentStore, handle_of
 from eigentext.corpus.shards import plan_shards
 from eigentext.corpus.spill import RunStore, disk_error, write_array
 from eigentext.corpus.vocabulary import Vocabulary, merge_types, select
@@ -41,11 +42,10 @@ from eigentext.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
 
     from eigentext.corpus.shards import Shard
 
-__all__ = ["count"]
+__all__ = ["count", "count_sentences"]
 
 Int64s = npt.NDArray[np.int64]
 
@@ -118,37 +118,63 @@ def count(
             if on_error is not None:
                 result.errors.tell(shard, on_error)
         handles = [handle for result in results for handle in result.handles]
-        n_tokens = sum(handle.n_tokens for handle in handles)
-        if n_tokens == 0:
+        if not any(handle.n_tokens for handle in handles):
             more = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
             raise DataError(names[0] + more, None, "no tokens, expected text")
-        if given is None:
-            words, complete, handles = _vocabulary_of(
-                handles, budget, engine, vocab_size, min_count
-            )
-        else:
-            words, complete = given, False
-        unigrams = _unigrams(handles, words, n_tokens, known=given is None)
-        runs = RunStore(folder / "spill", budget.run_bytes)
-        if chosen_contexts.spans and engine.shares_memory:
-            second_pass_here(job, handles, words, chosen_contexts, runs)
-        elif chosen_contexts.spans:
-            second_pass_away(job, words, chosen_contexts, runs)
-        here = engine if engine.shares_memory else LocalEngine()
-        halves = tuple(
-            _assembled(runs, span, len(words), folder / "result", budget, here)
-            for span in range(len(chosen_contexts.spans))
+        return _counted(job, handles, chosen_contexts, given, vocab_size, min_count, n_skipped)
+
+
+def count_sentences(
+    sentences: Iterable[Sequence[str]],
+    *,
+    contexts: str | Contexts | Iterable[int] = "lr2",
+    vocab_size: int | None = None,
+    min_count: int = 1,
+) -> Counts:
+    """Count lists of tokens, as :func:`count` would if they were lines of a file.
+
+    >>> count_sentences([["a", "cat"], ["a", "dog"]], contexts="r1").words
+    ('a', 'cat', 'dog', '<unk>')
+    """
+    chosen_contexts = parse_contexts(contexts)
+    given = _given_vocabulary(None, vocab_size, min_count)
+    handle = handle_of(sentences)
+    # the sentences are in memory, so their counts may be too: nothing goes to disk
+    budget = dataclasses.replace(Budget(), run_bytes=2**62, table_bytes=2**62)
+    job = Job((), LocalEngine(), budget, Path(), "", resumable=False, skip=False, progress=None)
+    return _counted(job, [handle], chosen_contexts, given, vocab_size, min_count, 0)
+
+
+def _counted(
+    job: Job,
+    handles: list[Handle],
+    contexts: Contexts,
+    given: Vocabulary | None,
+    vocab_size: int | None,
+    min_count: int,
+    n_skipped: int,
+) -> Counts:
+    """The vocabulary and the second pass, once all text is in segments."""
+    n_tokens = sum(handle.n_tokens for handle in handles)
+    if given is None:
+        words, complete, handles = _vocabulary_of(
+            handles, job.budget, job.engine, vocab_size, min_count
         )
-        return Counts(
-            words,
-            unigrams,
-            chosen_contexts,
-            halves,
-            n_tokens,
-            sum(handle.n_sentences for handle in handles),
-            n_skipped,
-            complete,
-        )
+    else:
+        words, complete = given, False
+    unigrams = _unigrams(handles, words, n_tokens, known=given is None)
+    runs = RunStore(job.folder / "spill", job.budget.run_bytes)
+    if contexts.spans and job.engine.shares_memory:
+        second_pass_here(job, handles, words, contexts, runs)
+    elif contexts.spans:
+        second_pass_away(job, words, contexts, runs)
+    here = job.engine if job.engine.shares_memory else LocalEngine()
+    halves = tuple(
+        _assembled(runs, span, len(words), job.folder / "result", job.budget, here)
+        for span in range(len(contexts.spans))
+    )
+    n_sentences = sum(handle.n_sentences for handle in handles)
+    return Counts(words, unigrams, contexts, halves, n_tokens, n_sentences, n_skipped, complete)
 
 
 def _given_vocabulary(

@@ -2,32 +2,27 @@
 
 1. :func:`eigentext.corpus.counting.count` fills a :class:`Counts`;
 2. ``a + b`` adds two of them exactly, or refuses;
-3. :meth:`Counts.save` and :meth:`Counts.load` keep it as a model file of kind ``counts``;
+3. ``save`` and ``load`` keep it as a model file of kind ``counts``;
 4. :meth:`Counts.matrix` and :meth:`Counts.context_matrix` hand it on to the linear algebra.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from eigentext.base.fields import Flag, Ints, Parts, Sparse, Spec, Strings, Text, Whole
+from eigentext.base.modelfile import pack_csr
+from eigentext.base.stored import Packed, Stored
 from eigentext.corpus.contexts import Contexts, parse_contexts
 from eigentext.corpus.interning import Types, WordTable
 from eigentext.corpus.vocabulary import Vocabulary, select
 from eigentext.errors import SettingsError
 
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping
-
-__all__ = ["FORMAT_VERSION", "KIND", "Counts"]
-
-KIND = "counts"
-FORMAT_VERSION = 1
+__all__ = ["Counts"]
 
 Int64s = npt.NDArray[np.int64]
 _MOST = 10**15  # tokens
@@ -48,7 +43,7 @@ def _parts(settings: dict[str, Any]) -> Parts:
     )
 
 
-SPEC = Spec(
+_SPEC = Spec(
     {
         "contexts": Text(),
         "n_tokens": Whole(0, _MOST),
@@ -61,7 +56,7 @@ SPEC = Spec(
 
 
 @dataclass(frozen=True, eq=False)
-class Counts:
+class Counts(Stored):
     """Unigram and pair counts over one vocabulary.
 
     ``unigrams[w]``  how often word w occurs; (n,), n words including ``<unk>``, the last.
@@ -70,6 +65,9 @@ class Counts:
                      matrix of position -d is the transpose of that of +d, so one is kept.
     ``complete``     the vocabulary holds every word of the text.
     """
+
+    KIND = "counts"
+    SPEC = _SPEC
 
     vocabulary: Vocabulary
     unigrams: Int64s
@@ -181,53 +179,33 @@ class Counts:
             n_skipped,
         )
 
-    def save(self, path: str | os.PathLike[str], *, data: Mapping[str, Any] | None = None) -> None:
-        """Write a model file of kind ``counts``; ``data`` names the text and its licence."""
-        from eigentext.base import modelfile
-
+    def _pack(self) -> Packed:
         arrays: dict[str, npt.NDArray[Any]] = {"unigrams": self.unigrams}
         for (near, far), half in zip(self.contexts.spans, self.halves, strict=True):
-            arrays |= modelfile.pack_csr(f"pairs/{near}-{far}", half)
-        settings = {
-            "contexts": str(self.contexts),
+            arrays |= pack_csr(f"pairs/{near}-{far}", half)
+        facts = {
             "n_tokens": self.n_tokens,
             "n_sentences": self.n_sentences,
             "n_skipped": self.n_skipped,
             "complete": self.complete,
         }
-        strings = {"words": self.words[:-1]}
-        modelfile.save(
-            path,
-            KIND,
-            arrays,
-            settings=settings,
-            format_version=FORMAT_VERSION,
-            strings=strings,
-            data=data,
-        )
+        settings = {"contexts": str(self.contexts)}
+        return Packed(arrays, {"words": self.words[:-1]}, facts, settings)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Counts:
-        """Read a model file of kind ``counts``."""
-        from eigentext.base import modelfile
-
-        file = modelfile.load(path, KIND, {FORMAT_VERSION}, SPEC)
-        with file.fitting():
-            settings = file.header.settings
-            vocabulary = Vocabulary.from_words(file.strings["words"])
-            contexts = parse_contexts(settings["contexts"])
-            unigrams = file.arrays["unigrams"]
-            halves = tuple(file.csr(f"pairs/{near}-{far}") for near, far in contexts.spans)
-            return cls(
-                vocabulary,
-                unigrams,
-                contexts,
-                halves,
-                int(settings["n_tokens"]),
-                int(settings["n_sentences"]),
-                int(settings["n_skipped"]),
-                bool(settings["complete"]),
-            )
+    def _unpack(cls, packed: Packed, **given: Any) -> Counts:
+        contexts = parse_contexts(packed.settings["contexts"])
+        facts = packed.facts
+        return cls(
+            Vocabulary.from_words(packed.strings["words"]),
+            packed.arrays["unigrams"],
+            contexts,
+            tuple(packed.csr(f"pairs/{near}-{far}") for near, far in contexts.spans),
+            facts["n_tokens"],
+            facts["n_sentences"],
+            facts["n_skipped"],
+            facts["complete"],
+        )
 
 
 def _same_matrix(a: Any, b: Any) -> bool:

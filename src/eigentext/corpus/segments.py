@@ -4,7 +4,8 @@
    room; in a resumable job everything goes to disk;
 2. :meth:`SegmentStore.finish_shard` marks a shard as done, :meth:`SegmentStore.done_shard` finds
    the mark after a restart;
-3. a :class:`Handle` gives the types and ids back.
+3. a :class:`Handle` gives the types and ids back;
+4. :func:`handle_of` makes one of sentences that are in memory already.
 """
 
 from __future__ import annotations
@@ -17,18 +18,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from eigentext.corpus.interning import Types
+from eigentext.base.tokens import each_sentence
+from eigentext.corpus.interning import PAD, Types, WordTable
 from eigentext.corpus.shards import Segment, ShardErrors
 from eigentext.corpus.spill import load_arrays, load_slice, save_arrays, saved
 from eigentext.corpus.workfolder import write_record
+from eigentext.errors import DataError
+from eigentext.formats.text import check_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-__all__ = ["Handle", "SegmentStore", "ShardResult"]
+__all__ = ["Handle", "SegmentStore", "ShardResult", "handle_of"]
 
 Int32s = npt.NDArray[np.int32]
+_BLOCK_BYTES = 1 << 20  # text interned at once
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,49 @@ class Handle:
         if self.folder is None:
             raise ValueError("a handle is either in memory or in a folder")
         return self.folder
+
+
+def handle_of(sentences: Iterable[Sequence[str]]) -> Handle:
+    """The segment of lists of tokens, as if they were the lines of a text.
+
+    >>> handle_of([["a", "cat"], [], ["a", "dog"]]).ids(0, 6)
+    [array([ 0,  1, -1,  0,  2, -1], dtype=int32)]
+    """
+    from eigentext.corpus import kernels
+
+    table = WordTable()
+    chunks: list[Int32s] = []
+    lines: list[bytes] = []
+    size = 0
+
+    def intern() -> None:
+        raw = b"".join(lines)
+        # bytearray: a read-only array would be a second signature for every kernel
+        text = np.frombuffer(bytearray(raw + bytes(PAD)), dtype=np.uint8)
+        out = np.empty(len(raw), dtype=np.int32)
+        chunks.append(out[: table.intern(text, 0, len(raw), out)].copy())
+        lines.clear()
+
+    for number, tokens in enumerate(each_sentence(sentences), start=1):
+        check_tokens("sentences", number, tokens)
+        try:
+            lines.append(" ".join(tokens).encode() + b"\n")
+        except UnicodeEncodeError as error:
+            why = f"a lone surrogate, which UTF-8 cannot hold: {error.object[:60]!r}"
+            raise DataError("sentences", number, why) from error
+        size += len(lines[-1])
+        if size > _BLOCK_BYTES:
+            intern()
+            size = 0
+    if lines:
+        intern()
+    n_tokens = int(table.state[kernels.N_TOKENS])
+    if not n_tokens:
+        raise DataError("sentences", None, "no tokens, expected text")
+    types = table.types
+    segment = Segment(types, tuple(chunks), n_tokens, int(table.state[kernels.N_SENTENCES]))
+    n_ids = sum(map(len, chunks))
+    return Handle(n_ids, n_tokens, segment.n_sentences, types.nbytes, segment=segment)
 
 
 @dataclass(frozen=True)

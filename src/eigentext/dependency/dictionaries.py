@@ -185,15 +185,15 @@ def learn_text_dictionary(
     ``svd`` takes the left singular vectors of ``P[i, j] = p(next word i | word j)``; words are
     counted in small letters where the observations are.
     """
+    from eigentext.corpus.counting import count_sentences
     from eigentext.words import LRMVL, CCAEmbedding
-    from eigentext.words.inputs import as_counts
 
     if observations.lower:
         sentences = [[word.lower() for word in sentence] for sentence in sentences]
     else:
         sentences = list(sentences)
     if method == "lrmvl":
-        model = LRMVL(size=k + k % 2, min_count=min_count, seed=seed).fit(sentences)
+        model = LRMVL(k + k % 2, min_count=min_count, seed=seed).fit(sentences)
         found = model.embeddings_
         return text_dictionary(observations, found.words, found.vectors, k=k)
     if method == "cca":
@@ -202,7 +202,7 @@ def learn_text_dictionary(
         return text_dictionary(observations, found.words, found.vectors, k=k)
     if method != "svd":
         raise SettingsError(f"method {method!r}: expected svd, cca or lrmvl")
-    counts = as_counts(sentences, "-1", min_count=min_count)
+    counts = count_sentences(sentences, contexts="-1", min_count=min_count)
     pairs = counts.matrix("-1")
     before = np.maximum(np.asarray(pairs.sum(axis=0)).ravel(), 1)
     from scipy.sparse import diags_array

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "WHITE_SPACE",
     "check_text",
+    "check_tokens",
     "checked_lines",
     "read_sentences",
     "split_tokens",
@@ -50,6 +51,20 @@ def split_tokens(line: str) -> list[str]:
     if _OTHER_SPACE.search(line) is None:
         return line.split()
     return [token for token in _NOT_IN_TOKENS.split(line) if token]
+
+
+def check_tokens(path: str, number: int, tokens: Sequence[str]) -> None:
+    """Refuse tokens that would not come back from a line of text.
+
+    >>> check_tokens("sentences", 2, ["New York"])
+    Traceback (most recent call last):
+    eigentext.errors.DataError: sentences:2: token 'New York': expected at least one character \
+and no white space
+    """
+    for token in tokens:
+        if not token or _NOT_IN_TOKENS.search(token):
+            why = f"token {token[:60]!r}: expected at least one character and no white space"
+            raise DataError(path, number, why)
 
 
 def check_text(path: str, number: int, line: str) -> None:
@@ -125,10 +140,7 @@ def _joined(sentences: Iterable[Sequence[str]], path: str) -> Iterator[str]:
     for number, tokens in enumerate(sentences, start=1):
         if isinstance(tokens, str):
             raise TypeError(f"a sentence is a list of tokens, not a string: {tokens[:40]!r}")
-        for token in tokens:
-            if not token or _NOT_IN_TOKENS.search(token):
-                why = f"token {token[:60]!r}: expected at least one character and no white space"
-                raise DataError(path, number, why)
+        check_tokens(path, number, tokens)
         if number == 1 and tokens and tokens[0].startswith("\ufeff"):
             raise DataError(path, 1, "the text would begin with a byte-order mark")
         yield " ".join(tokens)

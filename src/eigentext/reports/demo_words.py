@@ -10,9 +10,9 @@ from eigentext.datasets.python_text import sentences
 from eigentext.drawing.words_map import decay_plot, map_points, word_map
 from eigentext.drawing.words_tree import ClusterTree, cluster_tree_svg
 from eigentext.formats.text import write_sentences
-from eigentext.reports.words_page import WordVectors, tree_of_clustering, words_report
+from eigentext.reports.words_page import WordVectors, words_report
 from eigentext.words.clusters.model import SpectralClusters
-from eigentext.words.embeddings.cca import cca_embeddings
+from eigentext.words.embeddings.cca import CCAEmbedding
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,13 +31,13 @@ def words_section(report: Report, target: Path, say: Callable[[str], None]) -> N
     text = target / "python.txt"
     n_sentences = write_sentences(sentences(), text)
     few = count([str(text)], contexts="lr2", vocab_size=200)
-    cca_embeddings(few, 10)  # compile before the clock starts, here and below
+    CCAEmbedding(10).fit(few)  # compile before the clock starts, here and below
     began = time.process_time()
     counts = count([str(text)], contexts="lr2", vocab_size=3000)
     counted = time.process_time() - began
     counts.save(target / "python.counts")
     began = time.process_time()
-    vectors = cca_embeddings(counts, 50)
+    vectors = CCAEmbedding(50).fit(counts).embeddings_
     embedded = time.process_time() - began
     clusters = SpectralClusters(_CLUSTERS)
     clusters.fit(few)
@@ -50,11 +50,11 @@ def words_section(report: Report, target: Path, say: Callable[[str], None]) -> N
         f"{counted:.1f} s, 50 dimensions in {embedded:.1f} s, {_CLUSTERS} clusters in "
         f"{clustered:.1f} s, mutual information {found.information:.3f}"
     )
-    tree = tree_of_clustering(found)
+    tree = clusters.tree()
     page = words_report(
         tree,
         title="Words of Python's documentation",
-        found=found,
+        model=clusters,
         vectors=WordVectors(vectors.words, vectors.vectors),
         remark=say,
     )

@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from eigentext.drawing.markup import escape, printable
 from eigentext.drawing.words_map import decay_plot, map_points, word_map
-from eigentext.drawing.words_tree import ClusterTree, cluster_tree_svg, tree_of_paths
+from eigentext.drawing.words_tree import ClusterTree, cluster_tree_svg
 from eigentext.errors import MissingExtraError, SettingsError
-from eigentext.formats.brown_paths import PathEntry
 from eigentext.reports.html import Report
 
 if TYPE_CHECKING:
@@ -29,8 +28,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from eigentext.words.clusters.methods import Clustering
+    from eigentext.words.clusters.model import SpectralClusters
 
-__all__ = ["WordVectors", "tree_of_clustering", "words_browser", "words_report"]
+__all__ = ["WordVectors", "words_browser", "words_report"]
 
 _QUERIES = 3000  # so many frequent words have their neighbours in the page
 _NEIGHBOURS = 10
@@ -68,15 +68,6 @@ class WordVectors:
 
     words: Sequence[str]
     vectors: NDArray[Any]
-
-
-def tree_of_clustering(found: Clustering) -> ClusterTree:
-    """The tree of clusters that were learned here."""
-    labels, counts = found.labels.tolist(), found.counts.tolist()
-    return tree_of_paths(
-        PathEntry(found.paths[label], word, count)
-        for word, label, count in zip(found.words, labels, counts, strict=True)
-    )
 
 
 def words_browser(
@@ -184,7 +175,7 @@ def words_report(
     *,
     title: str = "Word clusters",
     subtitle: str = "",
-    found: Clustering | None = None,
+    model: SpectralClusters | None = None,
     vectors: WordVectors | None = None,
     top: int = 50,
     max_words: int = 100_000,
@@ -192,7 +183,7 @@ def words_report(
     ends: int = 40,
     remark: Callable[[str], None] = print,
 ) -> Report:
-    """The whole page; ``found`` adds figures of the clustering, ``vectors`` neighbours and a map.
+    """The whole page; ``model`` adds figures of the clustering, ``vectors`` neighbours and a map.
 
     Without matplotlib the plots are left out, and ``remark`` is told so.
 
@@ -203,7 +194,7 @@ def words_report(
     report = Report(title, subtitle)
     facts = "".join(
         f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>"
-        for name, value in _facts(tree, found)
+        for name, value in _facts(tree, model)
     )
     report.part(f'<dl class="wb-facts">{facts}</dl>')
     report.section("Browse").part(
@@ -214,11 +205,11 @@ def words_report(
         "Prefixes with their most frequent words; those with most clusters are opened first",
     )
     plots: list[tuple[str, Callable[[], str], str]] = []
-    if found is not None:
-        _information(report, found)
-        if len(found.singular_values):
+    if model is not None:
+        _information(report, model.clustering_)
+        if len(model.singular_values_):
             caption = "Singular values of the scaled context counts"
-            plots.append(("Singular values", partial(decay_plot, found.singular_values), caption))
+            plots.append(("Singular values", partial(decay_plot, model.singular_values_), caption))
     if vectors is not None:
         placed = map_points(vectors.words, vectors.vectors, n_words=map_words, paths=tree.paths())
         caption = (
@@ -235,21 +226,20 @@ def words_report(
     return report
 
 
-def _facts(tree: ClusterTree, found: Clustering | None) -> list[tuple[str, str]]:
+def _facts(tree: ClusterTree, model: SpectralClusters | None) -> list[tuple[str, str]]:
     """What stands at the head of the page."""
     facts = [("clusters", f"{len(tree.bits):,}"), ("words", f"{tree.n_words:,}")]
     if tree.counted:
         facts.append(("tokens", f"{tree.n_tokens:,}"))
     facts.append(("longest path", f"{max(map(len, tree.bits)):,} bits"))
-    if found is not None:
-        settings = found.settings
-        facts.append(("mutual information", f"{found.information:.4f} nats"))
-        facts.append(("method", settings.method))
-        if found.gamma is not None:  # vectors and Ward's variant were at work
-            facts.append(("contexts", settings.contexts))
-            facts.append(("kappa", f"{settings.kappa:g}"))
-            facts.append(("gamma", f"{found.gamma:.2f}"))
-        facts.append(("seed", str(settings.seed)))
+    if model is not None:
+        facts.append(("mutual information", f"{model.mutual_information_:.4f} nats"))
+        facts.append(("method", model.method))
+        if model.gamma_ is not None:  # vectors and Ward's variant were at work
+            facts.append(("contexts", model.contexts))
+            facts.append(("kappa", f"{model.kappa:g}"))
+            facts.append(("gamma", f"{model.gamma_:.2f}"))
+        facts.append(("seed", str(model.seed)))
     return facts
 
 

@@ -135,7 +135,7 @@ def kneser_ney_surprisals(train: Encoded, test: Encoded, n_symbols: int) -> Floa
     """
     from scipy.sparse import coo_array
 
-    from eigentext.words.lm.class_bigram import KneserNeyBigram
+    from eigentext.words.lm.kneser_ney import KneserNeyBigram
 
     before = _before(train, n_symbols)
     shape = (n_symbols + 1,) * 2

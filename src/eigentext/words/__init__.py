@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from eigentext.words.clusters.model import SpectralClusters
-    from eigentext.words.embeddings.estimators import LRMVL, CCAEmbedding
+    from eigentext.words.embeddings.cca import CCAEmbedding
+    from eigentext.words.embeddings.lrmvl import LRMVL
+    from eigentext.words.embeddings.vectors import Embeddings
     from eigentext.words.lm.class_bigram import ClassBigram
 
-__all__ = ["LRMVL", "CCAEmbedding", "ClassBigram", "SpectralClusters"]
+__all__ = ["LRMVL", "CCAEmbedding", "ClassBigram", "Embeddings", "SpectralClusters"]
 
 _HOME_OF = {
-    "CCAEmbedding": "embeddings.estimators",
-    "LRMVL": "embeddings.estimators",
-    "SpectralClusters": "clusters.model",
+    "CCAEmbedding": "embeddings.cca",
     "ClassBigram": "lm.class_bigram",
+    "Embeddings": "embeddings.vectors",
+    "LRMVL": "embeddings.lrmvl",
+    "SpectralClusters": "clusters.model",
 }
 
 

@@ -39,11 +39,12 @@ def assign(clustering: Clustering, counts: Counts, *, by: str = "information") -
     Words that were in keep their cluster; their number of tokens grows.  ``<unk>`` of the new
     counts is the old one's, or left out where there was none.
 
-    >>> from eigentext.words.clusters.model import SpectralClusters, count_tokens
+    >>> from eigentext.corpus.counting import count_sentences
+    >>> from eigentext.words.clusters.model import SpectralClusters
     >>> old = [s.split() for s in ["a cat ran", "a dog ran", "the cat sat", "the dog sat"]] * 3
     >>> new = [s.split() for s in ["the emu sat", "a emu ran", "the cat sat"]]
     >>> known = SpectralClusters(3).fit(old).clustering_
-    >>> more = assign(known, count_tokens(new, "r1", None))
+    >>> more = assign(known, count_sentences(new, contexts="r1"))
     >>> cluster_of = dict(zip(more.words, more.labels.tolist()))
     >>> cluster_of["emu"] == cluster_of["cat"]
     True
@@ -141,7 +142,6 @@ def _joined(
         list(old.paths),
         table,
         information_of_pairs(table),
-        old.settings,
         old.singular_values,
         old.gamma,
         list(old.history),

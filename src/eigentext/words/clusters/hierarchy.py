@@ -24,6 +24,7 @@ from eigentext.evaluate.clustering import cluster_pairs, mutual_information
 from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.scaling import inverse_sqrt_totals
 from eigentext.linalg.ties import principal_axes
+from eigentext.words.settings import HIERARCHIES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,15 +32,12 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 __all__ = [
-    "HIERARCHIES",
     "cluster_vectors",
     "hierarchy",
     "joining_losses",
     "paths_of_merges",
     "prefix_information",
 ]
-
-HIERARCHIES = ("bisect", "mi", "ward", "average", "single", "kmeans")
 
 _MIDDLE = 6  # bits of the prefix that is made first
 _ROUNDS = 10  # passes between siblings at each depth, at the most

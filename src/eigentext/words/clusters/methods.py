@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -28,7 +27,7 @@ from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.svd import ConvergenceWarning
 from eigentext.words.clusters.brown import brown
 from eigentext.words.clusters.exchange import NeighbourLists, frequency_start, refine
-from eigentext.words.clusters.hierarchy import HIERARCHIES, hierarchy, paths_of_merges
+from eigentext.words.clusters.hierarchy import hierarchy, paths_of_merges
 from eigentext.words.clusters.moments import (
     context_counts,
     embed,
@@ -39,55 +38,20 @@ from eigentext.words.clusters.moments import (
 from eigentext.words.clusters.ward import ward
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy.typing as npt
 
+    from eigentext.base.progress import Progress
     from eigentext.corpus.counts import Counts
+    from eigentext.words.settings import ClusterSettings
 
-__all__ = ["METHODS", "ClusterSettings", "Clustering", "cluster_counts", "contexts_to_count"]
+__all__ = ["Clustering", "cluster_counts", "contexts_to_count"]
 
-METHODS = ("spectral", "paper", "exchange", "brown")
-
-Progress = Callable[[int, int, str], None]
-
-
-@dataclass(frozen=True)
-class ClusterSettings:
-    """How to cluster; None takes what the method has as its own.
-
-    ``kappa``   pseudo-count of the scaling (100)
-    ``passes``  exchange passes (5 for spectral and exchange, 0 for paper and brown)
-    ``tree``    a name of :data:`~eigentext.words.hierarchy.HIERARCHIES` (bisect; paper and brown
-                have their own merges)
-    ``core``    spectral: so many of the most frequent words get vectors (10,000, or 10 m)
-    ``rank``    spectral: dimensions of the vectors (0.4 m, at least 100, at most m)
-    ``overlap`` spectral: when the decomposition may stop; 1 goes to convergence
-    ``power``   spectral: exponent of the singular values
-    """
-
-    n_clusters: int = 200
-    method: str = "spectral"
-    contexts: str = "lr1"
-    kappa: float = 100.0
-    passes: int | None = None
-    tree: str | None = None
-    core: int | None = None
-    rank: int | None = None
-    overlap: float = 0.9
-    power: float = 0.5
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            raise SettingsError(f"method {self.method!r}: expected one of {', '.join(METHODS)}")
-        if self.tree is not None and self.tree not in HIERARCHIES:
-            known = ", ".join(HIERARCHIES)
-            raise SettingsError(f"hierarchy {self.tree!r}: expected one of {known}")
-        if self.n_clusters < 1:
-            raise SettingsError(f"{self.n_clusters} clusters: expected 1 or more")
-        if self.passes is not None and self.passes < 0:
-            raise SettingsError(f"{self.passes} passes: expected 0 or more")
-        if not self.kappa >= 0:
-            raise SettingsError(f"kappa {self.kappa!r}: expected a number of at least 0")
+# spectral: vectors of this many of the most frequent words, or of 10 m
+_CORE_WORDS = 10_000
+_OVERLAP = 0.9  # spectral: when the decomposition may stop
+_POWER = 0.5  # spectral: exponent of the singular values
 
 
 @dataclass
@@ -106,7 +70,6 @@ class Clustering:
     paths: list[str]
     pairs: npt.NDArray[np.int64]
     information: float
-    settings: ClusterSettings
     singular_values: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     gamma: float | None = None
     history: list[float] = field(default_factory=list)
@@ -137,11 +100,10 @@ def cluster_counts(
 ) -> Clustering:
     """Cluster the words of a corpus, ``<unk>`` among them if there are any outside the vocabulary.
 
-    >>> from eigentext.corpus.counting import count
-    >>> from eigentext.base.files.opening import atomic_write
-    >>> with atomic_write("memory://cluster-example.txt") as out:
-    ...     _ = out.write(b"a cat ran\\na dog ran\\nthe cat sat\\nthe dog sat\\n" * 3)
-    >>> counts = count(["memory://cluster-example.txt"], contexts="lr1")
+    >>> from eigentext.corpus.counting import count_sentences
+    >>> from eigentext.words.settings import ClusterSettings
+    >>> text = [s.split() for s in ["a cat ran", "a dog ran", "the cat sat", "the dog sat"]] * 3
+    >>> counts = count_sentences(text, contexts="lr1")
     >>> found = cluster_counts(counts, ClusterSettings(n_clusters=3))
     >>> cluster_of = dict(zip(found.words, found.labels.tolist()))
     >>> cluster_of["cat"] == cluster_of["dog"]
@@ -153,7 +115,7 @@ def cluster_counts(
         with timed(seconds, "prepare"):
             words = _by_frequency(counts)
             _check_sizes(words.shape[0], m)
-            positions = positions_of(settings.contexts)
+            positions_of(settings.contexts)  # refused before any work
             ahead = context_counts(counts, (1,), words)[0]
             ahead.sort_indices()
             if ahead.nnz == 0:
@@ -167,7 +129,6 @@ def cluster_counts(
             [],
             np.zeros((m, m), dtype=np.int64),
             0.0,
-            settings,
             seconds=seconds,
         )
         if settings.method == "brown":
@@ -177,7 +138,7 @@ def cluster_counts(
         elif settings.method == "exchange":
             labels, merges = frequency_start(order, m), None
         else:
-            labels, merges = _spectral_start(counts, words, positions, found, progress)
+            labels, merges = _spectral_start(counts, words, settings, found, progress)
         with timed(seconds, "exchange"):
             own = 0 if settings.method in ("paper", "brown") else 5
             passes = own if settings.passes is None else settings.passes
@@ -191,10 +152,10 @@ def cluster_counts(
             found.labels = labels
             found.pairs = cluster_pairs(ahead, labels, m)
             found.information = information_of_pairs(found.pairs)
-            if merges is not None and settings.tree is None:
+            if merges is not None and settings.hierarchy is None:
                 found.paths = paths_of_merges(merges, m)
             else:
-                found.paths = hierarchy(found.pairs, settings.tree or "bisect")
+                found.paths = hierarchy(found.pairs, settings.hierarchy or "bisect")
     return found
 
 
@@ -214,31 +175,27 @@ def _check_sizes(n_words: int, m: int) -> None:
 def _spectral_start(
     counts: Counts,
     words: npt.NDArray[np.intp],
-    positions: tuple[int, ...],
+    settings: ClusterSettings,
     found: Clustering,
     progress: Progress | None,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64] | None]:
     """Labels (-1 where there is no vector) and, when all words have one, Ward's merges."""
-    settings, seconds, n_words = found.settings, found.seconds, words.shape[0]
-    m = settings.n_clusters
+    seconds, n_words, m = found.seconds, words.shape[0], settings.n_clusters
     whole = settings.method == "paper"
-    core = max(10_000, 10 * m) if settings.core is None else max(settings.core, m)
-    n_core = n_words if whole else min(core, n_words)
-    rank = m if whole else min(m, settings.rank or max(100, 2 * m // 5))
+    n_core = n_words if whole else min(max(_CORE_WORDS, 10 * m), n_words)
+    rank = m if whole else min(m, max(100, 2 * m // 5))
     with timed(seconds, "omega"):
-        blocks = context_counts(counts, positions, words[:n_core])
+        blocks = context_counts(counts, positions_of(settings.contexts), words[:n_core])
         Omega = omega(blocks, counts.unigrams[words[:n_core]], settings.kappa, dtype=np.float32)
         noise = omega_noise(blocks, counts.unigrams[words[:n_core]], settings.kappa)
     with timed(seconds, "svd"), warnings.catch_warnings():
         if not whole:
             warnings.simplefilter("ignore", ConvergenceWarning)
-        overlap = None if whole or settings.overlap >= 1 else settings.overlap
-        power = 0.0 if whole else settings.power
         vectors = embed(
             Omega,
             rank,
-            overlap=overlap,
-            power=power,
+            overlap=None if whole else _OVERLAP,
+            power=0.0 if whole else _POWER,
             noise=noise,
             seed=settings.seed,
             progress=progress,

@@ -14,181 +14,58 @@
    where N is the sum of u + kappa.  Context smoothing replaces v by N v^a / sum v^a.
 3. :func:`cca_embeddings` takes the leading singular vectors of Omega ~ U diag(s) V'; the vectors
    are the rows of U diag(s)^exponent, scaled to length 1.
-4. :class:`Embeddings` keeps them, as a model file or in word2vec's formats.
+4. :class:`CCAEmbedding` is the estimator, kept as a model file of kind ``embeddings``.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from sklearn.base import TransformerMixin
 
 from eigentext.base.fields import Parts, Reals, Spec, Strings
+from eigentext.base.model import Model, Packed
+from eigentext.base.tokens import each_sentence
+from eigentext.base.values import Whole
 from eigentext.corpus.contexts import Contexts, parse_contexts
+from eigentext.corpus.counting import count_sentences
+from eigentext.corpus.counts import Counts
+from eigentext.corpus.vocabulary import UNKNOWN
 from eigentext.errors import SettingsError
 from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.scaling import cca_scale, log_transform, ppmi, sqrt_transform
 from eigentext.linalg.svd import truncated_svd
-from eigentext.linalg.ties import unit_rows
+from eigentext.words.embeddings.vectors import Embeddings, vectors_from
+from eigentext.words.settings import CCASettings
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
     import numpy.typing as npt
 
-    from eigentext.corpus.counts import Counts
+    from eigentext.base.progress import Progress
 
 __all__ = [
-    "EmbeddingSettings",
-    "Embeddings",
+    "CCAEmbedding",
     "cca_embeddings",
     "context_counts",
     "contexts_to_count",
     "fold_contexts",
     "scaled_contexts",
-    "vectors_from",
+    "weighting_of",
 ]
-
-KIND = "embeddings"
-FORMAT_VERSION = 1
-SPEC = Spec(
-    {},
-    Parts(
-        {
-            "vectors": Reals(("words", "size"), ("float32",), -1e6, 1e6),
-            "singular_values": Reals(("values",)),
-        },
-        {"words": Strings("words", distinct=True)},
-    ),
-)
 
 _KERNEL_NONZEROS = 300_000  # below this numba need not be loaded
 
-Transform = Literal["sqrt", "log", "ppmi", "none"]
-Weighting = Literal["flat", "linear", "harmonic"]
-TRANSFORMS: tuple[Transform, ...] = get_args(Transform)
-WEIGHTINGS: tuple[Weighting, ...] = get_args(Weighting)
+
+def weighting_of(settings: CCASettings, counts: Counts) -> str:
+    """The weighting, or what stands for None: linear, or flat where a bag was counted."""
+    return settings.weighting or ("flat" if counts.contexts.bag else "linear")
 
 
-@dataclass(frozen=True)
-class EmbeddingSettings:
-    """How counts become vectors; the defaults are the best found on text of 12M tokens.
-
-    ``transform``  of the counts: sqrt, log, ppmi or none
-    ``exponent``   on the singular values: 0 weighs all directions alike, 1 as they come
-    ``kappa``      added to the totals of words and contexts; None: 0 for ppmi, 50 otherwise
-    ``smoothing``  exponent on the totals of the contexts (word2vec's 0.75)
-    ``shift``      the k of negative sampling, for ppmi
-    ``weighting``  of a word at distance d in a bag of half-width w: flat 1, linear (w - d + 1) / w
-                   (word2vec's dynamic window in the mean), harmonic 1 / d
-    ``fold_case``  contexts that differ in case alone are one context
-    ``overlap``    how near the true subspace the SVD must come (mean squared cosine)
-    """
-
-    size: int = 200
-    transform: Transform = "ppmi"
-    exponent: float = 0.25
-    kappa: float | None = None
-    smoothing: float = 1.0
-    shift: float = 1.0
-    weighting: Weighting = "linear"
-    fold_case: bool = True
-    overlap: float = 0.9
-
-    def __post_init__(self) -> None:
-        if isinstance(self.size, bool) or int(self.size) != self.size or self.size < 1:
-            raise SettingsError(f"size {self.size!r}: expected a whole number of at least 1")
-        for name, allowed in (("transform", TRANSFORMS), ("weighting", WEIGHTINGS)):
-            if getattr(self, name) not in allowed:
-                raise SettingsError(
-                    f"{name} {getattr(self, name)!r}: expected {', '.join(allowed)}"
-                )
-        for name in ("kappa", "smoothing"):
-            value = getattr(self, name)
-            if value is not None and not 0 <= value < np.inf:
-                raise SettingsError(f"{name} {value!r}: expected at least 0")
-        if not np.isfinite(self.exponent):
-            raise SettingsError(f"exponent {self.exponent!r}: expected a finite number")
-        if not 0 < self.shift < np.inf:
-            raise SettingsError(f"shift {self.shift!r}: expected a positive number")
-        if not 0 < self.overlap < 1:
-            raise SettingsError(f"overlap {self.overlap!r}: expected between 0 and 1")
-
-    @property
-    def used_kappa(self) -> float:
-        """``kappa``, or the value that stands for None."""
-        if self.kappa is not None:
-            return self.kappa
-        return 0.0 if self.transform == "ppmi" else 50.0
-
-
-@dataclass(frozen=True)
-class Embeddings:
-    """``words`` and their ``vectors`` (n, d), rows of length 1; ``singular_values`` (d,).
-
-    ``settings`` and ``data`` say how and from what they were made.
-    """
-
-    words: tuple[str, ...]
-    vectors: npt.NDArray[np.float32]
-    singular_values: npt.NDArray[np.float64]
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    seed: int | None = None
-
-    @property
-    def places(self) -> dict[str, int]:
-        """The row of each word."""
-        return {word: row for row, word in enumerate(self.words)}
-
-    def neighbours(self, word: str, k: int = 10) -> list[tuple[str, float]]:
-        """The k nearest words by cosine, without the word itself."""
-        from eigentext.words.embeddings.neighbours import nearest_words
-
-        return nearest_words(self.words, self.vectors, [word], k)[0]
-
-    def save(self, path: str | os.PathLike[str], *, data: Mapping[str, Any] | None = None) -> None:
-        """Write a model file of kind ``embeddings``; ``data`` names the text and its licence."""
-        from eigentext.base import modelfile
-
-        arrays: dict[str, npt.NDArray[Any]] = {
-            "vectors": self.vectors,
-            "singular_values": self.singular_values,
-        }
-        modelfile.save(
-            path,
-            KIND,
-            arrays,
-            settings=self.settings,
-            format_version=FORMAT_VERSION,
-            strings={"words": self.words},
-            seed=self.seed,
-            data=data,
-        )
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Embeddings:
-        """Read a model file of kind ``embeddings``."""
-        from eigentext.base import modelfile
-
-        file = modelfile.load(path, KIND, {FORMAT_VERSION}, SPEC)
-        words, arrays = tuple(file.strings["words"]), file.arrays
-        values = arrays["singular_values"]
-        return cls(words, arrays["vectors"], values, file.header.settings, file.header.seed)
-
-    def export(self, path: str | os.PathLike[str], *, binary: bool | None = None) -> None:
-        """Write word2vec's text or binary format; by default binary for ``.bin``."""
-        from eigentext.base.files.archives import suffix_of
-        from eigentext.formats.word2vec import write_vectors
-
-        name = str(path)
-        if binary is None:
-            binary = name.removesuffix(suffix_of(name)).endswith(".bin")
-        write_vectors(self.words, self.vectors, path, binary=binary)
-
-
-def contexts_to_count(contexts: str | Contexts, weighting: Weighting) -> Contexts:
+def contexts_to_count(contexts: str | Contexts, weighting: str) -> Contexts:
     """What must be counted for these contexts: positions, where a bag is to be weighted.
 
     >>> str(contexts_to_count("bag2", "linear")), str(contexts_to_count("bag2", "flat"))
@@ -203,7 +80,7 @@ def contexts_to_count(contexts: str | Contexts, weighting: Weighting) -> Context
 
 
 def context_counts(
-    counts: Counts, contexts: str | Contexts | None = None, weighting: Weighting = "flat"
+    counts: Counts, contexts: str | Contexts | None = None, weighting: str = "flat"
 ) -> Any:
     """The matrix of words and contexts, (n, n) for a bag, (n, k n) for k positions; CSR.
 
@@ -253,18 +130,18 @@ def fold_contexts(matrix: Any, words: Sequence[str]) -> Any:
     return folded
 
 
-def _weight(weighting: Weighting, distance: int, width: int) -> float:
+def _weight(weighting: str, distance: int, width: int) -> float:
     if weighting == "linear":
         return (width - distance + 1) / width
     return 1 / distance if weighting == "harmonic" else 1.0
 
 
-def scaled_contexts(matrix: Any, settings: EmbeddingSettings) -> Any:
+def scaled_contexts(matrix: Any, settings: CCASettings) -> Any:
     """Omega, the transformed and scaled counts; float32 CSR.
 
     >>> from scipy.sparse import csr_array
     >>> pairs = csr_array(np.array([[4, 1], [1, 9]]))
-    >>> plain = EmbeddingSettings(transform="none", kappa=0.0)
+    >>> plain = CCASettings(scaling="none", kappa=0.0)
     >>> scaled_contexts(pairs, plain).toarray().astype(float).round(3).tolist()
     [[0.8, 0.141], [0.141, 0.9]]
     """
@@ -273,13 +150,15 @@ def scaled_contexts(matrix: Any, settings: EmbeddingSettings) -> Any:
     if settings.smoothing != 1.0 and columns.any():
         smoothed = np.where(columns > 0, columns, 1.0) ** settings.smoothing * (columns > 0)
         columns = smoothed * (columns.sum() / smoothed.sum())
-    kappa = settings.used_kappa
+    kappa = settings.kappa
+    if kappa is None:
+        kappa = 0.0 if settings.scaling == "ppmi" else 50.0
     rows, columns = rows + kappa, columns + kappa
-    if settings.transform == "ppmi":
+    if settings.scaling == "ppmi":
         return _ppmi(matrix, rows, columns, settings.shift)
-    if settings.transform == "sqrt":
+    if settings.scaling == "sqrt":
         matrix, rows, columns = sqrt_transform(matrix), np.sqrt(rows), np.sqrt(columns)
-    elif settings.transform == "log":
+    elif settings.scaling == "log":
         matrix, rows, columns = log_transform(matrix), np.log1p(rows), np.log1p(columns)
     return cca_scale(matrix, rows, columns, dtype=np.float32)
 
@@ -313,73 +192,144 @@ def _ppmi(
     return csr_array((values[:used], kept[:used], starts), shape=matrix.shape)
 
 
-def vectors_from(
-    U: npt.NDArray[Any], S: npt.NDArray[Any], exponent: float
-) -> npt.NDArray[np.float32]:
-    """Rows of ``U diag(S)^exponent`` at length 1; rows of zeros stay zero.
-
-    >>> vectors_from(np.array([[3.0, 4.0], [0.0, 0.0]]), np.array([1.0, 1.0]), 0.5).tolist()
-    [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
-    """
-    rows = U * (S.astype(np.float64) ** exponent).astype(U.dtype)
-    return np.asarray(unit_rows(rows), dtype=np.float32)
-
-
 def cca_embeddings(
     counts: Counts,
-    rank: int | None = None,
+    settings: CCASettings,
     *,
-    contexts: str | Contexts | None = None,
-    settings: EmbeddingSettings | None = None,
-    seed: int = 0,
-    on_rank: Literal["error", "warn"] = "warn",
-    progress: Callable[[int, int, str], None] | None = None,
-    **changed: Any,
+    on_rank: Literal["error", "warn"] = "error",
+    progress: Progress | None = None,
 ) -> Embeddings:
     """Word vectors from the context counts of a corpus.
 
-    ``contexts`` may read counts of positions as a bag (see :func:`context_counts`).  Single
-    settings may be given by name.  The word ``<unk>`` is left out when the vocabulary holds all.
+    ``settings.contexts`` may read counts of positions as a bag (see :func:`context_counts`).  The
+    word ``<unk>`` is left out when the vocabulary holds all.
 
-    >>> from eigentext.corpus.counting import count
-    >>> from eigentext.base.files.opening import atomic_write
-    >>> with atomic_write("memory://embed-example.txt") as out:
-    ...     _ = out.write(b"a cat ran\\na dog ran\\nthe cat sat\\nthe dog sat\\n" * 3)
-    >>> found = cca_embeddings(count(["memory://embed-example.txt"], contexts="lr1"), 3)
-    >>> found.neighbours("cat", 1)[0][0]
+    >>> from eigentext.corpus.counting import count_sentences
+    >>> text = [s.split() for s in ["a cat ran", "a dog ran", "the cat sat", "the dog sat"]] * 3
+    >>> vectors = cca_embeddings(count_sentences(text, contexts="lr1"), CCASettings(3))
+    >>> vectors.neighbours("cat", 1)[0][0]
     'dog'
     """
-    chosen = settings if settings is not None else EmbeddingSettings()
-    chosen = replace(chosen, **changed)
-    if rank is not None:
-        chosen = replace(chosen, size=rank)
-    if contexts is None and counts.contexts.bag and "weighting" not in changed:
-        chosen = replace(chosen, weighting="flat")
     words = counts.words if counts.unigrams[-1] else counts.words[:-1]
     if len(words) < 2:
         raise SettingsError(
             f"a text of one word type ({words[0]!r}) has no contexts to tell words apart"
         )
     with single_threaded():
-        matrix = context_counts(counts, contexts, chosen.weighting)[: len(words)]
-        if chosen.fold_case:
+        matrix = context_counts(counts, settings.contexts, weighting_of(settings, counts))
+        matrix = matrix[: len(words)]
+        if settings.fold_case:
             matrix = fold_contexts(matrix, counts.words)
-        Omega = scaled_contexts(matrix, chosen)  # (words, contexts)
-        found = truncated_svd(
+        Omega = scaled_contexts(matrix, settings)  # (words, contexts)
+        svd = truncated_svd(
             Omega,
-            chosen.size,
+            settings.n_components,
             dtype=np.float32,
-            overlap=chosen.overlap,
-            seed=seed,
+            overlap=settings.overlap,
+            seed=settings.seed,
             symbol="Omega",
             on_rank=on_rank,
             progress=progress,
         )
-        vectors = vectors_from(found.U, found.S, chosen.exponent)
-    about = asdict(chosen) | {
-        "method": "cca",
-        "kappa": chosen.used_kappa,
-        "contexts": str(counts.contexts if contexts is None else parse_contexts(contexts)),
-        "n_tokens": counts.n_tokens,
-    }
-    return Embeddings(words, vectors, found.S.astype(np.float64), about, seed)
+        vectors = vectors_from(svd.U, svd.S, settings.exponent)
+    return Embeddings(words, vectors, svd.S.astype(np.float64))
+
+
+@dataclass(eq=False, repr=False)
+class CCAEmbedding(TransformerMixin, Model, CCASettings):  # type: ignore[misc]
+    """Word vectors by one SVD of scaled context counts.
+
+    After ``fit``: ``embeddings_`` (words, vectors, singular values), ``n_tokens_``, ``counts_``
+    (what it was fitted to; counts of a new shard add to them, and ``fit(counts)`` learns from the
+    sum).
+
+    >>> sentences = [["a", "cat", "ran"], ["a", "dog", "ran"], ["the", "cat", "sat"],
+    ...              ["the", "dog", "sat"]]
+    >>> model = CCAEmbedding(3, contexts="lr1").fit(sentences)
+    >>> model.neighbours("cat", 1)[0][0]
+    'dog'
+    >>> model.transform([["a", "cat"], ["the", "dog", "sat"]]).shape
+    (2, 3)
+    """
+
+    KIND = "embeddings"
+    SPEC = Spec(
+        {"n_tokens": Whole(0)},
+        Parts(
+            {
+                "vectors": Reals(("words", "size"), ("float32",), -1e6, 1e6),
+                "singular_values": Reals(("size",)),
+            },
+            {"words": Strings("words", distinct=True)},
+        ),
+    )
+
+    def contexts_to_count(self) -> Contexts:
+        """What must be counted to fit this model to counts."""
+        return contexts_to_count(self.contexts or "bag5", self.weighting or "linear")
+
+    def fit(self, X: Any, y: object = None, *, progress: Progress | None = None) -> CCAEmbedding:
+        """Learn from sentences (lists of tokens) or from stored counts; ``y`` is not used."""
+        self.check()
+        if isinstance(X, Counts):
+            if not X.contexts.names:
+                raise SettingsError(
+                    "these counts are unigrams only; count with contexts such as lr2"
+                )
+            counts, settings = X, self
+        else:
+            counts = count_sentences(
+                X,
+                contexts=self.contexts_to_count(),
+                vocab_size=self.vocab_size,
+                min_count=self.min_count,
+            )
+            settings = replace(self, contexts=self.contexts or "bag5")
+        self.embeddings_ = cca_embeddings(counts, settings, progress=progress)
+        self.counts_ = counts
+        self.n_tokens_ = counts.n_tokens
+        return self
+
+    def transform(self, X: Any) -> npt.NDArray[np.float32]:
+        """The mean of the vectors of each sentence's words: (sentences, n_components).
+
+        Unknown words count as ``<unk>`` where it has a vector, else they are left out.
+        """
+        self.check_fitted()
+        places, vectors = self.embeddings_.places, self.embeddings_.vectors
+        unknown = places.get(UNKNOWN)
+        rows = []
+        for sentence in each_sentence(X):
+            ids = [places.get(token, unknown) for token in sentence]
+            known = [i for i in ids if i is not None]
+            zeros = np.zeros(vectors.shape[1], dtype=np.float32)
+            rows.append(vectors[known].mean(axis=0) if known else zeros)
+        return np.array(rows, dtype=np.float32).reshape(-1, vectors.shape[1])
+
+    def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[np.object_]:
+        """Names of the columns of ``transform``: ``cca0``, ``cca1``, ..."""
+        self.check_fitted()
+        n_columns = self.embeddings_.vectors.shape[1]
+        return np.array([f"cca{i}" for i in range(n_columns)], dtype=object)
+
+    def neighbours(self, word: str, k: int = 10) -> list[tuple[str, float]]:
+        """The k nearest words by cosine, or the answers to an analogy ``a:b::c``."""
+        self.check_fitted()
+        return self.embeddings_.neighbours(word, k)
+
+    def _pack_learned(self) -> Packed:
+        learned = self.embeddings_
+        arrays: dict[str, Any] = {
+            "vectors": learned.vectors,
+            "singular_values": learned.singular_values,
+        }
+        return Packed(arrays, {"words": learned.words}, {"n_tokens": self.n_tokens_})
+
+    def _restore(self, packed: Packed) -> None:
+        words, arrays = tuple(packed.strings["words"]), packed.arrays
+        self.embeddings_ = Embeddings(words, arrays["vectors"], arrays["singular_values"])
+        self.n_tokens_ = packed.facts["n_tokens"]
+
+    def _summary(self) -> str:
+        n_words, n_columns = self.embeddings_.vectors.shape
+        return f"{n_words:,} words, {n_columns} dimensions"

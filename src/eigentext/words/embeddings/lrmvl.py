@@ -1,19 +1,19 @@
 """LR-MVL: word vectors by two CCAs over smoothed contexts (Dhillon, Foster and Ungar 2011).
 
-1. :func:`token_ids` turns text into ids; -1 ends a sentence.
+1. :mod:`eigentext.corpus.encoding` turns text into ids; -1 ends a sentence.
 2. One round, with the word vectors U of the last one (random at first):
 
    * the words before a token, smoothed at each rate a: L_t = (1 - a) L_{t-1} + a U[w_{t-1}], and
      likewise the words after it, R; all rates side by side;
-   * CCA of L against R gives projections A and B of ``size / 2`` columns each;
+   * CCA of L against R gives projections A and B of ``n_components / 2`` columns each;
    * S = [L A, R B] is what both sides agree upon; CCA of the word itself (one-hot) against S gives
      the new U, whose rows are scaled to length 1.
 
    Only second moments are needed: L'L, R'R, L'R and the sums of L and R by word, all in one pass.
    L'L, R'R and L'R may be taken from a part of the text, spread evenly.
 3. After the last round A and B are learned once more with the final U.
-4. :class:`LRMVLModel` holds the vectors of words (``embeddings``, context-oblivious) and gives
-   those of tokens in their sentence: [U[w_t], L_t A, R_t B] (context-sensitive).
+4. :class:`LRMVL` holds the vectors of words (``embeddings_``, context-oblivious) and gives those
+   of tokens in their sentence: [U[w_t], L_t A, R_t B] (context-sensitive).
 """
 
 from __future__ import annotations
@@ -23,290 +23,193 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import TransformerMixin
 
 from eigentext.base.fields import Parts, Reals, Spec, Strings
-from eigentext.corpus.vocabulary import UNKNOWN, Vocabulary
+from eigentext.base.model import Model, Packed
+from eigentext.base.tokens import checked_tokens, each_sentence
+from eigentext.base.values import Whole
+from eigentext.corpus.counts import Counts
+from eigentext.corpus.encoding import EncodedText, encode_sentences
+from eigentext.corpus.vocabulary import UNKNOWN
 from eigentext.errors import SettingsError
 from eigentext.linalg.cca import cca_from_moments
 from eigentext.linalg.determinism import random_block, single_threaded
-from eigentext.words.embeddings.cca import Embeddings, vectors_from
+from eigentext.words.embeddings.vectors import Embeddings, vectors_from
+from eigentext.words.settings import LRMVLSettings
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from eigentext.errors import DataError
+    from eigentext.base.progress import Progress
 
-    Progress = Callable[[int, int, str], None]
-
-__all__ = ["LRMVLModel", "LRMVLSettings", "fit_lrmvl", "token_ids"]
-
-KIND = "lrmvl"
-FORMAT_VERSION = 1
+__all__ = ["LRMVL"]
 
 Float32s = npt.NDArray[np.float32]
 Float64s = npt.NDArray[np.float64]
 Int32s = npt.NDArray[np.int32]
 
-
-def _projections_fit(arrays: Mapping[str, npt.NDArray[Any]], *_: object) -> None:
-    """The two sides of a token: one vector for every rate, taken to half a vector."""
-    size, rates = arrays["vectors"].shape[1], len(arrays["rates"])
-    if arrays["left"].shape != (rates * size, size // 2):
-        raise ValueError(f"array 'left' has the wrong shape for {rates} rates and {size} numbers")
-
-
-SPEC = Spec(
-    {},
-    Parts(
-        {
-            "vectors": Reals(("words", "size"), ("float32",), -1e6, 1e6),
-            "singular_values": Reals(("values",)),
-            "rates": Reals(("rates",), ("float32",), 0, 1),
-            "left": Reals(("smoothed", "half"), ("float32",), -1e6, 1e6),
-            "right": Reals(("smoothed", "half"), ("float32",), -1e6, 1e6),
-        },
-        {"words": Strings("words", distinct=True)},
-    ),
-    _projections_fit,
-)
 _BLOCK_TOKENS = 4096
 _LONGEST_SENTENCE = 1 << 16  # a longer line is smoothed in pieces of this length
 
 
-@dataclass(frozen=True)
-class LRMVLSettings:
-    """``size`` of a word's vector (even); smoothing ``rates``; ``iterations`` (rounds).
+def _projections_fit(
+    arrays: Mapping[str, npt.NDArray[Any]], strings: object, settings: Mapping[str, Any]
+) -> None:
+    """The two sides of a token: one vector for every rate, taken to half a vector."""
+    size, rates = arrays["vectors"].shape[1], len(settings["rates"])
+    if arrays["left"].shape != (rates * size, size // 2):
+        raise ValueError(f"array 'left' has the wrong shape for {rates} rates and {size} numbers")
 
-    ``kappa``              added to the counts of words and to the variances of contexts
-    ``exponent``           on the canonical correlations, which weigh the directions of U
-    ``covariance_tokens``  so many tokens for L'L, R'R and L'R; None takes all
+
+@dataclass(eq=False, repr=False)
+class LRMVL(TransformerMixin, Model, LRMVLSettings):  # type: ignore[misc]
+    """Word and token vectors by two CCAs over smoothed contexts.
+
+    After ``fit``: ``embeddings_`` with the vectors of words, ``n_tokens_``, and ``left_`` and
+    ``right_`` (rates * n_components, n_components / 2), the projections A and B of the two sides
+    of a token.
+
+    >>> sentences = [["a", "cat", "ran"], ["a", "dog", "ran"], ["the", "cat", "sat"],
+    ...              ["the", "dog", "sat"]]
+    >>> model = LRMVL(2, kappa=0.1).fit(sentences)
+    >>> [tokens.shape for tokens in model.transform([["a", "cat"], ["the", "dog", "sat"]])]
+    [(2, 4), (3, 4)]
     """
 
-    size: int = 50
-    rates: tuple[float, ...] = (0.1, 0.5, 0.9)
-    iterations: int = 6
-    kappa: float = 20.0
-    exponent: float = 0.0
-    covariance_tokens: int | None = 1_000_000
+    KIND = "lrmvl"
+    SPEC = Spec(
+        {"n_tokens": Whole(0)},
+        Parts(
+            {
+                "vectors": Reals(("words", "size"), ("float32",), -1e6, 1e6),
+                "singular_values": Reals(("values",)),
+                "left": Reals(("smoothed", "half"), ("float32",), -1e6, 1e6),
+                "right": Reals(("smoothed", "half"), ("float32",), -1e6, 1e6),
+            },
+            {"words": Strings("words", distinct=True)},
+        ),
+        _projections_fit,
+    )
 
-    def __post_init__(self) -> None:
-        if self.size < 2 or self.size % 2:
+    def check(self) -> None:
+        """Raise SettingsError; half of the dimensions are for each side."""
+        super().check()
+        if self.n_components % 2:
             raise SettingsError(
-                f"size {self.size}: LR-MVL needs an even number, half for each side"
+                f"n_components is {self.n_components}: LR-MVL needs an even number, half for "
+                "each side"
             )
-        if not self.rates or not all(0 < rate <= 1 for rate in self.rates):
-            raise SettingsError(f"rates {self.rates}: expected numbers above 0 and up to 1")
-        if self.iterations < 1:
-            raise SettingsError(f"iterations {self.iterations}: expected at least 1")
-        if not np.isfinite(self.exponent):
-            raise SettingsError(f"exponent {self.exponent}: expected a finite number")
-        if not 0 <= self.kappa < np.inf:
-            raise SettingsError(f"kappa {self.kappa}: expected at least 0")
-        if self.covariance_tokens is not None and self.covariance_tokens < 1:
-            raise SettingsError(f"covariance_tokens {self.covariance_tokens}: expected 1 or more")
+        if not self.rates or not all(self.rates):
+            raise SettingsError(f"rates is {self.rates}, expected numbers above 0 and up to 1")
 
+    def fit(
+        self,
+        X: Iterable[Sequence[str]] | EncodedText,
+        y: object = None,
+        *,
+        progress: Progress | None = None,
+    ) -> LRMVL:
+        """Learn from sentences (lists of tokens), or from a text of ids; ``y`` is not used."""
+        self.check()
+        if isinstance(X, Counts):
+            raise SettingsError("LR-MVL goes along the text: sentences are meant, not counts")
+        if isinstance(X, EncodedText):
+            text = X
+        else:
+            text = encode_sentences(X, vocab_size=self.vocab_size, min_count=self.min_count)
+        words, ids = text.vocabulary.words, text.ids
+        counts = np.bincount(ids[ids >= 0], minlength=len(words)).astype(np.float64)
+        n_types = int((counts > 0).sum())
+        if not n_types:
+            raise SettingsError("no tokens to learn from, expected text")
+        if n_types < 2:
+            raise SettingsError("a text of one word type has no contexts to tell words apart")
+        if self.n_components > n_types:
+            raise SettingsError(
+                f"n_components is {self.n_components}, which is above the rank: there are only "
+                f"{n_types} word types"
+            )
+        with single_threaded():
+            U, correlations, A, B = _learn(ids, counts, self, progress)
+        if not counts[-1] and words[-1] == UNKNOWN:
+            words, U = words[:-1], U[:-1]
+        self.embeddings_ = Embeddings(words, U, correlations)
+        self.left_, self.right_ = A.astype(np.float32), B.astype(np.float32)
+        self.n_tokens_ = int(counts.sum())
+        return self
 
-@dataclass(frozen=True)
-class LRMVLModel:
-    """Word vectors, and projections (r * size, size / 2) of the two sides of a token."""
-
-    embeddings: Embeddings
-    left: Float32s
-    right: Float32s
-    rates: Float32s
+    def transform(self, X: Iterable[Sequence[str]]) -> list[Float32s]:
+        """Context-sensitive vectors of each sentence's tokens: (tokens, 2 n_components) each."""
+        self.check_fitted()
+        return [self.token_vectors(sentence) for sentence in each_sentence(X)]
 
     def token_vectors(self, sentence: Sequence[str]) -> Float32s:
-        """The context-sensitive vectors of a sentence: (tokens, 2 size).
+        """The context-sensitive vectors of a sentence: (tokens, 2 n_components).
 
         A word that is not known has the vector of ``<unk>``, or zeros where there is none.
         """
-        if isinstance(sentence, str):
-            raise TypeError("a sentence is a list of tokens, not one str: use text.split()")
         from eigentext.words.kernels import lrmvl as kernels
 
-        U = self._vectors_and_zero
-        places = self.embeddings.places
+        self.check_fitted()
+        vectors = self.embeddings_.vectors
+        U = np.concatenate([vectors, np.zeros((1, vectors.shape[1]), dtype=np.float32)])
+        places = self.embeddings_.places
         unknown = places.get(UNKNOWN, len(U) - 1)
-        ids = np.array([places.get(token, unknown) for token in sentence], dtype=np.int32)
-        words, L, R = _room(len(ids), len(self.rates), U.shape[1])
-        m = kernels.smooth(ids, 0, len(ids), U, self.rates, words, L, R)
+        tokens = checked_tokens(sentence)
+        ids = np.array([places.get(token, unknown) for token in tokens], dtype=np.int32)
+        rates = np.array(self.rates, dtype=np.float32)
+        words, L, R = _room(len(ids), len(rates), U.shape[1])
+        m = kernels.smooth(ids, 0, len(ids), U, rates, words, L, R)
         with single_threaded():
-            parts = [L.reshape(m, -1) @ self.left, R.reshape(m, -1) @ self.right]
+            parts = [L.reshape(m, -1) @ self.left_, R.reshape(m, -1) @ self.right_]
         return np.concatenate([U[ids], *parts], axis=1)
 
-    @property
-    def _vectors_and_zero(self) -> Float32s:
-        vectors = self.embeddings.vectors
-        return np.concatenate([vectors, np.zeros((1, vectors.shape[1]), dtype=np.float32)])
+    def neighbours(self, word: str, k: int = 10) -> list[tuple[str, float]]:
+        """The k nearest words by cosine, or the answers to an analogy ``a:b::c``."""
+        self.check_fitted()
+        return self.embeddings_.neighbours(word, k)
 
-    def save(self, path: str | os.PathLike[str], *, data: Mapping[str, Any] | None = None) -> None:
-        """Write a model file of kind ``lrmvl``."""
-        from eigentext.base import modelfile
-
-        found = self.embeddings
-        arrays: dict[str, npt.NDArray[Any]] = {
-            "vectors": found.vectors,
-            "singular_values": found.singular_values,
-            "left": self.left,
-            "right": self.right,
-            "rates": self.rates,
+    def _pack_learned(self) -> Packed:
+        learned = self.embeddings_
+        arrays: dict[str, Any] = {
+            "vectors": learned.vectors,
+            "singular_values": learned.singular_values,
+            "left": self.left_,
+            "right": self.right_,
         }
-        modelfile.save(
-            path,
-            KIND,
-            arrays,
-            settings=found.settings,
-            format_version=FORMAT_VERSION,
-            strings={"words": found.words},
-            seed=found.seed,
-            data=data,
-        )
+        return Packed(arrays, {"words": learned.words}, {"n_tokens": self.n_tokens_})
 
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> LRMVLModel:
-        """Read a model file of kind ``lrmvl``."""
-        from eigentext.base import modelfile
+    def _restore(self, packed: Packed) -> None:
+        words, arrays = tuple(packed.strings["words"]), packed.arrays
+        self.embeddings_ = Embeddings(words, arrays["vectors"], arrays["singular_values"])
+        self.left_, self.right_ = arrays["left"], arrays["right"]
+        self.n_tokens_ = packed.facts["n_tokens"]
 
-        file = modelfile.load(path, KIND, {FORMAT_VERSION}, SPEC)
-        words, a = tuple(file.strings["words"]), file.arrays
-        found = Embeddings(
-            words, a["vectors"], a["singular_values"], file.header.settings, file.header.seed
-        )
-        return cls(found, a["left"], a["right"], a["rates"])
-
-    def export(self, path: str | os.PathLike[str], *, binary: bool | None = None) -> None:
-        """Write the vectors of words in word2vec's text or binary format."""
-        self.embeddings.export(path, binary=binary)
+    def _summary(self) -> str:
+        n_words, size = self.embeddings_.vectors.shape
+        return f"{n_words:,} words, {size} dimensions"
 
 
-def token_ids(
-    sources: Iterable[str],
-    *,
-    vocab_size: int | None = None,
-    min_count: int = 1,
-    jobs: int = 1,
-    memory: str = "2GB",
-    tokeniser: str | None = None,
-    newlines: str = "auto",
-    progress: Progress | None = None,
-    on_error: Callable[[DataError], None] | None = None,
-) -> tuple[Vocabulary, Int32s]:
-    """The vocabulary of a text, and the text as ids with -1 after each sentence.
-
-    With a ``tokeniser`` the text is raw.
-
-    >>> from eigentext.base.files.opening import write_lines
-    >>> _ = write_lines("memory://doc/ids.txt", ["a cat sat", "a dog"])
-    >>> vocabulary, ids = token_ids(["memory://doc/ids.txt"], vocab_size=2)
-    >>> vocabulary.words, ids.tolist()
-    (('a', 'cat', '<unk>'), [0, 1, 2, -1, 0, 2, -1])
-    """
-    from eigentext.base.files.opening import expand
-    from eigentext.base.files.scratch import scratch_folder
-    from eigentext.corpus.counting import count
-    from eigentext.corpus.memory import Budget
-    from eigentext.corpus.raw_text import tokenised_files
-    from eigentext.corpus.shards import ShardErrors, plan_shards, read_segments
-
-    names = expand(sources)
-    if "-" in names:
-        raise SettingsError("LR-MVL reads the text twice: expected files, not standard input")
-    if tokeniser is not None:
-        with scratch_folder() as folder:
-            texts = tokenised_files(names, tokeniser, folder, newlines=newlines, on_error=on_error)
-            return token_ids(
-                texts,
-                vocab_size=vocab_size,
-                min_count=min_count,
-                jobs=jobs,
-                memory=memory,
-                progress=progress,
-            )
-    vocabulary = count(
-        names,
-        contexts="unigrams",
-        vocab_size=vocab_size,
-        min_count=min_count,
-        jobs=jobs,
-        memory=memory,
-        progress=progress,
-        on_error=on_error,
-    ).vocabulary
-    budget = Budget.share_out(memory, 1)
-    pieces: list[Int32s] = []
-    for shard in plan_shards(names, 1, budget.shard_bytes):
-        errors = None if on_error is None else ShardErrors()  # told of in the first reading
-        for segment in read_segments(shard, budget, errors=errors):
-            of_type = np.append(vocabulary.mapping(segment.types), np.int32(-1))
-            pieces.extend(of_type[ids] for ids in segment.ids)  # the id -1 is the last entry
-        pieces.append(np.array([-1], dtype=np.int32))
-    return vocabulary, _without_empty_sentences(np.concatenate(pieces))
-
-
-def _without_empty_sentences(ids: Int32s) -> Int32s:
-    ends = ids < 0
-    again = ends & np.append(True, ends[:-1])
-    return np.asarray(ids[~again])
-
-
-def fit_lrmvl(
-    ids: Int32s,
-    words: Sequence[str],
-    settings: LRMVLSettings | None = None,
-    *,
-    seed: int = 0,
-    progress: Progress | None = None,
-) -> LRMVLModel:
-    """Learn from a text of ids (-1 ends a sentence) over ``words``.
-
-    >>> ids = np.array([0, 2, 4, -1, 1, 2, 4, -1, 0, 3, 4, -1, 1, 3, 4, -1], dtype=np.int32)
-    >>> words = ["a", "the", "cat", "dog", "sat"]
-    >>> model = fit_lrmvl(ids, words, LRMVLSettings(size=2, kappa=0.1))
-    >>> model.embeddings.vectors.shape, model.token_vectors(["a", "dog"]).shape
-    ((5, 2), (2, 4))
-    """
-    chosen = settings if settings is not None else LRMVLSettings()
-    counts = np.bincount(ids[ids >= 0], minlength=len(words)).astype(np.float64)
-    n_tokens = int(counts.sum())
-    if not n_tokens:
-        raise SettingsError("no tokens to learn from, expected text")
-    if (counts > 0).sum() < 2:
-        raise SettingsError("a text of one word type has no contexts to tell words apart")
-    n_types = int((counts > 0).sum())
-    if chosen.size > n_types:
-        raise SettingsError(
-            f"size {chosen.size} is above the rank: there are only {n_types} word types"
-        )
+def _learn(
+    ids: Int32s, counts: Float64s, settings: LRMVLSettings, progress: Progress | None
+) -> tuple[Float32s, Float64s, Float64s, Float64s]:
+    """U, its correlations, A and B."""
     blocks = list(_blocks(ids))
-    rates = np.array(chosen.rates, dtype=np.float32)
-    start = random_block(len(words), chosen.size, seed=seed, stream=11, dtype=np.float32)
-    U = vectors_from(start, np.ones(chosen.size), 0.0)
+    rates = np.array(settings.rates, dtype=np.float32)
+    size, n_iter = settings.n_components, settings.n_iter
+    start = random_block(len(counts), size, seed=settings.seed, stream=11, dtype=np.float32)
+    U = vectors_from(start, np.ones(size), 0.0)
     correlations = np.zeros(0)
-    with single_threaded():
-        for round_ in range(chosen.iterations + 1):
-            last = round_ == chosen.iterations
-            moments = _moments(ids, blocks, U, rates, chosen.covariance_tokens, by_word=not last)
-            A, B = _sides(moments, chosen, seed)
-            if not last:
-                U, correlations = _words(moments, A, B, counts, chosen, seed)
-            if progress is not None:
-                progress(round_ + 1, chosen.iterations + 1, "rounds")
-    about = {
-        "method": "lrmvl",
-        "size": chosen.size,
-        "rates": list(chosen.rates),
-        "iterations": chosen.iterations,
-        "kappa": chosen.kappa,
-        "exponent": chosen.exponent,
-        "covariance_tokens": chosen.covariance_tokens,
-        "n_tokens": n_tokens,
-    }
-    known = counts > 0
-    if not known[-1] and words[-1] == UNKNOWN:
-        words, U = words[:-1], U[:-1]
-    found = Embeddings(tuple(words), U, correlations, about, seed)
-    return LRMVLModel(found, A.astype(np.float32), B.astype(np.float32), rates)
+    for round_ in range(n_iter + 1):
+        last = round_ == n_iter
+        moments = _moments(ids, blocks, U, rates, settings.covariance_tokens, by_word=not last)
+        A, B = _sides(moments, settings)
+        if not last:
+            U, correlations = _words(moments, A, B, counts, settings)
+        if progress is not None:
+            progress(round_ + 1, n_iter + 1, "rounds")
+    return U, correlations, A, B
 
 
 @dataclass(frozen=True)
@@ -382,10 +285,15 @@ def _moments(
     return _Moments(LL * scale, RR * scale, LR * scale, left, right)
 
 
-def _sides(moments: _Moments, settings: LRMVLSettings, seed: int) -> tuple[Float64s, Float64s]:
+def _sides(moments: _Moments, settings: LRMVLSettings) -> tuple[Float64s, Float64s]:
     """CCA of the words before against the words after."""
     found = cca_from_moments(
-        moments.LR, moments.LL, moments.RR, settings.size // 2, ridge=settings.kappa, seed=seed
+        moments.LR,
+        moments.LL,
+        moments.RR,
+        settings.n_components // 2,
+        ridge=settings.kappa,
+        seed=settings.seed,
     )
     return found.projections[0], found.projections[1]
 
@@ -396,7 +304,6 @@ def _words(
     B: Float64s,
     counts: Float64s,
     settings: LRMVLSettings,
-    seed: int,
 ) -> tuple[Float32s, Float64s]:
     """CCA of the word against S = [L A, R B]."""
     across = A.T @ moments.LR @ B
@@ -407,9 +314,9 @@ def _words(
         WS / np.sqrt(scale / counts.sum()),
         counts,
         SS * (counts.sum() / scale),
-        settings.size,
+        settings.n_components,
         ridge=settings.kappa,
-        seed=seed,
+        seed=settings.seed,
     )
     U = vectors_from(found.projections[0], found.correlations, settings.exponent)
     return U, found.correlations

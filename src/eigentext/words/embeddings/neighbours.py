@@ -44,15 +44,12 @@ def load_words(path: str | os.PathLike[str]) -> tuple[tuple[str, ...], NDArray[n
         start = stream.read(9)
     if start[8:] == b"{":  # safetensors: eight bytes of length, then JSON
         from eigentext.base.modelfile import read_header
-        from eigentext.words.embeddings.cca import Embeddings
+        from eigentext.words.embeddings.cca import CCAEmbedding
+        from eigentext.words.embeddings.lrmvl import LRMVL
 
-        if read_header(path).kind == "lrmvl":
-            from eigentext.words.embeddings.lrmvl import LRMVLModel
-
-            found = LRMVLModel.load(path).embeddings
-        else:
-            found = Embeddings.load(path)
-        return found.words, found.vectors
+        estimator = LRMVL if read_header(path).kind == LRMVL.KIND else CCAEmbedding
+        embeddings = estimator.load(path).embeddings_
+        return embeddings.words, embeddings.vectors
     from eigentext.formats.word2vec import load_vectors
 
     words, vectors = load_vectors(path)

@@ -12,117 +12,63 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
-from eigentext.base.fields import Parts, Real, Sparse, Spec, Strings
-from eigentext.errors import DataError, SettingsError
-from eigentext.words.inputs import checked_sentences
+from eigentext.base.fields import Parts, Sparse, Spec, Strings
+from eigentext.base.model import Model, Packed
+from eigentext.base.modelfile import pack_csr
+from eigentext.base.tokens import each_sentence
+from eigentext.errors import DataError
+from eigentext.words.lm.kneser_ney import KneserNeyBigram
+from eigentext.words.settings import ClassBigramSettings
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
-__all__ = ["FORMAT_VERSION", "KIND", "ClassBigram", "KneserNeyBigram"]
+__all__ = ["ClassBigram"]
 
-KIND = "class-bigram"
-FORMAT_VERSION = 1
 UNKNOWN, END = "<unk>", "</s>"
-SPEC = Spec(
-    {"mix": Real(0, 1), "smooth": Real(1e-300, 1e100)},
-    Parts(
-        {"pairs": Sparse(("words+1", "words+1"), low=0, high=1e15)},
-        {"words": Strings("words", distinct=True), "classes": Strings("words")},
-    ),
-)
 
 
-class KneserNeyBigram:
-    """Interpolated Kneser-Ney over ids 0 .. n - 1; id n - 1 also stands for the beginning.
-
-    p(y | x) = max(c(x, y) - d, 0) / c(x) + d kinds(x) / c(x) p_cont(y),  where p_cont mixes the
-    number of different words before y with the uniform distribution in the same way.
-    """
-
-    def __init__(self, pairs: Any, *, discount: float | None = None) -> None:
-        from scipy.sparse import csr_array
-
-        matrix = csr_array(pairs)
-        matrix.sum_duplicates()
-        self.pairs = matrix
-        n = matrix.shape[0]
-        data = matrix.data
-        ones, twos = int((data == 1).sum()), int((data == 2).sum())
-        estimate = ones / (ones + 2 * twos) if ones else 0.5
-        self.discount = min(max(estimate, 0.05), 0.95) if discount is None else discount
-        if not 0 < self.discount < 1:
-            raise SettingsError(f"discount {self.discount!r}: expected between 0 and 1")
-        d = self.discount
-        before = np.bincount(matrix.indices, minlength=n).astype(np.float64)
-        kinds = max(float(before.sum()), 1.0)
-        lower = np.maximum(before - d, 0.0) / kinds
-        self.continuation = lower + (1 - lower.sum()) / n
-        totals = np.asarray(matrix.sum(axis=1), dtype=np.float64).ravel()
-        self.totals = totals
-        different = np.diff(matrix.indptr).astype(np.float64)
-        self.backoff = np.where(totals > 0, d * different / np.maximum(totals, 1.0), 1.0)
-
-    def probabilities(
-        self, before: npt.NDArray[np.int64], words: npt.NDArray[np.int64]
-    ) -> npt.NDArray[np.float64]:
-        """p(word | word before) for pairs of ids."""
-        seen = np.asarray(self.pairs[before, words], dtype=np.float64).ravel()
-        own = np.maximum(seen - self.discount, 0.0) / np.maximum(self.totals[before], 1.0)
-        return np.asarray(own + self.backoff[before] * self.continuation[words])
-
-    def row(self, before: int) -> npt.NDArray[np.float64]:
-        """p(. | word before); (n,)."""
-        values = np.asarray(self.backoff[before] * self.continuation)
-        start, stop = self.pairs.indptr[before], self.pairs.indptr[before + 1]
-        own = np.maximum(self.pairs.data[start:stop] - self.discount, 0.0)
-        values[self.pairs.indices[start:stop]] += own / max(self.totals[before], 1.0)
-        return values
-
-
-class ClassBigram(BaseEstimator):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class ClassBigram(Model, ClassBigramSettings):
     """A bigram model over clusters of words, mixed with one over words.
 
     >>> clusters = {"a": "00", "the": "00", "cat": "01", "dog": "01", "ran": "1"}
     >>> model = ClassBigram(clusters).fit([["a", "cat", "ran"], ["the", "dog", "ran"]])
-    >>> model.log_probability(["a", "dog", "ran"]) > model.log_probability(["dog", "a", "ran"])
+    >>> model.log_prob(["a", "dog", "ran"]) > model.log_prob(["dog", "a", "ran"])
     True
 
-    Args:
-        clusters: a name (such as bits) for every word
-        mix: weight of the class model; 1 is the class model alone, 0 the word model alone
-        smooth: pseudo-counts of a word's emission and of the class transitions
+    ``mix`` 1 is the class model alone, 0 the word model alone.
 
     After ``fit``: ``words_``, ``names_`` of the classes and the class of each word ``class_of_``
     (indices into them), ``initial_`` (pi), ``transition_`` (T), ``emission_`` (the word's entry
     of O), ``pairs_`` (counts) and ``word_model_``.
     """
 
-    def __init__(
-        self, clusters: Mapping[str, str] | None = None, *, mix: float = 0.5, smooth: float = 0.5
-    ) -> None:
-        self.clusters = clusters
-        self.mix = mix
-        self.smooth = smooth
+    KIND = "class-bigram"
+    SPEC = Spec(
+        {},
+        Parts(
+            {"pairs": Sparse(("words+1", "words+1"), low=0, high=1e15)},
+            {"words": Strings("words", distinct=True), "classes": Strings("words")},
+        ),
+    )
 
-    def _number_words(self) -> None:
-        """Check the parameters; ids of words, their classes, and the end."""
+    def check(self) -> None:
+        """Raise for settings that are not what was declared, or no clusters."""
+        super().check()
         if not self.clusters:
             raise DataError("clusters", None, "no words in this clustering")
-        if not 0 <= self.mix <= 1:
-            raise SettingsError(f"mix {self.mix!r}: expected a number from 0 to 1")
-        if not self.smooth > 0:
-            raise SettingsError(f"smooth {self.smooth!r}: expected a positive number")
-        known = {word: bits for word, bits in self.clusters.items() if word != END}
+
+    def _number_words(self, clusters: Mapping[str, str]) -> None:
+        """Ids of words, their classes, and the end."""
+        known = {word: bits for word, bits in clusters.items() if word != END}
         known.setdefault(UNKNOWN, UNKNOWN)
         self.words_ = (*known, END)
         self.names_ = (*sorted(set(known.values())), END)
@@ -136,7 +82,8 @@ class ClassBigram(BaseEstimator):  # type: ignore[misc]
         """Count sentences; the beginning of one is what follows the end of another."""
         from scipy.sparse import coo_array
 
-        self._number_words()
+        self.check()
+        self._number_words(self.clusters or {})
         n, end = len(self.words_), self._ids[END]
         befores, afters = [], []
         for ids in self._ids_of(X):
@@ -171,7 +118,7 @@ class ClassBigram(BaseEstimator):  # type: ignore[misc]
 
     def _ids_of(self, sentences: Iterable[Sequence[str]]) -> Iterator[npt.NDArray[np.int64]]:
         unknown = self._ids[UNKNOWN]
-        for tokens in checked_sentences(sentences):
+        for tokens in each_sentence(sentences):
             ids = [self._ids.get(token, unknown) for token in tokens]
             yield np.array(
                 [unknown if i == len(self.words_) - 1 else i for i in ids], dtype=np.int64
@@ -188,9 +135,9 @@ class ClassBigram(BaseEstimator):  # type: ignore[misc]
             found += (1 - mix) * self.word_model_.probabilities(before, after)
         return found
 
-    def log_probability(self, tokens: Sequence[str], *, mix: float | None = None) -> float:
+    def log_prob(self, tokens: Sequence[str], *, mix: float | None = None) -> float:
         """log p(x_1 .. x_N, end), natural logarithm."""
-        check_is_fitted(self, "pairs_")
+        self.check_fitted()
         (ids,) = self._ids_of([tokens])
         end = np.array([self._ids[END]])
         before, after = np.concatenate([end, ids]), np.concatenate([ids, end])
@@ -201,7 +148,7 @@ class ClassBigram(BaseEstimator):  # type: ignore[misc]
         """exp of minus the mean log probability of a token, ends of sentences included."""
         total, n = 0.0, 0
         for tokens in sentences:
-            total += self.log_probability(tokens, mix=mix)
+            total += self.log_prob(tokens, mix=mix)
             n += len(tokens) + 1
         if n == 0:
             raise DataError("sentences", None, "no sentences to score")
@@ -209,7 +156,7 @@ class ClassBigram(BaseEstimator):  # type: ignore[misc]
 
     def score_samples(self, X: Iterable[Sequence[str]]) -> npt.NDArray[np.float64]:
         """The log probability of each sentence."""
-        return np.array([self.log_probability(tokens) for tokens in checked_sentences(X)])
+        return np.array([self.log_prob(tokens) for tokens in each_sentence(X)])
 
     def score(self, X: Iterable[Sequence[str]], y: object = None) -> float:
         """Minus the logarithm of the perplexity, so that more is better, as searches want it."""
@@ -217,7 +164,7 @@ class ClassBigram(BaseEstimator):  # type: ignore[misc]
 
     def distribution(self, before: str | None = None) -> dict[str, float]:
         """p(. | word before), over all words and the end; None is the beginning."""
-        check_is_fitted(self, "pairs_")
+        self.check_fitted()
         last = self._ids[END] if before is None else self._ids.get(before, self._ids[UNKNOWN])
         return dict(zip(self.words_, self._row(last).tolist(), strict=True))
 
@@ -228,7 +175,7 @@ class ClassBigram(BaseEstimator):  # type: ignore[misc]
 
     def sample(self, n_sentences: int, *, seed: int = 0, longest: int = 200) -> list[list[str]]:
         """Sentences drawn from the model; one is cut where it gets too long."""
-        check_is_fitted(self, "pairs_")
+        self.check_fitted()
         rng = np.random.default_rng(seed)
         end = self._ids[END]
         drawn = []
@@ -247,35 +194,23 @@ class ClassBigram(BaseEstimator):  # type: ignore[misc]
 
     # ------------------------------------------------------------ storage
 
-    def save(self, path: str | os.PathLike[str], *, data: Mapping[str, Any] | None = None) -> None:
-        """Write a model file of kind ``class-bigram``."""
-        check_is_fitted(self, "pairs_")
-        from eigentext.base import modelfile
-
+    def _pack_learned(self) -> Packed:
         names = [self.names_[c] for c in self.class_of_[:-1].tolist()]
-        modelfile.save(
-            path,
-            KIND,
-            modelfile.pack_csr("pairs", self.pairs_),
-            settings={"mix": self.mix, "smooth": self.smooth},
-            format_version=FORMAT_VERSION,
-            strings={"words": self.words_[:-1], "classes": names},
-            data=data,
-        )
+        strings = {"words": self.words_[:-1], "classes": names}
+        return Packed(pack_csr("pairs", self.pairs_), strings)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> ClassBigram:
-        """Read a model file of kind ``class-bigram``."""
-        from eigentext.base import modelfile
+    def _unpack(cls, packed: Packed, **given: Any) -> ClassBigram:
+        # the file keeps the clusters as two lists of strings
+        words, classes = packed.strings["words"], packed.strings["classes"]
+        return super()._unpack(packed, clusters=dict(zip(words, classes, strict=True)), **given)
 
-        file = modelfile.load(path, KIND, {FORMAT_VERSION}, SPEC)
-        with file.fitting():
-            clusters = dict(zip(file.strings["words"], file.strings["classes"], strict=True))
-            said = file.header.settings
-            model = cls(clusters, mix=float(said["mix"]), smooth=float(said["smooth"]))
-            model._number_words()
-            pairs = file.csr("pairs")
-            if pairs.shape != (len(model.words_),) * 2:
-                raise ValueError(f"counts for {len(model.words_)} words expected")
-            model._take(pairs)
-        return model
+    def _restore(self, packed: Packed) -> None:
+        self._number_words(self.clusters or {})
+        pairs = packed.csr("pairs")
+        if pairs.shape != (len(self.words_),) * 2:
+            raise ValueError(f"counts for {len(self.words_)} words expected")
+        self._take(pairs)
+
+    def _summary(self) -> str:
+        return f"{len(self.words_):,} words in {len(self.names_):,} classes"

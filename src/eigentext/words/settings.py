@@ -1,0 +1,152 @@
+"""Settings of the models of words, each declared once.
+
+Constructor, checks, header of the model file and flags of the command all come from here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eigentext.base.settings import setting
+from eigentext.base.values import Anything, Flag, Listed, Real, Text, Whole
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "HIERARCHIES",
+    "METHODS",
+    "CCASettings",
+    "ClassBigramSettings",
+    "ClusterSettings",
+    "LRMVLSettings",
+]
+
+METHODS = ("spectral", "paper", "exchange", "brown")
+HIERARCHIES = ("bisect", "mi", "ward", "average", "single", "kmeans")
+SCALINGS = ("ppmi", "sqrt", "log", "none")
+WEIGHTINGS = ("linear", "harmonic", "flat")
+
+_SEED = "Start of every random choice."
+_VOCAB_SIZE = "Keep the n most frequent words; all others are the word <unk>."
+_MIN_COUNT = "Keep words seen at least so often; all others are the word <unk>."
+
+
+@dataclass
+class ClusterSettings:
+    """Settings of word clusters."""
+
+    n_clusters: int = setting(
+        200, Whole(1, 10**9), "How many clusters.", short="-m", positional=True
+    )
+    vocab_size: int | None = setting(None, Whole(1), _VOCAB_SIZE)
+    method: str = setting(
+        "spectral",
+        Text(METHODS),
+        "Vectors of frequent words and exchange (spectral), vectors of all words (paper: Stratos "
+        "et al. 2014), exchange alone, or greedy merges (brown).",
+    )
+    contexts: str = setting(
+        "lr1",
+        Text(),
+        "Positions whose words are a word's context: r1, lr1, lr2, or such as -2,+1.",
+    )
+    kappa: float = setting(100.0, Real(0), "Pseudo-count of the scaling.")
+    passes: int | None = setting(
+        None,
+        Whole(0),
+        "Exchange passes; unless told 5 for spectral and exchange, 0 for paper and brown.",
+    )
+    hierarchy: str | None = setting(
+        None,
+        Text(HIERARCHIES),
+        "How the tree is made; unless told bisect, for paper and brown their own merges.",
+    )
+    seed: int = setting(0, Whole(0), _SEED)
+
+
+@dataclass
+class CCASettings:
+    """Settings of word vectors by one decomposition.
+
+    The defaults are the best found on text of 12 million tokens.
+    """
+
+    n_components: int = setting(200, Whole(1), "Dimensions of a vector.", positional=True)
+    contexts: str | None = setting(
+        None, Text(), "bag5, lr2, or positions; unless told bag5, or what the counts hold."
+    )
+    scaling: str = setting("ppmi", Text(SCALINGS), "Of the counts, before they are decomposed.")
+    exponent: float = setting(
+        0.25, Real(), "On the singular values: 0 weighs all directions alike, 1 as they come."
+    )
+    kappa: float | None = setting(
+        None,
+        Real(0),
+        "Added to the totals, steadies rare words; unless told 0 for ppmi, 50 for other scalings, "
+        "20 for LR-MVL.",
+    )
+    smoothing: float = setting(
+        1.0, Real(0), "Exponent on the totals of contexts; that of word2vec is 0.75."
+    )
+    shift: float = setting(
+        1.0, Real(0, open=True), "Of ppmi: log(shift) off; the k of negative sampling."
+    )
+    weighting: str | None = setting(
+        None,
+        Text(WEIGHTINGS),
+        "Of a word at distance d in a bag of half-width w: (w - d + 1) / w, 1 / d, or 1; unless "
+        "told linear, or flat where the counts are of a bag.",
+    )
+    fold_case: bool = setting(
+        True, Flag(), "Contexts that differ in case alone are one context.", off="--keep-case"
+    )
+    overlap: float = setting(
+        0.9,
+        Real(0, 1, open=True),
+        "How near the true subspace the decomposition must come (mean squared cosine).",
+    )
+    vocab_size: int | None = setting(None, Whole(1), _VOCAB_SIZE)
+    min_count: int = setting(1, Whole(1), _MIN_COUNT)
+    seed: int = setting(0, Whole(0), _SEED)
+
+
+@dataclass
+class LRMVLSettings:
+    """Settings of word and token vectors by LR-MVL."""
+
+    n_components: int = setting(
+        200, Whole(2), "Dimensions of a word's vector, half for each side.", positional=True
+    )
+    rates: tuple[float, ...] = setting(
+        (0.1, 0.5, 0.9), Listed(Real(0, 1)), "Of smoothing: a higher one forgets faster."
+    )
+    n_iter: int = setting(6, Whole(1), "Rounds.")
+    kappa: float = setting(
+        20.0, Real(0), "Added to the counts of words and to the variances of contexts."
+    )
+    exponent: float = setting(0.0, Real(), "On the canonical correlations.")
+    covariance_tokens: int | None = setting(
+        1_000_000,
+        Whole(1, optional=True),
+        "So many tokens, evenly spread, for the covariances of contexts; None takes all.",
+    )
+    vocab_size: int | None = setting(None, Whole(1), _VOCAB_SIZE)
+    min_count: int = setting(1, Whole(1), _MIN_COUNT)
+    seed: int = setting(0, Whole(0), _SEED)
+
+
+@dataclass
+class ClassBigramSettings:
+    """Settings of a language model of word classes."""
+
+    clusters: Mapping[str, str] | None = setting(
+        None, Anything(), "A name (such as bits) for every word.", positional=True
+    )
+    mix: float = setting(0.5, Real(0, 1), "Weight of the classes; words have the rest.")
+    smooth: float = setting(
+        0.5,
+        Real(0, open=True),
+        "Pseudo-counts of a word in its class and of a class after another.",
+    )
