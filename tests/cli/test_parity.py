@@ -27,6 +27,13 @@ from eigentext.lexical.ranker import LexicalRanker
 from eigentext.lexical.settings import LearnedAnalyzerSettings, RankerSettings
 from eigentext.sequences import HMM, LatentTagger, SpectralHMM
 from eigentext.sequences.settings import HMMSettings, LatentTaggerSettings, SpectralHMMSettings
+from eigentext.words import LRMVL, CCAEmbedding, ClassBigram, SpectralClusters
+from eigentext.words.settings import (
+    CCASettings,
+    ClassBigramSettings,
+    ClusterSettings,
+    LRMVLSettings,
+)
 
 # a command, the settings that are its flags, and what has these settings in Python
 COMMANDS: list[tuple[str, type, type]] = [
@@ -34,6 +41,10 @@ COMMANDS: list[tuple[str, type, type]] = [
     ("dep train", GenerativeParserSettings, GenerativeParser),
     ("dep latent", LatentTreeSettings, LatentTreeModel),
     ("dep rerank", RerankerSettings, Reranker),
+    ("words cluster", ClusterSettings, SpectralClusters),
+    ("words embed", CCASettings, CCAEmbedding),
+    ("words embed", LRMVLSettings, LRMVL),
+    ("words lm train", ClassBigramSettings, ClassBigram),
     ("lex train", RankerSettings, LexicalRanker),
     ("lex crossval", RankerSettings, LexicalRanker),
     ("lex learn-analyzer", LearnedAnalyzerSettings, LearnedAnalyzer),

@@ -117,7 +117,7 @@ class LRMVLSettings:
     """Settings of word and token vectors by LR-MVL."""
 
     n_components: int = setting(
-        200, Whole(2), "Dimensions of a word's vector, half for each side.", positional=True
+        200, Whole(1), "Dimensions of a word's vector, half for each side.", positional=True
     )
     rates: tuple[float, ...] = setting(
         (0.1, 0.5, 0.9), Listed(Real(0, 1)), "Of smoothing: a higher one forgets faster."
