@@ -18,9 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eigentext.constituency import LPCFG
-from eigentext.constituency.features import INSIDE_GROUPS, OUTSIDE_GROUPS
-from eigentext.constituency.grammar import GrammarSettings
-from eigentext.constituency.params import MomentSmoothing, Smoothing
+from eigentext.constituency.settings import INSIDE_GROUPS, OUTSIDE_GROUPS, Smoothing
 from eigentext.evaluate.parseval import evaluate
 from eigentext.formats.prm import EvalbSettings
 from eigentext.formats.ptb import read_trees
@@ -56,7 +54,7 @@ def rows() -> Iterator[Row]:
         name = "no scaling by frequency" if kappa == 1e9 else f"kappa = {kappa:g}"
         yield "scaling", f"clustering, {name}", {"kappa": kappa}
         yield "scaling", f"moments, {name}", {"kappa": kappa, **moments}
-    base, of_moments = Smoothing(), MomentSmoothing()
+    base = Smoothing()
     yield (
         "smoothing",
         "clustering, no back-off of rules",
@@ -73,26 +71,25 @@ def rows() -> Iterator[Row]:
         yield (
             "smoothing",
             f"moments, {name} = 0",
-            {**moments, "moment_smoothing": replace(of_moments, **{name: 0.0})},
+            {**moments, "smoothing": replace(base, **{name: 0.0})},
         )
     yield "smoothing", "moments, plain (the paper)", {**moments, "plain": True}
     for direction in ("right", "left"):
         for h in (1, 2):
-            grammar = GrammarSettings(direction=direction, h=h)
-            yield "binarisation", f"{direction}, h = {h}", {"grammar": grammar}
+            settings = {"direction": direction, "markov_order": h}
+            yield "binarisation", f"{direction}, h = {h}", settings
     for h in (0, 2, 3):
-        yield "binarisation", f"head-outward, h = {h}", {"grammar": GrammarSettings(h=h)}
-    grammar = GrammarSettings(heads="neutral")
-    yield "binarisation", "head-outward, neutral head rules", {"grammar": grammar}
+        yield "binarisation", f"head-outward, h = {h}", {"markov_order": h}
+    yield "binarisation", "head-outward, neutral head rules", {"heads": "neutral"}
     yield "decoder", "max-recall", {"decoder": "max-recall"}
     yield "decoder", "viterbi", {"decoder": "viterbi"}
     yield "decoder", "moments, max-recall", {**moments, "decoder": "max-recall"}
     for em in (0, 3, 10):
-        yield "em", f"clustering and {em} EM iterations", {"em": em}
+        yield "em", f"clustering and {em} EM iterations", {"n_iter": em}
     for states in (1, 4, 8, 12, 20, 24, 32):
-        yield "states", f"clustering, m = {states}", {"states": states}
-        yield "states", f"moments, m = {states}", {"states": states, **moments}
-    yield "states", "clustering, m from the spectrum", {"states": "auto"}
+        yield "states", f"clustering, m = {states}", {"n_states": states}
+        yield "states", f"moments, m = {states}", {"n_states": states, **moments}
+    yield "states", "clustering, m from the spectrum", {"n_states": "auto"}
 
 
 def score(trees: Sequence[Tree], gold: Sequence[Tree], settings: dict[str, Any]) -> list[float]:

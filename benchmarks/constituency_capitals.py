@@ -13,7 +13,6 @@ import os
 from pathlib import Path
 
 from eigentext.constituency import LPCFG, answer
-from eigentext.constituency.grammar import GrammarSettings
 from eigentext.evaluate.parseval import evaluate
 from eigentext.formats.prm import EvalbSettings
 from eigentext.formats.ptb import read_trees
@@ -39,9 +38,9 @@ def main() -> None:
         folder = Path(os.environ["EIGENTEXT_DATA"]) / "constituency" / data
         dev = list(read_trees(str(folder / "dev.mrg")))[:: EVERY[data]]
         other = data == "icepahc"
-        grammar = GrammarSettings(heads="neutral", language="generic") if other else None
+        grammar = {"heads": "neutral", "language": "generic"} if other else {}
         for estimator in ("clustering", "moments"):
-            model = LPCFG(states=16, estimator=estimator, grammar=grammar)
+            model = LPCFG(n_states=16, estimator=estimator, **grammar)
             model.fit(read_trees(str(folder / "train.mrg")))
             for name, recase in RECASE.items():
                 gold = [

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from eigentext.base.files.opening import numbered_lines
 from eigentext.constituency import LPCFG
-from eigentext.constituency.choose_states import States, f1_on
+from eigentext.constituency.choose_states import f1_on
 from eigentext.datasets import load_english
 from eigentext.evaluate.parseval import evaluate, parse_prediction
 from eigentext.formats.prm import EvalbSettings
@@ -58,8 +58,8 @@ def main() -> None:
     folder = Path(os.environ["EIGENTEXT_DATA"])
     treebank = folder / "constituency" / options.data
     gold = list(read_trees(str(treebank / "dev.mrg")))[: options.limit]
-    states: States = "auto" if options.states == "auto" else int(options.states)
-    warm = LPCFG(states=2).fit(Tree.from_brackets(text) for text in load_english("train"))
+    states = options.states if options.states == "auto" else int(options.states)
+    warm = LPCFG(n_states=2).fit(Tree.from_brackets(text) for text in load_english("train"))
     warm.parse(gold[0].words)
 
     started = time.process_time()
@@ -74,7 +74,7 @@ def main() -> None:
     for share in SHARES:
         trees = share_of(train, share)
         started = time.process_time()
-        model = LPCFG(states=states).fit(trees)
+        model = LPCFG(n_states=states).fit(trees)
         seconds = time.process_time() - started + reading * len(trees)
         points.append(CurvePoint("eigentext", len(trees), seconds, f1_on(model, gold)))
         print(

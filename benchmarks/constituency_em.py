@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigentext.constituency import LPCFG
-from eigentext.constituency.grammar import GrammarSettings, read_treebank
+from eigentext.constituency.settings import LPCFGSettings
+from eigentext.constituency.transform import read_treebank
 from eigentext.datasets import load_english
 from eigentext.evaluate.parseval import evaluate
 from eigentext.formats.prm import EvalbSettings
@@ -30,7 +31,7 @@ from eigentext.trees.constituent import Tree
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eigentext.constituency.training import Recipe
+    from eigentext.constituency.settings import Estimator
 
 
 class Run(NamedTuple):
@@ -60,15 +61,15 @@ def main() -> None:
     folder = Path(os.environ["EIGENTEXT_DATA"]) / "constituency" / "gum"
     gold = list(read_trees(str(folder / "dev.mrg")))[: chosen.limit]
     small = [Tree.from_brackets(text) for text in load_english("train")]
-    warm: list[Recipe] = ["clustering", "moments", "em"]
+    warm: list[Estimator] = ["clustering", "moments", "em"]
     for estimator in warm:
         em = 2 if estimator == "em" else None
-        LPCFG(states=2, estimator=estimator, em=em).fit(small).parse(gold[0].words)
+        LPCFG(n_states=2, estimator=estimator, n_iter=em).fit(small).parse(gold[0].words)
 
     start = time.process_time()
     trees = list(read_trees(str(folder / "train.mrg")))
     parsed = time.process_time()
-    read_treebank(trees, GrammarSettings())
+    read_treebank(trees, LPCFGSettings())
     preparing, reading = time.process_time() - parsed, parsed - start
     both = preparing + reading
     print(f"reading and binarising {len(trees)} trees: {both:.1f} s\n")
@@ -77,7 +78,13 @@ def main() -> None:
     for states in chosen.states:
         em = [
             run(
-                trees, gold, preparing, states=states, estimator="em", em=chosen.iterations, seed=s
+                trees,
+                gold,
+                preparing,
+                n_states=states,
+                estimator="em",
+                n_iter=chosen.iterations,
+                seed=s,
             )
             for s in range(chosen.seeds)
         ]
@@ -91,7 +98,7 @@ def main() -> None:
             ("moments", {"estimator": "moments"}),
         ):
             runs = [
-                run(trees, gold, preparing, states=states, seed=s, **settings)
+                run(trees, gold, preparing, n_states=states, seed=s, **settings)
                 for s in range(chosen.seeds)
             ]
             own = statistics.fmean(one.seconds for one in runs)

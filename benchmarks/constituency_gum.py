@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigentext.base.files.opening import numbered_lines
 from eigentext.constituency import LPCFG
-from eigentext.constituency.grammar import GrammarSettings
 from eigentext.datasets import load_english
 from eigentext.evaluate.bootstrap import compare
 from eigentext.evaluate.parseval import ParsevalResult, evaluate, parse_prediction
@@ -50,17 +49,17 @@ class Run(NamedTuple):
     result: ParsevalResult
 
 
-def grammar_of(data: str) -> GrammarSettings:
+def grammar_of(data: str) -> dict[str, Any]:
     """Head rules and signatures by language."""
     if data == "icepahc":
-        return GrammarSettings(heads="neutral", language="generic")
-    return GrammarSettings()
+        return {"heads": "neutral", "language": "generic"}
+    return {}
 
 
 def train_and_parse(train: Path, gold: Sequence[Tree], data: str, **settings: Any) -> Run:
     """Train, parse every sentence of ``gold``, score."""
     start = time.process_time()
-    parser = LPCFG(grammar=grammar_of(data), **settings).fit(read_trees(str(train)))
+    parser = LPCFG(**grammar_of(data), **settings).fit(read_trees(str(train)))
     training = time.process_time() - start
     parser.parse(gold[0].words)
     start = time.process_time()
@@ -158,7 +157,7 @@ def main() -> None:
     folder = Path(os.environ["EIGENTEXT_DATA"])
     treebank = folder / "constituency" / options.data
     gold = list(read_trees(str(treebank / f"{options.split}.mrg")))[: options.limit]
-    warm = LPCFG(states=2).fit(Tree.from_brackets(text) for text in load_english("train"))
+    warm = LPCFG(n_states=2).fit(Tree.from_brackets(text) for text in load_english("train"))
     warm.parse(gold[0].words)
 
     print(
@@ -179,14 +178,14 @@ def main() -> None:
         rivals.append((f"Berkeley, run here, {rounds} rounds", run.result))
         print(line(rivals[-1][0], [run]), flush=True)
     models: list[tuple[str, int, dict[str, Any]]] = [
-        (f"clustering, m={options.states}", options.seeds, {"states": options.states})
+        (f"clustering, m={options.states}", options.seeds, {"n_states": options.states})
     ]
     if options.moments_states:
         states = options.moments_states
-        settings = {"estimator": "moments", "states": states}
+        settings = {"estimator": "moments", "n_states": states}
         models.append((f"moments, m={states}", options.seeds, settings))
     if options.ensemble > 1:
-        settings = {"ensemble": options.ensemble, "states": options.ensemble_states}
+        settings = {"n_models": options.ensemble, "n_states": options.ensemble_states}
         name = f"product of {options.ensemble}, m={options.ensemble_states}"
         models.append((name, options.ensemble_seeds, settings))
     ours = []

@@ -23,6 +23,7 @@ from eigentext.base.files.opening import numbered_lines
 from eigentext.constituency import LPCFG
 from eigentext.constituency.constraints import Constraints
 from eigentext.constituency.learn_semi import FreeText, partial_brackets
+from eigentext.constituency.settings import LPCFGSettings
 from eigentext.constituency.word_classes import WordClasses
 from eigentext.evaluate.parseval import evaluate
 from eigentext.formats.brown_paths import read_paths
@@ -70,9 +71,9 @@ def main() -> None:
     parser.add_argument("--vectors", default=None, help="word2vec file; without it no such rows")
     parser.add_argument("--wiki", type=int, default=5000, help="sentences of plain text")
     parser.add_argument("--limit", type=int, default=None, help="only so many dev sentences")
-    parser.add_argument("--weight", type=float, default=FreeText.weight)
-    parser.add_argument("--partial-weight", type=float, default=FreeText.partial_weight)
-    parser.add_argument("--rounds", type=int, default=FreeText.rounds)
+    parser.add_argument("--weight", type=float, default=LPCFGSettings.unlabelled_weight)
+    parser.add_argument("--partial-weight", type=float, default=LPCFGSettings.partial_weight)
+    parser.add_argument("--rounds", type=int, default=LPCFGSettings.unlabelled_rounds)
     options = parser.parse_args()
     folder = Path(os.environ["EIGENTEXT_DATA"])
     gum = folder / "constituency" / "gum"
@@ -95,7 +96,14 @@ def main() -> None:
     def fit(kind: str, seed: int) -> LPCFG:
         parts = kind.split("+")
         # EM on text begins with one more E-step on the trees: "em" is that alone
-        model = LPCFG(states=options.states, seed=seed, em=2 if "em" in parts else None)
+        model = LPCFG(
+            n_states=options.states,
+            seed=seed,
+            n_iter=2 if "em" in parts else None,
+            unlabelled_weight=options.weight,
+            partial_weight=options.partial_weight,
+            unlabelled_rounds=options.rounds,
+        )
         classes = [ways[part] for part in parts if part in ways]
         merged = WordClasses.merged(classes) if classes else None
         plain: list[Sequence[str]] = []
@@ -106,16 +114,10 @@ def main() -> None:
         known = [brackets_only(tree) for tree in others] if "brackets" in parts else []
         if not plain and not known:
             return model.fit(some, classes=merged)
-        more = FreeText(
-            plain,
-            known,
-            weight=options.weight,
-            partial_weight=options.partial_weight,
-            rounds=options.rounds,
-        )
-        return model.fit(some, classes=merged, text=more)
+        return model.fit(some, classes=merged, text=FreeText(plain, known))
 
-    LPCFG(states=2).fit(some[:50], text=FreeText([some[0].words])).parse(gold[0].words)  # compile
+    warm = LPCFG(n_states=2).fit(some[:50], text=FreeText([some[0].words]))
+    warm.parse(gold[0].words)  # compiled first
     print(
         f"{len(some)} trees, m={options.states}, weights {options.weight} and "
         f"{options.partial_weight}, {options.rounds} round(s)\n"

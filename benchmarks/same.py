@@ -68,22 +68,22 @@ MODELS = (
     ),
     Made(
         "lpcfg",
-        "const train sample/train.mrg -o m.lpcfg --states 4",
+        "const train sample/train.mrg -o m.lpcfg --n-states 4",
         ("const parse m.lpcfg words.txt -o parsed.mrg --kbest 3 {jobs}",),
     ),
     Made(
         "lpcfg, moments",
-        "const train sample/train.mrg -o m.moments --states 4 --estimator moments",
+        "const train sample/train.mrg -o m.moments --n-states 4 --estimator moments",
         ("const parse m.moments words.txt -o parsed.mrg {jobs}",),
     ),
     Made(
         "lpcfg, em",
-        "const train sample/train.mrg -o m.em --states 2 --estimator em",
+        "const train sample/train.mrg -o m.em --n-states 2 --estimator em",
         ("const parse m.em words.txt -o parsed.mrg {jobs}",),
     ),
     Made(
         "lpcfg, mixed",
-        "const train sample/train.mrg -o m.mixed --states 2 --ensemble 2",
+        "const train sample/train.mrg -o m.mixed --n-states 2 --n-models 2",
         ("const parse m.mixed words.txt -o parsed.mrg {jobs}",),
     ),
     Made(

@@ -40,7 +40,7 @@ for method in ("spectral", "paper", "exchange", "brown"):
     paths[f"text {method}"] = SpectralClusters(12, method=method, kappa=5.0).fit(text).paths_
 vectors = CCAEmbedding(8, contexts="lr1", scaling="sqrt").fit(text)
 hmm = SpectralHMM(4).fit(text)
-parser = LPCFG(states=2, per_state=20).fit(trees[:150])
+parser = LPCFG(n_states=2, per_state=20).fit(trees[:150])
 print(json.dumps({
     "blas": sorted(pool["architecture"] for pool in threadpool_info() if "architecture" in pool),
     "paths": paths,

@@ -247,7 +247,7 @@ def test_raw_text_is_tokenised(tmp_path):
 def test_parse_keeps_the_order_and_empty_lines(sample):
     model = sample / "tiny.lpcfg"
     done = started(
-        "const", "train", "sample/train.mrg", "-o", str(model), "--states", "1", cwd=sample
+        "const", "train", "sample/train.mrg", "-o", str(model), "--n-states", "1", cwd=sample
     )
     assert done.returncode == 0, done.stderr.decode()
     given = "The dog barks .\n\n( a ) 🐱 ок !\n".encode()
@@ -263,7 +263,7 @@ def test_parse_keeps_the_order_and_empty_lines(sample):
 def test_a_model_on_stdout_is_a_whole_model(sample):
     for command in (
         ["words", "count", "sample/text.txt", "-o", "-", "--json"],
-        ["const", "train", "sample/dev.mrg", "-o", "-", "--states", "1"],
+        ["const", "train", "sample/dev.mrg", "-o", "-", "--n-states", "1"],
     ):
         done = started(*command, cwd=sample)
         assert done.returncode == 0, done.stderr.decode()

@@ -24,7 +24,7 @@ def model(tmp_path_factory):
     (folder / "train.mrg").write_text("\n".join(load_english("train")) + "\n")
     path = str(folder / "m.lpcfg")
     trees = str(folder / "train.mrg")
-    assert run(["const", "train", trees, "-o", path, "--states", "4", "-q"]) == 0
+    assert run(["const", "train", trees, "-o", path, "--n-states", "4", "-q"]) == 0
     return path
 
 
@@ -136,7 +136,7 @@ def test_tags_with_hyphens_come_back_whole(tmp_path, capsys, more):
         "(TOP (S-main (NP-SBJ (pron-pers ele)) (VP (v-fin dorme)) (. .)))\n"
         "(TOP (S (NP (n-adj gato)) (VP (v-inf dormir)) (. .)))\n"
     )
-    model = _trained(trees * 6, tmp_path, "--states", "2", *more)
+    model = _trained(trees * 6, tmp_path, "--n-states", "2", *more)
     lines, _ = _parsed(model, "ele dorme .\ngato dormir .\n", tmp_path)
     assert [parse_tree(line).tags for line in lines] == (
         [("pron", "v", "."), ("n", "v", ".")]
@@ -147,7 +147,7 @@ def test_tags_with_hyphens_come_back_whole(tmp_path, capsys, more):
     source = str(tmp_path / "train.mrg")
     assert run(["const", "score", model, source, "-q", "--json", "-o", str(tmp_path / "s")]) == 0
     assert json.loads(capsys.readouterr().out)["impossible"] == 0
-    partial = _trained(trees, tmp_path, "--states", "2", "--partial", source, *more)
+    partial = _trained(trees, tmp_path, "--n-states", "2", "--partial", source, *more)
     assert _parsed(partial, "ele dorme .\n", tmp_path)[0] == lines[:1]
 
 
@@ -175,10 +175,10 @@ TREEBANKS = {
 def test_odd_treebanks(name, estimator, tmp_path):
     trees, sentence = TREEBANKS[name]
     if estimator == "auto":
-        more = ["--states", "auto"]
+        more = ["--n-states", "auto"]
     else:
-        more = ["--states", "4", "--estimator", estimator]
-    model = _trained(trees, tmp_path, *more, *(["--em", "1"] if estimator == "em" else []))
+        more = ["--n-states", "4", "--estimator", estimator]
+    model = _trained(trees, tmp_path, *more, *(["--n-iter", "1"] if estimator == "em" else []))
     lines, found = _parsed(model, f"{sentence}\nnever seen before !\nx\n", tmp_path)
     assert [parse_tree(line).words for line in lines] == [tuple(one["tokens"]) for one in found]
     if name not in ("wide", "a thousand labels"):

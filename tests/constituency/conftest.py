@@ -18,7 +18,7 @@ def english() -> list[Tree]:
 @pytest.fixture(scope="session")
 def parser(english) -> LPCFG:
     """A parser of the English sample with four states."""
-    return LPCFG(states=4).fit(english)
+    return LPCFG(n_states=4).fit(english)
 
 
 @pytest.fixture(scope="session")

@@ -7,8 +7,6 @@ import pytest
 
 from eigentext.constituency import LPCFG
 from eigentext.constituency.bounds import smallest_elements, theorem_3
-from eigentext.constituency.grammar import GrammarSettings, read_treebank
-from eigentext.constituency.learn_clusters import SpectralSettings
 from eigentext.constituency.learn_moments import (
     _roots,
     _rule_moments,
@@ -18,15 +16,16 @@ from eigentext.constituency.learn_moments import (
 )
 from eigentext.constituency.lexicon import index_words
 from eigentext.constituency.observable import nodes_needed
-from eigentext.constituency.params import MomentSmoothing
+from eigentext.constituency.settings import LPCFGSettings, Smoothing
+from eigentext.constituency.transform import read_treebank
 
 
 @pytest.mark.parametrize("scheme", ["all", "one-per-tree"])
 def test_lambda_is_the_smallest_element_of_the_moments(english, scheme):
-    bank, _ = read_treebank(english, GrammarSettings())
+    bank, _ = read_treebank(english, LPCFGSettings())
     weights = node_weights(bank, scheme, np.random.default_rng(0))
-    coordinates = project(bank, SpectralSettings(states=3), weights, seed=0, plain=True, ridge=0.0)
-    none = MomentSmoothing.none()
+    coordinates = project(bank, LPCFGSettings(n_states=3, plain=True), weights)
+    none = Smoothing.none()
     found = smallest_elements(
         bank,
         index_words(bank, language="english"),
@@ -49,14 +48,14 @@ def test_lambda_is_the_smallest_element_of_the_moments(english, scheme):
 
 
 def test_what_a_model_of_moments_says(english, tmp_path):
-    model = LPCFG(states=3, estimator="moments").fit(english)
+    model = LPCFG(n_states=3, estimator="moments").fit(english)
     model.save(tmp_path / "m")
     for one in (model, LPCFG.load(tmp_path / "m")):
-        found = theorem_3(one, tree_size=7)
-        params = one.params_[0]
-        assert [b.label for b in found.nonterminals[:2]] == [
-            one.labels_[a] for a in np.argsort(-one.coarse_.prior, kind="stable")[:2]
-        ]
+        found = theorem_3(one.grammar_, tree_size=7)
+        params, coarse = one.grammar_.params[0], one.grammar_.coarse
+        most = np.argsort(-coarse.prior, kind="stable")[:2]
+        expected = [one.grammar_.labels[a] for a in most]
+        assert [b.label for b in found.nonterminals[:2]] == expected
         assert found.sigma == min(b.sigma for b in found.nonterminals if b.sigma is not None)
         assert found.Lambda == min(params.spectra.smallest)
         for bound in found.nonterminals:
@@ -77,7 +76,7 @@ def test_what_a_model_of_moments_says(english, tmp_path):
 
 
 def test_clustering_has_sigma_but_no_lambda(english):
-    found = theorem_3(LPCFG(states=4, em=1).fit(english))
+    found = theorem_3(LPCFG(n_states=4, n_iter=1).fit(english).grammar_)
     assert found.Lambda is None
     assert found.nodes_needed is None
     for bound in found.nonterminals:
@@ -85,14 +84,14 @@ def test_clustering_has_sigma_but_no_lambda(english):
             values = (*bound.singular_values, 0.0, 0.0, 0.0)  # of smaller rank than that: 0
             assert bound.sigma == values[bound.states - 1]
             assert bound.singular_values[0] > 0
-    auto = theorem_3(LPCFG(states="auto").fit(english))
+    auto = theorem_3(LPCFG(n_states="auto").fit(english).grammar_)
     for bound in auto.nonterminals:
         if bound.states > 1:
             assert bound.sigma == bound.singular_values[bound.states - 1]
 
 
 def test_em_from_a_random_start_has_neither(english):
-    found = theorem_3(LPCFG(states=2, estimator="em", em=1).fit(english[:40]))
+    found = theorem_3(LPCFG(n_states=2, estimator="em", n_iter=1).fit(english[:40]).grammar_)
     assert found.sigma is None
     assert found.Lambda is None
     assert all(bound.singular_values == () for bound in found.nonterminals)

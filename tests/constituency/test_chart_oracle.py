@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from eigentext.constituency.chart import CoarseGrammar, build_chart
 from eigentext.constituency.constraints import Constraints, build_masks
-from eigentext.constituency.decode import best_trees, decoder_scores, viterbi_tree
+from eigentext.constituency.decode import best_skeletons, decoder_scores, viterbi_skeleton
 from eigentext.constituency.fine import fine_pass
-from eigentext.constituency.grammar import restore
+from eigentext.constituency.transform import restore
 from oracle import lpcfg_trees
 
 seeds = st.integers(0, 2**32 - 1)
@@ -143,11 +143,12 @@ def _decoded(decoder, coarse, params, emissions, k, constraints=None):
         return []
     words = WORDS[: len(emissions)]
     if decoder == "viterbi":
-        found = viterbi_tree(chart, params, emissions, lpcfg_trees.LABELS, words)
-        return [] if found is None else [found]
-    one = fine_pass(chart, params, emissions)
-    scores = decoder_scores(chart, [one], decoder)
-    return list(best_trees(chart, scores, lpcfg_trees.LABELS, words, k))
+        best = viterbi_skeleton(chart, params, emissions)
+        found = [] if best is None else [best]
+    else:
+        scores = decoder_scores(chart, [fine_pass(chart, params, emissions)], decoder)
+        found = best_skeletons(chart, scores, k)
+    return [(score, skeleton.tree(lpcfg_trees.LABELS, words)) for score, skeleton in found]
 
 
 def _meets(tree, constraints):

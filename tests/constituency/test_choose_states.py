@@ -9,15 +9,9 @@ import pytest
 
 from eigentext.cli.main import run
 from eigentext.constituency import LPCFG, Parse
-from eigentext.constituency.choose_states import (
-    AUTO_MOST,
-    checked_states,
-    f1_on,
-    noise_level,
-    search_states,
-    significant,
-)
-from eigentext.constituency.spectrum import FeatureRows, omega_svd
+from eigentext.constituency.choose_states import f1_on, search_states
+from eigentext.constituency.settings import AUTO_MOST
+from eigentext.constituency.spectrum import FeatureRows, noise_level, omega_svd, significant
 from eigentext.datasets import load_english
 from eigentext.errors import SettingsError
 from eigentext.evaluate.parseval import evaluate
@@ -85,34 +79,32 @@ def two_kinds():
 @pytest.mark.parametrize("estimator", ["clustering", "em", "moments"])
 def test_auto_finds_the_two_kinds(two_kinds, estimator, tmp_path):
     em = None if estimator == "moments" else 1
-    parser = LPCFG(states="auto", estimator=estimator, em=em).fit(two_kinds)
-    m = dict(zip(parser.labels_, parser.params_[0].m.tolist(), strict=True))
+    parser = LPCFG(n_states="auto", estimator=estimator, n_iter=em).fit(two_kinds)
+    m = dict(zip(parser.grammar_.labels, parser.grammar_.params[0].m.tolist(), strict=True))
     assert m["N"] == 2
     assert m["V"] == 1
-    fixed = LPCFG(states=AUTO_MOST, estimator=estimator, em=em).fit(two_kinds)
-    most = dict(zip(fixed.labels_, fixed.params_[0].m.tolist(), strict=True))
+    fixed = LPCFG(n_states=AUTO_MOST, estimator=estimator, n_iter=em).fit(two_kinds)
+    most = dict(zip(fixed.grammar_.labels, fixed.grammar_.params[0].m.tolist(), strict=True))
     assert most["N"] > 2 or estimator == "moments"
     parser.save(tmp_path / "m")
     again = LPCFG.load(tmp_path / "m")
-    assert again.states == "auto"
+    assert again.n_states == "auto"
     assert again.parse(two_kinds[0].words) == parser.parse(two_kinds[0].words)
 
 
 def test_auto_stays_within_its_bounds(english):
-    parser = LPCFG(states="auto", per_state=10).fit(english)
-    m, n_nodes = parser.params_[0].m, parser.coarse_.prior
+    parser = LPCFG(n_states="auto", per_state=10).fit(english)
+    m, n_nodes = parser.grammar_.params[0].m, parser.grammar_.coarse.prior
     assert 1 < m.max() <= AUTO_MOST
     assert m[np.argmin(n_nodes)] == 1
-    plain = LPCFG(states="auto", plain=True, estimator="moments").fit(english)
+    plain = LPCFG(n_states="auto", plain=True, estimator="moments").fit(english)
     assert plain.parse(["The", "farmer", "slept", "."]).tree.words[1] == "farmer"
 
 
 def test_what_states_may_be():
     for bad in (0, 65, "many", 2.5, None):
         with pytest.raises(SettingsError, match="'auto'"):
-            checked_states(bad)
-        with pytest.raises(SettingsError):
-            LPCFG(states=bad)
+            LPCFG(n_states=bad).check()
 
 
 class _Fake:
@@ -145,7 +137,7 @@ def test_the_search_keeps_the_best_and_of_equals_the_first():
     best, tried = search_states(fit, dev, tuple(right))
     assert made == list(right)
     assert best.states == 4
-    assert [trial.states for trial in tried] == list(right)
+    assert [trial.n_states for trial in tried] == list(right)
     assert tried[1].f1 == tried[2].f1 > tried[0].f1 > tried[3].f1
     assert tried[0].f1 == f1_on(_Fake(2, dev, 3), dev)
     with pytest.raises(SettingsError, match="no number of states"):
@@ -173,30 +165,31 @@ def test_train_reports_dev_and_the_search(english, tmp_path, capsys):
     gold = list(read_trees(dev))
     assert figures["dev_f1"] == f1_on(LPCFG.load(model), gold)
     assert "tried" not in figures
-    arguments = ["const", "train", train, "-o", model, "--dev", dev, "--states", "search"]
+    arguments = ["const", "train", train, "-o", model, "--dev", dev, "--search-states"]
     assert run([*arguments, "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)
     best = LPCFG.load(model)
-    assert figures["states"] == best.states
+    assert figures["n_states"] == best.n_states
     assert list(figures["tried"]) == ["4", "8", "16", "24", "32", "auto"]
-    assert figures["tried"][str(best.states)] == max(figures["tried"].values())
+    assert figures["tried"][str(best.n_states)] == max(figures["tried"].values())
     assert figures["dev_f1"] == f1_on(best, gold)
 
 
 @pytest.mark.parametrize(
-    ("states", "why"),
+    ("line", "why"),
     [
-        ("search", "needs --dev"),
-        ("some", "takes a number"),
-        ("65", "between 1 and 64"),
-        ("-3", "takes a number"),
-        ("2.5", "takes a number"),
+        ("--search-states", "needs --dev"),
+        ("--search-states --dev t.mrg --n-states 2", "no --n-states"),
+        ("--n-states some", "n_states is 'some', expected a whole number, or 'auto'"),
+        ("--n-states 65", "from 1 to 64, or 'auto'"),
+        ("--n-states -3", "from 1 to 64, or 'auto'"),
+        ("--n-states 2.5", "expected a whole number, or 'auto'"),
     ],
 )
-def test_bad_states_on_the_command_line(states, why, tmp_path, capsys):
+def test_bad_states_on_the_command_line(line, why, tmp_path, capsys):
     (tmp_path / "t.mrg").write_text("(S (A x) (B y))\n")
     model = tmp_path / "m"
-    found = run(["const", "train", str(tmp_path / "t.mrg"), "-o", str(model), "--states", states])
-    assert found == 2
+    arguments = ["const", "train", str(tmp_path / "t.mrg"), "-o", str(model), *line.split()]
+    assert run(arguments) == 2
     assert why in capsys.readouterr().err
     assert not model.exists()

@@ -16,20 +16,20 @@ from eigentext.trees.constituent import Tree
 
 
 def test_rules_are_those_of_the_pcfg(parser):
-    rules = list(rules_by_probability(parser))
-    assert len(rules) == len(parser.coarse_.rules)
+    rules = list(rules_by_probability(parser.grammar_))
+    assert len(rules) == len(parser.grammar_.coarse.rules)
     of_np = [rule for rule in rules if rule.parent == "NP"]
-    assert of_np == list(rules_by_probability(parser, label="NP"))
+    assert of_np == list(rules_by_probability(parser.grammar_, label="NP"))
     assert [rule.p for rule in of_np] == sorted((rule.p for rule in of_np), reverse=True)
     assert sum(rule.p for rule in of_np) == pytest.approx(1.0)
-    assert list(rules_by_probability(parser, label="NP", top=2)) == of_np[:2]
+    assert list(rules_by_probability(parser.grammar_, label="NP", top=2)) == of_np[:2]
     parents = list(dict.fromkeys(rule.parent for rule in rules))
     assert len(parents) == len({rule.parent for rule in rules})  # each parent stands together
 
 
 def test_all_nonterminals_are_there(parser):
-    found = list(nonterminals(parser))
-    assert sorted(one.label for one in found) == sorted(parser.labels_)
+    found = list(nonterminals(parser.grammar_))
+    assert sorted(one.label for one in found) == sorted(parser.grammar_.labels)
     assert sum(one.share for one in found) == pytest.approx(1.0)
     assert [one.share for one in found] == sorted((one.share for one in found), reverse=True)
     by_label = {one.label: one for one in found}
@@ -50,14 +50,14 @@ def test_states_tell_words_apart():
         for k in range(40)
         for side in ("X", "Y")
     ]
-    parser = LPCFG(states=2, per_state=5, em=0).fit(trees)
-    states = list(states_of(parser, "N"))
+    parser = LPCFG(n_states=2, per_state=5, n_iter=0).fit(trees)
+    states = list(states_of(parser.grammar_, "N"))
     assert len(states) == 2
     assert sum(state.weight for state in states) == pytest.approx(1.0)
     sides = [{word[0] for word, _ in state.words} for state in states]
     assert sorted(map(sorted, sides)) == [["X"], ["Y"]]
     assert all(p == pytest.approx(1.0) for state in states for _, p in state.words)
-    (first, second) = states_of(parser, "P")
+    (first, second) = states_of(parser.grammar_, "P")
     assert {first.rules[0][0], second.rules[0][0]} == {"AX N", "AY N"}
     assert min(first.rules[0][1], second.rules[0][1]) > 0.9
     assert first.weight == pytest.approx(0.5, abs=0.1)
@@ -65,7 +65,7 @@ def test_states_tell_words_apart():
 
 def test_an_unknown_label(parser):
     with pytest.raises(SettingsError, match="no nonterminal 'QQ'"):
-        list(states_of(parser, "QQ"))
+        list(states_of(parser.grammar_, "QQ"))
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def test_score_command(files, parser, english, capsys):
     assert run([*arguments, "--json"]) == 0
     captured = capsys.readouterr()
     lines = captured.out.splitlines()
-    scores = [parser.score_tree(tree) for tree in english[:9]]
+    scores = [parser.log_prob(tree) for tree in english[:9]]
     assert [float(line) for line in lines[:9]] == pytest.approx(scores, abs=1e-5)
     assert lines[9:] == ["-inf"]
     figures = json.loads(captured.err.splitlines()[-1])
@@ -130,8 +130,9 @@ def test_parse_command_keeps_tokens_and_empty_lines(files, capsys):
 
 def test_train_command_with_em(files, tmp_path, capsys):
     arguments = ["const", "train", str(files / "t.mrg"), "-o", str(tmp_path / "em.lpcfg")]
-    assert run([*arguments, "--estimator", "em", "--em", "2", "--states", "2", "--json"]) == 0
+    arguments += ["--estimator", "em", "--n-iter", "2", "--n-states", "2", "--json"]
+    assert run(arguments) == 0
     assert json.loads(capsys.readouterr().out)["trees"] == 10
     loaded = LPCFG.load(tmp_path / "em.lpcfg")
-    assert (loaded.estimator, loaded.em, loaded.states) == ("em", 2, 2)
+    assert (loaded.estimator, loaded.n_iter, loaded.n_states) == ("em", 2, 2)
     assert run([*arguments, "--estimator", "luck"]) == 2

@@ -9,31 +9,30 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eigentext.constituency import LPCFG
 from eigentext.constituency.chart import CoarseGrammar, build_chart
 from eigentext.constituency.constraints import build_masks
-from eigentext.constituency.decode import best_trees, decoder_scores
+from eigentext.constituency.decode import best_skeletons, decoder_scores
 from eigentext.constituency.fine import coarse_pass, fine_pass, settle_negatives
-from eigentext.constituency.grammar import GrammarSettings, read_treebank
-from eigentext.constituency.learn_clusters import SpectralSettings
 from eigentext.constituency.learn_moments import (
-    MomentSmoothing,
     fit_moments,
-    node_weights,
     project,
     rule_moment,
     sample_moments,
     singular_coordinates,
 )
 from eigentext.constituency.observable import observable_form
+from eigentext.constituency.settings import LPCFGSettings, Smoothing
 from eigentext.constituency.spectrum import FeatureRows, converged_coordinates
+from eigentext.constituency.transform import head_rules, prepare_tree, read_treebank
 from eigentext.errors import SettingsError
 
-NONE = MomentSmoothing.none()
+NONE = Smoothing.none()
 
 
 @pytest.fixture(scope="module")
 def bank(english):
-    return read_treebank(english, GrammarSettings())[0]
+    return read_treebank(english, LPCFGSettings())[0]
 
 
 def chart_of(bank, params, words, *, prune=False):
@@ -73,11 +72,11 @@ def test_without_evidence_the_rule_moment_is_a_product_of_means():
     Z, Y2, Y3 = (np.hstack([np.ones((5, 1)), rng.standard_normal((5, 2))]) for _ in range(3))
     w = np.ones(5)
     huge = 1e300
-    D = rule_moment(Z, Y2, Y3, w, MomentSmoothing(C_mean=0, C_pair=huge, C_triple=huge))
+    D = rule_moment(Z, Y2, Y3, w, Smoothing(C_mean=0, C_pair=huge, C_triple=huge))
     means = [X.mean(axis=0) for X in (Z, Y2, Y3)]
     np.testing.assert_allclose(D, np.einsum("p,l,r->plr", *means), atol=1e-12)
     # with nothing left of the means either, only the constants remain: the PCFG
-    D = rule_moment(Z, Y2, Y3, w, MomentSmoothing(C_mean=huge, C_pair=huge, C_triple=huge))
+    D = rule_moment(Z, Y2, Y3, w, Smoothing(C_mean=huge, C_pair=huge, C_triple=huge))
     expected = np.zeros((3, 3, 3))
     expected[0, 0, 0] = 1
     np.testing.assert_allclose(D, expected, atol=1e-12)
@@ -118,19 +117,19 @@ def test_features_without_information_have_no_directions():
     assert len(s) == 0
 
 
-def test_a_scheme_that_does_not_exist(bank):
+def test_settings_that_do_not_exist():
     with pytest.raises(SettingsError, match="one-per-tree"):
-        node_weights(bank, "some", np.random.default_rng(0))
+        LPCFG(scheme="some").check()
     with pytest.raises(SettingsError, match="C_pair"):
-        MomentSmoothing(C_pair=-1)
+        Smoothing(C_pair=-1)
 
 
 # -- limits --------------------------------------------------------------------------------------
 
 
 def test_one_state_is_exactly_the_pcfg(bank):
-    coarse = CoarseGrammar.from_treebank(bank, MomentSmoothing().k_root)
-    params = fit_moments(bank, SpectralSettings(states=1))
+    coarse = CoarseGrammar.from_treebank(bank, Smoothing().k_root)
+    params = fit_moments(bank, LPCFGSettings(n_states=1))
     assert (params.m == 1).all()
     np.testing.assert_allclose(params.tensor, coarse.rule_p, rtol=1e-6)
     np.testing.assert_allclose(params.root, coarse.root_p, rtol=1e-12)
@@ -143,9 +142,9 @@ def test_one_state_is_exactly_the_pcfg(bank):
 
 @pytest.mark.parametrize("m", [2, 5])
 def test_an_endless_ridge_is_the_pcfg_with_any_number_of_states(bank, m):
-    params = fit_moments(bank, SpectralSettings(states=m), smoothing=MomentSmoothing(ridge=1e12))
+    params = fit_moments(bank, LPCFGSettings(n_states=m, smoothing=Smoothing(ridge=1e12)))
     assert params.m.max() == m
-    one = fit_moments(bank, SpectralSettings(states=1))
+    one = fit_moments(bank, LPCFGSettings(n_states=1))
     for words in sentences(bank, 8, longest=9):
         a, b = (fine_pass(*_args(bank, p, words)) for p in (params, one))
         np.testing.assert_allclose(a.applications, b.applications, atol=1e-4)
@@ -159,10 +158,10 @@ def _args(bank, params, words):
 
 def test_the_chart_computes_figures_2_and_3(bank):
     """The pruned, scaled, float32 chart against the unpruned form, for the paper as it is."""
-    settings_ = SpectralSettings(states=3)
-    params = fit_moments(bank, settings_, plain=True)
+    settings_ = LPCFGSettings(n_states=3, plain=True)
+    params = fit_moments(bank, settings_)
     weights = np.ones(len(bank.label))
-    coordinates = project(bank, settings_, weights, seed=0, plain=True, ridge=0.0)
+    coordinates = project(bank, settings_, weights)
     number = {word: i for i, word in enumerate(dict.fromkeys(bank.words))}
     of_token = np.array([number[word] for word in bank.words])
     form = observable_form(sample_moments(bank, coordinates, weights, of_token), max_condition=1e8)
@@ -190,7 +189,7 @@ def test_the_chart_computes_figures_2_and_3(bank):
 
 
 def test_negative_posteriors_are_clipped_and_counted(bank):
-    params = fit_moments(bank, SpectralSettings(states=1))
+    params = fit_moments(bank, LPCFGSettings(n_states=1))
     chart, emissions = chart_of(bank, params, sentences(bank, 1, longest=9)[0], prune=True)
     found = fine_pass(chart, params, emissions)
     assert found.negative == 0.0
@@ -212,7 +211,7 @@ def test_a_grammar_turned_upside_down_gives_the_same_posteriors(bank):
     """A change of sign of every root number changes Z's sign and nothing else."""
     from dataclasses import replace
 
-    params = fit_moments(bank, SpectralSettings(states=4))
+    params = fit_moments(bank, LPCFGSettings(n_states=4))
     turned = replace(params, root=-params.root)
     for words in sentences(bank, 5, longest=12):
         chart, emissions = chart_of(bank, params, words, prune=True)
@@ -226,12 +225,9 @@ def test_a_grammar_turned_upside_down_gives_the_same_posteriors(bank):
 
 
 def test_a_known_words_vector_is_the_mean_of_its_outside_coordinates(bank):
-    settings_ = SpectralSettings(states=4)
-    exact = MomentSmoothing(k_word=0, k_shape=0)
-    params = fit_moments(bank, settings_, smoothing=exact)
-    coordinates = project(
-        bank, settings_, np.ones(len(bank.label)), seed=0, plain=False, ridge=exact.ridge
-    )
+    settings_ = LPCFGSettings(n_states=4, smoothing=Smoothing(k_word=0, k_shape=0))
+    params = fit_moments(bank, settings_)
+    coordinates = project(bank, settings_, np.ones(len(bank.label)))
     lexicon = params.lexicon
     tag = int(np.argmax(lexicon.m))
     a = int(lexicon.tags[tag])
@@ -246,7 +242,7 @@ def test_a_known_words_vector_is_the_mean_of_its_outside_coordinates(bank):
 
 
 def test_every_word_has_a_finite_emission(bank):
-    lexicon = fit_moments(bank, SpectralSettings(states=4)).lexicon
+    lexicon = fit_moments(bank, LPCFGSettings(n_states=4)).lexicon
     for word in ("Горизонт", "(", "1999", "the", "THE", "unheard-of", "x" * 300):
         for first in (False, True):
             found = lexicon.emission(word, first=first)
@@ -265,9 +261,8 @@ def test_every_word_has_a_finite_emission(bank):
 @pytest.mark.parametrize("plain", [False, True])
 @pytest.mark.parametrize("scheme", ["all", "one-per-tree", "one-per-tree-weighted"])
 def test_every_scheme_parses_and_repeats_itself(bank, scheme, plain):
-    settings_ = SpectralSettings(states=4)
-    params = fit_moments(bank, settings_, seed=3, scheme=scheme, plain=plain)
-    again = fit_moments(bank, settings_, seed=3, scheme=scheme, plain=plain)
+    settings_ = LPCFGSettings(n_states=4, seed=3, scheme=scheme, plain=plain)
+    params, again = fit_moments(bank, settings_), fit_moments(bank, settings_)
     np.testing.assert_array_equal(params.tensor, again.tensor)
     np.testing.assert_array_equal(params.root, again.root)
     assert np.isfinite(params.tensor).all()
@@ -277,28 +272,26 @@ def test_every_scheme_parses_and_repeats_itself(bank, scheme, plain):
         assert np.isfinite(found.applications).all()
         for decoder in ("max-rule-product", "max-recall"):
             scores = decoder_scores(chart, [found], decoder)
-            [(score, tree)] = best_trees(chart, scores, bank.labels, words, 1)
+            [(score, skeleton)] = best_skeletons(chart, scores, 1)
             assert np.isfinite(score)
-            assert tree.words == tuple(words)
+            assert skeleton.tree(bank.labels, words).words == tuple(words)
 
 
 def test_states_fit_the_treebank_better_than_none(bank, english):
     """On its own training sentences the latent grammar finds more of the gold binary trees."""
-    from eigentext.constituency.grammar import prepare_tree
-
-    rules = GrammarSettings()
-    gold = [prepare_tree(tree, rules, rules.head_rules()) for tree in english[:60]]
+    usual = LPCFGSettings()
+    gold = [prepare_tree(tree, usual, head_rules(usual)) for tree in english[:60]]
     hits = []
     for m in (1, 6):
-        params = fit_moments(bank, SpectralSettings(states=m, per_state=5))
+        params = fit_moments(bank, LPCFGSettings(n_states=m, per_state=5))
         right = 0
         for tree in gold:
             chart, emissions = chart_of(bank, params, tree.words, prune=True)
             scores = decoder_scores(
                 chart, [fine_pass(chart, params, emissions)], "max-rule-product"
             )
-            [(_, best)] = best_trees(chart, scores, bank.labels, tree.words, 1)
-            right += best == tree
+            [(_, best)] = best_skeletons(chart, scores, 1)
+            right += best.tree(bank.labels, tree.words) == tree
         hits.append(right)
     assert hits[1] > hits[0]
 
@@ -334,6 +327,8 @@ def test_plain_coordinates_are_those_of_a_dense_svd():
 
 def test_plain_means_converged(bank):
     """Whatever the seed, ``plain`` is the same: nothing depends on where an iteration began."""
-    settings_ = SpectralSettings(states=3)
-    one, two = (fit_moments(bank, settings_, seed=seed, plain=True).tensor for seed in (0, 1))
+    one, two = (
+        fit_moments(bank, LPCFGSettings(n_states=3, seed=seed, plain=True)).tensor
+        for seed in (0, 1)
+    )
     assert one == pytest.approx(two, rel=1e-4, abs=1e-5)

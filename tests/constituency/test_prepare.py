@@ -12,8 +12,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from eigentext.constituency.grammar import GrammarSettings, prepare_tree, read_treebank
 from eigentext.constituency.prepare import prepare_trees
+from eigentext.constituency.settings import LPCFGSettings
+from eigentext.constituency.transform import head_rules, prepare_tree, read_treebank
 from eigentext.constituency.treebank import Numbering, _rules, build_treebank
 from eigentext.errors import SettingsError
 from eigentext.formats.ptb import read_trees
@@ -24,9 +25,11 @@ from eigentext.trees.heads import HeadRules
 from eigentext.trees.signatures import signature
 
 
-def plain_treebank(trees: list[Tree], settings: GrammarSettings) -> tuple[dict[str, Any], Any]:
+def plain_treebank(
+    trees: list[Tree], settings: LPCFGSettings, rare: int
+) -> tuple[dict[str, Any], Any]:
     """Every field of the treebank, one tree and one node at a time."""
-    rules = settings.head_rules()
+    rules = head_rules(settings)
     wrappers = Counter()
     columns = "label left right parent sibling side start end head offset length depth token rule"
     found: dict[str, list] = {name: [] for name in columns.split()}
@@ -76,7 +79,7 @@ def plain_treebank(trees: list[Tree], settings: GrammarSettings) -> tuple[dict[s
     for word, first in zip(words, first_in_sentence, strict=True):
         shape = "\0sig " + signature(word, first=first, language=settings.language)
         small = word.lower()
-        of_word = shape if counts[word] <= settings.rare else word
+        of_word = shape if counts[word] <= rare else word
         four = (of_word, shape, "\0-2 " + small[-2:], "\0-3 " + small[-3:])
         of_words.append([1 + numbers[name] for name in four])
     for k, name in enumerate(("word_class", "signature", "suffix2", "suffix3")):
@@ -89,9 +92,9 @@ def plain_treebank(trees: list[Tree], settings: GrammarSettings) -> tuple[dict[s
     return arrays, max(wrappers, key=lambda name: (wrappers[name], name or ""), default=None)
 
 
-def assert_same(trees: list[Tree], settings: GrammarSettings) -> None:
-    expected, wrapper = plain_treebank(trees, settings)
-    bank, found_wrapper = read_treebank(iter(trees), settings)
+def assert_same(trees: list[Tree], settings: LPCFGSettings, rare: int = 1) -> None:
+    expected, wrapper = plain_treebank(trees, settings, rare)
+    bank, found_wrapper = read_treebank(iter(trees), settings, rare=rare)
     assert found_wrapper == wrapper
     names = {field.name for field in fields(bank)} - {"classes", "_made"}
     assert set(expected) == names
@@ -138,30 +141,33 @@ def _under(chain: list[str], tree: Any) -> Any:
 
 TREES = st.lists((nested(COMMON) | nested(ODD | COMMON)).map(Tree.from_nested), max_size=4)
 SETTINGS = st.builds(
-    GrammarSettings,
+    LPCFGSettings,
     direction=st.sampled_from(["head", "right", "left"]),
-    h=st.sampled_from([0, 1, 2, 3, None]),
+    markov_order=st.sampled_from([0, 1, 2, 3, None]),
     heads=st.sampled_from(["english", "neutral"]),
     language=st.sampled_from(["english", "generic"]),
-    rare=st.integers(0, 2),
     cut_tags=st.booleans(),
 )
 GONE = Tree.from_nested(("S", ("NP", ("-NONE-", "*")), ("-NONE-", "0")))
 
 
-@given(TREES, SETTINGS)
+@given(TREES, SETTINGS, st.integers(0, 2))
 @example(
     [Tree.from_nested(("TOP", "w")), GONE, Tree.from_nested(("", ("TOP", ("X", "w"))))],
-    GrammarSettings(),
+    LPCFGSettings(),
+    1,
 )
-@example([Tree.from_nested(("TOP", ("-NONE-", "*"), ("S", ("TOP", "w"))))], GrammarSettings())
+@example([Tree.from_nested(("TOP", ("-NONE-", "*"), ("S", ("TOP", "w"))))], LPCFGSettings(), 1)
 @example(
     [Tree.from_nested(("S", ("", "w"), ("-NONE-", ("A", "a"), ("-NONE-", "b"))))],
-    GrammarSettings(rare=0),
+    LPCFGSettings(),
+    0,
 )
-def test_all_at_once_is_one_after_the_other(trees: list[Tree], settings: GrammarSettings) -> None:
+def test_all_at_once_is_one_after_the_other(
+    trees: list[Tree], settings: LPCFGSettings, rare: int
+) -> None:
     if any(prepare_tree(tree, settings, HeadRules.english()) is not None for tree in trees):
-        assert_same(trees, settings)
+        assert_same(trees, settings, rare)
     else:
         with pytest.raises(SettingsError, match="at least one tree with words"):
             read_treebank(trees, settings)
@@ -170,7 +176,7 @@ def test_all_at_once_is_one_after_the_other(trees: list[Tree], settings: Grammar
 @pytest.mark.parametrize("direction", ["head", "right", "left"])
 @pytest.mark.parametrize("h", [0, 1, 2])
 def test_the_sample(english: list[Tree], direction: Any, h: int) -> None:
-    assert_same(english[:150], GrammarSettings(direction=direction, h=h))
+    assert_same(english[:150], LPCFGSettings(direction=direction, markov_order=h))
 
 
 @pytest.mark.parametrize("heads", range(7))
@@ -178,14 +184,14 @@ def test_every_place_of_the_head_in_a_wide_node(heads: int) -> None:
     tags = ["D"] * 7
     tags[heads] = "X"
     tree = Tree.from_nested(("XP", *((tag, f"w{k}") for k, tag in enumerate(tags))))
-    assert_same([tree] * 2, GrammarSettings(heads="neutral", h=2))
-    bank, _ = read_treebank([tree], GrammarSettings(heads="neutral"))
+    assert_same([tree] * 2, LPCFGSettings(heads="neutral", markov_order=2))
+    bank, _ = read_treebank([tree], LPCFGSettings(heads="neutral"))
     assert bank.head[0] == heads
 
 
 def test_build_treebank_lays_out_the_same(english: list[Tree]) -> None:
-    settings = GrammarSettings()
-    rules = settings.head_rules()
+    settings = LPCFGSettings()
+    rules = head_rules(settings)
     binary = [prepare_tree(tree, settings, rules) for tree in english[:80]]
     heads = [binarised_heads(tree, rules)[~tree.is_leaf].tolist() for tree in binary]
     built = build_treebank(binary, heads, rare=1, language="english")
@@ -202,7 +208,7 @@ def test_depth_and_width_cost_nothing_but_time() -> None:
     deep = Tree(("A", "B", "w") * n + ("A", "w"), sizes)
     chain = Tree(("A",) * n + ("w",), np.arange(n + 1, 0, -1))
     flat = Tree(("A", *("B", "w") * n), np.array([2 * n + 1, *(2, 1) * n]))
-    bank, _ = read_treebank([deep, chain, flat], GrammarSettings(heads="neutral", h=0))
+    bank, _ = read_treebank([deep, chain, flat], LPCFGSettings(heads="neutral", markov_order=0))
     assert bank.roots.tolist() == [0, 2 * n + 1, 2 * n + 2]
     assert bank.depth.max() == n
     assert bank.length[bank.roots].tolist() == [n + 1, 1, n]
@@ -235,25 +241,25 @@ def test_rules_are_numbered_alike_with_very_many_labels() -> None:
 def test_faults_are_told() -> None:
     beside = Tree.from_nested(("S", ("NP", "a"), "b"))
     with pytest.raises(SettingsError, match="alone under its tag"):
-        read_treebank([beside], GrammarSettings())
+        read_treebank([beside], LPCFGSettings())
     with pytest.raises(TypeError, match="expected eigentext Trees, found str"):
-        read_treebank(["(S (NP a))"], GrammarSettings())
-    for settings in (GrammarSettings(h=-1), GrammarSettings(direction="up")):
+        read_treebank(["(S (NP a))"], LPCFGSettings())
+    for settings in (LPCFGSettings(markov_order=-1), LPCFGSettings(direction="up")):
         with pytest.raises(SettingsError):
             read_treebank([Tree.from_nested(("A", "a"))], settings)
     with pytest.raises(SettingsError, match="at least one tree"):
-        read_treebank([], GrammarSettings())
+        read_treebank([], LPCFGSettings())
 
 
 @pytest.mark.requires("data")
 @pytest.mark.parametrize(
-    ("treebank", "settings"),
+    ("treebank", "settings", "rare"),
     [
-        ("gum", GrammarSettings()),
-        ("craft", GrammarSettings(h=2, rare=2)),
-        ("icepahc", GrammarSettings(heads="neutral", language="generic")),
+        ("gum", LPCFGSettings(), 1),
+        ("craft", LPCFGSettings(markov_order=2), 2),
+        ("icepahc", LPCFGSettings(heads="neutral", language="generic"), 1),
     ],
 )
-def test_real_trees(data, treebank: str, settings: GrammarSettings) -> None:
+def test_real_trees(data, treebank: str, settings: LPCFGSettings, rare: int) -> None:
     source = str(data / "constituency" / treebank / "dev.mrg")
-    assert_same(list(islice(read_trees(source), 400)), settings)
+    assert_same(list(islice(read_trees(source), 400)), settings, rare)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from copy import copy
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from eigentext.cli.main import run
 from eigentext.constituency import LPCFG, Constraints
 from eigentext.constituency.forms import capitals_tell, treebank_forms
 from eigentext.constituency.long_sentences import pieces
-from eigentext.constituency.params import Smoothing
+from eigentext.constituency.settings import Smoothing
 from eigentext.datasets import load_english
 from eigentext.errors import SettingsError
 from eigentext.formats.ptb import read_trees
@@ -58,7 +59,7 @@ def test_raw_quotes_through_the_command(tmp_path, capsys):
     (tmp_path / "train.mrg").write_text(_QUOTED * 8)
     model = str(tmp_path / "m")
     assert (
-        run(["const", "train", str(tmp_path / "train.mrg"), "-o", model, "--states", "2", "-q"])
+        run(["const", "train", str(tmp_path / "train.mrg"), "-o", model, "--n-states", "2", "-q"])
         == 0
     )
     (tmp_path / "raw.txt").write_text('"The dog barks," says.\n“The dog barks,” says.\n')
@@ -87,7 +88,7 @@ def test_headlines_are_parsed_like_the_same_words_in_a_text(
 
 @pytest.fixture(scope="module")
 def moments(english):
-    return LPCFG(states=4, estimator="moments").fit(english)
+    return LPCFG(n_states=4, estimator="moments").fit(english)
 
 
 def test_capitals_in_running_text_still_tell():
@@ -107,9 +108,9 @@ def test_capitals_in_running_text_still_tell():
 
 
 def test_a_sentence_of_the_treebank_is_looked_up_as_before(parser, english):
-    lexicon = parser.params_[0].lexicon
+    lexicon = parser.grammar_.params[0].lexicon
     for tree in english[:30]:
-        words = parser.forms(tree.words)
+        words = parser.grammar_.forms(tree.words)
         assert list(words) == list(tree.words)
         assert capitals_tell(words, lexicon.seen)
 
@@ -120,7 +121,7 @@ def test_a_sentence_of_the_treebank_is_looked_up_as_before(parser, english):
 @pytest.mark.parametrize("estimator", ["clustering", "em", "moments"])
 def test_one_word_sentences_and_bare_phrases(english, estimator):
     em = 2 if estimator == "em" else None
-    parser = LPCFG(states=2, estimator=estimator, em=em).fit(english)
+    parser = LPCFG(n_states=2, estimator=estimator, n_iter=em).fit(english)
     for sentence, expected in (
         (".", "(TOP (. .))"),
         ("with the telescope", "(TOP (PP (IN with) (NP (DT the) (NN telescope))))"),
@@ -129,23 +130,24 @@ def test_one_word_sentences_and_bare_phrases(english, estimator):
         assert str(answer.tree) == expected
         assert "fallback" not in answer.flags
         assert np.isfinite(answer.log_p)
-        assert answer.log_p == pytest.approx(parser.score_tree(answer.tree))
+        assert answer.log_p == pytest.approx(parser.log_prob(answer.tree))
 
 
 def test_roots_share_to_one_and_are_counts_without_smoothing(english):
-    smooth = LPCFG(states=3).fit(english)
-    bare = LPCFG(states=3, smoothing=Smoothing.none()).fit(english)
+    smooth = LPCFG(n_states=3).fit(english)
+    bare = LPCFG(n_states=3, smoothing=Smoothing.none()).fit(english)
     for parser in (smooth, bare):
-        assert parser.params_[0].root.sum() == pytest.approx(1.0)
-        assert parser.coarse_.root_p.sum() == pytest.approx(1.0)
+        assert parser.grammar_.params[0].root.sum() == pytest.approx(1.0)
+        assert parser.grammar_.coarse.root_p.sum() == pytest.approx(1.0)
     n = len(english)
-    inner = np.array(["@" not in label for label in smooth.labels_])
-    prior = np.where(inner, smooth.coarse_.prior, 0) / smooth.coarse_.prior[inner].sum()
-    expected = (n * bare.coarse_.root_p + prior) / (n + 1)
-    np.testing.assert_allclose(smooth.coarse_.root_p, expected)
+    inner = np.array(["@" not in label for label in smooth.grammar_.labels])
+    prior = np.where(inner, smooth.grammar_.coarse.prior, 0)
+    prior /= prior.sum()
+    expected = (n * bare.grammar_.coarse.root_p + prior) / (n + 1)
+    np.testing.assert_allclose(smooth.grammar_.coarse.root_p, expected)
     assert "fallback" in bare.parse(["."]).flags
-    moments = LPCFG(states=1, estimator="moments").fit(english)
-    np.testing.assert_allclose(moments.params_[0].root, moments.coarse_.root_p)
+    moments = LPCFG(n_states=1, estimator="moments").fit(english)
+    np.testing.assert_allclose(moments.grammar_.params[0].root, moments.grammar_.coarse.root_p)
 
 
 # -- long sentences -------------------------------------------------------------------------------
@@ -171,9 +173,8 @@ def test_pieces_are_the_sentence_and_short(tokens, longest):
 
 def test_a_long_sentence_is_parsed_in_pieces(parser, english):
     one, two = english[0].words, english[1].words
-    short = LPCFG(**{**parser.get_params(), "longest": max(len(one), len(two))})
-    for name in ("labels_", "wrapper_", "coarse_", "params_"):
-        setattr(short, name, getattr(parser, name))
+    short = copy(parser)
+    short.longest = max(len(one), len(two))
     answer = short.parse([*one, *two], marginals=True, kbest=2)
     first, second = parser.parse(one, marginals=True), parser.parse(two, marginals=True)
     inner = [str(p.tree).removeprefix("(TOP ").removesuffix(")") for p in (first, second)]
@@ -188,17 +189,17 @@ def test_a_long_sentence_is_parsed_in_pieces(parser, english):
     with pytest.raises(SettingsError, match="constraints are for sentences of at most"):
         short.parse([*one, *two], constraints=Constraints(tags={0: "NN"}))
     with pytest.raises(SettingsError, match="at most"):
-        short.sentence_log_score([*one, *two])
+        short.sentence_log_prob([*one, *two])
     for longest in (0, 1001):
-        with pytest.raises(SettingsError, match="from 1 to 1000 words"):
-            LPCFG(longest=longest)
+        with pytest.raises(SettingsError, match=r"longest is .* from 1 to 1000"):
+            LPCFG(longest=longest).check()
 
 
 def test_a_sentence_without_end_through_the_command(tmp_path, capsys):
     (tmp_path / "train.mrg").write_text("\n".join(load_english("train")) + "\n")
     model, text = str(tmp_path / "m"), tmp_path / "in.txt"
     assert (
-        run(["const", "train", str(tmp_path / "train.mrg"), "-o", model, "--states", "1", "-q"])
+        run(["const", "train", str(tmp_path / "train.mrg"), "-o", model, "--n-states", "1", "-q"])
         == 0
     )
     tokens = ["the", "farmer", "slept", "."] * 400
@@ -211,4 +212,4 @@ def test_a_sentence_without_end_through_the_command(tmp_path, capsys):
     (tree,) = read_trees(tmp_path / "out")
     assert list(tree.words) == tokens
     assert run([*arguments, "--longest", "2000"]) == 2
-    assert "from 1 to 1000 words" in capsys.readouterr().err
+    assert "less than or equal to 1000" in capsys.readouterr().err

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from eigentext.constituency import LPCFG
 from eigentext.constituency.chart import build_chart
 from eigentext.constituency.constraints import Constraints, build_masks
-from eigentext.constituency.grammar import GrammarSettings
 from eigentext.constituency.learn_semi import Expected, FreeText, add_sentence, partial_brackets
-from eigentext.constituency.params import Smoothing
+from eigentext.constituency.settings import LPCFGSettings, Smoothing
 from eigentext.errors import SettingsError
 from eigentext.trees.constituent import Tree
 from oracle import lpcfg_trees
 
-PLAIN = GrammarSettings(heads="neutral", language="generic")
+PLAIN = {"heads": "neutral", "language": "generic"}
+SETTINGS = LPCFGSettings(**PLAIN)
 BINARY = (
     "(S (A (A x) (B y)) (B (A x) (B y)))",
     "(S (A x) (B (B y) (B (A x) (A y))))",
@@ -91,32 +91,32 @@ def test_expected_counts_are_those_of_all_trees(seed, n):
 
 @pytest.mark.parametrize("states", [1, 2])
 def test_a_tree_given_in_full_counts_as_itself(binary, states):
-    text = FreeText(
-        partial=[partial_brackets(tree) for tree in binary], partial_weight=1.0, least=0.0
-    )
+    text = FreeText(partial=[partial_brackets(tree) for tree in binary], least=0.0)
     again = LPCFG(
-        states=states,
-        em=0,
+        n_states=states,
+        n_iter=0,
         per_state=2,
-        grammar=PLAIN,
+        **PLAIN,
         beam=0.0,
         threshold=0.0,
         smoothing=Smoothing.none(),
     ).fit(binary, text=text)
     # Twice the same counts: the parameters are those of one EM iteration on the trees alone.
     alone = LPCFG(
-        states=states,
+        n_states=states,
         per_state=2,
-        em=1,
-        grammar=PLAIN,
+        n_iter=1,
+        **PLAIN,
         beam=0.0,
         threshold=0.0,
         smoothing=Smoothing.none(),
     ).fit(binary)
     assert again.semi_.n_used == len(binary)
-    np.testing.assert_allclose(again.params_[0].tensor, alone.params_[0].tensor, atol=1e-5)
-    np.testing.assert_allclose(again.params_[0].root, alone.params_[0].root, atol=1e-5)
-    np.testing.assert_allclose(again.coarse_.rule_p, alone.coarse_.rule_p, atol=1e-5)
+    (one,), (two,) = again.grammar_.params, alone.grammar_.params
+    np.testing.assert_allclose(one.tensor, two.tensor, atol=1e-5)
+    np.testing.assert_allclose(one.root, two.root, atol=1e-5)
+    rule_p = [parser.grammar_.coarse.rule_p for parser in (again, alone)]
+    np.testing.assert_allclose(*rule_p, atol=1e-5)
 
 
 @pytest.mark.parametrize("states", [1, 2])
@@ -128,11 +128,13 @@ def test_likelihood_never_falls(toy, binary, states):
         ("x y x".split(), Constraints(required=[(0, 2)])),
         (binary[0].words, Constraints(required=brackets)),
     ]
-    text = FreeText(sentences, known, weight=1.0, rounds=12, least=0.0)
+    text = FreeText(sentences, known, least=0.0)
     parser = LPCFG(
-        states=states,
+        n_states=states,
+        unlabelled_weight=1.0,
+        unlabelled_rounds=12,
         per_state=4,
-        grammar=PLAIN,
+        **PLAIN,
         beam=0.0,
         threshold=0.0,
         smoothing=Smoothing.none(),
@@ -146,18 +148,21 @@ def test_likelihood_never_falls(toy, binary, states):
 
 
 def test_no_rule_of_the_treebank_vanishes(english):
-    text = FreeText([tree.words for tree in english[40:80]], weight=50.0, rounds=3)
-    parser = LPCFG(states=2).fit(english[:40], text=text)
-    params = parser.params_[0]
+    text = FreeText([tree.words for tree in english[40:80]])
+    parser = LPCFG(n_states=2, unlabelled_weight=50.0, unlabelled_rounds=3).fit(
+        english[:40], text=text
+    )
+    params = parser.grammar_.params[0]
     of_rule = np.add.reduceat(params.tensor, params.rule_ptr[:-1])
     assert of_rule.min() > 0
-    assert parser.coarse_.rule_p.min() > 0
+    assert parser.grammar_.coarse.rule_p.min() > 0
     assert parser.semi_.n_used > 20
 
 
 def test_expected_counts_share_out_to_one(english):
-    text = FreeText([tree.words for tree in english[40:80]], weight=0.5, rounds=2)
-    params = LPCFG(states=3).fit(english[:40], text=text).params_[0]
+    text = FreeText([tree.words for tree in english[40:80]])
+    parser = LPCFG(n_states=3, unlabelled_weight=0.5, unlabelled_rounds=2)
+    params = parser.fit(english[:40], text=text).grammar_.params[0]
     m, total = params.m, np.zeros(int(params.m.sum()))
     for (a, b, c), start in zip(params.rules, params.rule_ptr, strict=False):
         block = params.tensor[start : start + m[a] * m[b] * m[c]].reshape(m[a], -1)
@@ -171,11 +176,11 @@ def test_expected_counts_share_out_to_one(english):
 
 
 def test_new_words_become_known_and_files_keep_them(english, tmp_path):
-    text = FreeText([["The", "wug", "sold", "the", "horse", "."]] * 3, weight=1.0)
-    parser = LPCFG(states=2).fit(english, text=text)
-    assert parser.params_[0].lexicon.knows("wug")
-    plain = LPCFG(states=2).fit(english)
-    assert not plain.params_[0].lexicon.knows("wug")
+    text = FreeText([["The", "wug", "sold", "the", "horse", "."]] * 3)
+    parser = LPCFG(n_states=2, unlabelled_weight=1.0).fit(english, text=text)
+    assert parser.grammar_.params[0].lexicon.knows("wug")
+    plain = LPCFG(n_states=2).fit(english)
+    assert not plain.grammar_.params[0].lexicon.knows("wug")
     parser.save(tmp_path / "m")
     again = LPCFG.load(tmp_path / "m")
     tokens = "The wug barked at the horse .".split()
@@ -184,10 +189,11 @@ def test_new_words_become_known_and_files_keep_them(english, tmp_path):
 
 def test_the_same_answer_twice(english):
     def fitted():
-        text = FreeText([tree.words for tree in english[30:60]], rounds=2)
-        return LPCFG(states=2, ensemble=2, estimator="clustering").fit(english[:30], text=text)
+        text = FreeText([tree.words for tree in english[30:60]])
+        parser = LPCFG(n_states=2, n_models=2, estimator="clustering", unlabelled_rounds=2)
+        return parser.fit(english[:30], text=text)
 
-    for one, two in zip(fitted().params_, fitted().params_, strict=True):
+    for one, two in zip(fitted().grammar_.params, fitted().grammar_.params, strict=True):
         np.testing.assert_array_equal(one.tensor, two.tensor)
 
 
@@ -198,7 +204,7 @@ def test_long_and_hopeless_sentences_are_counted(english):
         [(words, Constraints(required=[(0, 2, "NOPE")])), ("a b".split(), Constraints())],
         longest=30,
     )
-    found = LPCFG(states=1).fit(english, text=text).semi_
+    found = LPCFG(n_states=1).fit(english, text=text).semi_
     assert (found.n_long, found.n_used + found.n_unparsed) == (1, 3)
     assert found.n_unparsed >= 1
 
@@ -211,14 +217,22 @@ def test_what_brackets_say():
     assert known.tags == {0: "DT", 2: "VBD", 3: "RB"}
 
 
-@pytest.mark.parametrize("bad", [{"weight": -1.0}, {"rounds": -1}, {"longest": 0}, {"least": 1.0}])
-def test_bad_settings(bad):
+@pytest.mark.parametrize("bad", [{"longest": 0}, {"least": 1.0}])
+def test_bad_bounds_of_text(bad):
     with pytest.raises(SettingsError):
         FreeText(**bad)
 
 
+@pytest.mark.parametrize(
+    "bad", [{"unlabelled_weight": -1.0}, {"partial_weight": -1.0}, {"unlabelled_rounds": -1}]
+)
+def test_bad_settings(toy, bad):
+    with pytest.raises(SettingsError, match=next(iter(bad))):
+        LPCFG(**bad).fit(toy)
+
+
 def test_wrong_input(english):
-    with pytest.raises(TypeError, match="lists of tokens"):
-        LPCFG(states=1).fit(english[:5], text=FreeText(["a b"]))
+    with pytest.raises(SettingsError, match="list of tokens"):
+        LPCFG(n_states=1).fit(english[:5], text=FreeText(["a b"]))
     with pytest.raises(SettingsError, match="moments"):
-        LPCFG(states=2, estimator="moments").fit(english[:20], text=FreeText([["a"]]))
+        LPCFG(n_states=2, estimator="moments").fit(english[:20], text=FreeText([["a"]]))

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from eigentext.constituency import LPCFG
-from eigentext.constituency.grammar import GrammarSettings, read_treebank
 from eigentext.constituency.learn_em import word_scores
 from eigentext.constituency.lexicon import index_words
+from eigentext.constituency.settings import LPCFGSettings
+from eigentext.constituency.transform import read_treebank
 from eigentext.constituency.word_classes import ClassCounts, WordClasses
 from eigentext.errors import SettingsError
 from eigentext.formats.brown_paths import PathEntry
@@ -90,9 +91,9 @@ def test_factors_by_the_book():
 
 
 def test_unknown_words_follow_their_class(english, by_tag):
-    plain = LPCFG(states=2).fit(english).params_[0].lexicon
-    told = LPCFG(states=2).fit(english, classes=by_tag).params_[0].lexicon
-    bank, _ = read_treebank(english, GrammarSettings())
+    plain = LPCFG(n_states=2).fit(english).grammar_.params[0].lexicon
+    told = LPCFG(n_states=2).fit(english, classes=by_tag).grammar_.params[0].lexicon
+    bank, _ = read_treebank(english, LPCFGSettings())
 
     def tag(lexicon, word):
         found = lexicon.emission(word, first=False)
@@ -110,11 +111,11 @@ def test_unknown_words_follow_their_class(english, by_tag):
 
 
 def test_scores_in_one_stroke(english, by_tag):
-    parser = LPCFG(states=2, em=0).fit(english, classes=by_tag)
-    lexicon = parser.params_[0].lexicon
+    parser = LPCFG(n_states=2, n_iter=0).fit(english, classes=by_tag)
+    lexicon = parser.grammar_.params[0].lexicon
     from dataclasses import replace
 
-    bank = replace(read_treebank(english, GrammarSettings())[0], classes=by_tag)
+    bank = replace(read_treebank(english, LPCFGSettings())[0], classes=by_tag)
     expected = []
     for node in np.flatnonzero(bank.token >= 0):
         token = bank.token[node]
@@ -129,18 +130,18 @@ def test_scores_in_one_stroke(english, by_tag):
 
 @pytest.mark.parametrize("estimator", ["clustering", "moments"])
 def test_files_keep_classes(english, by_tag, tmp_path, estimator):
-    parser = LPCFG(states=2, estimator=estimator).fit(english, classes=by_tag)
+    parser = LPCFG(n_states=2, estimator=estimator).fit(english, classes=by_tag)
     parser.save(tmp_path / "m")
     again = LPCFG.load(tmp_path / "m")
     tokens = "The wug plonk the wugged horse .".split()
     assert again.parse(tokens) == parser.parse(tokens)
-    plain = LPCFG(states=2, estimator=estimator).fit(english)
+    plain = LPCFG(n_states=2, estimator=estimator).fit(english)
     assert plain.parse(tokens).log_p != parser.parse(tokens).log_p
 
 
 def test_one_class_for_all_changes_nothing(toy):
-    grammar = GrammarSettings(heads="neutral", language="generic")
-    plain = LPCFG(states=1, grammar=grammar).fit(toy)
-    told = LPCFG(states=1, grammar=grammar).fit(toy, classes=_paths({"x": "", "y": "", "z": ""}))
+    grammar = {"heads": "neutral", "language": "generic"}
+    plain = LPCFG(n_states=1, **grammar).fit(toy)
+    told = LPCFG(n_states=1, **grammar).fit(toy, classes=_paths({"x": "", "y": "", "z": ""}))
     tree = Tree.from_brackets("(S (A x) (B y))")
-    assert told.score_tree(tree) == pytest.approx(plain.score_tree(tree), rel=1e-3)
+    assert told.log_prob(tree) == pytest.approx(plain.log_prob(tree), rel=1e-3)

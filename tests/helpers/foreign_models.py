@@ -208,13 +208,13 @@ def _lpcfg(path: Path) -> None:
     from eigentext.formats.brown_paths import PathEntry
 
     classes = WordClasses.from_paths(PathEntry(bits, word, 1) for word, bits in _BITS.items())
-    LPCFG(states=2).fit(_trees(), classes=classes).save(path)
+    LPCFG(n_states=2).fit(_trees(), classes=classes).save(path)
 
 
 def _lpcfg_mixed(path: Path) -> None:
     from eigentext.constituency import LPCFG
 
-    LPCFG(states=2, ensemble=2).fit(_trees()).save(path)
+    LPCFG(n_states=2, n_models=2).fit(_trees()).save(path)
 
 
 def _use_lpcfg(path: Path) -> None:
@@ -223,14 +223,14 @@ def _use_lpcfg(path: Path) -> None:
 
     parser = LPCFG.load(path)
     found = parser.parse(["The", "farmer", "sold", "the", "xyzzy", "."], kbest=2, marginals=True)
-    if parser.ensemble == 1:
+    if parser.n_models == 1:
         parser.parse(["The", "farmer", "sold", "."], decoder="viterbi")
     parser.parse(["Yes"])
-    parser.score_tree(found.tree)
-    parser.sentence_log_score(["The", "farmer", "sold", "."])
-    list(rules_by_probability(parser, top=2))
-    for one in list(nonterminals(parser))[:2]:
-        list(states_of(parser, one.label, top=2))
+    parser.log_prob(found.tree)
+    parser.sentence_log_prob(["The", "farmer", "sold", "."])
+    list(rules_by_probability(parser.grammar_, top=2))
+    for one in list(nonterminals(parser.grammar_))[:2]:
+        list(states_of(parser.grammar_, one.label, top=2))
 
 
 def _hmm(path: Path) -> None:

@@ -82,9 +82,9 @@ def test_png_shows_the_same_size():
 def models(tmp_path_factory):
     folder = tmp_path_factory.mktemp("plots")
     trees = [Tree.from_brackets(line) for line in load_english("train")]
-    LPCFG(states=3).fit(trees).save(folder / "clusters")
-    LPCFG(states=3, estimator="moments").fit(trees).save(folder / "moments")
-    LPCFG(states=2, estimator="em", em=1).fit(trees[:30]).save(folder / "em")
+    LPCFG(n_states=3).fit(trees).save(folder / "clusters")
+    LPCFG(n_states=3, estimator="moments").fit(trees).save(folder / "moments")
+    LPCFG(n_states=2, estimator="em", n_iter=1).fit(trees[:30]).save(folder / "em")
     return folder
 
 
@@ -129,17 +129,17 @@ def test_inspect_of_moments_shows_the_spectrum_of_a_label(models, capsys):
 def test_contexts_are_shares_of_the_treebank(models):
     from eigentext.constituency.inspection import _context_counts, states_of
 
-    parser = LPCFG.load(models / "clusters")
-    a = parser.labels_.index("NN")
-    counts, names = _context_counts(parser, a, int(parser.params_[0].m[a]))
-    rules, p = parser.coarse_.rules, parser.coarse_.prior
+    grammar = LPCFG.load(models / "clusters").grammar_
+    a = grammar.labels.index("NN")
+    counts, names = _context_counts(grammar, a, int(grammar.params[0].m[a]))
+    rules, p = grammar.coarse.rules, grammar.coarse.prior
     for name in ("NP -> DT _", "PP -> IN _"):
         if name in names:
             parent, left = name.split(" -> ")[0], name.split()[2]
-            rule = [parser.labels_.index(x) for x in (parent, left, "NN")]
+            rule = [grammar.labels.index(x) for x in (parent, left, "NN")]
             (r,) = (rules == rule).all(axis=1).nonzero()[0]
-            expected = p[rule[0]] * parser.coarse_.rule_p[r]
+            expected = p[rule[0]] * grammar.coarse.rule_p[r]
             assert counts[names.index(name)].sum() == pytest.approx(expected, rel=0.15)
     # what hangs below something, and nothing that is a root only
     assert counts.sum() == pytest.approx(p[a], rel=0.1)
-    assert all(0 <= share <= 1 for s in states_of(parser, "NN") for _, share in s.contexts)
+    assert all(0 <= share <= 1 for s in states_of(grammar, "NN") for _, share in s.contexts)

@@ -18,7 +18,8 @@ from rivals.trigram_tagger import (
 
 from eigentext.constituency.lexicon import Emission
 from eigentext.constituency.params import LatentParams
-from eigentext.constituency.scoring import Skeleton, skeleton_log_score
+from eigentext.constituency.scoring import skeleton_log_score
+from eigentext.constituency.skeleton import Skeleton
 from eigentext.sequences.kernels_kbest import chain_kbest, chain_marginals
 from eigentext.sequences.tagger import LatentTagger
 from eigentext.sequences.tagger_chain import Candidates

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from eigentext.cli import const_inspect, const_train, options
+from eigentext.cli.command import Given, with_settings
 from eigentext.cli.output import Clock, progress_bar, remark, show_figures, skipped_count, skipping
 from eigentext.cli.text_input import typed_sentences
+from eigentext.constituency.settings import ParsingSettings
 
 if TYPE_CHECKING:
     from eigentext.base.files.opening import SkipLog
@@ -22,22 +23,16 @@ app.command("train")(const_train.train)
 app.command("inspect")(const_inspect.inspect)
 
 
-class DecoderName(StrEnum):
-    """What the tree that comes out is best at."""
-
-    max_rule_product = "max-rule-product"
-    max_recall = "max-recall"
-    viterbi = "viterbi"
-
-
 _COUNTED = ("fallback", "coarse", "relaxed", "negative", "split")  # flags of sentences
 
 Model = Annotated[str, typer.Argument(help="A model written by `const train`.")]
 
 
 @app.command("parse")
+@with_settings(ParsingSettings)
 def parse(
     model: Model,
+    given: Given,
     files: Annotated[
         list[str] | None, typer.Argument(help="Text, one tokenised sentence a line; else stdin.")
     ] = None,
@@ -46,15 +41,6 @@ def parse(
     marginals: Annotated[
         bool, typer.Option("--marginals", help="Posteriors of constituents (JSON Lines).")
     ] = False,
-    decoder: Annotated[
-        DecoderName | None, typer.Option("--decoder", help="Another one than the model's own.")
-    ] = None,
-    longest: Annotated[
-        int | None,
-        typer.Option(
-            "--longest", help="Sentences of more words than this (300) are parsed in pieces."
-        ),
-    ] = None,
     format_: options.Format = options.ResultFormat.native,
     raw: options.Raw = False,
     tokeniser: options.Tokeniser = "ptb",
@@ -66,12 +52,13 @@ def parse(
 ) -> None:
     """Parse sentences: PTB brackets, one tree a line, or JSON Lines.
 
-    An empty line in gives an empty line out. A sentence of more than 300 words (--longest, at most
-    1,000) is cut behind full stops, else commas, and its parts come under one node X.
+    An empty line in gives an empty line out. A sentence of more than --longest words is cut behind
+    full stops, else commas, and its parts come under one node X. Decoder, pruning and --longest
+    are those of the model unless told.
 
     Example:
 
-        $ eigentext const train sample/train.mrg -o english.lpcfg --states 2
+        $ eigentext const train sample/train.mrg -o english.lpcfg --n-states 2
 
         $ eigentext const parse english.lpcfg sample/text.txt -o trees.mrg
     """
@@ -81,13 +68,11 @@ def parse(
     from eigentext.base.files.opening import expand, numbered_lines
     from eigentext.base.files.writing import write_lines
     from eigentext.constituency import LPCFG
-    from eigentext.constituency.batch import parse_many
-    from eigentext.constituency.long_sentences import checked_longest
 
     clock = Clock()
     parser = LPCFG.load(model)
-    if longest is not None:
-        parser.longest = checked_longest(longest)
+    parser.set_params(**given.settings(ParsingSettings))
+    parser.check()
     as_json = format_ is options.ResultFormat.jsonl or marginals
     flags: dict[str, int] = {"sentences": 0, **dict.fromkeys(_COUNTED, 0)}
 
@@ -102,22 +87,14 @@ def parse(
             sources, raw=raw, tokeniser=tokeniser, newlines=newlines.value, on_error=log
         )
         # as typed: the parser itself knows quotes by their other names
-        given = ([token.typed for token in tokens] for tokens in typed)
-        found = parse_many(
-            parser,
-            given,
-            jobs=jobs,
-            kbest=kbest,
-            marginals=marginals,
-            decoder=None if decoder is None else decoder.value,
-        )
-        for tokens, answer in found:
+        sentences = ([token.typed for token in tokens] for tokens in typed)
+        for answer in parser.parse_many(sentences, jobs=jobs, kbest=kbest, marginals=marginals):
             flags["sentences"] += 1
             update(flags["sentences"], total, "parsing")
             for flag in _COUNTED:
                 flags[flag] += answer is not None and flag in answer.flags
             if as_json:
-                yield dumps(_as_json(tokens, answer), ensure_ascii=False)
+                yield dumps(_as_json(answer), ensure_ascii=False)
             elif answer is None:
                 yield ""
             else:
@@ -161,11 +138,11 @@ def _finite(value: float) -> float | None:
     return value if value > float("-inf") else None
 
 
-def _as_json(tokens: list[str], answer: Parse | None) -> dict[str, Any]:
+def _as_json(answer: Parse | None) -> dict[str, Any]:
     if answer is None:
-        return {"tokens": tokens, "tree": None}
+        return {"tokens": [], "tree": None}
     found: dict[str, Any] = {
-        "tokens": tokens,
+        "tokens": list(answer.tree.words),
         "tree": _brackets(answer.tree),
         "log_score": _finite(answer.log_score),
         "log_p": _finite(answer.log_p),
@@ -202,7 +179,7 @@ def score(
 
     Example:
 
-        $ eigentext const train sample/train.mrg -o english.lpcfg --states 2
+        $ eigentext const train sample/train.mrg -o english.lpcfg --n-states 2
 
         $ eigentext const score english.lpcfg sample/test.mrg -o scores.txt
     """
@@ -223,7 +200,7 @@ def score(
         nonlocal total, n_trees, n_words, n_impossible
         for source in expand(trees):
             for tree in read_trees(source, on_error=log):
-                found = parser.score_tree(tree)
+                found = parser.log_prob(tree)
                 spoken = strip_traces(tree)
                 length = 0 if spoken is None else len(spoken)
                 n_trees += 1

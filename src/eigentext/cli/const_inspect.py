@@ -36,7 +36,7 @@ def inspect(
 
     Example:
 
-        $ eigentext const train sample/train.mrg -o english.lpcfg --states 4
+        $ eigentext const train sample/train.mrg -o english.lpcfg --n-states 4
 
         $ eigentext const inspect english.lpcfg --top 3
 
@@ -50,9 +50,10 @@ def inspect(
     from eigentext.constituency import LPCFG
     from eigentext.constituency.bounds import theorem_3
     from eigentext.constituency.inspection import nonterminals, rules_by_probability, states_of
+    from eigentext.constituency.lexicon_moments import MomentLexicon
 
-    parser = LPCFG.load(model)
-    theorem = theorem_3(parser)
+    grammar = LPCFG.load(model).grammar_
+    theorem = theorem_3(grammar)
     bounds = {one.label: one for one in theorem.nonterminals}
     if plot is not None:
         _plot(plot, theorem, label)
@@ -62,7 +63,7 @@ def inspect(
         print(dumps({"kind": kind, **found}, ensure_ascii=False) if as_json else line)
 
     def show_rules(parent: str) -> None:
-        for rule in rules_by_probability(parser, label=parent, top=top):
+        for rule in rules_by_probability(grammar, label=parent, top=top):
             line = f"    {rule.p:.4f}  {rule.parent} -> {rule.left} {rule.right}"
             show("rule", rule._asdict(), line)
 
@@ -73,7 +74,7 @@ def inspect(
         return {**found, "singular_values": bound.singular_values}, text
 
     if label is None:
-        for one in islice(nonterminals(parser), top):
+        for one in islice(nonterminals(grammar), top):
             plural = "s" if one.states > 1 else ""
             more, text = numbers(one.label)
             line = f"{one.label}  {one.states} state{plural}  {one.share:.4f} of all nodes{text}"
@@ -81,16 +82,17 @@ def inspect(
             show_rules(one.label)
         show("theorem 3", _theorem(theorem), _theorem_line(theorem))
         return
-    if parser.estimator == "moments":  # directions, not states: there is but the spectrum to show
+    if isinstance(grammar.params[0].lexicon, MomentLexicon):
+        # directions, not states: there is but the spectrum to show
         if label not in bounds:
-            list(states_of(parser, label))
+            list(states_of(grammar, label))
         more, text = numbers(label)
         show_rules(label)
         values = " ".join(f"{s:.3g}" for s in bounds[label].singular_values)
         line = f"{label}  {bounds[label].states} dimensions{text}\n    singular values: {values}"
         show("dimensions", {"label": label, "states": bounds[label].states, **more}, line)
         return
-    states = list(states_of(parser, label, top=top))
+    states = list(states_of(grammar, label, top=top))
     show_rules(label)
     for state in states:
         line = f"{label} state {state.state}  weight {state.weight:.4f}"

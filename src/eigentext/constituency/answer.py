@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from eigentext.constituency.forms import capitals_tell
-from eigentext.constituency.grammar import user_labels, with_wrapper
-from eigentext.errors import SettingsError
+from eigentext.constituency.transform import user_labels, with_wrapper
 from eigentext.trees.constituent import Tree
 
 if TYPE_CHECKING:
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Candidate",
     "Parse",
-    "checked_tokens",
     "constituent_posteriors",
     "flat_tree",
     "likeliest_tags",
@@ -77,18 +75,6 @@ class Parse:
         from eigentext.drawing.constituents import tree_svg
 
         return tree_svg(self.tree)
-
-
-def checked_tokens(tokens: Sequence[str]) -> list[str]:
-    """The tokens of a sentence, if that is what they are."""
-    if isinstance(tokens, str):
-        raise TypeError("expected a list of tokens, not a str; did you mean text.split()?")
-    found = list(tokens)
-    if not all(isinstance(token, str) for token in found):
-        raise TypeError("every token must be a str")
-    if not found or "" in found:
-        raise SettingsError("cannot parse a sentence without tokens, or with an empty token")
-    return found
 
 
 def constituent_posteriors(

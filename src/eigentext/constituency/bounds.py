@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from eigentext.constituency.grammar import Grammar
     from eigentext.constituency.learn_moments import Coordinates
     from eigentext.constituency.lexicon import WordIndex
-    from eigentext.constituency.model import LPCFG
     from eigentext.constituency.treebank import Treebank
 
     Floats = npt.NDArray[np.float64]
@@ -89,20 +89,20 @@ def smallest_elements(
 
 
 def theorem_3(
-    model: LPCFG, *, number: int = 0, tree_size: int = 39, eps: float = 0.5, delta: float = 0.1
+    grammar: Grammar, *, number: int = 0, tree_size: int = 39, eps: float = 0.5, delta: float = 0.1
 ) -> TheoremThree:
     """Sigma and Lambda of one model of the ensemble; 39 nodes is a sentence of 20 words.
 
     >>> from eigentext.constituency import LPCFG
     >>> from eigentext.trees.constituent import Tree
-    >>> model = LPCFG(states=1).fit([Tree.from_brackets("(S (A x) (B y))")])
-    >>> theorem_3(model).sigma is None
+    >>> parser = LPCFG(n_states=1).fit([Tree.from_brackets("(S (A x) (B y))")])
+    >>> theorem_3(parser.grammar_).sigma is None
     True
     """
-    params = model.params_[number]
+    params = grammar.params[number]
     spectra = params.spectra
     found = []
-    for a in np.argsort(-model.coarse_.prior, kind="stable").tolist():
+    for a in np.argsort(-grammar.coarse.prior, kind="stable").tolist():
         m = int(params.m[a])
         values = () if spectra is None else tuple(spectra.at(a).tolist())
         smallest = None if spectra is None else spectra.smallest
@@ -112,7 +112,7 @@ def theorem_3(
             last = len(values) if smallest is not None else m
             sigma = values[last - 1] if last <= len(values) else 0.0
         Lambda = None if smallest is None else float(smallest[a])
-        found.append(NonterminalBound(model.labels_[a], m, values, sigma, Lambda))
+        found.append(NonterminalBound(grammar.labels[a], m, values, sigma, Lambda))
     sigmas = [one.sigma for one in found if one.sigma is not None]
     Lambdas = [one.Lambda for one in found if one.Lambda is not None]
     needed = None

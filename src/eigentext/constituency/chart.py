@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from eigentext.base.ragged import pointers
 from eigentext.constituency.params import Totals, root_prior
 
 if TYPE_CHECKING:
@@ -173,7 +174,7 @@ def _one_pass(
     g, by_left = grammar, grammar.by_left
     n, n_labels = len(emissions), len(grammar.prior)
     n_spans = n * (n + 1) // 2
-    tag_ptr = np.concatenate([[0], np.cumsum([len(e.tags) for e in emissions])])
+    tag_ptr = pointers(len(e.tags) for e in emissions)
     tag_label = lexicon.tags[np.concatenate([e.tags for e in emissions])]
     tag_score = np.concatenate([e.scores for e in emissions]) * g.emits[tag_label]
     scale = np.empty(n_spans)

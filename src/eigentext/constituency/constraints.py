@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from eigentext.constituency.grammar import user_labels
+from eigentext.constituency.transform import user_labels
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:

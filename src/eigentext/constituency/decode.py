@@ -15,14 +15,15 @@ from __future__ import annotations
 
 import heapq
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from eigentext.trees.constituent import Tree
+from eigentext.base.ragged import pointers
+from eigentext.constituency.skeleton import Skeleton
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     import numpy.typing as npt
 
@@ -34,10 +35,8 @@ if TYPE_CHECKING:
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
 
-__all__ = ["DECODERS", "Decoder", "best_trees", "decoder_scores", "viterbi_tree"]
+__all__ = ["best_skeletons", "decoder_scores", "viterbi_skeleton"]
 
-Decoder = Literal["max-rule-product", "max-recall", "viterbi"]
-DECODERS: tuple[Decoder, ...] = get_args(Decoder)
 _TINY = 1e-30
 
 
@@ -62,23 +61,19 @@ def decoder_scores(
     return total, leaves
 
 
-def best_trees(
-    chart: Chart,
-    scores: tuple[Floats, Floats],
-    labels: Sequence[str],
-    words: Sequence[str],
-    k: int,
-) -> Iterator[tuple[float, Tree]]:
+def best_skeletons(
+    chart: Chart, scores: tuple[Floats, Floats], k: int
+) -> Iterator[tuple[float, Skeleton]]:
     """Binarised trees by falling score, at most k; ties in the order of the chart."""
     if k == 1:
         found = _best(chart, *scores)
         if found is not None:
             score, chosen, root = found
-            yield score, _tree(chart, lambda item: int(chosen[item]), root, labels, words)
+            yield score, _skeleton(chart, chosen, root)
         return
     lazy = _Lazy(chart, *scores)
     for score, derivation in lazy.roots(k):
-        yield score, lazy.tree(derivation, labels, words)
+        yield score, lazy.skeleton(derivation)
 
 
 def _best(chart: Chart, applications: Floats, leaves: Floats) -> tuple[float, Ints, int] | None:
@@ -97,42 +92,30 @@ def _best(chart: Chart, applications: Floats, leaves: Floats) -> tuple[float, In
     return float(item_score[root]), chosen, root
 
 
-def _tree(
-    chart: Chart,
-    application_of: Callable[[int], int],
-    root: int,
-    labels: Sequence[str],
-    words: Sequence[str],
-) -> Tree:
-    """Lay the chosen applications out in preorder, without recursion."""
-    out: list[str] = []
-    sizes: list[int] = []
+def _skeleton(chart: Chart, chosen: Ints, root: int) -> Skeleton:
+    """Lay the chosen application of each item out in preorder, without recursion."""
+    label: list[int] = []
+    rule: list[int] = []
     pending = [root]
     while pending:
         item = pending.pop()
-        word = int(chart.word_of_item[item])
-        out.append(labels[chart.item_label[item]])
-        if word >= 0:
-            out.append(words[word])
-            sizes += [2, 1]
+        label.append(int(chart.item_label[item]))
+        if chart.word_of_item[item] >= 0:
+            rule.append(-1)
             continue
-        sizes.append(0)
-        application = application_of(item)
+        application = chosen[item]
+        rule.append(int(chart.rule[application]))
         pending += [int(chart.right[application]), int(chart.left[application])]
-    return Tree.unchecked(out, _sizes_of_binary(sizes))
+    return Skeleton.of(label, rule)
 
 
-def viterbi_tree(
-    chart: Chart,
-    params: LatentParams,
-    emissions: Sequence[Emission],
-    labels: Sequence[str],
-    words: Sequence[str],
-) -> tuple[float, Tree] | None:
+def viterbi_skeleton(
+    chart: Chart, params: LatentParams, emissions: Sequence[Emission]
+) -> tuple[float, Skeleton] | None:
     """The tree of the best derivation with states, and its log weight; None if all have none."""
     from eigentext.constituency.kernels import viterbi_down, viterbi_up
 
-    item_ptr = np.concatenate([[0], np.cumsum(params.m[chart.item_label])])
+    item_ptr = pointers(params.m[chart.item_label])
     with np.errstate(divide="ignore"):
         best = np.log(_word_states(chart, params, emissions, item_ptr))
         root_weight = np.log(params.root)
@@ -182,7 +165,7 @@ def viterbi_tree(
         state,
         chosen,
     )
-    return winner, _tree(chart, lambda item: int(chosen[item]), root, labels, words)
+    return winner, _skeleton(chart, chosen, root)
 
 
 def _word_states(
@@ -198,19 +181,6 @@ def _word_states(
         place = slice(lexicon.tag_ptr[t], lexicon.tag_ptr[t + 1])
         found[item_ptr[item] : item_ptr[item + 1]] = states[place]
     return found
-
-
-def _sizes_of_binary(sizes: list[int]) -> list[int]:
-    """Fill in the sizes of inner nodes (marked 0), whose two children follow in preorder."""
-    done = list(sizes)
-    stack: list[int] = []  # sizes of finished subtrees to the right, nearest last
-    for at in range(len(done) - 1, -1, -1):
-        if done[at] == 1:
-            continue
-        if done[at] == 0:
-            done[at] = 1 + stack.pop() + stack.pop()
-        stack.append(done[at])
-    return done
 
 
 class _Lazy:
@@ -278,26 +248,22 @@ class _Lazy:
             if following is not None:
                 heapq.heappush(heap, (-following[0], item, rank + 1))
 
-    def tree(
-        self, derivation: tuple[int, int], labels: Sequence[str], words: Sequence[str]
-    ) -> Tree:
+    def skeleton(self, derivation: tuple[int, int]) -> Skeleton:
         """The binarised tree of a derivation."""
-        out: list[str] = []
-        sizes: list[int] = []
+        label: list[int] = []
+        rule: list[int] = []
         pending = [derivation]
         while pending:
             item, rank = pending.pop()
-            out.append(labels[self.chart.item_label[item]])
-            word = int(self.chart.word_of_item[item])
-            if word >= 0:
-                out.append(words[word])
-                sizes += [2, 1]
+            label.append(int(self.chart.item_label[item]))
+            if self.chart.word_of_item[item] >= 0:
+                rule.append(-1)
                 continue
-            sizes.append(0)
             found = self._derivation(item, rank)
             if found is None:
                 raise LookupError("a derivation was asked for that was never enumerated")
             _, application, left, right = found
+            rule.append(int(self.chart.rule[application]))
             pending.append((int(self.chart.right[application]), right))
             pending.append((int(self.chart.left[application]), left))
-        return Tree.unchecked(out, _sizes_of_binary(sizes))
+        return Skeleton.of(label, rule)

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from eigentext.constituency.settings import INSIDE_GROUPS, OUTSIDE_GROUPS
 from eigentext.constituency.spectrum import FeatureRows
-from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection
 
     import numpy.typing as npt
 
@@ -28,28 +28,12 @@ if TYPE_CHECKING:
     Ints = npt.NDArray[np.int64]
 
 __all__ = [
-    "INSIDE_GROUPS",
-    "OUTSIDE_GROUPS",
-    "checked_groups",
     "feature_numbers",
     "give_features",
     "inside_features",
     "outside_features",
     "scaled_rows",
 ]
-
-INSIDE_GROUPS = ("rule", "left_rule", "right_rule", "head_tag", "head_word", "length", "edges")
-OUTSIDE_GROUPS = (
-    "parent",
-    "grandparent",
-    "path",
-    "sibling",
-    "head_above",
-    "neighbours",
-    "position",
-)
-
-_PART_OF_A_GROUP = ("next_word",)  # of neighbours: with "parent" the paper's own example
 
 _LENGTH_BUCKETS = np.array([1, 2, 3, 4, 5, 6, 8, 11, 16, 21, 31, 41])
 _PLACE_BUCKETS = np.array([1, 2, 3, 5, 8, 13, 21])
@@ -84,25 +68,6 @@ def give_features(
     """
     bank.once(("inside", frozenset(INSIDE_GROUPS)), lambda: inside)
     bank.once(("outside", frozenset(OUTSIDE_GROUPS)), lambda: outside)
-
-
-def checked_groups(
-    inside: Sequence[str], outside: Sequence[str]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The groups of features as tuples; SettingsError for an unknown or an empty one.
-
-    >>> checked_groups(["rule"], ["parent", "next_word"])
-    (('rule',), ('parent', 'next_word'))
-    """
-    for side, chosen, known in (
-        ("inside", inside, INSIDE_GROUPS),
-        ("outside", outside, (*OUTSIDE_GROUPS, *_PART_OF_A_GROUP)),
-    ):
-        if isinstance(chosen, str) or not chosen or not set(chosen) <= set(known):
-            raise SettingsError(
-                f"{side} must be a list of groups out of {', '.join(known)}, not {chosen!r}"
-            )
-    return tuple(inside), tuple(outside)
 
 
 def inside_features(

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from eigentext.base.ragged import pointers
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -80,7 +82,7 @@ def fine_sweeps(
     from eigentext.constituency.kernels_fine import fine_inside, fine_outside
 
     m, lexicon = params.m, params.lexicon
-    item_ptr = np.concatenate([[0], np.cumsum(m[chart.item_label])])
+    item_ptr = pointers(m[chart.item_label])
     inside = np.zeros(int(item_ptr[-1]), np.float32)
     n_spans = len(chart.span_items) - 1
     scale = np.zeros(n_spans)

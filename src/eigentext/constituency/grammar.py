@@ -1,111 +1,58 @@
-"""From the user's trees to skeletal rules, and back to the user's labels.
-
-1. Traces, function tags of phrases and the wrapper on top (TOP, ROOT, or none) are taken off.
-2. Unary chains become one composite label; wide nodes are binarised head-outward (Markov order h).
-3. :func:`restore` undoes 2 and puts the wrapper back, for any tree over such labels.
-"""
+"""What a parser has learned: the plain PCFG and the latent-variable grammars over its rules."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
-from eigentext.constituency.prepare import prepare_trees
-from eigentext.constituency.treebank import Language, Treebank, assemble
-from eigentext.trees.binarise import binarise, is_intermediate, unbinarise
-from eigentext.trees.clean import WRAPPERS, clean
-from eigentext.trees.constituent import Tree
-from eigentext.trees.heads import HeadRules
-from eigentext.trees.unary import collapse, expand
+from eigentext.constituency.forms import treebank_forms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
-__all__ = [
-    "GrammarSettings",
-    "prepare_tree",
-    "read_treebank",
-    "restore",
-    "user_labels",
-    "with_wrapper",
-]
+    import numpy as np
+    import numpy.typing as npt
+
+    from eigentext.constituency.chart import CoarseGrammar
+    from eigentext.constituency.params import LatentParams
+
+__all__ = ["Grammar", "RuleNumbers"]
 
 
-@dataclass(frozen=True)
-class GrammarSettings:
-    """How trees become rules.
+class RuleNumbers(NamedTuple):
+    """Names to numbers: label -> number, (parent, left, right) numbers -> rule."""
 
-    ``direction``  head, right or left: where a wide node starts to grow
-    ``h``          how many siblings an intermediate label remembers
-    ``heads``      english or neutral head rules
-    ``language``   english or generic signatures of unknown words
-    ``rare``       a word seen at most so often shares the features of its signature
-    ``cut_tags``   cut part-of-speech tags at ``-`` and ``=`` as phrases are: N-SBJ becomes N
+    labels: dict[str, int]
+    rules: dict[tuple[int, int, int], int]
+
+    @classmethod
+    def of(cls, labels: Sequence[str], rules: npt.NDArray[np.int64]) -> RuleNumbers:
+        """The numbers of a grammar."""
+        triples = {(a, b, c): number for number, (a, b, c) in enumerate(rules.tolist())}
+        return cls({label: number for number, label in enumerate(labels)}, triples)
+
+
+@dataclass(frozen=True, eq=False)
+class Grammar:
+    """One set of rules with several sets of parameters.
+
+    ``labels``   names of the nonterminals, as ``transform`` makes them
+    ``wrapper``  label on top of every tree, such as TOP, that is no part of the grammar; or None
+    ``coarse``   the plain PCFG, which prunes
+    ``params``   the models: one, or several whose posteriors are multiplied
     """
 
-    direction: Literal["head", "right", "left"] = "head"
-    h: int = 1
-    heads: Literal["english", "neutral"] = "english"
-    language: Language = "english"
-    rare: int = 1
-    cut_tags: bool = False
+    labels: tuple[str, ...]
+    wrapper: str | None
+    coarse: CoarseGrammar
+    params: tuple[LatentParams, ...]
 
-    def head_rules(self) -> HeadRules:
-        """The head rules that these settings name."""
-        return HeadRules.english() if self.heads == "english" else HeadRules.neutral()
+    @cached_property
+    def rule_numbers(self) -> RuleNumbers:
+        """Names of labels and rules to numbers."""
+        return RuleNumbers.of(self.labels, self.coarse.rules)
 
-
-def unwrap(tree: Tree) -> tuple[Tree, str | None]:
-    """The tree without the wrapper on top, and the wrapper's label (None if there was none)."""
-    if tree.labels[0] in WRAPPERS and int(tree.sizes[1]) == tree.n_nodes - 1 and tree.n_nodes > 2:
-        return tree.root.children[0].subtree(), tree.labels[0]
-    return tree, None
-
-
-def prepare_tree(tree: Tree, settings: GrammarSettings, rules: HeadRules) -> Tree | None:
-    """One tree, cleaned, collapsed and binarised; None if nothing but traces is in it."""
-    cleaned = clean(tree, tag_functions=settings.cut_tags)
-    if cleaned is None:
-        return None
-    bare, _ = unwrap(cleaned)
-    return binarise(collapse(bare), direction=settings.direction, h=settings.h, heads=rules)
-
-
-def read_treebank(trees: Iterable[Tree], settings: GrammarSettings) -> tuple[Treebank, str | None]:
-    """All nodes of the prepared trees, and the wrapper label that most trees had."""
-    flat, wrapper = prepare_trees(
-        trees,
-        settings.head_rules(),
-        direction=settings.direction,
-        h=settings.h,
-        cut_tags=settings.cut_tags,
-    )
-    return assemble(flat, rare=settings.rare, language=settings.language), wrapper
-
-
-@lru_cache(maxsize=1 << 16)
-def user_labels(label: str) -> tuple[str, ...]:
-    """The user's labels in a label of the grammar, top first; none in an intermediate one.
-
-    >>> user_labels("S>VP"), user_labels("@>NP|PP"), user_labels(r"ADVP\\|PRT>RB")
-    (('S', 'VP'), (), ('ADVP|PRT', 'RB'))
-    """
-    if is_intermediate(label):
-        return ()
-    return expand(unbinarise(Tree.unchecked((label, ""), (2, 1)))).labels[:-1]
-
-
-def restore(tree: Tree, wrapper: str | None) -> Tree:
-    """The user's tree from a tree over collapsed and binarised labels."""
-    return with_wrapper(expand(unbinarise(tree)), wrapper)
-
-
-def with_wrapper(tree: Tree, wrapper: str | None) -> Tree:
-    """The tree with that label on top, unless it is there already or None."""
-    if wrapper is None or tree.labels[0] == wrapper:
-        return tree
-    sizes = np.concatenate(([tree.n_nodes + 1], tree.sizes))
-    return Tree.unchecked((wrapper, *tree.labels), sizes)
+    def forms(self, tokens: Sequence[str]) -> list[str]:
+        """The treebank's way to write each token: ``(`` is ``-LRB-`` in most of them."""
+        return treebank_forms(tokens, self.params[0].lexicon.seen)

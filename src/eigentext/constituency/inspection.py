@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from eigentext.constituency.lexicon_moments import MomentLexicon
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from eigentext.constituency.model import LPCFG
+    from eigentext.constituency.grammar import Grammar
 
     Floats = npt.NDArray[np.float64]
 
@@ -70,11 +71,11 @@ class StateSummary(NamedTuple):
 
 
 def rules_by_probability(
-    model: LPCFG, *, label: str | None = None, top: int | None = None
+    grammar: Grammar, *, label: str | None = None, top: int | None = None
 ) -> Iterator[RuleSummary]:
     """Rules grouped by their parent, the most frequent parent first, then by probability."""
-    coarse, names = model.coarse_, model.labels_
-    wanted = None if label is None else _number(model, label)
+    coarse, names = grammar.coarse, grammar.labels
+    wanted = None if label is None else _number(grammar, label)
     order = np.lexsort(
         (-coarse.rule_p, coarse.rules[:, 0], -coarse.prior[coarse.rules[:, 0]])
     ).tolist()
@@ -89,24 +90,24 @@ def rules_by_probability(
         yield RuleSummary(float(coarse.rule_p[number]), names[a], names[b], names[c])
 
 
-def nonterminals(model: LPCFG) -> Iterator[NonterminalSummary]:
+def nonterminals(grammar: Grammar) -> Iterator[NonterminalSummary]:
     """All nonterminals, the most frequent first."""
-    m, tags = model.params_[0].m, set(model.params_[0].lexicon.tags.tolist())
-    for a in np.argsort(-model.coarse_.prior, kind="stable").tolist():
+    m, tags = grammar.params[0].m, set(grammar.params[0].lexicon.tags.tolist())
+    for a in np.argsort(-grammar.coarse.prior, kind="stable").tolist():
         yield NonterminalSummary(
-            model.labels_[a], int(m[a]), float(model.coarse_.prior[a]), a in tags
+            grammar.labels[a], int(m[a]), float(grammar.coarse.prior[a]), a in tags
         )
 
 
-def states_of(model: LPCFG, label: str, *, top: int = 8) -> Iterator[StateSummary]:
+def states_of(grammar: Grammar, label: str, *, top: int = 8) -> Iterator[StateSummary]:
     """The latent states of one nonterminal, with their typical words and rules."""
-    if model.estimator == "moments":
+    a = _number(grammar, label)
+    if isinstance(grammar.params[0].lexicon, MomentLexicon):
         raise SettingsError("the moments estimator has directions, not states: nothing to show")
-    a = _number(model, label)
-    m = int(model.params_[0].m[a])
-    words, word_names = _word_counts(model, a, m)
-    rules, rule_names = _rule_counts(model, a, m)
-    contexts, context_names = _context_counts(model, a, m)
+    m = int(grammar.params[0].m[a])
+    words, word_names = _word_counts(grammar, a, m)
+    rules, rule_names = _rule_counts(grammar, a, m)
+    contexts, context_names = _context_counts(grammar, a, m)
     weight = words.sum(axis=0) + rules.sum(axis=0)
     weight = weight / max(float(weight.sum()), 1e-30)
     for state in np.argsort(-weight, kind="stable").tolist():
@@ -120,16 +121,16 @@ def states_of(model: LPCFG, label: str, *, top: int = 8) -> Iterator[StateSummar
         )
 
 
-def _number(model: LPCFG, label: str) -> int:
-    number = model.rule_numbers.labels.get(label)
+def _number(grammar: Grammar, label: str) -> int:
+    number = grammar.rule_numbers.labels.get(label)
     if number is None:
         raise SettingsError(f"the grammar has no nonterminal {label!r}")
     return number
 
 
-def _word_counts(model: LPCFG, a: int, m: int) -> tuple[Floats, list[str]]:
+def _word_counts(grammar: Grammar, a: int, m: int) -> tuple[Floats, list[str]]:
     """(words, m) how often each word had the tag with each state."""
-    lexicon = model.params_[0].lexicon
+    lexicon = grammar.params[0].lexicon
     t = int(np.searchsorted(lexicon.tags, a))
     if t == len(lexicon.tags) or lexicon.tags[t] != a:
         return np.zeros((0, m)), []
@@ -142,17 +143,17 @@ def _word_counts(model: LPCFG, a: int, m: int) -> tuple[Floats, list[str]]:
     return counts, [lexicon.words[w] for w in found.tolist()]
 
 
-def _rule_counts(model: LPCFG, a: int, m: int) -> tuple[Floats, list[str]]:
+def _rule_counts(grammar: Grammar, a: int, m: int) -> tuple[Floats, list[str]]:
     """(rules, m) P(rule, h | a) of the rules with this parent, in the nodes of the treebank."""
-    numbers, given, p_state = _state_shares(model, a)
-    names, rules = model.labels_, model.params_[0].rules
+    numbers, given, p_state = _state_shares(grammar, a)
+    names, rules = grammar.labels, grammar.params[0].rules
     labels = [" ".join(names[x] for x in rules[r, 1:].tolist()) for r in numbers.tolist()]
     return given * p_state, labels
 
 
-def _state_shares(model: LPCFG, a: int) -> tuple[npt.NDArray[np.int64], Floats, Floats]:
+def _state_shares(grammar: Grammar, a: int) -> tuple[npt.NDArray[np.int64], Floats, Floats]:
     """Rules with parent a, (rules, m) P(rule | a, h), and (m,) P(h | a)."""
-    params = model.params_[0]
+    params = grammar.params[0]
     m = int(params.m[a])
     numbers = np.flatnonzero(params.rules[:, 0] == a)
     given = np.array(
@@ -163,7 +164,7 @@ def _state_shares(model: LPCFG, a: int) -> tuple[npt.NDArray[np.int64], Floats, 
     ).reshape(-1, m)
     # P(h | a) is not stored: the one that gives back p(rule | a), by EM with P(rule | a, h) fixed
     p_state = np.full(m, 1.0 / m)
-    p_rule = model.coarse_.rule_p[numbers]
+    p_rule = grammar.coarse.rule_p[numbers]
     for _ in range(50 if len(numbers) and m > 1 else 0):
         joint = given * p_state
         shares = joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-30)
@@ -172,16 +173,16 @@ def _state_shares(model: LPCFG, a: int) -> tuple[npt.NDArray[np.int64], Floats, 
     return numbers, given, p_state
 
 
-def _context_counts(model: LPCFG, a: int, m: int) -> tuple[Floats, list[str]]:
+def _context_counts(grammar: Grammar, a: int, m: int) -> tuple[Floats, list[str]]:
     """(contexts, m) share of all nodes that stand in this place of this rule with this state."""
-    params, names, prior = model.params_[0], model.labels_, model.coarse_.prior
+    params, names, prior = grammar.params[0], grammar.labels, grammar.coarse.prior
     shares: dict[int, Floats] = {}
     found, labels = [], []
     for side in (1, 2):
         for r in np.flatnonzero(params.rules[:, side] == a).tolist():
             parent, left, right = params.rules[r].tolist()
             if parent not in shares:
-                shares[parent] = _state_shares(model, parent)[2]
+                shares[parent] = _state_shares(grammar, parent)[2]
             tensor = params.tensor[params.rule_ptr[r] : params.rule_ptr[r + 1]]
             shape = (int(params.m[parent]), int(params.m[left]), int(params.m[right]))
             # axes: parent, left, right

@@ -13,56 +13,33 @@ Noise on the features (dropout, Gaussian) gives a different model for each seed:
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from eigentext.constituency.choose_states import noise_level, significant
-from eigentext.constituency.features import (
-    INSIDE_GROUPS,
-    OUTSIDE_GROUPS,
-    inside_features,
-    outside_features,
-    scaled_rows,
+from eigentext.constituency.features import inside_features, outside_features, scaled_rows
+from eigentext.constituency.spectrum import (
+    FeatureRows,
+    Spectra,
+    noise_level,
+    omega_svd,
+    significant,
 )
-from eigentext.constituency.spectrum import FeatureRows, Spectra, omega_svd
 from eigentext.linalg.ties import number_alike, unit_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy.typing as npt
 
+    from eigentext.base.progress import Progress
+    from eigentext.constituency.settings import LPCFGSettings
     from eigentext.constituency.treebank import Treebank
 
     Ints = npt.NDArray[np.int64]
 
-__all__ = ["Clustering", "SpectralSettings", "cluster_states"]
+__all__ = ["Clustering", "cluster_states"]
 
 _SEED_ROWS = 1500  # k-means++ seeds are drawn from so many nodes
 _FIT_ROWS = 12_000  # and the centres are fitted on so many; the rest are assigned
-
-
-@dataclass(frozen=True)
-class SpectralSettings:
-    """States and features of the spectral estimators.
-
-    ``states``     m, the most states a nonterminal may have
-    ``auto``       fewer where the spectrum has fewer directions above the noise
-    ``per_state``  so many nodes are needed for each state
-    ``kappa``      smoothing of the feature scaling sqrt(M / (count + kappa))
-    ``dropout``    share of feature values set to zero; ``noise`` relative Gaussian noise on them
-    """
-
-    states: int = 16
-    auto: bool = False
-    per_state: int = 10
-    kappa: float = 50.0
-    dropout: float = 0.0
-    noise: float = 0.0
-    inside: tuple[str, ...] = INSIDE_GROUPS
-    outside: tuple[str, ...] = OUTSIDE_GROUPS
 
 
 class Clustering(NamedTuple):
@@ -73,8 +50,10 @@ class Clustering(NamedTuple):
     spectra: Spectra
 
 
-def _noised(X: FeatureRows, settings: SpectralSettings, rng: np.random.Generator) -> FeatureRows:
+def _noised(X: FeatureRows, settings: LPCFGSettings, rng: np.random.Generator) -> FeatureRows:
     values = X.values
+    if not settings.noised:
+        return X
     if settings.dropout:
         values = values * (rng.random(values.shape, dtype=np.float32) >= settings.dropout)
     if settings.noise:
@@ -104,11 +83,7 @@ def _kmeans(X: npt.NDArray[np.float32], m: int, rng: np.random.Generator) -> Int
 
 
 def cluster_states(
-    bank: Treebank,
-    settings: SpectralSettings,
-    *,
-    seed: int = 0,
-    progress: Callable[[int, int, str], None] | None = None,
+    bank: Treebank, settings: LPCFGSettings, *, progress: Progress | None = None
 ) -> Clustering:
     """States for the nodes of every nonterminal."""
     inside = inside_features(bank, settings.inside)
@@ -121,17 +96,17 @@ def cluster_states(
     spectra: list[npt.NDArray[np.float32]] = [np.empty(0, np.float32)] * n_labels
     for a in range(n_labels):
         rows = order[bounds[a] : bounds[a + 1]]
-        wanted = min(settings.states, len(rows) // settings.per_state)
+        wanted = min(settings.most_states, len(rows) // settings.per_state)
         if progress is not None:
             progress(int(bounds[a]), len(bank.label), "latent states")
         if wanted < 2:
             continue
-        rng = np.random.default_rng([seed, a])
+        rng = np.random.default_rng([settings.seed, a])
         Phi = _noised(scaled_rows(inside[rows], settings.kappa), settings, rng)
         Psi = _noised(scaled_rows(outside[rows], settings.kappa), settings, rng)
         found = omega_svd(Phi, Psi, wanted, rng)
         spectra[a] = found.s
-        if settings.auto:
+        if settings.n_states == "auto":
             wanted = min(wanted, significant(found.s, noise_level(Phi, Psi, rng)))
         if not len(found.s) or wanted < 2:
             continue

@@ -14,22 +14,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from eigentext.base.ragged import pointers
 from eigentext.constituency.lexicon import build_lexicon, index_words
 from eigentext.constituency.params import (
     LatentCounts,
     LatentParams,
-    Smoothing,
     estimate,
     tensor_layout,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy.typing as npt
 
+    from eigentext.base.progress import Progress
     from eigentext.constituency.lexicon import Lexicon, WordIndex
-    from eigentext.constituency.treebank import Language, Treebank
+    from eigentext.constituency.settings import LPCFGSettings
+    from eigentext.constituency.treebank import Treebank
 
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
@@ -59,7 +59,7 @@ def word_scores(lexicon: Lexicon, index: WordIndex) -> npt.NDArray[np.float32]:
     pairs, pair_of = np.unique(x.type_of * len(x.tags) + x.tag_of, return_inverse=True)
     of_type, tag = pairs // len(x.tags), pairs % len(x.tags)
     m = np.diff(lexicon.tag_ptr)[tag]
-    ptr = np.concatenate([[0], np.cumsum(m)])
+    ptr = pointers(m)
     row = np.repeat(np.arange(len(pairs)), m)  # of each score: its pair
     ts = np.arange(len(row)) - ptr[row] + lexicon.tag_ptr[tag][row]
     word, lower = x.type_word[of_type], x.type_lower[of_type]
@@ -123,18 +123,17 @@ def word_scores(lexicon: Lexicon, index: WordIndex) -> npt.NDArray[np.float32]:
 def run_em(
     bank: Treebank,
     params: LatentParams,
-    iterations: int,
-    smoothing: Smoothing,
-    language: Language,
+    n_iter: int,
+    settings: LPCFGSettings,
     *,
-    progress: Callable[[int, int, str], None] | None = None,
+    progress: Progress | None = None,
 ) -> EMResult:
     """So many iterations from these parameters."""
-    index = index_words(bank, language=language)
+    index = index_words(bank, language=settings.language)
     history = []
-    for iteration in range(iterations):
+    for iteration in range(n_iter):
         if progress is not None:
-            progress(iteration, iterations, "EM")
+            progress(iteration, n_iter, "EM")
         counts, words, likelihood = expect_states(bank, params, index)
         history.append(likelihood)
         lexicon = build_lexicon(
@@ -142,13 +141,11 @@ def run_em(
             params.m,
             None,
             words,
-            language=language,
+            language=settings.language,
             index=index,
-            k_sig=smoothing.k_sig,
-            k_base=smoothing.k_base,
-            k_state=smoothing.k_state,
+            smoothing=settings.smoothing,
         )
-        params = estimate(bank, params.m, counts, lexicon, smoothing)
+        params = estimate(bank, params.m, counts, lexicon, settings.smoothing)
     return EMResult(params, tuple(history))
 
 
@@ -159,7 +156,7 @@ def expect_states(
     from eigentext.constituency.kernels_fine import expected_counts
 
     m = params.m
-    node_ptr = np.concatenate([[0], np.cumsum(m[bank.label])])
+    node_ptr = pointers(m[bank.label])
     mask = np.repeat(bank.token >= 0, m[bank.label])
     inside = np.zeros(int(node_ptr[-1]), np.float32)
     outside = np.zeros_like(inside)
@@ -194,16 +191,14 @@ def expect_states(
     return counts, outside[mask].astype(float), total
 
 
-def random_start(
-    bank: Treebank, m: Ints, *, seed: int, smoothing: Smoothing, language: Language
-) -> LatentParams:
+def random_start(bank: Treebank, m: Ints, settings: LPCFGSettings) -> LatentParams:
     """Parameters near the plain PCFG, jittered: where EM without a spectral start begins."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(settings.seed)
     size = m[bank.rules].prod(axis=1)
     of_rule = np.bincount(bank.rule[bank.rule >= 0], minlength=len(bank.rules))
     tensor = np.repeat(of_rule / size, size) * rng.uniform(0.5, 1.5, int(size.sum()))
     label = np.repeat(np.arange(len(m)), m)
-    label_ptr = np.concatenate([[0], np.cumsum(m)])
+    label_ptr = pointers(m)
     of_root = np.bincount(bank.label[bank.roots], minlength=len(m))
     tags = bank.label[bank.token >= 0]
     # Dirichlet(5, ..., 5) over the states of each word: gammas divided by their sum
@@ -224,9 +219,7 @@ def random_start(
         m,
         None,
         weights,
-        language=language,
-        k_sig=smoothing.k_sig,
-        k_base=smoothing.k_base,
-        k_state=smoothing.k_state,
+        language=settings.language,
+        smoothing=settings.smoothing,
     )
-    return estimate(bank, m, counts, lexicon, smoothing)
+    return estimate(bank, m, counts, lexicon, settings.smoothing)

@@ -17,51 +17,48 @@ what becomes of negative ones.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
 from eigentext.constituency.bounds import smallest_elements
-from eigentext.constituency.choose_states import significant
 from eigentext.constituency.features import inside_features, outside_features, scaled_rows
 from eigentext.constituency.lexicon import index_words
 from eigentext.constituency.lexicon_moments import build_moment_lexicon
 from eigentext.constituency.observable import Moments, observable_tensor
 from eigentext.constituency.params import (
     LatentParams,
-    MomentSmoothing,
     root_prior,
     tensor_layout,
 )
+from eigentext.constituency.settings import Smoothing
 from eigentext.constituency.spectrum import (
     FeatureRows,
     Spectra,
     converged_coordinates,
     orthonormal,
+    significant,
 )
-from eigentext.errors import SettingsError
 from eigentext.linalg.conditioning import guarded_pinv
 from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.ties import fix_signs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     import numpy.typing as npt
 
-    from eigentext.constituency.learn_clusters import SpectralSettings
+    from eigentext.base.progress import Progress
     from eigentext.constituency.lexicon import Lexicon
-    from eigentext.constituency.treebank import Language, Treebank
+    from eigentext.constituency.settings import LPCFGSettings, Scheme
+    from eigentext.constituency.treebank import Treebank
 
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
     Floats32 = npt.NDArray[np.float32]
 
 __all__ = [
-    "SCHEMES",
     "Coordinates",
-    "MomentSmoothing",
-    "Scheme",
     "fit_moments",
     "node_weights",
     "project",
@@ -69,9 +66,6 @@ __all__ = [
     "sample_moments",
     "singular_coordinates",
 ]
-
-Scheme = Literal["all", "one-per-tree", "one-per-tree-weighted"]
-SCHEMES: tuple[Scheme, ...] = ("all", "one-per-tree", "one-per-tree-weighted")
 
 
 class Coordinates(NamedTuple):
@@ -99,8 +93,6 @@ def node_weights(bank: Treebank, scheme: Scheme, rng: np.random.Generator) -> Fl
     n = len(bank.label)
     if scheme == "all":
         return np.ones(n)
-    if scheme not in SCHEMES:
-        raise SettingsError(f"scheme must be one of {', '.join(SCHEMES)}, not {scheme!r}")
     size = np.diff(np.append(bank.roots, n))
     weights = np.zeros(n)
     weights[bank.roots + rng.integers(size)] = 1.0 if scheme == "one-per-tree" else size
@@ -165,19 +157,17 @@ def _column_of(w: Floats32) -> FeatureRows:
 
 def project(
     bank: Treebank,
-    settings: SpectralSettings,
+    settings: LPCFGSettings,
     weights: Floats,
     *,
-    seed: int,
-    plain: bool,
-    ridge: float,
-    progress: Callable[[int, int, str], None] | None = None,
+    progress: Progress | None = None,
 ) -> list[Coordinates]:
     """Steps 0 and 1 of figure 4 for every nonterminal.
 
     A nonterminal with too few nodes for two states, or without any direction, has one state and
     constant coordinates: there the grammar is the PCFG.
     """
+    plain, ridge = settings.plain, settings.smoothing.ridge
     inside = inside_features(bank, settings.inside)
     outside = outside_features(bank, settings.outside)
     order = np.argsort(bank.label, kind="stable")
@@ -188,20 +178,20 @@ def project(
         if progress is not None:
             progress(int(bounds[a]), len(order), "moments")
         w = weights[rows]
-        states = min(settings.states, int((w > 0).sum()) // settings.per_state)
+        states = min(settings.most_states, int((w > 0).sum()) // settings.per_state)
         one = np.ones((len(rows), 1))
         alone = Coordinates(rows, one, one, np.ones((1, 1)), np.empty(0))
         if states < 2:
             found.append(alone)
             continue
-        rng = np.random.default_rng([seed, a])
-        Phi, Psi = (_rows(x[rows], settings, rng, plain=plain) for x in (inside, outside))
+        rng = np.random.default_rng([settings.seed, a])
+        Phi, Psi = (_rows(x[rows], settings, rng) for x in (inside, outside))
         rank = states if plain else states - 1
         if plain:
             Y, Z, s = converged_coordinates(Phi, Psi, w, rank)
         else:
             Y, Z, s = singular_coordinates(Phi, Psi, w, rank, rng, centre=True)
-        if settings.auto:
+        if settings.n_states == "auto":
             keep = _above_noise(Phi, Psi, w, s, rng, centre=not plain)
             Y, Z, s = Y[:, :keep], Z[:, :keep], s[:keep]
         if not len(s):
@@ -237,14 +227,12 @@ def _above_noise(
 
 
 def _rows(
-    features: npt.NDArray[np.uint64],
-    settings: SpectralSettings,
-    rng: np.random.Generator,
-    *,
-    plain: bool,
+    features: npt.NDArray[np.uint64], settings: LPCFGSettings, rng: np.random.Generator
 ) -> FeatureRows:
     X = scaled_rows(features, settings.kappa)
-    values: Floats32 = np.ones_like(X.values) if plain else X.values
+    values: Floats32 = np.ones_like(X.values) if settings.plain else X.values
+    if not settings.noised:
+        return X._replace(values=values)
     if settings.dropout:
         # The kept values stand in for the dropped: singular values keep their size for the ridge.
         kept = rng.random(values.shape, dtype=np.float32) >= settings.dropout
@@ -260,9 +248,7 @@ def _inverse_of_sigma(Y: Floats, Z: Floats, w: Floats) -> Floats:
     return guarded_pinv(sigma, max_condition=1e8, on_rank="ignore", symbol="Sigma")[0]
 
 
-def rule_moment(
-    Z: Floats, Y2: Floats, Y3: Floats, w: Floats, smoothing: MomentSmoothing
-) -> Floats:
+def rule_moment(Z: Floats, Y2: Floats, Y3: Floats, w: Floats, smoothing: Smoothing) -> Floats:
     """E[z y2 y3] over the nodes of one rule, weights w, axes (parent, left, right).
 
     This is the one place where the order of the axes of D is decided (see ``observable.py``).
@@ -271,7 +257,7 @@ def rule_moment(
     moments.  Without shrinking it is the plain average.  Coordinate 0, the constant, stays.
 
     >>> Z, Y2, Y3 = np.ones((1, 2)), np.ones((1, 3)), np.ones((1, 4))
-    >>> rule_moment(Z, Y2, Y3, np.ones(1), MomentSmoothing.none()).shape
+    >>> rule_moment(Z, Y2, Y3, np.ones(1), Smoothing.none()).shape
     (2, 3, 4)
     """
     n = float(w.sum())
@@ -315,7 +301,7 @@ def _places(bank: Treebank, coordinates: Sequence[Coordinates]) -> Ints:
 
 
 def _rule_moments(
-    bank: Treebank, coordinates: Sequence[Coordinates], weights: Floats, smoothing: MomentSmoothing
+    bank: Treebank, coordinates: Sequence[Coordinates], weights: Floats, smoothing: Smoothing
 ) -> list[Floats]:
     """D of every rule: E[[r] z y2 y3 | a]."""
     place = _places(bank, coordinates)
@@ -373,7 +359,7 @@ def sample_moments(
         word = np.where(token >= 0, word_of_token[token], -1)
         for x in np.unique(word[token >= 0]).tolist():
             d_inf[a, x] = w[word == x] @ c.Z[word == x] / n
-    none = MomentSmoothing.none()
+    none = Smoothing.none()
     return Moments(
         rules=bank.rules,
         sigma=sigma,
@@ -384,42 +370,25 @@ def sample_moments(
 
 
 def fit_moments(
-    bank: Treebank,
-    settings: SpectralSettings,
-    *,
-    seed: int = 0,
-    scheme: Scheme = "all",
-    plain: bool = False,
-    smoothing: MomentSmoothing | None = None,
-    language: Language = "english",
-    progress: Callable[[int, int, str], None] | None = None,
+    bank: Treebank, settings: LPCFGSettings, *, progress: Progress | None = None
 ) -> LatentParams:
     """Parameters for the same chart and decoders as those of the other estimators, but signed.
 
     ``plain`` switches off scaling, centring, back-off and ridge: figure 4 as it is.
 
-    >>> from eigentext.constituency.grammar import GrammarSettings, read_treebank
-    >>> from eigentext.constituency.learn_clusters import SpectralSettings
+    >>> from eigentext.constituency.settings import LPCFGSettings
+    >>> from eigentext.constituency.transform import read_treebank
     >>> from eigentext.trees.constituent import Tree
     >>> trees = [Tree.from_brackets(s) for s in ("(S (A x) (B y))", "(S (B y) (A x))")]
-    >>> bank, _ = read_treebank(trees, GrammarSettings())
-    >>> fit_moments(bank, SpectralSettings(states=1)).tensor.tolist()
+    >>> bank, _ = read_treebank(trees, LPCFGSettings())
+    >>> fit_moments(bank, LPCFGSettings(n_states=1)).tensor.tolist()
     [0.5, 0.5]
     """
-    smoothing = smoothing or MomentSmoothing()
-    if plain:
-        smoothing = MomentSmoothing.none()
-    weights = node_weights(bank, scheme, np.random.default_rng([seed, len(bank.labels)]))
+    smoothing = Smoothing.none() if settings.plain else settings.smoothing
+    rng = np.random.default_rng([settings.seed, len(bank.labels)])
+    weights = node_weights(bank, settings.scheme, rng)
     with single_threaded():
-        coordinates = project(
-            bank,
-            settings,
-            weights,
-            seed=seed,
-            plain=plain,
-            ridge=smoothing.ridge,
-            progress=progress,
-        )
+        coordinates = project(bank, settings, weights, progress=progress)
         m = np.array([c.Y.shape[1] for c in coordinates])
         rule_ptr = tensor_layout(bank.rules, m)
         tensor = np.empty(int(rule_ptr[-1]), np.float32)
@@ -434,13 +403,13 @@ def fit_moments(
             weights,
             k_word=smoothing.k_word,
             k_shape=smoothing.k_shape,
-            plain=plain,
-            language=language,
+            plain=settings.plain,
+            language=settings.language,
         )
     seen = _roots(bank, coordinates, weights, smoothing.C_root)
     roots = _roots(bank, coordinates, weights, smoothing.C_root, smoothing.k_root)
     smallest = smallest_elements(
-        bank, index_words(bank, language=language), coordinates, weights, moments, seen
+        bank, index_words(bank, language=settings.language), coordinates, weights, moments, seen
     )
     # The lexicon answers like any other; only its counts are arranged differently.
     return LatentParams(

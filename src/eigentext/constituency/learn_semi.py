@@ -17,10 +17,12 @@ sentences never falls (up to single precision).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from eigentext.base.tokens import checked_tokens
 from eigentext.constituency.answer import word_emissions
 from eigentext.constituency.chart import CoarseGrammar, build_chart
 from eigentext.constituency.constraints import Constraints, build_masks
@@ -34,20 +36,21 @@ from eigentext.linalg.determinism import single_threaded
 from eigentext.trees.clean import WRAPPERS, clean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     import numpy.typing as npt
 
+    from eigentext.base.progress import Progress
     from eigentext.constituency.chart import Chart
+    from eigentext.constituency.grammar import Grammar
     from eigentext.constituency.lexicon import Emission, Lexicon, WordIndex
-    from eigentext.constituency.model import LPCFG
     from eigentext.constituency.params import LatentParams
+    from eigentext.constituency.settings import LPCFGSettings
     from eigentext.constituency.treebank import Treebank
     from eigentext.trees.constituent import Tree
 
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
-    Progress = Callable[[int, int, str], None]
 
 __all__ = ["FreeText", "SemiResult", "add_sentence", "learn_semi", "partial_brackets"]
 
@@ -56,29 +59,24 @@ _BLANK = ("", "X")  # labels that say "a constituent" and no more
 
 @dataclass(frozen=True)
 class FreeText:
-    """Sentences without trees, and how far to trust them.
+    """Sentences without trees.
 
     ``unlabelled``  lists of tokens;  ``partial`` pairs of tokens and what is known of the tree
-    ``weight, partial_weight``  what an expected count is worth beside one in a tree
-    ``rounds``      of EM
     ``longest``     longer sentences are skipped and counted
     ``least``       posteriors of so much or less count for nothing
+
+    Settings of the parser say what an expected count is worth (``unlabelled_weight``,
+    ``partial_weight``), and how many rounds of EM there are (``unlabelled_rounds``).
     """
 
     unlabelled: Iterable[Sequence[str]] = ()
     partial: Iterable[tuple[Sequence[str], Constraints]] = ()
-    weight: float = 0.1
-    partial_weight: float = 1.0
-    rounds: int = 1
     longest: int = 40
     least: float = 1e-4
 
     def __post_init__(self) -> None:
-        for name in ("weight", "partial_weight"):
-            if not 0 <= getattr(self, name) < float("inf"):
-                raise SettingsError(f"{name} must be 0 or more, not {getattr(self, name)}")
-        if self.rounds < 0 or self.longest < 1:
-            raise SettingsError("rounds must be 0 or more, and longest 1 or more")
+        if self.longest < 1:
+            raise SettingsError(f"longest must be 1 or more, not {self.longest}")
         if not 0 <= self.least < 1:
             raise SettingsError(f"least must be at least 0 and less than 1, not {self.least}")
 
@@ -150,31 +148,36 @@ def partial_brackets(tree: Tree, *, cut_tags: bool = False) -> tuple[list[str], 
 
 
 def learn_semi(
-    parser: LPCFG, bank: Treebank, text: FreeText, *, progress: Progress | None = None
-) -> SemiResult:
-    """Rounds of EM over the trees that the parser was trained on and over the text, in place."""
-    if any(isinstance(one.lexicon, MomentLexicon) for one in parser.params_):
+    grammar: Grammar,
+    bank: Treebank,
+    text: FreeText,
+    settings: LPCFGSettings,
+    *,
+    progress: Progress | None = None,
+) -> tuple[Grammar, SemiResult]:
+    """Rounds of EM over the trees that the grammar was learned from and over the text."""
+    if any(isinstance(one.lexicon, MomentLexicon) for one in grammar.params):
         raise SettingsError(
             "sentences without trees need the estimator clustering or em: EM cannot go on from "
             "the signed numbers of moments"
         )
     short, n_long = [], 0
-    for sentence in _sentences(parser, text):
+    for sentence in _sentences(grammar, text, settings):
         if len(sentence.words) > text.longest:
             n_long += 1
         else:
             short.append(sentence)
-    index = index_words(bank, language=parser.grammar.language)
+    index = index_words(bank, language=settings.language)
     history, n_used = [], 0
     with single_threaded():
-        for number in range(text.rounds):
-            params = parser.params_
+        for number in range(settings.unlabelled_rounds):
+            params = grammar.params
             found = [Expected.none(one) for one in params]
             likelihood, n_used = 0.0, 0
             for place, sentence in enumerate(short):
                 if progress is not None:
                     progress(place, len(short), f"sentences without trees, round {number + 1}")
-                gained = _expect(parser, sentence, text.least, found)
+                gained = _expect(grammar, sentence, text.least, found, settings)
                 if gained is not None:
                     n_used += 1
                     likelihood += gained
@@ -183,48 +186,46 @@ def learn_semi(
             added = [_totals(one, new) for one, new in zip(params, found, strict=True)]
             renewed = []
             for one, new, more in zip(params, found, added, strict=True):
-                fresh, log_p = _maximise(parser, bank, index, one, new, totals + more)
+                fresh, log_p = _maximise(settings, bank, index, one, new, totals + more)
                 renewed.append(fresh)
                 of_trees.append(log_p)
-            parser.params_ = renewed
-            parser.coarse_ = CoarseGrammar.from_totals(
-                bank, totals + _mean(added), parser.smoothing.k_root
+            coarse = CoarseGrammar.from_totals(
+                bank, totals + _mean(added), settings.smoothing.k_root
             )
+            grammar = replace(grammar, coarse=coarse, params=tuple(renewed))
             history.append(likelihood + float(np.mean(of_trees)))
-    return SemiResult(tuple(history), n_used, n_long, len(short) - n_used)
+    return grammar, SemiResult(tuple(history), n_used, n_long, len(short) - n_used)
 
 
-def _sentences(parser: LPCFG, text: FreeText) -> Iterable[_Sentence]:
-    for tokens in text.unlabelled:
-        if isinstance(tokens, str):
-            raise TypeError("unlabelled sentences are lists of tokens, not strings")
-        if tokens and text.weight:
-            yield _Sentence(parser.forms(tokens), None, text.weight)
-    for tokens, known in text.partial:
-        if isinstance(tokens, str):
-            raise TypeError("partial sentences begin with lists of tokens, not strings")
-        if tokens and text.partial_weight:
-            yield _Sentence(parser.forms(tokens), known, text.partial_weight)
+def _sentences(grammar: Grammar, text: FreeText, settings: LPCFGSettings) -> Iterable[_Sentence]:
+    unlabelled = ((tokens, None, settings.unlabelled_weight) for tokens in text.unlabelled)
+    partial = ((tokens, known, settings.partial_weight) for tokens, known in text.partial)
+    for given, known, weight in chain(unlabelled, partial):
+        tokens = checked_tokens(given)
+        if tokens and weight:
+            yield _Sentence(grammar.forms(tokens), known, weight)
 
 
 def _expect(
-    parser: LPCFG, sentence: _Sentence, least: float, found: Sequence[Expected]
+    grammar: Grammar,
+    sentence: _Sentence,
+    least: float,
+    found: Sequence[Expected],
+    settings: LPCFGSettings,
 ) -> float | None:
     """E-step on one sentence: its weighted log-likelihood, or None when it has no parse."""
-    params = parser.params_
+    params, words = grammar.params, sentence.words
     try:
-        masks = build_masks(
-            len(sentence.words), parser.labels_, sentence.constraints, parser.wrapper_
-        )
+        masks = build_masks(len(words), grammar.labels, sentence.constraints, grammar.wrapper)
     except SettingsError:  # a label that the treebank does not have, or brackets that cross
         return None
-    emissions = word_emissions(params, parser.labels_, sentence.words, sentence.constraints)
+    emissions = word_emissions(params, grammar.labels, words, sentence.constraints)
     chart = build_chart(
-        parser.coarse_,
+        grammar.coarse,
         params[0].lexicon,
         emissions[0],
-        beam=parser.beam,
-        threshold=parser.threshold,
+        beam=settings.beam,
+        threshold=settings.threshold,
         masks=masks,
         relax=False,
     )
@@ -232,10 +233,10 @@ def _expect(
         return None
     log_ps = []
     for one, of_words, into in zip(params, emissions, found, strict=True):
-        log_z = add_sentence(chart, one, of_words, sentence.words, sentence.weight, least, into)
+        log_z = add_sentence(chart, one, of_words, words, sentence.weight, least, into)
         if log_z is None:
             continue
-        log_ps.append(log_z + sum(map(one.lexicon.log_p_word, sentence.words)))
+        log_ps.append(log_z + sum(map(one.lexicon.log_p_word, words)))
     return sentence.weight * float(np.mean(log_ps)) if log_ps else None
 
 
@@ -317,7 +318,7 @@ def _mean(parts: Sequence[Totals]) -> Totals:
 
 
 def _maximise(
-    parser: LPCFG,
+    settings: LPCFGSettings,
     bank: Treebank,
     index: WordIndex,
     params: LatentParams,
@@ -327,23 +328,20 @@ def _maximise(
     """One model's M-step, and the log-likelihood of the trees before it."""
     counts, words, log_p = expect_states(bank, params, index)
     log_p += sum(map(params.lexicon.log_p_word, bank.words))
-    smoothing = parser.smoothing
     lexicon = build_lexicon(
         bank,
         params.m,
         None,
         words,
-        language=parser.grammar.language,
+        language=settings.language,
         index=index,
-        k_sig=smoothing.k_sig,
-        k_base=smoothing.k_base,
-        k_state=smoothing.k_state,
+        smoothing=settings.smoothing,
     )
     states = counts.states + _states(params, new)
     if new.pairs:
         lexicon = _with_words(lexicon, new)
     summed = LatentCounts(counts.tensor + new.tensor, states, counts.roots + new.roots)
-    return estimate(bank, params.m, summed, lexicon, smoothing, totals), log_p
+    return estimate(bank, params.m, summed, lexicon, settings.smoothing, totals), log_p
 
 
 def _states(params: LatentParams, new: Expected) -> Floats:

@@ -29,8 +29,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from eigentext.base.ragged import pointers
 from eigentext.constituency.forms import spellings
-from eigentext.constituency.grammar import user_labels
+from eigentext.constituency.settings import Smoothing
+from eigentext.constituency.transform import user_labels
 from eigentext.constituency.word_classes import ClassCounts
 from eigentext.trees.signatures import signature
 
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
 __all__ = ["Emission", "Lexicon", "WordIndex", "build_lexicon", "index_words"]
 
 _CACHE_LIMIT = 50_000
+_USUAL = Smoothing()
 _KEEP = 1e-5  # a tag with less than this share of the best tag's is left out
 
 
@@ -355,9 +358,7 @@ def build_lexicon(
     *,
     language: Language,
     rare: int = 5,
-    k_sig: float = 2.0,
-    k_base: float = 1.0,
-    k_state: float = 4.0,
+    smoothing: Smoothing = _USUAL,
     index: WordIndex | None = None,
 ) -> Lexicon:
     """Count (word, tag, state); states from ``ts_of_node`` (hard) or ``weights`` (expected).
@@ -366,7 +367,7 @@ def build_lexicon(
     ``weights``     flat expected states of the preterminals, m of its tag each, in node order
     """
     x = index_words(bank, language=language, rare=rare) if index is None else index
-    tag_ptr = np.concatenate([[0], np.cumsum(n_states[x.tags])])
+    tag_ptr = pointers(n_states[x.tags])
     if weights is not None:
         m = np.diff(tag_ptr)[x.tag_of]
         row = np.repeat(np.arange(len(m)), m)
@@ -399,9 +400,9 @@ def build_lexicon(
         *_rows(shape, ts[rare_ones], rare_n, len(x.shapes), n_ts),
         np.ones(n_ts),
         language=language,
-        k_sig=k_sig,
-        k_base=k_base,
-        k_state=k_state,
+        k_sig=smoothing.k_sig,
+        k_base=smoothing.k_base,
+        k_state=smoothing.k_state,
         by_class=by_class,
     )
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from eigentext.base.ragged import pointers
 from eigentext.constituency.lexicon import Emission, Lexicon, build_lexicon, index_words
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class MomentLexicon:
     @cached_property
     def tag_ptr(self) -> Ints:
         """(T + 1,) where each tag's vector begins in ``Emission.states``."""
-        return np.concatenate([[0], np.cumsum(self.m)])
+        return pointers(self.m)
 
     @property
     def p_tag(self) -> Floats:
@@ -88,11 +89,11 @@ class MomentLexicon:
 
     @cached_property
     def _word_at(self) -> Ints:
-        return np.concatenate([[0], np.cumsum(self.m[self.tag_level.word_ts])])
+        return pointers(self.m[self.tag_level.word_ts])
 
     @cached_property
     def _shape_at(self) -> Ints:
-        return np.concatenate([[0], np.cumsum(self.m[self.tag_level.shape_ts])])
+        return pointers(self.m[self.tag_level.shape_ts])
 
     def knows(self, word: str) -> bool:
         """Was the word seen in training?"""
@@ -222,7 +223,7 @@ class _Sums:
     def __init__(self, ptr: Ints, ts: Ints, m: Ints) -> None:
         self.n_tags = len(m)
         self.key = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr)) * self.n_tags + ts
-        self.at = np.concatenate([[0], np.cumsum(m[ts])])
+        self.at = pointers(m[ts])
         self.vectors = np.zeros(int(self.at[-1]), np.float32)
         self.weights = np.zeros(len(ts))
 

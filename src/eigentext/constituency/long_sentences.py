@@ -10,29 +10,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eigentext.constituency.answer import Candidate, Parse
-from eigentext.constituency.grammar import unwrap, with_wrapper
-from eigentext.errors import SettingsError
+from eigentext.constituency.transform import unwrap, with_wrapper
 from eigentext.trees.constituent import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["LONGEST", "MOST", "checked_longest", "pieces", "put_together"]
-
-LONGEST = 300
-"""Words of a sentence that is parsed whole, unless told otherwise."""
-MOST = 1000
-"""The most that may be asked for: a chart of so many words takes minutes and gigabytes."""
+__all__ = ["pieces", "put_together"]
 
 _STOPS = frozenset((".", "!", "?", "…", "...", "؟", "۔", "。", "！", "？", "।"))
 _PAUSES = frozenset((",", ";", ":", "--", "-", "–", "—", "،", "؛", "、", "，", "；", "："))
-
-
-def checked_longest(longest: int) -> int:
-    """The setting, if a chart of so many words can be made."""
-    if not 1 <= longest <= MOST:
-        raise SettingsError(f"longest must be from 1 to {MOST} words, not {longest}")
-    return longest
 
 
 def pieces(tokens: Sequence[str], longest: int) -> list[tuple[int, int]]:

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eigentext.errors import SettingsError
+from eigentext.base.ragged import pointers
 from eigentext.trees.binarise import is_intermediate
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.constituency.lexicon import Lexicon
+    from eigentext.constituency.settings import Smoothing
     from eigentext.constituency.spectrum import Spectra
     from eigentext.constituency.treebank import Treebank
 
@@ -50,77 +51,12 @@ if TYPE_CHECKING:
 __all__ = [
     "LatentCounts",
     "LatentParams",
-    "MomentSmoothing",
-    "Smoothing",
     "Totals",
     "count_states",
     "estimate",
     "root_prior",
     "tensor_layout",
 ]
-
-
-@dataclass(frozen=True)
-class Smoothing:
-    """Strengths of the back-offs, in (square roots of) counts.
-
-    C_ are those of rules and roots, k_sig, k_base and k_state the lexicon's, k_root adds trees.
-    """
-
-    C_rule: float = 3.0
-    C_pair: float = 5.0
-    C_single: float = 20.0
-    C_root: float = 5.0
-    k_sig: float = 2.0
-    k_base: float = 1.0
-    k_state: float = 4.0
-    k_root: float = 1.0
-
-    def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if not 0 <= value < float("inf"):
-                raise SettingsError(f"smoothing {name} must be 0 or more, not {value}")
-
-    @classmethod
-    def none(cls) -> Smoothing:
-        """Relative frequencies."""
-        return cls(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-
-
-@dataclass(frozen=True)
-class MomentSmoothing:
-    """Strengths of the back-offs of the moments estimator.
-
-    n is how often the rule (or the word with its tag) was seen.
-
-    ``C_mean``    means of a rule are shrunk by n / (n + C_mean) towards those of the nonterminal
-    ``C_pair``    covariances within a rule, by sqrt(n) / (C_pair + sqrt(n)) towards 0
-    ``C_triple``  the third central moment, likewise, on top of C_pair
-    ``C_root``    means of the roots, as C_mean
-    ``k_word``    outside mean of a word, towards that of its signature; ``k_shape`` of a signature
-    ``k_root``    trees more whose roots are like any constituent
-    ``ridge``     1/s becomes s / (s^2 + ridge) in the inverse of Sigma; less kappa in the scaling
-                  of features makes s larger and asks for more (1 for 50, 2 for 20, 4 for 5)
-    """
-
-    C_mean: float = 3.0
-    C_pair: float = 5.0
-    C_triple: float = 5.0
-    C_root: float = 5.0
-    k_word: float = 3.0
-    k_shape: float = 5.0
-    ridge: float = 1.0
-    k_root: float = 1.0
-
-    def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if not 0 <= value < float("inf"):
-                raise SettingsError(f"smoothing {name} must be 0 or more, not {value}")
-
-    @classmethod
-    def none(cls) -> MomentSmoothing:
-        """Averages as they are: the paper."""
-        return cls(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +81,7 @@ class LatentParams:
     @cached_property
     def label_ptr(self) -> Ints:
         """(labels + 1,) where each nonterminal's states begin in a vector over all states."""
-        return np.concatenate([[0], np.cumsum(self.m)])
+        return pointers(self.m)
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,13 +134,13 @@ def root_prior(labels: Sequence[str], count: Floats) -> Floats:
 
 def tensor_layout(rules: Ints, m: Ints) -> Ints:
     """(R + 1,) where the tensor of each rule begins."""
-    return np.concatenate([[0], np.cumsum(m[rules].prod(axis=1))])
+    return pointers(m[rules].prod(axis=1))
 
 
 def count_states(bank: Treebank, state: Ints, m: Ints) -> LatentCounts:
     """Counts when every node has one known state."""
     rule_ptr = tensor_layout(bank.rules, m)
-    label_ptr = np.concatenate([[0], np.cumsum(m)])
+    label_ptr = pointers(m)
     inner = np.flatnonzero(bank.rule >= 0)
     rule = bank.rule[inner]
     _, b, c = bank.rules[rule].T
@@ -230,7 +166,7 @@ def estimate(
     """Smoothed parameters from counts; ``totals`` where they are of more than the treebank."""
     from eigentext.constituency.kernels_fine import smooth_rules
 
-    label_ptr = np.concatenate([[0], np.cumsum(m)])
+    label_ptr = pointers(m)
     rule_ptr = tensor_layout(bank.rules, m)
     totals = Totals.of(bank) if totals is None else totals
     tensor = np.empty(int(rule_ptr[-1]))
@@ -264,7 +200,7 @@ def _emits(
     """(n_ts,) P(a stands over a word | a, h), drawn towards the same without h by C_rule."""
     tags = lexicon.tags
     share = (totals.over_words[tags] / totals.labels[tags])[lexicon.ts_tag]
-    label_ptr = np.concatenate([[0], np.cumsum(m)])
+    label_ptr = pointers(m)
     place = np.arange(lexicon.n_ts) + (label_ptr[tags] - lexicon.tag_ptr[:-1])[lexicon.ts_tag]
     of_state = counts.states[place]
     with_word = np.bincount(lexicon.word_ts, weights=lexicon.word_n, minlength=lexicon.n_ts)

@@ -6,6 +6,16 @@ For a nonterminal a with M nodes, feature matrices Phi (M, d) and Psi (M, d'):
     Omega ~ U diag(s) V'            block power iteration, orthogonalised through Gram matrices
 
 The coordinates of the nodes are Y = Phi U and Z = Psi V.
+
+How many directions are real (``n_states="auto"``): a singular value counts when it is larger than
+chance would make it.  What chance makes is seen when the outside features are dealt out anew among
+the nodes of a, so that inside and outside know nothing of each other (parallel analysis):
+
+    m_a = number of k with  s_k(Phi' Psi / M)  >  s_2(Phi' P Psi / M),    P a random permutation
+
+The first direction of the shuffled Omega is that of the two means, which no shuffling removes; the
+second is the largest one made by chance.  Where features are centred (``moments``) it is the
+first, and the constant coordinate makes one state more.
 """
 
 from __future__ import annotations
@@ -15,6 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from eigentext.base.ragged import pointers
 from eigentext.errors import RankWarning
 from eigentext.linalg.svd import truncated_svd
 from eigentext.linalg.ties import fix_signs
@@ -31,8 +42,10 @@ __all__ = [
     "Spectra",
     "Spectrum",
     "converged_coordinates",
+    "noise_level",
     "omega_svd",
     "orthonormal",
+    "significant",
 ]
 
 _SPARE = 6  # directions beyond those asked for: they make the last ones converge
@@ -91,7 +104,7 @@ class Spectra(NamedTuple):
         smallest: npt.NDArray[np.float64] | None = None,
     ) -> Spectra:
         """From one vector for each nonterminal; an empty one where none was computed."""
-        ptr = np.concatenate([[0], np.cumsum([len(s) for s in found])]).astype(np.int64)
+        ptr = pointers(map(len, found))
         return cls(np.concatenate([*found, np.empty(0)]).astype(np.float64), ptr, smallest)
 
     def at(self, a: int) -> npt.NDArray[np.float64]:
@@ -136,6 +149,28 @@ def omega_svd(
     turned, _ = fix_signs(np.vstack([left[:, :k], right[:k].T]))
     left, right = turned[: len(left)].astype(np.float32), turned[len(left) :].astype(np.float32)
     return Spectrum(Y @ left, Z @ right, s[:k].astype(np.float32))
+
+
+def noise_level(Phi: FeatureRows, Psi: FeatureRows, rng: np.random.Generator) -> float:
+    """The largest singular value that chance alone gives Omega = Phi' Psi / M.
+
+    >>> same = FeatureRows(np.zeros((9, 1), np.int32), np.ones((9, 1), np.float32), 1)
+    >>> noise_level(same, same, np.random.default_rng(0))
+    0.0
+    """
+    dealt = rng.permutation(len(Psi.columns))
+    shuffled = Psi._replace(columns=Psi.columns[dealt], values=Psi.values[dealt])
+    s = omega_svd(Phi, shuffled, 2, rng).s
+    return float(s[1]) if len(s) > 1 else 0.0
+
+
+def significant(s: npt.NDArray[np.floating], noise: float) -> int:
+    """How many of the singular values s, falling, are above the noise.
+
+    >>> significant(np.array([9.0, 2.0, 0.6, 0.5]), 0.55)
+    3
+    """
+    return int((s > noise).sum())
 
 
 def converged_coordinates(

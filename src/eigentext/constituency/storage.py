@@ -1,42 +1,23 @@
-"""A parser as a model file of kind ``lpcfg``, and back."""
+"""Models as parts of a file, and back; a latent tagger keeps its grammars the same way."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from eigentext.base import modelfile
 from eigentext.constituency import lexicon_moments
-from eigentext.constituency.chart import CoarseGrammar
-from eigentext.constituency.grammar import GrammarSettings
 from eigentext.constituency.lexicon import Lexicon
-from eigentext.constituency.params import LatentParams, MomentSmoothing, Smoothing
+from eigentext.constituency.params import LatentParams
 from eigentext.constituency.spectrum import Spectra
-from eigentext.constituency.storage_fields import SPEC
 from eigentext.constituency.word_classes import ClassCounts, WordClasses
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
 
-    from eigentext.constituency.model import LPCFG
     from eigentext.constituency.treebank import Language
 
-    Parser = TypeVar("Parser", bound=LPCFG)
-
-__all__ = [
-    "KIND",
-    "VERSION",
-    "PackedParams",
-    "load_model",
-    "pack_params",
-    "save_model",
-    "unpack_params",
-]
-
-KIND = "lpcfg"
-VERSION = 1
+__all__ = ["PackedParams", "pack_params", "unpack_params"]
 
 _LEXICON_ARRAYS = (
     "tags",
@@ -51,40 +32,6 @@ _LEXICON_ARRAYS = (
     "emits",
 )
 _LEXICON_NUMBERS = ("k_sig", "k_base", "k_state", "trust")
-
-
-def save_model(
-    path: str | os.PathLike[str],
-    settings: dict[str, Any],
-    labels: Sequence[str],
-    wrapper: str | None,
-    coarse: CoarseGrammar,
-    params: Sequence[LatentParams],
-    *,
-    data: dict[str, Any] | None = None,
-) -> None:
-    """Write everything that parsing needs."""
-    arrays: dict[str, npt.NDArray[Any]] = {
-        "rules": coarse.rules,
-        "rule_p": coarse.rule_p,
-        "root_p": coarse.root_p,
-        "prior": coarse.prior,
-        "emits": coarse.emits,
-    }
-    strings: dict[str, Sequence[str]] = {"labels": labels}
-    packed = pack_params(params)
-    arrays.update(packed.arrays)
-    strings.update(packed.strings)
-    modelfile.save(
-        path,
-        KIND,
-        arrays,
-        settings={**settings, "wrapper": wrapper, "lexicon": packed.numbers},
-        format_version=VERSION,
-        strings=strings,
-        seed=settings["seed"],
-        data=data,
-    )
 
 
 class PackedParams(NamedTuple):
@@ -141,23 +88,6 @@ def _counts_of(params: LatentParams) -> Lexicon:
     """The lexicon of counts: for moments the one below its vectors."""
     found = params.lexicon
     return found.tag_level if isinstance(found, lexicon_moments.MomentLexicon) else found
-
-
-def load_model(kind: type[Parser], path: str | os.PathLike[str]) -> Parser:
-    """Read what :func:`save_model` wrote."""
-    file = modelfile.load(path, KIND, {VERSION}, SPEC)
-    with file.fitting():
-        settings, a = dict(file.header.settings), file.arrays
-        wrapper, numbers = settings.pop("wrapper"), settings.pop("lexicon")
-        settings["grammar"] = GrammarSettings(**settings["grammar"])
-        settings["smoothing"] = Smoothing(**settings["smoothing"])
-        settings["moment_smoothing"] = MomentSmoothing(**settings["moment_smoothing"])
-        model = kind(**settings)
-        model.labels_, model.wrapper_ = tuple(file.strings["labels"]), wrapper
-        model.coarse_ = CoarseGrammar(a["rules"], a["rule_p"], a["root_p"], a["prior"], a["emits"])
-        packed = PackedParams(a, file.strings, numbers)
-        model.params_ = unpack_params(packed, a["rules"], model.ensemble, model.grammar.language)
-    return model
 
 
 def unpack_params(

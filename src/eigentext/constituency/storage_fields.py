@@ -155,7 +155,7 @@ def _length(a: Mapping[str, npt.NDArray[Any]], name: str, expected: int) -> None
 
 
 def _parts(settings: dict[str, Any]) -> Parts:
-    arrays, strings = params_fields(settings["lexicon"], settings["ensemble"])
+    arrays, strings = params_fields(settings["lexicon"], settings["n_models"])
     return Parts(
         {
             "rules": Ints(("rules", 3), low=0, below="labels"),
@@ -171,16 +171,11 @@ def _parts(settings: dict[str, Any]) -> Parts:
 
 SPEC = Spec(
     {
-        "ensemble": Whole(1, MOST_MODELS),
+        "n_models": Whole(1, MOST_MODELS),
         "wrapper": Text(optional=True),
         "lexicon": LEXICON,
-        "grammar": Named({"language": LANGUAGE}),
         "smoothing": Named({}),
-        "moment_smoothing": Named({}),
-        "seed": Whole(0),
-        "beam": Real(0, 1),
-        "threshold": Real(0, 1),
     },
     _parts,
-    lambda a, strings, settings: params_fit(a, settings["lexicon"], settings["ensemble"]),
+    lambda a, strings, settings: params_fit(a, settings["lexicon"], settings["n_models"]),
 )

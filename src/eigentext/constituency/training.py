@@ -1,104 +1,97 @@
 """One or several grammars from one treebank.
 
-1. An ensemble's members see noised features, so that they differ; a model alone sees them clean.
-2. ``mixed`` ensembles take turns: the even members are learned by clustering, the odd ones by
-   moments.  The two make different mistakes, so their product is better than either's.
+* ``clustering``  spectral projections, k-means, smoothed counts; EM iterations after that
+* ``em``          EM from a random start
+* ``moments``     the spectral algorithm of Cohen et al. 2012; its numbers are signed scores
+* ``mixed``       clustering and moments in turn: the two make different mistakes, so the product
+                  of such models is better than either's
+
+Several models see noised features, so that they differ; a model alone sees them clean.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, get_args
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from eigentext.constituency.choose_states import AUTO_MOST
-from eigentext.constituency.estimators import Estimator, EstimatorSettings, fit_params
-from eigentext.constituency.features import INSIDE_GROUPS, OUTSIDE_GROUPS
-from eigentext.constituency.learn_clusters import SpectralSettings
-from eigentext.constituency.params import MomentSmoothing, Smoothing
+import numpy as np
+
+from eigentext.constituency.learn_clusters import cluster_states
+from eigentext.constituency.learn_em import random_start, run_em
+from eigentext.constituency.lexicon import build_lexicon
+from eigentext.constituency.params import LatentParams, count_states, estimate
 from eigentext.linalg.determinism import single_threaded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from eigentext.base.progress import Progress
+    from eigentext.constituency.settings import Estimator, LPCFGSettings
+    from eigentext.constituency.treebank import Treebank
 
-    from eigentext.constituency.choose_states import States
-    from eigentext.constituency.learn_moments import Scheme
-    from eigentext.constituency.params import LatentParams
-    from eigentext.constituency.treebank import Language, Treebank
+__all__ = ["learn_models"]
 
-    Progress = Callable[[int, int, str], None]
-
-__all__ = ["RECIPES", "Recipe", "TrainingSettings", "learn_models"]
-
-Recipe = Literal["clustering", "em", "moments", "mixed"]
-RECIPES: tuple[Recipe, ...] = get_args(Recipe)
-
-
-@dataclass(frozen=True)
-class TrainingSettings:
-    """What ``LPCFG`` was told about learning; its docstring says what each means."""
-
-    estimator: Recipe | None = None
-    states: States = 16
-    ensemble: int = 1
-    em: int | None = None
-    per_state: int = 10
-    kappa: float = 50.0
-    dropout: float = 0.3
-    noise: float = 0.3
-    plain: bool = False
-    scheme: Scheme = "all"
-    smoothing: Smoothing = field(default_factory=Smoothing)
-    language: Language = "english"
-    seed: int = 0
-    moment_smoothing: MomentSmoothing | None = None
-    inside: tuple[str, ...] = INSIDE_GROUPS
-    outside: tuple[str, ...] = OUTSIDE_GROUPS
-
-    @property
-    def recipe(self) -> Recipe:
-        """The estimator; unless told, clustering for one model and mixed for several."""
-        return self.estimator or ("clustering" if self.ensemble == 1 else "mixed")
-
-    def of_member(self, number: int) -> EstimatorSettings:
-        """Settings of one model of the ensemble."""
-        estimator: Estimator
-        if self.recipe == "mixed":
-            estimator = "moments" if number % 2 else "clustering"
-        else:
-            estimator = self.recipe
-        alone = self.ensemble == 1
-        spectral = SpectralSettings(
-            states=AUTO_MOST if self.states == "auto" else self.states,
-            auto=self.states == "auto",
-            per_state=self.per_state,
-            kappa=self.kappa,
-            dropout=0.0 if alone else self.dropout,
-            noise=0.0 if alone else self.noise,
-            inside=self.inside,
-            outside=self.outside,
-        )
-        return EstimatorSettings(
-            estimator,
-            spectral,
-            self.em,
-            self.smoothing,
-            self.language,
-            self.plain,
-            self.scheme,
-            self.moment_smoothing,
-        )
+_EM_ITERATIONS = 50  # from a random start, unless told otherwise
+_EM_AFTER_CLUSTERING = 1  # hard states become soft ones; more did not help on dev
 
 
 def learn_models(
-    bank: Treebank, settings: TrainingSettings, *, progress: Progress | None = None
+    bank: Treebank, settings: LPCFGSettings, *, progress: Progress | None = None
 ) -> list[LatentParams]:
-    """Estimate every model of the ensemble."""
+    """Estimate ``n_models`` grammars; each has a seed of its own."""
     import sklearn.cluster  # noqa: F401  its OpenMP obeys the limit of threads only once loaded
 
+    usual: Estimator = "mixed" if settings.n_models > 1 else "clustering"
+    estimator = settings.estimator or usual
+    in_turn: tuple[Estimator, ...] = (
+        ("clustering", "moments") if estimator == "mixed" else (estimator,)
+    )
     with single_threaded():
         return [
-            fit_params(
-                bank, settings.of_member(number), seed=settings.seed + number, progress=progress
+            _learn(
+                bank,
+                replace(
+                    settings,
+                    estimator=in_turn[number % len(in_turn)],
+                    seed=settings.seed + number,
+                ),
+                progress,
             )
-            for number in range(settings.ensemble)
+            for number in range(settings.n_models)
         ]
+
+
+def _learn(bank: Treebank, settings: LPCFGSettings, progress: Progress | None) -> LatentParams:
+    """Estimate one grammar."""
+    if settings.estimator == "moments":
+        from eigentext.constituency.learn_moments import fit_moments
+
+        return fit_moments(bank, settings, progress=progress)
+    if settings.estimator == "clustering":
+        params = _clustered(bank, settings, progress)
+        n_iter = _EM_AFTER_CLUSTERING if settings.n_iter is None else settings.n_iter
+    else:
+        if settings.n_states == "auto":
+            m = cluster_states(bank, settings, progress=progress).m
+        else:
+            n_nodes = np.bincount(bank.label, minlength=len(bank.labels))
+            m = np.clip(n_nodes // settings.per_state, 1, settings.n_states)
+        params = random_start(bank, m, settings)
+        n_iter = _EM_ITERATIONS if settings.n_iter is None else settings.n_iter
+    if not n_iter:
+        return params
+    spectra = params.spectra
+    params = run_em(bank, params, n_iter, settings, progress=progress).params
+    return replace(params, spectra=spectra)
+
+
+def _clustered(bank: Treebank, settings: LPCFGSettings, progress: Progress | None) -> LatentParams:
+    state, m, spectra = cluster_states(bank, settings, progress=progress)
+    lexicon = build_lexicon(
+        bank,
+        m,
+        state[bank.token >= 0],
+        None,
+        language=settings.language,
+        smoothing=settings.smoothing,
+    )
+    params = estimate(bank, m, count_states(bank, state, m), lexicon, settings.smoothing)
+    return replace(params, spectra=spectra)

@@ -22,7 +22,7 @@ finds it by itself.  It needs the extra ``spacy``.
 >>> nlp = spacy.blank("en")
 >>> _ = nlp.add_pipe("sentencizer")
 >>> trees = [Tree.from_brackets(line) for line in load_english("train")]
->>> nlp.add_pipe("eigentext_const").parser = LPCFG(states=2).fit(trees)
+>>> nlp.add_pipe("eigentext_const").parser = LPCFG(n_states=2).fit(trees)
 >>> (sentence,) = nlp("The farmer sold the horse.").sents
 >>> sentence._.parse_string
 '(S (NP (DT The) (NN farmer)) (VP (VBD sold) (NP (DT the) (NN horse))) (. .))'
@@ -32,7 +32,6 @@ finds it by itself.  It needs the extra ``spacy``.
 
 from __future__ import annotations
 
-import tempfile
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -53,7 +52,7 @@ except ImportError as missing:
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from eigentext.constituency.decode import Decoder
+    from eigentext.constituency.settings import Decoder
 
 __all__ = ["ConstituencyComponent", "NotAConstituentError", "create"]
 
@@ -148,15 +147,12 @@ class ConstituencyComponent:
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """The parser as the bytes of its model file."""
-        with tempfile.TemporaryDirectory() as folder:
-            self.to_disk(folder)
-            return (Path(folder) / _FILE).read_bytes()
+        return self.parser.to_bytes()
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> ConstituencyComponent:
         """Read what :meth:`to_bytes` made."""
-        with tempfile.TemporaryDirectory() as folder:
-            (Path(folder) / _FILE).write_bytes(data)
-            return self.from_disk(folder)
+        self._parser = LPCFG.from_bytes(data)
+        return self
 
 
 def create(

@@ -88,7 +88,7 @@ def _trees(report: Report, target: Path, trees: list[Tree], say: Callable[[str],
     )
     _learning(report, trees)
     learnt, unseen = trees[: -len(trees) // _FOLDS], trees[-len(trees) // _FOLDS :]
-    parser = LPCFG(states=4, per_state=_PER_STATE).fit(learnt)
+    parser = LPCFG(n_states=4, per_state=_PER_STATE).fit(learnt)
     parser.save(target / "english.lpcfg", data={"name": "sample", "licence": "Apache-2.0"})
     parser = LPCFG.load(target / "english.lpcfg")
     answer = _most_doubtful(parser, unseen)
@@ -122,12 +122,12 @@ def _trees(report: Report, target: Path, trees: list[Tree], say: Callable[[str],
 def _cross_validated(trees: list[Tree], states: int, share: float = 1.0) -> tuple[float, float]:
     """F1 over all trees, each parsed by a model of (a share of) the other folds; CPU seconds."""
     answers: dict[int, Tree] = {}
-    LPCFG(states=states, per_state=_PER_STATE).fit(trees[:5]).parse(["Yes"])  # compiled first
+    LPCFG(n_states=states, per_state=_PER_STATE).fit(trees[:5]).parse(["Yes"])  # compiled first
     seconds = 0.0
     for fold in range(_FOLDS):
         others = [tree for k, tree in enumerate(trees) if k % _FOLDS != fold]
         began = time.process_time()
-        parser = LPCFG(states=states, per_state=_PER_STATE)
+        parser = LPCFG(n_states=states, per_state=_PER_STATE)
         parser.fit(others[: round(share * len(others))])
         seconds += time.process_time() - began
         for k in range(fold, len(trees), _FOLDS):
@@ -138,7 +138,7 @@ def _cross_validated(trees: list[Tree], states: int, share: float = 1.0) -> tupl
 
 
 def _learning(report: Report, trees: list[Tree]) -> None:
-    """F1 as trees become more, and the spectra that ``states="auto"`` chooses by."""
+    """F1 as trees become more, and the spectra that ``n_states="auto"`` chooses by."""
     points = [
         CurvePoint(name, round(share * len(trees) * (1 - 1 / _FOLDS)), seconds, f1)
         for name, states in (("plain PCFG", 1), ("4 states", 4))
@@ -150,7 +150,7 @@ def _learning(report: Report, trees: list[Tree]) -> None:
     )
     spectra = {
         f"{one.label} ({one.states})": one.singular_values
-        for one in theorem_3(LPCFG(states="auto").fit(trees)).nonterminals
+        for one in theorem_3(LPCFG(n_states="auto").fit(trees).grammar_).nonterminals
         if one.singular_values
     }
     report.figure(

@@ -13,7 +13,7 @@ With one state a tag it is exactly the bigram HMM tagger.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -34,16 +34,11 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
-    from eigentext.constituency.estimators import Estimator
     from eigentext.sequences.tagger_input import Tagged
 
     Floats = npt.NDArray[np.float64]
 
 __all__ = ["LatentTagger", "TagAnswer", "TagSequence"]
-
-# of the spectral features, where several models are to differ
-_DROPOUT = 0.3
-_NOISE = 0.3
 
 
 class TagSequence(NamedTuple):
@@ -114,45 +109,30 @@ class LatentTagger(Model, LatentTaggerSettings):
             )
 
     def _fit_chains(self, data: Tagged, progress: Progress | None) -> None:
-        from eigentext.constituency.estimators import EstimatorSettings, fit_params
-        from eigentext.constituency.learn_clusters import SpectralSettings
-        from eigentext.constituency.params import MomentSmoothing, Smoothing
-        from eigentext.linalg.determinism import single_threaded
+        from eigentext.constituency.settings import LPCFGSettings, Smoothing
+        from eigentext.constituency.training import learn_models
         from eigentext.sequences.tagger_features import give_chain_views
         from eigentext.sequences.tagger_trees import skeletal_trees
 
         bank = give_chain_views(
             skeletal_trees(data.sentences, data.tags, len(data.names), language=self.language)
         )
-        several = self.n_models > 1
-        spectral = SpectralSettings(
-            states=self.n_states,
+        settings = LPCFGSettings(
+            n_states=self.n_states,
+            estimator=self.estimator,
+            n_models=self.n_models,
+            n_iter=self.n_iter,
             per_state=self.per_state,
             kappa=self.kappa,
-            dropout=_DROPOUT if several else 0.0,
-            noise=_NOISE if several else 0.0,
+            language=self.language,
+            # ``k_next`` backs the first tag off to the shares of all tags, so roots are left alone
+            smoothing=Smoothing(k_root=0.0),
+            seed=self.seed,
         )
-        in_turn: tuple[Estimator, ...] = (
-            ("clustering", "moments") if self.estimator == "mixed" else (self.estimator,)
-        )
-        # roots are left as they are: ``k_next`` backs the first tag off to the shares of all tags
-        smoothing = replace(Smoothing(), k_root=0.0)
-        of_moments = replace(MomentSmoothing(), k_root=0.0)
-        self.chains_ = []
-        with single_threaded():
-            for number in range(self.n_models):
-                settings = EstimatorSettings(
-                    in_turn[number % len(in_turn)],
-                    spectral,
-                    self.n_iter,
-                    smoothing,
-                    self.language,
-                    moment_smoothing=of_moments,
-                )
-                params = fit_params(bank, settings, seed=self.seed + number, progress=progress)
-                self.chains_.append(
-                    Chain.of(params, self.words_, bank.labels, self.n_sentences_, self.k_next)
-                )
+        self.chains_ = [
+            Chain.of(params, self.words_, bank.labels, self.n_sentences_, self.k_next)
+            for params in learn_models(bank, settings, progress=progress)
+        ]
 
     # ------------------------------------------------------------ tagging
 

@@ -1,0 +1,198 @@
+"""Settings of the constituency parser: what ``LPCFG``, its learners and its commands are told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
+
+from eigentext.base.settings import setting
+from eigentext.base.values import Anything, Auto, Flag, Listed, Real, Text, Whole
+from eigentext.errors import SettingsError
+
+if TYPE_CHECKING:
+    from eigentext.constituency.treebank import Language
+
+__all__ = [
+    "AUTO_MOST",
+    "DECODERS",
+    "INSIDE_GROUPS",
+    "MOST_WORDS",
+    "OUTSIDE_GROUPS",
+    "Decoder",
+    "Direction",
+    "Estimator",
+    "Heads",
+    "LPCFGSettings",
+    "ParsingSettings",
+    "Scheme",
+    "Smoothing",
+    "States",
+]
+
+Estimator = Literal["clustering", "em", "moments", "mixed"]
+Decoder = Literal["max-rule-product", "max-recall", "viterbi"]
+Direction = Literal["head", "right", "left"]
+Heads = Literal["english", "neutral"]
+Scheme = Literal["all", "one-per-tree", "one-per-tree-weighted"]
+States = int | Literal["auto"]
+
+DECODERS: tuple[Decoder, ...] = get_args(Decoder)
+INSIDE_GROUPS = ("rule", "left_rule", "right_rule", "head_tag", "head_word", "length", "edges")
+OUTSIDE_GROUPS = (
+    "parent",
+    "grandparent",
+    "path",
+    "sibling",
+    "head_above",
+    "neighbours",
+    "position",
+)
+_PART_OF_A_GROUP = ("next_word",)  # of neighbours: with "parent" the example of Cohen et al. 2012
+
+AUTO_MOST = 32  # auto gives no nonterminal more states than so many
+MOST_WORDS = 1000  # a chart of so many words takes minutes and gigabytes
+
+
+@dataclass(frozen=True)
+class Smoothing:
+    """Strengths of the back-offs, in (square roots of) counts; only experiments change them.
+
+    ``C_rule, C_pair, C_single``  rules, see ``params``; of moments, with n the count of a rule,
+                  C_pair draws the covariances within it by sqrt(n) / (C_pair + sqrt(n)) towards 0
+    ``C_root``    roots
+    ``k_sig, k_base, k_state``    of the lexicon, see ``lexicon``; not for moments
+    ``k_root``    trees more whose roots are like any constituent
+
+    Of moments alone:
+
+    ``C_mean``    means of a rule are shrunk by n / (n + C_mean) towards those of the nonterminal
+    ``C_triple``  the third central moment, as C_pair and on top of it
+    ``k_word``    outside mean of a word, towards that of its signature; ``k_shape`` of a signature
+    ``ridge``     1/s becomes s / (s^2 + ridge) in the inverse of Sigma; less kappa in the scaling
+                  of features makes s larger and asks for more (1 for 50, 2 for 20, 4 for 5)
+    """
+
+    C_rule: float = 3.0
+    C_pair: float = 5.0
+    C_single: float = 20.0
+    C_root: float = 5.0
+    k_sig: float = 2.0
+    k_base: float = 1.0
+    k_state: float = 4.0
+    k_root: float = 1.0
+    C_mean: float = 3.0
+    C_triple: float = 5.0
+    k_word: float = 3.0
+    k_shape: float = 5.0
+    ridge: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if not 0 <= value < float("inf"):
+                raise SettingsError(f"smoothing {name} must be 0 or more, not {value}")
+
+    @classmethod
+    def none(cls) -> Smoothing:
+        """Relative frequencies and plain averages."""
+        return cls(**dict.fromkeys(vars(cls()), 0.0))
+
+
+@dataclass
+class ParsingSettings:
+    """Settings of parsing."""
+
+    decoder: Decoder = setting(
+        "max-rule-product", Text(DECODERS), "What the tree that comes out is best at."
+    )
+    beam: float = setting(
+        1e-4,
+        Real(0, 0.999),
+        "The plain PCFG drops what has less than this share of the best in its span; 0: nothing.",
+    )
+    threshold: float = setting(
+        1e-4, Real(0, 0.999), "It drops rules with a smaller posterior than this; 0: none."
+    )
+    longest: int = setting(
+        300, Whole(1, MOST_WORDS), "Sentences of more words than this are parsed in pieces."
+    )
+
+
+@dataclass
+class LPCFGSettings(ParsingSettings):
+    """Settings of a constituency parser."""
+
+    n_states: States = setting(
+        16,
+        Auto(Whole(1, 64)),
+        "Most latent states of a nonterminal, at most 64; 1: the plain PCFG; auto: from the "
+        "spectrum.",
+        short="-k",
+    )
+    n_models: int = setting(1, Whole(1, 1000), "So many models; several are trained with noise.")
+    estimator: Estimator | None = setting(
+        None,
+        Text(get_args(Estimator)),
+        "How latent states are learned; unless told, clustering for one model, mixed (clustering "
+        "and moments in turn) for several.",
+    )
+    n_iter: int | None = setting(
+        None, Whole(0), "EM iterations; unless told, 1 after clustering, 50 for em alone."
+    )
+    per_state: int = setting(
+        10, Whole(1), "So many nodes of a nonterminal are needed for each of its states."
+    )
+    heads: Heads = setting("english", Text(get_args(Heads)), "Head rules.")
+    language: Language = setting(
+        "english", Text(("english", "generic")), "Signatures of unknown words."
+    )
+    cut_tags: bool = setting(
+        False, Flag(), "Cut tags at a hyphen, as phrases always are: N-SBJ to N."
+    )
+    unlabelled_weight: float = setting(
+        0.1, Real(0), "What a count in a sentence without a tree is worth beside one in a tree."
+    )
+    partial_weight: float = setting(1.0, Real(0), "The same for a tree with some brackets.")
+    unlabelled_rounds: int = setting(1, Whole(0), "EM rounds over trees and such sentences.")
+    # What follows has no flags: it is there for the experiments of docs/results-constituency.md.
+    direction: Direction = setting(
+        "head", Text(get_args(Direction)), "Where a wide node starts to be binarised.", flag=False
+    )
+    markov_order: int = setting(
+        1, Whole(0), "How many siblings an intermediate label remembers.", flag=False
+    )
+    kappa: float = setting(
+        50.0, Real(0), "Feature values are sqrt(M / (count + kappa)).", flag=False
+    )
+    dropout: float = setting(
+        0.3, Real(0, 0.999), "With several models: share of feature values set to 0.", flag=False
+    )
+    noise: float = setting(
+        0.3, Real(0), "With several models: relative Gaussian noise on the others.", flag=False
+    )
+    inside: tuple[str, ...] = setting(
+        INSIDE_GROUPS, Listed(Text(INSIDE_GROUPS)), "Features of what is below a node.", flag=False
+    )
+    outside: tuple[str, ...] = setting(
+        OUTSIDE_GROUPS,
+        Listed(Text((*OUTSIDE_GROUPS, *_PART_OF_A_GROUP))),
+        "Features of the rest of the tree.",
+        flag=False,
+    )
+    plain: bool = setting(
+        False, Flag(), "Moments as in Cohen et al. 2012, figure 4, and nothing more.", flag=False
+    )
+    scheme: Scheme = setting(
+        "all", Text(get_args(Scheme)), "Which nodes of a tree moments are taken of.", flag=False
+    )
+    smoothing: Smoothing = setting(Smoothing(), Anything(), "Strengths of the back-offs.")
+    seed: int = setting(0, Whole(0), "Start of every random choice.")
+
+    @property
+    def most_states(self) -> int:
+        """The most states a nonterminal may have."""
+        return AUTO_MOST if self.n_states == "auto" else self.n_states
+
+    @property
+    def noised(self) -> bool:
+        """Do features have noise?  A model alone sees them clean, several must differ."""
+        return self.n_models > 1
