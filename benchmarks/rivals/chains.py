@@ -21,8 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from eigentext.errors import SettingsError
-from eigentext.lexical import kernels as weighing
-from eigentext.lexical.counts import BUCKETS
+from eigentext.lexical.kernels import weighing
+from eigentext.lexical.records import BUCKETS, CountColumns, Weights
 from eigentext.lexical.second_pass import weighed
 from rivals import kernels
 from rivals.ranking import Rival
@@ -91,11 +91,12 @@ class _Work:
         self.e, self.lattice, self.atoms, self.model = encoded, lattice, atoms, model
         n_targets = encoded.row_hash.shape[1]
         n_classes = len(lattice.values)
-        self.none = (
+        # no columns of counts: only pairs and numbers are weighed
+        self.columns = CountColumns(
             np.zeros((len(encoded.unit_hash), 0), np.float32),
             np.zeros((len(encoded.words), 0), np.int8),
-            np.zeros((BUCKETS, 0, n_targets)),
         )
+        self.dense = np.zeros((BUCKETS, 0, n_targets))
         self.rows = np.zeros(len(encoded.row_hash))
         self.trans = np.zeros(lattice.widest())
         self.class_score, self.alpha, self.beta = (np.zeros(n_classes) for _ in range(3))
@@ -108,18 +109,10 @@ class _Work:
         e, model, la = self.e, self.model, self.lattice
         weighing.score(
             np.arange(begin, end),
-            self.atoms,
-            e.unit_first,
-            e.unit_hash,
-            e.unit_target,
-            model.used_,
-            e.first,
-            e.row_units,
-            e.numeric,
-            *self.none,
-            numeric,
-            weights,
-            model.bits,
+            e.feature_table(self.atoms, model.used_),
+            e.rows,
+            self.columns,
+            Weights(self.dense, numeric, weights, model.bits),
             self.rows,
         )
         kernels.transitions(

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eigentext.lexical import kernels
 from eigentext.lexical.counts import (
     CountTable,
     DocumentCounts,
@@ -19,6 +18,7 @@ from eigentext.lexical.counts import (
     statistics,
 )
 from eigentext.lexical.features import Forms, table
+from eigentext.lexical.kernels import hash_table
 from eigentext.lexical.second_pass import weighed
 from eigentext.lexical.templates import WIDE, parse
 
@@ -96,7 +96,7 @@ def test_any_counts_come_back_and_cut_ones_are_told(counts):
     used = np.ones((1, 1), np.bool_)
     made = CountTable(used)
     for key, value in counts.items():
-        made.filled += kernels.add(made.slots, np.uint64(40 - 16), np.uint64(key), value)
+        made.filled += hash_table.add(made.slots, np.uint64(40 - 16), np.uint64(key), value)
     packed = made.packed()
     again = CountTable.unpacked(used, packed, made.filled, 5)
     keys, values = again.sorted_items()
@@ -180,16 +180,16 @@ def test_a_table_of_slots_is_a_dictionary():
     expected = Counter()
     for key in chance.choice(keys, 2000):
         amount = int(chance.integers(1, 5))
-        new = kernels.add(slots, shift, key, amount)
+        new = hash_table.add(slots, shift, key, amount)
         assert new == (int(key) not in expected)
         expected[int(key)] += amount
     for key in keys:
-        assert kernels.get(slots, shift, key) == expected[int(key)]
+        assert hash_table.get(slots, shift, key) == expected[int(key)]
     larger = np.zeros(2048, np.uint64)
-    kernels.moved(slots, larger)
+    hash_table.moved(slots, larger)
     assert np.array_equal(np.sort(larger[larger > 0]), np.sort(slots[slots > 0]))
-    kernels.add(slots, shift, keys[0], 1 << 25)
-    assert kernels.get(slots, shift, keys[0]) == (1 << 24) - 1
+    hash_table.add(slots, shift, keys[0], 1 << 25)
+    assert hash_table.get(slots, shift, keys[0]) == (1 << 24) - 1
 
 
 def test_plain_counts_and_counts_over_variance(toy):

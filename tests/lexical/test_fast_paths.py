@@ -10,12 +10,12 @@ import pytest
 from eigentext.datasets import analyse
 from eigentext.datasets.arabic_lexicon import _lexicon
 from eigentext.formats.conllu import parse_sentence
-from eigentext.lexical import kernels
 from eigentext.lexical.analyzers import learned
 from eigentext.lexical.analyzers.learned import LearnedAnalyzer
 from eigentext.lexical.candidates import Candidates
 from eigentext.lexical.documents import Document, Word
 from eigentext.lexical.encoding import Encoder, Observed, Targets
+from eigentext.lexical.kernels import counting
 from eigentext.lexical.ranker import LexicalRanker
 
 SMALL = {"bits": 10, "epochs": 2, "passes": 2}
@@ -93,7 +93,7 @@ def test_units_are_the_values_on_which_rows_differ():
         row_units = np.zeros(rows.shape, np.int32)
         unit_hash = np.zeros(rows.size, np.uint64)
         unit_target = np.zeros(rows.size, np.int32)
-        units = kernels.factored(rows, row_units, unit_hash, unit_target)
+        units = counting.factored(rows, row_units, unit_hash, unit_target)
         expected = [
             (value, t)
             for t in range(n_targets)

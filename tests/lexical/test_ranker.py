@@ -132,10 +132,10 @@ def test_what_a_training_document_is_weighed_by_does_not_hold_its_gold(language,
 
 
 def _fixed_weights(inputs, words, *, bits=0, **_):
-    from eigentext.lexical.softmax import Weights
+    from eigentext.lexical.records import Weights
 
     e = inputs.encoded
-    weights = Weights.zero(inputs.z.shape[1], e.row_hash.shape[1], e.numeric.shape[1], bits)
+    weights = Weights.full(0.0, inputs.z.shape[1], e.row_hash.shape[1], e.numeric.shape[1], bits)
     weights.dense[:] = 0.1
     return weights
 

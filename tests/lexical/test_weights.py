@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 from eigentext.errors import SettingsError
-from eigentext.lexical import kernels
 from eigentext.lexical.counts import DocumentCounts, Statistics, columns, noise
 from eigentext.lexical.crossval import evaluate_ranker
+from eigentext.lexical.kernels import weighing
+from eigentext.lexical.kernels.hash_table import mix
 from eigentext.lexical.ranker import LexicalRanker
-from eigentext.lexical.softmax import Inputs, Weights, probabilities, scores
+from eigentext.lexical.records import Weights
+from eigentext.lexical.softmax import Inputs, probabilities, scores
 from eigentext.lexical.weights import METHODS, design, fit_weights
 
 
@@ -31,7 +33,7 @@ def inputs(language):
 def random_weights(inputs, bits=6):
     chance = np.random.default_rng(1)
     e = inputs.encoded
-    weights = Weights.zero(4, e.row_hash.shape[1], e.numeric.shape[1], bits)
+    weights = Weights.full(0.0, 4, e.row_hash.shape[1], e.numeric.shape[1], bits)
     weights.dense[:] = chance.normal(size=weights.dense.shape)
     weights.numeric[:] = chance.normal(size=weights.numeric.shape)
     weights.sparse[:] = chance.normal(size=weights.sparse.shape)
@@ -47,7 +49,7 @@ def score_by_hand(inputs, weights, word, row):
         for a in range(inputs.z.shape[1]):
             total += weights.dense[inputs.bucket[word, a], a, t] * inputs.z[unit, a]
         for a in range(inputs.atoms.shape[1]):
-            key = int(kernels.mix(inputs.atoms[word, a], e.unit_hash[unit]))
+            key = int(mix(inputs.atoms[word, a], e.unit_hash[unit]))
             total += weights.sparse[key >> (64 - weights.bits)]
     return total
 
@@ -80,32 +82,9 @@ def test_a_step_follows_the_slope_of_the_loss(inputs):
             down[place] -= 1e-5
             slope[place] = (loss(up) - loss(down)) / 2e-5
     stepped = Weights(before.copy(), weights.numeric.copy(), weights.sparse.copy(), weights.bits)
-    sums = np.ones_like(before)
-    kernels.learn(
-        word,
-        e.gold_row,
-        inputs.atoms,
-        e.unit_first,
-        e.unit_hash,
-        e.unit_target,
-        inputs.used,
-        e.first,
-        e.row_units,
-        e.numeric,
-        inputs.z,
-        inputs.bucket,
-        stepped.dense,
-        sums,
-        stepped.numeric,
-        np.ones_like(stepped.numeric),
-        stepped.sparse,
-        np.ones_like(stepped.sparse),
-        stepped.bits,
-        1e-6,
-        0.0,
-        0.0,
-        np.zeros(len(e.row_hash)),
-    )
+    squares = Weights.full(1.0, 4, e.row_hash.shape[1], e.numeric.shape[1], weights.bits)
+    scratch = np.zeros(len(e.row_hash))
+    weighing.learn(word, e.gold_row, *inputs.records, stepped, squares, 1e-6, scratch)
     moved = (stepped.dense - before)[0]
     there = np.abs(slope[0]) > 1e-3
     assert there.any()

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from eigentext.lexical.records import CountColumns
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
     from eigentext.lexical.features import Hashes
 
 __all__ = [
-    "BUCKETS",
     "CountTable",
     "DocumentCounts",
     "Statistics",
@@ -38,8 +39,6 @@ __all__ = [
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
-BUCKETS = 4
-"""Weights differ by how often the feature was seen: once, 2 to 3, 4 to 15, more."""
 
 _NOTHING = np.zeros(1, np.uint64)
 _PART = 500  # words counted at a time
@@ -64,32 +63,32 @@ class CountTable:
 
     def add(self, atoms: Hashes, gold: Hashes, words: Ints) -> None:
         """Count the features and gold values of these words (rows of both tables)."""
-        from eigentext.lexical import kernels
+        from eigentext.lexical.kernels import counting
 
         seen = _NOTHING
         if self.least > 1:
             features = CountTable(self.used)
             for part in _in_parts(words):
                 features._make_room(features.filled + len(part) * atoms.shape[1])
-                features.filled += kernels.count_features(part, atoms, features.slots)
+                features.filled += counting.count_features(part, atoms, features.slots)
             seen = features.slots
         pairs = int(self.used.sum()) + atoms.shape[1] + gold.shape[1]
         for part in _in_parts(words):
             self._make_room(self.filled + len(part) * pairs)
-            self.filled += kernels.count(
+            self.filled += counting.count(
                 part, atoms, gold, self.used, seen, self.least, self.slots
             )
         self.n_words += len(words)
 
     def _make_room(self, keys: int) -> None:
-        from eigentext.lexical import kernels
+        from eigentext.lexical.kernels import hash_table
 
         size = len(self.slots)
         while size < keys * 4 // 3:
             size *= 2
         if size > len(self.slots):
             larger = np.zeros(size, np.uint64)
-            kernels.moved(self.slots, larger)
+            hash_table.moved(self.slots, larger)
             self.slots = larger
 
     def sorted_items(self) -> tuple[Hashes, npt.NDArray[np.int32]]:
@@ -99,25 +98,25 @@ class CountTable:
 
     def packed(self) -> npt.NDArray[np.uint8]:
         """All keys and counts in few bytes: gaps between keys in order, seven bits a byte."""
-        from eigentext.lexical import kernels
+        from eigentext.lexical.kernels import hash_table
 
         keys, values = self.sorted_items()
         out = np.zeros(10 * len(keys), np.uint8)
-        return out[: kernels.pack(keys, values, out)].copy()
+        return out[: hash_table.pack(keys, values, out)].copy()
 
     @classmethod
     def unpacked(
         cls, used: npt.NDArray[np.bool_], packed: npt.NDArray[np.uint8], n: int, n_words: int
     ) -> CountTable:
         """The table of which :meth:`packed` wrote the n keys."""
-        from eigentext.lexical import kernels
+        from eigentext.lexical.kernels import hash_table
 
         slots = np.zeros(n, np.uint64)
-        if not kernels.unpack(packed, slots):
+        if not hash_table.unpack(packed, slots):
             raise ValueError(f"counts of {n} keys expected, found others")
         table = cls(used)
         table._make_room(n)
-        kernels.moved(slots, table.slots)
+        hash_table.moved(slots, table.slots)
         table.filled, table.n_words = n, n_words
         return table
 
@@ -150,7 +149,7 @@ def statistics(
     ``leave_out`` holds, for each document that was counted, its counted words (rows of ``atoms``);
     all words of such documents are looked up without them.
     """
-    from eigentext.lexical import kernels
+    from eigentext.lexical.kernels import counting
 
     n, n_atoms = atoms.shape
     found = Statistics(
@@ -161,13 +160,9 @@ def statistics(
     )
 
     for words, own, n_own in _parts(counted, encoded, atoms, leave_out):
-        kernels.look_up(
+        counting.look_up(
             words,
-            atoms,
-            encoded.unit_first,
-            encoded.unit_hash,
-            encoded.unit_target,
-            counted.used,
+            encoded.feature_table(atoms, counted.used),
             counted.slots,
             own,
             found.together,
@@ -213,26 +208,21 @@ def ratio_columns(
     z [U, .] and its bucket [n, .] are filled from column ``start`` on; the logarithm [U] of every
     value's own share comes back.
     """
-    from eigentext.lexical import kernels
+    from eigentext.lexical.kernels import counting
 
     base = np.zeros(len(encoded.unit_hash), np.int32)
     words_counted = np.full(len(atoms), counted.n_words, np.int64)
     logs = np.log(np.arange(_LOGS, dtype=np.float32) + np.float32(strength))
     for words, own, n_own in _parts(counted, encoded, atoms, leave_out):
-        kernels.ratios(
+        counting.ratios(
             words,
-            atoms,
-            encoded.unit_first,
-            encoded.unit_hash,
-            encoded.unit_target,
-            counted.used,
+            encoded.feature_table(atoms, counted.used),
             counted.slots,
             own,
             max(counted.n_words - n_own, 1),
             np.float32(strength),
             logs,
-            z,
-            bucket,
+            CountColumns(z, bucket),
             start,
             base,
         )
@@ -396,7 +386,7 @@ class DocumentCounts:
         ``log_share`` [U] is the logarithm of how often the value is the right one at all;
         ``noise`` [U] is filled with the variance of z, the counts n_d' being Poisson.
         """
-        from eigentext.lexical import kernels
+        from eigentext.lexical.kernels import counting
 
         known: list[dict[int, int]] = [{} for _ in own]
         for word, document in zip(encoded.words, encoded.document_of.tolist(), strict=True):
@@ -416,12 +406,12 @@ class DocumentCounts:
         rows = np.where(self.values[place] == encoded.unit_hash, place, -1)
         of_unit = np.repeat(encoded.document_of, np.diff(encoded.unit_first))
         together = np.zeros(len(encoded.unit_hash))
-        kernels.document_overlap(
+        counting.document_overlap(
             rows, of_unit, self.first, self.documents, self.counts, similar, together
         )
         if noise is not None:
             spread = np.zeros(len(encoded.unit_hash))
-            kernels.document_overlap(
+            counting.document_overlap(
                 rows, of_unit, self.first, self.documents, self.counts, similar**2, spread
             )
             noise[:] = spread / (together + strength * np.exp(log_share)) ** 2

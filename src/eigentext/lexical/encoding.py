@@ -23,6 +23,7 @@ from eigentext.errors import SettingsError
 from eigentext.lexical.analysis import GUESSES
 from eigentext.lexical.candidates import NO_PRIOR, Candidate, Candidates
 from eigentext.lexical.features import Forms, Hashes, Typed, hash64
+from eigentext.lexical.records import CandidateRows, FeatureTable
 from eigentext.lexical.remembering import Remembered
 
 if TYPE_CHECKING:
@@ -200,6 +201,15 @@ class Encoded:
         several = np.diff(self.first) > 1
         return np.flatnonzero((self.gold_row >= 0) & several)
 
+    def feature_table(self, atoms: Hashes, used: npt.NDArray[np.bool_]) -> FeatureTable:
+        """Features of the words beside their units, for compiled loops."""
+        return FeatureTable(atoms, used, self.unit_first, self.unit_hash, self.unit_target)
+
+    @property
+    def rows(self) -> CandidateRows:
+        """The candidates, for compiled loops."""
+        return CandidateRows(self.first, self.row_units, self.numeric)
+
     @property
     def countable(self) -> Ints:
         """Words that are counted: those with gold."""
@@ -301,7 +311,7 @@ class Encoder:
         return self._made(candidates)
 
     def _made(self, candidates: list[Candidate]) -> _Entry:
-        from eigentext.lexical import kernels
+        from eigentext.lexical.kernels import counting
 
         n_targets = len(self.targets.names)
         n = len(candidates)
@@ -311,7 +321,7 @@ class Encoder:
         row_units = np.empty((n, n_targets), np.int32)
         unit_hash = np.empty(n * n_targets, np.uint64)
         unit_target = np.empty(n * n_targets, np.int32)
-        units = kernels.factored(row_hash, row_units, unit_hash, unit_target)
+        units = counting.factored(row_hash, row_units, unit_hash, unit_target)
         return _Entry(
             candidates,
             {candidate.label: row for row, candidate in enumerate(candidates)},

@@ -41,7 +41,7 @@ from eigentext.lexical.second_pass import (
     weighed,
 )
 from eigentext.lexical.settings import RankerSettings
-from eigentext.lexical.softmax import Inputs, Weights, fit_softmax, probabilities, scores
+from eigentext.lexical.softmax import Inputs, fit_softmax, probabilities, scores
 from eigentext.lexical.vector_classes import bits_of_vectors
 from eigentext.tagging.resources import clusters_of
 
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from eigentext.base.stored import Packed
     from eigentext.lexical.analysis import Analyzer
     from eigentext.lexical.features import Hashes
+    from eigentext.lexical.records import Weights
 
 __all__ = ["LexicalRanker", "RankedCandidate", "RankedWord"]
 

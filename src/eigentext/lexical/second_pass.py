@@ -26,13 +26,14 @@ from eigentext.lexical.counts import (
     statistics,
 )
 from eigentext.lexical.features import Hashes, table
-from eigentext.lexical.softmax import Inputs, Weights
+from eigentext.lexical.softmax import Inputs
 from eigentext.lexical.templates import PAPER, parse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from eigentext.lexical.encoding import Encoded
+    from eigentext.lexical.records import Weights
 
 __all__ = ["Columns", "Stage", "best_rows", "look", "predicted_targets", "weighed"]
 

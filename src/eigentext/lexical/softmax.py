@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from eigentext.lexical.counts import BUCKETS
+from eigentext.lexical.records import CandidateRows, CountColumns, FeatureTable, Weights
 
 if TYPE_CHECKING:
     from eigentext.lexical.encoding import Encoded
     from eigentext.lexical.features import Hashes
 
-__all__ = ["Inputs", "Weights", "fit_softmax", "probabilities", "scores"]
+__all__ = ["Inputs", "fit_softmax", "probabilities", "scores"]
 
 Floats = npt.NDArray[np.float64]
 _RATE = 0.05  # of AdaGrad's steps
@@ -42,51 +42,19 @@ class Inputs:
     bucket: npt.NDArray[np.int8]
     noise: npt.NDArray[np.float32] | None = None
 
-
-@dataclass
-class Weights:
-    """Weights of columns [buckets, A, T], of numbers [K], and of pairs [2^bits]."""
-
-    dense: Floats
-    numeric: Floats
-    sparse: npt.NDArray[np.float32]
-    bits: int
-
-    @classmethod
-    def zero(cls, n_columns: int, n_targets: int, n_numbers: int, bits: int = 0) -> Weights:
-        """Nothing learned yet."""
-        return cls(
-            np.zeros((BUCKETS, n_columns, n_targets), order="F"),  # by target, as it is read
-            np.zeros(n_numbers),
-            np.zeros(1 << bits, np.float32),
-            bits,
-        )
+    @property
+    def records(self) -> tuple[FeatureTable, CandidateRows, CountColumns]:
+        """The same for compiled loops."""
+        table = self.encoded.feature_table(self.atoms, self.used)
+        return table, self.encoded.rows, CountColumns(self.z, self.bucket)
 
 
 def scores(inputs: Inputs, weights: Weights) -> Floats:
     """The score of every row."""
-    from eigentext.lexical import kernels
+    from eigentext.lexical.kernels import weighing
 
-    e = inputs.encoded
-    out = np.zeros(len(e.row_hash))
-    kernels.score(
-        np.arange(len(e.words)),
-        inputs.atoms,
-        e.unit_first,
-        e.unit_hash,
-        e.unit_target,
-        inputs.used,
-        e.first,
-        e.row_units,
-        e.numeric,
-        inputs.z,
-        inputs.bucket,
-        weights.dense,
-        weights.numeric,
-        weights.sparse,
-        weights.bits,
-        out,
-    )
+    out = np.zeros(len(inputs.encoded.row_hash))
+    weighing.score(np.arange(len(inputs.encoded.words)), *inputs.records, weights, out)
     return out
 
 
@@ -99,42 +67,18 @@ def fit_softmax(
     seed: int,
 ) -> Weights:
     """Learn weights from these words."""
-    from eigentext.lexical import kernels
+    from eigentext.lexical.kernels import weighing
 
     e = inputs.encoded
-    weights = Weights.zero(inputs.z.shape[1], e.row_hash.shape[1], e.numeric.shape[1], bits)
-    dense_sum, numeric_sum = np.ones_like(weights.dense), np.ones_like(weights.numeric)
-    sparse_sum = np.ones_like(weights.sparse)
+    sizes = inputs.z.shape[1], e.row_hash.shape[1], e.numeric.shape[1], bits
+    weights, squares = Weights.full(0.0, *sizes), Weights.full(1.0, *sizes)
     random = np.random.default_rng(seed)
     scratch = np.zeros(len(e.row_hash))
     for _ in range(epochs):
-        kernels.learn(
-            random.permutation(words),
-            e.gold_row,
-            inputs.atoms,
-            e.unit_first,
-            e.unit_hash,
-            e.unit_target,
-            inputs.used,
-            e.first,
-            e.row_units,
-            e.numeric,
-            inputs.z,
-            inputs.bucket,
-            weights.dense,
-            dense_sum,
-            weights.numeric,
-            numeric_sum,
-            weights.sparse,
-            sparse_sum,
-            bits,
-            _RATE,
-            _RATE,
-            0.0,
-            scratch,
-        )
-    weights.sparse = weights.sparse.astype(np.float16).astype(np.float32)  # as files hold them
-    return weights
+        order = random.permutation(words)
+        weighing.learn(order, e.gold_row, *inputs.records, weights, squares, _RATE, scratch)
+    # as files hold them
+    return weights._replace(sparse=weights.sparse.astype(np.float16).astype(np.float32))
 
 
 def probabilities(first: npt.NDArray[np.int64], row_scores: Floats) -> Floats:

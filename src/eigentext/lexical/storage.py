@@ -29,11 +29,11 @@ from eigentext.base.fields import (
 )
 from eigentext.base.packing import pack_csr, unpack_csr
 from eigentext.base.stored import Packed
-from eigentext.lexical.counts import BUCKETS, CountTable, DocumentCounts
+from eigentext.lexical.counts import CountTable, DocumentCounts
 from eigentext.lexical.encoding import NUMERIC, Observed, Targets
 from eigentext.lexical.labels import load_scheme
+from eigentext.lexical.records import BUCKETS, Weights
 from eigentext.lexical.second_pass import Stage, weighed
-from eigentext.lexical.softmax import Weights
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

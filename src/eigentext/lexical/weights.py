@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from eigentext.base.ragged import pointers
 from eigentext.errors import SettingsError
-from eigentext.lexical.counts import BUCKETS
-from eigentext.lexical.softmax import Inputs, Weights, probabilities
+from eigentext.lexical.records import BUCKETS, Weights
+from eigentext.lexical.softmax import Inputs, probabilities
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +37,7 @@ def design(inputs: Inputs, words: Ints) -> tuple[Floats, Floats, Ints]:
     """Rows [R, A * T] of these words, which of them are right, and where each word's begin."""
     e = inputs.encoded
     sizes = np.diff(e.first)[words]
-    first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    first = pointers(sizes)
     rows = np.concatenate([np.arange(e.first[w], e.first[w + 1]) for w in words.tolist()])
     n_columns, n_targets = inputs.z.shape[1], e.row_units.shape[1]
     x = np.zeros((len(rows), n_columns, n_targets))
@@ -64,7 +65,7 @@ def fit_weights(inputs: Inputs, words: Ints, method: str, *, seed: int = 0) -> W
 def _weights(inputs: Inputs, found: Floats) -> Weights:
     """One weight for each (column, target), whatever the frequency class."""
     e = inputs.encoded
-    weights = Weights.zero(inputs.z.shape[1], e.row_units.shape[1], e.numeric.shape[1])
+    weights = Weights.full(0.0, inputs.z.shape[1], e.row_units.shape[1], e.numeric.shape[1])
     weights.dense[:] = found.reshape(1, inputs.z.shape[1], -1).repeat(BUCKETS, axis=0)
     return weights
 

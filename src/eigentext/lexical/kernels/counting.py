@@ -1,0 +1,203 @@
+"""Compiled counting and looking up: features with values of targets, in and out of a table.
+
+A unit is a value of a target on which the candidates of a word differ (``records``).  Zero is no
+feature.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from eigentext.lexical.kernels.hash_table import add, get, mix, place_shift, probe
+
+_S24 = np.uint64(24)
+_ZERO = np.uint64(0)
+
+
+@njit(cache=True)
+def factored(row_hash, row_units, unit_hash, unit_target):
+    """Units of one word: values of targets on which its rows differ; the number of them.
+
+    ``row_units`` [R, T] is filled with the units of rows or -1, ``unit_hash`` and ``unit_target``
+    [R * T] with the units in order of targets, then of rows.
+    """
+    units = 0
+    for t in range(row_hash.shape[1]):
+        differ = False
+        for row in range(1, len(row_hash)):
+            if row_hash[row, t] != row_hash[0, t]:
+                differ = True
+                break
+        start = units
+        for row in range(len(row_hash)):
+            row_units[row, t] = -1
+            if differ:
+                u = start
+                while u < units and unit_hash[u] != row_hash[row, t]:
+                    u += 1
+                if u == units:
+                    unit_hash[u] = row_hash[row, t]
+                    unit_target[u] = t
+                    units += 1
+                row_units[row, t] = u
+    return units
+
+
+@njit(cache=True)
+def count_features(tokens, atoms, slots):
+    """Count features alone over some tokens; the number of new keys."""
+    new = 0
+    shift = place_shift(slots)
+    for token in tokens:
+        for a in range(atoms.shape[1]):
+            if atoms[token, a] != _ZERO:
+                new += add(slots, shift, atoms[token, a] >> _S24, 1)
+    return new
+
+
+@njit(cache=True)
+def count(tokens, atoms, gold, used, seen, least, slots):
+    """Count features, elements and pairs over some tokens; the number of new keys.
+
+    ``tokens`` [n] are rows of ``atoms`` [., A] and ``gold`` [., T]; ``used`` [A, T] says which
+    pairs are counted, ``seen`` how often features come in all: those below ``least`` are not.
+    """
+    new = 0
+    shift, seen_shift = place_shift(slots), place_shift(seen)
+    for token in tokens:
+        for t in range(gold.shape[1]):
+            new += add(slots, shift, gold[token, t] >> _S24, 1)
+        for a in range(atoms.shape[1]):
+            atom = atoms[token, a]
+            if atom == _ZERO or (least > 1 and get(seen, seen_shift, atom >> _S24) < least):
+                continue
+            new += add(slots, shift, atom >> _S24, 1)
+            for t in range(gold.shape[1]):
+                if used[a, t]:
+                    new += add(slots, shift, mix(atom, gold[token, t]) >> _S24, 1)
+    return new
+
+
+@njit(cache=True)
+def look_up(tokens, table, slots, own, together, alone, base):
+    """Counts of every unit of some tokens with every feature, less those of ``own``.
+
+    ``table`` is a ``FeatureTable``; ``together`` [U, A], ``alone`` [n, A] and ``base`` [U] are
+    filled.
+    """
+    atoms, unit_first, unit_hash = table.atoms, table.unit_first, table.unit_hash
+    take_off = len(own) > 1
+    shift, own_shift = place_shift(slots), place_shift(own)
+    for token in tokens:
+        for a in range(atoms.shape[1]):
+            atom = atoms[token, a]
+            if atom == _ZERO:
+                continue
+            seen = get(slots, shift, atom >> _S24)
+            if take_off and seen > 0:
+                seen -= get(own, own_shift, atom >> _S24)
+            alone[token, a] = seen
+            if seen == 0:
+                continue
+            for u in range(unit_first[token], unit_first[token + 1]):
+                if not table.used[a, table.unit_target[u]]:
+                    continue
+                key = mix(atom, unit_hash[u]) >> _S24
+                found = get(slots, shift, key)
+                if take_off and found > 0:
+                    found -= get(own, own_shift, key)
+                together[u, a] = found
+        for u in range(unit_first[token], unit_first[token + 1]):
+            found = get(slots, shift, unit_hash[u] >> _S24)
+            if take_off and found > 0:
+                found -= get(own, own_shift, unit_hash[u] >> _S24)
+            base[u] = found
+
+
+@njit(cache=True)
+def ratios(tokens, table, slots, own, n_words, strength, logs, columns, start, base):
+    """:func:`look_up` and the smoothed log ratios of its counts at once.
+
+    With c(a, u), c(a) and c(u) the counts of the pair, of feature a and of unit u among N words,
+
+        z[u, a] = log (c(a, u) / p(u) + k) / (c(a) + k),   p(u) = (c(u) + 1/2) / (N + 1),
+
+    k being ``strength``; 0 where the feature was never seen.  ``bucket`` says how often it was:
+    0 to 1, 2 to 3, 4 to 15 times, or more.  Both are filled from column ``start`` on, and
+    ``base`` [U] with c(u); ``logs`` holds the logarithms of small (c + k).
+
+    The first places of a feature's keys are all read before any is looked at: the processor then
+    waits for memory once and not for each key.
+    """
+    atoms, unit_first, unit_hash = table.atoms, table.unit_first, table.unit_hash
+    z, bucket = columns.z, columns.bucket
+    take_off = len(own) > 1
+    shift, own_shift = place_shift(slots), place_shift(own)
+    n_atoms = atoms.shape[1]
+    rare = np.zeros(256, np.float32)
+    keys = np.zeros(256, np.uint64)
+    first_slots = np.zeros(256, np.uint64)
+    alone = np.zeros(n_atoms, np.uint64)
+    for token in tokens:
+        begin, end = unit_first[token], unit_first[token + 1]
+        if begin == end:
+            continue
+        if end - begin > len(keys):
+            rare = np.zeros(2 * (end - begin), np.float32)
+            keys = np.zeros(len(rare), np.uint64)
+            first_slots = np.zeros(len(rare), np.uint64)
+        for a in range(n_atoms):
+            alone[a] = slots[atoms[token, a] >> _S24 >> shift]
+        for u in range(begin, end):
+            first_slots[u - begin] = slots[unit_hash[u] >> _S24 >> shift]
+        for u in range(begin, end):
+            key = unit_hash[u] >> _S24
+            found = probe(slots, key >> shift, first_slots[u - begin], key)
+            if take_off and found > 0:
+                found -= get(own, own_shift, key)
+            base[u] = found
+            rare[u - begin] = (n_words + np.float32(1.0)) / (found + np.float32(0.5))
+        for a in range(n_atoms):
+            atom = atoms[token, a]
+            seen = 0
+            if atom != _ZERO:
+                key = atom >> _S24
+                seen = probe(slots, key >> shift, alone[a], key)
+                if take_off and seen > 0:
+                    seen -= get(own, own_shift, key)
+            bucket[token, start + a] = (seen >= 2) + (seen >= 4) + (seen >= 16)
+            if seen == 0:
+                for u in range(begin, end):
+                    z[u, start + a] = 0.0
+                continue
+            below = logs[seen] if seen < len(logs) else np.float32(np.log(seen + strength))
+            for u in range(begin, end):
+                if base[u] > 0 and table.used[a, table.unit_target[u]]:
+                    key = mix(atom, unit_hash[u]) >> _S24
+                    keys[u - begin] = key
+                    first_slots[u - begin] = slots[key >> shift]
+            for u in range(begin, end):
+                found = 0
+                if base[u] > 0 and table.used[a, table.unit_target[u]]:
+                    key = keys[u - begin]
+                    found = probe(slots, key >> shift, first_slots[u - begin], key)
+                    if take_off and found > 0:
+                        found -= get(own, own_shift, key)
+                above = logs[0]
+                if found > 0:
+                    above = np.log(np.float32(found) * rare[u - begin] + strength)
+                z[u, start + a] = above - below
+
+
+@njit(cache=True)
+def document_overlap(unit_row, unit_doc, first, docs, counts, similarity, out):
+    """For each unit: its counts over documents, weighted by how alike they are to its own."""
+    for u in range(len(unit_row)):
+        row = unit_row[u]
+        total = 0.0
+        if row >= 0:
+            for k in range(first[row], first[row + 1]):
+                total += counts[k] * similarity[unit_doc[u], docs[k]]
+        out[u] = total
+    return out

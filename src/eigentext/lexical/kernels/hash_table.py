@@ -1,0 +1,141 @@
+"""Counts of keys in one open table; arrays and scalars only.
+
+A key is the upper 40 bits of a hash: of a context feature, of a label element's value, or of both
+mixed.  A slot holds a key and, in the lower 24 bits, its count; zero is an empty slot.  With ten
+million keys one in 100,000 that was never counted is taken for another.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+_A = np.uint64(0x9E3779B97F4A7C15)
+_B = np.uint64(0xBF58476D1CE4E5B9)
+_S24 = np.uint64(24)
+_S29 = np.uint64(29)
+_S32 = np.uint64(32)
+_ZERO = np.uint64(0)
+_ONE = np.uint64(1)
+_COUNT = np.uint64(0xFFFFFF)
+
+
+@njit(cache=True, inline="always")
+def mix(left, right):
+    """One key of two hashes; the order counts."""
+    mixed = (left ^ (right * _A + _ONE)) * _B
+    mixed ^= mixed >> _S29
+    mixed *= _A
+    mixed ^= mixed >> _S32
+    return mixed | _ONE
+
+
+@njit(cache=True, inline="always")
+def place_shift(slots):
+    """How far a key goes down to its place: places are in the order of keys."""
+    shift = 40
+    size = len(slots)
+    while size > 1:
+        size >>= 1
+        shift -= 1
+    return np.uint64(shift)
+
+
+@njit(cache=True)
+def add(slots, shift, key, amount):
+    """Add to a key's count, which stops at 2^24 - 1; 1 if the key is new."""
+    mask = np.uint64(len(slots) - 1)
+    place = key >> shift
+    while slots[place] != _ZERO:
+        if slots[place] >> _S24 == key:
+            count = min((slots[place] & _COUNT) + np.uint64(amount), _COUNT)
+            slots[place] = (key << _S24) | count
+            return 0
+        place = (place + _ONE) & mask
+    slots[place] = (key << _S24) | min(np.uint64(amount), _COUNT)
+    return 1
+
+
+@njit(cache=True, inline="always")
+def probe(slots, place, slot, key):
+    """The count of a key whose first place holds ``slot``."""
+    mask = np.uint64(len(slots) - 1)
+    while slot != _ZERO:
+        if slot >> _S24 == key:
+            return np.int64(slot & _COUNT)
+        place = (place + _ONE) & mask
+        slot = slots[place]
+    return 0
+
+
+@njit(cache=True)
+def get(slots, shift, key):
+    """A key's count."""
+    place = key >> shift
+    return probe(slots, place, slots[place], key)
+
+
+@njit(cache=True)
+def moved(slots, larger):
+    """Put every count into a larger table; its first key comes first."""
+    shift = place_shift(larger)
+    for place in range(len(slots)):
+        if slots[place] != _ZERO:
+            add(larger, shift, slots[place] >> _S24, np.int64(slots[place] & _COUNT))
+
+
+@njit(cache=True)
+def _write(out, place, number):
+    """Seven bits a byte, the lowest first; the place after them."""
+    while number >= 128:
+        out[place] = (number & 127) | 128
+        number >>= 7
+        place += 1
+    out[place] = number
+    return place + 1
+
+
+@njit(cache=True)
+def pack(keys, counts, out):
+    """Sorted keys as gaps, counts of up to 3 in the same bytes; how many bytes.
+
+    ``out`` takes 10 bytes a key at most.
+    """
+    place = 0
+    before = np.uint64(0)
+    for i in range(len(keys)):
+        gap = np.int64(keys[i] - before)
+        before = keys[i]
+        place = _write(out, place, (gap << 2) | min(counts[i], 4) - 1)
+        if counts[i] >= 4:
+            place = _write(out, place, np.int64(counts[i] - 4))
+    return place
+
+
+@njit(cache=True)
+def unpack(packed, slots):
+    """What :func:`pack` wrote, as slots; False if it is not all of them and no more."""
+    place = 0
+    key = np.uint64(0)
+    for i in range(len(slots)):
+        count = np.int64(0)
+        for part in range(2):
+            number, shift, more = np.int64(0), 0, True
+            while more:
+                if place == len(packed) or shift > 49:
+                    return False
+                number |= np.int64(packed[place] & 127) << shift
+                more = packed[place] >= 128
+                shift += 7
+                place += 1
+            if part == 1:
+                count += number
+                break
+            key += np.uint64(number >> 2)
+            count = (number & 3) + 1
+            if count < 4:
+                break
+        if key >= np.uint64(1 << 40) or count >= 1 << 24:
+            return False
+        slots[i] = (key << np.uint64(24)) | np.uint64(count)
+    return place == len(packed)
