@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 import eigentext
-from eigentext.errors import SettingsError
 
 
 def _modules() -> list[str]:
@@ -82,17 +81,3 @@ def test_extras_are_the_agreed_ones():
     }
     assert metadata("eigentext")["License-Expression"] == "Apache-2.0"
     assert any(requirement.startswith("numpy") for requirement in requires("eigentext") or ())
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "tagging.SequenceTagger",
-    ],
-)
-def test_an_unfitted_model_is_not_saved(name, tmp_path):
-    room, _, kind = name.rpartition(".")
-    model = getattr(importlib.import_module(f"eigentext.{room}"), kind)()
-    with pytest.raises(SettingsError, match="not trained yet: call fit or load first"):
-        model.save(tmp_path / "x.model")
-    assert not list(tmp_path.iterdir())

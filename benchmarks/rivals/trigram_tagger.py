@@ -18,10 +18,11 @@ import numpy as np
 from numba import njit
 
 from eigentext.base.ragged import pointers
+from eigentext.base.tokens import checked_words
 from eigentext.errors import SettingsError
 from eigentext.sequences.tagger_chain import Candidates
 from eigentext.sequences.tagger_eval import evaluate_tagger
-from eigentext.sequences.tagger_input import checked_words, numbered
+from eigentext.sequences.tagger_input import numbered
 from eigentext.sequences.tagger_words import WordTags
 
 if TYPE_CHECKING:

@@ -29,6 +29,8 @@ from eigentext.lexical.ranker import LexicalRanker
 from eigentext.lexical.settings import LearnedAnalyzerSettings, RankerSettings
 from eigentext.sequences import HMM, LatentTagger, SpectralHMM
 from eigentext.sequences.settings import HMMSettings, LatentTaggerSettings, SpectralHMMSettings
+from eigentext.tagging.settings import TaggerSettings
+from eigentext.tagging.tagger import SequenceTagger
 from eigentext.words import LRMVL, CCAEmbedding, ClassBigram, SpectralClusters
 from eigentext.words.settings import (
     CCASettings,
@@ -51,6 +53,7 @@ COMMANDS: list[tuple[str, type, type]] = [
     ("lex train", RankerSettings, LexicalRanker),
     ("lex crossval", RankerSettings, LexicalRanker),
     ("lex learn-analyzer", LearnedAnalyzerSettings, LearnedAnalyzer),
+    ("tag train", TaggerSettings, SequenceTagger),
     ("hmm train", HMMSettings, HMM),
     ("hmm train", SpectralHMMSettings, SpectralHMM),
     ("hmm train", LatentTaggerSettings, LatentTagger),

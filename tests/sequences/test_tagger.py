@@ -173,9 +173,9 @@ def test_what_is_no_token_is_refused(tagger, bad):
 def test_bad_training_data_is_named():
     with pytest.raises(DataError, match="no tokens"):
         LatentTagger().fit([[], []], [[], []])
-    with pytest.raises(DataError, match="<training sentences>:1: 3 tags for 2 tokens"):
+    with pytest.raises(DataError, match="<tags>:1: 3 tags for 2 tokens"):
         LatentTagger().fit([["a", "b"]], [["X", "Y", "Z"]])
-    with pytest.raises(SettingsError, match="2 sentences, but tags of 1"):
+    with pytest.raises(DataError, match="1 sentences for 2 of tokens"):
         LatentTagger().fit([["a"], ["b"]], [["X"]])
     for X, y in ((["ab"], [["X"]]), ([["a", "b"]], ["XY"]), ("ab", [["X", "Y"]])):
         with pytest.raises(SettingsError, match="string"):

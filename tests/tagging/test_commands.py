@@ -115,9 +115,15 @@ FILES = {
         (["a.bio", "--clusters", "none.paths"], "none.paths: no clusters"),
         (["a.bio", "--vectors", "bad.vec"], "bad.vec:3: 2 numbers, expected 3"),
         (["a.bio", "--vectors", "zero.vec"], "zero.vec: all vectors are zero"),
-        (["a.bio", "--beam", "wide"], "--beam 'wide': expected a number, or auto"),
-        (["a.bio", "--beam", "0"], "beam must be 1 or more"),
-        (["a.bio", "--entity-margin", "-1"], "entity_margin is -1.0, expected 0 or more"),
+        (["a.bio", "--beam", "wide"], "beam is 'wide', expected a whole number, or 'auto'"),
+        (
+            ["a.bio", "--beam", "0"],
+            "beam is 0, expected a whole number from 1 to 10000, or 'auto'",
+        ),
+        (
+            ["a.bio", "--entity-margin", "-1"],
+            "entity_margin is -1, expected a number of at least 0, or 'auto'",
+        ),
     ],
 )
 def test_bad_input_names_file_and_line(folder, capsys, arguments, message):

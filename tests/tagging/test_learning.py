@@ -154,7 +154,7 @@ def plain_score(tagger, weights, tokens, numbers):
 
 
 @pytest.mark.parametrize("tags", [["A", "B", "C"], BIO])
-def test_n_best_with_a_full_beam_is_enumeration(tags):
+def test_kbest_with_a_full_beam_is_enumeration(tags):
     rng = np.random.default_rng(8)
     X, y = random_data(rng, 30, tags)
     tagger = SequenceTagger(epochs=2, min_count=1).fit(X, y)
@@ -170,7 +170,7 @@ def test_n_best_with_a_full_beam_is_enumeration(tags):
                 score = plain_score(tagger, weights, tokens, numbers)
                 every.append((score, tagger.tag_set_.decode(numbers)))
         every.sort(key=lambda pair: -pair[0])
-        found = tagger.n_best(tokens, n ** len(tokens))
+        found = tagger.kbest(tokens, n ** len(tokens))
         assert len(found) == len(every)
         np.testing.assert_allclose(
             [answer.score for answer in found], [score for score, _ in every], atol=1e-3

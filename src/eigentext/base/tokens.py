@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from eigentext.errors import SettingsError
+from eigentext.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["checked_sentences", "checked_tokens", "each_sentence"]
+__all__ = [
+    "checked_sentences",
+    "checked_tagged",
+    "checked_tokens",
+    "checked_words",
+    "each_sentence",
+]
 
 
 def checked_tokens(tokens: Any, what: str = "a sentence") -> list[str]:
@@ -61,3 +67,34 @@ def each_sentence(sentences: Any) -> Iterator[list[str]]:
         raise SettingsError(f"expected a list of sentences, not {type(sentences).__name__}")
     for sentence in sentences:
         yield checked_tokens(sentence)
+
+
+def checked_words(tokens: Any) -> list[str]:
+    """Tokens that have content: an empty one has no ending and no shape.
+
+    >>> checked_words(["a", ""])
+    Traceback (most recent call last):
+    ...
+    eigentext.errors.SettingsError: token 2 of a sentence is empty
+    """
+    words = checked_tokens(tokens)
+    if "" in words:
+        raise SettingsError(f"token {words.index('') + 1} of a sentence is empty")
+    return words
+
+
+def checked_tagged(X: Any, y: Any) -> tuple[list[list[str]], list[list[str]]]:
+    """Sentences, and as many tags for each.
+
+    >>> checked_tagged([["a", "dog"]], [["DT"]])
+    Traceback (most recent call last):
+    ...
+    eigentext.errors.DataError: <tags>:1: 1 tags for 2 tokens
+    """
+    sentences, tags = [checked_words(tokens) for tokens in each_sentence(X)], checked_sentences(y)
+    if len(sentences) != len(tags):
+        raise DataError("<tags>", None, f"{len(tags)} sentences for {len(sentences)} of tokens")
+    for number, (tokens, row) in enumerate(zip(sentences, tags, strict=True), start=1):
+        if len(tokens) != len(row):
+            raise DataError("<tags>", number, f"{len(row)} tags for {len(tokens)} tokens")
+    return sentences, tags

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from eigentext.cli import options
+from eigentext.cli.command import Given, with_settings
 from eigentext.cli.output import Clock, progress_bar, show_figures, skipped_count, skipping
 from eigentext.cli.text_input import typed_sentences
+from eigentext.tagging.settings import TaggerSettings
 
 if TYPE_CHECKING:
     from eigentext.base.files.opening import SkipLog
@@ -37,14 +40,6 @@ class ColumnName(StrEnum):
     xpos = "xpos"
 
 
-class SchemeName(StrEnum):
-    """What the tags are."""
-
-    auto = "auto"
-    bio2 = "bio2"
-    plain = "plain"
-
-
 From = Annotated[
     InputFormat,
     typer.Option("--from", help="Input: columns, CoNLL-U, or a tokenised sentence a line (.txt)."),
@@ -53,41 +48,16 @@ Column = Annotated[ColumnName, typer.Option("--column", help="Tag column of CoNL
 
 
 @app.command("train")
+@with_settings(TaggerSettings)
 def train(
     files: options.Sources,
     output: options.ModelOutput,
+    given: Given,
     dev: Annotated[
         str | None, typer.Option("--dev", help="Keep the epoch that is best on this file.")
     ] = None,
-    clusters: Annotated[
-        str | None, typer.Option("--clusters", help="Brown clusters: bits TAB word TAB count.")
-    ] = None,
-    vectors: Annotated[
-        str | None, typer.Option("--vectors", help="Word vectors, word2vec text or binary.")
-    ] = None,
-    epochs: Annotated[int, typer.Option("--epochs", min=1, help="Passes, at most.")] = 8,
-    beam: Annotated[
-        str, typer.Option("--beam", help="Tag sequences kept: a number, or auto.")
-    ] = "auto",
-    entity_margin: Annotated[
-        str,
-        typer.Option("--entity-margin", help="More finds more entities: a number, or auto."),
-    ] = "auto",
-    min_count: Annotated[
-        int, typer.Option("--min-count", min=1, help="Leave out features seen less often.")
-    ] = 1,
     from_: From = InputFormat.auto,
     column: Column = ColumnName.upos,
-    scheme: Annotated[
-        SchemeName, typer.Option("--scheme", help="bio2 for entities; plain for other tags.")
-    ] = SchemeName.auto,
-    repair: Annotated[
-        bool, typer.Option("--repair", help="Read tags outside BIO2 as the CoNLL scorer does.")
-    ] = False,
-    compact: Annotated[
-        bool, typer.Option("--compact", help="Keep clusters and vectors of training words only.")
-    ] = False,
-    seed: options.Seed = 0,
     on_error: options.SkipErrors = options.OnError.stop,
     data_name: options.DataName = None,
     data_licence: options.DataLicence = None,
@@ -110,41 +80,24 @@ def train(
     check_writable(output)
     clock = Clock()
     sources = expand(files)
+    tagger = SequenceTagger(**given.settings(TaggerSettings))
+    tagger.check()
     with (
         skipping(on_error, quiet=quiet) as log,
         progress_bar(quiet=quiet, unit="epochs") as update,
     ):
-        tokens, tags, found = read_tagged(
-            sources,
+        read = partial(
+            read_tagged,
             file_format=from_.value,
             column=column.value,
-            scheme=scheme.value,
-            repair=repair,
+            repair=tagger.repair,
             on_error=log,
         )
-        held_out = None
-        if dev is not None:
-            held_out = read_tagged(
-                [dev],
-                file_format=from_.value,
-                column=column.value,
-                scheme=found,
-                repair=repair,
-                on_error=log,
-            )[:2]
-        tagger = SequenceTagger(
-            clusters=clusters,
-            vectors=vectors,
-            epochs=epochs,
-            min_count=min_count,
-            scheme=found,
-            beam=_number_or_auto("--beam", beam, int),
-            entity_margin=_number_or_auto("--entity-margin", entity_margin, float),
-            seed=seed,
-        )
+        tokens, tags, scheme = read(sources, scheme=tagger.scheme)
+        tagger.set_params(scheme=scheme)
+        held_out = None if dev is None else read([dev], scheme=scheme)[:2]
         tagger.fit(tokens, tags, dev=held_out, progress=update)
-    about = options.about_data(sources, data_name, data_licence)
-    tagger.save(output, compact=compact, data=about)
+    tagger.save(output, data=options.about_data(sources, data_name, data_licence))
     if json or not quiet:
         figures: dict[str, Any] = {
             "sentences": len(tokens),
@@ -155,25 +108,13 @@ def train(
             "epoch": tagger.best_epoch_,
             "beam": tagger.beam_,
         }
-        if found == "bio2":
+        if scheme == "bio2":
             figures["entity_margin"] = tagger.entity_margin_
         if tagger.dev_scores_:
-            name = "dev_f1" if found == "bio2" else "dev_accuracy"
-            figures[name] = round(max(tagger.dev_scores_), 2)
+            name = "dev_f1" if scheme == "bio2" else "dev_accuracy"
+            figures[name] = round(100 * max(tagger.dev_scores_), 2)
         figures |= clock.figures()
         show_figures(figures, as_json=json, results_on_stdout=output == "-")
-
-
-def _number_or_auto(option: str, value: str, kind: type) -> Any:
-    """``auto``, or the number that was given."""
-    from eigentext.errors import SettingsError
-
-    if value == "auto":
-        return value
-    try:
-        return kind(value)
-    except ValueError:
-        raise SettingsError(f"{option} {value!r}: expected a number, or auto") from None
 
 
 @app.command("apply")
@@ -221,7 +162,6 @@ def apply(
     from eigentext.errors import SettingsError
     from eigentext.formats.blocks import write_blocks
     from eigentext.tagging import SequenceTagger
-    from eigentext.tagging.batch import tag_many
     from eigentext.tagging.reading import bare_item, read_items
 
     if raw and from_ is not InputFormat.auto:
@@ -250,7 +190,7 @@ def apply(
                 yield list(item.tokens)
 
     def lines(log: SkipLog | None) -> Iterator[str]:
-        for answers in tag_many(tagger, tokens(log), jobs=jobs, n_best=kbest):
+        for answers in tagger.stream_kbest(tokens(log), kbest, jobs=jobs):
             item = waiting.popleft()
             counts["sentences"] += 1
             counts["tokens"] += len(item.tokens)

@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from eigentext.base.model import Model, Packed
+from eigentext.base.tokens import checked_words
 from eigentext.errors import SettingsError
 from eigentext.sequences.settings import LatentTaggerSettings
 from eigentext.sequences.tagger_chain import Candidates, Chain
 from eigentext.sequences.tagger_decode import TagChain
 from eigentext.sequences.tagger_eval import evaluate_tagger
-from eigentext.sequences.tagger_input import checked_words, numbered
+from eigentext.sequences.tagger_input import numbered
 from eigentext.sequences.tagger_storage import SPEC, pack_tagger, restore_tagger
 from eigentext.sequences.tagger_words import WordTags
 

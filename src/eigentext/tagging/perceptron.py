@@ -5,8 +5,8 @@
 2. The kernel goes through the sentences in an order shuffled by the seed, tags each token with
    the weights so far and its own earlier tags, and corrects where the gold tag does not win by
    its margin.
-3. After each pass the average of all weights so far is a :class:`Model`; with development data
-   the best of them is kept.
+3. After each pass the average of all weights so far is a :class:`LinearModel`; with development
+   data the best of them is kept.
 """
 
 from __future__ import annotations
@@ -25,15 +25,16 @@ if TYPE_CHECKING:
     from eigentext.tagging.schemes import TagSet
     from eigentext.tagging.templates import Templates
 
-__all__ = ["Learner", "Model"]
+__all__ = ["N_PLACES", "Learner", "LinearModel", "search"]
 
 Floats = npt.NDArray[np.float32]
+N_PLACES = 3  # of a vector: the words at -1, 0 and +1
 _FIRST_ROWS = 1 << 12  # of weights at least; more as they are needed
 _DYNAMIC_FACTOR = 2  # the static part of a template with tags must occur so much more often
 
 
 @dataclass(frozen=True)
-class Model:
+class LinearModel:
     """All that scoring needs.
 
     ``table``     numbers of the static features; feature n < F has the number n
@@ -82,7 +83,6 @@ class Learner:
         min_count: int,
         margins: npt.NDArray[np.float64],
         seed: int,
-        reach: int,
     ) -> None:
         self._batch, self._gold, self._vectors = batch, gold, vectors
         self._margins, self._seed, self._kinds = margins, seed, templates.n_tags
@@ -106,7 +106,7 @@ class Learner:
         rows = max(_FIRST_ROWS, n_static)  # zeros take memory only once they are written to
         self._weights = np.zeros((rows, n_tags), np.float32)
         self._sums = np.zeros((rows, n_tags), np.float64)
-        places = 2 * reach + 1 if vectors.size else 0
+        places = N_PLACES if vectors.size else 0
         self._dense = np.zeros((places, n_tags, vectors.shape[1]), np.float32)
         self._dense_sums = np.zeros(self._dense.shape, np.float64)
         self._counters = np.zeros(3, np.int64)  # rows used, tokens seen, mistakes
@@ -147,7 +147,7 @@ class Learner:
             progress(self._epoch, 0, "training")
         return int(self._counters[2])
 
-    def average(self) -> Model:
+    def average(self) -> LinearModel:
         """The mean of the weights after every token so far.
 
         Features that were never in an update are left out of the tables.
@@ -163,7 +163,7 @@ class Learner:
         row_of = np.concatenate([static_rows, cells])
         first = self._first - n_static + len(static_rows)
         table = FeatureTable(self._table.keys[used])
-        return Model(table, self._bases, first, row_of, weights, dense)
+        return LinearModel(table, self._bases, first, row_of, weights, dense)
 
 
 def empty_vectors() -> Floats:
@@ -172,7 +172,7 @@ def empty_vectors() -> Floats:
 
 
 def search(
-    model: Model,
+    model: LinearModel,
     words: WordTable,
     templates: Templates,
     tag_set: TagSet,
@@ -180,15 +180,15 @@ def search(
     batch: Batch,
     *,
     beam: int = 1,
-    n_best: int = 1,
+    kbest: int = 1,
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-    """Tags (n_best, tokens), scores (n_best, sentences) and how many were found (sentences)."""
+    """Tags (kbest, tokens), scores (kbest, sentences) and how many were found (sentences)."""
     from eigentext.tagging.kernels import search as kernel
 
     features, cells = model.numbers(words, batch, templates)
     n_sentences = len(batch.starts) - 1
-    tags = np.zeros((n_best, batch.n_tokens), np.int32)
-    scores = np.full((n_best, n_sentences), -np.inf)
+    tags = np.zeros((kbest, batch.n_tokens), np.int32)
+    scores = np.full((kbest, n_sentences), -np.inf)
     found = np.zeros(n_sentences, np.int64)
     arguments: tuple[Any, ...] = (
         batch.starts,
@@ -202,8 +202,8 @@ def search(
         model.dense,
         tag_set.legal(),
         tag_set.may_end(),
-        max(beam, n_best),
-        n_best,
+        max(beam, kbest),
+        kbest,
         tags,
         scores,
         found,

@@ -17,6 +17,7 @@ from eigentext.evaluate.ner import evaluate
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from eigentext.base.progress import Progress
     from eigentext.tagging.tagger import SequenceTagger
 
     Tags = Sequence[Sequence[str]]
@@ -39,7 +40,7 @@ def cross_validated(
     margins: Sequence[float],
     beams: Sequence[int],
     *,
-    progress: Callable[[int, int, str], None] | None = None,
+    progress: Progress | None = None,
 ) -> dict[Pair, float]:
     """F1 of every pair of margin and beam over all stretches; nothing for too little data.
 
@@ -73,7 +74,7 @@ def cross_validated(
 def best_pair(scores: dict[Pair, float]) -> Pair:
     """The pair with the highest score, the first of equals.
 
-    >>> best_pair({(0.5, 1): 60.0, (0.5, 4): 62.0, (2.0, 4): 62.0})
+    >>> best_pair({(0.5, 1): 0.6, (0.5, 4): 0.62, (2.0, 4): 0.62})
     (0.5, 4)
     >>> best_pair({}) == FEW
     True
@@ -82,4 +83,4 @@ def best_pair(scores: dict[Pair, float]) -> Pair:
 
 
 def _f1(correct: float, gold: float, found: float) -> float:
-    return 200.0 * correct / (gold + found) if gold + found else 0.0
+    return 2.0 * correct / (gold + found) if gold + found else 0.0

@@ -1,21 +1,18 @@
-"""A tagger as a model file of kind ``tagger``, and back.
+"""A tagger as parts of a model file, and back.
 
 The file holds the templates and tags, the keys of all features that were in an update, their
 weights (sparse: most rows have two to six weights), and the tables of clusters and vectors that
-new text needs: whole, or (``compact``) only for the words seen in training.
+new text needs.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eigentext.base import modelfile
 from eigentext.base.fields import (
     Array,
-    Auto,
-    Flag,
     Ints,
     Named,
     Parts,
@@ -27,34 +24,19 @@ from eigentext.base.fields import (
     Text,
     Whole,
 )
+from eigentext.base.model import Packed
+from eigentext.base.packing import pack_csr, unpack_csr
 from eigentext.tagging.features import FeatureTable
-from eigentext.tagging.perceptron import Model
+from eigentext.tagging.perceptron import N_PLACES, LinearModel
 from eigentext.tagging.schemes import TagSet
 from eigentext.tagging.templates import Templates
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping
 
     from eigentext.tagging.tagger import SequenceTagger
 
-__all__ = ["KIND", "VERSION", "load_tagger", "save_tagger"]
-
-KIND = "tagger"
-VERSION = 1
-_KEPT = (
-    "epochs",
-    "scheme",
-    "min_count",
-    "margin",
-    "entity_margin",
-    "beam",
-    "vector_scale",
-    "vector_reach",
-    "repair",
-    "seed",
-)
-Tagger = TypeVar("Tagger", bound="SequenceTagger")
+__all__ = ["SPEC", "pack_tagger", "restore_tagger"]
 
 
 def _holds(arrays: Mapping[str, np.ndarray], strings: Any, settings: Mapping[str, Any]) -> None:
@@ -65,24 +47,14 @@ def _holds(arrays: Mapping[str, np.ndarray], strings: Any, settings: Mapping[str
             if tag != "O" and (tag[:1] not in tuple("BILU") or tag[1:2] != "-"):
                 raise ValueError(f"strings 'tags' hold {tag!r}, expected O, B-, I-, L- or U-")
     places = len(arrays["dense"])
-    expected = 2 * settings["vector_reach"] + 1 if arrays["vectors"].size else 0
+    expected = N_PLACES if arrays["vectors"].shape[1] else 0
     if places != expected:
         raise ValueError(f"array 'dense' is of {places} places, expected {expected}")
 
 
 SPEC = Spec(
     {
-        "epochs": Whole(1),
-        "scheme": Text(),
-        "min_count": Whole(1),
-        "margin": Real(),
-        "entity_margin": Auto(Real(0)),
-        "beam": Auto(Whole(1, 10_000)),
         "chosen": Named({"entity_margin": Real(), "beam": Whole(1, 10_000)}),
-        "vector_scale": Real(),
-        "vector_reach": Whole(0, 1000),
-        "repair": Flag(),
-        "seed": Whole(0),
         "best_epoch": Whole(0),
         "tag_scheme": Text(("bio2", "plain")),
     },
@@ -111,14 +83,8 @@ SPEC = Spec(
 )
 
 
-def save_tagger(
-    tagger: SequenceTagger,
-    path: str | os.PathLike[str],
-    *,
-    compact: bool = False,
-    data: Mapping[str, Any] | None = None,
-) -> None:
-    """Write everything that tagging needs."""
+def pack_tagger(tagger: SequenceTagger) -> Packed:
+    """Everything that tagging needs."""
     from scipy.sparse import csr_array
 
     model = tagger.model_
@@ -133,72 +99,46 @@ def save_tagger(
         "cells": cells.astype(np.int64),
         "cell_rows": model.row_of[len(model.table.keys) :][cells],
         "dense": model.dense,
-        **modelfile.pack_csr("weights", csr_array(model.weights)),
+        "vectors": tagger.vectors_,
+        **pack_csr("weights", csr_array(model.weights)),
     }
-    clusters, words = tagger.clusters_, tagger.vector_words_
-    rows = np.arange(len(words))
-    if compact:
-        seen = {form for word in tagger.seen_ for form in (word, word.lower())}
-        clusters = {word: bits for word, bits in clusters.items() if word in seen}
-        rows = np.array([row for row, word in enumerate(words) if word in seen], np.int64)
-    arrays["vectors"] = tagger.vectors_[rows] if len(words) else tagger.vectors_
-    settings = {name: getattr(tagger, name) for name in _KEPT}
-    settings.update(
-        best_epoch=tagger.best_epoch_,
-        tag_scheme=tagger.tag_set_.scheme,
-        chosen={"entity_margin": tagger.entity_margin_, "beam": tagger.beam_},
-    )
-    modelfile.save(
-        path,
-        KIND,
-        arrays,
-        settings=settings,
-        format_version=VERSION,
-        strings={
-            "tags": tagger.tag_set_.inside,
-            "templates": tagger.templates_.names,
-            "cluster_words": list(clusters),
-            "cluster_bits": list(clusters.values()),
-            "vector_words": [words[row] for row in rows],
-        },
-        seed=tagger.seed,
-        data=data,
-    )
+    strings = {
+        "tags": tagger.tag_set_.inside,
+        "templates": tagger.templates_.names,
+        "cluster_words": list(tagger.clusters_),
+        "cluster_bits": list(tagger.clusters_.values()),
+        "vector_words": tagger.vector_words_,
+    }
+    facts = {
+        "best_epoch": tagger.best_epoch_,
+        "tag_scheme": tagger.tag_set_.scheme,
+        "chosen": {"entity_margin": tagger.entity_margin_, "beam": tagger.beam_},
+    }
+    return Packed(arrays, strings, facts)
 
 
-def load_tagger(kind: type[Tagger], path: str | os.PathLike[str]) -> Tagger:
-    """Read what :func:`save_tagger` wrote."""
-    file = modelfile.load(path, KIND, {VERSION}, SPEC)
-    with file.fitting():
-        a, strings = file.arrays, file.strings
-        settings = file.header.settings
-        tagger = kind(**{name: settings[name] for name in _KEPT})
-        tagger.best_epoch_ = settings["best_epoch"]
-        tagger.entity_margin_ = float(settings["chosen"]["entity_margin"])
-        tagger.beam_ = int(settings["chosen"]["beam"])
-        tagger.seen_ = frozenset()
-        templates = Templates(strings["templates"])
-        # a template with tags has a cell for each tag, or pair of tags, that may come before
-        most = (len(strings["tags"]) + 1) ** int(templates.n_tags.max(initial=0))
-        n_cells = int(a["n_cells"])
-        if n_cells > len(a["base_keys"]) * most or bool(np.any(a["base_first"] >= n_cells)):
-            raise ValueError(f"{n_cells} cells for {len(a['base_keys'])} keys")
-        cells = np.full(n_cells + most, -1, np.int32)  # whatever template meets the last key
-        cells[a["cells"]] = a["cell_rows"]
-        model = Model(
-            FeatureTable(a["keys"]),
-            FeatureTable(a["base_keys"]),
-            a["base_first"] + len(a["keys"]),
-            np.concatenate([a["static_rows"], cells]),
-            np.ascontiguousarray(file.csr("weights").toarray()),
-            a["dense"],
-        )
-        clusters = dict(zip(strings["cluster_words"], strings["cluster_bits"], strict=True))
-        tagger._restore(
-            TagSet(tuple(strings["tags"]), settings["tag_scheme"]),
-            templates,
-            model,
-            clusters,
-            (strings["vector_words"], a["vectors"]),
-        )
-    return tagger
+def restore_tagger(tagger: SequenceTagger, packed: Packed) -> None:
+    """Set what :func:`pack_tagger` kept."""
+    a, strings, facts = packed.arrays, packed.strings, packed.facts
+    tagger.best_epoch_ = facts["best_epoch"]
+    tagger.entity_margin_ = float(facts["chosen"]["entity_margin"])
+    tagger.beam_ = int(facts["chosen"]["beam"])
+    tagger.tag_set_ = TagSet(tuple(strings["tags"]), facts["tag_scheme"])
+    tagger.templates_ = templates = Templates(strings["templates"])
+    # a template with tags has a cell for each tag, or pair of tags, that may come before
+    most = (len(strings["tags"]) + 1) ** int(templates.n_tags.max(initial=0))
+    n_cells = int(a["n_cells"])
+    if n_cells > len(a["base_keys"]) * most or bool(np.any(a["base_first"] >= n_cells)):
+        raise ValueError(f"{n_cells} cells for {len(a['base_keys'])} keys")
+    cells = np.full(n_cells + most, -1, np.int32)  # whatever template meets the last key
+    cells[a["cells"]] = a["cell_rows"]
+    tagger.model_ = LinearModel(
+        FeatureTable(a["keys"]),
+        FeatureTable(a["base_keys"]),
+        a["base_first"] + len(a["keys"]),
+        np.concatenate([a["static_rows"], cells]),
+        np.ascontiguousarray(unpack_csr("weights", a, path=packed.path).toarray()),
+        a["dense"],
+    )
+    tagger.clusters_ = dict(zip(strings["cluster_words"], strings["cluster_bits"], strict=True))
+    tagger.vector_words_, tagger.vectors_ = list(strings["vector_words"]), a["vectors"]

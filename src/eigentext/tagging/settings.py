@@ -1,0 +1,69 @@
+"""Settings of the tagger, for Python and ``tag train`` alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from eigentext.base.settings import setting
+from eigentext.base.values import Anything, Auto, Flag, Listed, Real, Text, Whole
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from os import PathLike
+
+__all__ = ["Scheme", "TaggerSettings"]
+
+Scheme = Literal["auto", "bio2", "plain"]
+
+
+@dataclass
+class TaggerSettings:
+    """Settings of a tagger."""
+
+    clusters: str | PathLike[str] | Mapping[str, str] | None = setting(
+        None, Anything(), "Brown clusters: bits TAB word TAB count.", path=True
+    )
+    vectors: str | PathLike[str] | Mapping[str, Any] | None = setting(
+        None, Anything(), "Word vectors, word2vec text or binary.", path=True
+    )
+    epochs: int = setting(
+        8, Whole(1), "Passes over the data; with development data, at most so many."
+    )
+    scheme: Scheme = setting(
+        "auto", Text(get_args(Scheme)), "bio2 for entities; plain for other tags."
+    )
+    min_count: int = setting(1, Whole(1), "Leave out features seen less often.")
+    margin: float = setting(
+        0.2,
+        Real(0),
+        "The gold tag must win by so many features, in multiples of the number of templates, or "
+        "the weights are corrected.",
+    )
+    entity_margin: float | Literal["auto"] = setting(
+        "auto",
+        Auto(Real(0)),
+        "Added to the margin of entities: more finds more of them; auto: the best on development "
+        "data, or by cross-validation on the training data.",
+    )
+    beam: int | Literal["auto"] = setting(
+        "auto",
+        Auto(Whole(1, 10_000)),
+        "Tag sequences kept; 1 is greedy; auto: chosen with the entity margin, 1 for other tags.",
+    )
+    templates: Sequence[str] | None = setting(
+        None,
+        Listed(Text()),
+        "Names of feature templates (docs/tagging.md), to try others than the default ones.",
+        flag=False,
+    )
+    vector_scale: float = setting(
+        1.0, Real(0, open=True), "Every vector is scaled to this length: 1 is as one feature."
+    )
+    repair: bool = setting(
+        False, Flag(), "Read tags outside BIO2 as the CoNLL scorer does; else they are an error."
+    )
+    compact: bool = setting(
+        False, Flag(), "Keep clusters and vectors of training words only: a smaller file."
+    )
+    seed: int = setting(0, Whole(0), "Start of every random choice.")
