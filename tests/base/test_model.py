@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from eigentext.base import registry
 from eigentext.base.fields import Parts, Reals, Spec, Strings
-from eigentext.base.model import Model, NotFittedError, Packed, load
+from eigentext.base.model import Model, NotFittedError, Packed, from_bytes, load
 from eigentext.base.settings import declared, setting
 from eigentext.base.values import Anything, Auto, Flag, Listed, Real, Text, Whole
 from eigentext.errors import EigentextError, ModelFileError, SettingsError
@@ -158,6 +158,7 @@ def test_load_opens_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         registry.KINDS, "test-mean", registry.Kind("a mean", "", "base.model:Mean")
     )
     assert load(tmp_path / "m").mean_.tolist() == [4.0]
+    assert from_bytes((tmp_path / "m").read_bytes()).mean_.tolist() == [4.0]
 
 
 def test_a_notebook_sees_the_picture_once_there_is_something_learned(

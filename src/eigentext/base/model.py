@@ -30,7 +30,7 @@ from eigentext.errors import EigentextError, ModelFileError
 if TYPE_CHECKING:
     from eigentext.base.files.opening import Source
 
-__all__ = ["Model", "NotFittedError", "Packed", "Stored", "load"]
+__all__ = ["Model", "NotFittedError", "Packed", "Stored", "from_bytes", "load"]
 
 
 class NotFittedError(EigentextError, sklearn.exceptions.NotFittedError):  # type: ignore[misc]
@@ -120,9 +120,19 @@ class Model(Stored, BaseEstimator):  # type: ignore[misc]
 
 def load(path: Source, **given: Any) -> Any:
     """The model in a file, whatever its kind; ``given`` goes to the ``load`` of its class."""
-    kind = modelfile.read_header(path).kind
-    known = KINDS.get(kind)
+    return _class_of(modelfile.read_header(path), str(path)).load(path, **given)
+
+
+def from_bytes(raw: bytes, *, name: str = "<model>", **given: Any) -> Any:
+    """The model in the bytes of a file, whatever its kind."""
+    home = _class_of(modelfile.header_of(raw, name=name), name)
+    return home.from_bytes(raw, name=name, **given)
+
+
+def _class_of(header: modelfile.Header, path: str) -> Any:
+    known = KINDS.get(header.kind)
     if known is None or not known.home:
-        raise ModelFileError(str(path), why=f"a model of the kind {kind!r}, which is not known")
+        why = f"a model of the kind {header.kind!r}, which is not known"
+        raise ModelFileError(path, why=why)
     module, name = known.home.split(":")
-    return getattr(import_module(f"eigentext.{module}"), name).load(path, **given)
+    return getattr(import_module(f"eigentext.{module}"), name)

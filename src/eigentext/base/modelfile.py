@@ -50,6 +50,7 @@ __all__ = [
     "ModelFile",
     "dumps",
     "fitting",
+    "header_of",
     "load",
     "loads",
     "pack_csr",
@@ -357,6 +358,11 @@ def read_header(path: Source, *needed: str) -> Header:
     """
     with open_binary(path) as stream:
         return _read_start(os.fspath(path), stream, needed)[0]
+
+
+def header_of(raw: bytes, *, name: str = "<model>") -> Header:
+    """Like :func:`read_header`, from the bytes of a file."""
+    return _read_start(name, io.BytesIO(raw), ())[0]
 
 
 @contextlib.contextmanager
