@@ -20,8 +20,7 @@ TEXT = "The farmer sold\nthe horse. He slept."
 @pytest.fixture(scope="module")
 def tagger():
     trees = [Tree.from_brackets(line) for line in load_english("train")[:120]]
-    words = [[word for word, _ in tree.tagged()] for tree in trees]
-    tags = [[tag for _, tag in tree.tagged()] for tree in trees]
+    words, tags = [tree.words for tree in trees], [tree.tags for tree in trees]
     return SequenceTagger(epochs=3, scheme="plain").fit(words, tags)
 
 
@@ -108,7 +107,9 @@ def test_a_pipeline_comes_back_with_its_models(entities, way, tmp_path):
 def test_no_model_and_the_wrong_model_say_so(tmp_path):
     nlp = spacy.blank("en")
     nlp.add_pipe("eigentext_tag")
-    with pytest.raises(SettingsError, match="eigentext_tag has no model: .*`eigentext tag train`"):
+    with pytest.raises(
+        SettingsError, match=r"eigentext_tag has no model: .*`eigentext tag train`"
+    ):
         nlp("a dog")
     HMM(1, start="random", n_iter=1).fit([["a", "b"]]).save(tmp_path / "hmm")
     with pytest.raises(ModelFileError, match=r"holds a hidden Markov model .* needs a tagger"):
