@@ -44,6 +44,15 @@ def test_a_ranked_word_is_a_table() -> None:
     assert rows == [["do<g N", "0.75", ""], ["dog V", "0.25", ""]]
 
 
+def test_a_fitted_hmm_shows_where_its_states_lead() -> None:
+    model = eigentext.HMM(2, start="random", min_count=1)
+    assert "<figure>" not in model._repr_html_()
+    shown = model.fit([["red", "green"] * 5] * 4)._repr_html_()
+    drawn = words_of(shown[shown.index("<svg") : shown.index("</svg>") + 6])
+    assert "red" in drawn
+    assert "green" in drawn
+
+
 def test_load_refuses_what_is_no_model(tmp_path) -> None:
     (tmp_path / "text").write_text("not a model")
     with pytest.raises(eigentext.ModelFileError, match="no eigentext model"):

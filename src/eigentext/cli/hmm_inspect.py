@@ -108,18 +108,10 @@ def _show_states(model: HMM, top: int, state: int | None, graph: str | None, jso
 
     views = states_of(model.parameters_, model.symbols_, top=top)
     if graph is not None:
-        from eigentext.drawing.state_graph import state_graph
+        from eigentext.sequences.inspection import graph_of
 
-        by_number = sorted(views)
-        labels = [
-            f"{one.state}: {' '.join(word for word, _ in one.words[:2])}" for one in by_number
-        ]
-        drawn = state_graph(
-            model.parameters_.transition,
-            labels,
-            shares=[one.share for one in by_number],
-            title=f"{model.n_states} states",
-        )
+        title = f"{model.n_states} states"
+        drawn = graph_of(model.parameters_, model.symbols_, title=title)
         _write(graph, drawn.encode())
     if state is not None:
         views = [one for one in views if one.state == state]

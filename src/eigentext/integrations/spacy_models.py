@@ -175,7 +175,7 @@ class LexicalComponent(ModelComponent):
                 for name, value in values.items()
                 if value and value != ranker.scheme_.missing
             }
-            token.set_morph(features)
+            token.set_morph(features)  # type: ignore[attr-defined]
 
 
 def _sentences(doc: Doc) -> Iterator[list[Token]]:

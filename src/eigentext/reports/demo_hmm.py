@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eigentext.datasets.python_text import sentences
-from eigentext.drawing.state_graph import state_graph
 from eigentext.sequences import HMM, LatentTagger, SpectralHMM, Symbols
-from eigentext.sequences.inspection import kneser_ney_surprisals, states_of
+from eigentext.sequences.inspection import graph_of, kneser_ney_surprisals, states_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -101,10 +100,7 @@ def _states(report: Report, target: Path, model: HMM) -> None:
         caption="The states with most tokens, by their words",
         digits=1,
     )
-    labels = [f"{one.state}: {one.words[0][0]}" for one in sorted(views)]
-    drawn = state_graph(
-        model.parameters_.transition, labels, shares=[one.share for one in sorted(views)]
-    )
+    drawn = graph_of(model.parameters_, model.symbols_, words=1)
     report.figure(drawn, "Where the states lead; area is a state's share of the tokens")
 
 

@@ -273,6 +273,11 @@ class HMM(Model, HMMSettings):
         )
         self.history_ = max(self.starts_, key=lambda start: start.final).history
 
+    def _picture(self) -> str:
+        from eigentext.sequences.inspection import graph_of
+
+        return graph_of(self.parameters_, self.symbols_)
+
     def _summary(self) -> str:
         return f"{self.n_states} states, {len(self.symbols_):,} symbols"
 

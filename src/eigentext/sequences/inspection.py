@@ -24,7 +24,14 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
 
-__all__ = ["StateView", "TextSpectrum", "kneser_ney_surprisals", "shares", "spectrum_of"]
+__all__ = [
+    "StateView",
+    "TextSpectrum",
+    "graph_of",
+    "kneser_ney_surprisals",
+    "shares",
+    "spectrum_of",
+]
 __all__ += ["states_of"]
 
 _PLACES = 50  # tokens of a sequence that shares are taken over
@@ -82,6 +89,18 @@ def states_of(parameters: Parameters, symbols: Symbols, *, top: int = 10) -> lis
         )
         for i in np.argsort(-share, kind="stable").tolist()
     ]
+
+
+def graph_of(parameters: Parameters, symbols: Symbols, *, words: int = 2, title: str = "") -> str:
+    """Where the states lead, as SVG: each state by its number and its likeliest words."""
+    from eigentext.drawing.state_graph import state_graph
+
+    views = sorted(states_of(parameters, symbols, top=max(words, 1)))
+    labels = [
+        f"{view.state}: {' '.join(word for word, _ in view.words[:words])}" for view in views
+    ]
+    shares_of_states = [view.share for view in views]
+    return state_graph(parameters.transition, labels, shares=shares_of_states, title=title)
 
 
 def _largest(row: Floats, top: int) -> list[tuple[int, float]]:
