@@ -331,12 +331,13 @@ class TestAnnotating:
 
     def test_a_choice_that_is_not_saved_says_so(self, bench: Any) -> None:
         annotate(bench, "unlucky")
-        bench.route("**/decisions*", lambda route: route.abort())
+        bench.context.set_offline(True)
         bench.keyboard.press("1")
         expect(bench.get_by_role("alert")).to_contain_text("Not saved")
         expect(bench.locator(".reading .word.decided")).to_have_count(0)
         expect(current(bench)).to_have_text("كتب")
-        bench.unroute("**/decisions*")
+        bench.context.set_offline(False)
+        settled(bench)
         bench.keyboard.press("1")
         expect(bench.locator(".reading .word.decided")).to_have_count(1)
         expect(bench.locator("#error")).to_be_hidden()
