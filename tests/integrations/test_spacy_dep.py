@@ -195,7 +195,7 @@ def test_tags_of_a_treebank_with_one_column_of_them(column):
     assert parser.parse(words).tree.tags == expected
     assert parser.kbest(words, k=2)[1].tree.tags == expected
     nlp = spacy.blank("en")
-    nlp.add_pipe("eigentext_dep").parser = parser
+    nlp.add_pipe("eigentext_dep").use(parser)
     assert tuple(token.tag_ for token in nlp("The farmer slept.")) == expected
 
 
@@ -235,7 +235,7 @@ def test_a_greedy_search_is_told(tmp_path):
     sentences = list(_sentences())[:30]
     parser = DependencyParser(order=2, projective=False, tags="own", epochs=1, bits=14)
     nlp = spacy.blank("en")
-    nlp.add_pipe("eigentext_dep").parser = parser.fit(sentences)
+    nlp.add_pipe("eigentext_dep").use(parser.fit(sentences))
     assert nlp("He slept.")._.dep_approximate is True
 
 

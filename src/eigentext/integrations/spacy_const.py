@@ -22,7 +22,7 @@ finds it by itself.  It needs the extra ``spacy``.
 >>> nlp = spacy.blank("en")
 >>> _ = nlp.add_pipe("sentencizer")
 >>> trees = [Tree.from_brackets(line) for line in load_english("train")]
->>> nlp.add_pipe("eigentext_const").parser = LPCFG(n_states=2).fit(trees)
+>>> nlp.add_pipe("eigentext_const").use(LPCFG(n_states=2).fit(trees))
 >>> (sentence,) = nlp("The farmer sold the horse.").sents
 >>> sentence._.parse_string
 '(S (NP (DT The) (NN farmer)) (VP (VBD sold) (NP (DT the) (NN horse))) (. .))'
@@ -34,29 +34,27 @@ from __future__ import annotations
 
 from functools import lru_cache
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigentext.constituency import LPCFG
-from eigentext.errors import MissingExtraError, SettingsError
+from eigentext.errors import SettingsError
 from eigentext.formats.ptb import escape
+
+# first, since it says what is missing where spaCy is
+from eigentext.integrations.spacy_component import ModelComponent
 from eigentext.trees.clean import WRAPPERS
 from eigentext.trees.constituent import Tree
 
-try:
-    from spacy.language import Language
-    from spacy.tokens import Doc, Span, Token
-except ImportError as missing:
-    raise MissingExtraError("spaCy components", extra="spacy", modules=["spacy"]) from missing
+# isort: split
+from spacy.language import Language
+from spacy.tokens import Doc, Span, Token
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from eigentext.constituency.settings import Decoder
 
 __all__ = ["ConstituencyComponent", "NotAConstituentError", "create"]
-
-_FILE = "parser.lpcfg"
 
 
 class NotAConstituentError(SettingsError):
@@ -66,48 +64,34 @@ class NotAConstituentError(SettingsError):
 # --- the component -----------------------------------------------------------------------------
 
 
-class ConstituencyComponent:
+class ConstituencyComponent(ModelComponent):
     """Parses the sentences of Docs; made by ``nlp.add_pipe("eigentext_const", config=...)``.
 
-    ``model``     a file of ``eigentext const train``; or set ``parser`` to a trained LPCFG
+    ``path``      a file of ``eigentext const train``; or give a trained LPCFG to :meth:`use`
     ``decoder``   another one than the model's own
     ``set_tags``  also write the parser's tags to ``token.tag_``
     """
 
+    FACTORY = "eigentext_const"
+    KINDS = (LPCFG.KIND,)
+
     def __init__(
         self,
         name: str = "eigentext_const",
-        model: str | None = None,
+        path: str | None = None,
         decoder: Decoder | None = None,
         set_tags: bool = False,
     ) -> None:
-        self.name = name
-        self.model = model
+        super().__init__(name, path)
         self.decoder = decoder
         self.set_tags = set_tags
-        self._parser: LPCFG | None = None
-        # A pipeline on disk brings its own copy: then the path it was trained from may be gone.
-        if model is not None and Path(model).exists():
-            self._parser = LPCFG.load(model)
 
-    @property
-    def parser(self) -> LPCFG:
-        """The parser in use."""
-        if self._parser is None:
-            if self.model is None:
-                raise SettingsError(
-                    f"{self.name} has no model: nlp.add_pipe('eigentext_const', "
-                    "config={'model': 'FILE'}) with a file of `eigentext const train`"
-                )
-            self._parser = LPCFG.load(self.model)  # says what is wrong with the path
-        return self._parser
+    def annotate(self, docs: list[Doc]) -> None:
+        """Parse every sentence."""
+        for doc in docs:
+            self._parse(doc)
 
-    @parser.setter
-    def parser(self, parser: LPCFG) -> None:
-        self._parser = parser
-
-    def __call__(self, doc: Doc) -> Doc:
-        """Parse every sentence of the Doc."""
+    def _parse(self, doc: Doc) -> None:
         if len(doc) and not doc.has_annotation("SENT_START"):
             raise SettingsError(
                 f"{self.name} needs sentence boundaries: put nlp.add_pipe('sentencizer'), "
@@ -118,7 +102,7 @@ class ConstituencyComponent:
             spoken = [token for token in sentence if not token.is_space]
             if not spoken:
                 continue
-            answer = self.parser.parse([token.text for token in spoken], decoder=self.decoder)
+            answer = self.model.parse([token.text for token in spoken], decoder=self.decoder)
             places = [token.i for token in spoken]
             tree, flags = answer.tree, sorted(answer.flags)
             trees.append([places, list(tree.labels), tree.sizes.tolist(), flags])
@@ -126,33 +110,6 @@ class ConstituencyComponent:
                 for token, tag in zip(spoken, tree.tags, strict=True):
                     token.tag_ = tag
         doc._.const_trees = trees
-        return doc
-
-    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """Docs in their order, a batch at a time."""
-        docs = iter(stream)
-        while batch := list(islice(docs, batch_size)):
-            yield from map(self, batch)
-
-    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
-        """Write the parser below a folder."""
-        folder = Path(path)
-        folder.mkdir(parents=True, exist_ok=True)
-        self.parser.save(folder / _FILE)
-
-    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> ConstituencyComponent:
-        """Read what :meth:`to_disk` wrote."""
-        self._parser = LPCFG.load(Path(path) / _FILE)
-        return self
-
-    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """The parser as the bytes of its model file."""
-        return self.parser.to_bytes()
-
-    def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> ConstituencyComponent:
-        """Read what :meth:`to_bytes` made."""
-        self._parser = LPCFG.from_bytes(data)
-        return self
 
 
 def create(

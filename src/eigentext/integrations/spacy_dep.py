@@ -20,7 +20,7 @@ finds it by itself.  It needs the extra ``spacy``.
 ...                      head=[2, 3, 0], deprel=["det", "nsubj", "root"])
 >>> nlp = spacy.blank("en")
 >>> parser = DependencyParser(tags="own", epochs=2, bits=16).fit([tree] * 12)
->>> nlp.add_pipe("eigentext_dep").parser = parser
+>>> nlp.add_pipe("eigentext_dep").use(parser)
 >>> [(token.text, token.dep_, token.head.text) for token in nlp("The dog barks")]
 [('The', 'det', 'dog'), ('dog', 'nsubj', 'barks'), ('barks', 'ROOT', 'barks')]
 >>> [token.pos_ for token in nlp("The dog barks")]
@@ -29,32 +29,30 @@ finds it by itself.  It needs the extra ``spacy``.
 
 from __future__ import annotations
 
-from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from eigentext.dependency import DependencyParser
 from eigentext.dependency.encode import Columns
-from eigentext.errors import MissingExtraError, SettingsError
+from eigentext.errors import SettingsError
 
-try:
-    from spacy.attrs import DEP, HEAD
-    from spacy.language import Language
-    from spacy.parts_of_speech import IDS as UNIVERSAL_TAGS
-    from spacy.tokens import Doc
-except ImportError as missing:
-    raise MissingExtraError("spaCy components", extra="spacy", modules=["spacy"]) from missing
+# first, since it says what is missing where spaCy is
+from eigentext.integrations.spacy_component import ModelComponent
+
+# isort: split
+from spacy.attrs import DEP, HEAD
+from spacy.language import Language
+from spacy.parts_of_speech import IDS as UNIVERSAL_TAGS
+from spacy.tokens import Doc
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from spacy.tokens import Token
 
 __all__ = ["DependencyComponent", "create"]
 
-_FILE = "parser.dep"
 _SPACE = "dep"  # spaCy's relation of white space to the word before it
 
 
@@ -68,64 +66,35 @@ class _Sentence(NamedTuple):
     columns: Columns
 
 
-class DependencyComponent:
+class DependencyComponent(ModelComponent):
     """Parses the sentences of Docs; made by ``nlp.add_pipe("eigentext_dep", config=...)``.
 
-    ``model``     a file of ``eigentext dep train``; or set ``parser`` to a trained one
+    ``path``      a file of ``eigentext dep train``; or give a trained parser to :meth:`use`
     ``set_tags``  write the parser's own tags to ``token.pos_`` and ``token.tag_``: None: in Docs
                   that have none, True: in all of them, False: never
     ``root``      the relation of a root: spaCy and its users go by ``ROOT``
     """
 
+    FACTORY = "eigentext_dep"
+    KINDS = (DependencyParser.KIND,)
+
     def __init__(
         self,
         name: str = "eigentext_dep",
-        model: str | None = None,
+        path: str | None = None,
         set_tags: bool | None = None,
         root: str = "ROOT",
     ) -> None:
-        self.name = name
-        self.model = model
+        super().__init__(name, path)
         self.set_tags = set_tags
         self.root = root
-        self._parser: DependencyParser | None = None
-        # A pipeline on disk brings its own copy: then the path it was trained from may be gone.
-        if model is not None and Path(model).exists():
-            self._parser = DependencyParser.load(model)
 
-    @property
-    def parser(self) -> DependencyParser:
-        """The parser in use."""
-        if self._parser is None:
-            if self.model is None:
-                raise SettingsError(
-                    f"{self.name} has no model: nlp.add_pipe('eigentext_dep', "
-                    "config={'model': 'FILE'}) with a file of `eigentext dep train`"
-                )
-            self._parser = DependencyParser.load(self.model)  # says what is wrong with the path
-        return self._parser
-
-    @parser.setter
-    def parser(self, parser: DependencyParser) -> None:
-        self._parser = parser
-
-    def __call__(self, doc: Doc) -> Doc:
-        """Parse every sentence of the Doc."""
-        self._parse([doc])
-        return doc
-
-    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """Docs in their order; the sentences of a batch are parsed together."""
-        docs = iter(stream)
-        while batch := list(islice(docs, batch_size)):
-            self._parse(batch)
-            yield from batch
-
-    def _parse(self, docs: Sequence[Doc]) -> None:
+    def annotate(self, docs: list[Doc]) -> None:
+        """Parse every sentence; those of all Docs together."""
         whole = [one for number, doc in enumerate(docs) for one in _sentences(number, doc)]
         given = [one for one in whole if one.places]
         known = self._tagged(docs, given)
-        heads, relations = self.parser.predict_columns(known) if known else ([], [])
+        heads, relations = self.model.predict_columns(known) if known else ([], [])
         links: list[list[tuple[int, str]]] = [[(i, "") for i in range(len(doc))] for doc in docs]
         for one, tree, names in zip(given, heads, relations, strict=True):
             for place, head, name in zip(one.places, tree, names, strict=True):
@@ -135,11 +104,11 @@ class DependencyComponent:
             _hang_space(docs[one.doc], one, links[one.doc], self.root)
         for doc, linked in zip(docs, links, strict=True):
             _write_links(doc, linked)
-            settings = self.parser.arcs_.settings if given else None
+            settings = self.model.arcs_.settings if given else None
             doc._.dep_approximate = (
                 settings is not None and settings.order == 2 and not settings.projective
             )
-        if self.set_tags is False or not given or self.parser.own_tags_ is None:
+        if self.set_tags is False or not given or self.model.own_tags_ is None:
             return
         tagged = [self.set_tags is None and _has_tags(doc) for doc in docs]
         for one, columns in zip(given, known, strict=True):
@@ -150,35 +119,16 @@ class DependencyComponent:
         """What the parser goes by: its own tags, or those of the Docs."""
         if not given:
             return []
-        if self.parser.own_tags_ is not None:
-            return self.parser.own_columns([one.columns.forms for one in given])
+        if self.model.own_tags_ is not None:
+            own: list[Columns] = self.model.own_columns([one.columns.forms for one in given])
+            return own
         for one in given:
-            if self.parser.tagged_ and not _has_tags(docs[one.doc]):
+            if self.model.tagged_ and not _has_tags(docs[one.doc]):
                 raise SettingsError(
                     f"{self.name}: this model was trained with tags and has no taggers itself: "
                     "put a tagger before it, or train one with `eigentext dep train --tags own`"
                 )
         return [one.columns for one in given]
-
-    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
-        """Write the parser below a folder."""
-        folder = Path(path)
-        folder.mkdir(parents=True, exist_ok=True)
-        self.parser.save(folder / _FILE)
-
-    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> DependencyComponent:
-        """Read what :meth:`to_disk` wrote."""
-        self._parser = DependencyParser.load(Path(path) / _FILE)
-        return self
-
-    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """The parser as the bytes of its model file."""
-        return self.parser.to_bytes()
-
-    def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> DependencyComponent:
-        """Read what :meth:`to_bytes` made."""
-        self._parser = DependencyParser.from_bytes(data)
-        return self
 
 
 def create(

@@ -21,110 +21,43 @@ points of the installed package spaCy finds them by itself.  They need the extra
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING
 
-from eigentext.base.model import load
-from eigentext.base.registry import KINDS, wrong_kind
-from eigentext.errors import MissingExtraError, SettingsError
+# first, since it says what is missing where spaCy is
+from eigentext.integrations.spacy_component import ModelComponent, sentences
 
-try:
-    from spacy.language import Language
-    from spacy.parts_of_speech import IDS as UNIVERSAL_TAGS
-    from spacy.tokens import Doc, Span
-except ImportError as missing:
-    raise MissingExtraError("spaCy components", extra="spacy", modules=["spacy"]) from missing
+# isort: split
+from spacy.language import Language
+from spacy.parts_of_speech import IDS as UNIVERSAL_TAGS
+from spacy.tokens import Doc, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from spacy.tokens import Token
 
-__all__ = ["EntityComponent", "LexicalComponent", "ModelComponent", "TaggerComponent"]
-
-_FILE = "model"
+__all__ = ["EntityComponent", "LexicalComponent", "TaggerComponent"]
 
 
-class ModelComponent:
-    """A component that asks one of our models; made by ``nlp.add_pipe(FACTORY, config=...)``.
+class SentenceComponent(ModelComponent):
+    """One that goes sentence by sentence."""
 
-    ``model``  a model file; or give a trained model to :meth:`use`
-    """
+    def annotate(self, docs: list[Doc]) -> None:
+        """Write the model's answers into all of these."""
+        for doc in docs:
+            for words in sentences(doc):
+                self.annotate_sentence(doc, words)
 
-    FACTORY: ClassVar[str]
-    KINDS: ClassVar[tuple[str, ...]]  # of model files that will do
-
-    def __init__(self, name: str, model: str | None = None) -> None:
-        self.name = name
-        self.path = model
-        self._model: Any = None
-        # A pipeline on disk brings its own copy: then the path it was trained from may be gone.
-        if model is not None and Path(model).exists():
-            self._model = self._checked(load(model), model)
-
-    @property
-    def model(self) -> Any:
-        """The model in use."""
-        if self._model is None:
-            if self.path is None:
-                command = KINDS[self.KINDS[0]].command
-                raise SettingsError(
-                    f"{self.name} has no model: nlp.add_pipe('{self.FACTORY}', "
-                    f"config={{'model': 'FILE'}}) with a file of `eigentext {command}`"
-                )
-            self._model = self._checked(load(self.path), self.path)  # says what is wrong there
-        return self._model
-
-    def use(self, model: Any) -> None:
-        """Take a trained model instead of a file."""
-        self._model = self._checked(model, "<model>")
-
-    def _checked(self, model: Any, path: str) -> Any:
-        if model.KIND not in self.KINDS:
-            raise wrong_kind(path, model.KIND, *self.KINDS)
-        return model
-
-    def __call__(self, doc: Doc) -> Doc:
-        """Write the model's answers into the Doc."""
-        for words in _sentences(doc):
-            self.annotate(doc, words)
-        return doc
-
-    def annotate(self, doc: Doc, words: list[Token]) -> None:
+    def annotate_sentence(self, doc: Doc, words: list[Token]) -> None:
         """The answer for one sentence, of which ``words`` are the tokens that are not space."""
         raise NotImplementedError
 
-    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """The model as the bytes of its file."""
-        return bytes(self.model.to_bytes())
 
-    def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> Self:
-        """Read what :meth:`to_bytes` made."""
-        from eigentext.base.model import from_bytes
-
-        self._model = self._checked(from_bytes(data), "<bytes>")
-        return self
-
-    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
-        """Write the model below a folder."""
-        folder = Path(path)
-        folder.mkdir(parents=True, exist_ok=True)
-        self.model.save(folder / _FILE)
-
-    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
-        """Read what :meth:`to_disk` wrote."""
-        file = Path(path) / _FILE
-        self._model = self._checked(load(file), str(file))
-        return self
-
-
-class TaggerComponent(ModelComponent):
+class TaggerComponent(SentenceComponent):
     """Part-of-speech tags."""
 
     FACTORY = "eigentext_tag"
     KINDS = ("tagger", "latent-tagger")
 
-    def annotate(self, doc: Doc, words: list[Token]) -> None:
+    def annotate_sentence(self, doc: Doc, words: list[Token]) -> None:
         """Set ``tag_``, and ``pos_`` where spaCy knows the tag."""
         tags = self.model.tag([token.text for token in words])
         for token, tag in zip(words, tags, strict=True):
@@ -133,13 +66,13 @@ class TaggerComponent(ModelComponent):
                 token.pos_ = tag
 
 
-class EntityComponent(ModelComponent):
+class EntityComponent(SentenceComponent):
     """Named entities."""
 
     FACTORY = "eigentext_ner"
     KINDS = ("tagger", "latent-tagger")
 
-    def annotate(self, doc: Doc, words: list[Token]) -> None:
+    def annotate_sentence(self, doc: Doc, words: list[Token]) -> None:
         """Add the entities of the sentence; those that the Doc has stay where they overlap."""
         from eigentext.evaluate.ner import entities
 
@@ -153,13 +86,13 @@ class EntityComponent(ModelComponent):
         doc.ents = found
 
 
-class LexicalComponent(ModelComponent):
+class LexicalComponent(SentenceComponent):
     """Lemma, morphology and part of speech: the best analysis of each word in context."""
 
     FACTORY = "eigentext_lex"
     KINDS = ("lexical",)
 
-    def annotate(self, doc: Doc, words: list[Token]) -> None:
+    def annotate_sentence(self, doc: Doc, words: list[Token]) -> None:
         """Set ``lemma_``, ``morph``, and ``pos_`` or ``tag_``."""
         ranker = self.model
         for token, ranked in zip(words, ranker.rank([t.text for t in words]), strict=True):
@@ -176,15 +109,6 @@ class LexicalComponent(ModelComponent):
                 if value and value != ranker.scheme_.missing
             }
             token.set_morph(features)  # type: ignore[attr-defined]
-
-
-def _sentences(doc: Doc) -> Iterator[list[Token]]:
-    if not len(doc):
-        return
-    spans = doc.sents if doc.has_annotation("SENT_START") else [doc[:]]
-    for span in spans:
-        if words := [token for token in span if not token.is_space]:
-            yield words
 
 
 def create_tag(nlp: Language, name: str, model: str | None) -> TaggerComponent:

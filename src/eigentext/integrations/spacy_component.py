@@ -1,0 +1,112 @@
+"""What our spaCy components share: one model, from a file or given, that the pipeline keeps."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from eigentext.base.model import from_bytes, load
+from eigentext.base.registry import KINDS, wrong_kind
+from eigentext.errors import MissingExtraError, SettingsError
+
+try:
+    import spacy  # noqa: F401
+except ImportError as missing:
+    raise MissingExtraError("spaCy components", extra="spacy", modules=["spacy"]) from missing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from spacy.tokens import Doc, Token
+
+__all__ = ["ModelComponent", "sentences"]
+
+_FILE = "model"
+
+
+class ModelComponent:
+    """A component that asks one of our models; made by ``nlp.add_pipe(FACTORY, config=...)``.
+
+    ``path``  a model file; or give a trained model to :meth:`use`
+    """
+
+    FACTORY: ClassVar[str]
+    KINDS: ClassVar[tuple[str, ...]]  # of model files that will do
+
+    def __init__(self, name: str, path: str | None = None) -> None:
+        self.name = name
+        self.path = path
+        self._model: Any = None
+        # A pipeline on disk brings its own copy: then the path it was trained from may be gone.
+        if path is not None and Path(path).exists():
+            self._model = self._checked(load(path), path)
+
+    @property
+    def model(self) -> Any:
+        """The model in use."""
+        if self._model is None:
+            if self.path is None:
+                command = KINDS[self.KINDS[0]].command
+                raise SettingsError(
+                    f"{self.name} has no model: nlp.add_pipe('{self.FACTORY}', "
+                    f"config={{'model': 'FILE'}}) with a file of `eigentext {command}`"
+                )
+            self._model = self._checked(load(self.path), self.path)  # says what is wrong there
+        return self._model
+
+    def use(self, model: Any) -> None:
+        """Take a trained model instead of a file."""
+        self._model = self._checked(model, "<model>")
+
+    def _checked(self, model: Any, path: str) -> Any:
+        if model.KIND not in self.KINDS:
+            raise wrong_kind(path, model.KIND, *self.KINDS)
+        return model
+
+    def __call__(self, doc: Doc) -> Doc:
+        """Write the model's answers into the Doc."""
+        self.annotate([doc])
+        return doc
+
+    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
+        """Docs in their order, a batch at a time."""
+        docs = iter(stream)
+        while batch := list(islice(docs, batch_size)):
+            self.annotate(batch)
+            yield from batch
+
+    def annotate(self, docs: list[Doc]) -> None:
+        """Write the model's answers into all of these."""
+        raise NotImplementedError
+
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+        """The model as the bytes of its file."""
+        return bytes(self.model.to_bytes())
+
+    def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> Self:
+        """Read what :meth:`to_bytes` made."""
+        self._model = self._checked(from_bytes(data), "<bytes>")
+        return self
+
+    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
+        """Write the model below a folder."""
+        folder = Path(path)
+        folder.mkdir(parents=True, exist_ok=True)
+        self.model.save(folder / _FILE)
+
+    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
+        """Read what :meth:`to_disk` wrote."""
+        file = Path(path) / _FILE
+        self._model = self._checked(load(file), str(file))
+        return self
+
+
+def sentences(doc: Doc) -> Iterator[list[Token]]:
+    """The words of each sentence, without white space; no boundaries: one sentence."""
+    if not len(doc):
+        return
+    spans = doc.sents if doc.has_annotation("SENT_START") else [doc[:]]
+    for span in spans:
+        if words := [token for token in span if not token.is_space]:
+            yield words
