@@ -245,7 +245,7 @@ CASES: list[tuple[str, str, bytes, Callable[[str], object]]] = [
     ("brown.paths", "bits other than 0 and 1", b"0120\tdog\t3\n", _READ_PATHS),
     ("brown.paths", "a count that is no number", b"0110\tdog\tmany\n", _READ_PATHS),
     ("brown.paths", "one column", b"0110\n", _READ_PATHS),
-    ("vectors.txt", "no header", b"dog 0.1 0.2\n", word2vec.load_vectors),
+    ("vectors.txt", "neither header nor vector", b"dog 0.1 x\n", word2vec.load_vectors),
     ("vectors.txt", "a vector that is too short", b"1 3\ndog 0.1 0.2\n", word2vec.load_vectors),
     ("vectors.txt", "a number that is none", b"1 2\ndog 0.1 abc\n", word2vec.load_vectors),
     ("vectors.txt", "fewer words than the header says", b"3 1\ndog 0.5\n", word2vec.load_vectors),

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from eigentext.base.files.opening import SkipLog
+from eigentext.base.files.opening import SkipLog, write_lines
 from eigentext.errors import DataError
 from eigentext.formats.word2vec import load_vectors, read_vectors, write_vectors
 
@@ -100,17 +100,10 @@ def test_records_across_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     write_vectors(words, matrix, tmp_path / "v", binary=True)
     for block in (1, 5, 33):
         monkeypatch.setattr("eigentext.formats.word2vec._BLOCK", block)
-        if block < 5:  # the first line is read by the same measure
-            monkeypatch.setattr("eigentext.formats.word2vec._read_header", _header_of_30_7)
         got_words, got = load_vectors(tmp_path / "v")
         monkeypatch.undo()
         assert got_words == words
         assert np.array_equal(got, matrix)
-
-
-def _header_of_30_7(path: str, stream: Any) -> tuple[int, int]:
-    assert stream.readline() == b"30 7\n"
-    return 30, 7
 
 
 @pytest.mark.parametrize(
@@ -118,7 +111,11 @@ def _header_of_30_7(path: str, stream: Any) -> tuple[int, int]:
     [
         (b"", 1, "expected 'number-of-words dimension'"),
         (b"hello\n", 1, "expected 'number-of-words dimension'"),
-        (b"the 0.1 0.2 0.3\nof 1 2 3\n", 1, "looks like a GloVe file"),
+        (b"the 0.1 0.2 0.3\nof 1 2\n", 2, "2 numbers, expected 3"),
+        (b"the 0.1 0.2 0.3\nof 1 2 3 4\n", 2, "4 numbers, expected 3"),
+        (b"the 0.1 0.2 0.3\nof 1 2 x\n", 2, "'x', expected a number"),
+        (b"the 0.1 0.2 0.3\n\xff 1 2 3\n", 2, "is not UTF-8"),
+        (b"the 0.1\nof 1\n", 1, "expected 'number-of-words dimension'"),
         (b"2 0\n", 1, "dimension 0"),
         (b"2 99999999999\n", 1, "dimension 99999999999, expected 1 to"),
         (b"-2 3\n", 1, "expected 'number-of-words"),
@@ -279,3 +276,23 @@ def test_fuzz_mutated(
     file.write_bytes(raw[:place] + insert + raw[place + cut :])
     with contextlib.suppress(DataError):
         load_vectors(file)
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_a_file_of_glove_has_no_first_line(tmp_path, suffix):
+    words, matrix = ["the", "of", "1", "new york", ". . ."], np.arange(15).reshape(5, 3) / 4
+    lines = [f"{word} {' '.join(map(str, row))}" for word, row in zip(words, matrix, strict=True)]
+    file = tmp_path / f"glove.txt{suffix}"
+    write_lines(file, lines)
+    with read_vectors(file) as vectors:
+        assert (vectors.size, vectors.dim, vectors.binary) == (None, 3, False)
+        assert [word for word, _ in vectors] == words
+    known, loaded = load_vectors(file)
+    assert known == words
+    np.testing.assert_array_equal(loaded, matrix)
+    write_lines(file, [*lines[:2], "bad 1 2", *lines[2:]])
+    met: list[DataError] = []
+    known, loaded = load_vectors(file, on_error=met.append)
+    assert known == words
+    assert [error.line for error in met] == [3]
+    np.testing.assert_array_equal(loaded, matrix)

@@ -1,9 +1,10 @@
-r"""Word vectors as word2vec.c and gensim keep them, in text and in binary.
+r"""Word vectors as word2vec.c, gensim and GloVe keep them, in text and in binary.
 
-Both begin with a line ``number-of-words dimension``.  Text: ``word x1 x2 ... xd`` a line.  Binary:
-the word, a space, d little-endian float32, and (word2vec.c, not gensim) a line end.
+Files of word2vec begin with a line ``number-of-words dimension``.  Text: ``word x1 x2 ... xd`` a
+line.  Binary: the word, a space, d little-endian float32, and (word2vec.c, not gensim) a line end.
+Files of GloVe are the same text without the first line; a word may hold spaces there.
 
-1. :func:`read_vectors` reads the first line, finds out which of the two it is, and gives the
+1. :func:`read_vectors` reads the first line, finds out which of these it is, and gives the
    vectors one by one; what the first line claims is never allocated in advance;
 2. :func:`load_vectors` gathers them into one matrix;
 3. :func:`write_vectors` writes either kind.  Numbers in text have the fewest digits that give the
@@ -34,6 +35,7 @@ __all__ = ["Word2VecReader", "load_vectors", "read_vectors", "write_vectors"]
 _HEADER = re.compile(rb"[ \t]*([0-9]{1,15})[ \t]+([0-9]{1,15})[ \t]*\r?\n?")
 _MOST_DIMENSIONS = 1_000_000
 _LONGEST_WORD = 100_000
+_LONGEST_FIRST_LINE = 1 << 20
 _BLOCK = 1 << 20
 _PRINTABLE = re.compile("[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*")
 
@@ -41,7 +43,8 @@ _PRINTABLE = re.compile("[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*")
 class Word2VecReader:
     """The vectors of one file, to be gone through once: pairs of word and float32 array.
 
-    ``size`` and ``dim`` are what the first line says; ``binary`` is which kind the file is.
+    ``size`` and ``dim`` are what the first line says, and ``binary`` is which kind the file is.  A
+    file without that line has a ``size`` of None, and the dimension of its first vector.
     """
 
     def __init__(
@@ -52,7 +55,10 @@ class Word2VecReader:
         self._open = contextlib.ExitStack()
         with contextlib.ExitStack() as opening:
             self._stream = opening.enter_context(open_binary(self.path))
-            self.size, self.dim = _read_header(self.path, self._stream)
+            self._first = self._stream.readline(_LONGEST_FIRST_LINE).removeprefix(b"\xef\xbb\xbf")
+            self.size, self.dim = _read_header(self.path, self._first, binary=bool(binary))
+            if self.size is None:
+                binary = False
             self.binary = _looks_binary(self._stream) if binary is None else binary
             self._open = opening.pop_all()
 
@@ -75,17 +81,37 @@ class Word2VecReader:
         if self._stream.closed:
             raise ValueError(f"{self.path}: these vectors were gone through already; open it anew")
         with self:
-            yield from self._records() if self.binary else self._lines()
+            if self.size is None:
+                yield from self._lines_without_header()
+            elif self.binary:
+                yield from self._records(self.size)
+            else:
+                yield from self._lines(self.size)
 
-    def _lines(self) -> Iterator[tuple[str, np.ndarray]]:
+    def _lines_without_header(self) -> Iterator[tuple[str, np.ndarray]]:
+        limit = _LONGEST_WORD + 100 * self.dim
+        number, line = 1, self._first
+        while line:
+            content = line.removesuffix(b"\n")
+            try:
+                if content.strip():
+                    yield _parsed_line(self.path, number, content, self.dim, spaces=True)
+            except DataError as error:
+                if self._on_error is None or len(content) >= limit:
+                    raise
+                self._on_error(error)
+            number += 1
+            line = self._line(number, limit)
+
+    def _lines(self, size: int) -> Iterator[tuple[str, np.ndarray]]:
         limit = _LONGEST_WORD + 100 * self.dim
         number = 1
         while line := self._line(number + 1, limit):
             number += 1
             line = line.removesuffix(b"\n")
-            if number > self.size + 1:
+            if number > size + 1:
                 if line.strip():
-                    why = f"more vectors than the {self.size} that the first line announces"
+                    why = f"more vectors than the {size} that the first line announces"
                     raise DataError(self.path, number, why)
                 continue
             try:
@@ -94,8 +120,8 @@ class Word2VecReader:
                 if self._on_error is None or len(line) >= limit:
                     raise
                 self._on_error(error)
-        if number < self.size + 1:
-            why = f"the file ends after {number - 1} vectors, expected {self.size}"
+        if number < size + 1:
+            why = f"the file ends after {number - 1} vectors, expected {size}"
             raise DataError(self.path, number, why)
 
     def _line(self, number: int, limit: int) -> bytes:
@@ -104,10 +130,10 @@ class Word2VecReader:
         except DataError as error:  # a broken archive
             raise DataError(self.path, number, error.why) from error
 
-    def _records(self) -> Iterator[tuple[str, np.ndarray]]:
+    def _records(self, size: int) -> Iterator[tuple[str, np.ndarray]]:
         width = 4 * self.dim
         buffer, at = b"", 0
-        for number in range(1, self.size + 1):
+        for number in range(1, size + 1):
             # look for the space that ends the word, reading on as long as there is none
             searched = at
             while (space := buffer.find(b" ", searched)) < 0 or len(buffer) < space + 1 + width:
@@ -115,7 +141,7 @@ class Word2VecReader:
                     raise self._bad(number, f"no space in {_LONGEST_WORD} bytes, expected a word")
                 block = self._stream.read(_BLOCK)
                 if not block:
-                    why = f"the file ends inside it, after {number - 1} of {self.size} vectors"
+                    why = f"the file ends inside it, after {number - 1} of {size} vectors"
                     raise self._bad(number, why)
                 buffer, at = buffer[at:] + block, 0
                 searched = 0
@@ -132,24 +158,23 @@ class Word2VecReader:
                 raise self._bad(number, f"the vector of {word[:40]!r} holds NaN or infinity")
             yield word, vector
         if (buffer[at:] + self._stream.read(2)).strip(b"\r\n"):
-            why = f"more bytes after the {self.size} vectors that the first line announces"
+            why = f"more bytes after the {size} vectors that the first line announces"
             raise DataError(self.path, None, why)
 
     def _bad(self, number: int, why: str) -> DataError:
         return DataError(self.path, None, f"record {number}: {why}")
 
 
-def _read_header(path: str, stream: io.BufferedReader) -> tuple[int, int]:
-    line = stream.readline(_BLOCK).removeprefix(b"\xef\xbb\xbf")
-    found = _HEADER.fullmatch(line)
-    if not found:
-        fields = line.split()
-        if len(fields) > 2 and all(map(_is_number, fields[1:])):
-            why = "no first line 'number-of-words dimension': this looks like a GloVe file"
-        else:
-            why = f"first line {line[:40]!r}, expected 'number-of-words dimension'"
-        raise DataError(path, 1, why)
-    size, dim = int(found[1]), int(found[2])
+def _read_header(path: str, line: bytes, *, binary: bool) -> tuple[int | None, int]:
+    """Number of words (None where it is not told) and dimension."""
+    header = _HEADER.fullmatch(line)
+    if not header:
+        fields = line.rstrip(b"\r\n ").split(b" ")
+        if not binary and len(fields) > 2 and fields[0] and all(map(_is_number, fields[1:])):
+            return None, len(fields) - 1
+        why = f"first line {line[:40]!r}, expected 'number-of-words dimension'"
+        raise DataError(path, 1, f"{why}, or a word and its numbers")
+    size, dim = int(header[1]), int(header[2])
     if not 1 <= dim <= _MOST_DIMENSIONS:
         raise DataError(path, 1, f"dimension {dim}, expected 1 to {_MOST_DIMENSIONS}")
     return size, dim
@@ -172,8 +197,14 @@ def _looks_binary(stream: io.BufferedReader) -> bool:
     return True
 
 
-def _parsed_line(path: str, number: int, line: bytes, dim: int) -> tuple[str, np.ndarray]:
-    raw, *fields = line.removesuffix(b"\r").rstrip(b" ").split(b" ")
+def _parsed_line(
+    path: str, number: int, line: bytes, dim: int, *, spaces: bool = False
+) -> tuple[str, np.ndarray]:
+    """Word and vector of a line; with ``spaces`` the word is all before the last ``dim`` fields."""
+    content = line.removesuffix(b"\r").rstrip(b" ")
+    raw, *fields = content.rsplit(b" ", dim) if spaces else content.split(b" ")
+    if spaces and b" " in raw and _is_number(raw.rsplit(b" ", 1)[1]):
+        raw, *fields = content.split(b" ")  # too many numbers, and not a word of several parts
     if len(fields) != dim:
         raise DataError(path, number, f"{len(fields)} numbers, expected {dim} after the word")
     try:
@@ -228,7 +259,8 @@ def load_vectors(
         matrix = np.empty((0, vectors.dim), dtype=np.float32)
         for word, vector in vectors:
             if len(words) == len(matrix):  # grown as the vectors come, not as the file claims
-                rows = min(vectors.size, max(2 * len(words), 64))
+                rows = max(2 * len(words), 64)
+                rows = rows if vectors.size is None else min(vectors.size, rows)
                 matrix.resize((rows, vectors.dim), refcheck=False)
             matrix[len(words)] = vector
             words.append(word)
