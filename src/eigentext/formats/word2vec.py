@@ -200,7 +200,7 @@ def _looks_binary(stream: io.BufferedReader) -> bool:
 def _parsed_line(
     path: str, number: int, line: bytes, dim: int, *, spaces: bool = False
 ) -> tuple[str, np.ndarray]:
-    """Word and vector of a line; with ``spaces`` the word is all before the last ``dim`` fields."""
+    """Word and vector of a line; with ``spaces`` all but the last ``dim`` fields is the word."""
     content = line.removesuffix(b"\r").rstrip(b" ")
     raw, *fields = content.rsplit(b" ", dim) if spaces else content.split(b" ")
     if spaces and b" " in raw and _is_number(raw.rsplit(b" ", 1)[1]):
