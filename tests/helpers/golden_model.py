@@ -1,12 +1,18 @@
-"""Writes tests/golden/model-v1.eig, the model file that every later version must still read.
+"""Writes tests/golden: files that every later version must still read, one of each kind of model.
 
-Run by hand, once per container or format version, and never again for a version that is out:
-``python tests/helpers/golden_model.py tests/golden/model-v1.eig``.  The test imports the values.
+Run by hand when a format is changed on purpose, and never again for a version that is out::
+
+    PYTHONPATH=src:tests python tests/helpers/golden_model.py tests/golden [KIND ...]
+
+``model-v1.eig`` has every type of content; its test imports the values from here.  The others are
+the models of ``foreign_models``, with their fingerprints in ``fingerprints.json``.
 """
 
 from __future__ import annotations
 
+import json
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -48,5 +54,27 @@ def write(path: str) -> None:
     )
 
 
+def file_of(name: str) -> str:
+    """The file of a model of ``foreign_models``."""
+    return name.replace(" ", "-") + ".xz"
+
+
+def write_models(folder: Path, kinds: list[str]) -> None:
+    """A file of each model, or of those of some kinds, and the fingerprints of all."""
+    from eigentext.base.model import load
+    from helpers import foreign_models
+
+    known = folder / "fingerprints.json"
+    fingerprints = json.loads(known.read_text()) if known.exists() else {}
+    for name, (make, _) in foreign_models.MODELS.items():
+        if not kinds or name.partition(" ")[0] in kinds:
+            make(folder / file_of(name))
+            fingerprints[name] = load(folder / file_of(name)).fingerprint()
+    known.write_text(json.dumps(dict(sorted(fingerprints.items())), indent=1) + "\n")
+
+
 if __name__ == "__main__":
-    write(sys.argv[1])
+    target = Path(sys.argv[1])
+    if not sys.argv[2:]:
+        write(str(target / "model-v1.eig"))
+    write_models(target, sys.argv[2:])
