@@ -26,8 +26,9 @@ import numpy as np
 
 from eigentext.formats.text import read_sentences
 from eigentext.linalg.determinism import single_threaded
-from eigentext.sequences import HMM, Encoded, Parameters, Symbols, inference
-from eigentext.sequences.learn_em import baum_welch
+from eigentext.sequences import HMM, Encoded, Parameters, Symbols
+from eigentext.sequences.hmm import inference
+from eigentext.sequences.hmm.em import baum_welch
 
 DATA = Path(os.environ.get("EIGENTEXT_DATA", "data"))
 HELD_OUT = 60_000  # tokens

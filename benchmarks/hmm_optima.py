@@ -21,10 +21,10 @@ from hmm_text import sentences
 
 from eigentext.linalg.determinism import single_threaded
 from eigentext.sequences import Parameters, Symbols
-from eigentext.sequences.inference import log_likelihoods, sample
-from eigentext.sequences.learn_em import baum_welch
-from eigentext.sequences.moments import Moments
-from eigentext.sequences.recover import recover_parameters, spectral_start
+from eigentext.sequences.hmm.em import baum_welch
+from eigentext.sequences.hmm.inference import log_likelihoods, sample
+from eigentext.sequences.spectral.moments import Moments
+from eigentext.sequences.spectral.recover import recover_parameters, spectral_start
 
 STARTS = 10
 

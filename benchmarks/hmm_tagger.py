@@ -24,8 +24,8 @@ from rivals.trigram_tagger import TrigramTagger
 
 from eigentext.evaluate.bootstrap import compare
 from eigentext.linalg.determinism import single_threaded
-from eigentext.sequences.tagger import LatentTagger
-from eigentext.sequences.tagger_eval import evaluate_tagger
+from eigentext.sequences.tagger.evaluation import evaluate_tagger
+from eigentext.sequences.tagger.model import LatentTagger
 from eigentext.tagging import SequenceTagger
 from eigentext.tagging.reading import read_tagged
 

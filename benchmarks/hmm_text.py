@@ -23,12 +23,12 @@ import numpy as np
 from eigentext.base.files.opening import numbered_lines
 from eigentext.linalg.determinism import single_threaded
 from eigentext.sequences import Parameters, Symbols
-from eigentext.sequences.inference import log_likelihoods
-from eigentext.sequences.learn_em import baum_welch
-from eigentext.sequences.learn_stepwise import stepwise_em
-from eigentext.sequences.moments import Moments, pairs_of
-from eigentext.sequences.recover import recover_parameters, spectral_start
-from eigentext.sequences.spectral import SpectralHMM
+from eigentext.sequences.hmm.em import baum_welch
+from eigentext.sequences.hmm.inference import log_likelihoods
+from eigentext.sequences.hmm.stepwise import stepwise_em
+from eigentext.sequences.spectral.model import SpectralHMM
+from eigentext.sequences.spectral.moments import Moments, pairs_of
+from eigentext.sequences.spectral.recover import recover_parameters, spectral_start
 
 PARTS = {"dev": (10_300_000, 10_350_000), "test": (10_700_000, 10_750_000)}
 SIZES = {"1.1M": 1_100_000, "10M": 10_000_000}

@@ -6,7 +6,7 @@
 
 The weights l come by deleted interpolation: each trigram of the training tags votes, with its
 count, for the order whose estimate without this one occurrence is highest.  Words come from the
-same :class:`~eigentext.sequences.tagger_words.WordTags` as those of the latent tagger.
+same :class:`~eigentext.sequences.tagger.words.WordTags` as those of the latent tagger.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from numba import njit
 from eigentext.base.ragged import pointers
 from eigentext.base.tokens import checked_words
 from eigentext.errors import SettingsError
-from eigentext.sequences.tagger_chain import Candidates
-from eigentext.sequences.tagger_eval import evaluate_tagger
-from eigentext.sequences.tagger_input import numbered
-from eigentext.sequences.tagger_words import WordTags
+from eigentext.sequences.tagger.chain import Candidates
+from eigentext.sequences.tagger.data import numbered
+from eigentext.sequences.tagger.evaluation import evaluate_tagger
+from eigentext.sequences.tagger.words import WordTags
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from eigentext.sequences import Encoded, Parameters, Symbols
-from eigentext.sequences.moments import Moments, dictionary, exact_moments
-from eigentext.sequences.operators import make_operators
-from eigentext.sequences.spectral import SpectralHMM
+from eigentext.sequences.spectral.model import SpectralHMM
+from eigentext.sequences.spectral.moments import Moments, dictionary, exact_moments
+from eigentext.sequences.spectral.operators import make_operators
 
 KINDS = ["svd", "cca"]
 ESTIMATORS = ["hkz", "cca", "fru"]

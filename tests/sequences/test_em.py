@@ -7,8 +7,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from eigentext.errors import DataError, SettingsError
-from eigentext.sequences import Encoded, Parameters, batches, inference, learn_em
-from eigentext.sequences.learn_em import baum_welch
+from eigentext.sequences import Encoded, Parameters
+from eigentext.sequences.hmm import batches, em, inference
+from eigentext.sequences.hmm.em import baum_welch
 from oracle import hmm_paths
 
 
@@ -197,9 +198,7 @@ def test_bad_data():
 def test_the_rooms_are_shared_between_iterations(text):
     machine = batches.Machine(text, 3, 30)
     start = Parameters.random(3, 30)
-    learn_em._expectation(
-        machine, start.initial, start.transition, start.emission.T.copy(), "double"
-    )
+    em._expectation(machine, start.initial, start.transition, start.emission.T.copy(), "double")
     before = machine.alpha
     machine.set(start.initial, start.transition, start.emission.T, "double")
     assert machine.alpha is before

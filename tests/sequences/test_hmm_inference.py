@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from eigentext.errors import SettingsError
-from eigentext.sequences import Encoded, Parameters, batches, inference
+from eigentext.sequences import Encoded, Parameters
+from eigentext.sequences.hmm import batches, inference
 from oracle import hmm_paths
 
 LISTS = [[0, 1, 2, 1, 3], [3], [], [2, 2, 0], [1, 0], [0, 0, 0, 0, 0, 1]]

@@ -12,7 +12,8 @@ from sklearn.exceptions import NotFittedError
 
 from eigentext.base import modelfile
 from eigentext.errors import DataError, EigentextError, ModelFileError, RankError, SettingsError
-from eigentext.sequences import HMM, Encoded, Parameters, Symbols, inference
+from eigentext.sequences import HMM, Encoded, Parameters, Symbols
+from eigentext.sequences.hmm import inference
 from eigentext.sequences.inspection import (
     kneser_ney_surprisals,
     shares,

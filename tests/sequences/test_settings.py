@@ -6,7 +6,7 @@ from sklearn.exceptions import NotFittedError
 
 from eigentext.errors import SettingsError
 from eigentext.sequences import HMM, SpectralHMM
-from eigentext.sequences.tagger import LatentTagger
+from eigentext.sequences.tagger.model import LatentTagger
 
 NAN = float("nan")
 SEQUENCES = [["a", "b", "a", "c"], ["b", "a", "b", "c"]] * 5

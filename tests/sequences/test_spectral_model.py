@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from eigentext.errors import DataError, ModelFileError, RankError, SettingsError
 from eigentext.sequences import Encoded, Parameters
-from eigentext.sequences.moments import Moments, dictionary, exact_moments, pairs_of
-from eigentext.sequences.operators import Operators, make_operators
-from eigentext.sequences.spectral import SpectralHMM
+from eigentext.sequences.spectral.model import SpectralHMM
+from eigentext.sequences.spectral.moments import Moments, dictionary, exact_moments, pairs_of
+from eigentext.sequences.spectral.operators import Operators, make_operators
 
 TEXT = ["the cat saw a dog", "a dog saw the cat", "the dog ran", "a cat ran home", "cat ran"] * 6
 SENTENCES = [line.split() for line in TEXT]
@@ -217,7 +217,7 @@ def test_a_damaged_model_is_an_error(tmp_path):
 
 
 def test_float32_matrices_are_near_the_double_ones(monkeypatch):
-    import eigentext.sequences.operators as module
+    import eigentext.sequences.spectral.operators as module
 
     moments = exact_moments(Parameters.random(2, 6, seed=1), 6)
     words = dictionary(moments, 2)

@@ -11,11 +11,15 @@ from hypothesis import strategies as st
 
 from eigentext.errors import DataError, RankError, SettingsError
 from eigentext.sequences import Encoded, Parameters
-from eigentext.sequences.inference import log_likelihoods, sample
-from eigentext.sequences.learn_em import baum_welch
-from eigentext.sequences.learn_stepwise import deal, stepwise_em
-from eigentext.sequences.moments import Moments, exact_moments
-from eigentext.sequences.recover import cluster_symbols, recover_parameters, spectral_start
+from eigentext.sequences.hmm.em import baum_welch
+from eigentext.sequences.hmm.inference import log_likelihoods, sample
+from eigentext.sequences.hmm.stepwise import deal, stepwise_em
+from eigentext.sequences.spectral.moments import Moments, exact_moments
+from eigentext.sequences.spectral.recover import (
+    cluster_symbols,
+    recover_parameters,
+    spectral_start,
+)
 
 
 def planted(seed, k=3, V=9):
@@ -150,7 +154,7 @@ def test_steps_by_hand():
 
 def _expected(model, data):
     """Visits of every state, and those that another token follows."""
-    from eigentext.sequences.inference import smoothed
+    from eigentext.sequences.hmm.inference import smoothed
 
     gamma = smoothed(model, data)
     last = np.zeros(data.n_tokens, bool)

@@ -11,12 +11,12 @@ from rivals.trigram_tagger import TrigramTagger
 from eigentext.base.model import NotFittedError
 from eigentext.datasets import load_english
 from eigentext.errors import DataError, ModelFileError, SettingsError
-from eigentext.sequences.tagger import LatentTagger
-from eigentext.sequences.tagger_eval import evaluate_tagger
-from eigentext.sequences.tagger_features import chain_views
-from eigentext.sequences.tagger_looks import LookModel
-from eigentext.sequences.tagger_trees import END_WORD, label_places, skeletal_trees
-from eigentext.sequences.tagger_words import WordTags, looks_of
+from eigentext.sequences.tagger.evaluation import evaluate_tagger
+from eigentext.sequences.tagger.features import chain_views
+from eigentext.sequences.tagger.looks import LookModel
+from eigentext.sequences.tagger.model import LatentTagger
+from eigentext.sequences.tagger.trees import END_WORD, label_places, skeletal_trees
+from eigentext.sequences.tagger.words import WordTags, looks_of
 from eigentext.trees.constituent import Tree
 
 Tagged = tuple[list[list[str]], list[list[str]]]  # sentences, and their tags
@@ -272,7 +272,7 @@ def test_a_tag_never_seen_and_a_wrong_number_of_tags(tagger):
 
 
 def test_no_weight_at_all_falls_back_to_the_words(tagger, monkeypatch):
-    from eigentext.sequences.tagger_chain import Chain
+    from eigentext.sequences.tagger.chain import Chain
 
     monkeypatch.setattr(Chain, "posteriors", lambda *_: None)
     answer = tagger.analyse(["The", "farmer", "sold"])

@@ -8,7 +8,7 @@ import pytest
 
 from eigentext.cli import hmm_tag
 from eigentext.cli.main import run
-from eigentext.sequences.tagger import LatentTagger
+from eigentext.sequences.tagger.model import LatentTagger
 
 CONLLU = """# text = the cat sat
 1\tthe\tthe\tDET\tDT\t_\t2\tdet\t_\t_

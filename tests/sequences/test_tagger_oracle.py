@@ -20,11 +20,11 @@ from eigentext.constituency.lexicon import Emission
 from eigentext.constituency.params import LatentParams
 from eigentext.constituency.scoring import skeleton_log_score
 from eigentext.constituency.skeleton import Skeleton
-from eigentext.sequences.kernels_kbest import chain_kbest, chain_marginals
-from eigentext.sequences.tagger import LatentTagger
-from eigentext.sequences.tagger_chain import Candidates
-from eigentext.sequences.tagger_decode import TagChain
-from eigentext.sequences.tagger_trees import END, label_places
+from eigentext.sequences.kernels.tag_chain import chain_kbest, chain_marginals
+from eigentext.sequences.tagger.chain import Candidates
+from eigentext.sequences.tagger.decode import TagChain
+from eigentext.sequences.tagger.model import LatentTagger
+from eigentext.sequences.tagger.trees import END, label_places
 
 TAGS = ("A", "B", "C")
 
@@ -324,7 +324,7 @@ def test_kbest_and_shares_of_a_chain_are_those_of_enumeration(chain, n):
 
 @given(chains())
 def test_the_mean_of_one_model_with_itself_is_the_model(chain):
-    from eigentext.sequences.tagger_chain import Posteriors
+    from eigentext.sequences.tagger.chain import Posteriors
 
     c, start, pairs = chain
     weights = listed(c, start, pairs + 0.01)

@@ -43,14 +43,14 @@ KINDS = {
     ),
     "embeddings": Kind("word vectors", "words embed", "words.embeddings.cca:CCAEmbedding"),
     "graph-parser": Kind("a dependency parser", "dep train", "dependency.parser:DependencyParser"),
-    "hmm": Kind("a hidden Markov model", "hmm train", "sequences.hmm:HMM"),
+    "hmm": Kind("a hidden Markov model", "hmm train", "sequences.hmm.model:HMM"),
     "kbest-lists": Kind(
         "lists of dependency trees",
         "dep rerank --work",
         "dependency.kbest_lists:KBestLists",
     ),
     "latent-tagger": Kind(
-        "a latent tagger", "hmm train --tagged", "sequences.tagger:LatentTagger"
+        "a latent tagger", "hmm train --tagged", "sequences.tagger.model:LatentTagger"
     ),
     "latent-tree": Kind("a latent tree model", "dep latent", "dependency.latent:LatentTreeModel"),
     "learned-analyzer": Kind(
@@ -64,7 +64,7 @@ KINDS = {
     "spectral-hmm": Kind(
         "a hidden Markov model, as operators",
         "hmm train",
-        "sequences.spectral:SpectralHMM",
+        "sequences.spectral.model:SpectralHMM",
     ),
     "tagger": Kind("a tagger", "tag train", "tagging.tagger:SequenceTagger"),
 }

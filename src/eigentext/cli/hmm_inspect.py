@@ -11,7 +11,7 @@ from eigentext.cli.hmm_score import load_model
 from eigentext.cli.text_input import sentences
 
 if TYPE_CHECKING:
-    from eigentext.sequences.hmm import HMM
+    from eigentext.sequences.hmm.model import HMM
 
 
 def inspect(

@@ -11,8 +11,8 @@ from eigentext.cli.output import show_figures, skipped_count, skipping
 from eigentext.cli.text_input import typed_sentences
 
 if TYPE_CHECKING:
-    from eigentext.sequences.hmm import HMM
-    from eigentext.sequences.spectral import SpectralHMM
+    from eigentext.sequences.hmm.model import HMM
+    from eigentext.sequences.spectral.model import SpectralHMM
 
 Model = Annotated[str, typer.Argument(help="A model of `hmm train`.")]
 _AT_ONCE = 20_000  # sentences that are scored together

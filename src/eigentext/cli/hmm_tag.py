@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from eigentext.base.files.opening import SkipLog
-    from eigentext.sequences.tagger import LatentTagger, TagAnswer
+    from eigentext.sequences.tagger.model import LatentTagger, TagAnswer
     from eigentext.tagging.reading import Item
 
 __all__ = ["eval_tagged", "is_tagger", "tag"]
@@ -39,8 +39,8 @@ def eval_tagged(
 ) -> None:
     """Accuracy of a latent tagger on tagged text: all, known and unknown words, tag by tag."""
     from eigentext.base.files.opening import expand
-    from eigentext.sequences.tagger import LatentTagger
-    from eigentext.sequences.tagger_eval import evaluate_tagger
+    from eigentext.sequences.tagger.evaluation import evaluate_tagger
+    from eigentext.sequences.tagger.model import LatentTagger
     from eigentext.tagging.reading import read_tagged
 
     clock = Clock()
@@ -110,7 +110,7 @@ def tag(
 
     from eigentext.base.files.opening import expand, write_lines
     from eigentext.formats.blocks import write_blocks
-    from eigentext.sequences.tagger import LatentTagger
+    from eigentext.sequences.tagger.model import LatentTagger
     from eigentext.tagging.reading import read_items
 
     clock = Clock()

@@ -6,20 +6,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from eigentext.sequences.hmm import HMM
+    from eigentext.sequences.hmm.model import HMM
+    from eigentext.sequences.hmm.parameters import Parameters
     from eigentext.sequences.observations import Encoded, Symbols
-    from eigentext.sequences.parameters import Parameters
-    from eigentext.sequences.spectral import SpectralHMM
-    from eigentext.sequences.tagger import LatentTagger
+    from eigentext.sequences.spectral.model import SpectralHMM
+    from eigentext.sequences.tagger.model import LatentTagger
 
 __all__ = ["HMM", "Encoded", "LatentTagger", "Parameters", "SpectralHMM", "Symbols"]
 
 _HOME_OF = {
-    "HMM": "hmm",
+    "HMM": "hmm.model",
     "Encoded": "observations",
-    "LatentTagger": "tagger",
-    "Parameters": "parameters",
-    "SpectralHMM": "spectral",
+    "LatentTagger": "tagger.model",
+    "Parameters": "hmm.parameters",
+    "SpectralHMM": "spectral.model",
     "Symbols": "observations",
 }
 

@@ -19,8 +19,8 @@ from eigentext.sequences.observations import Encoded
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from eigentext.sequences.hmm.parameters import Parameters
     from eigentext.sequences.observations import Symbols
-    from eigentext.sequences.parameters import Parameters
 
     Floats = npt.NDArray[np.float64]
 
@@ -131,7 +131,7 @@ def spectrum_of(
 def _singular_values(
     data: Encoded, n_symbols: int, most: int, kappa: float, seed: int
 ) -> list[float]:
-    from eigentext.sequences.moments import Moments, dictionary
+    from eigentext.sequences.spectral.moments import Moments, dictionary
 
     moments = Moments.of(data, n_symbols)
     asked = min(most, n_symbols)

@@ -9,8 +9,8 @@ from eigentext.base.settings import setting
 from eigentext.base.values import Anything, Real, Text, Whole
 
 if TYPE_CHECKING:
+    from eigentext.sequences.hmm.parameters import Parameters
     from eigentext.sequences.observations import Symbols
-    from eigentext.sequences.parameters import Parameters
 
 __all__ = [
     "Decoder",

@@ -116,7 +116,7 @@ class WordTable:
 
     def feature_keys(self, batch: Batch, templates: Templates) -> npt.NDArray[np.uint64]:
         """(tokens, templates): the keys that the kernel forms."""
-        from eigentext.tagging.kernels import feature_keys
+        from eigentext.tagging.kernels.perceptron import feature_keys
 
         out = np.empty((batch.n_tokens, len(templates.all)), np.uint64)
         feature_keys(batch.types, batch.starts, self.keys, templates.parts, templates.seeds, out)
@@ -154,7 +154,7 @@ class FeatureTable:
 
     def _table(self) -> list[npt.NDArray[Any]]:
         if not self._slots:
-            from eigentext.tagging.kernels import fill_table
+            from eigentext.tagging.kernels.perceptron import fill_table
 
             size = 1 << max(4, (2 * len(self.keys)).bit_length())
             if size > 1 << 31:
@@ -165,7 +165,7 @@ class FeatureTable:
 
     def numbers(self, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.int32]:
         """The number of each key of a two-dimensional array, -1 where it has none."""
-        from eigentext.tagging.kernels import look_up
+        from eigentext.tagging.kernels.perceptron import look_up
 
         out = np.empty(keys.shape, np.int32)
         table_keys, table_values = self._table()

@@ -114,7 +114,7 @@ class Learner:
 
     def run_epoch(self, progress: Callable[[int, int, str], None] | None = None) -> int:
         """One pass over the sentences in a shuffled order; returns the number of mistakes."""
-        from eigentext.tagging.kernels import train
+        from eigentext.tagging.kernels.perceptron import train
 
         n_sentences = len(self._batch.starts) - 1
         order = np.random.default_rng([self._seed, self._epoch]).permutation(n_sentences)
@@ -183,7 +183,7 @@ def search(
     kbest: int = 1,
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64], npt.NDArray[np.int64]]:
     """Tags (kbest, tokens), scores (kbest, sentences) and how many were found (sentences)."""
-    from eigentext.tagging.kernels import search as kernel
+    from eigentext.tagging.kernels.perceptron import search as kernel
 
     features, cells = model.numbers(words, batch, templates)
     n_sentences = len(batch.starts) - 1

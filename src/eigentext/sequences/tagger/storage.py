@@ -24,16 +24,16 @@ from eigentext.constituency.storage_fields import (
     params_fields,
     params_fit,
 )
-from eigentext.sequences.tagger_chain import Chain
-from eigentext.sequences.tagger_looks import LookModel
-from eigentext.sequences.tagger_words import WordTags
+from eigentext.sequences.tagger.chain import Chain
+from eigentext.sequences.tagger.looks import LookModel
+from eigentext.sequences.tagger.words import WordTags
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import numpy as np
 
-    from eigentext.sequences.tagger import LatentTagger
+    from eigentext.sequences.tagger.model import LatentTagger
 
 __all__ = ["SPEC", "pack_tagger", "restore_tagger"]
 

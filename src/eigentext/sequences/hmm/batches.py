@@ -144,7 +144,7 @@ class Machine:
 
         Counts (the first three) are added to; ``moved`` is already multiplied by T.
         """
-        from eigentext.sequences import kernels
+        from eigentext.sequences.kernels import forward_backward as kernels
 
         k, plan = self.n_states, self.plan
         if not len(self.W):
@@ -186,7 +186,7 @@ class Machine:
         self, surprisal: Floats, filtered: Floats | None = None, last: Floats | None = None
     ) -> None:
         """The forward pass alone; ``last`` (S, k) has the states after the last token."""
-        from eigentext.sequences import kernels
+        from eigentext.sequences.kernels import forward_backward as kernels
 
         plan, none = self.plan, np.empty((0, self.n_states))
         wanted = (

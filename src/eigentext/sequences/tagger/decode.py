@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from eigentext.sequences.tagger_chain import Candidates, Posteriors
+    from eigentext.sequences.tagger.chain import Candidates, Posteriors
 
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
@@ -30,7 +30,7 @@ _NONE = 1e-12  # the least share of a pair: no model has a veto
 
 
 class TagChain(NamedTuple):
-    """A chain over the candidates: start weights and weights of pairs, see ``kernels_kbest``."""
+    """Start weights of candidates and weights of pairs, see ``kernels.tag_chain``."""
 
     candidates: Candidates
     start: Floats
@@ -74,7 +74,7 @@ class TagChain(NamedTuple):
 
     def marginals(self) -> tuple[Floats, float]:
         """The share of each candidate, and the log of the sum over all sequences."""
-        from eigentext.sequences.kernels_kbest import chain_marginals
+        from eigentext.sequences.kernels.tag_chain import chain_marginals
 
         single = np.zeros(len(self.candidates.tags))
         c = self.candidates
@@ -83,7 +83,7 @@ class TagChain(NamedTuple):
 
     def kbest(self, n: int) -> tuple[Ints, Floats]:
         """(k, tokens) tags of the k <= n best sequences, and the logs of their weights."""
-        from eigentext.sequences.kernels_kbest import chain_kbest
+        from eigentext.sequences.kernels.tag_chain import chain_kbest
 
         c = self.candidates
         found = np.zeros((n, len(c.ptr) - 1), dtype=np.int64)

@@ -1,7 +1,7 @@
 """Observable operators of a hidden Markov model: moments -> b_1, b_inf and one matrix a symbol.
 
 With G = U'O (O as columns here: O[x, h] = p(x | h), T[h', h] = p(h' | h), the transposes of
-:class:`~eigentext.sequences.parameters.Parameters`), all three estimators find the parameters in
+:class:`~eigentext.sequences.Parameters`), all three estimators find the parameters in
 the basis G, at exact moments and for any distribution of the first state::
 
     b_1 = G pi       b_inf' G = 1'       B_x = G T diag(O[x, .]) inv(G)
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from eigentext.sequences.moments import Dictionary, Moments
     from eigentext.sequences.settings import Estimator
+    from eigentext.sequences.spectral.moments import Dictionary, Moments
 
     Floats = npt.NDArray[np.float64]
 
@@ -94,7 +94,7 @@ class Operators:
         """Sign and log of the absolute value of ``b_inf' B_xn ... B_x1 b_1``; (0, -inf) for 0.
 
         >>> from eigentext.sequences import Parameters
-        >>> from eigentext.sequences.moments import dictionary, exact_moments
+        >>> from eigentext.sequences.spectral.moments import dictionary, exact_moments
         >>> coin = exact_moments(Parameters([1.0], [[1.0]], [[0.5, 0.5]]), 3)
         >>> sign, log = make_operators(coin, dictionary(coin, 1)).signed_probability([0, 1, 1])
         >>> sign, round(float(np.exp(log)), 9)

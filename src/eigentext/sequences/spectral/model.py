@@ -27,10 +27,10 @@ from eigentext.base.model import Model, Packed
 from eigentext.base.tokens import checked_sentences
 from eigentext.errors import DataError, SettingsError
 from eigentext.linalg.determinism import single_threaded
-from eigentext.sequences.moments import Moments, dictionary
 from eigentext.sequences.observations import SYMBOLS, Encoded, Symbols
-from eigentext.sequences.operators import Operators, make_operators
 from eigentext.sequences.settings import SpectralHMMSettings
+from eigentext.sequences.spectral.moments import Moments, dictionary
+from eigentext.sequences.spectral.operators import Operators, make_operators
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -248,7 +248,7 @@ class SpectralHMM(Model, SpectralHMMSettings):
 
     def _states(self, data: Encoded) -> tuple[Floats, Floats]:
         """State before each token (N, k), and the operators' value of the token (N,)."""
-        from eigentext.sequences.kernels_latent import operator_states
+        from eigentext.sequences.kernels.operators import operator_states
 
         ops = self.operators_
         states, raw = np.empty((data.n_tokens, ops.k)), np.empty(data.n_tokens)

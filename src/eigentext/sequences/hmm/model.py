@@ -1,7 +1,7 @@
 """HMM: a hidden Markov model with valid parameters, learned from sequences of tokens.
 
 1. ``fit`` numbers the symbols (observations.py), makes a start (at random, or from moments by
-   recover.py), and improves it by EM (learn_em.py).
+   spectral/recover.py), and improves it by EM (em.py).
 2. Every query goes through inference.py; each answer is a probability.
 
 EM finds a local optimum: ``start="random", n_starts=10`` tries ten random starts, keeps the best,
@@ -20,10 +20,10 @@ from eigentext.base.fields import Ints, Listed, Parts, Reals, Shares, Spec, Stri
 from eigentext.base.model import Model, Packed
 from eigentext.base.tokens import checked_sentences
 from eigentext.errors import DataError, MissingExtraError, SettingsError
-from eigentext.sequences import inference
-from eigentext.sequences.learn_em import baum_welch
+from eigentext.sequences.hmm import inference
+from eigentext.sequences.hmm.em import baum_welch
+from eigentext.sequences.hmm.parameters import Parameters
 from eigentext.sequences.observations import SYMBOLS, Encoded, Symbols
-from eigentext.sequences.parameters import Parameters
 from eigentext.sequences.settings import HMMSettings
 
 if TYPE_CHECKING:
@@ -142,8 +142,8 @@ class HMM(Model, HMMSettings):
             return self.parameters
         if self.start == "random":
             return Parameters.random(self.n_states, len(symbols), seed)
-        from eigentext.sequences.moments import Moments
-        from eigentext.sequences.recover import recover_parameters, spectral_start
+        from eigentext.sequences.spectral.moments import Moments
+        from eigentext.sequences.spectral.recover import recover_parameters, spectral_start
 
         moments = Moments.of(data, len(symbols))
         if self.start == "spectral":

@@ -2,7 +2,7 @@
 
 1. Sequences are dealt at random (by seed) into ``parts`` of about equal size; one of more than
    5,000 tokens is cut into pieces first, each of which begins like a sequence.
-2. The expected counts of one part under the present parameters (kernels.py, the same passes as
+2. The expected counts of one part under the present parameters (by the same passes as those of
    Baum-Welch) replace a share of the running counts, and the parameters follow at once::
 
        s <- (1 - eta_j) s + eta_j (counts of part / tokens of part),   eta_j = (j + delay)^-power
@@ -24,10 +24,10 @@ import numpy as np
 
 from eigentext.errors import DataError, SettingsError
 from eigentext.linalg.determinism import single_threaded
-from eigentext.sequences.batches import Machine
-from eigentext.sequences.learn_em import EMResult
+from eigentext.sequences.hmm.batches import Machine
+from eigentext.sequences.hmm.em import EMResult
+from eigentext.sequences.hmm.parameters import Parameters
 from eigentext.sequences.observations import Encoded
-from eigentext.sequences.parameters import Parameters
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -143,7 +143,7 @@ def _cut(data: Encoded) -> Encoded:
 
 def _with_beginnings(parameters: Parameters, data: Encoded) -> Parameters:
     """The same with the expected first states of the sequences for pi."""
-    from eigentext.sequences.inference import smoothed
+    from eigentext.sequences.hmm.inference import smoothed
 
     heads = Encoded.of(
         [data[at][:_BEGINNING].tolist() for at in range(len(data)) if len(data[at])]
@@ -196,7 +196,7 @@ class _Running:
 
     def move(self, eta: float, part: Encoded) -> None:
         """Replace the share ``eta`` of the running counts by the new ones."""
-        from eigentext.sequences.kernels_latent import blend_counts
+        from eigentext.sequences.kernels.stepwise import blend_counts
 
         for kept, new, size in (
             (self.first, self.new[0], len(part)),

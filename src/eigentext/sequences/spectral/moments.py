@@ -29,8 +29,8 @@ from eigentext.linalg.svd import truncated_svd
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from eigentext.sequences.hmm.parameters import Parameters
     from eigentext.sequences.observations import Encoded
-    from eigentext.sequences.parameters import Parameters
     from eigentext.sequences.settings import Scaling
 
     Floats = npt.NDArray[np.float64]

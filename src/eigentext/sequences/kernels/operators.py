@@ -48,25 +48,3 @@ def operator_states(ids, first, start, usual, rows, matrices, y, weak, signs_mat
                         total += matrices[x, i, m] * state[m]
                 other[i] = total / p
             state[:] = other
-
-
-@njit(cache=True)
-def blend_counts(running, new, keep, add, totals, emission):
-    """``running = keep running + add new`` (V, k), its column sums, and rows over those sums.
-
-    ``new`` is 0 again afterwards; ``emission`` (V, k) may be float32.
-    """
-    V, k = running.shape
-    totals[:] = 0
-    for x in range(V):
-        for j in range(k):
-            value = keep * running[x, j] + add * new[x, j]
-            running[x, j] = value
-            totals[j] += value
-            new[x, j] = 0
-    shares = np.empty(k)
-    for j in range(k):
-        shares[j] = 1 / totals[j] if totals[j] > 0 else 0.0
-    for x in range(V):
-        for j in range(k):
-            emission[x, j] = running[x, j] * shares[j]

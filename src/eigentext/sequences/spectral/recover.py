@@ -2,7 +2,7 @@
 
 ``clusters``, for text:
 
-1. CCA of neighbours (:func:`~eigentext.sequences.moments.dictionary`): symbols with the same
+1. CCA of neighbours (:func:`moments.dictionary`): symbols with the same
    states before and behind them have the same direction, ``[S U_x, S R_x]`` with unit length.
 2. k-means, every symbol weighted by its count: a cluster is a state.
 3. Counts of symbols and pairs by cluster, smoothed, are O and T; first symbols are pi.  Nothing
@@ -31,9 +31,9 @@ import numpy as np
 from eigentext.errors import RankError, SettingsError
 from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.ties import number_alike, unit_rows
-from eigentext.sequences.moments import Moments, dictionary
-from eigentext.sequences.operators import make_operators
-from eigentext.sequences.parameters import Parameters
+from eigentext.sequences.hmm.parameters import Parameters
+from eigentext.sequences.spectral.moments import Moments, dictionary
+from eigentext.sequences.spectral.operators import make_operators
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -63,9 +63,9 @@ def recover_parameters(
     ``smoothing``  this share of every row of O is the unigram and of T and pi the frequency of
                    states (``clusters``), so that no symbol is impossible; ``diagonalise``: of the
                    even distribution, and only where something had to be cut off
-    ``kappa``      see :func:`~eigentext.sequences.moments.dictionary`; for ``clusters``
+    ``kappa``      see :func:`~eigentext.sequences.spectral.moments.dictionary`; for ``clusters``
 
-    >>> from eigentext.sequences.moments import exact_moments
+    >>> from eigentext.sequences.spectral.moments import exact_moments
     >>> true = Parameters([1, 0], [[0.2, 0.8], [0.7, 0.3]], [[0.6, 0.3, 0.1], [0.1, 0.1, 0.8]])
     >>> found = recover_parameters(exact_moments(true, 9), 2, method="diagonalise")
     >>> np.sort(found.emission[:, 0]).round(6).tolist()
@@ -108,7 +108,7 @@ def spectral_start(
     start = recover_parameters(moments, k, kappa=kappa, smoothing=smoothing, seed=seed)
     if data is None:
         return start
-    from eigentext.sequences.learn_stepwise import stepwise_em
+    from eigentext.sequences.hmm.stepwise import stepwise_em
 
     return stepwise_em(start, data, passes=passes, smoothing=1e-3, seed=seed).parameters
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from eigentext.constituency.lexicon_moments import MomentLexicon
-from eigentext.sequences.tagger_trees import label_places
+from eigentext.sequences.tagger.trees import label_places
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.constituency.params import LatentParams
-    from eigentext.sequences.tagger_words import WordTags
+    from eigentext.sequences.tagger.words import WordTags
 
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
@@ -90,7 +90,7 @@ class Posteriors(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """One model, arranged for the sweeps; see ``kernels_marginals`` for the parts.
+    """One model, arranged for the sweeps; see ``kernels.tag_states`` for the parts.
 
     ``m, m_word``            (T,) chain states and word states of each tag
     ``at, end_at``           (T, T) and (T,) places of tensors in ``tensor`` and ``end``, or -1
@@ -248,7 +248,7 @@ class Chain:
     def _swept(
         self, tokens: Sequence[str], candidates: Candidates
     ) -> tuple[Ints, Floats, Ints, Floats, float, int]:
-        from eigentext.sequences.kernels_marginals import backward, start_weight
+        from eigentext.sequences.kernels.tag_states import backward, start_weight
 
         e_ptr, e = self.emission(tokens, candidates)
         s_ptr = np.concatenate([[0], np.cumsum(self.m[candidates.tags])])
@@ -283,7 +283,7 @@ class Chain:
 
     def posteriors(self, tokens: Sequence[str], candidates: Candidates) -> Posteriors | None:
         """Posteriors of tags and of neighbouring tags; None when the model gives no weight."""
-        from eigentext.sequences.kernels_marginals import forward
+        from eigentext.sequences.kernels.tag_states import forward
 
         e_ptr, e, s_ptr, beta, log_z, sign = self._swept(tokens, candidates)
         if not np.isfinite(log_z):

@@ -2,7 +2,7 @@
 
 Every function takes :class:`Parameters` and :class:`Encoded`; tables have one row per token (N)
 or per sequence (S), in the order of the data.  All of it is O(N k^2), by the compiled passes of
-kernels.py, in bounded room besides the answer itself.
+kernels/forward_backward.py, in bounded room besides the answer itself.
 
 A symbol that no reachable state can show makes the sequence impossible: its log likelihood is
 -inf and that token's surprisal inf.  For what follows, and for states, the token is passed over as
@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eigentext.errors import SettingsError
-from eigentext.sequences.batches import Machine
+from eigentext.sequences.hmm.batches import Machine
 from eigentext.sequences.observations import Encoded
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from eigentext.sequences.parameters import Parameters
+    from eigentext.sequences.hmm.parameters import Parameters
 
     Floats = npt.NDArray[np.float64]
 
@@ -64,7 +64,7 @@ def _machine(parameters: Parameters, data: Encoded) -> Machine:
 def surprisals(parameters: Parameters, data: Encoded) -> Floats:
     """(N,) ``-log p(x_t | x_1 .. x_t-1)``, natural logarithm.
 
-    >>> from eigentext.sequences.parameters import Parameters
+    >>> from eigentext.sequences.hmm.parameters import Parameters
     >>> coin = Parameters([1.0], [[1.0]], [[0.5, 0.5]])
     >>> surprisals(coin, Encoded.of([[0, 1]])).round(3).tolist()
     [0.693, 0.693]
@@ -77,7 +77,7 @@ def surprisals(parameters: Parameters, data: Encoded) -> Floats:
 def log_likelihoods(parameters: Parameters, data: Encoded) -> Floats:
     """(S,) ``log p(x_1 .. x_n)`` of each sequence; 0 for an empty one.
 
-    >>> from eigentext.sequences.parameters import Parameters
+    >>> from eigentext.sequences.hmm.parameters import Parameters
     >>> coin = Parameters([1.0], [[1.0]], [[0.5, 0.5]])
     >>> log_likelihoods(coin, Encoded.of([[0, 1], []])).round(3).tolist()
     [-1.386, 0.0]
@@ -101,7 +101,7 @@ def sums_by_sequence(values: Floats, data: Encoded) -> Floats:
 def filtered(parameters: Parameters, data: Encoded) -> Floats:
     """(N, k) ``p(h_t | x_1 .. x_t)``.
 
-    >>> from eigentext.sequences.parameters import Parameters
+    >>> from eigentext.sequences.hmm.parameters import Parameters
     >>> sure = Parameters([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], [[1.0, 0.0], [0.0, 1.0]])
     >>> filtered(sure, Encoded.of([[0, 1]])).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
@@ -114,7 +114,7 @@ def filtered(parameters: Parameters, data: Encoded) -> Floats:
 def smoothed(parameters: Parameters, data: Encoded) -> Floats:
     """(N, k) ``p(h_t | x_1 .. x_n)``.
 
-    >>> from eigentext.sequences.parameters import Parameters
+    >>> from eigentext.sequences.hmm.parameters import Parameters
     >>> chain = Parameters([0.5, 0.5], [[1.0, 0.0], [0.0, 1.0]], [[0.5, 0.5], [1.0, 0.0]])
     >>> smoothed(chain, Encoded.of([[0, 1]])).tolist()
     [[1.0, 0.0], [1.0, 0.0]]
@@ -127,7 +127,7 @@ def smoothed(parameters: Parameters, data: Encoded) -> Floats:
 def posterior_decode(parameters: Parameters, data: Encoded) -> npt.NDArray[np.int32]:
     """(N,) the state of highest ``p(h_t | x_1 .. x_n)`` for each token by itself.
 
-    >>> from eigentext.sequences.parameters import Parameters
+    >>> from eigentext.sequences.hmm.parameters import Parameters
     >>> sure = Parameters([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], [[1.0, 0.0], [0.0, 1.0]])
     >>> posterior_decode(sure, Encoded.of([[0, 1]])).tolist()
     [0, 1]
@@ -140,12 +140,12 @@ def posterior_decode(parameters: Parameters, data: Encoded) -> npt.NDArray[np.in
 def viterbi(parameters: Parameters, data: Encoded) -> npt.NDArray[np.int32]:
     """(N,) the states of the most probable path of each sequence.
 
-    >>> from eigentext.sequences.parameters import Parameters
+    >>> from eigentext.sequences.hmm.parameters import Parameters
     >>> sure = Parameters([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], [[1.0, 0.0], [0.0, 1.0]])
     >>> viterbi(sure, Encoded.of([[0, 1], [1]])).tolist()
     [0, 1, 1]
     """
-    from eigentext.sequences.kernels_decode import viterbi as compiled
+    from eigentext.sequences.kernels.decoding import viterbi as compiled
 
     data, rows = _compact(parameters, data)
     with np.errstate(divide="ignore"):
@@ -159,7 +159,7 @@ def viterbi(parameters: Parameters, data: Encoded) -> npt.NDArray[np.int32]:
 def next_symbols(parameters: Parameters, data: Encoded) -> Floats:
     """(S, V) distribution of the symbol after each sequence; after an empty one, of the first.
 
-    >>> from eigentext.sequences.parameters import Parameters
+    >>> from eigentext.sequences.hmm.parameters import Parameters
     >>> turns = Parameters([1.0, 0.0], [[0.0, 1.0], [1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]])
     >>> next_symbols(turns, Encoded.of([[], [0], [0, 1]])).tolist()
     [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]
@@ -176,13 +176,13 @@ def sample_states(
 ) -> tuple[Encoded, npt.NDArray[np.int32]]:
     """``n`` sequences of ``length`` symbols drawn from the model, and the states (N,) behind them.
 
-    >>> from eigentext.sequences.parameters import Parameters
+    >>> from eigentext.sequences.hmm.parameters import Parameters
     >>> turns = Parameters([1.0, 0.0], [[0.0, 1.0], [1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]])
     >>> drawn, states = sample_states(turns, 2, 3)
     >>> drawn.ids.tolist(), states.tolist()
     ([0, 1, 0, 0, 1, 0], [0, 1, 0, 0, 1, 0])
     """
-    from eigentext.sequences.kernels_decode import draw
+    from eigentext.sequences.kernels.decoding import draw
 
     if n < 0 or length < 0 or seed < 0:
         raise SettingsError(f"n {n}, length {length}, seed {seed}: expected 0 or more")
@@ -202,7 +202,7 @@ def sample_states(
 def sample(parameters: Parameters, n: int, length: int, seed: int = 0) -> Encoded:
     """``n`` sequences of ``length`` symbols drawn from the model.
 
-    >>> from eigentext.sequences.parameters import Parameters
+    >>> from eigentext.sequences.hmm.parameters import Parameters
     >>> sample(Parameters([1.0], [[1.0]], [[0.0, 1.0]]), 1, 3).ids.tolist()
     [1, 1, 1]
     """

@@ -5,7 +5,7 @@
    then its endings of one letter, two letters, ... with its case.
 2. P(t | levels) is built up along those levels, each drawn towards the one before with the weight
    of ``k_look`` words:  p <- (c(look, t) + k_look p) / (c(look) + k_look).  P(t | looks) is the
-   geometric mean of that and of a log-linear model of the same words (``tagger_looks``).
+   geometric mean of that and of a log-linear model of the same words (``looks``).
 3. P(t | w) = (c(w, t) + k_word P(t | looks)) / (c(w) + k_word).  A capital at the beginning of a
    sentence says little: the counts of the same word in small letters are added.  An unknown word
    that is known in small letters (GREAT) takes those counts, with the weight ``k_lower`` against
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from eigentext.sequences.tagger_looks import LONGEST_SEEN, LookModel
+from eigentext.sequences.tagger.looks import LONGEST_SEEN, LookModel
 from eigentext.tagging.templates import looks
 
 if TYPE_CHECKING:

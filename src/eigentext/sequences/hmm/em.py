@@ -5,7 +5,7 @@
     pi[i]   ~ sum over sequences p(h_1 = i | x) + smoothing / k
 
 1. :func:`baum_welch` runs so many iterations; the log likelihood never falls (without smoothing).
-2. Each iteration is one pass of kernels.py over batches of sequences, in bounded room.
+2. Each iteration is one pass of ``kernels.forward_backward`` over batches, in bounded room.
 3. ``precision="single"`` runs the passes in float32 (1.6 times faster at k = 100, hardly at 10;
    counts and parameters stay float64).  Where float32 cannot hold a probability the iteration is
    done in float64.
@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eigentext.errors import DataError, SettingsError
-from eigentext.sequences.batches import Machine
-from eigentext.sequences.parameters import Parameters
+from eigentext.sequences.hmm.batches import Machine
+from eigentext.sequences.hmm.parameters import Parameters
 
 if TYPE_CHECKING:
     import numpy.typing as npt

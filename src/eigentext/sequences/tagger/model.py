@@ -1,11 +1,11 @@
 """``LatentTagger``: tagged sentences in, a tagger with hidden states behind every tag out.
 
-1. ``fit`` turns sentences into right-branching skeletal trees (``tagger_trees``), gives each node
-   its two views (``tagger_features``) and lets an estimator of ``constituency`` find the states:
+1. ``fit`` turns sentences into right-branching skeletal trees (``trees``), gives each node
+   its two views (``features``) and lets an estimator of ``constituency`` find the states:
    clustering, moments, or EM.
-2. Each model becomes a chain over (tag, state) pairs (``tagger_chain``); a sentence goes through
+2. Each model becomes a chain over (tag, state) pairs (``chain``); a sentence goes through
    it backward and forward, and states are summed out.
-3. ``tag``, ``kbest`` and ``marginals`` answer from the chains (``tagger_decode``);
+3. ``tag``, ``kbest`` and ``marginals`` answer from the chains (``decode``);
    ``log_prob`` gives log p(words) or log p(words, tags).
 
 With one state a tag it is exactly the bigram HMM tagger.
@@ -22,12 +22,12 @@ from eigentext.base.model import Model, Packed
 from eigentext.base.tokens import checked_words
 from eigentext.errors import SettingsError
 from eigentext.sequences.settings import LatentTaggerSettings
-from eigentext.sequences.tagger_chain import Candidates, Chain
-from eigentext.sequences.tagger_decode import TagChain
-from eigentext.sequences.tagger_eval import evaluate_tagger
-from eigentext.sequences.tagger_input import numbered
-from eigentext.sequences.tagger_storage import SPEC, pack_tagger, restore_tagger
-from eigentext.sequences.tagger_words import WordTags
+from eigentext.sequences.tagger.chain import Candidates, Chain
+from eigentext.sequences.tagger.data import numbered
+from eigentext.sequences.tagger.decode import TagChain
+from eigentext.sequences.tagger.evaluation import evaluate_tagger
+from eigentext.sequences.tagger.storage import SPEC, pack_tagger, restore_tagger
+from eigentext.sequences.tagger.words import WordTags
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
-    from eigentext.sequences.tagger_input import Tagged
+    from eigentext.sequences.tagger.data import Tagged
 
     Floats = npt.NDArray[np.float64]
 
@@ -112,8 +112,8 @@ class LatentTagger(Model, LatentTaggerSettings):
     def _fit_chains(self, data: Tagged, progress: Progress | None) -> None:
         from eigentext.constituency.settings import LPCFGSettings, Smoothing
         from eigentext.constituency.training import learn_models
-        from eigentext.sequences.tagger_features import give_chain_views
-        from eigentext.sequences.tagger_trees import skeletal_trees
+        from eigentext.sequences.tagger.features import give_chain_views
+        from eigentext.sequences.tagger.trees import skeletal_trees
 
         bank = give_chain_views(
             skeletal_trees(data.sentences, data.tags, len(data.names), language=self.language)

@@ -1,0 +1,1 @@
+"""Models of operators: moments, operators, and parameters recovered from them."""

@@ -1,0 +1,1 @@
+"""Taggers with hidden states behind every tag."""
