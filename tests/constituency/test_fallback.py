@@ -73,10 +73,10 @@ def test_a_tree_without_log_p_is_flagged(parser):
     upside_down = _with(parser, [replace(one, root=-one.root) for one in parser.grammar_.params])
     answer, right = upside_down.parse(SENTENCE, kbest=2), parser.parse(SENTENCE, kbest=2)
     assert answer.tree == right.tree  # posteriors are divided by the signed Z
-    assert (answer.log_p, answer.flags) == (-np.inf, {"negative"})
+    assert (answer.log_prob, answer.flags) == (-np.inf, {"negative"})
     assert right.flags == set()
-    assert right.log_p > -np.inf
-    assert [one.log_p for one in answer.kbest] == [-np.inf] * 2
+    assert right.log_prob > -np.inf
+    assert [one.log_prob for one in answer.kbest] == [-np.inf] * 2
 
 
 def test_smoothing_of_moments_is_a_setting(english, tmp_path):

@@ -67,7 +67,7 @@ def test_what_the_grammar_cannot_do_is_flagged_and_still_bracketed(parser):
     constraints = Constraints(required=[(1, 3), (0, 9, "NP"), (4, 8, "PP")], tags={0: "CD"})
     answer = parser.parse(SENTENCE, constraints=constraints)
     if "fallback" in answer.flags:
-        assert answer.log_p == -np.inf
+        assert answer.log_prob == -np.inf
     nodes = _nodes(answer.tree)
     assert {("NP", 0, 9), ("PP", 4, 8)} <= nodes
     assert any(node[1:] == (1, 3) for node in nodes)
@@ -104,9 +104,9 @@ def test_long_sentence_in_bounded_memory(parser, english):
     assert peak < 600e6
     assert answer.tree.words == tuple(tokens)
     assert "fallback" not in answer.flags
-    assert np.isfinite(answer.log_p)
+    assert np.isfinite(answer.log_prob)
     assert np.isfinite(answer.log_score)
-    assert parser.sentence_log_prob(tokens) >= answer.log_p - 1e-2
+    assert parser.sentence_log_prob(tokens) >= answer.log_prob - 1e-2
     values = np.array(list(answer.marginals.values()))
     assert np.all(np.isfinite(values))
     assert values.max() <= 1.01
@@ -135,7 +135,7 @@ def test_the_tokens_come_back(parser, tokens):
         answer = parser.parse(tokens, decoder=decoder)
         assert answer.tree.words == tuple(tokens)
         assert answer.tree.labels[0] == "TOP"
-        assert ("fallback" in answer.flags) == (answer.log_p == -np.inf)
+        assert ("fallback" in answer.flags) == (answer.log_prob == -np.inf)
 
 
 def test_unknown_words_are_flagged(parser):

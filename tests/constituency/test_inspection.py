@@ -90,12 +90,12 @@ def test_score_command(files, parser, english, capsys):
     assert figures["trees"] == 10
     assert figures["impossible"] == 1
     assert figures["words"] == n_words
-    assert figures["log_p"] == pytest.approx(sum(scores))
+    assert figures["log_prob"] == pytest.approx(sum(scores))
     assert figures["perplexity_per_word"] == pytest.approx(np.exp(-sum(scores) / n_words))
     assert run([*arguments, "--format", "jsonl", "--quiet"]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert rows[9] == {"log_p": None, "words": 2}
-    assert rows[0]["log_p"] == pytest.approx(scores[0])
+    assert rows[9] == {"log_prob": None, "words": 2}
+    assert rows[0]["log_prob"] == pytest.approx(scores[0])
 
 
 def test_inspect_command(files, capsys):
@@ -119,7 +119,7 @@ def test_parse_command_keeps_tokens_and_empty_lines(files, capsys):
     assert "-LRB-" in rows[0]["tree"]
     assert rows[1] == {"tokens": [], "tree": None}
     assert len(rows[2]["kbest"]) == 2
-    assert rows[2]["kbest"][0]["log_p"] == rows[2]["log_p"]
+    assert rows[2]["kbest"][0]["log_prob"] == rows[2]["log_prob"]
     assert run([*arguments, "--decoder", "viterbi"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3

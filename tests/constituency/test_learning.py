@@ -7,15 +7,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
+from eigentext.base.model import NotFittedError
+from eigentext.base.settings import declared
 from eigentext.constituency import LPCFG
 from eigentext.constituency.learn_clusters import _kmeans
 from eigentext.constituency.learn_em import random_start, run_em, word_scores
 from eigentext.constituency.lexicon import build_lexicon, index_words
 from eigentext.constituency.params import count_states, estimate
 from eigentext.constituency.settings import LPCFGSettings, Smoothing
+from eigentext.constituency.skeleton import skeleton_of
 from eigentext.constituency.transform import head_rules, prepare_tree, read_treebank
 from eigentext.errors import ModelFileError, SettingsError
+from eigentext.evaluate.parseval import evaluate
+from eigentext.formats.prm import EvalbSettings
 from eigentext.trees.constituent import Tree
 
 PLAIN = {"heads": "neutral", "language": "generic"}
@@ -261,6 +267,42 @@ def test_settings_without_sense(toy, settings):
 def test_smoothing_is_not_negative():
     with pytest.raises(SettingsError, match="C_pair"):
         Smoothing(C_pair=-1.0)
+
+
+def test_an_estimator_of_scikit_learn(parser, english):
+    again = clone(parser)
+    assert again.get_params() == parser.get_params()
+    with pytest.raises(NotFittedError):
+        again.predict([["a"]])
+    trees = [tree for tree in english[:12] if len(tree) > 2]
+    found = parser.predict([tree.words for tree in trees])
+    assert found == [parser.parse(tree.words).tree for tree in trees]
+    with pytest.raises(SettingsError, match="without tokens"):
+        parser.predict([["a"], []])
+    assert parser.score(trees) == evaluate(trees, found, EvalbSettings.collins()).all.f1 / 100
+    assert 0.5 < parser.score(trees) <= 1
+    assert LPCFG.from_bytes(parser.to_bytes()).predict([trees[0].words]) == found[:1]
+
+
+def test_the_file_says_what_was_set(toy, tmp_path):
+    header = LPCFG(n_states=2, partial_weight=0.5, **PLAIN).fit(toy).save(tmp_path / "m")
+    assert header.settings["n_states"] == 2
+    assert header.settings["partial_weight"] == 0.5
+    assert header.settings["heads"] == "neutral"
+    assert sorted(header.facts) == ["lexicon", "smoothing", "wrapper"]
+    assert set(header.settings) == set(declared(LPCFG)) - {"smoothing"}
+
+
+def test_a_skeleton_is_the_tree_in_numbers(parser, english):
+    numbers, labels = parser.grammar_.rule_numbers, parser.grammar_.labels
+    for tree in english[:40]:
+        binary = prepare_tree(tree, parser, head_rules(parser))
+        skeleton = skeleton_of(binary, numbers)
+        assert skeleton.tree(labels, binary.words) == binary
+        rules = parser.grammar_.coarse.rules[skeleton.rule]
+        inner = skeleton.rule >= 0
+        children = [skeleton.label, skeleton.label[skeleton.left], skeleton.label[skeleton.right]]
+        assert np.array_equal(rules[inner], np.stack(children, axis=1)[inner])
 
 
 def test_jobs_must_be_positive(parser):

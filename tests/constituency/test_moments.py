@@ -174,8 +174,8 @@ def test_the_chart_computes_figures_2_and_3(bank):
         chart, emissions = chart_of(bank, params, words)
         found = fine_pass(chart, params, emissions)
         assert found.sign == np.sign(z)
-        log_p = found.log_z + np.log(share[numbers]).sum()
-        np.testing.assert_allclose(log_p, np.log(abs(z)), atol=1e-2)
+        log_prob = found.log_z + np.log(share[numbers]).sum()
+        np.testing.assert_allclose(log_prob, np.log(abs(z)), atol=1e-2)
         spans = chart.spans
         for item, value in enumerate(found.items.tolist()):
             i, j = spans[chart.item_span[item]].tolist()

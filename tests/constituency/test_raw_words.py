@@ -129,8 +129,8 @@ def test_one_word_sentences_and_bare_phrases(english, estimator):
         answer = parser.parse(sentence.split())
         assert str(answer.tree) == expected
         assert "fallback" not in answer.flags
-        assert np.isfinite(answer.log_p)
-        assert answer.log_p == pytest.approx(parser.log_prob(answer.tree))
+        assert np.isfinite(answer.log_prob)
+        assert answer.log_prob == pytest.approx(parser.log_prob(answer.tree))
 
 
 def test_roots_share_to_one_and_are_counts_without_smoothing(english):
@@ -180,7 +180,7 @@ def test_a_long_sentence_is_parsed_in_pieces(parser, english):
     inner = [str(p.tree).removeprefix("(TOP ").removesuffix(")") for p in (first, second)]
     assert str(answer.tree) == f"(TOP (X {inner[0]} {inner[1]}))"
     assert answer.flags == first.flags | second.flags | {"split"}
-    assert answer.log_p == -np.inf
+    assert answer.log_prob == -np.inf
     assert answer.log_score == pytest.approx(first.log_score + second.log_score)
     assert [candidate.tree for candidate in answer.kbest] == [answer.tree]
     for part, begin in ((first, 0), (second, len(one))):

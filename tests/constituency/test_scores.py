@@ -47,7 +47,7 @@ def _all(parser, words):
 @pytest.mark.parametrize("sentence", SENTENCES)
 def test_sentence_is_the_sum_of_its_trees(small, sentence):
     words = sentence.split()
-    logs = [log_p for _, _, log_p, _ in _all(small, words)]
+    logs = [log_prob for _, _, log_prob, _ in _all(small, words)]
     assert logs
     total = float(np.logaddexp.reduce(logs))
     assert small.sentence_log_prob(words, exact=True) == pytest.approx(total, abs=1e-4)
@@ -67,10 +67,10 @@ def test_k_best_trees_carry_their_probability(small, sentence):
             sum(math.log(of_application[key]) for key in tree.applications()) for tree, *_ in every
         ]
     best = {}
-    for score, (_, binary, log_p, _) in sorted(
+    for score, (_, binary, log_prob, _) in sorted(
         zip(log_scores, every, strict=True), key=lambda pair: -pair[0]
     ):
-        best.setdefault(restore(binary, small.grammar_.wrapper), (score, log_p))
+        best.setdefault(restore(binary, small.grammar_.wrapper), (score, log_prob))
     found = small.parse(words, kbest=len(every) + 5).kbest
     assert len({one.tree for one in found}) == len(found)
     assert {one.tree for one in found} == set(best)
@@ -78,7 +78,7 @@ def test_k_best_trees_carry_their_probability(small, sentence):
         [score for score, _ in best.values()], abs=1e-3
     )
     for one in found:
-        assert one.log_p == pytest.approx(best[one.tree][1], abs=1e-4)
+        assert one.log_prob == pytest.approx(best[one.tree][1], abs=1e-4)
         assert one.tree.words == tuple(words)
 
 
@@ -91,14 +91,16 @@ def restored_otherwise(parser, answer):
 def test_score_of_the_best_tree(parser, english):
     for tree in english[:30]:
         answer = parser.parse(tree.words, kbest=4)
-        assert answer.log_p == answer.kbest[0].log_p
+        assert answer.log_prob == answer.kbest[0].log_prob
         assert answer.tree == answer.kbest[0].tree
-        assert parser.sentence_log_prob(tree.words) >= answer.log_p - 1e-4
+        assert parser.sentence_log_prob(tree.words) >= answer.log_prob - 1e-4
         scores = [one.log_score for one in answer.kbest]
         assert scores == sorted(scores, reverse=True)
         # The found binarisation is the tree's own, or the own one has no weight or another one.
         own = parser.log_prob(answer.tree)
-        assert own == pytest.approx(answer.log_p, abs=1e-6) or restored_otherwise(parser, answer)
+        assert own == pytest.approx(answer.log_prob, abs=1e-6) or restored_otherwise(
+            parser, answer
+        )
 
 
 def test_trees_of_training_have_weight_and_strange_ones_have_none(parser, english):
@@ -135,7 +137,7 @@ def test_viterbi_is_one_tree_of_one_model(parser, english):
     answer = parser.parse(english[0].words, decoder="viterbi")
     of_words = sum(parser.grammar_.params[0].lexicon.log_p_word(word) for word in english[0].words)
     # The best derivation is one of those that the tree's probability sums.
-    assert answer.log_score + of_words <= answer.log_p + 1e-6
+    assert answer.log_score + of_words <= answer.log_prob + 1e-6
 
 
 def test_not_trained():

@@ -136,7 +136,7 @@ def test_files_keep_classes(english, by_tag, tmp_path, estimator):
     tokens = "The wug plonk the wugged horse .".split()
     assert again.parse(tokens) == parser.parse(tokens)
     plain = LPCFG(n_states=2, estimator=estimator).fit(english)
-    assert plain.parse(tokens).log_p != parser.parse(tokens).log_p
+    assert plain.parse(tokens).log_prob != parser.parse(tokens).log_prob
 
 
 def test_one_class_for_all_changes_nothing(toy):

@@ -112,7 +112,7 @@ def parse(
         remark(f"{flags['coarse']} sentence(s) were parsed by the plain PCFG alone", quiet=quiet)
     if flags["negative"]:
         remark(
-            f"{flags['negative']} tree(s) have no log_p: their score is not above zero",
+            f"{flags['negative']} tree(s) have no log_prob: their score is not above zero",
             quiet=quiet,
         )
     if flags["split"]:
@@ -145,12 +145,16 @@ def _as_json(answer: Parse | None) -> dict[str, Any]:
         "tokens": list(answer.tree.words),
         "tree": _brackets(answer.tree),
         "log_score": _finite(answer.log_score),
-        "log_p": _finite(answer.log_p),
+        "log_prob": _finite(answer.log_prob),
         "flags": sorted(answer.flags),
     }
     if answer.kbest:
         found["kbest"] = [
-            {"log_score": one.log_score, "log_p": _finite(one.log_p), "tree": _brackets(one.tree)}
+            {
+                "log_score": one.log_score,
+                "log_prob": _finite(one.log_prob),
+                "tree": _brackets(one.tree),
+            }
             for one in answer.kbest
         ]
     if answer.marginals:
@@ -209,7 +213,7 @@ def score(
                     n_words += length
                 else:
                     n_impossible += 1
-                line = {"log_p": _finite(found), "words": length}
+                line = {"log_prob": _finite(found), "words": length}
                 yield dumps(line) if as_json else f"{found:.6f}"
 
     with skipping(on_error, quiet=quiet) as log:
@@ -218,7 +222,7 @@ def score(
         figures = {
             "trees": n_trees,
             "words": n_words,
-            "log_p": total,
+            "log_prob": total,
             "perplexity_per_word": exp(-total / n_words) if n_words else None,
             "impossible": n_impossible,
             "skipped": skipped_count(log),

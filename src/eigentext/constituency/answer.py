@@ -39,7 +39,7 @@ class Candidate(NamedTuple):
 
     log_score: float
     tree: Tree
-    log_p: float
+    log_prob: float
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Parse:
     ``log_score``  what the decoder maximised: log of the product of rule posteriors
                    (max-rule-product), the sum of posteriors (max-recall), or log of the weight of
                    the best derivation, p(w) left out (viterbi)
-    ``log_p``      log p(tree, words) under the model; the mean of p over the models of an
+    ``log_prob``   log p(tree, words) under the model; the mean of p over the models of an
                    ensemble; -inf where there is none, and then a flag says why: ``negative``,
                    ``coarse``, ``fallback`` or ``split``
     ``kbest``      the k best different trees, the best first
@@ -65,7 +65,7 @@ class Parse:
 
     tree: Tree
     log_score: float
-    log_p: float = float("-inf")
+    log_prob: float = float("-inf")
     kbest: tuple[Candidate, ...] = ()
     marginals: dict[tuple[int, int, str], float] = field(default_factory=dict)
     flags: frozenset[str] = frozenset()

@@ -9,11 +9,11 @@ smoothing it may.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from eigentext.base.em import iterate
 from eigentext.base.ragged import pointers
 from eigentext.constituency.lexicon import build_lexicon, index_words
 from eigentext.constituency.params import (
@@ -26,6 +26,7 @@ from eigentext.constituency.params import (
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from eigentext.base.em import EMResult
     from eigentext.base.progress import Progress
     from eigentext.constituency.lexicon import Lexicon, WordIndex
     from eigentext.constituency.settings import LPCFGSettings
@@ -34,18 +35,7 @@ if TYPE_CHECKING:
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
 
-__all__ = ["EMResult", "expect_states", "random_start", "run_em", "word_scores"]
-
-
-@dataclass(frozen=True)
-class EMResult:
-    """Parameters after the last iteration, and the log-likelihood of the trees before each.
-
-    The likelihood is that of trees and words up to the words' constant, as in ``lexicon``.
-    """
-
-    params: LatentParams
-    log_likelihoods: tuple[float, ...]
+__all__ = ["expect_states", "random_start", "run_em", "word_scores"]
 
 
 def word_scores(lexicon: Lexicon, index: WordIndex) -> npt.NDArray[np.float32]:
@@ -127,15 +117,15 @@ def run_em(
     settings: LPCFGSettings,
     *,
     progress: Progress | None = None,
-) -> EMResult:
-    """So many iterations from these parameters."""
+) -> EMResult[LatentParams]:
+    """So many iterations from these parameters.
+
+    The likelihood is that of trees and words up to the words' constant, as in ``lexicon``.
+    """
     index = index_words(bank, language=settings.language)
-    history = []
-    for iteration in range(n_iter):
-        if progress is not None:
-            progress(iteration, n_iter, "EM")
-        counts, words, likelihood = expect_states(bank, params, index)
-        history.append(likelihood)
+
+    def step(params: LatentParams) -> tuple[LatentParams, float]:
+        counts, words, log_likelihood = expect_states(bank, params, index)
         lexicon = build_lexicon(
             bank,
             params.m,
@@ -145,8 +135,10 @@ def run_em(
             index=index,
             smoothing=settings.smoothing,
         )
-        params = estimate(bank, params.m, counts, lexicon, settings.smoothing)
-    return EMResult(params, tuple(history))
+        better = estimate(bank, params.m, counts, lexicon, settings.smoothing)
+        return better, log_likelihood
+
+    return iterate(params, step, n_iter=n_iter, progress=progress)
 
 
 def expect_states(

@@ -186,9 +186,9 @@ def learn_semi(
             added = [_totals(one, new) for one, new in zip(params, found, strict=True)]
             renewed = []
             for one, new, more in zip(params, found, added, strict=True):
-                fresh, log_p = _maximise(settings, bank, index, one, new, totals + more)
+                fresh, log_prob = _maximise(settings, bank, index, one, new, totals + more)
                 renewed.append(fresh)
-                of_trees.append(log_p)
+                of_trees.append(log_prob)
             coarse = CoarseGrammar.from_totals(
                 bank, totals + _mean(added), settings.smoothing.k_root
             )
@@ -326,8 +326,8 @@ def _maximise(
     totals: Totals,
 ) -> tuple[LatentParams, float]:
     """One model's M-step, and the log-likelihood of the trees before it."""
-    counts, words, log_p = expect_states(bank, params, index)
-    log_p += sum(map(params.lexicon.log_p_word, bank.words))
+    counts, words, log_prob = expect_states(bank, params, index)
+    log_prob += sum(map(params.lexicon.log_p_word, bank.words))
     lexicon = build_lexicon(
         bank,
         params.m,
@@ -341,7 +341,7 @@ def _maximise(
     if new.pairs:
         lexicon = _with_words(lexicon, new)
     summed = LatentCounts(counts.tensor + new.tensor, states, counts.roots + new.roots)
-    return estimate(bank, params.m, summed, lexicon, settings.smoothing, totals), log_p
+    return estimate(bank, params.m, summed, lexicon, settings.smoothing, totals), log_prob
 
 
 def _states(params: LatentParams, new: Expected) -> Floats:

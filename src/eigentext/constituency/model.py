@@ -187,12 +187,12 @@ class LPCFG(Model, LPCFGSettings):
             tree = flat_tree(tags, given, required, grammar.wrapper)
             return Parse(tree, float("-inf"), flags=frozenset(flags | {"fallback"}))
         best = candidates[0]
-        if best.log_p == float("-inf") and "coarse" not in flags:
+        if best.log_prob == float("-inf") and "coarse" not in flags:
             flags.add("negative")
         return Parse(
             best.tree,
             best.log_score,
-            best.log_p,
+            best.log_prob,
             tuple(candidates) if kbest > 1 else (),
             constituent_posteriors(chart, passes, grammar.labels) if marginals else {},
             frozenset(flags),
@@ -215,9 +215,14 @@ class LPCFG(Model, LPCFGSettings):
         work = partial(_parse_all, kbest=kbest, marginals=marginals, decoder=decoder)
         return (answer for _, answer in in_order(work, sentences, state=self, jobs=jobs))
 
-    def predict(self, X: Iterable[Sequence[str]]) -> list[Tree]:
+    def predict(self, X: Iterable[Sequence[str]], *, jobs: int = 1) -> list[Tree]:
         """The best trees of sentences."""
-        return [self.parse(tokens).tree for tokens in X]
+        trees = []
+        for answer in self.parse_many(X, jobs=jobs):
+            if answer is None:
+                raise SettingsError("cannot parse a sentence without tokens")
+            trees.append(answer.tree)
+        return trees
 
     def score(self, X: Sequence[Tree], y: None = None) -> float:
         """F1 on the words of gold trees by EVALB's rules, from 0 to 1."""
@@ -283,8 +288,8 @@ class LPCFG(Model, LPCFGSettings):
             if tree in seen:
                 continue
             seen.add(tree)
-            log_p = skeleton_log_p(grammar, skeleton, emissions) + of_words
-            candidates.append(Candidate(score, tree, log_p))
+            log_prob = skeleton_log_p(grammar, skeleton, emissions) + of_words
+            candidates.append(Candidate(score, tree, log_prob))
             if len(candidates) == kbest:
                 break
         return candidates

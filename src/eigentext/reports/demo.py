@@ -103,7 +103,7 @@ def _trees(report: Report, target: Path, trees: list[Tree], say: Callable[[str],
     report.table(
         ("rank", "log score", "log p(tree)", "tree"),
         [
-            (rank, one.log_score, one.log_p, str(one.tree))
+            (rank, one.log_score, one.log_prob, str(one.tree))
             for rank, one in enumerate(answer.kbest, start=1)
         ],
         caption="The three best trees of that sentence",
