@@ -45,6 +45,22 @@ def test_views_and_edits() -> None:
     assert (bare.heads, bare.tokens[0].head) == (None, None)
 
 
+@pytest.mark.parametrize("name", ["upos", "misc", "id", "colour"])
+def test_a_column_that_is_not_there_is_not_given(name: str) -> None:
+    sentence = conllx.parse_sentence(SAMPLE)
+    with pytest.raises(TypeError, match=f"no column '{name}' to be given; expected form, lemma"):
+        sentence.with_columns(**{name: ["1", "2", "3"]})
+
+
+def test_both_formats_are_read_by_one_reader(tmp_path: Path) -> None:
+    source = put(tmp_path, SAMPLE)
+    for module in (conllu, conllx):
+        (sentence,) = module.read_sentences(source)
+        assert type(sentence) is module.Sentence
+        assert sentence.with_columns(head=[0, 1, 1]).heads == (0, 1, 1)
+        assert type(sentence.with_columns(lemma=["a", None, "c"])) is module.Sentence
+
+
 def test_there_and_back() -> None:
     sentence = conllx.parse_sentence(SAMPLE)
     other = conllx.to_conllu(sentence)

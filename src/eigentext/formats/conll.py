@@ -1,27 +1,31 @@
 """Sentences of ten TAB-separated columns: what CoNLL-U and CoNLL-X have in common.
 
-1. A block of lines comes from ``formats.blocks``; ``check_sentence`` refuses it, naming the line,
-   unless it has ten columns, ids in order, forms, and heads that make a tree.
-2. It is kept as it stands (``TenColumnSentence``) and split into columns only when asked.
-3. ``replaced`` gives a text in which only the named columns differ: the way a parser writes its
-   answer.  ``new_lines`` makes the lines of a sentence that comes from no file.
+1. ``TenColumnSentence.read`` takes blocks of lines from ``formats.blocks``; ``check_sentence``
+   refuses a block, naming the line, unless it has ten columns, ids in order, forms, and heads that
+   make a tree.
+2. A sentence is kept as it stands and split into columns only when asked.
+3. ``with_columns`` gives a sentence in which only the named columns differ: the way a parser
+   writes its answer.  ``new_lines`` makes the lines of a sentence that comes from no file.
+4. ``write_sentences`` puts the text back.
 
-Both formats begin with ID and FORM and have HEAD in column 7; the names of the columns are a
-constant of each format.
+Both formats begin with ID and FORM and have HEAD in column 7.  A format is a subclass: the names
+of its columns, and whether it has what only CoNLL-U has (``EXTENDED``).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 from eigentext.errors import DataError
-from eigentext.formats.blocks import Block, content_lines, shown
+from eigentext.formats.blocks import Block, content_lines, read_items, shown, write_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-__all__ = ["TenColumnSentence", "check_sentence", "new_lines"]
+    from eigentext.base.files.opening import OnError, Source
+
+__all__ = ["TenColumnSentence", "check_sentence", "new_lines", "write_sentences"]
 
 N_COLUMNS = 10
 FORM, HEAD, LAST = 1, 6, N_COLUMNS - 1  # places of columns
@@ -49,10 +53,26 @@ class TenColumnSentence:
     """
 
     COLUMNS: ClassVar[tuple[str, ...]]
+    EXTENDED: ClassVar[bool] = False
 
     verbatim: str
     first_line: int = field(default=1, compare=False)
     source: str = field(default="<text>", compare=False)
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Check one sentence that is at hand as text; faults are DataErrors of ``<text>``."""
+        return cls._of_block(Block("<text>", 1, text))
+
+    @classmethod
+    def read(cls, source: Source, *, on_error: OnError | None = None) -> Iterator[Self]:
+        """Stream the sentences of a file; a bad one raises, or goes to ``on_error``."""
+        return read_items(source, cls._of_block, on_error)
+
+    @classmethod
+    def _of_block(cls, block: Block) -> Self:
+        check_sentence(block, extended=cls.EXTENDED)
+        return cls(block.text, block.first_line, block.source)
 
     @property
     def numbered_lines(self) -> list[tuple[int, str]]:
@@ -64,6 +84,15 @@ class TenColumnSentence:
         """The ten columns of each word; comments, ranges and empty nodes are left out."""
         rows = [line.split("\t") for line in content_lines(self.verbatim)]
         return [row for row in rows if row[0].isdigit()]  # a checked id: the others have - . or #
+
+    @property
+    def cells(self) -> list[list[Any]]:
+        """As ``rows``, but id and head are numbers, and a head that is not known is None."""
+        rows: list[list[Any]] = self.rows
+        for row in rows:
+            row[0] = int(row[0])
+            row[HEAD] = None if row[HEAD] == "_" else int(row[HEAD])
+        return rows
 
     def column(self, name: str) -> tuple[str, ...]:
         """One column over the words, as it stands in the file."""
@@ -85,8 +114,11 @@ class TenColumnSentence:
         """Number of words."""
         return len(self.rows)
 
-    def replaced(self, columns: Mapping[str, Sequence[object] | None]) -> str:
-        """The text with some columns of the words replaced and everything else as it was."""
+    def with_columns(self, **columns: Sequence[object] | None) -> Self:
+        """The same sentence with other values, one per word, in the columns given by name.
+
+        None is written as ``_``.  Heads must make a tree (ValueError); all other bytes stay.
+        """
         new = _checked_columns(self.COLUMNS, columns, len(self))
         lines = self.verbatim.split("\n")
         word = 0
@@ -101,7 +133,12 @@ class TenColumnSentence:
                 cells[column] = values[word]
             lines[place] = "\t".join(cells) + line_end
             word += 1
-        return "\n".join(lines)
+        return type(self)("\n".join(lines), self.first_line, self.source)
+
+
+def write_sentences(sentences: Iterable[TenColumnSentence], path: Source) -> int:
+    """Write sentences as they stand, an empty line after each; returns how many."""
+    return write_blocks((sentence.verbatim for sentence in sentences), path)
 
 
 def new_lines(
@@ -132,6 +169,8 @@ def _checked_columns(
             raise TypeError(f"{name} must be a sequence with one value per word, not one str")
         if len(values) != n_words:
             raise ValueError(f"found {len(values)} values of {name} for {n_words} words")
+        if name not in names[FORM:]:
+            raise TypeError(f"no column {name!r} to be given; expected {', '.join(names[FORM:])}")
         place = list(names).index(name)
         if place == FORM:
             cells = list(map(str, values))

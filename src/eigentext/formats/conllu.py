@@ -16,14 +16,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from eigentext.formats.blocks import Block, content_lines, read_items, write_blocks
-from eigentext.formats.conll import TenColumnSentence, check_sentence, new_lines
+from eigentext.formats.blocks import content_lines
+from eigentext.formats.conll import TenColumnSentence, new_lines, write_sentences
 from eigentext.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from eigentext.base.files.opening import OnError, Source
+    from collections.abc import Mapping, Sequence
 
 __all__ = [
     "EmptyNode",
@@ -38,8 +36,6 @@ __all__ = [
     "to_dependency_tree",
     "write_sentences",
 ]
-
-COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 
 
 class Token(NamedTuple):
@@ -96,17 +92,13 @@ class Sentence(TenColumnSentence):
     (3, '2\tthere\t_\tADV\t_\t_\t1\tadvmod\t_\t_')
     """
 
-    COLUMNS = COLUMNS
+    COLUMNS = Token._fields
+    EXTENDED = True
 
     @property
     def tokens(self) -> tuple[Token, ...]:
         """The syntactic words; ranges and empty nodes are views of their own."""
-        found = []
-        for number, form, lemma, upos, xpos, feats, head, deprel, deps, misc in self.rows:
-            governor = None if head == "_" else int(head)
-            columns = (form, lemma, upos, xpos, feats, governor, deprel, deps, misc)
-            found.append(Token(int(number), *columns))
-        return tuple(found)
+        return tuple(map(Token._make, self.cells))
 
     @property
     def ranges(self) -> tuple[Range, ...]:
@@ -178,26 +170,9 @@ class Sentence(TenColumnSentence):
             pieces.append((unit.form if unit else row[1]) + space)
         return "".join(pieces).rstrip(" ")
 
-    def with_columns(
-        self,
-        *,
-        form: Sequence[str] | None = None,
-        lemma: Sequence[str | None] | None = None,
-        upos: Sequence[str | None] | None = None,
-        xpos: Sequence[str | None] | None = None,
-        feats: Sequence[str | None] | None = None,
-        head: Sequence[int | None] | None = None,
-        deprel: Sequence[str | None] | None = None,
-        deps: Sequence[str | None] | None = None,
-        misc: Sequence[str | None] | None = None,
-    ) -> Sentence:
-        """The same sentence with other values, one per word, in the columns given.
 
-        None is written as ``_``.  Heads must make a tree (ValueError); all other bytes stay.
-        """
-        new = {"form": form, "lemma": lemma, "upos": upos, "xpos": xpos, "feats": feats}
-        text = self.replaced({**new, "head": head, "deprel": deprel, "deps": deps, "misc": misc})
-        return Sentence(text, self.first_line, self.source)
+parse_sentence = Sentence.parse
+read_sentences = Sentence.read
 
 
 def make_sentence(
@@ -219,33 +194,14 @@ def make_sentence(
     (2, 0)
     """
     given = {"lemma": lemma, "upos": upos, "xpos": xpos, "feats": feats, "head": head}
-    lines = new_lines(COLUMNS, forms, {**given, "deprel": deprel, "deps": deps, "misc": misc})
+    given |= {"deprel": deprel, "deps": deps, "misc": misc}
+    lines = new_lines(Token._fields, forms, given)
     comments = ""
     for key, value in (metadata or {}).items():
         if "\n" in key or "\n" in value:
             raise ValueError(f"metadata {key!r} has a line end in it")
         comments += f"# {key} = {value}\n" if value else f"# {key}\n"
     return Sentence(comments + lines + "\n")
-
-
-def parse_sentence(text: str) -> Sentence:
-    """Check one sentence that is at hand as text; faults are DataErrors of the file ``<text>``."""
-    return _parse(Block("<text>", 1, text))
-
-
-def read_sentences(source: Source, *, on_error: OnError | None = None) -> Iterator[Sentence]:
-    """Stream the sentences of a file; a bad one raises, or goes to ``on_error``."""
-    return read_items(source, _parse, on_error)
-
-
-def write_sentences(sentences: Iterable[Sentence], path: Source) -> int:
-    """Write sentences as they stand, an empty line after each; returns how many."""
-    return write_blocks((sentence.verbatim for sentence in sentences), path)
-
-
-def _parse(block: Block) -> Sentence:
-    check_sentence(block, extended=True)
-    return Sentence(block.text, block.first_line, block.source)
 
 
 def parse_pairs(cell: str) -> dict[str, str]:

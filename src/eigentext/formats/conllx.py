@@ -9,16 +9,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from eigentext.formats import conllu
-from eigentext.formats.blocks import Block, read_items, write_blocks
-from eigentext.formats.conll import TenColumnSentence, check_sentence
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from eigentext.base.files.opening import OnError, Source
+from eigentext.formats.conll import TenColumnSentence, write_sentences
 
 __all__ = [
     "Sentence",
@@ -29,11 +23,6 @@ __all__ = [
     "to_conllu",
     "write_sentences",
 ]
-
-COLUMNS = (
-    *("id", "form", "lemma", "cpostag", "postag"),
-    *("feats", "head", "deprel", "phead", "pdeprel"),
-)
 
 
 class Token(NamedTuple):
@@ -60,56 +49,16 @@ class Sentence(TenColumnSentence):
     2
     """
 
-    COLUMNS = COLUMNS
+    COLUMNS = Token._fields
 
     @property
     def tokens(self) -> tuple[Token, ...]:
         """The words."""
-        found = []
-        for number, form, lemma, cpostag, postag, feats, head, deprel, phead, pdeprel in self.rows:
-            governor = None if head == "_" else int(head)
-            columns = (form, lemma, cpostag, postag, feats, governor, deprel, phead, pdeprel)
-            found.append(Token(int(number), *columns))
-        return tuple(found)
-
-    def with_columns(
-        self,
-        *,
-        form: Sequence[str] | None = None,
-        lemma: Sequence[str | None] | None = None,
-        cpostag: Sequence[str | None] | None = None,
-        postag: Sequence[str | None] | None = None,
-        feats: Sequence[str | None] | None = None,
-        head: Sequence[int | None] | None = None,
-        deprel: Sequence[str | None] | None = None,
-    ) -> Sentence:
-        """The same sentence with other values, one per word, in the columns given.
-
-        None is written as ``_``.  Heads must make a tree (ValueError); all other bytes stay.
-        """
-        new = {"form": form, "lemma": lemma, "cpostag": cpostag, "postag": postag}
-        text = self.replaced({**new, "feats": feats, "head": head, "deprel": deprel})
-        return Sentence(text, self.first_line, self.source)
+        return tuple(map(Token._make, self.cells))
 
 
-def parse_sentence(text: str) -> Sentence:
-    """Check one sentence that is at hand as text; faults are DataErrors of the file ``<text>``."""
-    return _parse(Block("<text>", 1, text))
-
-
-def read_sentences(source: Source, *, on_error: OnError | None = None) -> Iterator[Sentence]:
-    """Stream the sentences of a file; a bad one raises, or goes to ``on_error``."""
-    return read_items(source, _parse, on_error)
-
-
-def write_sentences(sentences: Iterable[Sentence], path: Source) -> int:
-    """Write sentences as they stand, an empty line after each; returns how many."""
-    return write_blocks((sentence.verbatim for sentence in sentences), path)
-
-
-def _parse(block: Block) -> Sentence:
-    check_sentence(block, extended=False)
-    return Sentence(block.text, block.first_line, block.source)
+parse_sentence = Sentence.parse
+read_sentences = Sentence.read
 
 
 def to_conllu(sentence: Sentence) -> conllu.Sentence:
