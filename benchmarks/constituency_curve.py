@@ -19,7 +19,7 @@ from pathlib import Path
 
 from eigentext.base.files.opening import numbered_lines
 from eigentext.constituency import LPCFG
-from eigentext.constituency.choose_states import f1_on
+from eigentext.constituency.learn.search import f1_on
 from eigentext.datasets import load_english
 from eigentext.evaluate.parseval import evaluate, parse_prediction
 from eigentext.formats.prm import EvalbSettings

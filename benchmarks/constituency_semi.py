@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 
 from eigentext.base.files.opening import numbered_lines
 from eigentext.constituency import LPCFG
-from eigentext.constituency.constraints import Constraints
-from eigentext.constituency.learn_semi import FreeText, partial_brackets
+from eigentext.constituency.chart.constraints import Constraints
+from eigentext.constituency.learn.semi import FreeText, partial_brackets
 from eigentext.constituency.settings import LPCFGSettings
 from eigentext.constituency.word_classes import WordClasses
 from eigentext.evaluate.parseval import evaluate

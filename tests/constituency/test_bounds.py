@@ -7,7 +7,7 @@ import pytest
 
 from eigentext.constituency import LPCFG
 from eigentext.constituency.bounds import smallest_elements, theorem_3
-from eigentext.constituency.learn_moments import (
+from eigentext.constituency.learn.moments import (
     _roots,
     _rule_moments,
     node_weights,

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from eigentext.constituency.chart import CoarseGrammar, build_chart
-from eigentext.constituency.constraints import Constraints, build_masks
-from eigentext.constituency.decode import best_skeletons, decoder_scores, viterbi_skeleton
-from eigentext.constituency.fine import fine_pass
+from eigentext.constituency.chart.coarse import CoarseGrammar, build_chart
+from eigentext.constituency.chart.constraints import Constraints, build_masks
+from eigentext.constituency.chart.decode import best_skeletons, decoder_scores, viterbi_skeleton
+from eigentext.constituency.chart.fine import fine_pass
 from eigentext.constituency.transform import restore
 from oracle import lpcfg_trees
 

@@ -9,7 +9,7 @@ import pytest
 
 from eigentext.cli.main import run
 from eigentext.constituency import LPCFG, Parse
-from eigentext.constituency.choose_states import f1_on, search_states
+from eigentext.constituency.learn.search import f1_on, search_states
 from eigentext.constituency.settings import AUTO_MOST
 from eigentext.constituency.spectrum import FeatureRows, noise_level, omega_svd, significant
 from eigentext.datasets import load_english

@@ -12,12 +12,12 @@ from sklearn.base import clone
 from eigentext.base.model import NotFittedError
 from eigentext.base.settings import declared
 from eigentext.constituency import LPCFG
-from eigentext.constituency.learn_clusters import _kmeans
-from eigentext.constituency.learn_em import random_start, run_em, word_scores
+from eigentext.constituency.chart.skeleton import skeleton_of
+from eigentext.constituency.learn.clusters import _kmeans
+from eigentext.constituency.learn.em import random_start, run_em, word_scores
 from eigentext.constituency.lexicon import build_lexicon, index_words
 from eigentext.constituency.params import count_states, estimate
 from eigentext.constituency.settings import LPCFGSettings, Smoothing
-from eigentext.constituency.skeleton import skeleton_of
 from eigentext.constituency.transform import head_rules, prepare_tree, read_treebank
 from eigentext.errors import ModelFileError, SettingsError
 from eigentext.evaluate.parseval import evaluate
@@ -176,7 +176,7 @@ def test_em_improves_on_its_start(english):
 
 
 def test_fifty_iterations_by_default(toy, monkeypatch):
-    from eigentext.constituency import training
+    from eigentext.constituency.learn import models
 
     asked = []
 
@@ -184,7 +184,7 @@ def test_fifty_iterations_by_default(toy, monkeypatch):
         asked.append(iterations)
         return replace(run_em(bank, params, 1, *rest, **more))
 
-    monkeypatch.setattr(training, "run_em", stub)
+    monkeypatch.setattr(models, "run_em", stub)
     LPCFG(estimator="em").fit(toy)
     LPCFG(estimator="em", n_iter=3).fit(toy)
     LPCFG(n_iter=2).fit(toy)

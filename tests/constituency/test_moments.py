@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigentext.constituency import LPCFG
-from eigentext.constituency.chart import CoarseGrammar, build_chart
-from eigentext.constituency.constraints import build_masks
-from eigentext.constituency.decode import best_skeletons, decoder_scores
-from eigentext.constituency.fine import coarse_pass, fine_pass, settle_negatives
-from eigentext.constituency.learn_moments import (
+from eigentext.constituency.chart.coarse import CoarseGrammar, build_chart
+from eigentext.constituency.chart.constraints import build_masks
+from eigentext.constituency.chart.decode import best_skeletons, decoder_scores
+from eigentext.constituency.chart.fine import coarse_pass, fine_pass, settle_negatives
+from eigentext.constituency.learn.moments import (
     fit_moments,
     project,
     rule_moment,

@@ -9,8 +9,8 @@ import pytest
 
 from eigentext.base.model import NotFittedError
 from eigentext.constituency import LPCFG
+from eigentext.constituency.chart.skeleton import skeleton_of
 from eigentext.constituency.settings import LPCFGSettings
-from eigentext.constituency.skeleton import skeleton_of
 from eigentext.constituency.transform import head_rules, prepare_tree, restore
 from eigentext.errors import SettingsError
 from eigentext.trees.constituent import Tree
@@ -172,7 +172,7 @@ def _binary_trees(parser, words, emissions):
 
 def test_inside_values_that_are_all_negative_have_a_log_weight():
     """Moments are signed: below a node all may be negative, and the product positive again."""
-    from eigentext.constituency.kernels import tree_inside
+    from eigentext.constituency.kernels.trees import tree_inside
 
     none = np.array([-1])
     inside = np.array([-0.5, -0.25])

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from eigentext.constituency import LPCFG
-from eigentext.constituency.chart import build_chart
-from eigentext.constituency.constraints import Constraints, build_masks
-from eigentext.constituency.learn_semi import Expected, FreeText, add_sentence, partial_brackets
+from eigentext.constituency.chart.coarse import build_chart
+from eigentext.constituency.chart.constraints import Constraints, build_masks
+from eigentext.constituency.learn.semi import Expected, FreeText, add_sentence, partial_brackets
 from eigentext.constituency.settings import LPCFGSettings, Smoothing
 from eigentext.errors import SettingsError
 from eigentext.trees.constituent import Tree

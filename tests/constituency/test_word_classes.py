@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from eigentext.constituency import LPCFG
-from eigentext.constituency.learn_em import word_scores
+from eigentext.constituency.learn.em import word_scores
 from eigentext.constituency.lexicon import index_words
 from eigentext.constituency.settings import LPCFGSettings
 from eigentext.constituency.transform import read_treebank

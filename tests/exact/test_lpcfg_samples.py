@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eigentext.constituency.learn_moments import Coordinates, node_weights, sample_moments
+from eigentext.constituency.learn.moments import Coordinates, node_weights, sample_moments
 from eigentext.constituency.observable import (
     observable_form,
     singular_bases,

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from eigentext.constituency.chart import CoarseGrammar
+from eigentext.constituency.chart.coarse import CoarseGrammar
 from eigentext.constituency.lexicon import Emission
 from eigentext.constituency.params import LatentParams, tensor_layout
 from eigentext.trees.constituent import Tree

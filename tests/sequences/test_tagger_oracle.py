@@ -16,10 +16,10 @@ from rivals.trigram_tagger import (
     trigram_sums,
 )
 
+from eigentext.constituency.chart.skeleton import Skeleton
 from eigentext.constituency.lexicon import Emission
 from eigentext.constituency.params import LatentParams
 from eigentext.constituency.scoring import skeleton_log_score
-from eigentext.constituency.skeleton import Skeleton
 from eigentext.sequences.kernels.tag_chain import chain_kbest, chain_marginals
 from eigentext.sequences.tagger.chain import Candidates
 from eigentext.sequences.tagger.decode import TagChain

@@ -13,7 +13,7 @@ from eigentext.constituency.settings import LPCFGSettings
 
 if TYPE_CHECKING:
     from eigentext.base.files.opening import SkipLog
-    from eigentext.constituency.learn_semi import FreeText
+    from eigentext.constituency.learn.semi import FreeText
     from eigentext.constituency.word_classes import WordClasses
 
 
@@ -63,8 +63,8 @@ def train(
     """
     from eigentext.base.files.opening import check_writable, expand
     from eigentext.constituency import LPCFG
-    from eigentext.constituency.choose_states import f1_on
-    from eigentext.constituency.choose_states import search_states as search
+    from eigentext.constituency.learn.search import f1_on
+    from eigentext.constituency.learn.search import search_states as search
     from eigentext.errors import DataError, SettingsError
     from eigentext.formats.ptb import read_trees
 
@@ -148,7 +148,7 @@ def _text(
     if not unlabelled and not partial:
         return None
     from eigentext.base.files.opening import expand
-    from eigentext.constituency.learn_semi import FreeText, partial_brackets
+    from eigentext.constituency.learn.semi import FreeText, partial_brackets
     from eigentext.formats.ptb import read_trees
     from eigentext.formats.text import read_sentences
 

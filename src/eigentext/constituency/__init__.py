@@ -1,4 +1,8 @@
-"""Latent-variable PCFGs: grammar -> features -> spectrum -> learn -> chart -> decode."""
+"""Latent-variable PCFGs.
+
+Training: transform (binary trees) -> treebank -> features -> spectrum -> learn -> grammar.
+Parsing: lexicon -> chart (coarse, fine, decode) -> answer.  ``model`` is the way in to both.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from eigentext.constituency.answer import Candidate, Parse
-    from eigentext.constituency.constraints import Constraints
+    from eigentext.constituency.chart.constraints import Constraints
     from eigentext.constituency.model import LPCFG
 
 __all__ = ["LPCFG", "Candidate", "Constraints", "Parse"]
@@ -16,7 +20,7 @@ _HOME_OF = {
     "LPCFG": "model",
     "Parse": "answer",
     "Candidate": "answer",
-    "Constraints": "constraints",
+    "Constraints": "chart.constraints",
 }
 
 

@@ -18,9 +18,9 @@ from eigentext.trees.constituent import Tree
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eigentext.constituency.chart import Chart
-    from eigentext.constituency.constraints import Constraints, Span
-    from eigentext.constituency.fine import FinePass
+    from eigentext.constituency.chart.coarse import Chart
+    from eigentext.constituency.chart.constraints import Constraints, Span
+    from eigentext.constituency.chart.fine import FinePass
     from eigentext.constituency.lexicon import Emission, Lexicon
     from eigentext.constituency.params import LatentParams
 

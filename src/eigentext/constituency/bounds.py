@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.constituency.grammar import Grammar
-    from eigentext.constituency.learn_moments import Coordinates
+    from eigentext.constituency.learn.moments import Coordinates
     from eigentext.constituency.lexicon import WordIndex
     from eigentext.constituency.treebank import Treebank
 

@@ -201,7 +201,7 @@ def scaled_rows(features: npt.NDArray[np.uint64], kappa: float) -> FeatureRows:
     >>> rows.columns.tolist(), rows.values.tolist()[0], rows.width
     ([[0, 1], [0, 2], [0, 3], [0, 4]], [1.0, 2.0], 5)
     """
-    from eigentext.constituency.kernels_spectrum import number_features
+    from eigentext.constituency.kernels.spectrum import number_features
 
     columns = np.empty(features.shape, np.int32)
     counts = np.empty(features.size, np.int64)

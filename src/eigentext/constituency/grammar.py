@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from eigentext.constituency.chart import CoarseGrammar
+    from eigentext.constituency.chart.coarse import CoarseGrammar
     from eigentext.constituency.params import LatentParams
 
 __all__ = ["Grammar", "RuleNumbers"]

@@ -1,7 +1,7 @@
 """``LPCFG``: fit on trees, parse and score sentences, save and load.
 
 1. ``fit`` prepares the trees, learns latent states and estimates one or several sets of parameters
-   over the same rules (``training``).
+   over the same rules (``learn``).
 2. ``parse`` prunes with the plain PCFG, runs every model over the surviving rule applications,
    multiplies their posteriors and decodes; the user's own tokens and labels come back.
 3. ``log_prob`` and ``sentence_log_prob`` give log probabilities.
@@ -25,11 +25,12 @@ from eigentext.constituency.answer import (
     likeliest_tags,
     word_emissions,
 )
-from eigentext.constituency.chart import CoarseGrammar, beam_for, build_chart
-from eigentext.constituency.constraints import Constraints, build_masks
-from eigentext.constituency.decode import best_skeletons, decoder_scores, viterbi_skeleton
-from eigentext.constituency.fine import coarse_pass, fine_pass
+from eigentext.constituency.chart.coarse import CoarseGrammar, beam_for, build_chart
+from eigentext.constituency.chart.constraints import Constraints, build_masks
+from eigentext.constituency.chart.decode import best_skeletons, decoder_scores, viterbi_skeleton
+from eigentext.constituency.chart.fine import coarse_pass, fine_pass
 from eigentext.constituency.grammar import Grammar
+from eigentext.constituency.learn.models import learn_models
 from eigentext.constituency.long_sentences import pieces, put_together
 from eigentext.constituency.scoring import log_mean, skeleton_log_p, tree_log_p, words_log_p
 from eigentext.constituency.settings import (
@@ -41,7 +42,6 @@ from eigentext.constituency.settings import (
 )
 from eigentext.constituency.storage import PackedParams, pack_params, unpack_params
 from eigentext.constituency.storage_fields import SPEC
-from eigentext.constituency.training import learn_models
 from eigentext.constituency.transform import head_rules, prepare_tree, read_treebank, restore
 from eigentext.errors import SettingsError
 
@@ -49,11 +49,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from eigentext.base.progress import Progress
-    from eigentext.constituency.chart import Chart
-    from eigentext.constituency.fine import FinePass
-    from eigentext.constituency.learn_semi import FreeText, SemiResult
+    from eigentext.constituency.chart.coarse import Chart
+    from eigentext.constituency.chart.fine import FinePass
+    from eigentext.constituency.chart.skeleton import Skeleton
+    from eigentext.constituency.learn.semi import FreeText, SemiResult
     from eigentext.constituency.lexicon import Emission
-    from eigentext.constituency.skeleton import Skeleton
     from eigentext.constituency.word_classes import WordClasses
     from eigentext.trees.constituent import Tree
 
@@ -126,7 +126,7 @@ class LPCFG(Model, LPCFGSettings):
         grammar = Grammar(bank.labels, wrapper, coarse, tuple(params))
         semi: SemiResult | None = None
         if text is not None:
-            from eigentext.constituency.learn_semi import learn_semi
+            from eigentext.constituency.learn.semi import learn_semi
 
             grammar, semi = learn_semi(grammar, bank, text, settings, progress=progress)
         self.grammar_ = grammar
@@ -226,7 +226,7 @@ class LPCFG(Model, LPCFGSettings):
 
     def score(self, X: Sequence[Tree], y: None = None) -> float:
         """F1 on the words of gold trees by EVALB's rules, from 0 to 1."""
-        from eigentext.constituency.choose_states import f1_on
+        from eigentext.constituency.learn.search import f1_on
 
         self.check_fitted()
         return f1_on(self, X) / 100

@@ -164,7 +164,7 @@ def estimate(
     totals: Totals | None = None,
 ) -> LatentParams:
     """Smoothed parameters from counts; ``totals`` where they are of more than the treebank."""
-    from eigentext.constituency.kernels_fine import smooth_rules
+    from eigentext.constituency.kernels.tensors import smooth_rules
 
     label_ptr = pointers(m)
     rule_ptr = tensor_layout(bank.rules, m)

@@ -21,15 +21,15 @@ import numpy as np
 
 from eigentext.base.ragged import pointers
 from eigentext.constituency.answer import word_emissions
-from eigentext.constituency.skeleton import skeleton_of
+from eigentext.constituency.chart.skeleton import skeleton_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from eigentext.constituency.chart.skeleton import Skeleton
     from eigentext.constituency.grammar import Grammar
     from eigentext.constituency.lexicon import Emission
     from eigentext.constituency.params import LatentParams
-    from eigentext.constituency.skeleton import Skeleton
     from eigentext.trees.constituent import Tree
 
 __all__ = [
@@ -45,7 +45,7 @@ def skeleton_log_score(
     skeleton: Skeleton, params: LatentParams, emissions: Sequence[Emission]
 ) -> float:
     """log p(tree) up to the words' constant; -inf if the model gives it no weight."""
-    from eigentext.constituency.kernels import tree_inside
+    from eigentext.constituency.kernels.trees import tree_inside
 
     lexicon, m = params.lexicon, params.m
     node_ptr = pointers(m[skeleton.label])

@@ -60,7 +60,7 @@ class FeatureRows(NamedTuple):
 
     def times(self, W: Floats) -> Floats:
         """X W, dense (M, k)."""
-        from eigentext.constituency.kernels_spectrum import project
+        from eigentext.constituency.kernels.spectrum import project
 
         out = np.empty((len(self.columns), W.shape[1]), np.float32)
         project(self.columns, self.values, W, out)
@@ -68,7 +68,7 @@ class FeatureRows(NamedTuple):
 
     def transposed_times(self, other: FeatureRows, W: Floats) -> Floats:
         """X' (Y W), dense (d, k), where Y is the other matrix over the same rows."""
-        from eigentext.constituency.kernels_spectrum import cross
+        from eigentext.constituency.kernels.spectrum import cross
 
         out = np.empty((self.width, W.shape[1]), np.float32)
         cross(self.columns, self.values, other.columns, other.values, W, out)
@@ -87,7 +87,7 @@ class Spectra(NamedTuple):
     """Singular values of Omega_a of every nonterminal, as they are kept with a model.
 
     ``values``    flat; those of nonterminal a stand at ``ptr[a]`` to ``ptr[a + 1]``, falling
-    ``smallest``  (labels,) Lambda_a, see ``learn_moments``; None where there are no moments
+    ``smallest``  (labels,) Lambda_a, see ``learn.moments``; None where there are no moments
 
     >>> Spectra.of([np.array([3.0, 1.0]), np.empty(0)]).at(0).tolist()
     [3.0, 1.0]

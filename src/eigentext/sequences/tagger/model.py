@@ -110,8 +110,8 @@ class LatentTagger(Model, LatentTaggerSettings):
             )
 
     def _fit_chains(self, data: Tagged, progress: Progress | None) -> None:
+        from eigentext.constituency.learn.models import learn_models
         from eigentext.constituency.settings import LPCFGSettings, Smoothing
-        from eigentext.constituency.training import learn_models
         from eigentext.sequences.tagger.features import give_chain_views
         from eigentext.sequences.tagger.trees import skeletal_trees
 

@@ -2,7 +2,7 @@
 
 Each round:
 
-1. E-step on the trees, as in ``learn_em``: expected states of known skeletons.
+1. E-step on the trees, as in ``em``: expected states of known skeletons.
 2. E-step on each sentence: the pruned chart within its brackets, both sweeps of each model, and
    from them the expected rules, words and roots with states, as in a tree, times a weight.
 3. M-step: ``params.estimate`` on the sum of both; the coarse grammar gets the same counts without
@@ -24,10 +24,10 @@ import numpy as np
 
 from eigentext.base.tokens import checked_tokens
 from eigentext.constituency.answer import word_emissions
-from eigentext.constituency.chart import CoarseGrammar, build_chart
-from eigentext.constituency.constraints import Constraints, build_masks
-from eigentext.constituency.fine import fine_sweeps
-from eigentext.constituency.learn_em import expect_states
+from eigentext.constituency.chart.coarse import CoarseGrammar, build_chart
+from eigentext.constituency.chart.constraints import Constraints, build_masks
+from eigentext.constituency.chart.fine import fine_sweeps
+from eigentext.constituency.learn.em import expect_states
 from eigentext.constituency.lexicon import build_lexicon, index_words
 from eigentext.constituency.lexicon_moments import MomentLexicon
 from eigentext.constituency.params import LatentCounts, Totals, estimate
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
-    from eigentext.constituency.chart import Chart
+    from eigentext.constituency.chart.coarse import Chart
     from eigentext.constituency.grammar import Grammar
     from eigentext.constituency.lexicon import Emission, Lexicon, WordIndex
     from eigentext.constituency.params import LatentParams
@@ -254,7 +254,7 @@ def add_sentence(
     E[rule, h1, h2, h3] = sum over applications of outside[parent][h1] tensor[r][h1, h2, h3]
                           inside[left][h2] inside[right][h3] / Z
     """
-    from eigentext.constituency.kernels import chart_counts
+    from eigentext.constituency.kernels.fine import chart_counts
 
     swept = fine_sweeps(chart, params, emissions)
     if swept is None or swept.sign < 0:

@@ -11,7 +11,7 @@ of which vanish with much data: features are scaled; features are centred and a 
 front, so that m = 1 is exactly the PCFG; moments are backed off to products of lower-order ones;
 the inverse has a ridge.
 
-The parameters are signed.  A spectral number is a score, never a probability: see ``fine.py`` for
+The parameters are signed.  A spectral number is a score, never a probability: ``chart.fine`` says
 what becomes of negative ones.
 """
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from eigentext.constituency.constraints import Masks
+    from eigentext.constituency.chart.constraints import Masks
     from eigentext.constituency.lexicon import Emission, Lexicon
     from eigentext.constituency.treebank import Treebank
 
@@ -169,7 +169,7 @@ def _one_pass(
     masks: Masks,
     relaxed: int,
 ) -> Chart | None:
-    from eigentext.constituency.kernels import coarse_inside, coarse_outside
+    from eigentext.constituency.kernels.coarse import coarse_inside, coarse_outside
 
     g, by_left = grammar, grammar.by_left
     n, n_labels = len(emissions), len(grammar.prior)

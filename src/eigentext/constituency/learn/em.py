@@ -145,7 +145,7 @@ def expect_states(
     bank: Treebank, params: LatentParams, index: WordIndex
 ) -> tuple[LatentCounts, Floats, float]:
     """The E-step: counts, the states of all preterminals end to end, and the log-likelihood."""
-    from eigentext.constituency.kernels_fine import expected_counts
+    from eigentext.constituency.kernels.trees import expected_counts
 
     m = params.m
     node_ptr = pointers(m[bank.label])

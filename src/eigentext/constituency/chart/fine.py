@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from eigentext.constituency.chart import Chart
+    from eigentext.constituency.chart.coarse import Chart
     from eigentext.constituency.lexicon import Emission
     from eigentext.constituency.params import LatentParams
 
@@ -79,7 +79,7 @@ def fine_sweeps(
     chart: Chart, params: LatentParams, emissions: Sequence[Emission]
 ) -> Sweeps | None:
     """Inside and outside of every item and state; None as above."""
-    from eigentext.constituency.kernels_fine import fine_inside, fine_outside
+    from eigentext.constituency.kernels.fine import fine_inside, fine_outside
 
     m, lexicon = params.m, params.lexicon
     item_ptr = pointers(m[chart.item_label])

@@ -20,15 +20,15 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from eigentext.base.ragged import pointers
-from eigentext.constituency.skeleton import Skeleton
+from eigentext.constituency.chart.skeleton import Skeleton
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import numpy.typing as npt
 
-    from eigentext.constituency.chart import Chart
-    from eigentext.constituency.fine import FinePass
+    from eigentext.constituency.chart.coarse import Chart
+    from eigentext.constituency.chart.fine import FinePass
     from eigentext.constituency.lexicon import Emission
     from eigentext.constituency.params import LatentParams
 
@@ -77,7 +77,7 @@ def best_skeletons(
 
 
 def _best(chart: Chart, applications: Floats, leaves: Floats) -> tuple[float, Ints, int] | None:
-    from eigentext.constituency.kernels_fine import best_by_score
+    from eigentext.constituency.kernels.decode import best_by_score
 
     over_word = chart.word_of_item >= 0
     item_score = np.where(over_word, leaves, -np.inf)
@@ -113,7 +113,7 @@ def viterbi_skeleton(
     chart: Chart, params: LatentParams, emissions: Sequence[Emission]
 ) -> tuple[float, Skeleton] | None:
     """The tree of the best derivation with states, and its log weight; None if all have none."""
-    from eigentext.constituency.kernels import viterbi_down, viterbi_up
+    from eigentext.constituency.kernels.decode import viterbi_down, viterbi_up
 
     item_ptr = pointers(params.m[chart.item_label])
     with np.errstate(divide="ignore"):

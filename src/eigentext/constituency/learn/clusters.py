@@ -4,7 +4,7 @@
    top singular directions of Omega_a = Phi_a' Psi_a / M_a.
 2. Every node gets the coordinates [Y diag(s), Z diag(s)], each half brought to length 1, so that
    what a node is like decides and not how unusual it is, and by k-means one of m_a states,
-   m_a = min(m, M_a / per_state), or as many as the spectrum says (``choose_states``).
+   m_a = min(m, M_a / per_state), or as many as the spectrum says (``spectrum``).
 3. Counting states in rules gives a proper latent-variable PCFG: no negative numbers.
 
 Noise on the features (dropout, Gaussian) gives a different model for each seed: an ensemble.

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eigentext.constituency.learn_clusters import cluster_states
-from eigentext.constituency.learn_em import random_start, run_em
+from eigentext.constituency.learn.clusters import cluster_states
+from eigentext.constituency.learn.em import random_start, run_em
 from eigentext.constituency.lexicon import build_lexicon
 from eigentext.constituency.params import LatentParams, count_states, estimate
 from eigentext.linalg.determinism import single_threaded
@@ -62,7 +62,7 @@ def learn_models(
 def _learn(bank: Treebank, settings: LPCFGSettings, progress: Progress | None) -> LatentParams:
     """Estimate one grammar."""
     if settings.estimator == "moments":
-        from eigentext.constituency.learn_moments import fit_moments
+        from eigentext.constituency.learn.moments import fit_moments
 
         return fit_moments(bank, settings, progress=progress)
     if settings.estimator == "clustering":

@@ -1,0 +1,132 @@
+"""The best tree of a chart: by additive scores, or by the best derivation with states."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True)
+def best_by_score(app_parent, app_left, app_right, app_score, item_is_tag, item_score, best_app):
+    """Viterbi over applications (bottom-up order) with additive scores."""
+    for i in range(len(item_score)):
+        if not item_is_tag[i]:
+            item_score[i] = -np.inf
+        best_app[i] = -1
+    for p in range(len(app_parent)):
+        v = item_score[app_left[p]] + item_score[app_right[p]] + app_score[p]
+        a = app_parent[p]
+        if v > item_score[a]:
+            item_score[a] = v
+            best_app[a] = p
+
+
+@njit(cache=True)
+def viterbi_up(
+    app_rule,
+    app_parent,
+    app_left,
+    app_right,
+    group_ptr,
+    group_span,
+    span_items,
+    word_of_item,
+    rules,
+    m,
+    rule_ptr,
+    tensor,
+    item_ptr,
+    best,
+    application,
+    scaled,
+    top,
+):
+    """Best log weight of every item and state, bottom-up, and the application that gave it.
+
+    ``scaled`` is exp(best - top of the item): products of three of them cannot overflow.
+    """
+    for item in range(len(top)):
+        if word_of_item[item] >= 0:
+            _scale_item(item, item_ptr, best, scaled, top)
+    for g in range(len(group_ptr) - 1):
+        for p in range(group_ptr[g], group_ptr[g + 1]):
+            one, two, a = app_left[p], app_right[p], app_parent[p]
+            both = top[one] + top[two]
+            if both == -np.inf:
+                continue
+            r = app_rule[p]
+            mb, mc = m[rules[r, 1]], m[rules[r, 2]]
+            for x in range(m[rules[r, 0]]):
+                found = 0.0
+                for y in range(mb):
+                    weight = scaled[item_ptr[one] + y]
+                    at = rule_ptr[r] + (x * mb + y) * mc
+                    for z in range(mc):
+                        v = weight * tensor[at + z] * scaled[item_ptr[two] + z]
+                        if v > found:
+                            found = v
+                if found > 0.0:
+                    v = math.log(found) + both
+                    if v > best[item_ptr[a] + x]:
+                        best[item_ptr[a] + x] = v
+                        application[item_ptr[a] + x] = p
+        s = group_span[g]
+        for item in range(span_items[s], span_items[s + 1]):
+            _scale_item(item, item_ptr, best, scaled, top)
+
+
+@njit(cache=True)
+def _scale_item(item, item_ptr, best, scaled, top):
+    high = -np.inf
+    for h in range(item_ptr[item], item_ptr[item + 1]):
+        high = max(high, best[h])
+    top[item] = high
+    if high > -np.inf:
+        for h in range(item_ptr[item], item_ptr[item + 1]):
+            scaled[h] = math.exp(best[h] - high)
+
+
+@njit(cache=True)
+def viterbi_down(
+    app_rule,
+    app_left,
+    app_right,
+    rules,
+    m,
+    rule_ptr,
+    tensor,
+    item_ptr,
+    application,
+    scaled,
+    root,
+    state,
+    chosen,
+):
+    """Follow the best derivation from the root; ``chosen`` gets the application of each item."""
+    pending = np.empty((len(chosen) + 1, 2), np.int64)
+    pending[0, 0], pending[0, 1] = root, state
+    n_pending = 1
+    while n_pending > 0:
+        n_pending -= 1
+        item, x = pending[n_pending, 0], pending[n_pending, 1]
+        p = application[item_ptr[item] + x]
+        if p < 0:
+            continue
+        chosen[item] = p
+        one, two, r = app_left[p], app_right[p], app_rule[p]
+        mb, mc = m[rules[r, 1]], m[rules[r, 2]]
+        found, best_y, best_z = -1.0, 0, 0
+        for y in range(mb):
+            for z in range(mc):
+                v = (
+                    scaled[item_ptr[one] + y]
+                    * tensor[rule_ptr[r] + (x * mb + y) * mc + z]
+                    * scaled[item_ptr[two] + z]
+                )
+                if v > found:
+                    found, best_y, best_z = v, y, z
+        pending[n_pending, 0], pending[n_pending, 1] = one, best_y
+        pending[n_pending + 1, 0], pending[n_pending + 1, 1] = two, best_z
+        n_pending += 2

@@ -1,0 +1,1 @@
+"""From a treebank to parameters: one file per estimator, and ``models`` for all of them."""
