@@ -75,7 +75,7 @@ class Encoded:
     def of(cls, sequences: Iterable[Sequence[int]]) -> Encoded:
         """Join sequences of numbers."""
         parts = [np.asarray(one, np.int64).reshape(-1) for one in sequences]
-        first = np.cumsum([0, *map(len, parts)], dtype=np.int64)
+        first = pointers(map(len, parts))
         ids = np.concatenate([np.zeros(0, np.int64), *parts])
         return cls(ids.astype(np.int32, casting="same_kind"), first)
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from eigentext.base.ragged import pointers
 from eigentext.tagging.features import Batch, FeatureTable, WordTable
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ class Learner:
             here = numbers[:, column]
             size[here[here >= 0]] = (n_tags + 1) ** kind
         n_static = len(self._table.keys)
-        self._first = n_static + np.concatenate([[0], np.cumsum(size)[:-1]]).astype(np.int64)
+        self._first = n_static + pointers(size)[:-1]
         self._first = self._first[: len(size)]
         self._cells = _cells(numbers, self._first)
         self._row_of = np.full(n_static + int(size.sum()), -1, np.int32)

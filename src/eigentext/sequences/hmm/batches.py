@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eigentext.base.ragged import pointers
 from eigentext.errors import SettingsError
 from eigentext.linalg.determinism import single_threaded
 
@@ -75,7 +76,7 @@ class Plan:
         lengths = lengths[owners]
         n_long = int(np.count_nonzero(lengths > most))
         bounds = _bounds(lengths, n_long, most)
-        ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        ends = pointers(lengths)
         rows = ends[bounds[1:]] - ends[bounds[:-1]]
         n_rows = most if n_long else int(rows.max(initial=1))
         widest = int(np.diff(bounds).max(initial=1))

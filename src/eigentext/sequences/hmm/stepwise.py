@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eigentext.base.ragged import pointers
 from eigentext.errors import DataError, SettingsError
 from eigentext.linalg.determinism import single_threaded
 from eigentext.sequences.hmm.batches import Machine
@@ -124,7 +125,7 @@ def deal(data: Encoded, parts: int, seed: int = 0) -> list[Encoded]:
     found = []
     for some in np.array_split(order, min(parts, len(order))):
         lengths = data.lengths[some]
-        first = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        first = pointers(lengths)
         places = np.repeat(data.first[some] - first[:-1], lengths) + np.arange(first[-1])
         found.append(Encoded(data.ids[places], first))
     return found

@@ -1,4 +1,10 @@
-"""Compiled Viterbi decoding and sampling."""
+"""Compiled Viterbi decoding and sampling.
+
+A cell of Viterbi is a state of a token: ``score[j]`` is the log probability of the best path that
+ends there, less a constant of the token.  Costs O(N k^2) for N tokens and k states::
+
+    score_t[j] = max over i of score_t-1[i] + log T[i, j] + log O[j, x_t]
+"""
 
 import numpy as np
 from numba import njit

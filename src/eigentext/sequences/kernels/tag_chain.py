@@ -2,7 +2,10 @@
 
 A chain has ``start`` weights for the first token's candidates and for each pair of neighbouring
 candidates a weight ``pairs[pair_ptr[i] + c * (candidates of i + 1) + d]``; its score of a tag
-sequence is the product.
+sequence is the product.  A cell is a candidate tag of a token; with C candidates a token::
+
+    behind[c] = sum over next candidates d of pairs[c, d] behind[d]       marginals: O(n C^2)
+    score[d, r] = r-th best of score[c, s] + log pairs[c, d] over c, s    k best: O(n C^2 k^2)
 """
 
 from __future__ import annotations

@@ -1,19 +1,20 @@
-"""Chain sweeps of the taggers: arrays and scalars only, nothing is checked.
+"""Sums over tags and their hidden states: arrays and scalars only, nothing is checked.
 
-At token i the candidates ``cand[cand_ptr[i]:cand_ptr[i + 1]]`` are tags.  Candidate c has an
-emission vector ``e[e_ptr[c]:e_ptr[c + 1]]`` over the word states of its tag, and a vector over the
-chain states of its tag at ``s_ptr[c]``.  From tag a in state h1 to tag b in state h3:
+A cell is a candidate tag of a token in one of its chain states.  From tag a in state h1 to tag b
+of the next token in state h3, over the states h2 of the word between them:
 
     A[h1, h3] = keep[a] sum_h2 tensor[at[a, b]][h1, h2, h3] e[h2]
               + (1 - keep[a]) one_a[h1] (mean word_a . e) p_next[b] mean_b[h3]
 
 The second part draws every transition towards the share of the tag; it has rank one, so that pairs
-of tags never seen together cost next to nothing.
+of tags never seen together cost next to nothing.  With C candidates a token and m states a tag a
+sweep costs O(n C^2 m^3) at most: one tensor for each pair of tags that was seen.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -22,29 +23,72 @@ from numba import njit
 _REORDER = {"reassoc", "contract", "nsz"}
 
 
+class Cells(NamedTuple):
+    """The candidates of a sentence of n tokens.
+
+    ``cand``  tags; those of token i are ``cand[cand_ptr[i] : cand_ptr[i + 1]]``
+    ``e``     emission of candidate c over the word states of its tag, from ``e_ptr[c]`` on
+    ``s_ptr`` where the chain states of candidate c begin in ``alpha`` and ``beta``
+    """
+
+    cand_ptr: Any
+    cand: Any
+    e_ptr: Any
+    e: Any
+    s_ptr: Any
+
+
+class Transitions(NamedTuple):
+    """One model; T tags, those of tag t from ``state_ptr[t]`` and ``word_ptr[t]`` on.
+
+    ``m, m_word``             (T,) chain states and word states
+    ``tensor, at``            tensors (m_a, m_word_a, m_b) end to end, and where each begins, or -1
+    ``end, end_at``           the same (m_a, m_word_a) for the end of a sentence
+    ``keep, p_next``          (T,) weight of the tensor; (T + 1,) shares of tags and of the end
+    ``one, mean, mean_word``  "any state" as a column, and as rows of chain and word states
+    ``root``                  weights of the first token's chain states
+    """
+
+    m: Any
+    m_word: Any
+    tensor: Any
+    at: Any
+    end: Any
+    end_at: Any
+    keep: Any
+    one: Any
+    mean: Any
+    mean_word: Any
+    root: Any
+    p_next: Any
+    state_ptr: Any
+    word_ptr: Any
+
+
 @njit(cache=True, fastmath=_REORDER)
-def backward(
-    cand_ptr,
-    cand,
-    e_ptr,
-    e,
-    s_ptr,
-    m,
-    m_word,
-    tensor,
-    at,
-    end,
-    end_at,
-    keep,
-    one,
-    mean_word,
-    mean,
-    state_ptr,
-    word_ptr,
-    p_next,
-    beta,
-):
-    """Fill ``beta``, each token's divided by its largest magnitude; returns the log of those."""
+def backward(cells, model, beta):
+    """Fill ``beta``, each token's divided by its largest magnitude; returns the log of those.
+
+    ``beta[s_ptr[c] + h]``: sum over all that may follow candidate c in chain state h, its own word
+    included; beta_i = A_i beta_i+1, from the last token to the first.
+    """
+    cand_ptr, cand, e_ptr, e, s_ptr = cells
+    m, m_word, tensor, at, end, end_at = (
+        model.m,
+        model.m_word,
+        model.tensor,
+        model.at,
+        model.end,
+        model.end_at,
+    )
+    keep, one, mean, mean_word, p_next = (
+        model.keep,
+        model.one,
+        model.mean,
+        model.mean_word,
+        model.p_next,
+    )
+    state_ptr, word_ptr = model.state_ptr, model.word_ptr
     n = len(cand_ptr) - 1
     total = 0.0
     for i in range(n - 1, -1, -1):
@@ -104,8 +148,10 @@ def backward(
 
 
 @njit(cache=True)
-def start_weight(cand_ptr, cand, s_ptr, m, state_ptr, root, beta):
+def start_weight(cells, model, beta):
     """Sum of root times ``beta`` over the first token's candidates: Z up to the log scale."""
+    cand_ptr, cand, s_ptr = cells.cand_ptr, cells.cand, cells.s_ptr
+    m, root, state_ptr = model.m, model.root, model.state_ptr
     z = 0.0
     for c in range(cand_ptr[0], cand_ptr[1]):
         a = cand[c]
@@ -115,35 +161,24 @@ def start_weight(cand_ptr, cand, s_ptr, m, state_ptr, root, beta):
 
 
 @njit(cache=True, fastmath=_REORDER)
-def forward(
-    cand_ptr,
-    cand,
-    e_ptr,
-    e,
-    s_ptr,
-    m,
-    m_word,
-    tensor,
-    at,
-    keep,
-    one,
-    mean_word,
-    mean,
-    state_ptr,
-    word_ptr,
-    p_next,
-    root,
-    beta,
-    alpha,
-    single,
-    pair_ptr,
-    pairs,
-):
-    """Posteriors of candidates (``single``) and of neighbouring pairs, and ``alpha``.
+def forward(cells, model, beta, alpha, single, pair_ptr, pairs):
+    """Marginals of candidates (``single``) and of neighbouring pairs, and ``alpha``.
 
+    ``alpha[s_ptr[c] + h]``: sum over all that may come before candidate c in chain state h, so
+    that alpha beta / Z is the marginal of the cell.
     ``pairs[pair_ptr[i] + c * (candidates of i + 1) + d]``.  Each token's numbers are divided by
     their own sum, so no scale is needed.
     """
+    cand_ptr, cand, e_ptr, e, s_ptr = cells
+    m, m_word, tensor, at, root = model.m, model.m_word, model.tensor, model.at, model.root
+    keep, one, mean, mean_word, p_next = (
+        model.keep,
+        model.one,
+        model.mean,
+        model.mean_word,
+        model.p_next,
+    )
+    state_ptr, word_ptr = model.state_ptr, model.word_ptr
     n = len(cand_ptr) - 1
     step = np.empty(m.max())
     for c in range(cand_ptr[0], cand_ptr[1]):

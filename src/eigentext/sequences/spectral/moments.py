@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eigentext.base.ragged import pointers
 from eigentext.errors import DataError, SettingsError
 from eigentext.linalg.svd import truncated_svd
 
@@ -94,7 +95,7 @@ class Moments:
     def bounds(self) -> npt.NDArray[np.int64]:
         """(V + 1,) triples with middle x are ``bounds[x] : bounds[x + 1]``."""
         sizes = np.bincount(self.middle, minlength=self.n_symbols)
-        return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return pointers(sizes)
 
     @cached_property
     def pairs(self) -> Any:
@@ -143,7 +144,7 @@ def pairs_of(data: Encoded, n_symbols: int) -> Any:
     at = _followed(data, 1)
     left = data.ids[at]
     order = _by_symbol(left, n_symbols)
-    starts = np.concatenate([[0], np.cumsum(np.bincount(left, minlength=n_symbols))])
+    starts = pointers(np.bincount(left, minlength=n_symbols))
     ones = np.ones(len(at), np.int64)
     made = csr_array((ones, data.ids[at + 1][order], starts), shape=(n_symbols, n_symbols))
     made.sum_duplicates()

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from eigentext.base.ragged import pointers
 from eigentext.constituency.lexicon_moments import MomentLexicon
 from eigentext.sequences.tagger.trees import label_places
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.constituency.params import LatentParams
+    from eigentext.sequences.kernels.tag_states import Cells, Transitions
     from eigentext.sequences.tagger.words import WordTags
 
     Ints = npt.NDArray[np.int64]
@@ -50,7 +52,7 @@ class Candidates(NamedTuple):
     def pair_ptr(self) -> Ints:
         """(n,) where the pairs of each token with the next begin; the last is their number."""
         width = np.diff(self.ptr)
-        return np.concatenate([[0], np.cumsum(width[:-1] * width[1:])])
+        return pointers(width[:-1] * width[1:])
 
     def best_of_each(self, values: Floats) -> Ints:
         """(n,) the candidate with the highest value at each token."""
@@ -60,7 +62,7 @@ class Candidates(NamedTuple):
     def of(cls, tokens: Sequence[str], words: WordTags) -> Candidates:
         """What the words of a sentence may be."""
         found = [words.scores(token, first=at == 0) for at, token in enumerate(tokens)]
-        ptr = np.concatenate([[0], np.cumsum([len(one.tags) for one in found])]).astype(np.int64)
+        ptr = pointers([len(one.tags) for one in found])
         tags = np.concatenate([one.tags for one in found])
         return cls(ptr, tags, np.concatenate([one.scores for one in found]))
 
@@ -178,12 +180,12 @@ class Chain:
     @cached_property
     def state_ptr(self) -> Ints:
         """(T + 1,) where the chain states of each tag begin."""
-        return np.concatenate([[0], np.cumsum(self.m)])
+        return pointers(self.m)
 
     @cached_property
     def word_ptr(self) -> Ints:
         """(T + 1,) where the word states of each tag begin."""
-        return np.concatenate([[0], np.cumsum(self.m_word)])
+        return pointers(self.m_word)
 
     @cached_property
     def _lexicon_tags(self) -> Ints:
@@ -235,86 +237,50 @@ class Chain:
             for c in range(ptr[at], ptr[at + 1]):
                 tag = tags[c]
                 parts.append(states[word_ptr[tag] : word_ptr[tag + 1]] * candidates.scores[c])
-        e_ptr = np.concatenate([[0], np.cumsum(self.m_word[candidates.tags])])
-        return e_ptr, np.concatenate(parts)
+        return pointers(self.m_word[candidates.tags]), np.concatenate(parts)
 
     # -- sentences --------------------------------------------------------------------------------
 
     def log_score(self, tokens: Sequence[str], candidates: Candidates) -> tuple[float, int]:
         """log |Z| and its sign: the sum over all sequences of candidates, states summed out."""
-        found = self._swept(tokens, candidates)
-        return found[4], found[5]
+        _, _, log_z, sign = self._swept(tokens, candidates)
+        return log_z, sign
+
+    @cached_property
+    def _transitions(self) -> Transitions:
+        """All that the sweeps need of the model."""
+        from eigentext.sequences.kernels.tag_states import Transitions
+
+        own = {name: getattr(self, name) for name in Transitions._fields if name != "tensor"}
+        return Transitions(tensor=self.params.tensor, **own)
 
     def _swept(
         self, tokens: Sequence[str], candidates: Candidates
-    ) -> tuple[Ints, Floats, Ints, Floats, float, int]:
-        from eigentext.sequences.kernels.tag_states import backward, start_weight
+    ) -> tuple[Cells, Floats, float, int]:
+        """The cells of a sentence, their ``beta``, log |Z| and its sign."""
+        from eigentext.sequences.kernels.tag_states import Cells, backward, start_weight
 
         e_ptr, e = self.emission(tokens, candidates)
-        s_ptr = np.concatenate([[0], np.cumsum(self.m[candidates.tags])])
+        s_ptr = pointers(self.m[candidates.tags])
+        cells = Cells(candidates.ptr, candidates.tags, e_ptr, e, s_ptr)
         beta = np.zeros(int(s_ptr[-1]))
-        scale = backward(
-            candidates.ptr,
-            candidates.tags,
-            e_ptr,
-            e,
-            s_ptr,
-            self.m,
-            self.m_word,
-            self.params.tensor,
-            self.at,
-            self.end,
-            self.end_at,
-            self.keep,
-            self.one,
-            self.mean_word,
-            self.mean,
-            self.state_ptr,
-            self.word_ptr,
-            self.p_next,
-            beta,
-        )
-        z = start_weight(
-            candidates.ptr, candidates.tags, s_ptr, self.m, self.state_ptr, self.root, beta
-        )
+        scale = backward(cells, self._transitions, beta)
+        z = start_weight(cells, self._transitions, beta)
         if z == 0 or not np.isfinite(scale):
-            return e_ptr, e, s_ptr, beta, float("-inf"), 1
-        return e_ptr, e, s_ptr, beta, scale + float(np.log(abs(z))), 1 if z > 0 else -1
+            return cells, beta, float("-inf"), 1
+        return cells, beta, scale + float(np.log(abs(z))), 1 if z > 0 else -1
 
     def posteriors(self, tokens: Sequence[str], candidates: Candidates) -> Posteriors | None:
         """Posteriors of tags and of neighbouring tags; None when the model gives no weight."""
         from eigentext.sequences.kernels.tag_states import forward
 
-        e_ptr, e, s_ptr, beta, log_z, sign = self._swept(tokens, candidates)
+        cells, beta, log_z, sign = self._swept(tokens, candidates)
         if not np.isfinite(log_z):
             return None
         pair_ptr = candidates.pair_ptr
         single, pairs = np.zeros(len(candidates.tags)), np.zeros(int(pair_ptr[-1]))
-        good = forward(
-            candidates.ptr,
-            candidates.tags,
-            e_ptr,
-            e,
-            s_ptr,
-            self.m,
-            self.m_word,
-            self.params.tensor,
-            self.at,
-            self.keep,
-            self.one,
-            self.mean_word,
-            self.mean,
-            self.state_ptr,
-            self.word_ptr,
-            self.p_next,
-            self.root,
-            beta,
-            np.zeros_like(beta),
-            single,
-            pair_ptr,
-            pairs,
-        )
-        if not good:
+        alpha = np.zeros_like(beta)
+        if not forward(cells, self._transitions, beta, alpha, single, pair_ptr, pairs):
             return None
         negative = float((single < 0).mean())
         return Posteriors(single, pairs, log_z, sign, negative)
@@ -348,7 +314,7 @@ def _state_shares(params: LatentParams, over_word: Ints) -> Floats:
 
 def _chain_shares(params: LatentParams, m: Ints, m_word: Ints, at: Ints, root: Floats) -> Floats:
     """P(state | tag) along the chain: x = root + x M, where M are the transitions of the model."""
-    ptr = np.concatenate([[0], np.cumsum(m)])
+    ptr = pointers(m)
     M = np.zeros((int(ptr[-1]), int(ptr[-1])))
     for a, b in zip(*(axis.tolist() for axis in np.nonzero(at >= 0)), strict=True):
         shape = (m[a], m_word[a], m[b])

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from eigentext.base.ragged import pointers
 from eigentext.tagging.templates import looks
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class LookModel:
             [number.setdefault(name, len(number)) for name in row if counts[name] > 1]
             for row in rows
         ]
-        ptr = np.concatenate([[0], np.cumsum([len(row) for row in kept])])
+        ptr = pointers(map(len, kept))
         columns = np.array([at for row in kept for at in row], dtype=np.int64)
         shape = (len(rows), max(len(number), 1))
         X = csr_array((np.ones(len(columns)), columns, ptr), shape=shape)
