@@ -117,7 +117,6 @@ def test_the_default_of_a_setting_is_the_models_own(line: str, settings: type, h
     }
 
 
-@pytest.mark.xfail(strict=False, reason="commands get their flags from settings one by one")
 def test_every_model_is_here() -> None:
     homes = [known.home.split(":") for known in KINDS.values()]
     every = {getattr(import_module(f"eigentext.{module}"), name) for module, name in homes}

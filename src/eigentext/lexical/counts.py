@@ -5,7 +5,8 @@
 2. :func:`statistics` looks the units of words up; for a document that was itself counted, its own
    counts are taken off first, so that no word ever sees itself.
 3. :func:`columns` makes of counts what stage 2 weighs: log p(value | feature) / p(value) with
-   Dirichlet smoothing, or the paper's plain counts (Eq. 5) or counts over variance (Eq. 3).
+   Dirichlet smoothing, or, as Shah et al. 2010, plain counts (Eq. 5) or counts over variance
+   (Eq. 3).
 4. :class:`DocumentCounts` scores a value by the documents it was seen in, each weighted by how
    many words it shares with the document at hand: Z_tf.
 """
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from eigentext.base.ragged import pointers
 from eigentext.lexical.records import CountColumns
 
 if TYPE_CHECKING:
@@ -152,7 +154,7 @@ def statistics(
     from eigentext.lexical.kernels import counting
 
     n, n_atoms = atoms.shape
-    found = Statistics(
+    stats = Statistics(
         np.zeros((len(encoded.unit_hash), n_atoms), np.int32),
         np.zeros((n, n_atoms), np.int32),
         np.zeros(len(encoded.unit_hash), np.int32),
@@ -165,12 +167,12 @@ def statistics(
             encoded.feature_table(atoms, counted.used),
             counted.slots,
             own,
-            found.together,
-            found.alone,
-            found.base,
+            stats.together,
+            stats.alone,
+            stats.base,
         )
-        found.words[words] -= n_own
-    return found
+        stats.words[words] -= n_own
+    return stats
 
 
 def _parts(
@@ -230,19 +232,19 @@ def ratio_columns(
     return _log_shares(base, words_counted, encoded)
 
 
-def shares(found: Statistics, encoded: Encoded) -> Floats:
+def shares(stats: Statistics, encoded: Encoded) -> Floats:
     """The logarithm [U] of how often each unit's value is the right one at all."""
-    return _log_shares(found.base, found.words, encoded)
+    return _log_shares(stats.base, stats.words, encoded)
 
 
 def _log_shares(base: npt.NDArray[np.int32], words: Ints, encoded: Encoded) -> Floats:
     of_unit = np.repeat(np.maximum(words, 1).astype(np.float32), np.diff(encoded.unit_first))
-    found: Floats = np.log((base + np.float32(0.5)) / (of_unit + np.float32(1.0)))
-    return found
+    log_shares: Floats = np.log((base + np.float32(0.5)) / (of_unit + np.float32(1.0)))
+    return log_shares
 
 
 def columns(
-    found: Statistics,
+    stats: Statistics,
     encoded: Encoded,
     *,
     transform: str = "ratio",
@@ -252,30 +254,30 @@ def columns(
 
     The last column is the value's own log frequency (``ratio``) or count.
     """
-    n, n_atoms = found.alone.shape
+    n, n_atoms = stats.alone.shape
     per_unit = np.repeat(np.arange(n), np.diff(encoded.unit_first))
-    z = np.zeros((len(found.base), n_atoms + 1), np.float32)
+    z = np.zeros((len(stats.base), n_atoms + 1), np.float32)
     bucket = np.zeros((n, n_atoms + 1), np.int8)
     if transform == "ratio":
-        z[:, -1] = shares(found, encoded)
+        z[:, -1] = shares(stats, encoded)
         share = np.exp(z[:, -1])
         for a in range(n_atoms):
-            alone = found.alone[per_unit, a].astype(np.float32)
-            ratio = (found.together[:, a] / share + np.float32(strength)) / (
+            alone = stats.alone[per_unit, a].astype(np.float32)
+            ratio = (stats.together[:, a] / share + np.float32(strength)) / (
                 alone + np.float32(strength)
             )
             z[:, a] = np.where(alone > 0, np.log(ratio), 0.0)
-        bucket[:, :-1] = np.digitize(found.alone, (2, 4, 16))
+        bucket[:, :-1] = np.digitize(stats.alone, (2, 4, 16))
         return z, bucket
-    z[:, :-1] = found.together
-    z[:, -1] = found.base
+    z[:, :-1] = stats.together
+    z[:, -1] = stats.base
     if transform == "variance":
-        z[:, :-1] /= _binomial_variance(found, per_unit)
+        z[:, :-1] /= _binomial_variance(stats, per_unit)
     return z, bucket
 
 
 def noise(
-    found: Statistics, encoded: Encoded, *, transform: str = "ratio", strength: float = 1.0
+    stats: Statistics, encoded: Encoded, *, transform: str = "ratio", strength: float = 1.0
 ) -> Floats:
     """How much of what :func:`columns` makes is chance: its variance [U, A + 1].
 
@@ -286,24 +288,24 @@ def noise(
     ``variance``  z = c / v                    Var(z) = c / v^2, v as in :func:`columns`
     ``ratio``     z = log (c/p + k)/(n + k)    Var(z) = c / (c + k p)^2, by the slope of z in c
     """
-    n, n_atoms = found.alone.shape
+    n, n_atoms = stats.alone.shape
     per_unit = np.repeat(np.arange(n), np.diff(encoded.unit_first))
-    made = np.zeros((len(found.base), n_atoms + 1), np.float32)
-    made[:, :-1] = found.together
-    made[:, -1] = found.base
+    made = np.zeros((len(stats.base), n_atoms + 1), np.float32)
+    made[:, :-1] = stats.together
+    made[:, -1] = stats.base
     if transform == "ratio":
-        share = np.exp(shares(found, encoded))[:, None]
-        made[:, :-1] /= (found.together + np.float32(strength) * share) ** 2
-        made[:, -1] /= (found.base + np.float32(0.5)) ** 2
+        share = np.exp(shares(stats, encoded))[:, None]
+        made[:, :-1] /= (stats.together + np.float32(strength) * share) ** 2
+        made[:, -1] /= (stats.base + np.float32(0.5)) ** 2
     elif transform == "variance":
-        made[:, :-1] /= _binomial_variance(found, per_unit) ** 2
+        made[:, :-1] /= _binomial_variance(stats, per_unit) ** 2
     return made
 
 
-def _binomial_variance(found: Statistics, per_unit: Ints) -> Floats:
+def _binomial_variance(stats: Statistics, per_unit: Ints) -> Floats:
     """v [U, A] = N p (1 - p) of each unit's feature, p its share of the N words."""
-    words = np.maximum(found.words[per_unit], 1).astype(np.float32)[:, None]
-    share = found.alone[per_unit] / words
+    words = np.maximum(stats.words[per_unit], 1).astype(np.float32)[:, None]
+    share = stats.alone[per_unit] / words
     variance: Floats = np.maximum(words * share * (1 - share), 1e-3)
     return variance
 
@@ -324,17 +326,17 @@ class DocumentCounts:
 
     def add(self, words: Sequence[str], gold: Hashes) -> None:
         """One more document: its words, and the targets [m, T] of its labelled ones."""
-        found: dict[int, int] = {}
+        counts: dict[int, int] = {}
         for word in words:
             number = self.vocabulary.setdefault(word, len(self.vocabulary))
-            found[number] = found.get(number, 0) + 1
-        self._words.append(found)
+            counts[number] = counts.get(number, 0) + 1
+        self._words.append(counts)
         self._values.append(gold.ravel())
 
     def finish(self) -> None:
         """Turn what was added into arrays."""
         n = len(self._words)
-        cells = np.array([w for found in self._words for w in found], np.int64)
+        cells = np.array([w for counts in self._words for w in counts], np.int64)
         self.rarity = np.log(
             (1.0 + n) / (1.0 + np.bincount(cells, minlength=len(self.vocabulary)))
         )
@@ -356,10 +358,10 @@ class DocumentCounts:
         """Word counts of documents, weighted by rarity, as sparse rows of length one."""
         from scipy.sparse import csr_array
 
-        sizes = [len(found) for found in documents]
-        first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        cells = np.array([w for found in documents for w in found], np.int64)
-        times = np.array([t for found in documents for t in found.values()], np.float64)
+        sizes = [len(counts) for counts in documents]
+        first = pointers(sizes)
+        cells = np.array([w for counts in documents for w in counts], np.int64)
+        times = np.array([t for counts in documents for t in counts.values()], np.float64)
         times *= self.rarity[cells]
         row = np.repeat(np.arange(len(documents)), sizes)
         length = np.sqrt(np.bincount(row, times * times, minlength=len(documents)))

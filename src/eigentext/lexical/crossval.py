@@ -49,12 +49,12 @@ def evaluate_ranker(
 ) -> FoldResult:
     """Rank the documents' scored words and count; gold is looked at only here."""
     began = time.process_time()
-    encoded, found = ranker.score_documents(documents)
+    encoded, row_scores = ranker.score_documents(documents)
     spent = time.process_time() - began
-    shares = probabilities(encoded.first, found / ranker.temperature_)
+    shares = probabilities(encoded.first, row_scores / ranker.temperature_)
     gold = [word.label for document in documents for word in document.words()]
     scored = np.flatnonzero(encoded.scored)
-    best = best_rows(encoded.first, found)
+    best = best_rows(encoded.first, row_scores)
     right = best[scored] == encoded.gold_row[scored]
 
     def items() -> Iterator[RankedItem]:
@@ -66,7 +66,7 @@ def evaluate_ranker(
             yield RankedItem(
                 label,
                 [candidate.label for candidate in encoded.candidates[place]],
-                found[begin:end].tolist(),
+                row_scores[begin:end].tolist(),
                 encoded.words[place] in ranker.seen_,
                 documents[encoded.document_of[place]].id,
             )

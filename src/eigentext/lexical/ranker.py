@@ -8,7 +8,8 @@
 3. ``storage`` says what its file holds.
 
 All of the data serve both stages: what a training word is weighed by never contains its own
-document's counts.  ``holdout=0.1`` splits the documents 9:1 instead, as the paper does.
+document's counts.  ``holdout=0.1`` splits the documents 9:1 instead, as
+Shah et al. 2010 do.
 """
 
 from __future__ import annotations
@@ -289,18 +290,18 @@ class LexicalRanker(Model, RankerSettings):
         decided = {number: self.targets_.hashes(label) for number, label in (fixed or {}).items()}
         predicted: dict[str, Hashes] | None = None
         part: Columns | None = None
-        found = np.zeros(len(encoded.row_hash))
+        row_scores = np.zeros(len(encoded.row_hash))
         for stage in self.stages_:
             part = self._look(stage.templates, stage.counts, encoded, predicted, part)
-            found = scores(together(encoded, part), stage.weights)
+            row_scores = scores(together(encoded, part), stage.weights)
             predicted = predicted_targets(
                 self.targets_.names,
                 encoded,
-                best_rows(encoded.first, found),
+                best_rows(encoded.first, row_scores),
                 fixed=decided,
                 oracle=self.oracle,
             )
-        return encoded, found
+        return encoded, row_scores
 
     def score(self, documents: Sequence[Document], y: object = None) -> float:
         """The share of scored words whose right label is first: A1, from 0 to 1."""
@@ -336,15 +337,15 @@ class LexicalRanker(Model, RankerSettings):
     ) -> Iterator[list[list[RankedWord]]]:
         """Rank every word of documents, sentence by sentence; gold labels are not looked at."""
         for document in documents:
-            encoded, found = self.score_documents([document], fixed=fixed)
-            shares = probabilities(encoded.first, found / self.temperature_)
-            ranked = iter(self._ranked(encoded, found, shares, fixed or {}))
+            encoded, row_scores = self.score_documents([document], fixed=fixed)
+            shares = probabilities(encoded.first, row_scores / self.temperature_)
+            ranked = iter(self._ranked(encoded, row_scores, shares, fixed or {}))
             yield [[next(ranked) for _ in sentence] for sentence in document.sentences]
 
     def _ranked(
         self,
         encoded: Encoded,
-        found: npt.NDArray[np.float64],
+        row_scores: npt.NDArray[np.float64],
         shares: npt.NDArray[np.float64],
         fixed: Mapping[int, Label],
     ) -> Iterator[RankedWord]:
@@ -353,8 +354,8 @@ class LexicalRanker(Model, RankerSettings):
             return
         first = encoded.first.tolist()
         of_row = np.repeat(np.arange(len(encoded.words)), np.diff(encoded.first))
-        order = np.lexsort((-found, of_row)).tolist()
-        shares_of, score_of = shares.tolist(), found.tolist()
+        order = np.lexsort((-row_scores, of_row)).tolist()
+        shares_of, score_of = shares.tolist(), row_scores.tolist()
         guesses = np.logical_and.reduceat(encoded.numeric[:, GUESS] > 0, encoded.first[:-1])
         for place, (form, given, guessed) in enumerate(
             zip(encoded.words, encoded.candidates, guesses.tolist(), strict=True)

@@ -123,17 +123,17 @@ def look(
             counts, encoded, atoms, made.z, made.bucket, start, leave_out=left_out
         )
     else:
-        found = statistics(counts, encoded, atoms, leave_out=left_out)
-        z, _ = columns(found, encoded, transform=transform)
+        stats = statistics(counts, encoded, atoms, leave_out=left_out)
+        z, _ = columns(stats, encoded, transform=transform)
         made.z[:, start : start + atoms.shape[1]] = z[:, :-1]
-        own_column, log_share = z[:, -1], shares(found, encoded)
+        own_column, log_share = z[:, -1], shares(stats, encoded)
     if after is None:
         made.z[:, atoms.shape[1]] = own_column
     last = None
     if made.noise is not None:
-        found = statistics(counts, encoded, atoms, leave_out=left_out)
+        stats = statistics(counts, encoded, atoms, leave_out=left_out)
         n_new = atoms.shape[1] + (after is None)
-        made.noise[:, start : start + n_new] = noise(found, encoded, transform=transform)[
+        made.noise[:, start : start + n_new] = noise(stats, encoded, transform=transform)[
             :, :n_new
         ]
         last = made.noise[:, -1]

@@ -27,7 +27,7 @@ PAPER = (
     "last@-1",
     "last@1",
 )
-"""The seven statistics of the paper's table 3, and the contexts without the word (section 2)."""
+"""The seven statistics of Shah et al. 2010 (table 3), and contexts without the word (2)."""
 
 WIDE = (
     "form@0",

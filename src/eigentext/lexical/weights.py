@@ -1,4 +1,4 @@
-"""Stage 2 as the paper has it: one weight for each (feature, target), by theory or by regression.
+"""Stage 2 as Shah et al. 2010 have it: one weight for each (feature, target).
 
 The rows are the (word, candidate) pairs of the words that learn; the columns the statistics
 z(a, t) of the candidate's value of target t with feature a, each divided by its spread; the answer

@@ -104,15 +104,15 @@ def look_up(tokens, table, slots, own, together, alone, base):
                 if not table.used[a, table.unit_target[u]]:
                     continue
                 key = mix(atom, unit_hash[u]) >> _S24
-                found = get(slots, shift, key)
-                if take_off and found > 0:
-                    found -= get(own, own_shift, key)
-                together[u, a] = found
+                times = get(slots, shift, key)
+                if take_off and times > 0:
+                    times -= get(own, own_shift, key)
+                together[u, a] = times
         for u in range(unit_first[token], unit_first[token + 1]):
-            found = get(slots, shift, unit_hash[u] >> _S24)
-            if take_off and found > 0:
-                found -= get(own, own_shift, unit_hash[u] >> _S24)
-            base[u] = found
+            times = get(slots, shift, unit_hash[u] >> _S24)
+            if take_off and times > 0:
+                times -= get(own, own_shift, unit_hash[u] >> _S24)
+            base[u] = times
 
 
 @njit(cache=True)
@@ -153,11 +153,11 @@ def ratios(tokens, table, slots, own, n_words, strength, logs, columns, start, b
             first_slots[u - begin] = slots[unit_hash[u] >> _S24 >> shift]
         for u in range(begin, end):
             key = unit_hash[u] >> _S24
-            found = probe(slots, key >> shift, first_slots[u - begin], key)
-            if take_off and found > 0:
-                found -= get(own, own_shift, key)
-            base[u] = found
-            rare[u - begin] = (n_words + np.float32(1.0)) / (found + np.float32(0.5))
+            times = probe(slots, key >> shift, first_slots[u - begin], key)
+            if take_off and times > 0:
+                times -= get(own, own_shift, key)
+            base[u] = times
+            rare[u - begin] = (n_words + np.float32(1.0)) / (times + np.float32(0.5))
         for a in range(n_atoms):
             atom = atoms[token, a]
             seen = 0
@@ -178,15 +178,15 @@ def ratios(tokens, table, slots, own, n_words, strength, logs, columns, start, b
                     keys[u - begin] = key
                     first_slots[u - begin] = slots[key >> shift]
             for u in range(begin, end):
-                found = 0
+                times = 0
                 if base[u] > 0 and table.used[a, table.unit_target[u]]:
                     key = keys[u - begin]
-                    found = probe(slots, key >> shift, first_slots[u - begin], key)
-                    if take_off and found > 0:
-                        found -= get(own, own_shift, key)
+                    times = probe(slots, key >> shift, first_slots[u - begin], key)
+                    if take_off and times > 0:
+                        times -= get(own, own_shift, key)
                 above = logs[0]
-                if found > 0:
-                    above = np.log(np.float32(found) * rare[u - begin] + strength)
+                if times > 0:
+                    above = np.log(np.float32(times) * rare[u - begin] + strength)
                 z[u, start + a] = above - below
 
 
