@@ -28,9 +28,9 @@ from eigentext.lexical.analyzers.learned import LearnedAnalyzer
 from eigentext.lexical.candidates import Candidates
 from eigentext.lexical.crossval import FoldResult, evaluate_ranker, folds_by_document
 from eigentext.lexical.documents import Document, read_conllu_documents, read_words_jsonl
-from eigentext.lexical.labels import LabelScheme, load_scheme
-from eigentext.lexical.ranker import LexicalRanker
-from eigentext.lexical.templates import PAPER
+from eigentext.lexical.ranker.model import LexicalRanker
+from eigentext.lexical.ranker.templates import PAPER
+from eigentext.lexical.schemes.labels import LabelScheme, load_scheme
 from eigentext.linalg.determinism import single_threaded
 
 if TYPE_CHECKING:

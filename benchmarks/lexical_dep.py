@@ -27,14 +27,14 @@ from eigentext.dependency import DependencyParser
 from eigentext.evaluate.attachment import evaluate
 from eigentext.formats.conllu import Sentence, make_sentence, read_sentences
 from eigentext.lexical.baseline import MostFrequent
-from eigentext.lexical.second_pass import best_rows
+from eigentext.lexical.ranker.second_pass import best_rows
 from eigentext.linalg.determinism import single_threaded
 from lexical import Setting, languages
 
 if TYPE_CHECKING:
     from eigentext.lexical.documents import Document
-    from eigentext.lexical.labels import Label
-    from eigentext.lexical.ranker import LexicalRanker
+    from eigentext.lexical.ranker.model import LexicalRanker
+    from eigentext.lexical.schemes.labels import Label
 
 SOURCES = ("most frequent analysis", "ranker", "gold")
 SHOWN = ("asp", "mood", "vox", "per", "gen", "num", "cas", "stt", "det")

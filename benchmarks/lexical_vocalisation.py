@@ -24,7 +24,7 @@ from lexical import BEST, FOLDS, languages
 if TYPE_CHECKING:
     from eigentext.lexical.analysis import Analysis
     from eigentext.lexical.documents import Word
-    from eigentext.lexical.ranker import LexicalRanker, RankedWord
+    from eigentext.lexical.ranker.model import LexicalRanker, RankedWord
 
 WAYS = (
     "most frequent reading",

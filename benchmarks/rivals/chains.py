@@ -21,9 +21,9 @@ import numpy as np
 import numpy.typing as npt
 
 from eigentext.errors import SettingsError
-from eigentext.lexical.kernels import weighing
-from eigentext.lexical.records import BUCKETS, CountColumns, Weights
-from eigentext.lexical.second_pass import weighed
+from eigentext.lexical.ranker.kernels import weighing
+from eigentext.lexical.ranker.records import BUCKETS, CountColumns, Weights
+from eigentext.lexical.ranker.second_pass import weighed
 from rivals import kernels
 from rivals.ranking import Rival
 
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eigentext.lexical.documents import Document
-    from eigentext.lexical.encoding import Encoded
-    from eigentext.lexical.features import Hashes
+    from eigentext.lexical.ranker.encoding import Encoded
+    from eigentext.lexical.ranker.features import Hashes
 
 __all__ = ["METHODS", "ChainModel", "Lattice"]
 
@@ -171,7 +171,7 @@ class ChainModel(Rival):
     ``limit`` at most; ``perceptron`` adds gold less best path.  The last two average weights.
 
     >>> from eigentext.lexical.documents import Document, Word
-    >>> from eigentext.lexical.labels import load_scheme
+    >>> from eigentext.lexical.schemes.labels import load_scheme
     >>> scheme = load_scheme("arabic14")
     >>> def word(form, pos):
     ...     return Word(form, scheme.from_mapping({"lemma": form, "pos": pos, "det": "0"}))

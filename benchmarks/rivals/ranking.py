@@ -15,17 +15,17 @@ import numpy.typing as npt
 
 from eigentext.base.ragged import pointers
 from eigentext.errors import SettingsError
-from eigentext.lexical import features
 from eigentext.lexical.baseline import MostFrequent, label_counts
-from eigentext.lexical.softmax import probabilities
-from eigentext.lexical.templates import WIDE
+from eigentext.lexical.ranker import features
+from eigentext.lexical.ranker.softmax import probabilities
+from eigentext.lexical.ranker.templates import WIDE
 from rivals import kernels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eigentext.lexical.documents import Document
-    from eigentext.lexical.encoding import Encoded
+    from eigentext.lexical.ranker.encoding import Encoded
 
 __all__ = ["ElementClassifiers", "Rival"]
 

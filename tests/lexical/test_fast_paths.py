@@ -14,9 +14,9 @@ from eigentext.lexical.analyzers import learned
 from eigentext.lexical.analyzers.learned import LearnedAnalyzer
 from eigentext.lexical.candidates import Candidates
 from eigentext.lexical.documents import Document, Word
-from eigentext.lexical.encoding import Encoder, Observed, Targets
-from eigentext.lexical.kernels import counting
-from eigentext.lexical.ranker import LexicalRanker
+from eigentext.lexical.ranker.encoding import Encoder, Observed, Targets
+from eigentext.lexical.ranker.kernels import counting
+from eigentext.lexical.ranker.model import LexicalRanker
 
 SMALL = {"bits": 10, "epochs": 2, "passes": 2}
 ROW = "{}\t{}\t{}\t{}\t_\tNumber={}\t0\troot\t_\t_"

@@ -15,7 +15,7 @@ from eigentext.errors import DataError, SettingsError
 from eigentext.formats.conllu import parse_sentence
 from eigentext.lexical.analysis import Analysis
 from eigentext.lexical.analyzers import open_analyzer
-from eigentext.lexical.labels import LabelScheme, load_scheme, scheme_names
+from eigentext.lexical.schemes.labels import LabelScheme, load_scheme, scheme_names
 
 ARABIC = load_scheme("arabic14")
 

@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 from eigentext.cli.main import app
 from eigentext.datasets import write_sample
 from eigentext.formats.conllu import read_sentences
-from eigentext.lexical.labels import load_scheme
-from eigentext.lexical.ranker import LexicalRanker
+from eigentext.lexical.ranker.model import LexicalRanker
+from eigentext.lexical.schemes.labels import load_scheme
 
 call = CliRunner().invoke
 

@@ -10,13 +10,13 @@ from sklearn.base import clone
 
 from eigentext.base.model import NotFittedError
 from eigentext.errors import DataError, SettingsError
-from eigentext.lexical.calibration import calibration_error
 from eigentext.lexical.crossval import cross_validate, evaluate_ranker, folds_by_document
 from eigentext.lexical.documents import Document, Word
-from eigentext.lexical.encoding import Observed
-from eigentext.lexical.ranker import LexicalRanker
-from eigentext.lexical.second_pass import best_rows
-from eigentext.lexical.softmax import probabilities
+from eigentext.lexical.ranker.calibration import calibration_error
+from eigentext.lexical.ranker.encoding import Observed
+from eigentext.lexical.ranker.model import LexicalRanker
+from eigentext.lexical.ranker.second_pass import best_rows
+from eigentext.lexical.ranker.softmax import probabilities
 
 SMALL = {"bits": 12, "epochs": 3, "passes": 2}
 
@@ -88,7 +88,7 @@ def test_what_a_training_document_is_weighed_by_does_not_hold_its_gold(language,
 
     (In the second the columns count neighbours that were predicted elsewhere with its help.)
     """
-    from eigentext.lexical import ranker as module
+    from eigentext.lexical.ranker import model as module
 
     kept = []
     real = module.together
@@ -132,7 +132,7 @@ def test_what_a_training_document_is_weighed_by_does_not_hold_its_gold(language,
 
 
 def _fixed_weights(inputs, words, *, bits=0, **_):
-    from eigentext.lexical.records import Weights
+    from eigentext.lexical.ranker.records import Weights
 
     e = inputs.encoded
     weights = Weights.full(0.0, inputs.z.shape[1], e.row_hash.shape[1], e.numeric.shape[1], bits)

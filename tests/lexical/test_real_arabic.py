@@ -8,7 +8,7 @@ from eigentext.lexical import LexicalRanker
 from eigentext.lexical.baseline import MostFrequent
 from eigentext.lexical.crossval import evaluate_ranker
 from eigentext.lexical.documents import read_words_jsonl
-from eigentext.lexical.labels import load_scheme
+from eigentext.lexical.schemes.labels import load_scheme
 
 pytestmark = [pytest.mark.long, pytest.mark.requires("data"), pytest.mark.requires("almor")]
 

@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigentext.formats.conllu import parse_sentence
-from eigentext.lexical import encoding, features
 from eigentext.lexical.analysis import READINGS_KEPT
 from eigentext.lexical.analyzers import open_analyzer
 from eigentext.lexical.analyzers.almor import AlmorAnalyzer
 from eigentext.lexical.analyzers.learned import LearnedAnalyzer
 from eigentext.lexical.documents import Document, Word
-from eigentext.lexical.labels import load_scheme
-from eigentext.lexical.ranker import LexicalRanker
+from eigentext.lexical.ranker import encoding, features
+from eigentext.lexical.ranker.model import LexicalRanker
 from eigentext.lexical.remembering import Remembered, Remembering
+from eigentext.lexical.schemes.labels import load_scheme
 
 SMALL = {"bits": 8, "epochs": 1, "passes": 2}
 

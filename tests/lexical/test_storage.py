@@ -7,7 +7,7 @@ import pytest
 from eigentext.lexical import LexicalRanker
 from eigentext.lexical.analysis import Analysis
 from eigentext.lexical.documents import Document, Word
-from eigentext.lexical.labels import load_scheme, scheme_names
+from eigentext.lexical.schemes.labels import load_scheme, scheme_names
 
 TAGS = ("adj", "adj_comp", "noun", "noun_prop", "verb", "prep", "part_neg", "pron_dem", "foreign")
 

@@ -10,7 +10,7 @@ import pytest
 from eigentext.cli.main import run
 from eigentext.errors import DataError
 from eigentext.lexical import LexicalRanker
-from eigentext.lexical.vector_classes import bits_of_vectors
+from eigentext.lexical.ranker.vector_classes import bits_of_vectors
 
 
 def test_near_vectors_share_their_first_bits():

@@ -10,9 +10,9 @@ from eigentext.evaluate.vocalisation import VocalisationScores, comparable, join
 from eigentext.lexical.analysis import Analysis
 from eigentext.lexical.analyzers.arabic_endings import inflected, with_lemma
 from eigentext.lexical.candidates import Candidates
-from eigentext.lexical.labels import load_scheme
 from eigentext.lexical.output import as_conllu, as_record, as_vocalised
 from eigentext.lexical.ranked import RankedCandidate, RankedWord
+from eigentext.lexical.schemes.labels import load_scheme
 from eigentext.lexical.shown import shown_reading
 
 

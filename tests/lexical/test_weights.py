@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from eigentext.errors import SettingsError
-from eigentext.lexical.counts import DocumentCounts, Statistics, columns, noise
 from eigentext.lexical.crossval import evaluate_ranker
-from eigentext.lexical.kernels import weighing
-from eigentext.lexical.kernels.hash_table import mix
-from eigentext.lexical.ranker import LexicalRanker
-from eigentext.lexical.records import Weights
-from eigentext.lexical.softmax import Inputs, probabilities, scores
-from eigentext.lexical.weights import METHODS, design, fit_weights
+from eigentext.lexical.ranker.counts import DocumentCounts, Statistics, columns, noise
+from eigentext.lexical.ranker.kernels import weighing
+from eigentext.lexical.ranker.kernels.hash_table import mix
+from eigentext.lexical.ranker.model import LexicalRanker
+from eigentext.lexical.ranker.records import Weights
+from eigentext.lexical.ranker.softmax import Inputs, probabilities, scores
+from eigentext.lexical.ranker.weights import METHODS, design, fit_weights
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from eigentext.datasets import load_arabic
 from eigentext.lexical.analyzers.sample import SampleAnalyzer
-from eigentext.lexical.labels import load_scheme
+from eigentext.lexical.schemes.labels import load_scheme
 from eigentext.reports.morphology import cut, in_plain_words, kinds, segment_words
 
 

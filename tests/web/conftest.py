@@ -150,8 +150,8 @@ def lex_model(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A ranker of the sample's readings."""
     from eigentext.datasets import write_sample
     from eigentext.lexical import LexicalRanker
-    from eigentext.lexical.labels import load_scheme
     from eigentext.lexical.reading import read_documents
+    from eigentext.lexical.schemes.labels import load_scheme
 
     folder = tmp_path_factory.mktemp("ranker")
     write_sample(folder)

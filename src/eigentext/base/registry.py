@@ -58,7 +58,7 @@ KINDS = {
         "lex learn-analyzer",
         "lexical.analyzers.learned:LearnedAnalyzer",
     ),
-    "lexical": Kind("a ranker of analyses", "lex train", "lexical.ranker:LexicalRanker"),
+    "lexical": Kind("a ranker of analyses", "lex train", "lexical.ranker.model:LexicalRanker"),
     "lpcfg": Kind("a constituency parser", "const train", "constituency.model:LPCFG"),
     "lrmvl": Kind("word vectors", "words embed --method lrmvl", "words.embeddings.lrmvl:LRMVL"),
     "spectral-hmm": Kind(

@@ -41,7 +41,7 @@ def eval_(
         $ eigentext lex eval arabic.ranker sample/arabic.jsonl
     """
     from eigentext.lexical.crossval import evaluate_ranker
-    from eigentext.lexical.ranker import LexicalRanker
+    from eigentext.lexical.ranker.model import LexicalRanker
 
     ranker = LexicalRanker.load(model, analyzer=analyzer)
     with skipping(on_error, quiet=quiet) as log:
@@ -68,8 +68,8 @@ def crossval(
         $ eigentext lex crossval sample/arabic.jsonl --folds 2 --bits 0 --passes 2
     """
     from eigentext.lexical.crossval import cross_validate
-    from eigentext.lexical.labels import load_scheme
-    from eigentext.lexical.ranker import LexicalRanker
+    from eigentext.lexical.ranker.model import LexicalRanker
+    from eigentext.lexical.schemes.labels import load_scheme
 
     def make() -> LexicalRanker:
         return LexicalRanker(**given.settings(RankerSettings))

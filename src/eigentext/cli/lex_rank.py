@@ -65,7 +65,7 @@ def rank(
     from eigentext.base.files.writing import write_lines
     from eigentext.lexical.documents import Document, Word
     from eigentext.lexical.output import as_conllu, as_json_line, as_vocalised
-    from eigentext.lexical.ranker import LexicalRanker
+    from eigentext.lexical.ranker.model import LexicalRanker
 
     ranker = LexicalRanker.load(model, analyzer=analyzer)
 

@@ -14,7 +14,7 @@ from eigentext.lexical.settings import RankerSettings
 if TYPE_CHECKING:
     from eigentext.base.files.opening import SkipLog
     from eigentext.lexical.documents import Document
-    from eigentext.lexical.labels import LabelScheme
+    from eigentext.lexical.schemes.labels import LabelScheme
 
 DocumentsBy = Annotated[
     str,
@@ -48,8 +48,8 @@ def train(
         $ eigentext lex rank arabic.ranker sample/arabic.txt --format vocalised
     """
     from eigentext.base.files.opening import check_writable
-    from eigentext.lexical.labels import load_scheme
-    from eigentext.lexical.ranker import LexicalRanker
+    from eigentext.lexical.ranker.model import LexicalRanker
+    from eigentext.lexical.schemes.labels import load_scheme
 
     check_writable(output)
     clock = Clock()

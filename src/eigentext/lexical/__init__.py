@@ -1,6 +1,6 @@
 """Every reading of every word, ranked in context: analyzer -> labels -> counts -> ranks.
 
-``analyzers`` read a word, ``labels`` factor readings into label elements, ``candidates`` gathers
+``analyzers`` read a word, ``schemes`` factor readings into label elements, ``candidates`` gathers
 the labels a word may have, ``documents`` reads gold, ``ranker`` learns from it and ranks.  Nothing
 heavy is imported here.
 """
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
         read_conllu_documents,
         read_words_jsonl,
     )
-    from eigentext.lexical.labels import Label, LabelScheme, load_scheme, scheme_names
     from eigentext.lexical.ranked import RankedCandidate, RankedWord
-    from eigentext.lexical.ranker import LexicalRanker
+    from eigentext.lexical.ranker.model import LexicalRanker
+    from eigentext.lexical.schemes.labels import Label, LabelScheme, load_scheme, scheme_names
 
 _HOME_OF = {
     "Analysis": "analysis",
@@ -30,17 +30,17 @@ _HOME_OF = {
     "Candidate": "candidates",
     "Candidates": "candidates",
     "Document": "documents",
-    "Label": "labels",
-    "LabelScheme": "labels",
-    "LexicalRanker": "ranker",
+    "Label": "schemes.labels",
+    "LabelScheme": "schemes.labels",
+    "LexicalRanker": "ranker.model",
     "RankedCandidate": "ranked",
     "RankedWord": "ranked",
     "Word": "documents",
-    "load_scheme": "labels",
+    "load_scheme": "schemes.labels",
     "open_analyzer": "analyzers",
     "read_conllu_documents": "documents",
     "read_words_jsonl": "documents",
-    "scheme_names": "labels",
+    "scheme_names": "schemes.labels",
 }
 
 __all__ = [

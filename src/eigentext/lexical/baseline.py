@@ -21,8 +21,8 @@ from eigentext.evaluate.ranking import in_order
 from eigentext.lexical.analyzers import open_analyzer
 from eigentext.lexical.candidates import Candidates
 from eigentext.lexical.documents import Document, Word
-from eigentext.lexical.encoding import Encoded, Encoder, Observed, Targets, hard_elements
-from eigentext.lexical.labels import Label, LabelScheme, load_scheme
+from eigentext.lexical.ranker.encoding import Encoded, Encoder, Observed, Targets, hard_elements
+from eigentext.lexical.schemes.labels import Label, LabelScheme, load_scheme
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

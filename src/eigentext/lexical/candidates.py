@@ -21,7 +21,7 @@ from eigentext.lexical.remembering import Remembering
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from eigentext.lexical.labels import Label, LabelScheme
+    from eigentext.lexical.schemes.labels import Label, LabelScheme
 
 __all__ = ["Candidate", "Candidates", "tie_order"]
 
@@ -66,7 +66,7 @@ class Candidates:
     """The candidates of words under an analyzer and a scheme, with what training showed.
 
     >>> from eigentext.lexical.analyzers import open_analyzer
-    >>> from eigentext.lexical.labels import load_scheme
+    >>> from eigentext.lexical.schemes.labels import load_scheme
     >>> source = Candidates(open_analyzer("sample"), load_scheme("arabic14"))
     >>> sorted({candidate.label[0] for candidate in source("العلم")})
     ['عَلَم', 'عِلم']

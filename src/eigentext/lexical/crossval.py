@@ -16,9 +16,9 @@ import numpy as np
 
 from eigentext.errors import SettingsError
 from eigentext.evaluate.ranking import RankedItem, RankingScores, score_ranking
-from eigentext.lexical.calibration import calibration_error
-from eigentext.lexical.second_pass import best_rows
-from eigentext.lexical.softmax import probabilities
+from eigentext.lexical.ranker.calibration import calibration_error
+from eigentext.lexical.ranker.second_pass import best_rows
+from eigentext.lexical.ranker.softmax import probabilities
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.lexical.baseline import MostFrequent
     from eigentext.lexical.documents import Document
-    from eigentext.lexical.ranker import LexicalRanker
+    from eigentext.lexical.ranker.model import LexicalRanker
 
 __all__ = ["FoldResult", "cross_validate", "evaluate_ranker", "folds_by_document"]
 

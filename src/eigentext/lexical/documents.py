@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from eigentext.base.files.opening import numbered_lines
 from eigentext.errors import DataError, SettingsError
 from eigentext.formats.conllu import Sentence, read_sentences
-from eigentext.lexical.labels import Label, LabelScheme, load_scheme
+from eigentext.lexical.schemes.labels import Label, LabelScheme, load_scheme
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -10,7 +10,7 @@ from eigentext.lexical.shown import shown_reading
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from eigentext.lexical.ranker import LexicalRanker, RankedWord
+    from eigentext.lexical.ranker.model import LexicalRanker, RankedWord
 
 __all__ = ["as_conllu", "as_json_line", "as_record", "as_vocalised"]
 

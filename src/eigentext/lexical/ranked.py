@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from eigentext.lexical.analysis import Analysis
-    from eigentext.lexical.labels import Label
+    from eigentext.lexical.schemes.labels import Label
 
 __all__ = ["RankedCandidate", "RankedWord", "with_decision"]
 

@@ -22,7 +22,7 @@ from eigentext.lexical.documents import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from eigentext.lexical.labels import LabelScheme
+    from eigentext.lexical.schemes.labels import LabelScheme
 
 __all__ = ["read_documents"]
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from eigentext.base.settings import setting
 from eigentext.base.values import Anything, Flag, Listed, Real, Text, Whole
-from eigentext.lexical.templates import SECOND_PASS, WIDE
+from eigentext.lexical.ranker.templates import SECOND_PASS, WIDE
 
 if TYPE_CHECKING:
     from eigentext.lexical.analysis import Analyzer
-    from eigentext.lexical.labels import LabelScheme
+    from eigentext.lexical.schemes.labels import LabelScheme
 
 __all__ = ["LearnedAnalyzerSettings", "RankerSettings"]
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from eigentext.lexical.analysis import Analysis, Analyzer
-    from eigentext.lexical.labels import LabelScheme
     from eigentext.lexical.ranked import RankedCandidate, RankedWord
+    from eigentext.lexical.schemes.labels import LabelScheme
 
 __all__ = ["shown_reading"]
 

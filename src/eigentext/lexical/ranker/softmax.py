@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from eigentext.lexical.records import CandidateRows, CountColumns, FeatureTable, Weights
+from eigentext.lexical.ranker.records import CandidateRows, CountColumns, FeatureTable, Weights
 
 if TYPE_CHECKING:
-    from eigentext.lexical.encoding import Encoded
-    from eigentext.lexical.features import Hashes
+    from eigentext.lexical.ranker.encoding import Encoded
+    from eigentext.lexical.ranker.features import Hashes
 
 __all__ = ["Inputs", "fit_softmax", "probabilities", "scores"]
 
@@ -51,7 +51,7 @@ class Inputs:
 
 def scores(inputs: Inputs, weights: Weights) -> Floats:
     """The score of every row."""
-    from eigentext.lexical.kernels import weighing
+    from eigentext.lexical.ranker.kernels import weighing
 
     out = np.zeros(len(inputs.encoded.row_hash))
     weighing.score(np.arange(len(inputs.encoded.words)), *inputs.records, weights, out)
@@ -67,7 +67,7 @@ def fit_softmax(
     seed: int,
 ) -> Weights:
     """Learn weights from these words."""
-    from eigentext.lexical.kernels import weighing
+    from eigentext.lexical.ranker.kernels import weighing
 
     e = inputs.encoded
     sizes = inputs.z.shape[1], e.row_hash.shape[1], e.numeric.shape[1], bits

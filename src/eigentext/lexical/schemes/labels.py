@@ -25,13 +25,13 @@ from typing import TYPE_CHECKING, Any
 from eigentext.errors import DataError, SettingsError
 from eigentext.lexical.analysis import Analysis
 from eigentext.lexical.remembering import Remembered
-from eigentext.lexical.scheme_rules import (
+from eigentext.lexical.schemes.files import SchemeSettings, read_settings
+from eigentext.lexical.schemes.rules import (
     Condition,
     Values,
     compile_condition,
     compile_element,
 )
-from eigentext.lexical.scheme_settings import SchemeSettings, read_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -310,7 +310,7 @@ def scheme_names() -> list[str]:
     >>> "arabic14" in scheme_names()
     True
     """
-    folder = files("eigentext.lexical").joinpath("schemes")
+    folder = files("eigentext.lexical.schemes")
     return sorted(
         f.name.removesuffix(".json") for f in folder.iterdir() if f.name.endswith(".json")
     )
@@ -326,7 +326,7 @@ def load_scheme(name_or_path: str | os.PathLike[str] | LabelScheme) -> LabelSche
         return name_or_path
     given = os.fspath(name_or_path)
     if given in scheme_names():
-        path = files("eigentext.lexical").joinpath("schemes", f"{given}.json")
+        path = files("eigentext.lexical.schemes").joinpath(f"{given}.json")
         return LabelScheme.from_json(path.read_text(encoding="utf-8"), given)
     if not os.path.exists(given):
         shipped = ", ".join(scheme_names())

@@ -23,16 +23,22 @@ import numpy.typing as npt
 from eigentext.base.model import Model
 from eigentext.base.tokens import checked_tokens
 from eigentext.errors import SettingsError
-from eigentext.lexical import storage, templates
 from eigentext.lexical.analyzers import open_analyzer
-from eigentext.lexical.calibration import temperature
 from eigentext.lexical.candidates import Candidates
-from eigentext.lexical.counts import CountTable, DocumentCounts
 from eigentext.lexical.documents import Document, Word
-from eigentext.lexical.encoding import GUESS, Encoded, Encoder, Observed, Targets, hard_elements
-from eigentext.lexical.labels import Label, LabelScheme, load_scheme
 from eigentext.lexical.ranked import RankedCandidate, RankedWord, with_decision
-from eigentext.lexical.second_pass import (
+from eigentext.lexical.ranker import storage, templates
+from eigentext.lexical.ranker.calibration import temperature
+from eigentext.lexical.ranker.counts import CountTable, DocumentCounts
+from eigentext.lexical.ranker.encoding import (
+    GUESS,
+    Encoded,
+    Encoder,
+    Observed,
+    Targets,
+    hard_elements,
+)
+from eigentext.lexical.ranker.second_pass import (
     Columns,
     Stage,
     best_rows,
@@ -41,9 +47,10 @@ from eigentext.lexical.second_pass import (
     together,
     weighed,
 )
+from eigentext.lexical.ranker.softmax import Inputs, fit_softmax, probabilities, scores
+from eigentext.lexical.ranker.vector_classes import bits_of_vectors
+from eigentext.lexical.schemes.labels import Label, LabelScheme, load_scheme
 from eigentext.lexical.settings import RankerSettings
-from eigentext.lexical.softmax import Inputs, fit_softmax, probabilities, scores
-from eigentext.lexical.vector_classes import bits_of_vectors
 from eigentext.tagging.resources import clusters_of
 
 if TYPE_CHECKING:
@@ -54,8 +61,8 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.base.stored import Packed
     from eigentext.lexical.analysis import Analyzer
-    from eigentext.lexical.features import Hashes
-    from eigentext.lexical.records import Weights
+    from eigentext.lexical.ranker.features import Hashes
+    from eigentext.lexical.ranker.records import Weights
 
 __all__ = ["LexicalRanker", "RankedCandidate", "RankedWord"]
 
@@ -216,7 +223,7 @@ class LexicalRanker(Model, RankerSettings):
     ) -> Weights:
         chosen = inputs.encoded.learnable if words is None else words
         if self.weights != "adagrad":
-            from eigentext.lexical.weights import fit_weights
+            from eigentext.lexical.ranker.weights import fit_weights
 
             return fit_weights(inputs, chosen, self.weights, seed=self.seed)
         return fit_softmax(

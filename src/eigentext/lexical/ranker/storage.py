@@ -29,18 +29,18 @@ from eigentext.base.fields import (
 )
 from eigentext.base.packing import pack_csr, unpack_csr
 from eigentext.base.stored import Packed
-from eigentext.lexical.counts import CountTable, DocumentCounts
-from eigentext.lexical.encoding import NUMERIC, Observed, Targets
-from eigentext.lexical.labels import load_scheme
-from eigentext.lexical.records import BUCKETS, Weights
-from eigentext.lexical.second_pass import Stage, weighed
+from eigentext.lexical.ranker.counts import CountTable, DocumentCounts
+from eigentext.lexical.ranker.encoding import NUMERIC, Observed, Targets
+from eigentext.lexical.ranker.records import BUCKETS, Weights
+from eigentext.lexical.ranker.second_pass import Stage, weighed
+from eigentext.lexical.schemes.labels import load_scheme
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
 
-    from eigentext.lexical.ranker import LexicalRanker
+    from eigentext.lexical.ranker.model import LexicalRanker
 
     Arrays = Mapping[str, npt.NDArray[Any]]
     Texts = Mapping[str, list[str]]

@@ -21,8 +21,8 @@ import numpy.typing as npt
 
 from eigentext.base.ragged import pointers
 from eigentext.errors import SettingsError
-from eigentext.lexical.records import BUCKETS, Weights
-from eigentext.lexical.softmax import Inputs, probabilities
+from eigentext.lexical.ranker.records import BUCKETS, Weights
+from eigentext.lexical.ranker.softmax import Inputs, probabilities
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -22,15 +22,15 @@ import numpy.typing as npt
 from eigentext.errors import SettingsError
 from eigentext.lexical.analysis import GUESSES
 from eigentext.lexical.candidates import NO_PRIOR, Candidate, Candidates
-from eigentext.lexical.features import Forms, Hashes, Typed, hash64
-from eigentext.lexical.records import CandidateRows, FeatureTable
+from eigentext.lexical.ranker.features import Forms, Hashes, Typed, hash64
+from eigentext.lexical.ranker.records import CandidateRows, FeatureTable
 from eigentext.lexical.remembering import Remembered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from eigentext.lexical.documents import Document
-    from eigentext.lexical.labels import Label, LabelScheme
+    from eigentext.lexical.schemes.labels import Label, LabelScheme
 
 __all__ = ["NUMERIC", "Encoded", "Encoder", "Observed", "Targets", "hard_elements"]
 
@@ -81,7 +81,7 @@ class Targets:
     ``ending`` and ``shape`` are the last letters and the vowels of the lemma with the first of the
     other elements, ``tag`` what the analyzer calls the reading: these serve lemmas never seen.
 
-    >>> from eigentext.lexical.labels import load_scheme
+    >>> from eigentext.lexical.schemes.labels import load_scheme
     >>> Targets(load_scheme("arabic14"), hard=("cas",)).names[:2]
     ('label', 'lemma')
     """
@@ -311,7 +311,7 @@ class Encoder:
         return self._made(candidates)
 
     def _made(self, candidates: list[Candidate]) -> _Entry:
-        from eigentext.lexical.kernels import counting
+        from eigentext.lexical.ranker.kernels import counting
 
         n_targets = len(self.targets.names)
         n = len(candidates)

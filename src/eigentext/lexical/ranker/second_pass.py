@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from eigentext.lexical.counts import (
+from eigentext.lexical.ranker.counts import (
     CountTable,
     DocumentCounts,
     columns,
@@ -25,15 +25,15 @@ from eigentext.lexical.counts import (
     shares,
     statistics,
 )
-from eigentext.lexical.features import Hashes, table
-from eigentext.lexical.softmax import Inputs
-from eigentext.lexical.templates import PAPER, parse
+from eigentext.lexical.ranker.features import Hashes, table
+from eigentext.lexical.ranker.softmax import Inputs
+from eigentext.lexical.ranker.templates import PAPER, parse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from eigentext.lexical.encoding import Encoded
-    from eigentext.lexical.records import Weights
+    from eigentext.lexical.ranker.encoding import Encoded
+    from eigentext.lexical.ranker.records import Weights
 
 __all__ = ["Columns", "Stage", "best_rows", "look", "predicted_targets", "weighed"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from eigentext.lexical.kernels.hash_table import mix
+from eigentext.lexical.ranker.kernels.hash_table import mix
 
 _ZERO = np.uint64(0)
 

@@ -20,13 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from eigentext.base.ragged import pointers
-from eigentext.lexical.records import CountColumns
+from eigentext.lexical.ranker.records import CountColumns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from eigentext.lexical.encoding import Encoded
-    from eigentext.lexical.features import Hashes
+    from eigentext.lexical.ranker.encoding import Encoded
+    from eigentext.lexical.ranker.features import Hashes
 
 __all__ = [
     "CountTable",
@@ -65,7 +65,7 @@ class CountTable:
 
     def add(self, atoms: Hashes, gold: Hashes, words: Ints) -> None:
         """Count the features and gold values of these words (rows of both tables)."""
-        from eigentext.lexical.kernels import counting
+        from eigentext.lexical.ranker.kernels import counting
 
         seen = _NOTHING
         if self.least > 1:
@@ -83,7 +83,7 @@ class CountTable:
         self.n_words += len(words)
 
     def _make_room(self, keys: int) -> None:
-        from eigentext.lexical.kernels import hash_table
+        from eigentext.lexical.ranker.kernels import hash_table
 
         size = len(self.slots)
         while size < keys * 4 // 3:
@@ -100,7 +100,7 @@ class CountTable:
 
     def packed(self) -> npt.NDArray[np.uint8]:
         """All keys and counts in few bytes: gaps between keys in order, seven bits a byte."""
-        from eigentext.lexical.kernels import hash_table
+        from eigentext.lexical.ranker.kernels import hash_table
 
         keys, values = self.sorted_items()
         out = np.zeros(10 * len(keys), np.uint8)
@@ -111,7 +111,7 @@ class CountTable:
         cls, used: npt.NDArray[np.bool_], packed: npt.NDArray[np.uint8], n: int, n_words: int
     ) -> CountTable:
         """The table of which :meth:`packed` wrote the n keys."""
-        from eigentext.lexical.kernels import hash_table
+        from eigentext.lexical.ranker.kernels import hash_table
 
         slots = np.zeros(n, np.uint64)
         if not hash_table.unpack(packed, slots):
@@ -151,7 +151,7 @@ def statistics(
     ``leave_out`` holds, for each document that was counted, its counted words (rows of ``atoms``);
     all words of such documents are looked up without them.
     """
-    from eigentext.lexical.kernels import counting
+    from eigentext.lexical.ranker.kernels import counting
 
     n, n_atoms = atoms.shape
     stats = Statistics(
@@ -210,7 +210,7 @@ def ratio_columns(
     z [U, .] and its bucket [n, .] are filled from column ``start`` on; the logarithm [U] of every
     value's own share comes back.
     """
-    from eigentext.lexical.kernels import counting
+    from eigentext.lexical.ranker.kernels import counting
 
     base = np.zeros(len(encoded.unit_hash), np.int32)
     words_counted = np.full(len(atoms), counted.n_words, np.int64)
@@ -388,7 +388,7 @@ class DocumentCounts:
         ``log_share`` [U] is the logarithm of how often the value is the right one at all;
         ``noise`` [U] is filled with the variance of z, the counts n_d' being Poisson.
         """
-        from eigentext.lexical.kernels import counting
+        from eigentext.lexical.ranker.kernels import counting
 
         known: list[dict[int, int]] = [{} for _ in own]
         for word, document in zip(encoded.words, encoded.document_of.tolist(), strict=True):

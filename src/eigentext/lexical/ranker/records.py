@@ -14,7 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from eigentext.lexical.features import Hashes
+    from eigentext.lexical.ranker.features import Hashes
 
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]

@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from eigentext.errors import SettingsError
+from eigentext.lexical.ranker.templates import parse
 from eigentext.lexical.remembering import Remembering
-from eigentext.lexical.templates import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

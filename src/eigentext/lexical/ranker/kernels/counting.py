@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from eigentext.lexical.kernels.hash_table import add, get, mix, place_shift, probe
+from eigentext.lexical.ranker.kernels.hash_table import add, get, mix, place_shift, probe
 
 _S24 = np.uint64(24)
 _ZERO = np.uint64(0)

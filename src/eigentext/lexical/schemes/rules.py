@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from eigentext.lexical.analysis import Analysis
-    from eigentext.lexical.scheme_settings import ElementSettings
+    from eigentext.lexical.schemes.files import ElementSettings
 
 __all__ = ["Condition", "Values", "compile_condition", "compile_element"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from eigentext.lexical.softmax import probabilities
+from eigentext.lexical.ranker.softmax import probabilities
 
 __all__ = ["calibration_error", "temperature"]
 
