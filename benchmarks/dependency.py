@@ -30,13 +30,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from _data import kept as kept_folder
 
-from eigentext.dependency.encode import Batch, Columns, Encoder, known_words
-from eigentext.dependency.labels import LabelModel, LabelSettings, label_templates, train_labels
-from eigentext.dependency.projectivity import Projectivity, choose_projectivity
-from eigentext.dependency.search import Search
-from eigentext.dependency.tags import OwnTags, jackknifed
-from eigentext.dependency.templates import arc_templates, grandparent_templates, sibling_templates
-from eigentext.dependency.training import ArcModel, ArcSettings, train_arcs
+from eigentext.dependency.decoding.search import Search
+from eigentext.dependency.graph.encode import Batch, Columns, Encoder, known_words
+from eigentext.dependency.graph.labels import (
+    LabelModel,
+    LabelSettings,
+    label_templates,
+    train_labels,
+)
+from eigentext.dependency.graph.projectivity import Projectivity, choose_projectivity
+from eigentext.dependency.graph.tags import OwnTags, jackknifed
+from eigentext.dependency.graph.templates import (
+    arc_templates,
+    grandparent_templates,
+    sibling_templates,
+)
+from eigentext.dependency.graph.training import ArcModel, ArcSettings, train_arcs
 from eigentext.formats import conllu, conllx
 from eigentext.linalg.determinism import single_threaded
 from eigentext.tagging.resources import clusters_of

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eigentext.dependency.generative import GenerativeParser
+from eigentext.dependency.generative.parser import GenerativeParser
 from eigentext.evaluate.bootstrap import compare
 from eigentext.formats.conllu import read_sentences
 from eigentext.linalg.determinism import single_threaded

@@ -24,13 +24,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-from eigentext.dependency.conditioning import examine, negative_rate
-from eigentext.dependency.dictionaries import learn_text_dictionary, treebank_dictionary
-from eigentext.dependency.kbest_lists import KBestLists, lists_of
-from eigentext.dependency.latent import LatentTreeModel
-from eigentext.dependency.observations import Forest, Observations
-from eigentext.dependency.operators import SpectralTreeOperators
-from eigentext.dependency.tree_moments import TreeMoments
+from eigentext.dependency.latent.conditioning import examine, negative_rate
+from eigentext.dependency.latent.dictionaries import learn_text_dictionary, treebank_dictionary
+from eigentext.dependency.latent.model import LatentTreeModel
+from eigentext.dependency.latent.moments import TreeMoments
+from eigentext.dependency.latent.observations import Forest, Observations
+from eigentext.dependency.latent.operators import SpectralTreeOperators
+from eigentext.dependency.rerank.lists import KBestLists, lists_of
 from eigentext.formats import conllu, conllx
 
 DATA = Path(os.environ.get("EIGENTEXT_DATA", "data"))
@@ -230,8 +230,8 @@ def combined(sentences, train, dev_sentences, judged):
     from sklearn.linear_model import LogisticRegression
 
     from eigentext.dependency import DependencyParser
-    from eigentext.dependency.rerank_experts import fit_expert
-    from eigentext.dependency.rerank_features import known_of
+    from eigentext.dependency.rerank.experts import fit_expert
+    from eigentext.dependency.rerank.features import known_of
 
     third = len(sentences) // 3
     parser = DependencyParser(order=1, labels=False, projective=True, epochs=8, bits=24)

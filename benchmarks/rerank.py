@@ -23,27 +23,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from _data import kept
 
-from eigentext.dependency.kbest_lists import (
-    KBestLists,
-    cross_validated,
-    fold_numbers,
-    lists_of,
-    without_punctuation,
-)
-from eigentext.dependency.parser import DependencyParser
-from eigentext.dependency.rerank_experts import fit_expert, jackknifed
-from eigentext.dependency.rerank_features import (
+from eigentext.dependency.graph.parser import DependencyParser
+from eigentext.dependency.rerank.experts import fit_expert, jackknifed
+from eigentext.dependency.rerank.features import (
     FeatureTable,
     Templates,
     expert_column,
     known_of,
 )
-from eigentext.dependency.rerank_learners import (
+from eigentext.dependency.rerank.learners import (
     Weights,
     choose,
     log_linear,
     perceptron,
     tree_scores,
+)
+from eigentext.dependency.rerank.lists import (
+    KBestLists,
+    cross_validated,
+    fold_numbers,
+    lists_of,
+    without_punctuation,
 )
 from eigentext.errors import RankError
 from eigentext.evaluate.bootstrap import compare
@@ -55,7 +55,7 @@ from eigentext.trees.const_to_dep import to_dependencies
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eigentext.dependency.rerank_features import Expert
+    from eigentext.dependency.rerank.features import Expert
     from eigentext.formats.conllu import Sentence
 
 _COARSE = (

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eigentext.dependency import templates as T
-from eigentext.dependency.encode import Columns, Encoder
-from eigentext.dependency.features_vectors import bits_of_vectors
-from eigentext.dependency.training import ArcModel, ArcSettings
+from eigentext.dependency.graph import templates as T
+from eigentext.dependency.graph.encode import Columns, Encoder
+from eigentext.dependency.graph.training import ArcModel, ArcSettings
+from eigentext.dependency.graph.vectors import bits_of_vectors
 from eigentext.errors import SettingsError
 
 UPOS = ["NOUN", "VERB", "PUNCT", "CCONJ", "ADJ"]
@@ -144,7 +144,7 @@ def test_sibling_scores_follow_the_templates(columns):
 @settings(max_examples=20, deadline=None)
 @given(sentences(6), st.data())
 def test_places_are_those_of_the_scores(columns, data):
-    from eigentext.dependency.kernels_features import arc_places, sibling_places
+    from eigentext.dependency.kernels.features import arc_places, sibling_places
 
     model = model_of(T.arc_templates(), T.sibling_templates())
     batch = encoder().batch([columns])
@@ -166,7 +166,7 @@ def test_places_are_those_of_the_scores(columns, data):
 @settings(max_examples=15, deadline=None)
 @given(sentences(5))
 def test_grandparents_follow_the_templates(columns):
-    from eigentext.dependency.kernels_features import grand_places, grand_scores
+    from eigentext.dependency.kernels.features import grand_places, grand_scores
 
     names = T.grandparent_templates(clusters=True)
     weights = model_of(T.arc_templates()).weights
@@ -217,7 +217,7 @@ def test_unknown_words_share_a_key_but_keep_their_endings():
 
 
 def test_an_encoder_that_forgets_gives_the_same_numbers(monkeypatch):
-    monkeypatch.setattr("eigentext.dependency.encode._MOST_REMEMBERED", 1)
+    monkeypatch.setattr("eigentext.dependency.graph.encode._MOST_REMEMBERED", 1)
     columns = Columns(("a", "b"), ("NOUN", "VERB"), ("NN", "VB"), ("_", "_"))
     mine = encoder()
     first = mine.batch([columns])

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from eigentext.base.model import NotFittedError
 from eigentext.dependency import long_sentences
-from eigentext.dependency.generative import GenerativeParser
-from eigentext.dependency.learn_generative import (
+from eigentext.dependency.generative.learn import (
     N_LENGTHS,
     Corpus,
     GenerativeParams,
@@ -25,6 +24,7 @@ from eigentext.dependency.learn_generative import (
     smoothed,
     unsmoothed,
 )
+from eigentext.dependency.generative.parser import GenerativeParser
 from eigentext.errors import ModelFileError, SettingsError
 from eigentext.formats.conllu import make_sentence
 from eigentext.trees.dependency import DependencyTree

@@ -8,9 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from eigentext.dependency.decode import eisner, eisner_siblings
-from eigentext.dependency.kbest import kbest_nonprojective, kbest_projective, kbest_siblings
-from eigentext.dependency.nonprojective import chu_liu_edmonds
+from eigentext.dependency.decoding.best import eisner, eisner_siblings
+from eigentext.dependency.decoding.kbest import (
+    kbest_nonprojective,
+    kbest_projective,
+    kbest_siblings,
+)
+from eigentext.dependency.decoding.nonprojective import chu_liu_edmonds
 from eigentext.errors import SettingsError
 from oracle import dependency_trees
 
@@ -141,7 +145,7 @@ def test_three_hundred_words(draw_scores):
 
 def test_of_equal_ways_the_older_one_comes_first():
     """Ties in the heap of ways are broken by age, so that lists never depend on how it grew."""
-    from eigentext.dependency.kernels_kbest import _meld
+    from eigentext.dependency.kernels.kbest import _meld
 
     for x, y in ((0, 1), (1, 0)):
         assert _meld(x, y, np.array([2.0, 2.0]), np.full((2, 6), -1)) == 0

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eigentext.dependency import templates as T
-from eigentext.dependency.encode import Columns, Encoder
-from eigentext.dependency.kernels import family, label_pass, label_places
-from eigentext.dependency.labels import (
+from eigentext.dependency.graph import templates as T
+from eigentext.dependency.graph.encode import Columns, Encoder
+from eigentext.dependency.graph.labels import (
     LabelSettings,
     compiled_labels,
     label_templates,
     train_labels,
 )
+from eigentext.dependency.kernels.labels import family, label_pass, label_places
 from eigentext.errors import SettingsError
 
 UPOS = ("DET", "NOUN", "VERB", "ADJ")

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigentext.dependency import LatentTreeModel
-from eigentext.dependency import learn_latent as learn
-from eigentext.dependency.learn_latent import LatentSmoothing
-from eigentext.dependency.observations import Forest
+from eigentext.dependency.latent import learn
+from eigentext.dependency.latent.learn import LatentSmoothing
+from eigentext.dependency.latent.observations import Forest
 from eigentext.errors import ModelFileError
 from eigentext.trees.dependency import DependencyTree
 from oracle.latent_models import TAGS, WORDS, fitted, random_heads, random_trees
@@ -218,7 +218,7 @@ def test_probabilities_of_all_words_sum_to_one():
     for a, b in product(range(len(names)), repeat=2):
         seen = np.array([[a, b]])
         lo, hi = model.ranges_.lo[seen[0]], model.ranges_.hi[seen[0]]
-        from eigentext.dependency.kernels_latent import tree_log_probs
+        from eigentext.dependency.kernels.latent import tree_log_probs
 
         logs = np.zeros(1)
         t = model.tables_

@@ -7,9 +7,9 @@ import pytest
 
 from eigentext.base.model import NotFittedError
 from eigentext.dependency import LatentTreeModel
-from eigentext.dependency import learn_latent as learn
-from eigentext.dependency.learn_latent import LatentSmoothing, StateRanges, Tables
-from eigentext.dependency.observations import Forest, Observations
+from eigentext.dependency.latent import learn
+from eigentext.dependency.latent.learn import LatentSmoothing, StateRanges, Tables
+from eigentext.dependency.latent.observations import Forest, Observations
 from eigentext.errors import DataError, SettingsError
 from eigentext.trees.dependency import DependencyTree
 from oracle.latent_models import fitted, random_heads, random_trees

@@ -9,15 +9,15 @@ import pytest
 from typer.testing import CliRunner
 
 from eigentext.dependency import SpectralTreeOperators
-from eigentext.dependency.conditioning import bound_7, examine, negative_rate
-from eigentext.dependency.dictionaries import (
+from eigentext.dependency.latent.conditioning import bound_7, examine, negative_rate
+from eigentext.dependency.latent.dictionaries import (
     Dictionary,
     learn_text_dictionary,
     text_dictionary,
     treebank_dictionary,
 )
-from eigentext.dependency.observations import Forest, Observations
-from eigentext.dependency.tree_moments import TreeMoments
+from eigentext.dependency.latent.moments import TreeMoments
+from eigentext.dependency.latent.observations import Forest, Observations
 from eigentext.errors import DataError, RankError, SettingsError
 from eigentext.trees.dependency import DependencyTree
 

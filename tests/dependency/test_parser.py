@@ -13,7 +13,7 @@ from eigentext.base.model import NotFittedError
 from eigentext.cli import dep_parse
 from eigentext.cli.main import run
 from eigentext.dependency import DependencyParser, long_sentences
-from eigentext.dependency.rerank import _untrained
+from eigentext.dependency.rerank.reranker import _untrained
 from eigentext.errors import DataError, ModelFileError, SettingsError
 from eigentext.evaluate.attachment import evaluate
 from eigentext.formats.conllu import make_sentence, parse_sentence, read_sentences, write_sentences

@@ -9,8 +9,8 @@ import pytest
 
 from eigentext.cli.main import run
 from eigentext.dependency import DependencyParser
-from eigentext.dependency.kbest_lists import lists_of
-from eigentext.dependency.rerank import _tagged, _untrained
+from eigentext.dependency.rerank.lists import lists_of
+from eigentext.dependency.rerank.reranker import _tagged, _untrained
 from eigentext.formats.conllu import make_sentence, read_sentences, write_sentences
 
 SMALL = {"bits": 15, "epochs": 3, "clip": 0.1}

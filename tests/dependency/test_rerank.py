@@ -13,20 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigentext.base.model import NotFittedError
-from eigentext.dependency import kbest_lists
-from eigentext.dependency.answer import Parse
-from eigentext.dependency.kbest_lists import (
-    KBestLists,
-    cross_validated,
-    fold_numbers,
-    lists_of,
-    without_punctuation,
-)
-from eigentext.dependency.parser import DependencyParser
-from eigentext.dependency.path_hmm import PathHMM, SurfaceHMM, root_paths
-from eigentext.dependency.rerank import Reranker
-from eigentext.dependency.rerank_experts import expert_to_bytes, fit_expert, jackknifed
-from eigentext.dependency.rerank_features import (
+from eigentext.dependency.graph.answer import Parse
+from eigentext.dependency.graph.parser import DependencyParser
+from eigentext.dependency.latent.path_hmm import PathHMM, SurfaceHMM, root_paths
+from eigentext.dependency.rerank import lists as kbest_lists
+from eigentext.dependency.rerank.experts import expert_to_bytes, fit_expert, jackknifed
+from eigentext.dependency.rerank.features import (
     Distance,
     FeatureTable,
     Known,
@@ -35,7 +27,15 @@ from eigentext.dependency.rerank_features import (
     expert_column,
     known_of,
 )
-from eigentext.dependency.rerank_learners import choose, log_linear, perceptron, tree_scores
+from eigentext.dependency.rerank.learners import choose, log_linear, perceptron, tree_scores
+from eigentext.dependency.rerank.lists import (
+    KBestLists,
+    cross_validated,
+    fold_numbers,
+    lists_of,
+    without_punctuation,
+)
+from eigentext.dependency.rerank.reranker import Reranker
 from eigentext.errors import DataError, SettingsError
 from eigentext.formats.conllu import make_sentence
 from eigentext.trees.dependency import DependencyTree

@@ -9,9 +9,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-from eigentext.dependency.decode import eisner, eisner_siblings
-from eigentext.dependency.encode import Batch, Columns, Encoder
-from eigentext.dependency.kernels_train import (
+from eigentext.dependency.decoding.best import eisner, eisner_siblings
+from eigentext.dependency.graph.encode import Batch, Columns, Encoder
+from eigentext.dependency.graph.templates import arc_templates, compiled, sibling_templates
+from eigentext.dependency.graph.training import ArcModel, ArcSettings, cross_validation, train_arcs
+from eigentext.dependency.kernels.train import (
     differing_places,
     grand_kernel,
     inner_sibling,
@@ -19,8 +21,6 @@ from eigentext.dependency.kernels_train import (
     prune,
     train_pass,
 )
-from eigentext.dependency.templates import arc_templates, compiled, sibling_templates
-from eigentext.dependency.training import ArcModel, ArcSettings, cross_validation, train_arcs
 from eigentext.errors import SettingsError
 from eigentext.trees.dependency import DependencyTree
 

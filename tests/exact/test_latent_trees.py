@@ -13,10 +13,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from eigentext.dependency.dictionaries import Dictionary
-from eigentext.dependency.observations import Forest
-from eigentext.dependency.operators import TreeOperators, make_operators
-from eigentext.dependency.tree_moments import InstrumentMoments, TreeMoments, link_moments
+from eigentext.dependency.latent.dictionaries import Dictionary
+from eigentext.dependency.latent.moments import InstrumentMoments, TreeMoments, link_moments
+from eigentext.dependency.latent.observations import Forest
+from eigentext.dependency.latent.operators import TreeOperators, make_operators
 from oracle.latent_trees import (
     SHAPES,
     Model,

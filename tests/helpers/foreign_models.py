@@ -104,7 +104,7 @@ def _use_graph_parser(path: Path) -> None:
 
 
 def _latent_tree(path: Path) -> None:
-    from eigentext.dependency.latent import LatentTreeModel
+    from eigentext.dependency.latent.model import LatentTreeModel
     from eigentext.trees.dependency import DependencyTree
 
     trees = [DependencyTree(s.forms, s.heads, tags=s.column("upos")) for s in _TREES]
@@ -112,8 +112,8 @@ def _latent_tree(path: Path) -> None:
 
 
 def _use_latent_tree(path: Path) -> None:
-    from eigentext.dependency.latent import LatentTreeModel
-    from eigentext.dependency.latent_inspection import states_of
+    from eigentext.dependency.latent.inspection import states_of
+    from eigentext.dependency.latent.model import LatentTreeModel
     from eigentext.trees.dependency import DependencyTree
 
     model = LatentTreeModel.load(path)
@@ -125,13 +125,13 @@ def _use_latent_tree(path: Path) -> None:
 
 
 def _generative(path: Path) -> None:
-    from eigentext.dependency.generative import GenerativeParser
+    from eigentext.dependency.generative.parser import GenerativeParser
 
     GenerativeParser(n_states=2, n_iter=1, min_count=1, per_state=1).fit(_TREES).save(path)
 
 
 def _use_generative(path: Path) -> None:
-    from eigentext.dependency.generative import GenerativeParser
+    from eigentext.dependency.generative.parser import GenerativeParser
 
     parser = GenerativeParser.load(path)
     parser.parse(_SENTENCE, _UPOS)
@@ -140,8 +140,8 @@ def _use_generative(path: Path) -> None:
 
 
 def _reranker(path: Path) -> None:
-    from eigentext.dependency.kbest_lists import KBestLists
-    from eigentext.dependency.rerank import Reranker
+    from eigentext.dependency.rerank.lists import KBestLists
+    from eigentext.dependency.rerank.reranker import Reranker
 
     heads = {5: [[2, 3, 0, 5, 3], [3, 3, 0, 5, 3]], 2: [[2, 0], [0, 1]]}
     heads[4] = [[2, 3, 0, 3], [3, 3, 0, 3]]
@@ -152,8 +152,8 @@ def _reranker(path: Path) -> None:
 
 
 def _use_reranker(path: Path) -> None:
-    from eigentext.dependency.answer import Parse
-    from eigentext.dependency.rerank import Reranker
+    from eigentext.dependency.graph.answer import Parse
+    from eigentext.dependency.rerank.reranker import Reranker
     from eigentext.trees.dependency import DependencyTree
 
     parses = [
@@ -164,7 +164,7 @@ def _use_reranker(path: Path) -> None:
 
 
 def _kbest_lists(path: Path) -> None:
-    from eigentext.dependency.kbest_lists import KBestLists
+    from eigentext.dependency.rerank.lists import KBestLists
 
     lists = KBestLists.of([([[0, 1], [2, 0]], [3.0, 1.0]), ([[0]], [0.5])])
     lists.made_with = {"k": 2}
@@ -172,7 +172,7 @@ def _kbest_lists(path: Path) -> None:
 
 
 def _use_kbest_lists(path: Path) -> None:
-    from eigentext.dependency.kbest_lists import KBestLists
+    from eigentext.dependency.rerank.lists import KBestLists
 
     lists = KBestLists.load(path)
     for number in range(len(lists)):

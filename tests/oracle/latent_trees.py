@@ -7,8 +7,8 @@ from itertools import product
 
 import numpy as np
 
-from eigentext.dependency.dictionaries import Dictionary
-from eigentext.dependency.tree_moments import TreeMoments
+from eigentext.dependency.latent.dictionaries import Dictionary
+from eigentext.dependency.latent.moments import TreeMoments
 
 
 @dataclass

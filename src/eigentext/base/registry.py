@@ -36,23 +36,27 @@ KINDS = {
     "dependency-generative": Kind(
         "a generative dependency parser",
         "dep train --model generative",
-        "dependency.generative:GenerativeParser",
+        "dependency.generative.parser:GenerativeParser",
     ),
     "dependency-reranker": Kind(
-        "a reranker of dependency trees", "dep rerank", "dependency.rerank:Reranker"
+        "a reranker of dependency trees", "dep rerank", "dependency.rerank.reranker:Reranker"
     ),
     "embeddings": Kind("word vectors", "words embed", "words.embeddings.cca:CCAEmbedding"),
-    "graph-parser": Kind("a dependency parser", "dep train", "dependency.parser:DependencyParser"),
+    "graph-parser": Kind(
+        "a dependency parser", "dep train", "dependency.graph.parser:DependencyParser"
+    ),
     "hmm": Kind("a hidden Markov model", "hmm train", "sequences.hmm.model:HMM"),
     "kbest-lists": Kind(
         "lists of dependency trees",
         "dep rerank --work",
-        "dependency.kbest_lists:KBestLists",
+        "dependency.rerank.lists:KBestLists",
     ),
     "latent-tagger": Kind(
         "a latent tagger", "hmm train --tagged", "sequences.tagger.model:LatentTagger"
     ),
-    "latent-tree": Kind("a latent tree model", "dep latent", "dependency.latent:LatentTreeModel"),
+    "latent-tree": Kind(
+        "a latent tree model", "dep latent", "dependency.latent.model:LatentTreeModel"
+    ),
     "learned-analyzer": Kind(
         "a learned analyzer",
         "lex learn-analyzer",

@@ -49,7 +49,7 @@ def _parsed_all(
 
 def parsed(parser: GenerativeParser, sentence: Sentence, *, marginals: bool = False) -> Sentence:
     """The sentence with heads, all relations ``_``; with ``marginals`` also ``Prob=``."""
-    from eigentext.dependency.decode import eisner
+    from eigentext.dependency.decoding.best import eisner
 
     arcs, _ = parser.marginals(sentence.forms, sentence.column("upos"), sentence.column("xpos"))
     heads = eisner(arcs)[0].tolist()

@@ -55,7 +55,7 @@ def inspect(
     from json import dumps
 
     from eigentext.dependency import LatentTreeModel
-    from eigentext.dependency.latent_inspection import states_of
+    from eigentext.dependency.latent.inspection import states_of
     from eigentext.errors import SettingsError
 
     found = list(states_of(LatentTreeModel.load(source), top=top))
@@ -88,8 +88,8 @@ def _treebank(source: str, k: int, dictionary: str, observations: str) -> dict[s
     import numpy as np
 
     from eigentext.dependency import SpectralTreeOperators
-    from eigentext.dependency.conditioning import examine, negative_rate
-    from eigentext.dependency.tree_moments import TreeMoments
+    from eigentext.dependency.latent.conditioning import examine, negative_rate
+    from eigentext.dependency.latent.moments import TreeMoments
 
     trees = [tree for _, tree in trees_of([source])]
     model = SpectralTreeOperators(k, observations=observations, dictionary=dictionary).fit(trees)

@@ -52,8 +52,8 @@ def rerank(
         $ eigentext dep parse english.parser train.conllu --rerank english.rerank -o out.conllu
     """  # noqa: E501
     from eigentext.base.files.opening import check_writable, expand
-    from eigentext.dependency.parser import DependencyParser
-    from eigentext.dependency.rerank import Reranker
+    from eigentext.dependency.graph.parser import DependencyParser
+    from eigentext.dependency.rerank.reranker import Reranker
 
     check_writable(output)
     clock = Clock()

@@ -111,7 +111,7 @@ def _scorer(path: str, base: str | None = None) -> tuple[str, Scorer]:
         if base is None:
             raise SettingsError("a reranker adds to a parser's score: name it with --parser")
         from eigentext.dependency import Reranker
-        from eigentext.dependency.answer import Parse
+        from eigentext.dependency.graph.answer import Parse
 
         reranker, (_, base_score) = Reranker.load(path), _scorer(base)
         return (
@@ -125,8 +125,8 @@ def _scorer(path: str, base: str | None = None) -> tuple[str, Scorer]:
 
 def _parser_score(parser: DependencyParser, sentence: Sentence, tree: DependencyTree) -> float:
     """The score of any tree, with arcs that the parser's own search would not look at."""
+    from eigentext.dependency.graph.training import Grandparents
     from eigentext.dependency.long_sentences import check_length
-    from eigentext.dependency.training import Grandparents
 
     check_length(len(sentence), "scores are")
     batch = parser.encoder_.batch([parser.columns_of(sentence)])

@@ -141,7 +141,7 @@ def _fit_graph(
 
 def read_trees(sources: list[str], on_error: SkipLog | None = None) -> list[Sentence]:
     """Sentences with a tree; one without is an error of its file, or skipped and counted."""
-    from eigentext.dependency.answer import with_heads
+    from eigentext.dependency.graph.answer import with_heads
     from eigentext.errors import DataError
     from eigentext.formats.conllu import read_sentences
 

@@ -6,12 +6,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from eigentext.dependency.answer import Parse
-    from eigentext.dependency.generative import GenerativeParser
-    from eigentext.dependency.latent import LatentTreeModel
-    from eigentext.dependency.operators import SpectralTreeOperators
-    from eigentext.dependency.parser import DependencyParser
-    from eigentext.dependency.rerank import Reranker
+    from eigentext.dependency.generative.parser import GenerativeParser
+    from eigentext.dependency.graph.answer import Parse
+    from eigentext.dependency.graph.parser import DependencyParser
+    from eigentext.dependency.latent.model import LatentTreeModel
+    from eigentext.dependency.latent.operators import SpectralTreeOperators
+    from eigentext.dependency.rerank.reranker import Reranker
 
 __all__ = [
     "DependencyParser",
@@ -23,12 +23,12 @@ __all__ = [
 ]
 
 _HOME_OF = {
-    "Reranker": "rerank",
-    "GenerativeParser": "generative",
-    "DependencyParser": "parser",
-    "LatentTreeModel": "latent",
-    "Parse": "answer",
-    "SpectralTreeOperators": "operators",
+    "Reranker": "rerank.reranker",
+    "GenerativeParser": "generative.parser",
+    "DependencyParser": "graph.parser",
+    "LatentTreeModel": "latent.model",
+    "Parse": "graph.answer",
+    "SpectralTreeOperators": "latent.operators",
 }
 
 

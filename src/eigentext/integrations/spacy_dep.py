@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from eigentext.dependency import DependencyParser
-from eigentext.dependency.encode import Columns
+from eigentext.dependency.graph.encode import Columns
 from eigentext.errors import SettingsError
 
 # first, since it says what is missing where spaCy is

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from eigentext.dependency import DependencyParser, LatentTreeModel
-from eigentext.dependency.latent_inspection import states_of
+from eigentext.dependency.latent.inspection import states_of
 from eigentext.drawing.arcs import arcs_svg
 from eigentext.evaluate.attachment import evaluate
 from eigentext.formats import conllu

@@ -1,0 +1,152 @@
+"""Scores of one sentence -> trees: which decoder, list or sum fits order and projectivity.
+
+======  ==================  =========================  =======================================
+order   trees               best, k best               marginals
+======  ==================  =========================  =======================================
+1       projective          Eisner, exact              inside-outside
+1       any                 Chu-Liu/Edmonds, exact     matrix-tree theorem
+2       projective          Eisner, siblings, exact    inside-outside
+                            over the arcs left
+2       projective, with    exact; lists are those of  inside-outside without grandparents:
+        grandparents        siblings in a new order:   approximate
+                            approximate
+2       any, with           greedy rearrangement, and  matrix-tree theorem on the arcs alone:
+        grandparents or     lists by arcs alone and    approximate
+        without             projective in a new
+                            order: approximate
+======  ==================  =========================  =======================================
+
+Order 2 looks only at arcs whose own score is not far below that of the word's best head
+(``margin`` of the training); "exact" is meant among the trees of these.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from eigentext.dependency.decoding.constraints import constrained, no_tree
+from eigentext.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from eigentext.dependency.graph.training import Grandparents
+
+__all__ = ["Search"]
+
+Scores = npt.NDArray[np.float64]
+Heads = npt.NDArray[np.int32]
+
+
+class Search:
+    """The trees of one sentence under its scores, with required and forbidden arcs.
+
+    >>> arc = np.zeros((3, 3))
+    >>> arc[0, 2] = arc[2, 1] = 1.0
+    >>> Search(arc, None, True).best()[0].tolist()
+    [2, 0]
+    """
+
+    def __init__(
+        self,
+        arc: Scores,
+        sib: Scores | None,
+        projective: bool,
+        required: Iterable[tuple[int, int]] = (),
+        forbidden: Iterable[tuple[int, int]] = (),
+        grand: Grandparents | None = None,
+        charge: float = 0.0,
+    ) -> None:
+        self.arc = constrained(arc, required, forbidden, projective=projective)
+        self.sib, self.projective, self.grand, self.charge = sib, projective, grand, charge
+        self.approximate = sib is not None and not projective
+
+    def best(self) -> tuple[Heads, float]:
+        """Heads (n,) and score of the best tree."""
+        from eigentext.dependency.decoding import best as decode
+        from eigentext.dependency.decoding import nonprojective
+
+        if self.sib is None:
+            find = decode.eisner if self.projective else nonprojective.chu_liu_edmonds
+            return find(self.arc)
+        if self.grand is not None:
+            heads, score = self.grand.best(self.arc, self.sib)
+            if score == -np.inf:
+                raise no_tree(self.arc, projective=self.projective, siblings=True)
+            return heads, score
+        if self.projective:
+            return decode.eisner_siblings(self.arc, self.sib)
+        start = self._projective_start()
+        found = nonprojective.rearrange(self.arc, self.sib, start, charge=self.charge)
+        return found[0], float(found[1])
+
+    def _projective_start(self) -> Heads:
+        """Where the rearrangement begins: the best projective tree, else the best of all."""
+        from eigentext.dependency.decoding import best as decode
+        from eigentext.dependency.decoding import nonprojective
+
+        try:
+            return decode.eisner_siblings(self.arc, self.sib)[0]  # type: ignore[arg-type]
+        except SettingsError:  # the arcs asked for leave none that is projective
+            return nonprojective.chu_liu_edmonds(self.arc)[0]
+
+    def kbest(self, k: int) -> tuple[Heads, Scores]:
+        """(K, n) heads and (K,) scores of at most k different trees, best first."""
+        from eigentext.dependency.decoding import kbest
+
+        if k < 1:
+            raise SettingsError(f"k must be 1 or more, found {k}")
+        if self.sib is None:
+            find = kbest.kbest_projective if self.projective else kbest.kbest_nonprojective
+            return find(self.arc, k)
+        if not self.projective:
+            return self._with_crossing_arcs(k)
+        if self.grand is not None:
+            return self._with_grandparents(*kbest.kbest_siblings(self.arc, self.sib, 2 * k), k)
+        return kbest.kbest_siblings(self.arc, self.sib, k)
+
+    def _with_crossing_arcs(self, k: int) -> tuple[Heads, Scores]:
+        """The best by arcs alone and the best projective trees, in the order of the score."""
+        from eigentext.dependency.decoding import kbest
+        from eigentext.dependency.kernels.eisner import siblings_score
+        from eigentext.dependency.kernels.rearrange import crossing_arcs
+
+        best, top = self.best()
+        lists = [best[None], kbest.kbest_nonprojective(self.arc, 2 * k)[0]]
+        with suppress(SettingsError):  # the arcs asked for may leave none that is projective
+            lists.append(kbest.kbest_siblings(self.arc, self.sib, k)[0])  # type: ignore[arg-type]
+        heads, first = np.unique(np.concatenate(lists), axis=0, return_index=True)
+        heads = heads[np.argsort(first)]
+        scores = np.array([siblings_score(self.arc, self.sib, tree) for tree in heads])
+        if self.charge:
+            scores -= [self.charge * crossing_arcs(tree) for tree in heads]
+        if self.grand is not None:
+            scores += [self.grand.total(tree) for tree in heads]
+        scores[0] = top  # the answer of best() stays ahead of its equals
+        order = np.argsort(-scores, kind="stable")[:k]
+        return heads[order], scores[order]
+
+    def _with_grandparents(self, heads: Heads, scores: Scores, k: int) -> tuple[Heads, Scores]:
+        """The list in the order of the whole score, and the best tree of all in it."""
+        assert self.grand is not None  # noqa: S101 - for the type checker
+        best, top = self.best()
+        scores = scores + np.array([self.grand.total(tree) for tree in heads])
+        others = ~(heads == best).all(axis=1)
+        heads = np.concatenate([best[None], heads[others]])
+        scores = np.concatenate([[top], scores[others]])
+        order = np.argsort(-scores, kind="stable")[:k]
+        return heads[order], scores[order]
+
+    def marginals(self) -> Scores:
+        """(n+1, n+1): the probability of each arc."""
+        from eigentext.dependency.decoding import marginals
+
+        if not self.projective:
+            return marginals.nonprojective_marginals(self.arc)[0]
+        if self.sib is None:
+            return marginals.projective_marginals(self.arc)[0]
+        return marginals.sibling_marginals(self.arc, self.sib)[0]

@@ -1,0 +1,1 @@
+"""A generative parser: p(words, tree) with hidden states."""

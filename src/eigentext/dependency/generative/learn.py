@@ -1,0 +1,382 @@
+"""Learning the generative parser's hidden states from gold trees.
+
+1. Words, tags and trees come as numbers: a :class:`Corpus` of flat arrays.
+2. ``cluster_states``: for each tag, inside features (word, children) and outside features (parent,
+   siblings, relation) of its words, the top singular directions of their cross-covariance (a CCA
+   with diagonal whitening), unit rows, k-means: every word of the corpus gets a state of its tag.
+3. Counts of these states, smoothed, are valid parameters; ``fit_states`` goes on with a few
+   iterations of EM, in which the tree is known and only the states are hidden.
+4. ``smoothed`` turns (expected) counts into parameters:
+
+    T(h' | h, d, q) = p(t' | h, d, q) p(h' | t', h, d)         t' the tag of h'
+    p(t' | h, d, q)  <- p(t' | t, d, q) <- p(t' | t, d)      each step (n + C backoff) / (N + C)
+    p(h' | t', h, d) <- p(h' | t', t, d) <- p(h' | t')
+    go(h, d, q, l)   <- go(t, d, q, l)  <- go(t, d, q)
+    p(x | h)         <- p(x | t)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from eigentext.linalg.ties import number_alike, unit_rows
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from eigentext.base.progress import Progress
+
+    Ints = npt.NDArray[np.int64]
+    Floats = npt.NDArray[np.float64]
+
+__all__ = [
+    "Corpus",
+    "Counts",
+    "GenerativeParams",
+    "Smoothing",
+    "cluster_states",
+    "count_states",
+    "em_counts",
+    "fit_states",
+    "length_classes",
+    "smoothed",
+    "unsmoothed",
+]
+
+N_LENGTHS = 4  # words covered so far: up to 1, 2-3, 4-7, 8 and more
+_FIT_ROWS = 8_000  # k-means centres are fitted on so many words of a tag
+
+
+class Corpus(NamedTuple):
+    """Gold trees end to end; sentence s is at ``ptr[s]:ptr[s + 1]``.
+
+    ``word``      numbers of (word, tag) pairs     ``tag``   numbers of tags
+    ``heads``     1.. within the sentence, 0 = root
+    ``relation``  numbers of relations, 0 where there is none
+    ``tag_of``    (words,) the tag of every (word, tag) pair
+    ``kind_of``   (tags,) the sibling class of a tag, 1 and up
+    """
+
+    ptr: Ints
+    word: Ints
+    tag: Ints
+    heads: Ints
+    relation: Ints
+    tag_of: Ints
+    kind_of: Ints
+
+
+@dataclass(frozen=True)
+class Smoothing:
+    """Strengths of the back-off steps, in counts.
+
+    ``tag``    of p(t' | h, d, q) towards the head's tag, and again without q
+    ``state``  of p(h' | t', h, d) towards the head's tag
+    ``go``     of the chance of one more child;  ``emit`` of p(x | h) towards p(x | t)
+    """
+
+    tag: float = 20.0
+    state: float = 20.0
+    go: float = 10.0
+    emit: float = 5.0
+
+
+@dataclass(frozen=True)
+class GenerativeParams:
+    """The model: a state of tag t is one of ``first[t]`` to ``first[t] + m[t] - 1``.
+
+    ``T``     (2, Q, S, S)  T[d, q, h, h'] = p(child state h' | head state h, side d, sibling q)
+    ``go``    (2, Q, L, S)  p(one more child | h, d, q, length class)
+    ``root``  (S,)          p(state of the sentence's root)
+    ``E``     (words, M)    p(word | h-th state of its tag); 0 beyond m
+    """
+
+    first: Ints
+    m: Ints
+    T: Floats
+    go: Floats
+    root: Floats
+    E: Floats
+
+
+class Counts(NamedTuple):
+    """(Expected) counts in the shapes of :class:`GenerativeParams`; ``stop`` beside ``go``."""
+
+    T: Floats
+    go: Floats
+    stop: Floats
+    root: Floats
+    E: Floats
+
+
+def length_classes(longest: int) -> Ints:
+    """Class of every number of words up to ``longest``.
+
+    >>> length_classes(9).tolist()
+    [0, 0, 1, 1, 2, 2, 2, 2, 3, 3]
+    """
+    widths = np.maximum(np.arange(longest + 1), 1)
+    return np.minimum(np.log2(widths).astype(np.int64), N_LENGTHS - 1)
+
+
+def _tables(corpus: Corpus, m: Ints) -> tuple[Ints, int, int, int, int]:
+    first = np.concatenate([[0], np.cumsum(m)[:-1]]).astype(np.int64)
+    return first, int(m.sum()), int(m.max()), int(corpus.kind_of.max()) + 1, len(corpus.tag_of)
+
+
+def _empty(corpus: Corpus, m: Ints) -> Counts:
+    _, S, M, Q, V = _tables(corpus, m)
+    shape = (2, Q, N_LENGTHS, S)
+    return Counts(
+        np.zeros((2, Q, S, S)), np.zeros(shape), np.zeros(shape), np.zeros(S), np.zeros((V, M))
+    )
+
+
+def em_counts(corpus: Corpus, params: GenerativeParams) -> tuple[Counts, float]:
+    """Expected counts of all decisions given the trees, and the log likelihood."""
+    from eigentext.dependency.kernels.generative_trees import corpus_counts
+
+    counts = _empty(corpus, params.m)
+    longest = int(np.diff(corpus.ptr).max(initial=1))
+    likelihood = corpus_counts(
+        corpus.ptr,
+        corpus.heads,
+        corpus.word,
+        corpus.tag,
+        params.first,
+        params.m,
+        corpus.kind_of,
+        length_classes(longest),
+        params.E,
+        params.T,
+        params.go,
+        1.0 - params.go,
+        params.root,
+        counts.T,
+        counts.go,
+        counts.stop,
+        counts.root,
+        counts.E,
+    )
+    return counts, float(likelihood)
+
+
+def count_states(corpus: Corpus, state: Ints, m: Ints) -> Counts:
+    """Counts when every word's state is known: parameters that allow only these, one E step."""
+    first, S, M, Q, _ = _tables(corpus, m)
+    # every word of the corpus becomes a word of its own, which only its state can say
+    E = np.zeros((len(state), M))
+    E[np.arange(len(state)), state] = 1.0
+    own = corpus._replace(word=np.arange(len(state)), tag_of=corpus.tag)
+    flat = np.full((2, Q, N_LENGTHS, S), 0.5)
+    even = GenerativeParams(first, m, np.full((2, Q, S, S), 1 / S), flat, np.full(S, 1 / S), E)
+    found, _ = em_counts(own, even)
+    by_word = np.zeros((len(corpus.tag_of), M))
+    np.add.at(by_word, corpus.word, found.E)
+    return found._replace(E=by_word)
+
+
+def smoothed(corpus: Corpus, m: Ints, counts: Counts, c: Smoothing) -> GenerativeParams:
+    """Parameters from counts, see the module's docstring."""
+    first, S, M, _, _ = _tables(corpus, m)
+    n_tags = len(m)
+    tag = np.repeat(np.arange(n_tags), m)  # of every state
+    onehot = np.zeros((S, n_tags))
+    onehot[np.arange(S), tag] = 1.0
+    to_tag = counts.T @ onehot  # (2, Q, S, tags)
+    base = to_tag.sum((0, 1, 2)) + counts.root @ onehot + 0.5
+    base /= base.sum()
+
+    def step(n: Floats, backoff: Floats, strength: float) -> Floats:
+        total = n.sum(-1, keepdims=True)
+        return np.asarray((n + strength * backoff) / (total + strength))
+
+    head_tag = np.einsum("dqst,su->dqut", to_tag, onehot)  # (2, Q, tags, tags)
+    p = step(head_tag.sum(1), base, c.tag)
+    p_tag = step(head_tag, p[:, None], c.tag)
+    p_tag = step(to_tag, p_tag[:, :, tag], c.tag)  # (2, Q, S, tags)
+
+    child = counts.T.sum(1)  # (2, S, S)
+    by_state = child.sum((0, 1)) + counts.root + 0.1  # (S,)
+    p_state = by_state / (onehot @ (by_state @ onehot))
+
+    def within(n: Floats, backoff: Floats) -> Floats:
+        total = (n @ onehot)[..., tag]
+        return np.asarray((n + c.state * backoff) / (total + c.state))
+
+    of_tag = within(np.einsum("dsx,su->dux", child, onehot), p_state)
+    of_state = within(child, of_tag[:, tag])  # (2, S, S)
+    T = p_tag[..., tag] * of_state[:, None]
+
+    def chance(go: Floats, stop: Floats, backoff: Floats | float) -> Floats:
+        return np.asarray((go + c.go * backoff) / (go + stop + c.go))
+
+    go_tag, stop_tag = counts.go @ onehot, counts.stop @ onehot  # (2, Q, L, tags)
+    wide = chance(go_tag.sum((1, 2)), stop_tag.sum((1, 2)), 0.3)
+    coarse = chance(go_tag.sum(2), stop_tag.sum(2), wide[:, None])
+    fine = chance(go_tag, stop_tag, coarse[:, :, None])
+    go = np.clip(chance(counts.go, counts.stop, fine[..., tag]), 1e-6, 1 - 1e-6)
+
+    root = step(counts.root @ onehot, base, 1.0)[tag] * within(counts.root, p_state)
+    by_word = counts.E.sum(1)
+    plain = by_word / np.bincount(corpus.tag_of, by_word, n_tags)[corpus.tag_of]
+    of_tag_states = np.zeros((n_tags, M))
+    np.add.at(of_tag_states, corpus.tag_of, counts.E)
+    E = (counts.E + c.emit * plain[:, None]) / (of_tag_states[corpus.tag_of] + c.emit)
+    E[np.arange(M)[None, :] >= m[corpus.tag_of][:, None]] = 0.0
+    return GenerativeParams(first, m, T, go, root, E)
+
+
+def _features(corpus: Corpus) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+    """Inside and outside features of every word, (N, F) each, numbers with their template."""
+    N = len(corpus.word)
+    start = np.repeat(corpus.ptr[:-1], np.diff(corpus.ptr))
+    head = np.where(corpus.heads > 0, start + corpus.heads - 1, -1)
+    near = np.full((2, N), -1, np.int64)  # nearest child on each side
+    far = np.full((2, N), -1, np.int64)
+    previous = np.full(N, -1, np.int64)  # sibling nearer to the head, and farther from it
+    following = np.full(N, -1, np.int64)
+    number = np.zeros((2, N), np.int64)
+    for d in range(N):
+        h = int(head[d])
+        if 0 <= h < d:
+            if far[1, h] < 0:
+                near[1, h] = d
+            else:
+                previous[d], following[far[1, h]] = far[1, h], d
+            far[1, h] = d
+            number[1, h] += 1
+    for d in range(N - 1, -1, -1):
+        h = int(head[d])
+        if h > d:
+            if far[0, h] < 0:
+                near[0, h] = d
+            else:
+                previous[d], following[far[0, h]] = far[0, h], d
+            far[0, h] = d
+            number[0, h] += 1
+    tag = np.append(corpus.tag, len(corpus.kind_of))  # index -1: none
+    word = np.append(corpus.word, len(corpus.tag_of))
+    relation = np.append(corpus.relation, 0)
+    side = (head > np.arange(N)).astype(np.int64)
+    grand = np.where(head >= 0, head[head], -1)
+    cap = np.minimum(number, 3)
+    distance = length_classes(int(np.diff(corpus.ptr).max(initial=1)))[
+        np.where(head >= 0, np.abs(head - np.arange(N)), 0)
+    ]
+
+    def rows(*columns: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
+        made = [
+            (np.uint64(k) << np.uint64(48)) | x.astype(np.uint64) for k, x in enumerate(columns)
+        ]
+        return np.ascontiguousarray(np.stack(made, axis=1))
+
+    K = len(corpus.kind_of) + 1
+    inside = rows(
+        word[:-1],
+        cap[0] * 4 + cap[1],
+        tag[near[0]],
+        tag[near[1]],
+        tag[far[0]],
+        tag[far[1]],
+        word[near[0]],
+        word[near[1]],
+        relation[near[0]],
+        relation[near[1]],
+        relation[far[0]],
+        relation[far[1]],
+        tag[near[0]] * K + tag[near[1]],
+    )
+    outside = rows(
+        tag[head] * 2 + side,
+        word[head] * 2 + side,
+        relation[:-1],
+        tag[grand] * 2 + side,
+        relation[head] * 2 + side,
+        tag[previous],
+        tag[following],
+        side * 8 + distance,
+        (tag[head] * K + tag[previous]) * 2 + side,
+    )
+    return inside, outside
+
+
+def _kmeans(X: npt.NDArray[np.float32], m: int, rng: np.random.Generator) -> Ints:
+    import warnings
+
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
+
+    alike = number_alike(X, m)
+    if alike is not None:
+        return alike
+    rows = X if len(X) <= _FIT_ROWS else X[rng.choice(len(X), _FIT_ROWS, replace=False)]
+    seed = int(rng.integers(2**31))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fitted = KMeans(m, n_init=1, max_iter=30, tol=1e-3, random_state=seed).fit(rows)
+    return np.asarray(fitted.labels_ if len(rows) == len(X) else fitted.predict(X), dtype=np.int64)
+
+
+def cluster_states(
+    corpus: Corpus, states: int, *, per_state: int = 100, seed: int = 0
+) -> tuple[Ints, Ints]:
+    """A state for every word, (N,), and the number of states of every tag, (tags,)."""
+    from eigentext.constituency.features import scaled_rows
+    from eigentext.constituency.spectrum import omega_svd
+
+    n_tags = len(corpus.kind_of)
+    m = np.ones(n_tags, np.int64)
+    state = np.zeros(len(corpus.word), np.int64)
+    if states == 1:
+        return state, m
+    inside, outside = _features(corpus)
+    order = np.argsort(corpus.tag, kind="stable")
+    bounds = np.searchsorted(corpus.tag[order], np.arange(n_tags + 1))
+    for t in range(n_tags):
+        rows = order[bounds[t] : bounds[t + 1]]
+        wanted = min(states, len(rows) // per_state)
+        if wanted < 2:
+            continue
+        rng = np.random.default_rng([seed, t])
+        Phi, Psi = scaled_rows(inside[rows], 50.0), scaled_rows(outside[rows], 50.0)
+        found = omega_svd(Phi, Psi, wanted + 1, rng)
+        # the first direction is the constant one: all features are counts
+        halves = [unit_rows(X[:, 1:] * found.s[1:]) for X in (found.Y, found.Z)]
+        if not halves[0].shape[1]:
+            continue
+        state[rows] = _kmeans(np.hstack(halves), wanted, rng)
+        m[t] = wanted
+    return state, m
+
+
+def fit_states(
+    corpus: Corpus,
+    n_states: int,
+    *,
+    n_iter: int = 6,
+    per_state: int = 100,
+    smoothing: Smoothing | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> tuple[GenerativeParams, list[float]]:
+    """Parameters and the log likelihood before each EM iteration."""
+    smoothing = smoothing or Smoothing()
+    state, m = cluster_states(corpus, n_states, per_state=per_state, seed=seed)
+    params = smoothed(corpus, m, count_states(corpus, state, m), smoothing)
+    history: list[float] = []
+    for iteration in range(n_iter if int(m.max()) > 1 else 0):
+        if progress is not None:
+            progress(iteration, n_iter, "EM")
+        counts, likelihood = em_counts(corpus, params)
+        history.append(likelihood)
+        params = smoothed(corpus, m, counts, smoothing)
+    return params, history
+
+
+def unsmoothed(strength: float = 1e-9) -> Smoothing:
+    """Nearly no smoothing: then EM never lowers the likelihood."""
+    return replace(Smoothing(), tag=strength, state=strength, go=strength, emit=strength)

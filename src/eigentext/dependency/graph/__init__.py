@@ -1,0 +1,1 @@
+"""A graph-based parser: features of arcs, their weights, relations."""

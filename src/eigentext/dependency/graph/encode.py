@@ -1,0 +1,215 @@
+"""Words and tags as numbers: sentences in, flat arrays out.
+
+1. :class:`Encoder` makes of a token (form, upos, xpos, feats) the keys of its slots, once per
+   different token, and remembers them; a word that training saw too seldom has the key of unknown
+   words.
+2. :class:`Batch` holds many sentences end to end, a row for the root before the words of each,
+   with heads and relation numbers where they are known.  Kernels read nothing else.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from eigentext.corpus.typed_forms import familiar_forms
+from eigentext.dependency.graph.templates import SLOTS, key_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+__all__ = ["Batch", "Columns", "Encoder", "known_words"]
+
+KINDS = {"VERB": 1, "AUX": 1, "PUNCT": 2, "CCONJ": 3}
+_MORPH = ("Case", "VerbForm")
+_MOST_REMEMBERED = 400_000
+UNKNOWN = "\t<unknown>"  # no form has a TAB in it
+ROOT = "\t<root>"
+
+
+class Columns(NamedTuple):
+    """What is known of the words of one sentence; a column that is not known is all ``_``."""
+
+    forms: Sequence[str]
+    upos: Sequence[str]
+    xpos: Sequence[str]
+    feats: Sequence[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Sentences end to end; row ``starts[k]`` is the root of sentence k.
+
+    ``keys``    (rows, slots) uint64
+    ``tags``    (rows, 3) int32: numbers of upos and xpos, kind
+    ``heads``   (rows,) int32: head of each word in its sentence, -1 for a root row
+    ``labels``  (rows,) int32: number of the relation, -1 where there is none
+    """
+
+    starts: npt.NDArray[np.int64]
+    keys: npt.NDArray[np.uint64]
+    tags: npt.NDArray[np.int32]
+    heads: npt.NDArray[np.int32]
+    labels: npt.NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def n_words(self) -> int:
+        """Words in all, roots not counted."""
+        return len(self.keys) - len(self)
+
+    def part(self, sentences: npt.NDArray[np.int64]) -> Batch:
+        """A batch of these sentences alone, in this order."""
+        cut = self.starts
+        starts = np.concatenate([[0], np.cumsum(cut[sentences + 1] - cut[sentences])])
+        rows = np.concatenate([np.arange(cut[k], cut[k + 1]) for k in sentences])
+        return Batch(starts, self.keys[rows], self.tags[rows], self.heads[rows], self.labels[rows])
+
+
+def known_words(sentences: Iterable[Sequence[str]], min_count: int) -> frozenset[str]:
+    """The words, as ``lower`` has them, seen at least so often.
+
+    >>> sorted(known_words([["A", "b"], ["a"]], 2))
+    ['a']
+    """
+    counts = Counter(lowered(form) for forms in sentences for form in forms)
+    return frozenset(word for word, count in counts.items() if count >= min_count)
+
+
+def lowered(form: str) -> str:
+    """Lower case, every digit a 0.
+
+    >>> lowered("Route-66")
+    'route-00'
+    """
+    word = form.lower()
+    if word.isalpha():
+        return word
+    return "".join("0" if character.isdigit() else character for character in word)
+
+
+class Encoder:
+    """Numbers of tokens; ``known`` None: every word is known.
+
+    ``clusters``, ``near``  word -> bits, of clusters and of a hierarchy of vectors
+    ``upos``, ``xpos``      tags with a number of their own; others share number 0
+    """
+
+    def __init__(
+        self,
+        *,
+        known: frozenset[str] | None = None,
+        clusters: Mapping[str, str] | None = None,
+        near: Mapping[str, str] | None = None,
+        upos: Sequence[str] = (),
+        xpos: Sequence[str] = (),
+    ) -> None:
+        self.known = known
+        self.clusters, self.near = clusters or {}, near or {}
+        self.upos, self.xpos = tuple(upos), tuple(xpos)
+        self._numbers = [
+            {tag: number for number, tag in enumerate(tags, start=1)} for tags in (upos, xpos)
+        ]
+        self.n_tags = 1 + max(len(self.upos), len(self.xpos))
+        self._forget()
+
+    def _forget(self) -> None:
+        self._row_of: dict[tuple[str, str, str, str], int] = {}
+        self._keys = np.zeros((1024, len(SLOTS)), np.uint64)
+        self._tags = np.zeros((1024, 3), np.int32)
+        self._add((ROOT, ROOT, ROOT, ROOT))
+
+    def _add(self, token: tuple[str, str, str, str]) -> int:
+        row = len(self._row_of)
+        if row == len(self._keys):
+            self._keys = np.concatenate([self._keys, np.zeros_like(self._keys)])
+            self._tags = np.concatenate([self._tags, np.zeros_like(self._tags)])
+        values, tags = self.slots(*token)
+        self._keys[row] = [
+            key_of(f"{slot}\t{value}") for slot, value in zip(SLOTS, values, strict=True)
+        ]
+        self._tags[row] = tags
+        self._row_of[token] = row
+        return row
+
+    def slots(
+        self, form: str, upos: str, xpos: str, feats: str
+    ) -> tuple[tuple[str, ...], tuple[int, int, int]]:
+        """The text in each slot, and the numbers of the tags and the kind.
+
+        >>> Encoder(upos=["NOUN"]).slots("Cats", "NOUN", "_", "Number=Plur")[0][:4]
+        ('NOUN', 'NOUN', 'cats', 'Cats')
+        """
+        lower = lowered(form)
+        if xpos == "_":
+            xpos = upos
+        known = self.known is None or lower in self.known or form == ROOT
+        pairs = () if feats == "_" else feats.split("|")
+        morph = "|".join(pair for pair in pairs if pair.partition("=")[0] in _MORPH)
+        bits = _bits(self.clusters, form)
+        near = _bits(self.near, form)
+        values = (
+            upos,
+            xpos,
+            lower if known else UNKNOWN,
+            form if known else UNKNOWN,
+            feats,
+            morph,
+            lower[-3:],
+            bits[:4],
+            bits[:6],
+            bits,
+            near[:4],
+            near[:6],
+            near,
+        )
+        numbers = (self._numbers[0].get(upos, 0), self._numbers[1].get(xpos, 0))
+        return values, (*numbers, KINDS.get(upos, 0))
+
+    def familiar(self, forms: Sequence[str]) -> tuple[str, ...]:
+        """The words in spellings that training saw: ``“`` is looked up as `` `` `` or ``"``."""
+        known = self.known
+        if known is None:
+            return tuple(forms)
+        return familiar_forms(forms, lambda form: lowered(form) in known)
+
+    def batch(
+        self,
+        sentences: Sequence[Columns],
+        heads: Sequence[Sequence[int]] | None = None,
+        labels: Sequence[Sequence[int]] | None = None,
+    ) -> Batch:
+        """Flat arrays of the sentences."""
+        if len(self._row_of) > _MOST_REMEMBERED:
+            self._forget()
+        rows: list[int] = []
+        starts = np.zeros(len(sentences) + 1, np.int64)
+        row_of, add = self._row_of, self._add
+        for number, columns in enumerate(sentences, start=1):
+            rows.append(0)
+            forms = self.familiar(columns.forms)
+            for token in zip(forms, *columns[1:], strict=True):
+                row = row_of.get(token)
+                rows.append(add(token) if row is None else row)
+            starts[number] = len(rows)
+        picked = np.array(rows, np.int64)
+        governors = np.full(len(rows), -1, np.int32)
+        relations = np.full(len(rows), -1, np.int32)
+        for column, given in ((governors, heads), (relations, labels)):
+            if given is not None and len(given):
+                column[picked != 0] = np.concatenate([np.asarray(one, np.int32) for one in given])
+        return Batch(starts, self._keys[picked], self._tags[picked], governors, relations)
+
+
+def _bits(table: Mapping[str, str], form: str) -> str:
+    """Bits of the word as it is, else in lower case; a mark where there are none."""
+    found = table.get(form)
+    if found is None:
+        found = table.get(form.lower())
+    return "none" if found is None else found

@@ -1,0 +1,207 @@
+"""Relations of arcs: a classifier for the second stage, after the heads are known.
+
+1. :func:`label_templates` names what it looks at: head, modifier, their neighbours, the head's
+   head, siblings and children, and relations that were given already (from the root down, left to
+   right).
+2. :func:`train_labels` learns from gold trees, a linear classifier per relation over shared
+   features: where the right relation does not beat the best other by ``margin``, both move by the
+   least that makes it so, at most ``clip``; the mean over all steps is kept.
+3. :class:`LabelModel` labels the trees of a batch.  The word below the root is ``root`` if all
+   such words were in training.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from eigentext.dependency.graph.templates import SLOTS, key_of
+from eigentext.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eigentext.base.progress import Progress
+    from eigentext.dependency.graph.encode import Batch
+
+__all__ = ["LabelModel", "LabelSettings", "label_templates", "train_labels"]
+
+ROLES = "hdgabijcs"
+MOST_ITEMS = 8
+_ITEM = re.compile(rf"([{ROLES}])([+-][12])?\.([a-z0-9]+)")
+_SLOTS = (*SLOTS, "label", "far")
+
+
+@dataclass(frozen=True)
+class LabelSettings:
+    """How relations are learned; see the module's docstring."""
+
+    epochs: int = 5
+    margin: float = 1.0
+    clip: float = 0.05
+    bits: int = 22
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.epochs < 1 or not self.margin >= 0 or not self.clip > 0:
+            raise SettingsError("labels need epochs >= 1, margin >= 0 and clip > 0")
+        if not 10 <= self.bits <= 30:
+            raise SettingsError(f"bits must be 10 to 30, found {self.bits}")
+
+
+def compiled_labels(
+    names: Sequence[str],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
+    """(T, MOST_ITEMS, 3) role, slot and offset of each item, slot -1 for none; seeds (T,).
+
+    >>> compiled_labels(["h.upos d+1.lower"])[0][0, :2].tolist()
+    [[0, 0, 0], [1, 2, 1]]
+    """
+    spec = np.full((len(names), MOST_ITEMS, 3), -1, np.int64)
+    for row, name in enumerate(names):
+        items = name.split()
+        if not 1 <= len(items) <= MOST_ITEMS:
+            raise SettingsError(f"template {name!r}: expected 1 to {MOST_ITEMS} items")
+        for column, item in enumerate(items):
+            found = _ITEM.fullmatch(item)
+            if found is None or found[3] not in _SLOTS:
+                raise SettingsError(f"template {name!r}: {item!r} is not role.slot")
+            slot = _SLOTS.index(found[3])
+            spec[row, column] = ROLES.index(found[1]), slot, int(found[2] or 0)
+    return spec, np.array([key_of(f"label\t{name}") for name in names], np.uint64)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelModel:
+    """Relations by number, templates, weights.
+
+    ``root``  the number of the relation that the root's word always has, -1 if it varies
+    """
+
+    settings: LabelSettings
+    names: tuple[str, ...]
+    relations: tuple[str, ...]
+    root: int
+    weights: npt.NDArray[np.float32]
+
+    def label(self, batch: Batch, heads: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+        """(rows,): numbers of the relations under these heads (rows,); -1 in the roots' rows."""
+        from eigentext.dependency.kernels.labels import label_all
+
+        spec, seeds = compiled_labels(self.names)
+        labels = np.full(len(batch.keys), -1, np.int32)
+        label_all(
+            batch.starts,
+            batch.keys,
+            np.ascontiguousarray(heads, np.int32),
+            spec,
+            seeds,
+            self.weights,
+            np.uint64(64 - self.settings.bits),
+            len(self.relations),
+            self.root,
+            labels,
+        )
+        return labels
+
+
+def train_labels(
+    batch: Batch,
+    relations: Sequence[str],
+    names: Sequence[str],
+    settings: LabelSettings,
+    *,
+    sentences: npt.NDArray[np.int64] | None = None,
+    progress: Progress | None = None,
+) -> LabelModel:
+    """Learn from the gold heads and labels of a batch (``sentences``: of these numbers alone)."""
+    from eigentext.dependency.kernels.labels import label_pass
+
+    chosen = np.arange(len(batch)) if sentences is None else np.asarray(sentences, np.int64)
+    top = np.unique(batch.labels[batch.heads == 0])
+    root = -1
+    if len(top) == 1 and not np.any(batch.labels[batch.heads > 0] == top[0]):
+        root = int(top[0])
+    spec, seeds = compiled_labels(names)
+    # a feature's weights are the numbers from its place on: room for those of the last place
+    size = (1 << settings.bits) + len(relations)
+    weights, sums, time = np.zeros(size, np.float32), np.zeros(size), 0
+    if len(relations) > 1:
+        for epoch in range(settings.epochs):
+            rng = np.random.default_rng([settings.seed, epoch])
+            wrong = np.zeros(1, np.int64)
+            time = label_pass(
+                chosen[rng.permutation(len(chosen))],
+                batch.starts,
+                batch.keys,
+                batch.heads,
+                batch.labels,
+                spec,
+                seeds,
+                weights,
+                sums,
+                np.uint64(64 - settings.bits),
+                len(relations),
+                root,
+                settings.margin,
+                settings.clip,
+                time,
+                wrong,
+            )
+            if progress is not None:
+                progress(epoch + 1, settings.epochs, "training relations")
+    mean = (weights - sums / max(time, 1)).astype(np.float32)
+    return LabelModel(settings, tuple(names), tuple(relations), root, mean)
+
+
+def label_templates(*, clusters: bool = False, vectors: bool = False) -> tuple[str, ...]:
+    """The templates used unless others are given."""
+    names = []
+    for role in "hd":
+        names += [f"{role}.{slot}" for slot in ("lower", "form", "upos", "xpos", "feats", "end")]
+    names += ["d.upos d.far", "h.upos d.upos d.far", "h.xpos d.xpos d.far", "d.lower d.far"]
+    names += ["h.upos d.lower d.far", "h.lower h.xpos d.lower d.xpos", "h.lower d.lower"]
+    names += ["h.xpos d.lower d.xpos", "h.lower h.xpos d.xpos", "h.xpos d.xpos", "h.upos d.upos"]
+    names += ["h.upos d.lower", "h.lower d.upos", "h.lower d.xpos", "h.xpos d.lower"]
+    names += ["h.feats d.feats", "h.upos d.upos d.feats", "h.upos h.feats d.upos"]
+    names += ["h.upos d.end d.upos", "h.end h.upos d.upos"]
+    for tag in ("upos", "xpos"):
+        for text in (
+            "d-1 d d+1",
+            "h d-1 d",
+            "h d d+1",
+            "h-1 h d",
+            "h h+1 d",
+            "h-1 h h+1 d",
+            "h d-1 d d+1",
+            "g h d",
+            "h a d",
+            "h b d",
+            "h a d b",
+            "h d i",
+            "h d j",
+            "h d i j",
+            "h d c",
+            "h d s",
+        ):
+            names.append(" ".join(f"{role}.{tag}" for role in text.split()))
+    names += ["d-1.lower d.upos", "d.upos d+1.lower", "d-1.lower d.lower", "d.lower d+1.lower"]
+    names += ["h.upos d.upos d-1.lower", "h.upos d.upos d+1.lower", "h.upos d.upos c.lower"]
+    names += ["h.upos d.upos s.lower", "h.lower d.upos c.lower", "h.lower d.upos s.upos"]
+    names += ["d.lower c.lower", "h.upos d.lower s.upos", "h.upos d.upos i.lower"]
+    names += ["h.upos d.upos j.lower", "h.lower d.upos i.lower", "h.upos d.upos c.feats"]
+    names += ["h.upos d.upos s.feats", "h.label d.upos", "h.label h.upos d.upos"]
+    names += ["h.label d.xpos", "h.label d.lower", "h.label h.lower d.upos"]
+    names += ["h.label g.upos h.upos d.upos", "a.label h.upos d.upos", "a.label d.xpos"]
+    names += ["a.label h.lower d.upos", "s.label h.upos d.upos", "s.label d.xpos"]
+    names += ["s.label h.lower d.upos", "h.label a.label d.upos"]
+    names += ["g.lower h.upos d.upos", "g.upos h.lower d.upos", "g.upos h.upos d.lower"]
+    for used, slots in ((clusters, SLOTS[7:10]), (vectors, SLOTS[10:13])):
+        for bits in slots if used else ():
+            names += [f"h.{bits}", f"d.{bits}", f"h.{bits} d.{bits}", f"h.{bits} d.upos"]
+            names += [f"h.upos d.{bits}", f"h.upos d.upos c.{bits}"]
+    return tuple(names)

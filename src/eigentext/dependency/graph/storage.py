@@ -1,0 +1,181 @@
+"""A parser as a model file of kind ``graph-parser``, and back.
+
+The file holds the weights, the templates, the relations, the words and tags that have numbers, the
+bits of clusters and vectors that new text needs, and the model files of the taggers, if any.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from eigentext.base.fields import (
+    Array,
+    Bits,
+    Flag,
+    Named,
+    Parts,
+    Pointers,
+    Real,
+    Reals,
+    Sparse,
+    Spec,
+    Strings,
+    Text,
+    Whole,
+)
+from eigentext.base.model import Packed
+from eigentext.dependency.graph.encode import Encoder
+from eigentext.dependency.graph.labels import LabelModel, LabelSettings, compiled_labels
+from eigentext.dependency.graph.projectivity import Projectivity
+from eigentext.dependency.graph.tags import OwnTags
+from eigentext.dependency.graph.training import ArcModel, ArcSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from eigentext.dependency.graph.parser import DependencyParser
+
+    Arrays = Mapping[str, npt.NDArray[Any]]
+    Texts = Mapping[str, list[str]]
+    Settings = dict[str, Any]
+
+__all__ = ["SPEC", "pack", "restore"]
+
+_HASHED = Named({"bits": Whole(10, 30), "epochs": Whole(1), "seed": Whole(0)})
+
+
+def _parts(settings: Settings) -> Parts:
+    weights = ("float32",), -1e9, 1e9
+    strings = {
+        name: Strings(name)
+        for name in ("arc_templates", "sibling_templates", "grandparent_templates")
+    }
+    strings |= {name: Strings(name, distinct=True) for name in ("upos", "xpos", "known")}
+    for name in ("cluster", "vector"):
+        strings[f"{name}_words"] = Strings(f"{name}s", distinct=True)
+        strings[f"{name}_bits"] = Strings(f"{name}s", bits=True)
+    arrays: dict[str, Array | Pointers | Sparse] = {
+        "arc_weights": Reals((1 << settings["arcs"]["bits"],), *weights)
+    }
+    if settings.get("relations") is not None:
+        strings |= {
+            "label_templates": Strings("label_templates"),
+            "relations": Strings("relations", distinct=True),
+        }
+        room = 1 << settings["relations"]["bits"]
+        arrays["label_weights"] = Reals((f"relations+{room}",), *weights)
+    if settings["tags"] == "own":
+        arrays |= {
+            f"tagger_{tag}": Bits((f"{tag}_bytes",), optional=True) for tag in ("upos", "xpos")
+        }
+    return Parts(arrays, strings)
+
+
+def _holds(arrays: Arrays, strings: Texts, settings: Settings) -> None:
+    if settings.get("relations") is not None:
+        most = len(strings["relations"]) - 1
+        Whole(-1, most).check("settings.root_relation", settings.get("root_relation"))
+        if most < 0:
+            raise ValueError("strings 'relations' are none, expected some")
+
+
+SPEC = Spec(
+    {
+        "arcs": Named({**_HASHED.fields, "charge": Real(low=0)}),
+        "projectivity": Named(
+            {
+                "projective": Flag(),
+                "why": Text(),
+                "charge": Real(low=0),
+                "words": Whole(0),
+                "projective_uas": Real(low=0, high=100, optional=True),
+                "crossing_uas": Real(low=0, high=100, optional=True),
+            },
+            closed=True,
+        ),
+        "relations": Named(_HASHED.fields, optional=True),
+        "tagged": Flag(),
+        "tags": Text(("gold", "own")),
+    },
+    _parts,
+    _holds,
+)
+
+
+def pack(parser: DependencyParser) -> Packed:
+    """Everything that parsing needs."""
+    arcs, relations, encoder = parser.arcs_, parser.relations_, parser.encoder_
+    arrays: dict[str, npt.NDArray[Any]] = {"arc_weights": arcs.weights}
+    strings: dict[str, Sequence[str]] = {
+        "arc_templates": arcs.arc_names,
+        "sibling_templates": arcs.sib_names,
+        "grandparent_templates": arcs.grand_names,
+        "upos": encoder.upos,
+        "xpos": encoder.xpos,
+        "known": sorted(encoder.known or ()),
+        "cluster_words": list(parser.clusters_),
+        "cluster_bits": list(parser.clusters_.values()),
+        "vector_words": list(parser.near_),
+        "vector_bits": list(parser.near_.values()),
+    }
+    facts: dict[str, Any] = {
+        "arcs": asdict(arcs.settings),
+        "tagged": parser.tagged_,
+        "projectivity": asdict(parser.projectivity_),
+    }
+    if relations is not None:
+        arrays["label_weights"] = relations.weights
+        strings["label_templates"] = relations.names
+        strings["relations"] = relations.relations
+        facts["relations"] = asdict(relations.settings)
+        facts["root_relation"] = relations.root
+    if parser.own_tags_ is not None:
+        arrays |= {f"tagger_{name}": raw for name, raw in parser.own_tags_.as_arrays().items()}
+    return Packed(arrays, strings, facts)
+
+
+def restore(parser: DependencyParser, packed: Packed) -> None:
+    """What :func:`pack` took from it."""
+    arrays, strings, facts = packed.arrays, packed.strings, packed.facts
+    parser.tagged_ = facts["tagged"]
+    parser.projectivity_ = Projectivity(**facts["projectivity"])
+    parser.clusters_ = dict(zip(strings["cluster_words"], strings["cluster_bits"], strict=True))
+    parser.near_ = dict(zip(strings["vector_words"], strings["vector_bits"], strict=True))
+    # settings as well, so that a parser of the same settings can be trained
+    parser.clusters, parser.vectors = parser.clusters_ or None, parser.near_ or None
+    parser.encoder_ = Encoder(
+        known=frozenset(strings["known"]),
+        clusters=parser.clusters_,
+        near=parser.near_,
+        upos=strings["upos"],
+        xpos=strings["xpos"],
+    )
+    parser.arcs_ = ArcModel(
+        ArcSettings(**facts["arcs"]),
+        tuple(strings["arc_templates"]),
+        tuple(strings["sibling_templates"]),
+        parser.encoder_.n_tags,
+        arrays["arc_weights"],
+        tuple(strings["grandparent_templates"]),
+    )
+    parser.relations_ = None
+    if "relations" in facts:
+        compiled_labels(strings["label_templates"])  # refuses what is no template
+        parser.relations_ = LabelModel(
+            LabelSettings(**facts["relations"]),
+            tuple(strings["label_templates"]),
+            tuple(strings["relations"]),
+            facts["root_relation"],
+            arrays["label_weights"],
+        )
+    parser.own_tags_ = None
+    if parser.tags == "own":
+        taggers = {
+            name.removeprefix("tagger_"): raw
+            for name, raw in arrays.items()
+            if name.startswith("tagger_")
+        }
+        parser.own_tags_ = OwnTags.from_arrays(taggers)

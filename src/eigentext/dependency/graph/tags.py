@@ -1,0 +1,115 @@
+"""Part-of-speech tags of our own: taggers, and tags for the training set by jackknifing.
+
+A parser that will see predicted tags must learn from such tags: the sentences are cut into ten
+stretches, and each is tagged by taggers trained on the other nine.  The taggers kept for later are
+trained on all of them.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from eigentext.dependency.graph.encode import Columns
+from eigentext.errors import ModelFileError
+from eigentext.tagging import SequenceTagger
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eigentext.base.progress import Progress
+
+__all__ = ["OwnTags", "jackknifed"]
+
+
+class OwnTags:
+    """One tagger for upos and one for xpos; a column that says nothing in training has none.
+
+    >>> one = Columns(("a", "b"), ("X", "Y"), ("_", "_"), ("_", "_"))
+    >>> other = Columns(("b", "a"), ("Y", "X"), ("_", "_"), ("_", "_"))
+    >>> OwnTags(epochs=3).fit([one, other] * 3).tag([("b", "a")])[0].upos
+    ('Y', 'X')
+    """
+
+    def __init__(
+        self, *, clusters: Any = None, vectors: Any = None, epochs: int = 6, seed: int = 0
+    ) -> None:
+        self.settings = {"clusters": clusters, "vectors": vectors, "epochs": epochs, "seed": seed}
+        self.taggers: dict[str, SequenceTagger] = {}
+
+    def fit(self, sentences: Sequence[Columns]) -> OwnTags:
+        """Train on the columns ``upos`` and ``xpos``."""
+        for name in ("upos", "xpos"):
+            tags = [getattr(columns, name) for columns in sentences]
+            if len({tag for row in tags for tag in row}) > 1:
+                tagger = SequenceTagger(scheme="plain", **self.settings)
+                forms = [columns.forms for columns in sentences]
+                self.taggers[name] = tagger.fit(forms, tags)
+        return self
+
+    def tag(self, sentences: Sequence[Sequence[str]]) -> list[Columns]:
+        """Columns of sentences of which only the forms are known."""
+        found: dict[str, Sequence[Sequence[str]]] = {
+            name: tagger.predict(sentences) for name, tagger in self.taggers.items()
+        }
+        answers = []
+        for number, forms in enumerate(sentences):
+            blank = ("_",) * len(forms)
+            upos, xpos = (
+                tuple(found[name][number]) if name in found else blank for name in ("upos", "xpos")
+            )
+            answers.append(Columns(tuple(forms), upos, xpos, blank))
+        return answers
+
+    def as_arrays(self) -> dict[str, npt.NDArray[np.uint8]]:
+        """Each tagger's model file as bytes."""
+        found = {}
+        with tempfile.TemporaryDirectory() as folder:
+            for name, tagger in self.taggers.items():
+                path = os.path.join(folder, name)
+                tagger.save(path)
+                found[name] = np.fromfile(path, np.uint8)
+        return found
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, npt.NDArray[np.uint8]]) -> OwnTags:
+        """The other way."""
+        own = cls()
+        with tempfile.TemporaryDirectory() as folder:
+            for name, content in arrays.items():
+                if name not in ("upos", "xpos"):
+                    raise ModelFileError("<parser>", why=f"a tagger for {name!r}")
+                path = os.path.join(folder, name)
+                content.tofile(path)
+                own.taggers[name] = SequenceTagger.load(path)
+        return own
+
+
+def jackknifed(
+    sentences: Sequence[Columns],
+    *,
+    ways: int = 10,
+    progress: Progress | None = None,
+    **settings: Any,
+) -> list[Columns]:
+    """The sentences with tags predicted by taggers that have not seen them.
+
+    ``settings`` are those of :class:`OwnTags`.  With fewer sentences than ``ways`` there are as
+    many stretches as sentences; a single sentence keeps its tags.
+    """
+    ways = min(ways, len(sentences))
+    if ways < 2:
+        return list(sentences)
+    answers: list[Columns] = []
+    for done, held_out in enumerate(np.array_split(np.arange(len(sentences)), ways), start=1):
+        inside = range(held_out[0], held_out[-1] + 1)
+        others = [columns for number, columns in enumerate(sentences) if number not in inside]
+        own = OwnTags(**settings).fit(others)
+        answers += own.tag([sentences[number].forms for number in inside])
+        if progress is not None:
+            progress(done, ways, "tagging the training set")
+    return answers

@@ -1,0 +1,320 @@
+"""Arrays in, weights out: the first- and second-order parser without any text.
+
+1. :class:`ArcSettings` says what to learn and how; ``encode`` has made the :class:`Batch`.
+2. :func:`train_arcs` runs the passes (``kernels.train``) over all sentences or some of them, so
+   that folds of a cross-validation share one batch, and gives an :class:`ArcModel`.
+3. :class:`ArcModel` scores and decodes batches.
+
+The learners, with f(x, y) the features of tree y, y* the gold tree and L the wrong heads of y:
+
+    perceptron   w <- w + f(x, y*) - f(x, y)              y best under w
+    MIRA         w <- w + t (f(x, y*) - f(x, y))          y best under w + L
+                 t = min(clip, (L(y) - w.(f(x, y*) - f(x, y))) / |f(x, y*) - f(x, y)|^2)
+
+and the answer is the mean of w over all steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from eigentext.dependency.graph.templates import FeatureArrays, compiled
+from eigentext.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from eigentext.base.progress import Progress
+    from eigentext.dependency.graph.encode import Batch
+
+__all__ = ["ArcModel", "ArcSettings", "Grandparents", "cross_validation", "train_arcs"]
+
+Scores = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ArcSettings:
+    """What is learned and how.
+
+    ``order``       1: arcs; 2: arcs and neighbouring siblings
+    ``learner``     mira or perceptron
+    ``projective``  decode projective trees only, in training too; otherwise arcs may cross, and
+                    order 2 rearranges its best projective tree, in training too
+    ``epochs``      passes over the sentences
+    ``clip``        longest step of MIRA
+    ``margin``      order 2 looks only at arcs whose own score is at most so much below that of
+                    the best head of the word; infinity: at all
+    ``charge``      order 2 with crossing arcs: what each of them costs a tree, when decoding
+    ``grandparents``  order 2 scores a modifier with its head and the head's head, too
+    ``bits``        2**bits weights
+    ``seed``        of the shuffles
+    """
+
+    order: int = 1
+    learner: str = "mira"
+    projective: bool = True
+    epochs: int = 7
+    clip: float = 0.01
+    margin: float = 1.5
+    charge: float = 0.0
+    grandparents: bool = False
+    bits: int = 24
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.order not in (1, 2):
+            raise SettingsError(f"order is 1 (arcs) or 2 (siblings), not {self.order!r}")
+        if self.learner not in ("mira", "perceptron"):
+            raise SettingsError(f"learner is mira or perceptron, not {self.learner!r}")
+        if self.epochs < 1:
+            raise SettingsError(f"epochs must be 1 or more, found {self.epochs}")
+        if not self.clip > 0:
+            raise SettingsError(f"clip must be above 0, found {self.clip}")
+        if self.grandparents and self.order != 2:
+            raise SettingsError("grandparents need order 2")
+        if not self.charge >= 0:
+            raise SettingsError(f"charge must be 0 or more, found {self.charge}")
+        if not self.margin > 0:
+            raise SettingsError(f"margin must be above 0, found {self.margin}")
+        if not 10 <= self.bits <= 30:
+            raise SettingsError(f"bits must be 10 to 30, found {self.bits}")
+        if self.seed < 0:
+            raise SettingsError(f"seed is {self.seed}, but a seed is a non-negative integer")
+
+
+@dataclass(frozen=True, eq=False)
+class ArcModel:
+    """Weights of arcs and siblings with the templates they belong to."""
+
+    settings: ArcSettings
+    arc_names: tuple[str, ...]
+    sib_names: tuple[str, ...]
+    n_tags: int
+    weights: npt.NDArray[np.float32]
+    grand_names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = self.sib_names if self.settings.order == 2 else ()
+        grand = self.grand_names if self.settings.grandparents else ()
+        object.__setattr__(self, "_arrays", compiled(self.arc_names, names, grand))
+
+    @property
+    def arrays(self) -> FeatureArrays:
+        """The templates as the kernels read them."""
+        found: FeatureArrays = self.__dict__["_arrays"]
+        return found
+
+    @property
+    def shift(self) -> np.uint64:
+        """Bits dropped from a 64-bit hash."""
+        return np.uint64(64 - self.settings.bits)
+
+    def decode(self, batch: Batch) -> npt.NDArray[np.int32]:
+        """(rows,): the best heads of all sentences; -1 in the roots' rows."""
+        found: npt.NDArray[np.int32] = self.decode_charged(batch, [self.settings.charge])[0]
+        return found
+
+    def decode_charged(self, batch: Batch, charges: Sequence[float]) -> npt.NDArray[np.int32]:
+        """(charges, rows): the same for several charges of order 2; infinity: projective trees."""
+        from eigentext.dependency.kernels.train import decode_all
+
+        heads = np.full((len(charges), len(batch.keys)), -1, np.int32)
+        settings = self.settings
+        decode_all(
+            batch.starts,
+            batch.keys,
+            batch.tags,
+            self.n_tags,
+            self.arrays,
+            self.weights,
+            self.shift,
+            settings.order,
+            settings.projective,
+            settings.margin,
+            np.array(charges, np.float64),
+            heads,
+        )
+        return heads
+
+    def scores(
+        self, batch: Batch, number: int, *, pruned: bool = True
+    ) -> tuple[Scores, Scores | None]:
+        """``arc`` and, for order 2, ``sib`` of sentence ``number``.
+
+        For order 2 arcs that ``decode`` does not look at are -inf, unless not ``pruned``.
+        """
+        from eigentext.dependency.kernels.features import arc_scores, sibling_scores
+        from eigentext.dependency.kernels.train import prune
+
+        first = int(batch.starts[number])
+        n = int(batch.starts[number + 1]) - first - 1
+        arc = np.empty((n + 1, n + 1))
+        weights, shift = self.weights, self.shift
+        arc_scores(batch.keys, batch.tags, self.n_tags, first, n, self.arrays, weights, shift, arc)
+        if self.settings.order == 1:
+            return arc, None
+        sib = np.zeros((n + 1, n + 1, n + 1))
+        keep = np.ones((n + 1, n + 1), np.bool_)
+        if pruned:
+            prune(arc, np.empty(0, np.int32), self.settings.margin, keep)
+        sibling_scores(batch.keys, batch.tags, first, n, self.arrays, weights, shift, keep, sib)
+        return arc, sib
+
+
+class Grandparents:
+    """The grandparents' share in the scores of the trees of one sentence."""
+
+    def __init__(self, model: ArcModel, batch: Batch, number: int) -> None:
+        self._model = model
+        self._keys = batch.keys
+        self._first = int(batch.starts[number])
+
+    def best(self, arc: Scores, sib: Scores) -> tuple[npt.NDArray[np.int32], float]:
+        """The best projective tree, rearranged if arcs may cross.
+
+        Arcs of -inf are left out, and those far below the best.
+        """
+        from eigentext.dependency.kernels.features import grand_scores
+        from eigentext.dependency.kernels.mst import mst_kernel
+        from eigentext.dependency.kernels.rearrange import rearrange_kernel
+        from eigentext.dependency.kernels.train import grand_kernel, list_governors, prune
+
+        n, model = len(arc) - 1, self._model
+        arc, keep = arc.copy(), np.zeros(arc.shape, np.bool_)
+        prune(arc, np.empty(0, np.int32), model.settings.margin, keep)
+        counts = np.zeros(n + 1, np.int64)
+        governors = np.zeros((n + 1, n + 1), np.int64)
+        index = np.full((n + 1, n + 1), -1, np.int64)
+        list_governors(keep, counts, governors, index)
+        grand = np.zeros((int(counts.max()), n + 1, n + 1))
+        grand_scores(
+            self._keys,
+            self._first,
+            n,
+            model.arrays,
+            model.weights,
+            model.shift,
+            governors,
+            counts,
+            keep,
+            grand,
+        )
+        heads = np.empty(n, np.int32)
+        score = grand_kernel(arc, sib, grand, keep, governors, counts, index, heads)
+        if not model.settings.projective:
+            if score == -np.inf:  # the arcs asked for leave none that is projective
+                mst_kernel(arc, heads)
+            score = rearrange_kernel(arc, sib, grand, index, model.settings.charge, heads)
+        return heads, float(score)
+
+    def total(self, heads: npt.NDArray[np.int32]) -> float:
+        """What grandparents add to the score of a tree."""
+        from eigentext.dependency.kernels.features import grand_places
+
+        n, model = len(heads), self._model
+        out = np.empty(2 * n * max(len(model.grand_names), 1), np.int64)
+        end = 0
+        for d, h in enumerate(heads.tolist(), start=1):
+            if h:
+                end = grand_places(
+                    self._keys,
+                    self._first,
+                    n,
+                    model.arrays,
+                    model.shift,
+                    int(heads[h - 1]),
+                    h,
+                    d,
+                    out,
+                    end,
+                )
+        return float(model.weights[out[:end]].sum(dtype=np.float64))
+
+
+def train_arcs(
+    batch: Batch,
+    arc_names: Sequence[str],
+    sib_names: Sequence[str],
+    n_tags: int,
+    settings: ArcSettings,
+    *,
+    grand_names: Sequence[str] = (),
+    sentences: npt.NDArray[np.int64] | None = None,
+    after_pass: Callable[[ArcModel], bool] | None = None,
+    progress: Progress | None = None,
+) -> ArcModel:
+    """Learn from the sentences of these numbers (None: all) of a batch with gold heads.
+
+    ``after_pass`` gets the mean so far after every pass; if it answers True, training stops.
+    """
+    from eigentext.dependency.kernels.train import train_pass
+
+    chosen = np.arange(len(batch)) if sentences is None else np.asarray(sentences, np.int64)
+    size = 1 << settings.bits
+    weights, change = np.zeros(size, np.float32), np.zeros(size, np.float32)
+    sums = np.zeros(size)
+    names = tuple(arc_names), tuple(sib_names)
+    model = ArcModel(settings, *names, n_tags, weights, tuple(grand_names))
+    time = 0
+
+    def mean() -> ArcModel:
+        found = (weights - sums / max(time, 1)).astype(np.float32)
+        return ArcModel(settings, *names, n_tags, found, model.grand_names)
+
+    for epoch in range(settings.epochs):
+        order = chosen[np.random.default_rng([settings.seed, epoch]).permutation(len(chosen))]
+        for part in np.array_split(order, max(len(order) // 500, 1)) if progress else [order]:
+            wrong = np.zeros(1, np.int64)
+            time = train_pass(
+                part,
+                batch.starts,
+                batch.keys,
+                batch.tags,
+                n_tags,
+                batch.heads,
+                model.arrays,
+                weights,
+                sums,
+                change,
+                model.shift,
+                settings.order,
+                settings.projective,
+                settings.margin,
+                settings.learner == "mira",
+                settings.clip,
+                time,
+                wrong,
+            )
+            if progress is not None:
+                progress(time, settings.epochs * len(chosen), "training arcs")
+        if after_pass is not None and after_pass(mean()):
+            break
+    return mean()
+
+
+def cross_validation(
+    batch: Batch,
+    arc_names: Sequence[str],
+    sib_names: Sequence[str],
+    n_tags: int,
+    settings: ArcSettings,
+    *,
+    folds: int = 3,
+) -> Iterator[tuple[ArcModel, npt.NDArray[np.int64]]]:
+    """For each fold a model of the other sentences, and the numbers of the fold's sentences.
+
+    Folds are contiguous stretches of the batch, in order.
+    """
+    if not 2 <= folds <= len(batch):
+        raise SettingsError(f"folds must be 2 to {len(batch)}, the sentences; found {folds}")
+    numbers = np.arange(len(batch))
+    for held_out in np.array_split(numbers, folds):
+        others = np.setdiff1d(numbers, held_out)
+        yield (
+            train_arcs(batch, arc_names, sib_names, n_tags, settings, sentences=others),
+            held_out,
+        )

@@ -1,0 +1,216 @@
+"""Dictionaries: a vector u_x of k numbers for each observation, so that ``G = U'O`` is invertible.
+
+Ways to get one:
+
+* ``treebank_dictionary``: SVD or CCA of each node against its neighbours in the trees
+* ``text_dictionary``: vectors of words from running text, by SVD of bigrams, one-step CCA or
+  LR-MVL (:mod:`eigentext.words`), looked up for each observation
+
+and each has its ``y_x``, the vector with ``G'y_x = O'delta_x`` that puts an observation into an
+operator.  With V any basis of range(O)::
+
+    y_x = inv(V'U) V'delta_x        SVD: V = U      CCA: V = P U, P = diag p(x)
+                                    any other: V = E[delta_x z'] for a neighbour z
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from eigentext.errors import DataError, RankError, SettingsError
+from eigentext.linalg.conditioning import guarded_pinv
+from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.svd import truncated_svd
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import numpy.typing as npt
+
+    from eigentext.dependency.latent.observations import Forest, Observations
+
+    Floats = npt.NDArray[np.float64]
+
+__all__ = [
+    "Dictionary",
+    "learn_text_dictionary",
+    "neighbour_counts",
+    "text_dictionary",
+    "treebank_dictionary",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Dictionary:
+    """``U`` (n, k); ``kind`` says what V is; ``p`` (n,) the shares of the observations, for CCA.
+
+    >>> found = Dictionary(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), "svd")
+    >>> found.y().tolist()
+    [[0.5, 0.0], [0.5, 0.0], [0.0, 1.0]]
+    """
+
+    U: Floats
+    kind: Literal["svd", "cca", "other"]
+    p: Floats | None = None
+    correlations: Floats | None = None
+
+    def __post_init__(self) -> None:
+        if self.U.ndim != 2 or not np.isfinite(self.U).all():
+            raise DataError("U", None, "expected a matrix of finite numbers")
+        if self.kind not in ("svd", "cca", "other"):
+            raise SettingsError(f"kind {self.kind!r}: expected svd, cca or other")
+        if self.kind == "cca" and (self.p is None or self.p.shape != (len(self.U),)):
+            raise SettingsError("a CCA dictionary needs the share p of each observation")
+
+    @property
+    def k(self) -> int:
+        """Number of dimensions."""
+        return int(self.U.shape[1])
+
+    def y(self) -> Floats | None:
+        """(n, k) y_x for each x; None for kind ``other``: that takes moments of neighbours."""
+        if self.kind == "other":
+            return None
+        V = self.U if self.kind == "svd" else self.U * np.asarray(self.p)[:, None]
+        with single_threaded():
+            inverse, _ = guarded_pinv(V.T @ self.U, symbol="V'U", max_condition=1e14)
+            return np.asarray(V @ inverse.T)
+
+
+def neighbour_counts(forest: Forest, size: int) -> Sequence[npt.NDArray[np.float64]]:
+    """Sparse (size, size) counts of each node against its parent as left and as right child.
+
+    Entry [x, z] counts the children x of parents z; the transposes are the other two views.
+    """
+    from scipy.sparse import coo_array
+
+    seen, parents, sides = forest.seen[0], forest.parents, forest.sides
+    found = []
+    for side in (0, 1):
+        c = np.flatnonzero((sides == side) & (seen >= 0))
+        c = c[seen[parents[c]] >= 0]
+        cells = (np.ones(len(c)), (seen[c], seen[parents[c]]))
+        found.append(coo_array(cells, shape=(size, size)).tocsr())
+    return found
+
+
+def treebank_dictionary(
+    forest: Forest,
+    size: int,
+    k: int,
+    *,
+    kind: Literal["svd", "cca"] = "cca",
+    kappa: float = 0.0,
+    seed: int = 0,
+) -> Dictionary:
+    """SVD or CCA of every observation against its direction-marked parent and children.
+
+    ``kappa`` is added to the counts in the scaling of CCA, so that rare observations do not rule.
+    The matrix is (size, 4 size): parent when the node is its left child, parent when its right
+    child, left children, right children.
+
+    A rank that the trees do not have is a RankError.
+    """
+    from scipy.sparse import diags_array, hstack
+
+    if k < 1:
+        raise SettingsError(f"k {k}: expected at least 1")
+    left, right = neighbour_counts(forest, size)
+    stacked = hstack([left, right, left.T, right.T], format="csr")
+    if k > min(stacked.shape):
+        raise RankError("the matrix of tree neighbours", asked=k, got=int(min(stacked.shape)))
+    symbol = "the matrix of tree neighbours"
+    totals = np.asarray(stacked.sum(axis=1)).ravel()
+    if kind == "svd":
+        p_given = diags_array(1.0 / np.maximum(np.asarray(stacked.sum(axis=0)).ravel(), 1.0))
+        found = truncated_svd(stacked @ p_given, k, seed=seed, symbol=symbol)
+        return Dictionary(np.asarray(found.U, np.float64), "svd", None, found.S)
+    if kind != "cca":
+        raise SettingsError(f"kind {kind!r}: expected svd or cca")
+    columns = np.asarray(stacked.sum(axis=0)).ravel()
+    rows = _inverse_root(totals + kappa, totals > 0)
+    scaled = diags_array(rows) @ stacked @ diags_array(_inverse_root(columns + kappa, columns > 0))
+    found = truncated_svd(scaled.tocsr(), k, seed=seed, symbol=symbol)
+    weights = (totals + kappa) * (totals > 0)
+    n = max(weights.sum(), 1.0)
+    return Dictionary(rows[:, None] * found.U * np.sqrt(n), "cca", weights / n, found.S)
+
+
+def text_dictionary(
+    observations: Observations,
+    words: Sequence[str],
+    vectors: npt.NDArray[np.floating],
+    *,
+    k: int | None = None,
+) -> Dictionary:
+    """Vectors of words, however made, as a dictionary of the first channel's observations.
+
+    ``k`` keeps the first so many columns.  A name is looked up as it stands, in small letters,
+    and without its tag; a signature takes ``<unk>``, and what is not found zeros.
+    """
+    places = {word: at for at, word in enumerate(words)}
+    array = np.asarray(vectors, np.float64)
+    if array.ndim != 2 or len(array) != len(words):
+        raise DataError("vectors", None, f"{len(words)} words, but vectors {array.shape}")
+    if k is not None:
+        if k > array.shape[1]:
+            raise RankError("the matrix of word vectors", asked=k, got=array.shape[1])
+        array = array[:, :k]
+    U = np.zeros((observations.sizes[0], array.shape[1]))
+    pairs = observations.channels[0] == "word|tag"
+    for at, name in enumerate(observations.names[0]):
+        form = name.rpartition("|")[0] if pairs and "|" in name else name
+        place = next((places[x] for x in (form, form.capitalize()) if x in places), None)
+        if place is None:
+            place = places.get("<unk>")
+        if place is not None:
+            U[at] = array[place]
+    return Dictionary(U, "other")
+
+
+def learn_text_dictionary(
+    sentences: Iterable[Sequence[str]],
+    observations: Observations,
+    k: int,
+    *,
+    method: Literal["svd", "cca", "lrmvl"] = "lrmvl",
+    min_count: int = 5,
+    seed: int = 0,
+) -> Dictionary:
+    """Learn word vectors from sentences and look them up: bigram SVD, one-step CCA or LR-MVL.
+
+    ``svd`` takes the left singular vectors of ``P[i, j] = p(next word i | word j)``; words are
+    counted in small letters where the observations are.
+    """
+    from eigentext.corpus.counting import count_sentences
+    from eigentext.words import LRMVL, CCAEmbedding
+
+    if observations.lower:
+        sentences = [[word.lower() for word in sentence] for sentence in sentences]
+    else:
+        sentences = list(sentences)
+    if method == "lrmvl":
+        model = LRMVL(k + k % 2, min_count=min_count, seed=seed).fit(sentences)
+        found = model.embeddings_
+        return text_dictionary(observations, found.words, found.vectors, k=k)
+    if method == "cca":
+        cca = CCAEmbedding(k, contexts="lr1", scaling="sqrt", min_count=min_count, seed=seed)
+        found = cca.fit(sentences).embeddings_
+        return text_dictionary(observations, found.words, found.vectors, k=k)
+    if method != "svd":
+        raise SettingsError(f"method {method!r}: expected svd, cca or lrmvl")
+    counts = count_sentences(sentences, contexts="-1", min_count=min_count)
+    pairs = counts.matrix("-1")
+    before = np.maximum(np.asarray(pairs.sum(axis=0)).ravel(), 1)
+    from scipy.sparse import diags_array
+
+    scaled = (pairs @ diags_array(1.0 / before)).tocsr()
+    U = truncated_svd(scaled, k, seed=seed, symbol="the matrix of bigrams").U
+    return text_dictionary(observations, counts.words, U)
+
+
+def _inverse_root(totals: Floats, present: npt.NDArray[np.bool_]) -> Floats:
+    return np.where(present, 1.0 / np.sqrt(np.where(present, totals, 1.0)), 0.0)

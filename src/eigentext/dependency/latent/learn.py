@@ -1,0 +1,394 @@
+"""Valid parameters of a latent tree model, learned spectrally and then by EM.
+
+1. Every observation is described by a CCA against its direction-marked parent and children
+   (dictionaries.py), at unit length, and k-means weighted by frequency puts it into a state.
+2. Counts of states, smoothed, give ``pi, T, O``: never negative, each column sums to one.
+3. A few EM iterations: upward and downward passes give the expected counts
+
+       n(x, h) = sum over nodes showing x of p(h | tree),   n(h', h) likewise over edges
+
+   and each table is made of counts plus fixed pseudo-counts.  The likelihood (with pseudo-counts:
+   the penalised likelihood) never falls.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from eigentext.dependency.latent.dictionaries import treebank_dictionary
+from eigentext.dependency.settings import EDGES as EDGE_NAMES
+from eigentext.errors import SettingsError
+from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import number_alike, unit_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from eigentext.base.progress import Progress
+    from eigentext.dependency.latent.observations import Forest
+
+    Floats = npt.NDArray[np.float64]
+    Ints = npt.NDArray[np.int64]
+
+__all__ = [
+    "EDGES",
+    "Counts",
+    "EncodedForest",
+    "LatentSmoothing",
+    "StateRanges",
+    "Tables",
+    "encode_structure",
+    "estimate",
+    "expected_counts",
+    "run_em",
+    "softened",
+    "spectral_states",
+    "states_per_tag",
+]
+
+EDGES = {name: number for number, name in enumerate(EDGE_NAMES)}
+N_CLASSES = (1, 2, 4, 4)
+STRUCTURE = {"valence": 16, "distance": 11, "size": 7}  # kinds, and how many classes each has
+_MOST_DIMENSIONS = 60  # of the CCA, however many states are asked for
+_KAPPA = 5.0  # added to counts in the scaling of the CCA, so that rare words do not rule
+_LITTLE = 0.1  # of a count: what was never seen can still be shown
+
+
+@dataclass(frozen=True)
+class LatentSmoothing:
+    """Pseudo-counts: ``emission`` per state, spread as the observations' shares (of a tag, where
+    states belong to tags); ``transition`` per class and parent state, spread as the states'
+    shares; ``root`` likewise; ``structure`` per state and kind.
+    """
+
+    emission: float = 10.0
+    transition: float = 10.0
+    root: float = 5.0
+    structure: float = 5.0
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if not 0 <= value < float("inf"):
+                raise SettingsError(f"smoothing {name} must be 0 or more, not {value}")
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedForest:
+    """A forest as the kernels take it.
+
+    ``ids`` (channels, N) rows of the stacked emission tables, -1 missing; ``lo, hi`` (N,) the
+    states that a node can have; ``classes`` (N,) of edges; ``starts`` (channels + 1,) of the
+    tables in the stack, first ``n_channels`` of observations, then of structure.
+    """
+
+    ids: Ints
+    lo: Ints
+    hi: Ints
+    heads: npt.NDArray[np.int32]
+    ptr: Ints
+    classes: Ints
+    starts: Ints
+    n_channels: int
+    n_classes: int
+
+    @property
+    def roots(self) -> npt.NDArray[np.bool_]:
+        """(N,) is it a root?"""
+        return np.asarray(self.heads == 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """``pi`` (k,); ``T`` (classes, k, k) [parent, child], rows sum to one; ``rows`` (R, k): the
+    emission tables of all channels, one above the other, each channel's columns sum to one.
+    """
+
+    pi: Floats
+    T: Floats
+    rows: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """(Expected) counts, shaped as :class:`Tables`."""
+
+    pi: Floats
+    T: Floats
+    rows: Floats
+
+    @classmethod
+    def zeros(cls, n_rows: int, n_classes: int, k: int) -> Counts:
+        """None so far."""
+        return cls(np.zeros(k), np.zeros((n_classes, k, k)), np.zeros((n_rows, k)))
+
+
+@dataclass(frozen=True, eq=False)
+class StateRanges:
+    """Which states an observation of the first channel can have.
+
+    ``lo, hi`` (n + 1,) for each observation the first state and the one after the last; the last
+    entry is for a missing observation.  ``group`` (k,) is the tag of each state, all 0 where the
+    states are shared by all tags.
+    """
+
+    lo: Ints
+    hi: Ints
+    group: Ints
+
+    @classmethod
+    def shared(cls, n: int, k: int) -> StateRanges:
+        """Every observation can have every state."""
+        return cls(np.zeros(n + 1, np.int64), np.full(n + 1, k), np.zeros(k, np.int64))
+
+    @classmethod
+    def by_tag(cls, tag_of: Ints, per_tag: Sequence[int]) -> StateRanges:
+        """Tag t has ``per_tag[t]`` states of its own; an unknown tag can have all."""
+        ends = np.cumsum([0, *per_tag])
+        tag = np.append(tag_of, -1)
+        lo = np.where(tag >= 0, ends[tag], 0)
+        hi = np.where(tag >= 0, ends[tag + 1], ends[-1])
+        return cls(lo, hi, np.repeat(np.arange(len(per_tag)), per_tag))
+
+
+def states_per_tag(forest: Forest, tag_of: Ints, k: int) -> list[int]:
+    """k states shared out among the tags by the root of their frequency, at least one each."""
+    seen = forest.seen[0]
+    present = np.unique(seen[seen >= 0])
+    n_tags = int(tag_of.max()) + 1
+    types = np.bincount(tag_of[present][tag_of[present] >= 0], minlength=n_tags)
+    if k < n_tags:
+        raise SettingsError(f"{k} states by tag, but there are {n_tags} tags")
+    if k > types.clip(min=1).sum():
+        raise SettingsError(f"{k} states, but the trees show {len(present)} observations only")
+    tags = tag_of[seen[seen >= 0]]
+    weight = np.sqrt(np.bincount(tags[tags >= 0], minlength=n_tags))
+    found = np.ones(n_tags, np.int64)
+    for _ in range(k - n_tags):  # the next state goes where the weight per state is largest
+        room = found < types
+        found[np.argmax(np.where(room, weight / found, -1.0))] += 1
+    return found.tolist()
+
+
+def kinds_of_structure(structure: str) -> tuple[str, ...]:
+    """The kinds named in a setting such as ``valence+distance``, in the house's order.
+
+    >>> kinds_of_structure("size+valence"), kinds_of_structure("")
+    (('valence', 'size'), ())
+    """
+    asked = structure.split("+") if structure else []
+    if not set(asked) <= STRUCTURE.keys() or len(set(asked)) < len(asked):
+        raise SettingsError(
+            f"structure {structure!r}: expected {', '.join(STRUCTURE)}, or several joined by +"
+        )
+    return tuple(kind for kind in STRUCTURE if kind in asked)
+
+
+def table_starts(sizes: Sequence[int], structure: str) -> Ints:
+    """Where the emission table of each channel begins in the stack of them, and its end."""
+    more = [STRUCTURE[kind] for kind in kinds_of_structure(structure)]
+    return np.cumsum([0, *sizes, *more])
+
+
+def encode_structure(
+    forest: Forest, sizes: Sequence[int], ranges: StateRanges, *, edges: str, structure: str = ""
+) -> EncodedForest:
+    """Numbers for the kernels; ``structure`` says what nodes show of the tree."""
+    from eigentext.dependency.kernels.latent import forest_structure
+
+    if edges not in EDGES:
+        raise SettingsError(f"edges {edges!r}: expected {', '.join(EDGES)}")
+    n = len(forest.heads)
+    classes, shown = np.zeros(n, np.int64), np.zeros((3, n), np.int64)
+    if not forest_structure(forest.heads, forest.ptr, EDGES[edges], classes, shown):
+        raise ValueError("heads form a cycle")
+    kinds = kinds_of_structure(structure)
+    rows = [at for at, kind in enumerate(STRUCTURE) if kind in kinds]
+    seen = np.concatenate([forest.seen.astype(np.int64), shown[rows]])
+    starts = table_starts(sizes, structure)
+    ids = np.where(seen >= 0, seen + starts[:-1, None], -1)
+    return EncodedForest(
+        np.ascontiguousarray(ids),
+        ranges.lo[forest.seen[0]],
+        ranges.hi[forest.seen[0]],
+        forest.heads,
+        forest.ptr,
+        classes,
+        starts,
+        len(sizes),
+        N_CLASSES[EDGES[edges]],
+    )
+
+
+def spectral_states(forest: Forest, size: int, ranges: StateRanges, *, seed: int = 0) -> Ints:
+    """(n,) a state for each observation of the first channel: CCA rows, k-means by frequency."""
+    k = len(ranges.group)
+    seen = forest.seen[0]
+    totals = np.bincount(seen[seen >= 0], minlength=size).astype(float)
+    present = np.flatnonzero(totals)
+    if k > len(present):
+        raise SettingsError(f"{k} states, but the trees show {len(present)} observations only")
+    state = ranges.lo[:size].copy()
+    if k == 1:
+        return state
+    rank = max(1, min(k, len(present) - 1, _MOST_DIMENSIONS))
+    found = treebank_dictionary(forest, size, rank, kappa=_KAPPA, seed=seed)
+    vectors = unit_rows(found.U * np.asarray(found.correlations))
+    with single_threaded():
+        for group in np.unique(ranges.group):
+            first, n_states = (
+                np.flatnonzero(ranges.group == group)[0],
+                (ranges.group == group).sum(),
+            )
+            own = present[(ranges.lo[present] == first) & (ranges.hi[present] == first + n_states)]
+            if n_states > 1 and len(own):
+                state[own] = first + _by_vectors(vectors[own], totals[own], int(n_states), seed)
+    return state
+
+
+def _by_vectors(vectors: Floats, totals: Floats, n_states: int, seed: int) -> Ints:
+    """(n,) states of observations by weighted k-means; without enough vectors, by frequency."""
+    from sklearn.cluster import KMeans
+
+    alike = number_alike(vectors, n_states)
+    if alike is not None:
+        # the same vectors stay together as far as every state can have its observations
+        found = np.empty(len(alike), np.int64)
+        found[np.lexsort((-totals, alike))] = np.arange(len(alike)) * n_states // len(alike)
+        return found
+    means = KMeans(n_states, n_init=4, max_iter=100, random_state=seed)
+    return np.asarray(means.fit_predict(vectors, sample_weight=totals), np.int64)
+
+
+def counts_of_states(encoded: EncodedForest, states: Ints, k: int) -> Counts:
+    """Counts when every node has a known state, (N,)."""
+    counts = Counts.zeros(int(encoded.starts[-1]), encoded.n_classes, k)
+    roots = encoded.roots
+    np.add.at(counts.pi, states[roots], 1.0)
+    start = np.repeat(encoded.ptr[:-1], np.diff(encoded.ptr))
+    parent = start + encoded.heads - 1
+    child = np.flatnonzero(~roots)
+    np.add.at(counts.T, (encoded.classes[child], states[parent[child]], states[child]), 1.0)
+    for ids in encoded.ids:
+        ok = ids >= 0
+        np.add.at(counts.rows, (ids[ok], states[ok]), 1.0)
+    return counts
+
+
+def estimate(
+    counts: Counts, encoded: EncodedForest, prior: Tables, smoothing: LatentSmoothing
+) -> Tables:
+    """Counts plus pseudo-counts, normalised; ``prior`` says how the pseudo-counts are spread."""
+    pi = counts.pi + smoothing.root * prior.pi
+    T = counts.T + smoothing.transition * prior.T
+    rows = np.empty_like(counts.rows)
+    starts = encoded.starts
+    for at in range(len(starts) - 1):
+        own = slice(starts[at], starts[at + 1])
+        strength = smoothing.emission if at < encoded.n_channels else smoothing.structure
+        rows[own] = _columns_to_one(counts.rows[own] + strength * prior.rows[own])
+    return Tables(_to_one(pi), _rows_to_one(T), rows)
+
+
+def _to_one(x: Floats) -> Floats:
+    return np.asarray(x / x.sum())
+
+
+def _rows_to_one(x: Floats) -> Floats:
+    total = x.sum(axis=-1, keepdims=True)
+    return np.asarray(np.where(total > 0, x / np.where(total > 0, total, 1.0), 1.0 / x.shape[-1]))
+
+
+def _columns_to_one(x: Floats) -> Floats:
+    total = x.sum(axis=0)
+    return np.asarray(np.where(total > 0, x / np.where(total > 0, total, 1.0), 1.0 / len(x)))
+
+
+def spread_of(counts: Counts, starts: Ints, ranges: StateRanges) -> Tables:
+    """How pseudo-counts are spread: as all states (of the same tag) together.
+
+    What no state of the tag has done gets a little of what all states do, so that nothing that
+    the trees can show is impossible.
+    """
+    k = len(counts.pi)
+    same = (ranges.group[:, None] == np.arange(ranges.group.max() + 1)).astype(float)  # (k, tags)
+    states = _to_one(counts.T.sum(axis=(0, 1)) + counts.pi + _LITTLE)
+    pi = _to_one(counts.pi + _LITTLE * states)
+    by_tag = np.einsum("cab,at->ctb", counts.T, same)
+    T = _rows_to_one(by_tag + _LITTLE * _rows_to_one(by_tag.sum(axis=1, keepdims=True) + states))
+    rows = np.empty_like(counts.rows)
+    for at in range(len(starts) - 1):
+        own = slice(starts[at], starts[at + 1])
+        share = counts.rows[own] @ same
+        if at == 0:  # a tag's states do not show the words of other tags
+            n = starts[1]
+            states_of = np.arange(k)[None]
+            possible = (ranges.lo[:n, None] <= states_of) & (states_of < ranges.hi[:n, None])
+            share += _LITTLE * (possible @ same > 0)
+        else:
+            share += _LITTLE
+        rows[own] = _columns_to_one(share) @ same.T
+    return Tables(pi, T[:, ranges.group, :], rows)
+
+
+def softened(tables: Tables, prior: Tables, share: float) -> Tables:
+    """Every table mixed with the prior's; EM never leaves an assignment that is certain.
+
+    >>> one, even = np.eye(2), np.full((2, 2), 0.5)
+    >>> softened(Tables(even[0], one[None], one), Tables(even[0], even[None], even), 0.2).rows
+    array([[0.9, 0.1],
+           [0.1, 0.9]])
+    """
+    mixed = (
+        (1 - share) * getattr(tables, name) + share * getattr(prior, name)
+        for name in ("pi", "T", "rows")
+    )
+    return Tables(*mixed)
+
+
+def expected_counts(encoded: EncodedForest, tables: Tables) -> tuple[float, Counts]:
+    """Log likelihood and expected counts."""
+    from eigentext.dependency.kernels.latent import posteriors_and_counts
+
+    counts = Counts.zeros(len(tables.rows), encoded.n_classes, len(tables.pi))
+    value = posteriors_and_counts(
+        encoded.ids,
+        encoded.lo,
+        encoded.hi,
+        encoded.heads,
+        encoded.ptr,
+        encoded.classes,
+        tables.rows,
+        tables.T,
+        tables.pi,
+        np.zeros((0, len(tables.pi))),
+        counts.rows,
+        counts.T,
+        counts.pi,
+    )
+    return float(value), counts
+
+
+def run_em(
+    encoded: EncodedForest,
+    tables: Tables,
+    prior: Tables,
+    smoothing: LatentSmoothing,
+    n_iter: int,
+    *,
+    progress: Progress | None = None,
+) -> tuple[Tables, list[float], Counts | None]:
+    """So many iterations; the log likelihood before each of them; the last expected counts."""
+    values = []
+    counts = None
+    for at in range(n_iter):
+        value, counts = expected_counts(encoded, tables)
+        values.append(value)
+        tables = estimate(counts, encoded, prior, smoothing)
+        if progress is not None:
+            progress(at + 1, n_iter, "EM")
+    return tables, values, counts

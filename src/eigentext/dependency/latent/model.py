@@ -1,0 +1,397 @@
+"""The latent tree model with valid parameters: one hidden state per word, learned from trees.
+
+A tree's words, given the tree (Dhillon et al. 2012, equation 2; ``e`` is the class of the edge
+above j)::
+
+    p(x_1 .. x_m, h_1 .. h_m) = pi[h_root] prod_j T_e(j)[h_j | h_parent(j)] prod_j O[x_j | h_j]
+
+1. ``fit``: observations (observations.py) -> states by CCA and k-means -> counts -> EM
+   (learn.py).
+2. ``log_prob`` sums the states out, leaves to root, in one pass; ``log_probs`` does so for many
+   trees over one sentence; ``posteriors`` adds the way back down.
+3. With ``structure`` each node also shows something of the tree (numbers of children, distance to
+   its head, size of its subtree), so that the shape of the tree counts as well.
+
+Every number is a probability: nothing is ever negative.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eigentext.base.fields import (
+    Array,
+    Flag,
+    Listed,
+    Parts,
+    Pointers,
+    Real,
+    Shares,
+    Sparse,
+    Spec,
+    Strings,
+    Text,
+    Whole,
+)
+from eigentext.base.fields import (
+    Ints as IntArray,
+)
+from eigentext.base.model import Model, Packed
+from eigentext.dependency.latent import learn
+from eigentext.dependency.latent.learn import (
+    EDGES,
+    N_CLASSES,
+    LatentSmoothing,
+    StateRanges,
+    Tables,
+    table_starts,
+)
+from eigentext.dependency.latent.observations import Forest, Observations, channels_of, check_heads
+from eigentext.dependency.settings import LatentTreeSettings
+from eigentext.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from eigentext.base.progress import Progress
+    from eigentext.trees.dependency import DependencyTree
+
+    Floats = npt.NDArray[np.float64]
+    Ints = npt.NDArray[np.int64]
+
+__all__ = ["LatentTreeModel", "LatentTreeParams"]
+
+_TABLES = ("pi", "T", "rows")
+# share of each table that all states of a tag have in common at the start: EM cannot leave a state
+# that is certain
+_SOFTEN = 0.6
+
+
+def _parts(settings: dict[str, Any]) -> Parts:
+    k, classes = settings["n_states"], N_CLASSES[EDGES[settings["edges"]]]
+    arrays: dict[str, Array | Pointers | Sparse] = {
+        "group": IntArray((k,), low=0, below=k),
+        "shares": Shares((k,)),
+    }
+    for member in range(settings["n_models"]):
+        arrays |= {
+            f"{member}.pi": Shares((k,)),
+            f"{member}.T": Shares((classes, k, k)),
+            f"{member}.rows": Shares(("rows", k)),
+        }
+    channels = range(settings["observations"].count("+") + 1)
+    return Parts(arrays, {f"names{at}": Strings(f"names{at}", distinct=True) for at in channels})
+
+
+def _holds(
+    arrays: Mapping[str, npt.NDArray[Any]],
+    strings: Mapping[str, list[str]],
+    settings: dict[str, Any],
+) -> None:
+    sizes = [len(strings[f"names{at}"]) for at in range(len(strings))]
+    rows = int(table_starts(sizes, settings["structure"])[-1])
+    if len(arrays["0.rows"]) != rows:
+        raise ValueError(f"array '0.rows' has {len(arrays['0.rows'])} rows, expected {rows}")
+    if any("<unk>" not in names for names in strings.values()):
+        raise ValueError("strings 'names': one list is without <unk>")
+
+
+_SPEC = Spec(
+    {
+        "n_states": Whole(1, 10**6),
+        "n_models": Whole(1, 1000),
+        "edges": Text(tuple(EDGES)),
+        "structure": Text(),
+        "observations": Text(),
+        "split": Flag(),
+        "log_likelihoods": Listed(Real()),
+    },
+    _parts,
+    _holds,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class LatentTreeParams:
+    """The parameters as arrays; every column is a distribution.
+
+    ``pi``       (k,) of the root's state
+    ``T_left``   (k, k) [child, parent] of a left child's state; ``T_right`` of a right child's
+    ``O``        (n, k) p(x | h) of the first channel; ``more`` those of further channels, and
+                 those of structure last where the model has it
+    ``T``        (classes, k, k) [class, child, parent] for all classes of edges
+    """
+
+    pi: Floats
+    T_left: Floats
+    T_right: Floats
+    O: Floats  # noqa: E741
+    more: tuple[Floats, ...] = ()
+    T: Floats | None = None
+
+
+@dataclass(eq=False, repr=False)
+class LatentTreeModel(Model, LatentTreeSettings):
+    """A latent tree model; see the module's docstring.
+
+    After ``fit``: ``observations_``, ``params``, ``log_likelihoods_`` (one per iteration),
+    ``shares_`` (n_states,) of the states among all words, ``members_`` (the tables of each model).
+
+    >>> from eigentext.trees.dependency import DependencyTree
+    >>> tags = ("DET", "NOUN", "VERB")
+    >>> trees = [DependencyTree((a, b, c), [2, 3, 0], tags=tags)
+    ...          for a in ("a", "the") for b in ("cat", "dog") for c in ("runs", "sits")]
+    >>> model = LatentTreeModel(3, min_count=1, n_iter=3).fit(trees)
+    >>> model.log_prob(trees[0]) > model.log_prob(DependencyTree(trees[0].forms, [0, 1, 2],
+    ...                                                          tags=tags))
+    True
+    """
+
+    KIND = "latent-tree"
+    SPEC = _SPEC
+
+    def check(self) -> None:
+        """Raise SettingsError for settings that no such model can have."""
+        super().check()
+        learn.kinds_of_structure(self.structure)
+        channels_of(self.observations)
+
+    # ---------------------------------------------------------------- learning
+
+    def fit(
+        self,
+        trees: Iterable[DependencyTree],
+        *,
+        progress: Progress | None = None,
+    ) -> LatentTreeModel:
+        """Learn from trees; ``progress`` hears of each EM iteration."""
+        self.check()
+        bank = list(trees)
+        self.observations_ = Observations.learn(
+            bank, self.observations, min_count=self.min_count, language=self.language
+        )
+        forest = Forest.of(bank, self.observations_)
+        self.ranges_ = self._find_ranges(forest)
+        encoded = self._encode(forest)
+        self.members_: list[Tables] = []
+        for member in range(self.n_models):
+            tables, values, shares = self._fit_member(forest, encoded, member, progress)
+            self.members_.append(tables)
+            if member == 0:
+                self.log_likelihoods_, self.shares_ = values, shares
+        return self
+
+    def _fit_member(
+        self,
+        forest: Forest,
+        encoded: learn.EncodedForest,
+        member: int,
+        progress: Progress | None,
+    ) -> tuple[Tables, list[float], Floats]:
+        """Tables, log likelihoods and shares of the states of one model."""
+        seed, smoothing = self.seed + member, self.smoothing or LatentSmoothing()
+        if self.start == "random":
+            rng = np.random.default_rng(seed)
+            states = rng.integers(encoded.lo, encoded.hi)
+        else:
+            of_observation = learn.spectral_states(
+                forest, self.observations_.sizes[0], self.ranges_, seed=seed
+            )
+            states = of_observation[np.maximum(forest.seen[0], 0)]
+        counts = learn.counts_of_states(encoded, states, self.n_states)
+        prior = learn.spread_of(counts, encoded.starts, self.ranges_)
+        tables = learn.estimate(counts, encoded, prior, smoothing)
+        start = learn.softened(tables, prior, _SOFTEN if self.n_iter else 0.0)
+
+        def told(done: int, total: int, stage: str) -> None:
+            if progress is not None:
+                progress(member * total + done, self.n_models * total, stage)
+
+        tables, values, last = learn.run_em(
+            encoded, start, prior, smoothing, self.n_iter, progress=told
+        )
+        found = counts if last is None else last
+        shares = found.pi + found.T.sum(axis=(0, 1))
+        return tables, values, shares / shares.sum()
+
+    @property
+    def tables_(self) -> Tables:
+        """The tables of the (first) model."""
+        self.check_fitted()
+        return self.members_[0]
+
+    def _find_ranges(self, forest: Forest) -> StateRanges:
+        size, tag_of = self.observations_.sizes[0], self.observations_.tag_of
+        if not self.split:
+            return StateRanges.shared(size, self.n_states)
+        if not self.observations_.tags:
+            raise SettingsError(
+                f"observations {self.observations_.spec!r} have no tag in their first channel: "
+                "split=False is the way"
+            )
+        return StateRanges.by_tag(tag_of, learn.states_per_tag(forest, tag_of, self.n_states))
+
+    def _encode(self, forest: Forest) -> learn.EncodedForest:
+        return learn.encode_structure(
+            forest,
+            self.observations_.sizes,
+            self.ranges_,
+            edges=self.edges,
+            structure=self.structure,
+        )
+
+    @property
+    def _starts(self) -> Ints:
+        return learn.table_starts(self.observations_.sizes, self.structure)
+
+    @property
+    def _structure_starts(self) -> Ints:
+        """(3,) the first row of each kind of structure, -1 where it is not shown."""
+        kinds = learn.kinds_of_structure(self.structure)
+        first = dict(zip(kinds, self._starts[len(self.observations_.sizes) :], strict=False))
+        return np.array([first.get(kind, -1) for kind in learn.STRUCTURE], np.int64)
+
+    @property
+    def params(self) -> LatentTreeParams:
+        """The parameters in the paper's orientation."""
+        self.check_fitted()
+        starts = self._starts
+        tables = [self.tables_.rows[a:b] for a, b in pairwise(starts)]
+        T = np.ascontiguousarray(self.tables_.T.transpose(0, 2, 1))
+        return LatentTreeParams(
+            self.tables_.pi, T[0], T[min(1, len(T) - 1)], tables[0], tuple(tables[1:]), T
+        )
+
+    # ---------------------------------------------------------------- scoring
+
+    def log_prob(self, tree: DependencyTree) -> float:
+        """log p(words | tree), with ``structure`` of its shape as well.
+
+        Several roots are independent of each other.
+        """
+        return float(self.log_probs(tree.forms, tree.tags, tree.heads[None])[0])
+
+    def log_probs(
+        self, forms: Sequence[str], tags: Sequence[str] | None, heads: npt.ArrayLike
+    ) -> Floats:
+        """log p for each of several trees over one sentence, heads (trees, n) or a list of them.
+
+        Words and tags may be None where they are not known; they are summed out.
+        """
+        from eigentext.dependency.kernels.latent import tree_log_probs
+
+        self.check_fitted()
+        array = check_heads(heads, len(forms))
+        seen = self.observations_.encode(forms, tags).astype(np.int64)
+        starts = self._starts
+        ids = np.where(seen >= 0, seen + starts[: len(seen), None], -1)
+        logs, total = np.empty(len(array)), np.zeros(len(array))
+        for tables in self.members_:
+            fine = tree_log_probs(
+                ids,
+                self.ranges_.lo[seen[0]],
+                self.ranges_.hi[seen[0]],
+                array,
+                EDGES[self.edges],
+                self._structure_starts,
+                tables.rows,
+                tables.T,
+                tables.pi,
+                logs,
+            )
+            if not fine:
+                raise ValueError("heads form a cycle")
+            total += logs
+        return total / len(self.members_)
+
+    def sentence_score(
+        self, forms: Sequence[str], tags: Sequence[str] | None, heads: npt.ArrayLike
+    ) -> float:
+        """log of the sum of p over a list of trees: a score of the sentence."""
+        logs = self.log_probs(forms, tags, heads)
+        best = float(logs.max())
+        return best + float(np.log(np.exp(logs - best).sum())) if np.isfinite(best) else best
+
+    def posteriors(self, tree: DependencyTree) -> Floats:
+        """(n, k) p(state of each word | words, tree)."""
+        from eigentext.dependency.kernels.latent import posteriors_and_counts
+
+        self.check_fitted()
+        encoded = self._encode(Forest.of([tree], self.observations_))
+        tables = self.tables_
+        found = np.zeros((len(tree), self.n_states))
+        counts = learn.Counts.zeros(len(tables.rows), encoded.n_classes, self.n_states)
+        posteriors_and_counts(
+            encoded.ids,
+            encoded.lo,
+            encoded.hi,
+            encoded.heads,
+            encoded.ptr,
+            encoded.classes,
+            tables.rows,
+            tables.T,
+            tables.pi,
+            found,
+            counts.rows,
+            counts.T,
+            counts.pi,
+        )
+        return found
+
+    def log_likelihood(self, trees: Iterable[DependencyTree]) -> float:
+        """Sum of log p over trees (of the first model)."""
+        self.check_fitted()
+        encoded = self._encode(Forest.of(trees, self.observations_))
+        return learn.expected_counts(encoded, self.tables_)[0]
+
+    def sample(self, heads: Sequence[int], *, seed: int = 0) -> list[tuple[str, ...]]:
+        """Draw what each word of a tree shows: for each channel its name, one tuple per word."""
+        from eigentext.dependency.latent.inspection import sample_words
+
+        return sample_words(self, heads, seed=seed)
+
+    # ---------------------------------------------------------------- storage
+
+    def _pack_learned(self) -> Packed:
+        arrays = {"group": self.ranges_.group, "shares": self.shares_}
+        for member, tables in enumerate(self.members_):
+            arrays.update({f"{member}.{name}": getattr(tables, name) for name in _TABLES})
+        names = self.observations_.names
+        return Packed(
+            arrays,
+            {f"names{at}": channel for at, channel in enumerate(names)},
+            {"log_likelihoods": self.log_likelihoods_},
+        )
+
+    def _restore(self, packed: Packed) -> None:
+        arrays, strings = packed.arrays, packed.strings
+        seen = self.observations_ = Observations(
+            self.observations,
+            tuple(tuple(strings[f"names{at}"]) for at in range(len(strings))),
+            self.min_count,
+            language=self.language,
+        )
+        if len(seen.channels) != len(seen.names):
+            raise ValueError(f"names of {len(seen.names)} channels")
+        self.members_ = [
+            Tables(*(arrays[f"{member}.{name}"] for name in _TABLES))
+            for member in range(self.n_models)
+        ]
+        self.log_likelihoods_ = list(packed.facts["log_likelihoods"])
+        self.shares_ = arrays["shares"]
+        if self.split:
+            per_tag = np.bincount(arrays["group"], minlength=len(seen.tags)).tolist()
+            self.ranges_ = StateRanges.by_tag(seen.tag_of, per_tag)
+        else:
+            self.ranges_ = StateRanges.shared(seen.sizes[0], self.n_states)
+        if not np.array_equal(self.ranges_.group, arrays["group"]):
+            raise ValueError("the states do not fit the tags")
+
+    def _summary(self) -> str:
+        return f"{self.n_states} states, {self.observations_.sizes[0]:,} observations"

@@ -1,0 +1,298 @@
+"""Moments of words in trees, and the observables of a latent tree model made from them.
+
+Notation: ``O[x, h] = p(x | h)``; ``T_d[h', h] = p(child's state | parent's state)``, d = L, R;
+``pi`` the root's states; ``U`` (n, k) the dictionary, ``G = U'O``, ``u_x`` row x of U.
+
+1. **Moments**, all over the same triple events (left child a, parent p, right child b; every left
+   child is paired with every right child), pbar the states of p over these events::
+
+       K[i,j,l] = E[u_a(i) u_p(j) u_b(l)]     K(y)    = sum_j y_j K[:,j,:]
+                                                      = G T_L diag(pbar o G'y) T_R' G'
+       Sigma_R  = E[u_p u_b'] = G diag(pbar) T_R' G'      Sigma_L = E[u_p u_a']
+       Omega    = E[u_a u_b'] = G T_L diag(pbar) T_R' G'
+       c_1      = E[u_root]   = G pi                      (over roots only)
+
+2. **Observables**::
+
+       E_L  = Omega inv(Sigma_R)  = G T_L inv(G)          E_R = Omega' inv(Sigma_L)
+       D(y) = inv(E_L) K(y) inv(Sigma_R) = G diag(G'y) inv(G)
+       y_x  with G'y_x = O'delta_x, see dictionaries.py    c_inf = sum_x y_x
+
+Where nodes have children on one side only there are no triples.  The *instrument* form replaces
+the other child by any z that is independent of child c given the node's state (here: the parent,
+and a neighbouring child, stacked)::
+
+       E_d  = E[u_c z'] pinv(E[u_i z'])
+       D(y) = E[u_i z'] pinv(E[u_c z']) E[u_c (y.u_i) z'] pinv(E[u_i z'])
+
+The *undirected* form has one T for both sides: its events are all ordered pairs of children.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eigentext.errors import SettingsError
+from eigentext.linalg.conditioning import ConditionReport, OnRank, guarded_pinv
+from eigentext.linalg.determinism import single_threaded
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from eigentext.dependency.latent.observations import Forest
+
+    Floats = npt.NDArray[np.float64]
+    Ints = npt.NDArray[np.int64]
+
+__all__ = ["InstrumentMoments", "TreeMoments", "link_moments"]
+
+_AT_ONCE = 4096  # events per block of sums: bounds the room of u_a x u_p x u_b
+
+
+@dataclass(frozen=True, eq=False)
+class TreeMoments:
+    """Sums over triple events, and how many there were; shards add up.
+
+    ``K`` (k, k, k), ``Sigma_L, Sigma_R, Omega`` (k, k): sums of the products whose means stand in
+    the module's docstring; ``root`` (k,) sum of u over roots; ``n`` events and ``n_roots`` roots.
+    """
+
+    K: Floats
+    Sigma_L: Floats
+    Sigma_R: Floats
+    Omega: Floats
+    root: Floats
+    n: float
+    n_roots: float
+
+    @classmethod
+    def of(cls, forest: Forest, U: Floats, *, directed: bool = True) -> TreeMoments:
+        """Moments of trees; ``U`` (n, k) is the dictionary of the first channel.
+
+        A node whose first channel is missing takes part in no event.
+        """
+        k = U.shape[1]
+        K, left, right, omega = np.zeros((k, k, k)), *(np.zeros((k, k)) for _ in range(3))
+        seen, parents = forest.seen[0], forest.parents
+        a, p, b = _triples(forest) if directed else _pairs(forest)
+        ok = (seen[a] >= 0) & (seen[p] >= 0) & (seen[b] >= 0)
+        a, p, b = seen[a[ok]], seen[p[ok]], seen[b[ok]]
+        with single_threaded():
+            for at in range(0, len(p), _AT_ONCE):
+                u_a, u_p, u_b = (U[x[at : at + _AT_ONCE]] for x in (a, p, b))
+                outer = (u_a[:, :, None] * u_p[:, None, :]).reshape(len(u_a), -1)
+                K += (outer.T @ u_b).reshape(k, k, k)
+                left += u_p.T @ u_a
+                right += u_p.T @ u_b
+                omega += u_a.T @ u_b
+        roots = seen[parents < 0]
+        roots = roots[roots >= 0]
+        return cls(K, left, right, omega, U[roots].sum(axis=0), float(len(p)), float(len(roots)))
+
+    def __add__(self, other: TreeMoments) -> TreeMoments:
+        names = [one.name for one in fields(self)]
+        return TreeMoments(*(getattr(self, name) + getattr(other, name) for name in names))
+
+    @property
+    def k(self) -> int:
+        """Number of states."""
+        return len(self.root)
+
+    def observables(
+        self, *, max_condition: float = 1e12, on_rank: OnRank = "error"
+    ) -> tuple[Floats, Floats, Floats, tuple[ConditionReport, ...]]:
+        """``E_L, E_R`` (k, k), ``D`` (k, k, k) with D(y) = sum_j y_j D[:, j, :], and reports."""
+        _need(self.n, "a node with a left and a right child")
+        how: dict[str, Any] = {"max_condition": max_condition, "on_rank": on_rank}
+        with single_threaded():
+            right, r1 = guarded_pinv(self.Sigma_R / self.n, symbol="Sigma_R", **how)
+            left, r2 = guarded_pinv(self.Sigma_L / self.n, symbol="Sigma_L", **how)
+            omega = self.Omega / self.n
+            E_L, E_R = omega @ right, omega.T @ left
+            inverse, r3 = guarded_pinv(E_L, symbol="E_L", **how)
+            how["on_rank"] = "ignore"  # these two are not inverted
+            _, r4 = guarded_pinv(E_R, symbol="E_R", **how)
+            _, r5 = guarded_pinv(omega, symbol="Omega", **how)
+            D = np.einsum("ai,ijl,lb->ajb", inverse, self.K / self.n, right, optimize=True)
+        return E_L, E_R, D, (r1, r2, r5, r3, r4)
+
+
+@dataclass(frozen=True, eq=False)
+class InstrumentMoments:
+    """Sums for the instrument form: axis 0 is the side of the child, L and R.
+
+    ``cz, iz`` (2, k, m), ``ciz`` (2, k, k, m): sums of u_c z', u_i z' and u_c x u_i x z;
+    ``n`` (2,) events per side; ``root`` and ``n_roots`` as in :class:`TreeMoments`.
+    """
+
+    cz: Floats
+    iz: Floats
+    ciz: Floats
+    n: Floats
+    root: Floats
+    n_roots: float
+
+    @classmethod
+    def of(cls, forest: Forest, U: Floats, *, directed: bool = True) -> InstrumentMoments:
+        """Moments of trees.
+
+        The instrument of child c of node i: the vector of i's parent, and that of another child
+        of i, the one before c (or else after it), each in a block of its own by its side: 4k.
+        """
+        k = U.shape[1]
+        m = 4 * k
+        seen, parents, sides = forest.seen[0], forest.parents, forest.sides
+        rows = np.concatenate([U, np.zeros((1, k))])  # -1 is the missing one
+        vector = rows[np.where(seen >= 0, seen, len(U))]
+        other = _other_child(forest)
+        cz, iz, ciz, n = (
+            np.zeros((2, k, m)),
+            np.zeros((2, k, m)),
+            np.zeros((2, k, k, m)),
+            [0.0] * 2,
+        )
+        for side in (0, 1):
+            c = np.flatnonzero((sides == side) & (seen >= 0) & (seen[parents] >= 0))
+            i = parents[c]
+            has_z = (parents[i] >= 0) | (other[c] >= 0)
+            c, i = c[has_z], i[has_z]
+            n[side] = float(len(c))
+            with single_threaded():
+                for at in range(0, len(c), _AT_ONCE):
+                    cc, ii = c[at : at + _AT_ONCE], i[at : at + _AT_ONCE]
+                    z = np.zeros((len(cc), 4, k))
+                    for kind, whose, its_side in (
+                        (0, parents[ii], sides[ii]),
+                        (2, other[cc], sides[other[cc]]),
+                    ):
+                        ok = np.flatnonzero(whose >= 0)
+                        z[ok, kind + its_side[ok]] = vector[whose[ok]]
+                    flat = z.reshape(len(cc), m)
+                    outer = (vector[cc][:, :, None] * vector[ii][:, None, :]).reshape(len(cc), -1)
+                    ciz[side] += (outer.T @ flat).reshape(k, k, m)
+                    cz[side] += vector[cc].T @ flat
+                    iz[side] += vector[ii].T @ flat
+        if not directed:
+            cz[:], iz[:], ciz[:], n = cz.sum(0), iz.sum(0), ciz.sum(0), [sum(n)] * 2
+        roots = seen[parents < 0]
+        roots = roots[roots >= 0]
+        return cls(cz, iz, ciz, np.array(n), U[roots].sum(axis=0), float(len(roots)))
+
+    def __add__(self, other: InstrumentMoments) -> InstrumentMoments:
+        names = [one.name for one in fields(self)]
+        return InstrumentMoments(*(getattr(self, name) + getattr(other, name) for name in names))
+
+    @property
+    def k(self) -> int:
+        """Number of states."""
+        return len(self.root)
+
+    def observables(
+        self, *, max_condition: float = 1e12, on_rank: OnRank = "error"
+    ) -> tuple[Floats, Floats, Floats, tuple[ConditionReport, ...]]:
+        """As :meth:`TreeMoments.observables`; a side without children has E = 0.
+
+        Each side gives an estimate of D; they are averaged by their numbers of events.
+        """
+        k = self.k
+        _need(float(self.n.sum()), "a child with a grandparent or a sibling")
+        how: dict[str, Any] = {"max_condition": max_condition, "need_rank": k, "on_rank": on_rank}
+        E = np.zeros((2, k, k))
+        D = np.zeros((k, k, k))
+        reports: list[ConditionReport] = []
+        with single_threaded():
+            for side, name in enumerate("LR"):
+                if not self.n[side]:
+                    continue
+                cz, iz, ciz = (x[side] / self.n[side] for x in (self.cz, self.iz, self.ciz))
+                inverse, report = guarded_pinv(iz, symbol=f"E[u_i z'] ({name})", **how)
+                E[side] = cz @ inverse
+                through, second = guarded_pinv(cz, symbol=f"E[u_c z'] ({name})", **how)
+                one = np.einsum("am,mi,ijn,nb->ajb", iz, through, ciz, inverse, optimize=True)
+                D += one * (self.n[side] / self.n.sum())
+                _, third = guarded_pinv(E[side], symbol=f"E_{name}", on_rank="ignore")
+                reports += [report, second, third]
+        return E[0], E[1], D, tuple(reports)
+
+
+def link_moments(forest: Forest, U: Floats, sizes: Sequence[int]) -> tuple[list[Floats], Floats]:
+    """Sums over nodes of delta_x z' for each channel, (n_c, 4k), and of u z', (k, 4k).
+
+    z is what surrounds the node: the parent's vector in one of two blocks by the node's side, the
+    sums of its left and of its right children's vectors.  ``E[delta_x z'] = O diag(p) M'`` spans
+    range(O), so ``y_x' = delta_x' E[delta_x z'] pinv(E[u z'])`` for any dictionary and channel.
+    """
+    k = U.shape[1]
+    seen, parents, sides = forest.seen[0], forest.parents, forest.sides
+    rows = np.concatenate([U, np.zeros((1, k))])
+    vector = rows[np.where(seen >= 0, seen, len(U))]
+    z = np.zeros((len(seen), 4, k))
+    child = np.flatnonzero(parents >= 0)
+    z[child, sides[child]] = vector[parents[child]]
+    np.add.at(z, (parents[child], 2 + sides[child]), vector[child])
+    flat = z.reshape(len(seen), 4 * k)
+    sums = []
+    for channel, size in enumerate(sizes):
+        ok = (seen >= 0) & (forest.seen[channel] >= 0)  # the same events for u and for delta
+        found = np.zeros((size, 4 * k))
+        np.add.at(found, forest.seen[channel][ok], flat[ok])
+        sums.append(found)
+    ok = seen >= 0
+    with single_threaded():
+        return sums, vector[ok].T @ flat[ok]
+
+
+def _need(n: float, what: str) -> None:
+    if not n > 0:
+        raise SettingsError(f"no event to take moments from: the trees have not once {what}")
+
+
+def _children(forest: Forest) -> tuple[Ints, Ints, Ints]:
+    """Children sorted by parent and place, their parents, and starts (N + 1,) by parent."""
+    child = np.flatnonzero(forest.parents >= 0)
+    parent = forest.parents[child]
+    order = np.argsort(parent, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(np.bincount(parent, minlength=len(forest.heads)))])
+    return child[order], parent[order], starts
+
+
+def _triples(forest: Forest) -> tuple[Ints, Ints, Ints]:
+    """Every left child with every right child of the same parent."""
+    child, parent, starts = _children(forest)
+    n_left = np.bincount(parent[child < parent], minlength=len(forest.heads))
+    is_left = child < parent
+    a = child[is_left]
+    p = parent[is_left]
+    n_right = starts[p + 1] - starts[p] - n_left[p]
+    first = starts[p] + n_left[p]
+    return _spread(a, p, first, n_right, child)
+
+
+def _pairs(forest: Forest) -> tuple[Ints, Ints, Ints]:
+    """Every ordered pair of two children of the same parent."""
+    child, parent, starts = _children(forest)
+    a, p, b = _spread(child, parent, starts[parent], starts[parent + 1] - starts[parent], child)
+    two = a != b
+    return a[two], p[two], b[two]
+
+
+def _spread(a: Ints, p: Ints, first: Ints, n: Ints, child: Ints) -> tuple[Ints, Ints, Ints]:
+    """Row r of (a, p) repeated n[r] times, with b = child[first[r] + 0 .. n[r] - 1]."""
+    row = np.repeat(np.arange(len(a)), n)
+    within = np.arange(len(row)) - np.repeat(np.cumsum(n) - n, n)
+    return a[row], p[row], child[first[row] + within]
+
+
+def _other_child(forest: Forest) -> Ints:
+    """(N,) for each child the child of the same parent before it, or else after it; else -1."""
+    child, parent, _ = _children(forest)
+    other = np.full(len(forest.heads), -1)
+    same = parent[1:] == parent[:-1]
+    other[child[:-1][same]] = child[1:][same]
+    other[child[1:][same]] = child[:-1][same]
+    return other

@@ -1,0 +1,154 @@
+"""Baselines for the latent tree: hidden Markov models of chains of words.
+
+A chain is a tree in which every word has one child, so both are a
+:class:`~eigentext.dependency.latent.model.LatentTreeModel` with one transition matrix:
+
+- ``PathHMM``: every path from the root to a leaf is a sequence; a tree's score is the sum of log p
+  over its paths, so words near the root count once for each leaf below them.  Papers/000 (section
+  3) says why that is no distribution over trees.
+- ``SurfaceHMM``: the sentence itself is the sequence; all trees of a list get the same score.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from eigentext.dependency.latent.model import LatentTreeModel
+from eigentext.dependency.latent.observations import Forest, Observations
+from eigentext.errors import RankError
+from eigentext.trees.dependency import DependencyTree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float64]
+
+__all__ = ["PathHMM", "SurfaceHMM", "root_paths"]
+
+_MOST_PATHS = 60_000  # training paths; more do not change the tables much
+
+
+def root_paths(heads: Sequence[int]) -> list[list[int]]:
+    """The word numbers on the way from the root to each leaf.
+
+    >>> root_paths([2, 0, 2, 3])
+    [[2, 1], [2, 3, 4]]
+    """
+    inner = set(heads)
+    found = []
+    for leaf in range(1, len(heads) + 1):
+        if leaf not in inner:
+            path = [leaf]
+            while heads[path[-1] - 1]:
+                path.append(heads[path[-1] - 1])
+            found.append(path[::-1])
+    return found
+
+
+class _ChainModel:
+    """A latent tree model of chains."""
+
+    def __init__(self, n_states: int = 20, *, n_iter: int = 5, seed: int = 0) -> None:
+        self.n_states, self.n_iter, self.seed = n_states, n_iter, seed
+
+    def _fit(self, chains: Iterable[tuple[list[str], list[str]]]) -> None:
+        trees = [
+            DependencyTree(forms, list(range(len(forms))), tags=tags) for forms, tags in chains
+        ]
+        # no more states than different words
+        words = Forest.of(trees, Observations.learn(trees)).seen[0]
+        n_states = min(self.n_states, len(np.unique(words)))
+        while True:
+            model = LatentTreeModel(
+                n_states, split=False, edges="undirected", seed=self.seed, n_iter=self.n_iter
+            )
+            try:
+                self.model = model.fit(trees)
+                return
+            except RankError as error:  # small data show fewer directions than words
+                n_states = max(1, error.got)
+
+    def _steps(self, forms: Sequence[str], tags: Sequence[str]) -> tuple[Floats, Floats, Floats]:
+        """First distribution, transitions [from, to], and p(word | state) of each word."""
+        tables = self.model.tables_
+        seen = self.model.observations_.encode(forms, tags)[0]
+        return tables.pi, tables.T[0], tables.rows[seen]
+
+    def to_bytes(self) -> bytes:
+        """The model file of the latent tree model."""
+        return self.model.to_bytes()
+
+    @classmethod
+    def from_bytes(cls, raw: bytes) -> Self:
+        """What :meth:`to_bytes` wrote."""
+        made = cls()
+        made.model = LatentTreeModel.from_bytes(raw)
+        return made
+
+
+class PathHMM(_ChainModel):
+    """log p summed over root-to-leaf paths."""
+
+    def fit(self, trees: Sequence[DependencyTree]) -> PathHMM:
+        """Learn from the paths of trees with tags."""
+        chains: list[tuple[list[str], list[str]]] = []
+        n_paths = sum(len(set(range(1, len(t) + 1)) - set(t.heads.tolist())) for t in trees)
+        every = max(1, -(-n_paths // _MOST_PATHS))
+        for number, tree in enumerate(trees):
+            if number % every:
+                continue
+            tags = tree.tags or ("",) * len(tree)
+            chains.extend(
+                ([tree.forms[i - 1] for i in path], [tags[i - 1] for i in path])
+                for path in root_paths(tree.heads.tolist())
+            )
+        self._fit(chains)
+        return self
+
+    def log_probs(
+        self, forms: Sequence[str], tags: Sequence[str], heads: npt.NDArray[np.integer]
+    ) -> Floats:
+        """(K,) for heads (K, n): the forward algorithm, shared by paths with the same start."""
+        pi, T, emit = self._steps(forms, tags)
+        K, n = heads.shape
+        forward = np.zeros((K, n, len(pi)))
+        logs = np.zeros((K, n))
+        above = heads.astype(np.int64) - 1
+        tree, word = np.nonzero(above < 0)
+        forward[tree, word] = pi * emit[word]
+        done = above < 0
+        leaf = np.ones((K, n), bool)
+        np.put_along_axis(leaf, np.maximum(above, 0), False, axis=1)
+        only_root = ~(above == 0).any(1)  # word 1 was marked for roots: is it a leaf after all?
+        leaf[only_root, 0] = True
+        while len(tree):
+            size = forward[tree, word].sum(1)
+            forward[tree, word] /= size[:, None]
+            logs[tree, word] += np.log(size)
+            ready = ~done & np.take_along_axis(done, np.maximum(above, 0), axis=1)
+            tree, word = np.nonzero(ready)
+            head = above[tree, word]
+            forward[tree, word] = (forward[tree, head] @ T) * emit[word]
+            logs[tree, word] = logs[tree, head]
+            done |= ready
+        return np.asarray((logs * leaf).sum(1))
+
+
+class SurfaceHMM(_ChainModel):
+    """log p of the words in their order, whatever the tree."""
+
+    def fit(self, trees: Sequence[DependencyTree]) -> SurfaceHMM:
+        """Learn from sentences with tags."""
+        self._fit((list(t.forms), list(t.tags or ("",) * len(t))) for t in trees)
+        return self
+
+    def log_probs(
+        self, forms: Sequence[str], tags: Sequence[str], heads: npt.NDArray[np.integer]
+    ) -> Floats:
+        """(K,) the same number K times."""
+        chain = np.arange(len(forms))[None]
+        return np.repeat(self.model.log_probs(forms, tags, chain), len(heads))

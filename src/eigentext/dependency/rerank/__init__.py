@@ -1,0 +1,1 @@
+"""K-best lists and their reranking."""

@@ -1,0 +1,159 @@
+"""The reranker's experts by name: how each is learned from gold trees, asked, and stored.
+
+    latent       log p of the latent tree model with valid parameters (word|UPOS)
+    operators    log of the raw spectral operators' score, floored where it is not positive
+    generative   log p(words, tree) of the generative parser
+    valence, distance      from counts
+    paths, surface         baselines: hidden Markov models of root-to-leaf paths, of the sentence
+
+``jackknifed`` gives each training list the answer of an expert that has not seen its fold.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eigentext.dependency.rerank.features import (
+    Distance,
+    Expert,
+    Known,
+    Valence,
+    expert_column,
+    known_of,
+)
+from eigentext.dependency.rerank.lists import fold_numbers
+from eigentext.dependency.settings import EXPERTS
+from eigentext.errors import RankError, SettingsError
+from eigentext.trees.dependency import DependencyTree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy.typing as npt
+
+    from eigentext.base.progress import Progress
+    from eigentext.dependency.rerank.lists import KBestLists
+    from eigentext.formats.conllu import Sentence
+
+__all__ = ["expert_from_bytes", "expert_to_bytes", "fit_expert", "jackknifed"]
+
+_STATES = 200  # of the latent tree model, unless told
+
+
+class _OfTags:
+    """A model asked with forms and coarse tags."""
+
+    def __init__(self, model: Any, method: str = "log_probs") -> None:
+        self.model, self.method = model, method
+
+    def log_probs(self, known: Known, heads: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        ask = getattr(self.model, self.method)
+        logs: npt.NDArray[np.float64] = ask(known.forms, known.coarse, heads)
+        return logs
+
+
+class _Generative:
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def log_probs(self, known: Known, heads: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        logs: npt.NDArray[np.float64] = self.model.log_probs(*known, heads)
+        return logs
+
+
+def _trees(sentences: Sequence[Sentence]) -> list[DependencyTree]:
+    return [
+        DependencyTree(one.forms, one.heads or (), tags=known_of(one).coarse) for one in sentences
+    ]
+
+
+def _latent(trees: list[DependencyTree], seed: int, settings: dict[str, Any]) -> Any:
+    """A latent tree model; unless told, with as many states as the trees support."""
+    from eigentext.dependency.latent.model import LatentTreeModel
+
+    if "n_states" in settings:
+        return LatentTreeModel(seed=seed, **settings).fit(trees)
+    n_tags = len({tag for tree in trees for tag in tree.tags or ()})
+    n_states = _STATES
+    while True:
+        more = {"structure": "valence", "split": n_states >= n_tags, **settings}
+        try:
+            return LatentTreeModel(n_states, seed=seed, **more).fit(trees)
+        except (RankError, SettingsError):
+            if n_states == 1:
+                raise
+            n_states = max(1, n_states * 2 // 3)
+
+
+def fit_expert(
+    name: str, sentences: Sequence[Sentence], *, seed: int = 0, **settings: Any
+) -> Expert:
+    """Learn one of ``EXPERTS`` from sentences with heads; ``settings`` go to its model."""
+    from eigentext.dependency.generative.parser import GenerativeParser
+    from eigentext.dependency.latent.operators import SpectralTreeOperators
+    from eigentext.dependency.latent.path_hmm import PathHMM, SurfaceHMM
+
+    if name == "latent":
+        return _OfTags(_latent(_trees(sentences), seed, settings))
+    if name == "operators":
+        model = SpectralTreeOperators(seed=seed, **settings).fit(_trees(sentences))
+        return _OfTags(model, "log_scores")
+    if name == "generative":
+        return _Generative(GenerativeParser(seed=seed, **settings).fit(sentences))
+    if name in ("valence", "distance"):
+        kind = Valence if name == "valence" else Distance
+        return kind.of((known_of(one), one.heads or ()) for one in sentences)
+    if name in ("paths", "surface"):
+        chain = PathHMM if name == "paths" else SurfaceHMM
+        return _OfTags(chain(seed=seed, **settings).fit(_trees(sentences)))
+    raise SettingsError(f"expert {name!r}: expected one of {', '.join(EXPERTS)}")
+
+
+def jackknifed(
+    fit: Callable[[Sequence[Sentence]], Expert],
+    sentences: Sequence[Sentence],
+    lists: KBestLists,
+    *,
+    folds: int = 3,
+    progress: Progress | None = None,
+) -> npt.NDArray[np.float32]:
+    """One column: every list's trees under an expert of the other folds.
+
+    ``fit`` makes an expert from sentences.  The folds are those of ``lists``.
+    """
+    parts = []
+    for fold, numbers in enumerate(fold_numbers(len(sentences), folds)):
+        if progress is not None:
+            progress(fold, folds, "experts")
+        left_out = set(numbers.tolist())
+        expert = fit([one for at, one in enumerate(sentences) if at not in left_out])
+        known = [known_of(sentences[at]) for at in numbers]
+        parts.append(expert_column(expert, known, lists.part(numbers[0], numbers[-1] + 1)))
+    return np.concatenate(parts)
+
+
+def expert_to_bytes(name: str, expert: Any) -> bytes:
+    """What a model file keeps of an expert: its own file, or its counts as text."""
+    if name in ("valence", "distance"):
+        counts = sorted(expert.table.counts.items())
+        return "\n".join(f"{c}\t{o}\t{n}" for (c, o), n in counts).encode() or b" "
+    raw: bytes = expert.model.to_bytes()
+    return raw
+
+
+def expert_from_bytes(name: str, raw: bytes) -> Expert:
+    """What :func:`expert_to_bytes` wrote."""
+    from eigentext.dependency.generative.parser import GenerativeParser
+    from eigentext.dependency.latent.model import LatentTreeModel
+    from eigentext.dependency.latent.path_hmm import PathHMM, SurfaceHMM
+
+    if name in ("valence", "distance"):
+        rows = [line.split("\t") for line in raw.decode().strip().splitlines()]
+        counts = {(c, int(o)): int(n) for c, o, n in rows}
+        return (Valence if name == "valence" else Distance)(counts)
+    if name == "generative":
+        return _Generative(GenerativeParser.from_bytes(raw))
+    kinds: dict[str, Any] = {"latent": LatentTreeModel, "paths": PathHMM, "surface": SurfaceHMM}
+    return _OfTags(kinds[name].from_bytes(raw))

@@ -1,0 +1,315 @@
+"""What a reranker looks at in the trees of a list.
+
+1. The base parser's score.
+2. Two families of templates over tags (Dhillon et al. 2012, section 4.3), counted over a tree::
+
+       left modifier, head, right modifier      every left child with every right child of a head
+       side, modifier, head, grandparent        every word
+
+   Tags are numbered, so a template is a number and needs no dictionary.
+3. Experts: models that say log p of a tree; each is one dense column.  :class:`Valence` and
+   :class:`Distance` are such models, from counts; the latent models live in files of their own.
+4. :class:`FeatureTable` puts the columns of all trees of all lists together for the learners.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+from eigentext.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from eigentext.dependency.rerank.lists import KBestLists
+    from eigentext.formats.conllu import Sentence
+
+    Floats = npt.NDArray[np.float64]
+    Ints = npt.NDArray[np.int64]
+
+__all__ = [
+    "Distance",
+    "Expert",
+    "FeatureTable",
+    "Known",
+    "Templates",
+    "Valence",
+    "expert_column",
+    "known_of",
+]
+
+
+class Known(NamedTuple):
+    """What is known of the words of a sentence."""
+
+    forms: Sequence[str]
+    upos: Sequence[str]
+    xpos: Sequence[str]
+
+    @property
+    def tags(self) -> Sequence[str]:
+        """XPOS where there are any, else UPOS."""
+        return self.upos if set(self.xpos) <= {"_"} else self.xpos
+
+    @property
+    def coarse(self) -> Sequence[str]:
+        """UPOS where there are any, else XPOS."""
+        return self.xpos if set(self.upos) <= {"_"} else self.upos
+
+
+def known_of(sentence: Sentence) -> Known:
+    """Forms and tags of a CoNLL-U sentence."""
+    return Known(sentence.forms, sentence.column("upos"), sentence.column("xpos"))
+
+
+class Expert(Protocol):
+    """A model of trees; ``heads`` (K, n), one answer for each tree of one sentence."""
+
+    def log_probs(self, known: Known, heads: npt.NDArray[Any]) -> Floats:
+        """(K,) log p."""
+        ...
+
+
+@dataclass(frozen=True)
+class Templates:
+    """Numbers of the two template families over ``tags``; unseen tags share number 0.
+
+    >>> templates = Templates(("DT", "NN", "VB"))
+    >>> rows, codes = templates.codes(("DT", "NN", "VB"), np.array([[2, 3, 0], [2, 0, 2]]))
+    >>> rows.tolist()  # three words and no pair in the first tree; one pair in the second
+    [0, 0, 0, 1, 1, 1, 1]
+    """
+
+    tags: tuple[str, ...]
+
+    @classmethod
+    def of(cls, sentences: Iterable[Known]) -> Templates:
+        """All tags that occur."""
+        return cls(tuple(sorted({tag for known in sentences for tag in known.tags})))
+
+    @cached_property
+    def _number(self) -> dict[str, int]:
+        return {tag: number for number, tag in enumerate(self.tags, start=1)}
+
+    @property
+    def size(self) -> int:
+        """How many different numbers there are."""
+        return 3 * (len(self.tags) + 2) ** 3
+
+    def codes(
+        self, tags: Sequence[str], heads: npt.NDArray[Any]
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """The tree and the number of every template that applies, sorted by tree."""
+        A = len(self.tags) + 2
+        own = np.array([A - 1, *(self._number.get(tag, 0) for tag in tags)], np.int64)
+        K, n = heads.shape
+        places = np.arange(1, n + 1)
+        above = heads.astype(np.int64)
+        with_root = np.concatenate([np.zeros((K, 1), np.int64), above], axis=1)
+        grand = np.take_along_axis(with_root, above, axis=1)
+        side = (above < places).astype(np.int64)
+        trios = ((side * A + own[1:]) * A + own[above]) * A + own[grand] + A**3  # (K, n)
+        left, right = above > places, (above < places) & (above > 0)
+        tree, a, b = np.nonzero(
+            left[:, :, None] & right[:, None, :] & (above[:, :, None] == above[:, None, :])
+        )
+        pairs = (own[1 + a] * A + own[above[tree, a]]) * A + own[1 + b]
+        rows = np.concatenate([np.repeat(np.arange(K), n), tree])
+        order = np.argsort(rows, kind="stable")
+        codes = np.concatenate([trios.ravel(), pairs])[order]
+        return rows[order].astype(np.int32), codes.astype(np.int32)
+
+
+class _Counted:
+    """log p(outcome | condition) from counts: added ``alpha``, backed off to p(outcome)."""
+
+    alpha = 5.0
+
+    def __init__(self, counts: Mapping[tuple[Any, Any], int]) -> None:
+        self.counts = dict(counts)
+        outcomes: Counter[Any] = Counter()
+        conditions: Counter[Any] = Counter()
+        for (condition, outcome), n in counts.items():
+            outcomes[outcome] += n
+            conditions[condition] += n
+        total = sum(outcomes.values())
+        self._plain = {
+            o: (n + 0.5) / (total + 0.5 * len(outcomes) + 1) for o, n in outcomes.items()
+        }
+        self._least = 0.5 / (total + 0.5 * len(outcomes) + 1)
+        self._conditions = conditions
+        self._cache: dict[tuple[Any, Any], float] = {}
+
+    def log(self, condition: Any, outcome: Any) -> float:
+        """The smoothed log probability."""
+        found = self._cache.get((condition, outcome))
+        if found is None:
+            plain = self._plain.get(outcome, self._least)
+            n = self.counts.get((condition, outcome), 0)
+            total = self._conditions.get(condition, 0)
+            found = float(np.log((n + self.alpha * plain) / (total + self.alpha)))
+            self._cache[condition, outcome] = found
+        return found
+
+
+def _length(distance: int) -> int:
+    """1, 2, 3, 4 (to 6), 5 (to 10), 6."""
+    return distance if distance < 4 else 4 if distance < 7 else 5 if distance < 11 else 6
+
+
+class Valence:
+    """log p of the numbers of left and right children of every word, given its tag.
+
+    >>> lonely = Valence.of([(Known(["a"], ["X"], ["_"]), [0])])
+    >>> bool(np.exp(lonely.log_probs(Known(["a"], ["X"], ["_"]), np.array([[0]])))[0] > 0.5)
+    True
+    """
+
+    def __init__(self, counts: Mapping[tuple[Any, Any], int]) -> None:
+        self.table = _Counted(counts)
+
+    @classmethod
+    def of(cls, trees: Iterable[tuple[Known, Sequence[int]]]) -> Valence:
+        """Count gold trees."""
+        counts: Counter[tuple[Any, Any]] = Counter()
+        for known, heads in trees:
+            for tag, pair in zip(known.tags, _valences(np.array([heads]))[0], strict=True):
+                counts[tag, int(pair)] += 1
+        return cls(counts)
+
+    def log_probs(self, known: Known, heads: npt.NDArray[Any]) -> Floats:
+        """(K,) log p of the valences of each tree."""
+        log, tags = self.table.log, known.tags
+        return np.array(
+            [sum(map(log, tags, row)) for row in _valences(heads).tolist()], dtype=np.float64
+        )
+
+
+def _valences(heads: npt.NDArray[Any], cap: int = 4) -> Ints:
+    """(K, n): number of left children, capped, times (cap + 1), plus those on the right."""
+    K, n = heads.shape
+    places = np.arange(1, n + 1)
+    found = np.zeros((2, K, n + 1), np.int64)
+    rows = np.broadcast_to(np.arange(K)[:, None], (K, n))
+    side = (heads < places).astype(np.int64)
+    np.add.at(found, (side, rows, heads), 1)
+    capped = np.minimum(found[:, :, 1:], cap)
+    return np.asarray(capped[0] * (cap + 1) + capped[1])
+
+
+class Distance:
+    """log p of side and length class of every arc, given the tags of both ends."""
+
+    def __init__(self, counts: Mapping[tuple[Any, Any], int]) -> None:
+        self.table = _Counted(counts)
+
+    @classmethod
+    def of(cls, trees: Iterable[tuple[Known, Sequence[int]]]) -> Distance:
+        """Count gold trees."""
+        counts: Counter[tuple[Any, Any]] = Counter()
+        for known, heads in trees:
+            tags = ("", *known.tags)
+            for d, h in enumerate(heads, start=1):
+                if h:
+                    counts[f"{tags[h]} {tags[d]}", _side_length(d, h)] += 1
+        return cls(counts)
+
+    def log_probs(self, known: Known, heads: npt.NDArray[Any]) -> Floats:
+        """(K,) log p of the lengths of each tree's arcs."""
+        tags, log = ("", *known.tags), self.table.log
+        n = len(known.forms)
+        table = np.zeros((n + 1, n + 1))
+        for d in range(1, n + 1):
+            for h in set(heads[:, d - 1].tolist()) - {0}:
+                table[h, d] = log(f"{tags[h]} {tags[d]}", _side_length(d, h))
+        return np.asarray(table[heads, np.arange(1, n + 1)].sum(1))
+
+
+def _side_length(d: int, h: int) -> int:
+    return _length(d - h) if d > h else -_length(h - d)
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureTable:
+    """Features of all trees of all lists, end to end.
+
+    ``tree_at``  (N + 1,)    where each sentence's trees begin
+    ``indptr``, ``codes``    template numbers of each tree, as in a CSR matrix of ones
+    ``dense``    (trees, D)  columns named by ``names``; the base score comes first
+    ``right``    (trees,)    right heads of each tree; None without gold trees
+    ``lengths``  (N,)        words of each sentence
+    """
+
+    tree_at: Ints
+    indptr: Ints
+    codes: npt.NDArray[np.int32]
+    dense: npt.NDArray[np.float32]
+    names: tuple[str, ...]
+    right: npt.NDArray[np.int32] | None
+    lengths: Ints
+
+    @classmethod
+    def of(
+        cls,
+        sentences: Sequence[Known],
+        lists: KBestLists,
+        templates: Templates,
+        columns: Mapping[str, npt.ArrayLike] | None = None,
+        gold: Sequence[Sequence[int]] | None = None,
+    ) -> FeatureTable:
+        """Templates of all lists; ``columns`` are dense ones beside the base score."""
+        if len(sentences) != len(lists):
+            raise SettingsError(f"{len(sentences)} sentences for {len(lists)} lists")
+        codes, widths = [], []
+        for number, known in enumerate(sentences):
+            one = lists[number]
+            rows, found = templates.codes(known.tags, one.heads)
+            codes.append(found)
+            widths.append(np.bincount(rows, minlength=len(one.heads)))
+        width = np.concatenate([*widths, np.empty(0, np.int64)])
+        indptr = np.concatenate([[0], np.cumsum(width)]).astype(np.int64)
+        dense = np.column_stack(
+            [lists.scores, *(np.asarray(column) for column in (columns or {}).values())]
+        )
+        if not np.isfinite(dense).all():
+            raise SettingsError("a dense feature is not a finite number")
+        return cls(
+            lists.tree_at,
+            indptr,
+            np.concatenate([*codes, np.empty(0, np.int32)]),
+            dense.astype(np.float32),
+            ("base", *(columns or {})),
+            None if gold is None else lists.right(gold),
+            lists.lengths,
+        )
+
+    def with_columns(self, names: Sequence[str]) -> FeatureTable:
+        """The same with only these dense columns."""
+        places = [self.names.index(name) for name in names]
+        return FeatureTable(
+            self.tree_at,
+            self.indptr,
+            self.codes,
+            self.dense[:, places],
+            tuple(names),
+            self.right,
+            self.lengths,
+        )
+
+
+def expert_column(
+    expert: Expert, sentences: Sequence[Known], lists: KBestLists, least: float = -1e4
+) -> npt.NDArray[np.float32]:
+    """log p of every tree of every list; what is impossible counts ``least``."""
+    found = [
+        np.maximum(expert.log_probs(known, lists[number].heads.astype(np.int32)), least)
+        for number, known in enumerate(sentences)
+    ]
+    return np.concatenate([*found, np.empty(0)]).astype(np.float32)

@@ -1,0 +1,198 @@
+"""Weights for a reranker from lists of trees: averaged perceptron and log-linear.
+
+Score of tree y: s(y) = v . dense(y) + sum of w over its templates.  Dense columns are first
+divided by their spread within lists, so that one step means the same for each.
+
+``perceptron`` (Dhillon et al. 2012; Collins 2002): y* has most right heads of the list,
+
+    y = argmax s;  if y has fewer right heads:  weights += f(y*) - f(y);  answer: mean of weights
+
+``log_linear``: p(y) = exp s(y) / sum over the list; maximises, with an L2 penalty,
+
+    best: sum over lists of log p(trees with most right heads)
+    risk: sum over lists of the expected number of right heads
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from eigentext.errors import SettingsError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from eigentext.dependency.rerank.features import FeatureTable
+
+    Floats = npt.NDArray[np.float64]
+
+__all__ = ["Weights", "choose", "log_linear", "perceptron", "tree_scores"]
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """``dense`` (D,) of the raw columns named ``names``; ``templates`` (numbers,)."""
+
+    names: tuple[str, ...]
+    dense: Floats
+    templates: npt.NDArray[np.float32]
+
+
+def _checked(table: FeatureTable) -> npt.NDArray[np.int32]:
+    if table.right is None:
+        raise SettingsError("training lists need gold trees")
+    if not len(table.lengths):
+        raise SettingsError("no training lists")
+    return table.right
+
+
+def _spread(table: FeatureTable) -> Floats:
+    """(D,) root mean square distance of each dense column from its list's mean."""
+    sizes = np.diff(table.tree_at)
+    dense = table.dense.astype(np.float64)
+    sums = np.add.reduceat(dense, table.tree_at[:-1], axis=0)
+    centred = dense - np.repeat(sums / sizes[:, None], sizes, axis=0)
+    found = np.sqrt((centred**2).mean(0))
+    return np.asarray(np.where(found > 1e-12, found, 1.0))
+
+
+def tree_scores(table: FeatureTable, weights: Weights) -> Floats:
+    """(trees,) the score of every tree."""
+    if table.names != weights.names:
+        raise SettingsError(f"columns {table.names}, the weights are for {weights.names}")
+    dense = table.dense.astype(np.float64) @ weights.dense
+    if not len(table.codes):
+        return dense
+    # a tree has at least one template, so no stretch is empty
+    parts = weights.templates[table.codes].astype(np.float64)
+    return np.asarray(dense + np.add.reduceat(parts, table.indptr[:-1]))
+
+
+def choose(table: FeatureTable, scores: Floats) -> npt.NDArray[np.int64]:
+    """(N,) the place of each list's best tree; of equal ones the first."""
+    at = table.tree_at
+    return np.array([int(scores[a:b].argmax()) for a, b in pairwise(at)])
+
+
+def perceptron(
+    table: FeatureTable,
+    size: int,
+    *,
+    epochs: int = 10,
+    base: float = 10.0,
+    seed: int = 0,
+) -> Weights:
+    """Averaged perceptron over lists; ``base`` is the first weight of the base score."""
+    right = _checked(table)
+    spread = _spread(table)
+    dense = table.dense / spread
+    v = np.zeros(dense.shape[1])
+    v[0] = base
+    w = np.zeros(size)
+    v_late, w_late = np.zeros_like(v), np.zeros(size)  # updates times when they came
+    at, indptr, codes = table.tree_at, table.indptr, table.codes
+    oracle = [int(right[a:b].argmax()) for a, b in pairwise(at)]
+    time = 0
+    for epoch in range(epochs):
+        rng = np.random.default_rng([seed, epoch])
+        for number in rng.permutation(len(oracle)):
+            a, b = at[number], at[number + 1]
+            time += 1
+            if b - a == 1:
+                continue
+            first = indptr[a]
+            parts = w[codes[first : indptr[b]]]
+            scores = dense[a:b] @ v + np.add.reduceat(parts, indptr[a:b] - first)
+            found, gold = a + int(scores.argmax()), a + oracle[number]
+            if right[found] >= right[gold]:
+                continue
+            step = dense[gold] - dense[found]
+            v += step
+            v_late += time * step
+            for tree, sign in ((gold, 1.0), (found, -1.0)):
+                those = codes[indptr[tree] : indptr[tree + 1]]
+                np.add.at(w, those, sign)
+                np.add.at(w_late, those, sign * time)
+    time += 1
+    mean_v, mean_w = v - v_late / time, w - w_late / time
+    return Weights(table.names, mean_v / spread, mean_w.astype(np.float32))
+
+
+def log_linear(
+    table: FeatureTable,
+    size: int,
+    *,
+    l2: float = 1.0,
+    target: Literal["best", "risk"] = "best",
+    iterations: int = 100,
+    templates: bool = True,
+    start: Weights | None = None,
+) -> Weights:
+    """Log-linear weights by L-BFGS; ``l2`` is the penalty of one template's squared weight.
+
+    ``start``: weights to begin with, e.g. of fewer columns; without, only the base score counts.
+    """
+    from scipy.optimize import minimize
+    from scipy.sparse import csr_array
+
+    if target not in ("best", "risk"):
+        raise SettingsError(f"target is {target!r}, expected 'best' or 'risk'")
+    right = _checked(table)
+    spread = _spread(table)
+    dense = table.dense / spread
+    D = dense.shape[1]
+    used, columns = np.unique(table.codes, return_inverse=True)
+    if not templates:
+        used, columns = used[:0], columns[:0]
+    indptr = table.indptr if templates else np.zeros_like(table.indptr)
+    ones = np.ones(len(columns), np.float32)
+    X = csr_array((ones, columns.astype(np.int32), indptr), shape=(len(dense), len(used)))
+    X_turned = X.T.tocsr()
+    starts, sizes = table.tree_at[:-1], np.diff(table.tree_at)
+    most = np.maximum.reduceat(right, starts)
+    is_best = right == np.repeat(most, sizes)
+    list_of = np.repeat(np.arange(len(sizes)), sizes)
+
+    def normal(scores: Floats) -> tuple[Floats, Floats]:
+        """Probabilities within each list, and the log of each list's sum."""
+        top = np.maximum.reduceat(scores, starts)
+        raised = np.exp(scores - top[list_of])
+        total = np.add.reduceat(raised, starts)
+        return raised / total[list_of], np.log(total) + top
+
+    def loss(x: Floats) -> tuple[float, Floats]:
+        v, w = x[:D], x[D:]
+        scores = dense @ v + X @ w
+        p, log_sum = normal(scores)
+        if target == "best":
+            good, good_sum = normal(np.where(is_best, scores, -np.inf))
+            value = float((log_sum - good_sum).sum())
+            slope = p - good
+        else:
+            gain = p * right
+            expected = np.add.reduceat(gain, starts)
+            value = float((most - expected).sum())
+            slope = p * (expected[list_of] - right)
+        value += 0.5 * l2 * float(w @ w) + 0.005 * l2 * float(v @ v)
+        return value, np.concatenate(
+            [slope @ dense + 0.01 * l2 * v, X_turned @ slope.astype(np.float32) + l2 * w]
+        )
+
+    first = np.zeros(D + len(used))
+    first[0] = 1.0
+    if start is not None:
+        for name, value in zip(start.names, start.dense, strict=True):
+            if name in table.names:
+                at = table.names.index(name)
+                first[at] = value * spread[at]
+        first[D:] = start.templates[used]
+    found = minimize(
+        loss, first, jac=True, method="L-BFGS-B", options={"maxiter": iterations, "maxcor": 8}
+    ).x
+    full = np.zeros(size, np.float32)
+    full[used] = found[D:]
+    return Weights(table.names, found[:D] / spread, full)

@@ -1,0 +1,346 @@
+"""Lists of k best trees for many sentences: made, stored, resumed, measured.
+
+1. ``without_punctuation`` takes punctuation out of a sentence: what hung from it hangs from its
+   head (Dhillon et al. 2012 strips its sentences before training, k-best and scoring).
+2. ``lists_of`` runs a trained parser; ``cross_validated`` trains one for each fold on the other
+   folds, so that the lists of training sentences are as bad as those of new sentences.  With a
+   folder every finished stretch is a file, and a run that was killed goes on where it stopped.
+3. :class:`KBestLists` keeps all trees as flat arrays, and knows the oracle: the best tree of
+   every list.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from eigentext.base.fields import Ints, Parts, Reals, Spec
+from eigentext.base.fingerprint import fingerprint
+from eigentext.base.ragged import pointers
+from eigentext.base.stored import Packed, Stored
+from eigentext.errors import DataError, SettingsError
+from eigentext.formats.conllu import make_sentence
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from eigentext.base.progress import Progress
+    from eigentext.dependency.graph.parser import DependencyParser
+    from eigentext.formats.conllu import Sentence
+
+__all__ = [
+    "KBestLists",
+    "OneList",
+    "cross_validated",
+    "fold_numbers",
+    "lists_of",
+    "without_punctuation",
+]
+
+
+def _holds(arrays: Mapping[str, npt.NDArray[Any]], *_: object) -> None:
+    """The lists fit into the arrays, and no head lies beyond its sentence."""
+    lengths, sizes, heads = arrays["lengths"], arrays["sizes"], arrays["heads"]
+    if len(heads) != int((lengths * sizes).sum()) or len(arrays["scores"]) != int(sizes.sum()):
+        raise ValueError("arrays 'heads' and 'scores' do not fit the lengths and sizes of lists")
+    if bool(np.any(heads > np.repeat(lengths, lengths * sizes))):
+        raise ValueError("array 'heads' holds a head beyond the end of its sentence")
+
+
+_SPEC = Spec(
+    {},
+    Parts(
+        {
+            "lengths": Ints(("lists",), low=0, below=1 << 15),
+            "sizes": Ints(("lists",), low=1, below=1 << 30),
+            "heads": Ints(("heads",), ("int16",), 0),
+            "scores": Reals(("trees",), ("float32",)),
+        }
+    ),
+    _holds,
+)
+_ARRAYS = ("lengths", "sizes", "heads", "scores")
+_STRETCH = 500  # sentences a file
+_PTB_SIGNS = frozenset({",", ".", ":", "``", "''", "-LRB-", "-RRB-", "HYPH", "NFP", "#"})
+
+
+class OneList(NamedTuple):
+    """heads (K, n) and scores (K,) of one sentence, best first."""
+
+    heads: npt.NDArray[np.int16]
+    scores: npt.NDArray[np.float32]
+
+
+class KBestLists(Stored):
+    """The lists of many sentences; ``made_with`` says by what settings and from what.
+
+    >>> lists = KBestLists.of([([[0, 1], [2, 0]], [3.0, 1.0]), ([[0]], [0.5])])
+    >>> len(lists), lists[0].heads.tolist(), lists[1].scores.tolist()
+    (2, [[0, 1], [2, 0]], [0.5])
+    >>> lists.best_places([[2, 0], [0]]).tolist()
+    [1, 0]
+    """
+
+    KIND = "kbest-lists"
+    SPEC = _SPEC
+
+    def __init__(
+        self,
+        lengths: npt.NDArray[np.int64],
+        sizes: npt.NDArray[np.int64],
+        heads: npt.NDArray[np.int16],
+        scores: npt.NDArray[np.float32],
+        *,
+        made_with: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.lengths, self.sizes, self.heads, self.scores = lengths, sizes, heads, scores
+        self.made_with = dict(made_with or {})
+        self._tree_at, self._head_at = pointers(sizes), pointers(sizes * lengths)
+
+    @classmethod
+    def of(cls, lists: Iterable[tuple[npt.ArrayLike, npt.ArrayLike]]) -> KBestLists:
+        """From one (heads, scores) pair for each sentence."""
+        pairs = list(lists)
+        heads = [np.atleast_2d(np.asarray(one, np.int16)) for one, _ in pairs]
+        scores = [np.asarray(one, np.float32) for _, one in pairs]
+        nothing_heads, nothing_scores = np.empty(0, np.int16), np.empty(0, np.float32)
+        return cls(
+            np.array([one.shape[1] for one in heads], np.int64),
+            np.array([one.shape[0] for one in heads], np.int64),
+            np.concatenate([*(one.ravel() for one in heads), nothing_heads]),
+            np.concatenate([*scores, nothing_scores]),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[KBestLists]) -> KBestLists:
+        """The lists of several stretches, one after the other."""
+        return cls(*(np.concatenate([getattr(one, name) for one in parts]) for name in _ARRAYS))
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def __getitem__(self, number: int) -> OneList:
+        a, b = self._tree_at[number], self._tree_at[number + 1]
+        flat = self.heads[self._head_at[number] : self._head_at[number + 1]]
+        return OneList(flat.reshape(b - a, -1), self.scores[a:b])
+
+    @property
+    def tree_at(self) -> npt.NDArray[np.int64]:
+        """(N + 1,): where the trees of each sentence begin among all trees."""
+        return self._tree_at
+
+    def right(self, gold: Sequence[Sequence[int]]) -> npt.NDArray[np.int32]:
+        """Number of right heads of every tree of every list, end to end."""
+        if len(gold) != len(self):
+            raise SettingsError(f"{len(gold)} gold trees for {len(self)} lists")
+        found = []
+        for number, heads in enumerate(gold):
+            if len(heads) != self.lengths[number]:
+                raise SettingsError(
+                    f"gold tree {number} has {len(heads)} words, its list {self.lengths[number]}"
+                )
+            found.append((self[number].heads == np.asarray(heads)).sum(1, dtype=np.int32))
+        return np.concatenate([*found, np.empty(0, np.int32)])
+
+    def best_places(self, gold: Sequence[Sequence[int]]) -> npt.NDArray[np.int64]:
+        """For every sentence the place of the tree with most right heads, the first of equals."""
+        right = self.right(gold)
+        at = self._tree_at
+        return np.array([int(right[at[i] : at[i + 1]].argmax()) for i in range(len(self))])
+
+    def part(self, begin: int, end: int) -> KBestLists:
+        """The lists of sentences ``begin`` to ``end``."""
+        trees = slice(self._tree_at[begin], self._tree_at[end])
+        heads = slice(self._head_at[begin], self._head_at[end])
+        return KBestLists(
+            self.lengths[begin:end], self.sizes[begin:end], self.heads[heads], self.scores[trees]
+        )
+
+    def cut(self, k: int) -> KBestLists:
+        """Only the first k trees of every list."""
+        return KBestLists.of(
+            (one.heads[:k], one.scores[:k]) for one in map(self.__getitem__, range(len(self)))
+        )
+
+    def _pack(self) -> Packed:
+        arrays = {name: getattr(self, name) for name in _ARRAYS}
+        return Packed(arrays, settings=self.made_with)
+
+    @classmethod
+    def _unpack(cls, packed: Packed, **given: Any) -> KBestLists:
+        return cls(*(packed.arrays[name] for name in _ARRAYS), made_with=packed.settings)
+
+
+def without_punctuation(sentence: Sentence) -> Sentence | None:
+    """The sentence without its punctuation; None when nothing else is in it.
+
+    What hung from punctuation hangs from the next head above that stays.  When the root goes, its
+    first dependent takes its place, and the others hang from that.
+
+    >>> dash = make_sentence(["yes", "-", "no"], upos=["INTJ", "PUNCT", "INTJ"], head=[2, 0, 2])
+    >>> bare = without_punctuation(dash)
+    >>> bare.forms, bare.heads
+    (('yes', 'no'), (0, 1))
+    """
+    upos, xpos, heads = sentence.column("upos"), sentence.column("xpos"), sentence.heads
+    keep = [
+        not (u == "PUNCT" or (u == "_" and x in _PTB_SIGNS))
+        for u, x in zip(upos, xpos, strict=True)
+    ]
+    if not any(keep):
+        return None
+    number = dict(zip(np.flatnonzero(keep).tolist(), range(1, sum(keep) + 1), strict=True))
+    new: list[int | None] | None = None
+    if heads is not None:
+        new, root = [], 0
+        for place in number:
+            above = heads[place]
+            while above and not keep[above - 1]:
+                above = heads[above - 1]
+            new.append(number[above - 1] if above else 0)
+        for at, head in enumerate(new):
+            if head == 0:
+                if root:
+                    new[at] = root
+                root = root or at + 1
+    picked = {
+        name: [cell for cell, stays in zip(sentence.column(name), keep, strict=True) if stays]
+        for name in ("form", "lemma", "upos", "xpos", "feats", "deprel")
+    }
+    return make_sentence(
+        picked["form"],
+        lemma=picked["lemma"],
+        upos=picked["upos"],
+        xpos=picked["xpos"],
+        feats=picked["feats"],
+        deprel=picked["deprel"],
+        head=new,
+    )
+
+
+def lists_of(
+    parser: DependencyParser,
+    sentences: Sequence[Sentence],
+    *,
+    k: int = 50,
+    progress: Progress | None = None,
+) -> KBestLists:
+    """The k best trees of every sentence under a trained parser, unlabelled."""
+    from eigentext.dependency.decoding.search import Search
+    from eigentext.dependency.graph.answer import columns_of
+    from eigentext.dependency.graph.training import Grandparents
+
+    settings = parser.arcs_.settings
+    batch = parser.encoder_.batch([columns_of(sentence) for sentence in sentences])
+    found = []
+    for number in range(len(sentences)):
+        arc, sib = parser.arcs_.scores(batch, number)
+        grand = Grandparents(parser.arcs_, batch, number) if settings.grandparents else None
+        heads, scores = Search(arc, sib, settings.projective, grand=grand).kbest(k)
+        found.append((heads.astype(np.int16), scores.astype(np.float32)))
+        if progress is not None:
+            progress(number + 1, len(sentences), "k best trees")
+    return KBestLists.of(found)
+
+
+def fold_numbers(n_sentences: int, folds: int) -> list[npt.NDArray[np.int64]]:
+    """Sentences of each fold, contiguous: neighbours of one text stay together.
+
+    >>> [fold.tolist() for fold in fold_numbers(5, 3)]
+    [[0, 1], [2, 3], [4]]
+    """
+    if not 2 <= folds <= n_sentences:
+        raise SettingsError(f"folds is {folds}, expected 2 to {n_sentences}, the sentences")
+    return np.array_split(np.arange(n_sentences), folds)
+
+
+def cross_validated(
+    parser: DependencyParser,
+    sentences: Sequence[Sentence],
+    *,
+    k: int = 50,
+    folds: int = 3,
+    folder: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> KBestLists:
+    """Lists of training sentences, each fold's by such a parser of the other folds.
+
+    ``parser`` gives its settings and stays as it is.
+    ``folder``: parsers and finished stretches are kept there and found again.  A folder whose
+    lists were made from other sentences or settings is a DataError.
+    """
+    parts = []
+    settings: dict[str, Any] = {"k": k, "folds": folds}
+    if folder is not None:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        settings["sentences"] = fingerprint(sentence.verbatim for sentence in sentences)
+        settings["parser settings"] = _key_of(parser)
+    for fold, numbers in enumerate(fold_numbers(len(sentences), folds)):
+        fold_parser: DependencyParser | None = None
+        for at in range(0, len(numbers), _STRETCH):
+            stretch = numbers[at : at + _STRETCH]
+            path = None if folder is None else Path(folder) / f"fold{fold}-{at:06d}.kbest"
+            if path is not None and path.exists():
+                parts.append(_loaded(path, settings))
+                continue
+            if fold_parser is None:
+                fold_parser = _fold_parser(parser, sentences, numbers, folder, fold, settings)
+            made = lists_of(fold_parser, [sentences[i] for i in stretch], k=k)
+            if path is not None:
+                made.made_with = settings
+                made.save(path)
+            parts.append(made)
+            if progress is not None:
+                progress(int(stretch[-1]) + 1, len(sentences), f"lists, fold {fold + 1}")
+    return KBestLists.joined(parts)
+
+
+def _loaded(path: Path, settings: Mapping[str, Any]) -> KBestLists:
+    """Lists that were made before; under other settings is a DataError."""
+    lists = KBestLists.load(path)
+    if lists.made_with != settings:
+        other = [name for name in settings if lists.made_with.get(name) != settings[name]]
+        why = f"lists made with other {' and '.join(other)}: expected a folder of their own"
+        raise DataError(str(path), None, why)
+    return lists
+
+
+def _key_of(parser: DependencyParser) -> str:
+    """A key for its settings; clusters and vectors by what they are, not by their file's name."""
+    from eigentext.dependency.graph.vectors import vector_bits
+    from eigentext.tagging.resources import clusters_of
+
+    settings = parser.get_params(deep=False)
+    settings["clusters"] = clusters_of(parser.clusters)
+    settings["vectors"] = vector_bits(parser.vectors)
+    return fingerprint(type(parser).__name__, settings)
+
+
+def _fold_parser(
+    like: DependencyParser,
+    sentences: Sequence[Sentence],
+    held_out: npt.NDArray[np.int64],
+    folder: str | os.PathLike[str] | None,
+    fold: int,
+    settings: dict[str, Any],
+) -> DependencyParser:
+    """The parser of the other folds, from the folder if it is there."""
+    from sklearn.base import clone
+
+    parser: DependencyParser = clone(like)
+    path = None
+    if folder is not None:
+        mark = fingerprint(settings)[:12]
+        path = Path(folder) / f"fold{fold}-{mark}.parser"
+        if path.exists():
+            return type(parser).load(path)
+    left_out = set(held_out.tolist())
+    parser.fit([one for number, one in enumerate(sentences) if number not in left_out])
+    if path is not None:
+        parser.save(path)
+    return parser

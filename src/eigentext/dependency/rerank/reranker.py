@@ -1,0 +1,212 @@
+"""Reranking: the best tree of a list is not always the first.
+
+1. ``fit``: lists of the training sentences by cross-validation (``lists``), experts that
+   have not seen the fold they judge (``experts``), features (``features``), weights
+   (``learners``).  Then the experts are learned again from all sentences.
+2. ``choose`` puts the trees of one list into the new order, with the new scores.
+3. The model file holds the weights, and the experts with their own files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
+
+from eigentext.base.fields import Bits, Ints, Listed, Parts, Reals, Spec, Strings, Text
+from eigentext.base.model import Model, Packed
+from eigentext.dependency.graph.answer import columns_of
+from eigentext.dependency.graph.tags import jackknifed
+from eigentext.dependency.rerank import experts
+from eigentext.dependency.rerank.features import (
+    Expert,
+    FeatureTable,
+    Known,
+    Templates,
+    expert_column,
+    known_of,
+)
+from eigentext.dependency.rerank.learners import Weights, log_linear, perceptron, tree_scores
+from eigentext.dependency.rerank.lists import KBestLists, cross_validated
+from eigentext.dependency.settings import EXPERTS, RerankerSettings
+from eigentext.errors import SettingsError
+from eigentext.tagging.resources import clusters_of
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from eigentext.base.progress import Progress
+    from eigentext.dependency.graph.answer import Parse
+    from eigentext.dependency.graph.parser import DependencyParser
+    from eigentext.formats.conllu import Sentence
+
+__all__ = ["Reranker"]
+
+
+def _parts(settings: dict[str, Any]) -> Parts:
+    names = settings["experts"]
+    return Parts(
+        {
+            "dense": Reals((1 + len(names),)),
+            "codes": Ints(("codes",), low=0),
+            "templates": Reals(("codes",), ("float32",), -1e9, 1e9),
+            **{f"expert.{name}": Bits((f"{name}_bytes",)) for name in names},
+        },
+        {"tags": Strings("tags", distinct=True)},
+    )
+
+
+_SPEC = Spec({"experts": Listed(Text(EXPERTS), len(EXPERTS))}, _parts)
+
+
+@dataclass(eq=False, repr=False)
+class Reranker(Model, RerankerSettings):
+    """Base score, tag templates and experts, weighted (Dhillon et al. 2012).
+
+    After ``fit``: ``weights_``, ``templates_``, and ``experts_`` by name.
+    """
+
+    KIND = "dependency-reranker"
+    SPEC = _SPEC
+
+    def check(self) -> None:
+        """Raise SettingsError for settings that no reranker can have."""
+        super().check()
+        if len(set(self.experts)) < len(self.experts):
+            raise SettingsError(f"experts are {', '.join(self.experts)}: one of them twice")
+
+    def _settings_of(self, expert: str) -> dict[str, Any]:
+        if expert == "latent":
+            told = {} if self.n_states is None else {"n_states": self.n_states}
+            return {**told, **(self.latent or {})}
+        return dict(self.generative or {}) if expert == "generative" else {}
+
+    # ---------------------------------------------------------------- learning
+
+    def fit(
+        self,
+        sentences: Sequence[Sentence],
+        base: DependencyParser | None = None,
+        *,
+        lists: KBestLists | None = None,
+        folder: str | os.PathLike[str] | None = None,
+        progress: Progress | None = None,
+    ) -> Reranker:
+        """Learn from sentences with heads.
+
+        ``base``    an untrained (or trained) parser whose settings the fold parsers take; one with
+                    taggers of its own: tags are those of taggers that have not seen the sentence
+        ``lists``   cross-validated lists of these sentences, when they are there already
+        ``folder``  where lists are kept, so that a run that was stopped goes on
+        """
+        self.check()
+        sentences = _tagged(list(sentences), base)
+        if lists is None:
+            if base is None:
+                raise SettingsError("give a base parser, or lists of its trees")
+            lists = cross_validated(
+                _untrained(base),
+                sentences,
+                k=self.kbest,
+                folds=self.folds,
+                folder=folder,
+                progress=progress,
+            )
+        known = [known_of(sentence) for sentence in sentences]
+        gold = [sentence.heads or () for sentence in sentences]
+        columns = {}
+        self.experts_: dict[str, Expert] = {}
+        for name in self.experts:
+
+            def fit_one(those: Sequence[Sentence], name: str = name) -> Expert:
+                return experts.fit_expert(name, those, seed=self.seed, **self._settings_of(name))
+
+            columns[name] = experts.jackknifed(
+                fit_one, sentences, lists, folds=self.folds, progress=progress
+            )
+            self.experts_[name] = fit_one(sentences)
+        self.templates_ = Templates.of(known)
+        table = FeatureTable.of(known, lists, self.templates_, columns, gold)
+        self.weights_ = self.weights_from(table)
+        return self
+
+    def weights_from(self, table: FeatureTable) -> Weights:
+        """Weights from a table of features."""
+        size = self.templates_.size
+        if self.learner == "perceptron":
+            return perceptron(table, size, seed=self.seed)
+        return log_linear(table, size, l2=self.l2)
+
+    # ---------------------------------------------------------------- answers
+
+    def choose(self, sentence: Sentence | Known, parses: Sequence[Parse]) -> list[Parse]:
+        """The trees of one sentence, best first, with the reranker's scores."""
+        if not parses:
+            return []
+        self.check_fitted()
+        known = sentence if isinstance(sentence, Known) else known_of(sentence)
+        heads = np.array([parse.tree.heads for parse in parses])
+        if heads.shape[1] != len(known.forms):
+            raise ValueError(f"trees of {heads.shape[1]} words for {len(known.forms)} words")
+        lists = KBestLists.of([(heads, [parse.score for parse in parses])])
+        columns = {
+            name: expert_column(expert, [known], lists) for name, expert in self.experts_.items()
+        }
+        table = FeatureTable.of([known], lists, self.templates_, columns)
+        scores = tree_scores(table, self.weights_)
+        order = np.argsort(-scores, kind="stable")
+        return [replace(parses[at], score=float(scores[at])) for at in order]
+
+    # ---------------------------------------------------------------- storage
+
+    def _pack_learned(self) -> Packed:
+        used = np.flatnonzero(self.weights_.templates)
+        arrays: dict[str, npt.NDArray[Any]] = {
+            "dense": self.weights_.dense,
+            "codes": used,
+            "templates": self.weights_.templates[used],
+        }
+        for name, expert in self.experts_.items():
+            raw = experts.expert_to_bytes(name, expert)
+            arrays[f"expert.{name}"] = np.frombuffer(raw, np.uint8)
+        return Packed(arrays, {"tags": self.templates_.tags})
+
+    def _restore(self, packed: Packed) -> None:
+        arrays = packed.arrays
+        self.templates_ = Templates(tuple(packed.strings["tags"]))
+        full = np.zeros(self.templates_.size, np.float32)
+        full[arrays["codes"]] = arrays["templates"]
+        self.weights_ = Weights(("base", *self.experts), arrays["dense"], full)
+        self.experts_ = {
+            name: experts.expert_from_bytes(name, arrays[f"expert.{name}"].tobytes())
+            for name in self.experts
+        }
+
+    def _summary(self) -> str:
+        return f"{np.count_nonzero(self.weights_.templates):,} templates"
+
+
+def _untrained(base: DependencyParser) -> DependencyParser:
+    """A new parser with the settings of this one, without relations and taggers."""
+    parser: DependencyParser = clone(base).set_params(labels=False, tags="gold")
+    if hasattr(base, "arcs_"):  # what it has chosen, it need not choose again
+        chosen = base.arcs_.settings
+        parser.set_params(projective=chosen.projective, bits=chosen.bits)
+    return parser
+
+
+def _tagged(sentences: list[Sentence], base: DependencyParser | None) -> list[Sentence]:
+    """The sentences as they are, or with the tags that such a parser will see."""
+    if base is None or base.tags != "own":
+        return sentences
+    given = [columns_of(sentence) for sentence in sentences]
+    found = jackknifed(given, clusters=clusters_of(base.clusters) or None, seed=base.seed)
+    return [
+        sentence.with_columns(upos=one.upos, xpos=one.xpos, feats=one.feats)
+        for sentence, one in zip(sentences, found, strict=True)
+    ]
