@@ -28,7 +28,6 @@ from eigentext.corpus.engines import Engine, LocalEngine
 from eigentext.corpus.memory import Budget
 from eigentext.corpus.passes import (
     Job,
-    Progress,
     first_pass,
     second_pass_away,
     second_pass_here,
@@ -43,6 +42,7 @@ from eigentext.errors import DataError, SettingsError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from eigentext.base.progress import Progress
     from eigentext.corpus.shards import Shard
 
 __all__ = ["count", "count_sentences"]

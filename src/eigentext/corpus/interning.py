@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from eigentext.base.ragged import pointers
+
 __all__ = ["PAD", "Types", "WordTable", "every_byte"]
 
 Bytes = npt.NDArray[np.uint8]
@@ -77,9 +79,7 @@ class Types:
         """A table of the given words, each with count 0."""
         # bytearray: a read-only array would be a second signature for every kernel
         blob = np.frombuffer(bytearray(b"".join(words) + bytes(PAD)), dtype=np.uint8)
-        offsets = np.zeros(len(words) + 1, dtype=np.int64)
-        np.cumsum([len(word) for word in words], out=offsets[1:])
-        return cls(blob, offsets, np.zeros(len(words), dtype=np.int64))
+        return cls(blob, pointers(map(len, words)), np.zeros(len(words), dtype=np.int64))
 
 
 class WordTable:

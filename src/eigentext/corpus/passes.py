@@ -12,7 +12,6 @@ Second pass: the ids, now those of the vocabulary, -> runs of pair counts.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ import numpy.typing as npt
 
 from eigentext.base.files.scratch import scratch_folder
 from eigentext.base.fingerprint import fingerprint
+from eigentext.base.ragged import pointers
 from eigentext.corpus.pairs import count_pairs
 from eigentext.corpus.segments import Handle, SegmentStore, ShardResult
 from eigentext.corpus.shards import Segment, Shard, ShardErrors, read_segments
@@ -29,18 +29,19 @@ from eigentext.corpus.vocabulary import Vocabulary
 from eigentext.corpus.workfolder import stage
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from eigentext.base.progress import Progress
     from eigentext.corpus.contexts import Contexts
     from eigentext.corpus.engines import Engine
     from eigentext.corpus.interning import Types
     from eigentext.corpus.memory import Budget
 
-__all__ = ["Job", "Progress", "first_pass", "second_pass_away", "second_pass_here"]
+__all__ = ["Job", "first_pass", "second_pass_away", "second_pass_here"]
 
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
-Progress = Callable[[int, int, str], None]
 Piece = tuple[Handle, int, int]
 
 
@@ -168,7 +169,7 @@ def _known_ids(pieces: Sequence[Piece], vocabulary: Vocabulary, engine: Engine) 
 
     if any(handle.mapping is None for handle, _, _ in pieces):
         _ = vocabulary.table  # made once, before the threads ask for it
-    cuts = np.cumsum([0] + [end - begin for _, begin, end in pieces])
+    cuts = pointers(end - begin for _, begin, end in pieces)
     out = np.empty(int(cuts[-1]), dtype=np.int32)
 
     def fill(number: int) -> None:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from eigentext.base.progress import Progress
+
 __all__ = ["KrylovResult", "leading_eigenvectors"]
 
 # the run that looks for missed copies of tied values: columns, and steps
@@ -72,7 +74,7 @@ def leading_eigenvectors(
     max_products: int,
     max_basis: int,
     seed: int,
-    progress: Callable[[int, int, str], None] | None = None,
+    progress: Progress | None = None,
 ) -> KrylovResult:
     """The ``rank`` leading eigenvectors of the symmetric, positive semidefinite ``gram``.
 

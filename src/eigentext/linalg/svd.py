@@ -25,9 +25,9 @@ from eigentext.linalg.matrices import Operator, as_operator
 from eigentext.linalg.ties import TIE, canonical_turn, fix_signs, tied_stretches
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import DTypeLike, NDArray
+
+    from eigentext.base.progress import Progress
 
 __all__ = [
     "ConvergenceReport",
@@ -130,7 +130,7 @@ def truncated_svd(
     on_rank: Literal["error", "warn"] = "error",
     rank_tol: float | None = None,
     symbol: str = "A",
-    progress: Callable[[int, int, str], None] | None = None,
+    progress: Progress | None = None,
 ) -> SVDResult:
     """The ``rank`` leading singular triplets of a sparse matrix, an array or an operator.
 
@@ -249,7 +249,7 @@ def _krylov(
     max_iter: int | None,
     block: int | None,
     seed: int,
-    progress: Callable[[int, int, str], None] | None,
+    progress: Progress | None,
 ) -> _Route:
     from eigentext.linalg.krylov import leading_eigenvectors
 

@@ -21,9 +21,9 @@ from eigentext.errors import SettingsError
 from eigentext.evaluate.clustering import cluster_pairs, information_of_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy.typing as npt
+
+    from eigentext.base.progress import Progress
 
 __all__ = ["ExchangeState", "NeighbourLists", "Refinement", "frequency_start", "refine"]
 
@@ -122,7 +122,7 @@ def refine(
     tol: float = 1e-5,
     neighbours: NeighbourLists | None = None,
     state: ExchangeState | None = None,
-    progress: Callable[[int, int, str], None] | None = None,
+    progress: Progress | None = None,
 ) -> Refinement:
     """Exchange passes over the words in the given order; mutual information never falls.
 

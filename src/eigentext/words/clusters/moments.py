@@ -25,10 +25,9 @@ from eigentext.linalg.svd import ConvergenceReport, truncated_svd
 from eigentext.linalg.ties import clear_of_noise, counting_noise, unit_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy.typing as npt
 
+    from eigentext.base.progress import Progress
     from eigentext.corpus.counts import Counts
 
 __all__ = ["WordVectors", "context_counts", "embed", "omega", "omega_noise", "positions_of"]
@@ -108,7 +107,7 @@ def embed(
     power: float = 0.0,
     noise: float = 0.0,
     seed: int = 0,
-    progress: Callable[[int, int, str], None] | None = None,
+    progress: Progress | None = None,
 ) -> WordVectors:
     """The ``rank`` leading left singular vectors, times S^``power``, with rows of length 1.
 

@@ -20,9 +20,9 @@ from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.ties import TIE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy.typing as npt
+
+    from eigentext.base.progress import Progress
 
 __all__ = ["WardResult", "ward"]
 
@@ -48,7 +48,7 @@ def ward(
     vectors: npt.NDArray[Any],
     n_clusters: int,
     *,
-    progress: Callable[[int, int, str], None] | None = None,
+    progress: Progress | None = None,
 ) -> WardResult:
     """Cluster vectors, given by decreasing frequency, with ``n_clusters`` + 1 active clusters.
 
