@@ -24,7 +24,7 @@ from eigentext.errors import SettingsError
 from eigentext.lexical.ranker.kernels import weighing
 from eigentext.lexical.ranker.records import BUCKETS, CountColumns, Weights
 from eigentext.lexical.ranker.second_pass import weighed
-from rivals import kernels
+from rivals import chain_kernels
 from rivals.ranking import Rival
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class _Work:
             Weights(self.dense, numeric, weights, model.bits),
             self.rows,
         )
-        kernels.transitions(
+        chain_kernels.transitions(
             begin,
             end,
             la.class_first,
@@ -130,7 +130,7 @@ class _Work:
     def chain(self, begin: int, end: int, only: Ints, *, maximum: bool) -> float:
         """Forward and backward; the score of all paths, or of the best."""
         la = self.lattice
-        total: float = kernels.chain(
+        total: float = chain_kernels.chain(
             begin,
             end,
             self.e.first,
@@ -149,7 +149,7 @@ class _Work:
 
     def beliefs(self, begin: int, end: int, only: Ints, out: Floats) -> None:
         """What the paths through each row come to, after :meth:`chain`."""
-        kernels.row_beliefs(
+        chain_kernels.row_beliefs(
             begin,
             end,
             self.e.first,
@@ -300,7 +300,7 @@ class _Learner:
             total = work.chain(begin, end, only, maximum=False)
             work.beliefs(begin, end, only, self.scratch)
             self.row_gradient[rows] += sign * np.exp(self.scratch[rows] - total)
-            kernels.expectations(
+            chain_kernels.expectations(
                 begin,
                 end,
                 la.class_first,
@@ -337,7 +337,7 @@ class _Learner:
             (work.e.gold_row, -1.0, self.best[1]),
         ):
             gap += sign * work.chain(begin, end, only, maximum=True)
-            kernels.best_path(
+            chain_kernels.best_path(
                 begin,
                 end,
                 work.e.first,
@@ -361,7 +361,7 @@ class _Learner:
     def gather(self, begin: int, end: int, numeric: Floats) -> int:
         """Gradients of weights; how many there are."""
         e, la, model = self.work.e, self.work.lattice, self.model
-        found: int = kernels.gather(
+        found: int = chain_kernels.gather(
             begin,
             end,
             e.first,

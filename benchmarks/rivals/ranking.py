@@ -19,7 +19,7 @@ from eigentext.lexical.baseline import MostFrequent, label_counts
 from eigentext.lexical.ranker import features
 from eigentext.lexical.ranker.softmax import probabilities
 from eigentext.lexical.ranker.templates import WIDE
-from rivals import kernels
+from rivals import chain_kernels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,7 +96,7 @@ class ElementClassifiers(Rival):
         atoms = self._atoms(encoded)
         scratch = np.zeros(len(encoded.unit_hash))
         for _ in range(self.epochs):
-            kernels.learn_elements(
+            chain_kernels.learn_elements(
                 random.permutation(words[~is_held[words]]),
                 encoded.gold_row,
                 encoded.row_units,
@@ -118,7 +118,7 @@ class ElementClassifiers(Rival):
     def _agreements(self, encoded: Encoded) -> Floats:
         """For each row: which elements agree with their classifiers, and the row's numbers."""
         scores = np.zeros(len(encoded.unit_hash))
-        kernels.unit_scores(
+        chain_kernels.unit_scores(
             np.arange(len(encoded.words)),
             self._atoms(encoded),
             encoded.unit_first,

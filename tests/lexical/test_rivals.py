@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from rivals import kernels
+from rivals import chain_kernels
 from rivals.chains import ChainModel, Lattice, _Learner
 from rivals.ranking import ElementClassifiers, fit_mixture
 
@@ -71,7 +71,7 @@ class Tiny:
 
     def chain(self, *, maximum):
         rooms = [np.zeros(int(self.class_first[-1])) for _ in range(3)]
-        total = kernels.chain(
+        total = chain_kernels.chain(
             0,
             self.n,
             self.first,
@@ -85,7 +85,7 @@ class Tiny:
             *rooms,
         )
         beliefs = np.zeros(len(self.rows))
-        kernels.row_beliefs(
+        chain_kernels.row_beliefs(
             0, self.n, self.first, self.class_of, self.rows, self.only, *rooms, beliefs
         )
         return total, beliefs, rooms
@@ -105,7 +105,7 @@ def test_forward_backward_equals_enumeration(seed):
             pairs[tiny.pair(word, path[word - 1], path[word])] += share
     np.testing.assert_allclose(np.exp(beliefs - total), rows, atol=1e-9)
     found = np.zeros(len(tiny.trans))
-    kernels.expectations(
+    chain_kernels.expectations(
         0, tiny.n, tiny.class_first, tiny.offset, tiny.trans, *rooms, total, 1.0, found
     )
     np.testing.assert_allclose(found, pairs, atol=1e-9)
@@ -122,7 +122,7 @@ def test_viterbi_and_max_marginals_equal_enumeration(seed):
         assert beliefs[row] == pytest.approx(max(through, default=-np.inf), abs=1e-9)
     best = np.zeros(tiny.n, np.int64)
     rows, pairs = np.zeros(len(tiny.rows)), np.zeros(len(tiny.trans))
-    kernels.best_path(
+    chain_kernels.best_path(
         0,
         tiny.n,
         tiny.first,
