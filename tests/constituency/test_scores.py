@@ -9,7 +9,8 @@ import pytest
 
 from eigentext.base.model import NotFittedError
 from eigentext.constituency import LPCFG
-from eigentext.constituency.chart.skeleton import skeleton_of
+from eigentext.constituency.chart.skeleton import Skeleton, skeleton_of
+from eigentext.constituency.params import Tensors
 from eigentext.constituency.settings import LPCFGSettings
 from eigentext.constituency.transform import head_rules, prepare_tree, restore
 from eigentext.errors import SettingsError
@@ -175,19 +176,11 @@ def test_inside_values_that_are_all_negative_have_a_log_weight():
     from eigentext.constituency.kernels.trees import tree_inside
 
     none = np.array([-1])
-    inside = np.array([-0.5, -0.25])
-    log_weight = tree_inside(
-        np.array([0]),
-        none,
-        none,
-        none,
-        np.empty((0, 3), np.int64),
-        np.array([2]),
-        np.array([0]),
-        np.empty(0),
-        np.array([-1.0, -1.0]),
-        np.array([0]),
-        np.array([0]),
-        inside,
+    skeleton = Skeleton(np.array([0]), none, none, none)
+    tensors = Tensors(
+        np.empty((0, 3), np.int64), np.array([2]), np.array([0]), np.empty(0, np.float32)
     )
+    inside, root = np.array([-0.5, -0.25]), np.array([-1.0, -1.0])
+    first = np.array([0])
+    log_weight = tree_inside(skeleton, tensors, root, first, first, inside)
     assert log_weight == pytest.approx(np.log(0.75))

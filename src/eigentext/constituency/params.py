@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -51,12 +51,22 @@ if TYPE_CHECKING:
 __all__ = [
     "LatentCounts",
     "LatentParams",
+    "Tensors",
     "Totals",
     "count_states",
     "estimate",
     "root_prior",
     "tensor_layout",
 ]
+
+
+class Tensors(NamedTuple):
+    """Rules and their tensors, as compiled loops take them; see :class:`LatentParams`."""
+
+    rules: Ints
+    m: Ints
+    rule_ptr: Ints
+    tensor: npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +87,11 @@ class LatentParams:
     root: Floats
     lexicon: Lexicon
     spectra: Spectra | None = None
+
+    @property
+    def tensors(self) -> Tensors:
+        """Rules and their tensors."""
+        return Tensors(self.rules, self.m, self.rule_ptr, self.tensor)
 
     @cached_property
     def label_ptr(self) -> Ints:

@@ -58,17 +58,7 @@ def skeleton_log_score(
         place = slice(lexicon.tag_ptr[tag], lexicon.tag_ptr[tag + 1])
         inside[node_ptr[node] : node_ptr[node + 1]] = emission.states[place]
     return float(
-        tree_inside(
-            *skeleton,
-            params.rules,
-            m,
-            params.rule_ptr,
-            params.tensor,
-            params.root,
-            params.label_ptr,
-            node_ptr,
-            inside,
-        )
+        tree_inside(skeleton, params.tensors, params.root, params.label_ptr, node_ptr, inside)
     )
 
 

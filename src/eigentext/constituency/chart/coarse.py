@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
 
-__all__ = ["Chart", "CoarseGrammar", "beam_for", "build_chart"]
+__all__ = ["Applications", "Chart", "CoarseGrammar", "beam_for", "build_chart"]
 
 _LONG = 60  # words: sentences up to here have the beam that was asked for
 _WIDEST = 0.02  # and no sentence a beam that cuts more than this
@@ -93,6 +93,17 @@ class CoarseGrammar:
         )
 
 
+class Applications(NamedTuple):
+    """Rule applications, as compiled loops take them; see :class:`Chart`."""
+
+    rule: Ints
+    parent: Ints
+    left: Ints
+    right: Ints
+    group_ptr: Ints
+    group_span: Ints
+
+
 @dataclass(frozen=True, eq=False)
 class Chart:
     """What survived the coarse pass, bottom-up.
@@ -117,6 +128,13 @@ class Chart:
     word_of_item: Ints
     posterior: Floats
     relaxed: int
+
+    @property
+    def applications(self) -> Applications:
+        """What the compiled loops run over."""
+        return Applications(
+            self.rule, self.parent, self.left, self.right, self.group_ptr, self.group_span
+        )
 
     @property
     def root_items(self) -> range:

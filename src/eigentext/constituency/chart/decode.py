@@ -122,18 +122,10 @@ def viterbi_skeleton(
     application = np.full(len(best), -1)
     scaled, top = np.zeros(len(best)), np.full(len(item_ptr) - 1, -np.inf)
     viterbi_up(
-        chart.rule,
-        chart.parent,
-        chart.left,
-        chart.right,
-        chart.group_ptr,
-        chart.group_span,
+        chart.applications,
+        params.tensors,
         chart.span_items,
         chart.word_of_item,
-        params.rules,
-        params.m,
-        params.rule_ptr,
-        params.tensor,
         item_ptr,
         best,
         application,
@@ -151,19 +143,7 @@ def viterbi_skeleton(
         return None
     chosen = np.full(len(item_ptr) - 1, -1)
     viterbi_down(
-        chart.rule,
-        chart.left,
-        chart.right,
-        params.rules,
-        params.m,
-        params.rule_ptr,
-        params.tensor,
-        item_ptr,
-        application,
-        scaled,
-        root,
-        state,
-        chosen,
+        chart.applications, params.tensors, item_ptr, application, scaled, root, state, chosen
     )
     return winner, _skeleton(chart, chosen, root)
 

@@ -102,18 +102,10 @@ def fine_sweeps(
         else:
             scale[s] = -np.inf
     fine_inside(
-        chart.rule,
-        chart.parent,
-        chart.left,
-        chart.right,
-        chart.group_ptr,
-        params.rules,
-        m,
-        params.rule_ptr,
-        params.tensor,
+        chart.applications,
+        params.tensors,
         chart.item_span,
         item_ptr,
-        chart.group_span,
         chart.span_items,
         inside,
         scale,
@@ -133,18 +125,10 @@ def fine_sweeps(
     outside[first:last] /= np.float32(z)
     applications = np.zeros(len(chart.rule), np.float32)
     fine_outside(
-        chart.rule,
-        chart.parent,
-        chart.left,
-        chart.right,
-        chart.group_ptr,
-        params.rules,
-        m,
-        params.rule_ptr,
-        params.tensor,
+        chart.applications,
+        params.tensors,
         chart.item_span,
         item_ptr,
-        chart.group_span,
         inside,
         scale,
         outside,

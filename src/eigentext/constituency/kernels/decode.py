@@ -25,28 +25,14 @@ def best_by_score(app_parent, app_left, app_right, app_score, item_is_tag, item_
 
 @njit(cache=True)
 def viterbi_up(
-    app_rule,
-    app_parent,
-    app_left,
-    app_right,
-    group_ptr,
-    group_span,
-    span_items,
-    word_of_item,
-    rules,
-    m,
-    rule_ptr,
-    tensor,
-    item_ptr,
-    best,
-    application,
-    scaled,
-    top,
+    applications, tensors, span_items, word_of_item, item_ptr, best, application, scaled, top
 ):
     """Best log weight of every item and state, bottom-up, and the application that gave it.
 
     ``scaled`` is exp(best - top of the item): products of three of them cannot overflow.
     """
+    app_rule, app_parent, app_left, app_right, group_ptr, group_span = applications
+    rules, m, rule_ptr, tensor = tensors
     for item in range(len(top)):
         if word_of_item[item] >= 0:
             _scale_item(item, item_ptr, best, scaled, top)
@@ -89,22 +75,10 @@ def _scale_item(item, item_ptr, best, scaled, top):
 
 
 @njit(cache=True)
-def viterbi_down(
-    app_rule,
-    app_left,
-    app_right,
-    rules,
-    m,
-    rule_ptr,
-    tensor,
-    item_ptr,
-    application,
-    scaled,
-    root,
-    state,
-    chosen,
-):
+def viterbi_down(applications, tensors, item_ptr, application, scaled, root, state, chosen):
     """Follow the best derivation from the root; ``chosen`` gets the application of each item."""
+    app_rule, _, app_left, app_right, _, _ = applications
+    rules, m, rule_ptr, tensor = tensors
     pending = np.empty((len(chosen) + 1, 2), np.int64)
     pending[0, 0], pending[0, 1] = root, state
     n_pending = 1

@@ -11,24 +11,15 @@ from eigentext.constituency.kernels.tensors import add_counts, contract_in, cont
 
 
 @njit(cache=True)
-def fine_inside(
-    app_rule,
-    app_parent,
-    app_left,
-    app_right,
-    group_ptr,
-    rules,
-    m,
-    rule_ptr,
-    tensor,
-    item_span,
-    item_ptr,
-    group_span,
-    span_items,
-    inside,
-    scale,
-):
-    """Bottom-up over groups of applications with the same parent span."""
+def fine_inside(applications, tensors, item_span, item_ptr, span_items, inside, scale):
+    """Bottom-up over groups of applications with the same parent span.
+
+    ``inside[item_ptr[item] + x]`` is p(words of the span | label of the item, state x), divided by
+    exp(scale) of its span; those over words are filled in.  The sum over applications of
+    tensor[x, y, z] inside[left][y] inside[right][z] costs m^3 for each of them.
+    """
+    app_rule, app_parent, app_left, app_right, group_ptr, group_span = applications
+    rules, m, rule_ptr, tensor = tensors
     widest = m.max()
     pair = np.empty(widest * widest, np.float32)
     for g in range(len(group_ptr) - 1):
@@ -76,25 +67,14 @@ def fine_inside(
 
 
 @njit(cache=True)
-def fine_outside(
-    app_rule,
-    app_parent,
-    app_left,
-    app_right,
-    group_ptr,
-    rules,
-    m,
-    rule_ptr,
-    tensor,
-    item_span,
-    item_ptr,
-    group_span,
-    inside,
-    scale,
-    outside,
-    posterior,
-):
-    """Top-down over the same groups; ``posterior`` gets the rule posterior of each application."""
+def fine_outside(applications, tensors, item_span, item_ptr, inside, scale, outside, posterior):
+    """Top-down over the same groups; ``posterior`` gets the rule posterior of each application.
+
+    ``outside[item_ptr[item] + x]`` is p(all but the span, label of the item, state x) / Z, times
+    exp(scale) of its span; those of the roots are filled in.
+    """
+    app_rule, app_parent, app_left, app_right, group_ptr, group_span = applications
+    rules, m, rule_ptr, tensor = tensors
     widest = m.max()
     pair = np.empty(widest * widest, np.float32)
     for g in range(len(group_ptr) - 2, -1, -1):
@@ -126,15 +106,9 @@ def fine_outside(
 
 @njit(cache=True)
 def chart_counts(
-    app_rule,
-    app_parent,
-    app_left,
-    app_right,
+    applications,
     posterior,
-    rules,
-    m,
-    rule_ptr,
-    tensor,
+    tensors,
     item_span,
     item_ptr,
     inside,
@@ -148,6 +122,8 @@ def chart_counts(
 
     Applications with a posterior of ``least`` or less count for nothing.
     """
+    app_rule, app_parent, app_left, app_right, _, _ = applications
+    rules, m, rule_ptr, tensor = tensors
     widest = m.max()
     pair = np.empty(widest * widest, np.float32)
     for p in range(len(app_rule)):

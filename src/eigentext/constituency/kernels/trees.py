@@ -11,10 +11,14 @@ from eigentext.constituency.kernels.tensors import add_counts, contract_in, cont
 
 
 @njit(cache=True)
-def tree_inside(
-    label, rule, left, right, rules, m, rule_ptr, tensor, root, label_ptr, node_ptr, inside
-):
-    """Log weight of one tree in preorder; ``inside`` of the nodes over words is filled in."""
+def tree_inside(skeleton, tensors, root, label_ptr, node_ptr, inside):
+    """Log weight of one tree in preorder; ``inside`` of the nodes over words is filled in.
+
+    ``inside[node_ptr[node] + x]`` is p(what is below the node | its label, state x), divided by
+    the largest of its states.
+    """
+    label, rule, left, right = skeleton
+    rules, m, rule_ptr, tensor = tensors
     total = 0.0
     for node in range(len(label) - 1, -1, -1):
         a, r = label[node], rule[node]
@@ -46,17 +50,10 @@ def tree_inside(
 
 @njit(cache=True)
 def expected_counts(
-    label,
-    rule,
-    left,
-    right,
+    skeletons,
     roots,
-    n_nodes,
-    m,
+    tensors,
     node_ptr,
-    rules,
-    rule_ptr,
-    tensor,
     root,
     label_ptr,
     inside,
@@ -69,9 +66,13 @@ def expected_counts(
 ):
     """E-step over trees whose shape is known; ``inside`` of preterminals is filled in already.
 
+    ``skeletons`` has the nodes of all trees, which begin at ``roots``.
     Nodes are in preorder, so a backward sweep is bottom-up.  ``outside`` leaves with the posterior
     of each node's states.  A tree to which the model gives no weight is left out (log -inf).
     """
+    label, rule, left, right = skeletons
+    _, m, rule_ptr, tensor = tensors
+    n_nodes = len(label)
     widest = m.max()
     pair = np.empty(widest * widest, np.float32)
     for t in range(len(roots)):

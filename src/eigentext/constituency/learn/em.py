@@ -15,6 +15,7 @@ import numpy as np
 
 from eigentext.base.em import iterate
 from eigentext.base.ragged import pointers
+from eigentext.constituency.chart.skeleton import Skeleton
 from eigentext.constituency.lexicon import build_lexicon, index_words
 from eigentext.constituency.params import (
     LatentCounts,
@@ -158,17 +159,10 @@ def expect_states(
     )
     likelihood = np.zeros(bank.n_trees)
     expected_counts(
-        bank.label,
-        bank.rule,
-        bank.left,
-        bank.right,
+        Skeleton(bank.label, bank.rule, bank.left, bank.right),
         bank.roots,
-        len(bank.label),
-        m,
+        params.tensors,
         node_ptr,
-        bank.rules,
-        params.rule_ptr,
-        params.tensor,
         params.root,
         params.label_ptr,
         inside,

@@ -260,15 +260,9 @@ def add_sentence(
     if swept is None or swept.sign < 0:
         return None
     chart_counts(
-        chart.rule,
-        chart.parent,
-        chart.left,
-        chart.right,
+        chart.applications,
         swept.applications,
-        params.rules,
-        params.m,
-        params.rule_ptr,
-        params.tensor,
+        params.tensors,
         chart.item_span,
         swept.item_ptr,
         swept.inside,
