@@ -41,7 +41,6 @@ from eigentext.dependency.rerank.learners import (
 from eigentext.dependency.rerank.lists import (
     KBestLists,
     cross_validated,
-    fold_numbers,
     lists_of,
     without_punctuation,
 )
@@ -256,7 +255,7 @@ def sizes(lists: Lists, states: Sequence[int], n: int) -> None:
     ``n``: so many sentences of the fold and of dev; raw operators with many states are slow.
     """
     sentences, those = lists["train"]
-    third = len(fold_numbers(len(sentences), 3)[0])
+    third = -(-len(sentences) // 3)
     held_out = (sentences[: min(n, third)], those.part(0, min(n, third)))
     some = min(n, len(lists["dev"][0]))
     lists = {"dev": (lists["dev"][0][:some], lists["dev"][1].part(0, some))}

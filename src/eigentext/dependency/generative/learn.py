@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from eigentext.base.em import iterate
 from eigentext.linalg.ties import number_alike, unit_rows
 
 if TYPE_CHECKING:
@@ -367,14 +368,15 @@ def fit_states(
     smoothing = smoothing or Smoothing()
     state, m = cluster_states(corpus, n_states, per_state=per_state, seed=seed)
     params = smoothed(corpus, m, count_states(corpus, state, m), smoothing)
-    history: list[float] = []
-    for iteration in range(n_iter if int(m.max()) > 1 else 0):
-        if progress is not None:
-            progress(iteration, n_iter, "EM")
-        counts, likelihood = em_counts(corpus, params)
-        history.append(likelihood)
-        params = smoothed(corpus, m, counts, smoothing)
-    return params, history
+
+    def step(params: GenerativeParams) -> tuple[GenerativeParams, float]:
+        counts, log_likelihood = em_counts(corpus, params)
+        return smoothed(corpus, m, counts, smoothing), log_likelihood
+
+    # with one state a tag nothing is hidden
+    n_iter = n_iter if int(m.max()) > 1 else 0
+    result = iterate(params, step, n_iter=n_iter, progress=progress)
+    return result.params, list(result.log_likelihoods)
 
 
 def unsmoothed(strength: float = 1e-9) -> Smoothing:

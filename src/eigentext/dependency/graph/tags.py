@@ -7,15 +7,13 @@ trained on all of them.
 
 from __future__ import annotations
 
-import os
-import tempfile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from eigentext.base.folds import held_out
 from eigentext.dependency.graph.encode import Columns
-from eigentext.errors import ModelFileError
 from eigentext.tagging import SequenceTagger
 
 if TYPE_CHECKING:
@@ -67,25 +65,17 @@ class OwnTags:
 
     def as_arrays(self) -> dict[str, npt.NDArray[np.uint8]]:
         """Each tagger's model file as bytes."""
-        found = {}
-        with tempfile.TemporaryDirectory() as folder:
-            for name, tagger in self.taggers.items():
-                path = os.path.join(folder, name)
-                tagger.save(path)
-                found[name] = np.fromfile(path, np.uint8)
-        return found
+        return {
+            name: np.frombuffer(tagger.to_bytes(), np.uint8)
+            for name, tagger in self.taggers.items()
+        }
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, npt.NDArray[np.uint8]]) -> OwnTags:
         """The other way."""
         own = cls()
-        with tempfile.TemporaryDirectory() as folder:
-            for name, content in arrays.items():
-                if name not in ("upos", "xpos"):
-                    raise ModelFileError("<parser>", why=f"a tagger for {name!r}")
-                path = os.path.join(folder, name)
-                content.tofile(path)
-                own.taggers[name] = SequenceTagger.load(path)
+        for name, raw in arrays.items():
+            own.taggers[name] = SequenceTagger.from_bytes(raw.tobytes(), name=f"tagger_{name}")
         return own
 
 
@@ -105,11 +95,9 @@ def jackknifed(
     if ways < 2:
         return list(sentences)
     answers: list[Columns] = []
-    for done, held_out in enumerate(np.array_split(np.arange(len(sentences)), ways), start=1):
-        inside = range(held_out[0], held_out[-1] + 1)
-        others = [columns for number, columns in enumerate(sentences) if number not in inside]
-        own = OwnTags(**settings).fit(others)
-        answers += own.tag([sentences[number].forms for number in inside])
+    for done, (others, fold) in enumerate(held_out(len(sentences), ways), start=1):
+        own = OwnTags(**settings).fit([sentences[number] for number in others])
+        answers += own.tag([sentences[number].forms for number in fold])
         if progress is not None:
             progress(done, ways, "tagging the training set")
     return answers

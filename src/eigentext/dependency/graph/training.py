@@ -26,12 +26,12 @@ from eigentext.dependency.graph.templates import FeatureArrays, compiled
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from eigentext.base.progress import Progress
     from eigentext.dependency.graph.encode import Batch
 
-__all__ = ["ArcModel", "ArcSettings", "Grandparents", "cross_validation", "train_arcs"]
+__all__ = ["ArcModel", "ArcSettings", "Grandparents", "train_arcs"]
 
 Scores = npt.NDArray[np.float64]
 
@@ -294,27 +294,3 @@ def train_arcs(
         if after_pass is not None and after_pass(mean()):
             break
     return mean()
-
-
-def cross_validation(
-    batch: Batch,
-    arc_names: Sequence[str],
-    sib_names: Sequence[str],
-    n_tags: int,
-    settings: ArcSettings,
-    *,
-    folds: int = 3,
-) -> Iterator[tuple[ArcModel, npt.NDArray[np.int64]]]:
-    """For each fold a model of the other sentences, and the numbers of the fold's sentences.
-
-    Folds are contiguous stretches of the batch, in order.
-    """
-    if not 2 <= folds <= len(batch):
-        raise SettingsError(f"folds must be 2 to {len(batch)}, the sentences; found {folds}")
-    numbers = np.arange(len(batch))
-    for held_out in np.array_split(numbers, folds):
-        others = np.setdiff1d(numbers, held_out)
-        yield (
-            train_arcs(batch, arc_names, sib_names, n_tags, settings, sentences=others),
-            held_out,
-        )

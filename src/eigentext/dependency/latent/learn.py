@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from eigentext.base.em import iterate
 from eigentext.dependency.latent.dictionaries import treebank_dictionary
 from eigentext.dependency.settings import EDGES as EDGE_NAMES
 from eigentext.errors import SettingsError
@@ -383,12 +384,12 @@ def run_em(
     progress: Progress | None = None,
 ) -> tuple[Tables, list[float], Counts | None]:
     """So many iterations; the log likelihood before each of them; the last expected counts."""
-    values = []
-    counts = None
-    for at in range(n_iter):
-        value, counts = expected_counts(encoded, tables)
-        values.append(value)
-        tables = estimate(counts, encoded, prior, smoothing)
-        if progress is not None:
-            progress(at + 1, n_iter, "EM")
-    return tables, values, counts
+    last: Counts | None = None
+
+    def step(tables: Tables) -> tuple[Tables, float]:
+        nonlocal last
+        value, last = expected_counts(encoded, tables)
+        return estimate(last, encoded, prior, smoothing), value
+
+    result = iterate(tables, step, n_iter=n_iter, progress=progress)
+    return result.params, list(result.log_likelihoods), last

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eigentext.base.folds import held_out
 from eigentext.dependency.rerank.features import (
     Distance,
     Expert,
@@ -23,7 +24,6 @@ from eigentext.dependency.rerank.features import (
     expert_column,
     known_of,
 )
-from eigentext.dependency.rerank.lists import fold_numbers
 from eigentext.dependency.settings import EXPERTS
 from eigentext.errors import RankError, SettingsError
 from eigentext.trees.dependency import DependencyTree
@@ -124,11 +124,10 @@ def jackknifed(
     ``fit`` makes an expert from sentences.  The folds are those of ``lists``.
     """
     parts = []
-    for fold, numbers in enumerate(fold_numbers(len(sentences), folds)):
+    for fold, (others, numbers) in enumerate(held_out(len(sentences), folds)):
         if progress is not None:
             progress(fold, folds, "experts")
-        left_out = set(numbers.tolist())
-        expert = fit([one for at, one in enumerate(sentences) if at not in left_out])
+        expert = fit([sentences[at] for at in others])
         known = [known_of(sentences[at]) for at in numbers]
         parts.append(expert_column(expert, known, lists.part(numbers[0], numbers[-1] + 1)))
     return np.concatenate(parts)

@@ -18,6 +18,7 @@ import numpy as np
 
 from eigentext.base.fields import Ints, Parts, Reals, Spec
 from eigentext.base.fingerprint import fingerprint
+from eigentext.base.folds import held_out
 from eigentext.base.ragged import pointers
 from eigentext.base.stored import Packed, Stored
 from eigentext.errors import DataError, SettingsError
@@ -37,7 +38,6 @@ __all__ = [
     "KBestLists",
     "OneList",
     "cross_validated",
-    "fold_numbers",
     "lists_of",
     "without_punctuation",
 ]
@@ -248,17 +248,6 @@ def lists_of(
     return KBestLists.of(found)
 
 
-def fold_numbers(n_sentences: int, folds: int) -> list[npt.NDArray[np.int64]]:
-    """Sentences of each fold, contiguous: neighbours of one text stay together.
-
-    >>> [fold.tolist() for fold in fold_numbers(5, 3)]
-    [[0, 1], [2, 3], [4]]
-    """
-    if not 2 <= folds <= n_sentences:
-        raise SettingsError(f"folds is {folds}, expected 2 to {n_sentences}, the sentences")
-    return np.array_split(np.arange(n_sentences), folds)
-
-
 def cross_validated(
     parser: DependencyParser,
     sentences: Sequence[Sentence],
@@ -280,7 +269,7 @@ def cross_validated(
         Path(folder).mkdir(parents=True, exist_ok=True)
         settings["sentences"] = fingerprint(sentence.verbatim for sentence in sentences)
         settings["parser settings"] = _key_of(parser)
-    for fold, numbers in enumerate(fold_numbers(len(sentences), folds)):
+    for fold, (others, numbers) in enumerate(held_out(len(sentences), folds)):
         fold_parser: DependencyParser | None = None
         for at in range(0, len(numbers), _STRETCH):
             stretch = numbers[at : at + _STRETCH]
@@ -289,7 +278,8 @@ def cross_validated(
                 parts.append(_loaded(path, settings))
                 continue
             if fold_parser is None:
-                fold_parser = _fold_parser(parser, sentences, numbers, folder, fold, settings)
+                learned_from = [sentences[i] for i in others]
+                fold_parser = _fold_parser(parser, learned_from, folder, fold, settings)
             made = lists_of(fold_parser, [sentences[i] for i in stretch], k=k)
             if path is not None:
                 made.made_with = settings
@@ -323,8 +313,7 @@ def _key_of(parser: DependencyParser) -> str:
 
 def _fold_parser(
     like: DependencyParser,
-    sentences: Sequence[Sentence],
-    held_out: npt.NDArray[np.int64],
+    others: Sequence[Sentence],
     folder: str | os.PathLike[str] | None,
     fold: int,
     settings: dict[str, Any],
@@ -339,8 +328,7 @@ def _fold_parser(
         path = Path(folder) / f"fold{fold}-{mark}.parser"
         if path.exists():
             return type(parser).load(path)
-    left_out = set(held_out.tolist())
-    parser.fit([one for number, one in enumerate(sentences) if number not in left_out])
+    parser.fit(others)
     if path is not None:
         parser.save(path)
     return parser
