@@ -20,17 +20,16 @@ _AT_ONCE = 20_000  # sentences that are scored together
 
 def load_model(path: str) -> HMM | SpectralHMM:
     """A model of either kind."""
-    from eigentext.base import modelfile
+    from eigentext.base.model import load
+    from eigentext.base.modelfile import read_header
     from eigentext.base.registry import wrong_kind
-    from eigentext.sequences import HMM, SpectralHMM
 
     kinds = ("hmm", "spectral-hmm")
-    kind = modelfile.read_header(path, *kinds).kind
-    if kind == "hmm":
-        return HMM.load(path)
-    if kind == "spectral-hmm":
-        return SpectralHMM.load(path)
-    raise wrong_kind(path, kind, *kinds)
+    kind = read_header(path, *kinds).kind
+    if kind not in kinds:
+        raise wrong_kind(path, kind, *kinds)
+    model: HMM | SpectralHMM = load(path)
+    return model
 
 
 def score(
