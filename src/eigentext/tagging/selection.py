@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from eigentext.base.folds import held_out
 from eigentext.evaluate.ner import evaluate
 
 if TYPE_CHECKING:
@@ -51,9 +52,7 @@ def cross_validated(
         return {}
     done = 0
     counts = {(margin, beam): np.zeros(3) for margin in margins for beam in beams}
-    for held_out in np.array_split(np.arange(len(sentences)), _STRETCHES):
-        inside = range(held_out[0], held_out[-1] + 1)
-        others = [number for number in range(len(sentences)) if number not in inside]
+    for others, inside in held_out(len(sentences), _STRETCHES):
         gold = [tags[number] for number in inside]
         if not any(tag != "O" for number in others for tag in tags[number]):
             continue  # nothing to learn from
