@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import shutil
 import stat
 import tempfile
@@ -37,15 +38,24 @@ def scratch_folder() -> Iterator[Path]:
     >>> folder.exists()
     False
     """
-    _remove_abandoned(Path(tempfile.gettempdir()))
-    folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    place = Path(tempfile.gettempdir())
+    _remove_abandoned(place)
+    # named before it is made, so that a signal at any moment finds it to be removed
+    folder = place / f"{_PREFIX}{secrets.token_hex(16)}"
+    ours = True
     try:
+        try:
+            folder.mkdir(mode=0o700)
+        except FileExistsError:
+            ours = False
+            raise
         with open(folder / "marker", "xb") as lock:
             take_lock(lock)
             os.rename(folder / "marker", folder / MARKER)  # the marker is never seen unlocked
             yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        if ours:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def has_marker(folder: Path) -> bool:
