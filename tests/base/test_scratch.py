@@ -12,11 +12,16 @@ from eigentext.base.files import scratch
 
 def test_a_folder_goes_whatever_happens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with pytest.raises(SystemExit), scratch.scratch_folder() as folder:
-        (folder / "half").write_text("done")
-        assert folder.parent == tmp_path
-        assert folder.stat().st_mode & 0o777 == 0o700
-        raise SystemExit(143)
+
+    def half_done() -> None:
+        with scratch.scratch_folder() as folder:
+            (folder / "half").write_text("done")
+            assert folder.parent == tmp_path
+            assert folder.stat().st_mode & 0o777 == 0o700
+            raise SystemExit(143)
+
+    with pytest.raises(SystemExit):
+        half_done()
     assert list(tmp_path.iterdir()) == []
 
 
