@@ -9,6 +9,7 @@ import pytest
 
 from eigentext.base.model import load
 from eigentext.base.registry import KINDS
+from eigentext.errors import SettingsError
 from helpers import foreign_models
 from helpers.golden_model import file_of
 
@@ -30,3 +31,26 @@ def test_a_file_of_before_has_the_same_content(name: str) -> None:
     assert foreign_models.try_one(foreign_models.MODELS[name][1], GOLDEN / file_of(name)) == (
         "answered"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [
+        ("class-bigram", "perplexity"),
+        ("clusters", "assign"),
+        ("embeddings", "transform"),
+        ("graph-parser with taggers", "parse_many"),
+        ("hmm", "predict"),
+        ("latent-tagger", "predict"),
+        ("lpcfg", "parse_many"),
+        ("lrmvl", "transform"),
+        ("spectral-hmm", "score"),
+        ("tagger", "predict"),
+    ],
+)
+def test_one_string_is_no_list_of_sentences(name: str, method: str) -> None:
+    ask = getattr(load(GOLDEN / file_of(name)), method)
+    with pytest.raises(SettingsError, match="expected a list of sentences, not one string"):
+        list(ask("the dog"))
+    with pytest.raises(SettingsError, match="is a list of tokens, not the string 'the dog'"):
+        list(ask(["the dog"]))

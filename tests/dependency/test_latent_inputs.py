@@ -62,7 +62,7 @@ def test_bad_heads_are_refused():
     ):
         with pytest.raises(ValueError, match=why):
             _ONE.log_probs(forms, tags, heads)
-    with pytest.raises(TypeError, match="one str"):
+    with pytest.raises(SettingsError, match="list of tokens, not the string 'ab'"):
         _ONE.log_probs("ab", tags, [[0, 1]])
     with pytest.raises(DataError, match="without tags"):
         _ONE.log_probs(forms, None, [[0, 1]])

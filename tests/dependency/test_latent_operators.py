@@ -299,6 +299,8 @@ def test_commands(treebank, tmp_path):
     assert len(states) == 4
     assert sum(one["share"] for one in states) == pytest.approx(1.0)
     assert run("dep", "inspect", model, "--state", 1).stdout.count("state ") == 1
+    told = run("dep", "score", model, treebank, "--format", "jsonl", "--quiet")
+    assert set(json.loads(told.stdout.splitlines()[0])) == {"log_prob", "words"}
     scores = run("dep", "score", model, treebank)
     values = [float(line) for line in scores.stdout.split()]
     from eigentext.dependency import LatentTreeModel

@@ -480,15 +480,18 @@ def test_bad_input(parser):
         DependencyParser().fit([make_sentence(["a"])])
     with pytest.raises(DataError, match="no sentences"):
         DependencyParser().fit([])
-    with pytest.raises(TypeError, match="one str"):
-        parser.parse("the dog", ["DET", "NOUN"])
+    for ask in (parser.parse, parser.kbest, parser.marginals):
+        with pytest.raises(SettingsError, match="list of tokens, not the string 'the dog'"):
+            ask("the dog", ["DET", "NOUN"])
+    with pytest.raises(SettingsError, match="expected a list of sentences, not one string"):
+        list(parser.parse_many("the dog"))
     with pytest.raises(TypeError, match="one str"):
         parser.parse(["the", "dog"], "DN")
     with pytest.raises(ValueError, match="found 1 upos for 2"):
         parser.parse(["the", "dog"], ["DET"])
-    with pytest.raises(ValueError, match="no tokens"):
+    with pytest.raises(SettingsError, match="no tokens"):
         parser.parse([], [])
-    with pytest.raises(TypeError, match="content"):
+    with pytest.raises(SettingsError, match="token 1 of a sentence is empty"):
         parser.parse([""], ["DET"])
     with pytest.raises(SettingsError, match="k must be"):
         parser.kbest(["a"], ["DET"], k=0)

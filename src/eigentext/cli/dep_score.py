@@ -92,7 +92,7 @@ def _scorer(path: str, base: str | None = None) -> tuple[str, Scorer]:
         from eigentext.dependency import LatentTreeModel
 
         latent = LatentTreeModel.load(path)
-        return "log_p", lambda _, tree: latent.log_prob(tree)
+        return "log_prob", lambda _, tree: latent.log_prob(tree)
     if kind == "graph-parser":
         from eigentext.dependency import DependencyParser
 
@@ -102,7 +102,7 @@ def _scorer(path: str, base: str | None = None) -> tuple[str, Scorer]:
         from eigentext.dependency import GenerativeParser
 
         generative = GenerativeParser.load(path)
-        return "log_p", lambda sentence, tree: float(
+        return "log_prob", lambda sentence, tree: float(
             generative.log_probs(
                 sentence.forms, sentence.column("upos"), sentence.column("xpos"), tree.heads[None]
             )[0]

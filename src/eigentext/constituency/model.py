@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from eigentext.base.model import Model, Packed
 from eigentext.base.parallel import in_order
 from eigentext.base.settings import values_of
-from eigentext.base.tokens import checked_tokens
+from eigentext.base.tokens import checked_tokens, each_sentence
 from eigentext.constituency.answer import (
     Candidate,
     Parse,
@@ -213,7 +213,8 @@ class LPCFG(Model, LPCFGSettings):
         """
         self.check_fitted()
         work = partial(_parse_all, kbest=kbest, marginals=marginals, decoder=decoder)
-        return (answer for _, answer in in_order(work, sentences, state=self, jobs=jobs))
+        answers = in_order(work, each_sentence(sentences), state=self, jobs=jobs)
+        return (answer for _, answer in answers)
 
     def predict(self, X: Iterable[Sequence[str]], *, jobs: int = 1) -> list[Tree]:
         """The best trees of sentences."""

@@ -1,6 +1,6 @@
 """All training trees at once: cleaned, collapsed and binarised as flat arrays.
 
-The same work as ``grammar.prepare_tree`` does on one tree, in a few strokes over all nodes:
+The same work as ``transform.prepare_tree`` does on one tree, in a few strokes over all nodes:
 
 1. The preorder arrays of all trees are laid end to end, labels become numbers, and words, each
    alone under its tag, go into an array of their own (:func:`_collect`).

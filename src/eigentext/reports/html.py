@@ -118,7 +118,7 @@ class Report:
         )
 
     def figure(self, svg: str, caption: str | None = None) -> Report:
-        """Add a drawing or plot made by `eigentext.reports`; SVG of others is not checked."""
+        """Add a drawing or plot made by `eigentext.drawing`; SVG of others is not checked."""
         if not svg.lstrip().startswith("<svg"):
             raise ValueError(f"expected SVG that starts with <svg, found {svg.lstrip()[:20]!r}")
         note = f'<figcaption dir="auto">{escape(caption)}</figcaption>' if caption else ""

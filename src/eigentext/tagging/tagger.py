@@ -14,7 +14,7 @@ import numpy as np
 
 from eigentext.base.model import Model, Packed
 from eigentext.base.parallel import in_order
-from eigentext.base.tokens import checked_tagged, checked_words
+from eigentext.base.tokens import checked_tagged, checked_words, each_sentence
 from eigentext.errors import DataError, SettingsError
 from eigentext.evaluate.ner import evaluate
 from eigentext.formats.columns import find_tag_fault
@@ -258,9 +258,8 @@ class SequenceTagger(Model, TaggerSettings):
         if k < 1:
             raise SettingsError(f"k is {k}, expected a whole number of at least 1")
         self.check_fitted()
-        work = in_order(
-            _tag_chunk, map(checked_words, X), state=(self, k), jobs=jobs, chunk=_CHUNK
-        )
+        sentences = map(checked_words, each_sentence(X))
+        work = in_order(_tag_chunk, sentences, state=(self, k), jobs=jobs, chunk=_CHUNK)
         for _, answers in work:
             yield answers
 

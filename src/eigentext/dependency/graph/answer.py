@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from eigentext.base.tokens import checked_words
 from eigentext.dependency.graph.encode import Columns
-from eigentext.errors import DataError
+from eigentext.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from eigentext.formats.conllu import Sentence
     from eigentext.trees.dependency import DependencyTree
 
-__all__ = ["Parse", "check_tokens", "columns_of", "given_columns", "tags_of", "with_heads"]
+__all__ = ["Parse", "checked_sentence", "columns_of", "given_columns", "tags_of", "with_heads"]
 
 
 @dataclass(frozen=True)
@@ -66,15 +67,12 @@ def with_heads(sentence: Sentence) -> Sentence:
     return sentence
 
 
-def check_tokens(tokens: Sequence[str]) -> None:
-    """A sentence is a list of str with content."""
-    if isinstance(tokens, (str, bytes)):
-        raise TypeError("a sentence is a list of tokens, not one str; did you mean text.split()?")
-    if not len(tokens):
-        raise ValueError("no tokens: a sentence has at least one")
-    for token in tokens:
-        if not isinstance(token, str) or not token:
-            raise TypeError(f"a token is a str with content, not {token!r}")
+def checked_sentence(tokens: Sequence[str]) -> list[str]:
+    """The tokens of a sentence that can be parsed: one at least, and none without content."""
+    words = checked_words(tokens)
+    if not words:
+        raise SettingsError("no tokens: a sentence has at least one")
+    return words
 
 
 def given_columns(
@@ -88,13 +86,13 @@ def given_columns(
     >>> given_columns(["Birds", "sing"], ["NOUN", ""]).upos
     ('NOUN', '_')
     """
-    check_tokens(tokens)
+    words = checked_sentence(tokens)
     found = []
     for name, column in (("upos", upos), ("xpos", xpos), ("feats", feats)):
         if isinstance(column, str):
             raise TypeError(f"{name} is a sequence with one str per token, not one str")
-        if column is not None and len(column) != len(tokens):
-            raise ValueError(f"found {len(column)} {name} for {len(tokens)} tokens")
-        cells = ("_",) * len(tokens) if column is None else column
+        if column is not None and len(column) != len(words):
+            raise ValueError(f"found {len(column)} {name} for {len(words)} tokens")
+        cells = ("_",) * len(words) if column is None else column
         found.append(tuple(cell or "_" for cell in cells))
-    return Columns(tuple(tokens), *found)
+    return Columns(tuple(words), *found)

@@ -20,10 +20,11 @@ import numpy.typing as npt
 
 from eigentext.base.model import Model
 from eigentext.base.parallel import in_order
+from eigentext.base.tokens import each_sentence
 from eigentext.dependency.decoding.search import Search
 from eigentext.dependency.graph.answer import (
     Parse,
-    check_tokens,
+    checked_sentence,
     columns_of,
     given_columns,
     tags_of,
@@ -281,17 +282,14 @@ class DependencyParser(Model, DependencyParserSettings):
         More than 400 words are parsed in pieces, whose trees are joined and whose scores are
         added up (``approximate`` is then true); arcs can only be asked for in shorter sentences.
         """
+        tokens = checked_sentence(tokens)
         required_arcs, forbidden_arcs = list(required_arcs), list(forbidden_arcs)
-        if self._is_long(tokens) and not (required_arcs or forbidden_arcs):
+        if len(pieces_of(tokens)) > 1 and not (required_arcs or forbidden_arcs):
             return self._in_pieces(tokens, upos, xpos, feats)
         columns = self.columns(tokens, upos, xpos, feats)
         found = self._search(columns, required_arcs, forbidden_arcs)
         heads, score = found.best()
         return self._labelled(columns, heads[None], [score], found.approximate)[0]
-
-    def _is_long(self, tokens: Sequence[str]) -> bool:
-        check_tokens(tokens)
-        return len(pieces_of(tokens)) > 1
 
     def _in_pieces(self, tokens: Sequence[str], *tags: Sequence[str] | None) -> Parse:
         """The tree of a sentence that is too long to be parsed whole."""
@@ -329,8 +327,9 @@ class DependencyParser(Model, DependencyParserSettings):
 
         A sentence that is parsed in pieces has one tree.
         """
+        tokens = checked_sentence(tokens)
         required_arcs, forbidden_arcs = list(required_arcs), list(forbidden_arcs)
-        if self._is_long(tokens) and not (required_arcs or forbidden_arcs):
+        if len(pieces_of(tokens)) > 1 and not (required_arcs or forbidden_arcs):
             return [self._in_pieces(tokens, upos, xpos, feats)]
         columns = self.columns(tokens, upos, xpos, feats)
         found = self._search(columns, required_arcs, forbidden_arcs)
@@ -393,7 +392,8 @@ class DependencyParser(Model, DependencyParserSettings):
         ``jobs`` processes share the work; the answers do not depend on it.
         """
         self.check_fitted()
-        return (parse for _, parse in in_order(_parse_all, sentences, state=self, jobs=jobs))
+        work = in_order(_parse_all, each_sentence(sentences), state=self, jobs=jobs)
+        return (parse for _, parse in work)
 
     def predict(self, sentences: Iterable[Sentence], *, jobs: int = 1) -> list[Sentence]:
         """The sentences with heads and relations filled in; all else stays as it is.
@@ -477,8 +477,8 @@ class DependencyParser(Model, DependencyParserSettings):
         return f"2^{self.arcs_.settings.bits} weights, {relations} relations, {self.projectivity_}"
 
 
-def _parse_all(parser: DependencyParser, sentences: list[Sequence[str]]) -> list[Parse | None]:
-    return [parser.parse(tokens) if len(tokens) else None for tokens in sentences]
+def _parse_all(parser: DependencyParser, sentences: list[list[str]]) -> list[Parse | None]:
+    return [parser.parse(tokens) if tokens else None for tokens in sentences]
 
 
 def _predict_all(parser: DependencyParser, sentences: list[Sentence]) -> list[Sentence]:

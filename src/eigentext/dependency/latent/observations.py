@@ -146,7 +146,7 @@ class Observations:
     def encode(self, forms: Sequence[str | None], tags: Sequence[str | None] | None) -> Small:
         """(channels, n) numbers; -1 where the form or tag is None."""
         if isinstance(forms, str):
-            raise TypeError("forms must be a sequence of words, not one str; did you mean [...]?")
+            raise SettingsError(f"a sentence is a list of tokens, not the string {forms[:40]!r}")
         n = len(forms)
         found = np.full((len(self.names), n), -1, np.int32)
         for channel, name in enumerate(self.channels):

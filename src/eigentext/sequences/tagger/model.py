@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from eigentext.base.model import Model, Packed
-from eigentext.base.tokens import checked_words
+from eigentext.base.tokens import checked_words, each_sentence
 from eigentext.errors import SettingsError
 from eigentext.sequences.settings import LatentTaggerSettings
 from eigentext.sequences.tagger.chain import Candidates, Chain
@@ -155,7 +155,7 @@ class LatentTagger(Model, LatentTaggerSettings):
 
     def stream(self, X: Iterable[Sequence[str]]) -> Iterator[list[str]]:
         """The same, sentence by sentence as they come."""
-        for tokens in X:
+        for tokens in each_sentence(X):
             yield self.tag(tokens)
 
     def marginals(self, tokens: Sequence[str]) -> Floats:

@@ -25,7 +25,7 @@ _TIE = 1e-6  # losses are about N times mutual information: far above rounding, 
 
 @njit(inline="always", error_model="numpy")
 def _f(y):
-    """y log y to full precision, 0 at 0, without a call (see kernels_exchange)."""
+    """y log y to full precision, 0 at 0, without a call (see kernels/exchange.py)."""
     bits = _bits_of(y)
     exponent = (bits >> 52) - 1023
     t = _float_of((bits & 0x000FFFFFFFFFFFFF) | 0x3FF0000000000000)

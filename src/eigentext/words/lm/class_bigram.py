@@ -147,7 +147,7 @@ class ClassBigram(Model, ClassBigramSettings):
     def perplexity(self, sentences: Iterable[Sequence[str]], *, mix: float | None = None) -> float:
         """exp of minus the mean log probability of a token, ends of sentences included."""
         total, n = 0.0, 0
-        for tokens in sentences:
+        for tokens in each_sentence(sentences):
             total += self.log_prob(tokens, mix=mix)
             n += len(tokens) + 1
         if n == 0:
