@@ -176,18 +176,18 @@ class LatentTagger(Model, LatentTaggerSettings):
             found[np.repeat(np.arange(n), np.diff(c.ptr)), c.tags] = chain.marginals()[0]
         return found
 
-    def kbest(self, tokens: Sequence[str], n: int = 5) -> list[TagSequence]:
-        """The n sequences with the largest shares, best first; none for an empty sentence."""
+    def kbest(self, tokens: Sequence[str], k: int = 5) -> list[TagSequence]:
+        """The k sequences with the largest shares, best first; none for an empty sentence."""
         words = checked_words(tokens)
         chain, _, _ = self._chain_of(words)
-        return self._sequences(chain, words, n)
+        return self._sequences(chain, words, k)
 
-    def _sequences(self, chain: TagChain | None, words: list[str], n: int) -> list[TagSequence]:
-        if n < 1:
-            raise SettingsError(f"n must be 1 or more, found {n}")
+    def _sequences(self, chain: TagChain | None, words: list[str], k: int) -> list[TagSequence]:
+        if k < 1:
+            raise SettingsError(f"k is {k}, expected a whole number of at least 1")
         if chain is None:
             return []
-        rows, scores = chain.kbest(n)
+        rows, scores = chain.kbest(k)
         total = chain.marginals()[1]
         return [
             TagSequence(
