@@ -54,3 +54,10 @@ def test_one_string_is_no_list_of_sentences(name: str, method: str) -> None:
         list(ask("the dog"))
     with pytest.raises(SettingsError, match="is a list of tokens, not the string 'the dog'"):
         list(ask(["the dog"]))
+
+
+@pytest.mark.parametrize("name", FINGERPRINTS)
+def test_it_shows_itself_in_a_line(name: str) -> None:
+    model = load(GOLDEN / file_of(name))
+    assert repr(model).startswith((f"<{type(model).__name__}(", f"<{type(model).__name__}: "))
+    assert " object at 0x" not in repr(model)

@@ -106,6 +106,16 @@ def test_what_is_not_fitted_says_so(tmp_path: Path) -> None:
         assert isinstance(error.value, sklearn.exceptions.NotFittedError)
 
 
+def test_a_fit_that_was_broken_off_can_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Mean, "_picture", lambda self: f"<svg>{self.seen_}</svg>")
+    model = Mean()
+    with pytest.raises(TypeError):
+        model.fit(1.0)  # one number has no length: there is a mean by then, but no count
+    assert model.mean_.tolist() == [1.0]
+    assert repr(model) == "Mean()"
+    assert "<svg>" not in model._repr_html_()
+
+
 def test_a_model_goes_to_a_file_and_comes_back(tmp_path: Path) -> None:
     model = Mean(2, limit=7, groups=("b",), callback=print).fit([1.0, 3.0])
     header = model.save(tmp_path / "m", data={"name": "two numbers"})

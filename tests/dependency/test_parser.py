@@ -476,6 +476,10 @@ def test_bad_settings(bad):
 def test_bad_input(parser):
     with pytest.raises(NotFittedError, match="DependencyParser has learned nothing yet"):
         DependencyParser().parse(["a"])
+    with pytest.raises(NotFittedError):
+        DependencyParser().own_columns([["a"]])
+    with pytest.raises(NotFittedError):
+        DependencyParser().predict_columns([])
     with pytest.raises(DataError, match="no heads"):
         DependencyParser().fit([make_sentence(["a"])])
     with pytest.raises(DataError, match="no sentences"):

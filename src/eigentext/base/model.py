@@ -100,7 +100,7 @@ class Model(Stored, BaseEstimator):  # type: ignore[misc]
     def _repr_html_(self) -> str:
         """The picture with the model's line below it, or what scikit-learn shows."""
         picture = ""
-        with suppress(NotFittedError):
+        with suppress(AttributeError):
             self.check_fitted()
             picture = self._picture()
         if not picture:
@@ -109,12 +109,10 @@ class Model(Stored, BaseEstimator):  # type: ignore[misc]
         return f"<figure>{picture}<figcaption>{caption}</figcaption></figure>"
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        made = str(super().__repr__(N_CHAR_MAX))
-        try:
+        made, summary = str(super().__repr__(N_CHAR_MAX)), ""
+        with suppress(AttributeError):  # NotFittedError is one; so is what a broken-off fit lacks
             self.check_fitted()
-        except NotFittedError:
-            return made
-        summary = self._summary()
+            summary = self._summary()
         return f"<{made}: {summary}>" if summary else made
 
 

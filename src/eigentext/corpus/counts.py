@@ -78,6 +78,12 @@ class Counts(Stored):
     n_skipped: int = 0
     complete: bool = False
 
+    def __repr__(self) -> str:
+        return (
+            f"<Counts: {len(self.words):,} words, {self.n_tokens:,} tokens, contexts "
+            f"{','.join(self.context_names) or 'none'}>"
+        )
+
     @property
     def words(self) -> tuple[str, ...]:
         """The words in the order of their ids, ``<unk>`` last."""

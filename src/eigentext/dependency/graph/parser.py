@@ -212,6 +212,7 @@ class DependencyParser(Model, DependencyParserSettings):
 
     def tags_for(self, sentence: Sentence, columns: Columns) -> dict[str, Any]:
         """Tags of our own for the columns of a sentence that are empty."""
+        self.check_fitted()
         if self.own_tags_ is None:
             return {}
         empty = (name for name in ("upos", "xpos") if set(sentence.column(name)) == {"_"})
@@ -225,6 +226,7 @@ class DependencyParser(Model, DependencyParserSettings):
 
     def own_columns(self, sentences: Sequence[Sequence[str]]) -> list[Columns]:
         """Words with the tags of our own taggers, which see them as training spelt their signs."""
+        self.check_fitted()
         own = self.own_tags_
         if own is None:
             raise SettingsError("this parser has no taggers: train one with tags='own'")
@@ -433,6 +435,7 @@ class DependencyParser(Model, DependencyParserSettings):
 
         What is too long to be parsed whole is parsed in pieces.
         """
+        self.check_fitted()
         spans = [pieces_of(one.forms) for one in sentences]
         pieces = [
             Columns(*(column[begin:end] for column in one))

@@ -121,6 +121,9 @@ class KBestLists(Stored):
         """The lists of several stretches, one after the other."""
         return cls(*(np.concatenate([getattr(one, name) for one in parts]) for name in _ARRAYS))
 
+    def __repr__(self) -> str:
+        return f"<KBestLists: {len(self):,} sentences, {len(self.scores):,} trees>"
+
     def __len__(self) -> int:
         return len(self.sizes)
 

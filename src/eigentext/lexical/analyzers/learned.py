@@ -134,6 +134,9 @@ class LearnedAnalyzer(RememberingAnalyzer, Stored):
         self._known = self._known_paradigms()
         self._total = sum(sum(counts.values()) for counts in forms.values())
 
+    def __repr__(self) -> str:
+        return f"<LearnedAnalyzer: {len(self._forms):,} forms, {len(self._rules):,} rules>"
+
     @classmethod
     def fit(cls, sentences: Iterable[Sentence], **chosen: Any) -> LearnedAnalyzer:
         """Learn the rules from a treebank's sentences.

@@ -276,6 +276,9 @@ class LabelScheme:
             return cls(settings, load_scheme(base))
         return cls(settings, cls.from_json(json.dumps(base), source))
 
+    def __repr__(self) -> str:
+        return f"<LabelScheme {self.name}: {len(self.elements)} elements>"
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, LabelScheme) and self.to_json() == other.to_json()
 

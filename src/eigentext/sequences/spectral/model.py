@@ -141,6 +141,7 @@ class SpectralHMM(Model, SpectralHMMSettings):
 
     def surprisals_encoded(self, data: Encoded) -> Floats:
         """(N,) for sequences that are numbers already."""
+        self.check_fitted()
         states, raw = self._states(data)
         self._judge(raw, data.ids)
         own = np.abs(raw) if self.negatives == "abs" else np.maximum(raw, 0.0)
