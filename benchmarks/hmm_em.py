@@ -115,7 +115,7 @@ def main():
             double, found = ours(start, data, asked.iterations, "double")
             single, rough = ours(start, data, asked.iterations, "single")
             row = [str(k), f"{double:.3f}", f"{single:.3f}"]
-            both = [perplexity(one.parameters, test) for one in (found, rough)]
+            both = [perplexity(one.params, test) for one in (found, rough)]
             peer = None if asked.alone else theirs(start, data, asked.iterations)
             if peer is None:
                 row += ["-"] * 4

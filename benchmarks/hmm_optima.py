@@ -45,7 +45,7 @@ def drawn(model, seed):
 def improved(start, data, iterations):
     """Parameters after EM, mean log likelihood of a token, CPU seconds."""
     begin = time.process_time()
-    found = baum_welch(start, data, n_iter=iterations).parameters
+    found = baum_welch(start, data, n_iter=iterations).params
     spent = time.process_time() - begin
     return found, float(log_likelihoods(found, data).sum() / data.n_tokens), spent
 

@@ -180,7 +180,7 @@ def em(start):
             spent -= time.process_time()
             result = baum_welch(parameters, text.train, n_iter=until - done, precision="single")
             spent += time.process_time()
-            parameters, done = result.parameters, until
+            parameters, done = result.params, until
             train = float(np.exp(-result.log_likelihoods[-1] / text.train.n_tokens))
             row = {"step": until, "seconds": spent, "train": train}
             rows.append({**row, **text.judged(parameters)})
@@ -201,7 +201,7 @@ def hmmlearn(text, k):
     peer.fit(text.train.ids[:, None], text.train.lengths)
     spent = time.process_time() - begin
     begin = time.process_time()
-    ours = baum_welch(start, text.train, n_iter=1).parameters
+    ours = baum_welch(start, text.train, n_iter=1).params
     own = time.process_time() - begin
     begin = time.process_time()
     baum_welch(start, text.train, n_iter=1, precision="single")

@@ -49,7 +49,7 @@ def test_one_iteration_equals_enumeration(smoothing):
     counts = first + smoothing / 3, moved + smoothing / 3, shown + smoothing * unigram
     expected = [one / one.sum(axis=-1, keepdims=True) for one in counts]
     found = baum_welch(start, Encoded.of(lists), n_iter=1, smoothing=smoothing)
-    close(found.parameters, expected, rtol=1e-10)
+    close(found.params, expected, rtol=1e-10)
 
 
 @pytest.mark.parametrize("k", [1, 2, 5, 17])
@@ -58,7 +58,7 @@ def test_every_iteration_equals_the_plain_one(text, k):
     tables, values = plain(start, text, 5)
     found = baum_welch(start, text, n_iter=5)
     assert_allclose(found.log_likelihoods, values, rtol=1e-8)
-    close(found.parameters, tables, rtol=1e-8, atol=1e-12)
+    close(found.params, tables, rtol=1e-8, atol=1e-12)
 
 
 def test_segments_change_nothing(text, monkeypatch):
@@ -69,7 +69,7 @@ def test_segments_change_nothing(text, monkeypatch):
     assert batches.Plan.of(joined, 3).n_long == 2
     found = baum_welch(start, joined, n_iter=3)
     assert_allclose(found.log_likelihoods, values, rtol=1e-8)
-    close(found.parameters, tables, rtol=1e-8, atol=1e-12)
+    close(found.params, tables, rtol=1e-8, atol=1e-12)
 
 
 def test_single_precision_agrees(text):
@@ -78,7 +78,7 @@ def test_single_precision_agrees(text):
     single = baum_welch(start, text, n_iter=10, precision="single")
     assert_allclose(single.log_likelihoods, double.log_likelihoods, rtol=1e-5)
     scores = [
-        inference.log_likelihoods(one.parameters, text).sum() / text.n_tokens
+        inference.log_likelihoods(one.params, text).sum() / text.n_tokens
         for one in (double, single)
     ]
     assert np.exp(-scores[0]) == pytest.approx(np.exp(-scores[1]), rel=1e-4)
@@ -110,7 +110,7 @@ def test_empty_sequences_change_nothing(text):
 
 def test_sequences_of_one_token_leave_the_transitions():
     start = Parameters.random(2, 3, seed=1)
-    found = baum_welch(start, Encoded.of([[0], [1], [1]]), n_iter=30).parameters
+    found = baum_welch(start, Encoded.of([[0], [1], [1]]), n_iter=30).params
     assert_allclose(found.transition, start.transition)
     assert_allclose(found.initial @ found.emission, [1 / 3, 2 / 3, 0], atol=1e-6)
 
@@ -122,23 +122,23 @@ def test_one_symbol_only():
 
 def test_a_state_without_counts_keeps_its_rows():
     start = Parameters([1.0, 0.0], [[1.0, 0.0], [0.3, 0.7]], [[0.5, 0.5], [0.9, 0.1]])
-    found = baum_welch(start, Encoded.of([[0, 1, 1]]), n_iter=2).parameters
+    found = baum_welch(start, Encoded.of([[0, 1, 1]]), n_iter=2).params
     assert_allclose(found.transition[1], [0.3, 0.7])
     assert_allclose(found.emission, [[1 / 3, 2 / 3], [0.9, 0.1]])
 
 
 def test_smoothing_gives_every_symbol_some_probability(text):
     start = Parameters.random(3, 40, seed=1)  # symbols 30 .. 39 do not occur
-    plain_one = baum_welch(start, text, n_iter=2).parameters
-    smooth = baum_welch(start, text, n_iter=2, smoothing=2.0).parameters
+    plain_one = baum_welch(start, text, n_iter=2).params
+    smooth = baum_welch(start, text, n_iter=2, smoothing=2.0).params
     assert (plain_one.emission[:, 30:] == 0).all()
     assert (smooth.emission > 0).all()
     assert (smooth.transition > 0).all()
     u = np.bincount(text.ids, minlength=40) + 0.5
     totals = 2.0 * (u / u.sum())[35] / smooth.emission[:, 35]  # tokens of a state, and two more
-    once = baum_welch(start, text, n_iter=1, smoothing=2.0).parameters
+    once = baum_welch(start, text, n_iter=1, smoothing=2.0).params
     assert totals.sum() == pytest.approx(text.n_tokens + 3 * 2.0)
-    again = baum_welch(once, text, n_iter=1, smoothing=2.0).parameters
+    again = baum_welch(once, text, n_iter=1, smoothing=2.0).params
     assert_allclose(again.emission, smooth.emission, rtol=1e-8)
 
 
@@ -159,14 +159,14 @@ def test_no_iterations_is_the_start(text):
     start = Parameters.random(3, 30, seed=1)
     found = baum_welch(start, text, n_iter=0)
     assert found.log_likelihoods == ()
-    assert (found.parameters.emission == start.emission).all()
+    assert (found.params.emission == start.emission).all()
 
 
 def test_planted_parameters_are_found_again():
     planted = Parameters([0.7, 0.3], [[0.9, 0.1], [0.2, 0.8]], [[0.6, 0.3, 0.1], [0.1, 0.2, 0.7]])
     data = inference.sample(planted, 2_000, 20, seed=5)
     begin = Parameters([0.5, 0.5], [[0.7, 0.3], [0.3, 0.7]], [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])
-    found = baum_welch(begin, data, n_iter=150).parameters
+    found = baum_welch(begin, data, n_iter=150).params
     close(found, (planted.initial, planted.transition, planted.emission), atol=0.05)
 
 
@@ -217,4 +217,4 @@ def test_hmmlearn_does_the_same(text):
     ours = baum_welch(start, text, n_iter=4)
     assert_allclose(ours.log_likelihoods, list(theirs.monitor_.history), rtol=1e-8)
     tables = theirs.startprob_, theirs.transmat_, theirs.emissionprob_
-    close(ours.parameters, tables, rtol=1e-8, atol=1e-12)
+    close(ours.params, tables, rtol=1e-8, atol=1e-12)

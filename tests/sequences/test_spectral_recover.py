@@ -123,7 +123,7 @@ def test_one_part_and_a_whole_step_is_baum_welch():
     theirs = baum_welch(start, data, n_iter=1)
     for name in ("initial", "transition", "emission"):
         np.testing.assert_allclose(
-            getattr(ours.parameters, name), getattr(theirs.parameters, name), atol=1e-9
+            getattr(ours.params, name), getattr(theirs.params, name), atol=1e-9
         )
     np.testing.assert_allclose(ours.log_likelihoods, theirs.log_likelihoods, rtol=1e-12)
 
@@ -137,7 +137,7 @@ def test_steps_by_hand():
     running = [start.initial, start.transition * share[:, None], start.emission * share[:, None]]
     now = start
     for j, part in enumerate(deal(data, 2, seed=5)):
-        after = baum_welch(now, part, n_iter=1).parameters
+        after = baum_welch(now, part, n_iter=1).params
         gamma, pairs = _expected(now, part)
         eta = (j + 3.0) ** -0.6
         new = [
@@ -147,7 +147,7 @@ def test_steps_by_hand():
         ]
         running = [(1 - eta) * old + eta * one for old, one in zip(running, new, strict=True)]
         now = Parameters(*(one / one.sum(axis=-1, keepdims=True) for one in running))
-    found = stepwise_em(start, data, passes=1, parts=2, seed=5, precision="double").parameters
+    found = stepwise_em(start, data, passes=1, parts=2, seed=5, precision="double").params
     for name in ("initial", "transition", "emission"):
         np.testing.assert_allclose(getattr(found, name), getattr(now, name), atol=1e-9)
 
@@ -166,8 +166,8 @@ def test_small_steps_beat_as_many_iterations():
     true = disjoint()
     data = sample(true, 3000, 10)
     start = spectral_start(Moments.of(data, 9), 3)
-    stepped = stepwise_em(start, data, passes=2, parts=30).parameters
-    plain = baum_welch(start, data, n_iter=2).parameters
+    stepped = stepwise_em(start, data, passes=2, parts=30).params
+    plain = baum_welch(start, data, n_iter=2).params
     best = log_likelihoods(true, data).sum()
     assert log_likelihoods(stepped, data).sum() > log_likelihoods(plain, data).sum()
     assert log_likelihoods(stepped, data).sum() > best - 0.02 * data.n_tokens
@@ -180,17 +180,17 @@ def test_one_long_sequence_is_learned_in_pieces():
     found = stepwise_em(start, data, passes=6, parts=12)
     assert len(found.log_likelihoods) == 6
     best = log_likelihoods(true, data).sum()
-    assert log_likelihoods(found.parameters, data).sum() > best - 0.01 * data.n_tokens
+    assert log_likelihoods(found.params, data).sum() > best - 0.01 * data.n_tokens
     # the one beginning tells the first state
-    shown = found.parameters.emission[:, data.ids[0]].argmax()
-    assert found.parameters.initial[shown] > 0.7
+    shown = found.params.emission[:, data.ids[0]].argmax()
+    assert found.params.initial[shown] > 0.7
 
 
 def test_what_float32_cannot_hold_is_done_in_double():
     start = Parameters([0.5, 0.5], [[0.5, 0.5]] * 2, [[1 - 1e-42, 1e-42], [1 - 2e-42, 2e-42]])
     data = Encoded.of([[0, 1, 0, 0]] * 3)
-    single = stepwise_em(start, data, passes=1, parts=1).parameters
-    double = stepwise_em(start, data, passes=1, parts=1, precision="double").parameters
+    single = stepwise_em(start, data, passes=1, parts=1).params
+    double = stepwise_em(start, data, passes=1, parts=1, precision="double").params
     np.testing.assert_allclose(single.emission, double.emission, rtol=1e-9)
 
 

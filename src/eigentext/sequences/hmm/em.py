@@ -15,11 +15,11 @@ A state that nothing is expected of keeps its former rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from eigentext.base.em import EMResult, iterate
 from eigentext.errors import DataError, SettingsError
 from eigentext.sequences.hmm.batches import Machine
 from eigentext.sequences.hmm.parameters import Parameters
@@ -32,17 +32,9 @@ if TYPE_CHECKING:
     from eigentext.sequences.settings import Precision
 
     Floats = npt.NDArray[np.float64]
+    Tables = tuple[Floats, Floats, Floats]  # initial (k,), transition (k, k), emission (V, k)
 
-__all__ = ["EMResult", "baum_welch"]
-
-
-@dataclass(frozen=True, eq=False)
-class EMResult:
-    """``parameters`` after the last iteration; ``log_likelihoods``: of the data under the
-    parameters that each iteration began with (the first is the start's)."""
-
-    parameters: Parameters
-    log_likelihoods: tuple[float, ...]
+__all__ = ["baum_welch"]
 
 
 def baum_welch(
@@ -54,7 +46,7 @@ def baum_welch(
     smoothing: float = 0.0,
     precision: Precision = "double",
     progress: Progress | None = None,
-) -> EMResult:
+) -> EMResult[Parameters]:
     """Improve parameters by EM.
 
     ``tol``        stop when an iteration gains less than this per token; 0 never stops early
@@ -67,7 +59,7 @@ def baum_welch(
     >>> found = baum_welch(start, data, n_iter=20)
     >>> found.log_likelihoods[0] < found.log_likelihoods[-1]
     True
-    >>> found.parameters.transition.round(2).tolist()
+    >>> found.params.transition.round(2).tolist()
     [[0.0, 1.0], [1.0, 0.0]]
     """
     if n_iter < 0:
@@ -80,25 +72,23 @@ def baum_welch(
     if not data.n_tokens:
         raise DataError("sequences", None, "no tokens to learn from")
     machine = Machine(data, start.n_states, start.n_symbols)
-    initial, transition = start.initial.copy(), start.transition.copy()
-    emission = np.ascontiguousarray(start.emission.T)  # (V, k) all along
     spread = _unigram(data, start.n_symbols) * smoothing
-    found: list[float] = []
-    for iteration in range(n_iter):
-        value, counts = _expectation(machine, initial, transition, emission, precision)
-        found.append(value)
-        even = smoothing / start.n_states
-        initial = _rows(counts[0] + even, initial, axis=0)
-        transition = _rows(counts[1] + even, transition, axis=1)
+    even = smoothing / start.n_states
+
+    def step(tables: Tables) -> tuple[Tables, float]:
+        value, counts = _expectation(machine, *tables, precision)
+        initial = _rows(counts[0] + even, tables[0], axis=0)
+        transition = _rows(counts[1] + even, tables[1], axis=1)
         if smoothing:
             counts[2][:] += spread[:, None]
-        emission = _rows(counts[2], emission, axis=0)
-        if progress is not None:
-            progress(iteration + 1, n_iter, "EM")
-        gain = value - found[-2] if iteration else np.inf
-        if tol > 0 and gain < tol * data.n_tokens:
-            break
-    return EMResult(Parameters(initial, transition, emission.T), tuple(found))
+        return (initial, transition, _rows(counts[2], tables[2], axis=0)), value
+
+    # emissions are (V, k) all along
+    begin = start.initial.copy(), start.transition.copy(), np.ascontiguousarray(start.emission.T)
+    total = tol * data.n_tokens
+    result = iterate(begin, step, n_iter=n_iter, tol=total, progress=progress)
+    initial, transition, emission = result.params
+    return EMResult(Parameters(initial, transition, emission.T), result.log_likelihoods)
 
 
 def _expectation(

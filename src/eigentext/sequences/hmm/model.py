@@ -112,11 +112,11 @@ class HMM(Model, HMMSettings):
                 precision=self.precision,
                 progress=self._counted(progress, number),
             )
-            final = float(inference.log_likelihoods(result.parameters, data).sum())
+            final = float(inference.log_likelihoods(result.params, data).sum())
             history = tuple(value / data.n_tokens for value in result.log_likelihoods)
             tries.append(EMStart(seed, history, final / data.n_tokens))
             if tries[-1] is max(tries, key=lambda start: start.final):  # the first of equals
-                self.parameters_, self.history_ = result.parameters, history
+                self.parameters_, self.history_ = result.params, history
         self.symbols_ = symbols
         self.starts_ = tuple(tries)
         return self

@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eigentext.base.em import EMResult
 from eigentext.base.ragged import pointers
 from eigentext.errors import DataError, SettingsError
 from eigentext.linalg.determinism import single_threaded
 from eigentext.sequences.hmm.batches import Machine
-from eigentext.sequences.hmm.em import EMResult
 from eigentext.sequences.hmm.parameters import Parameters
 from eigentext.sequences.observations import Encoded
 
@@ -59,7 +59,7 @@ def stepwise_em(
     precision: Precision = "single",
     seed: int = 0,
     progress: Callable[[int, float, Parameters], None] | None = None,
-) -> EMResult:
+) -> EMResult[Parameters]:
     """Improve parameters by EM in small steps.
 
     ``parts``       steps of a pass (default: one for every 10,000 tokens, 400 at most)
@@ -74,7 +74,7 @@ def stepwise_em(
     >>> data = Encoded.of([[0, 1, 0, 1, 0, 1], [1, 0, 1, 0]] * 20)
     >>> start = Parameters([0.5, 0.5], [[0.4, 0.6], [0.6, 0.4]], [[0.7, 0.3], [0.2, 0.8]])
     >>> found = stepwise_em(start, data, passes=9, parts=5)
-    >>> found.parameters.transition.round(1).tolist()
+    >>> found.params.transition.round(1).tolist()
     [[0.0, 1.0], [1.0, 0.0]]
     """
     _check(passes, parts, power, delay, smoothing)

@@ -110,7 +110,7 @@ def spectral_start(
         return start
     from eigentext.sequences.hmm.stepwise import stepwise_em
 
-    return stepwise_em(start, data, passes=passes, smoothing=1e-3, seed=seed).parameters
+    return stepwise_em(start, data, passes=passes, smoothing=1e-3, seed=seed).params
 
 
 # ---------------------------------------------------------------- clusters
