@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eigentext.base import hashing
 from eigentext.dependency.graph import templates as T
 from eigentext.dependency.graph.encode import Columns, Encoder
 from eigentext.dependency.graph.training import ArcModel, ArcSettings
@@ -58,11 +59,11 @@ class Twin:
         return T.BEYOND[1] if row > self.n else self.keys[row][slot]
 
     def part(self, role: str, name: str, row: int | None) -> int:
-        seed = T.key_of(f"{role}\t{name}")
+        seed = hashing.text_key(f"{role}\t{name}")
         if row is None:
-            return T.part(seed, [T.NOBODY])
+            return hashing.mixed(seed, [T.NOBODY])
         items = T.parse_template(name)[0].get(role, ())
-        return T.part(seed, [self.key(row + offset, slot) for slot, offset in items])
+        return hashing.mixed(seed, [self.key(row + offset, slot) for slot, offset in items])
 
     def counted(self, number: int) -> int:
         return (T.AFTER * (1 + number)) % 2**64

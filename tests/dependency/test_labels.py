@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eigentext.base import hashing
 from eigentext.dependency.graph import templates as T
 from eigentext.dependency.graph.encode import Columns, Encoder
 from eigentext.dependency.graph.labels import (
@@ -79,8 +80,8 @@ def twin(keys, heads, labels, d, names):
                     inside = 0 <= row <= n
                     column = T.SLOTS.index(slot)
                     hashed.append(int(keys[row][column]) if inside else T.BEYOND[int(row > n)])
-            seed = (T.key_of(f"label\t{name}") + int(d > h)) % 2**64
-            found.append((T.part(seed, hashed) * T.MIXER % 2**64) >> (64 - BITS))
+            seed = (hashing.text_key(f"label\t{name}") + int(d > h)) % 2**64
+            found.append((hashing.mixed(seed, hashed) * hashing.MIXER % 2**64) >> (64 - BITS))
     return found
 
 

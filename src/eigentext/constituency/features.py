@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from eigentext.base.hashing import MIXER
 from eigentext.constituency.settings import INSIDE_GROUPS, OUTSIDE_GROUPS
 from eigentext.constituency.spectrum import FeatureRows
 
@@ -41,9 +42,9 @@ _PLACE_BUCKETS = np.array([1, 2, 3, 5, 8, 13, 21])
 
 def _mix(template: int, *values: npt.NDArray[np.integer]) -> npt.NDArray[np.uint64]:
     """One 64-bit number per row from a template number and columns of values (FNV-like mix)."""
-    state = np.full(values[0].shape, 0x9E3779B97F4A7C15 * (template + 1) % 2**64, dtype=np.uint64)
+    state = np.full(values[0].shape, MIXER * (template + 1) % 2**64, dtype=np.uint64)
     for value in values:
-        state ^= value.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+        state ^= value.astype(np.uint64) + np.uint64(MIXER)
         state *= np.uint64(0xFF51AFD7ED558CCD)
         state ^= state >> np.uint64(29)
     return state

@@ -20,12 +20,14 @@ import numpy as np
 from numba import njit, types
 from numba.extending import intrinsic
 
+from eigentext.base import hashing
+
 # Places in the state vector of intern_text.
 POSITION, N_OUT, N_TYPES, LINE, IN_LINE, N_TOKENS, N_SENTENCES = range(7)
 
 _HIGH = np.uint64(0x8080808080808080)
 _BELOW_33 = np.uint64(0x2121212121212121)
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+_MULTIPLIER = np.uint64(hashing.MIXER)
 _LOW_32 = np.uint64(0xFFFFFFFF)
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)

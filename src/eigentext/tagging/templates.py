@@ -15,12 +15,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from eigentext.base.hashing import mixed, text_key
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -59,34 +59,19 @@ SLOTS = (
 )
 
 _PART = re.compile(r"([a-z]+[0-9]*)\[([+-]?[0-9])\]")
-_MASK = (1 << 64) - 1
-MIXER = 0x9E3779B97F4A7C15  # odd, from the golden ratio: spreads every bit upwards
 MOST_PARTS = 3
 REACH = 3  # how far a template may look to either side
 _URL = re.compile(r"(?:https?://|www\.)\S+|\S+\.(?:com|org|net)\b\S*")
 
 
 def key_of(name: str) -> int:
-    """A 64-bit key of a text, never 0 (0 means that there is none).
-
-    >>> key_of("lower\\tcat") == key_of("lower\\tcat"), key_of("a") == key_of("b")
-    (True, False)
-    """
-    digest = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "little") or 1
+    """The key of a text, never 0 (0 means that there is none)."""
+    return text_key(name) or 1
 
 
-def mixed(seed: int, keys: Sequence[int]) -> int:
-    """The key of a template's value: its own seed with the keys of its slots, in order.
-
-    >>> mixed(1, [2, 3]) == mixed(1, [3, 2])
-    False
-    """
-    found = seed
-    for key in keys:
-        found = ((found ^ key) * MIXER) & _MASK
-        found ^= found >> 29
-    return found or 1
+def template_key(seed: int, keys: Sequence[int]) -> int:
+    """The key of a template's value: its seed with the keys of its slots, in order; never 0."""
+    return mixed(seed, keys) or 1
 
 
 @dataclass(frozen=True)
@@ -184,7 +169,7 @@ class Templates:
         found = []
         for one, seed in zip(self.all, self.seeds.tolist(), strict=True):
             keys = [words[at + REACH + place].get(slot, 0) for slot, place in one.parts]
-            found.append(mixed(seed, keys) if all(keys) else 0)
+            found.append(template_key(seed, keys) if all(keys) else 0)
         return found
 
 

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from eigentext.base.hashing import text_key
 from eigentext.corpus.typed_forms import familiar_forms
-from eigentext.dependency.graph.templates import SLOTS, key_of
+from eigentext.dependency.graph.templates import SLOTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -132,7 +133,7 @@ class Encoder:
             self._tags = np.concatenate([self._tags, np.zeros_like(self._tags)])
         values, tags = self.slots(*token)
         self._keys[row] = [
-            key_of(f"{slot}\t{value}") for slot, value in zip(SLOTS, values, strict=True)
+            text_key(f"{slot}\t{value}") for slot, value in zip(SLOTS, values, strict=True)
         ]
         self._tags[row] = tags
         self._row_of[token] = row

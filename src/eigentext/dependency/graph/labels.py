@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from eigentext.dependency.graph.templates import SLOTS, key_of
+from eigentext.base.hashing import text_key
+from eigentext.dependency.graph.templates import SLOTS
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def compiled_labels(
                 raise SettingsError(f"template {name!r}: {item!r} is not role.slot")
             slot = _SLOTS.index(found[3])
             spec[row, column] = ROLES.index(found[1]), slot, int(found[2] or 0)
-    return spec, np.array([key_of(f"label\t{name}") for name in names], np.uint64)
+    return spec, np.array([text_key(f"label\t{name}") for name in names], np.uint64)
 
 
 @dataclass(frozen=True, eq=False)

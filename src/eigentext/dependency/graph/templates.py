@@ -7,7 +7,7 @@
    tag in between, ``~kinds`` once with how many verbs, punctuation marks and conjunctions there
    are, ``~rivals`` once with how many words with the head's tag and with the modifier's.
 3. All items of one role are hashed to one number per word (a *part*); a pair or triple of words
-   only adds parts and mixes the sum once.  :func:`part` and :func:`place` are the plain twins of
+   only adds parts and mixes the sum once.  ``hashing.mixed`` and :func:`place` are the twins of
    what the kernels do.
 
 Every feature has a line of 16 weights: 0 and 1 for the direction, 2 to 15 for direction and
@@ -17,11 +17,11 @@ distance.  A template that names one role alone is summed once per word, not onc
 from __future__ import annotations
 
 import re
-from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from eigentext.base.hashing import MASK, MIXER, text_key
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Keys = npt.NDArray[np.uint64]
     Ints = npt.NDArray[np.int64]
 
-__all__ = ["SLOTS", "FeatureArrays", "arc_templates", "compiled", "key_of", "sibling_templates"]
+__all__ = ["SLOTS", "FeatureArrays", "arc_templates", "compiled", "sibling_templates"]
 
 # upos and xpos come first: the kernels take the tags in between from columns 0 and 1
 SLOTS = (
@@ -51,12 +51,10 @@ SLOTS = (
     "near",
 )
 MOST_ITEMS = 6
-MIXER = 0x9E3779B97F4A7C15
 AFTER = 0xD6E8FEB86659FD93
 BEYOND = (0x2545F4914F6CDD1D, 0x27D4EB2F165667C5)  # keys of words before the first, after the last
 NOBODY = 0x165667B19E3779F9  # part of the sibling that a first modifier does not have
 EXTRAS = ("", "~kinds", "~rivals", "~upos", "~xpos")
-_MASK = (1 << 64) - 1
 _ITEM = re.compile(r"([hdsg])([+-][12])?\.([a-z0-9]+)")
 
 
@@ -85,38 +83,15 @@ class FeatureArrays(NamedTuple):
     grand_seeds: Keys
 
 
-def key_of(text: str) -> int:
-    """A 64-bit key of a text, the same on every machine.
-
-    >>> key_of("upos\\tNOUN") == key_of("upos\\tNOUN"), key_of("a") == key_of("b")
-    (True, False)
-    """
-    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "little")
-
-
-def part(seed: int, keys: Iterable[int]) -> int:
-    """One role's share of a template, hashed: the twin of the kernel.
-
-    >>> part(1, [2, 3]) == part(1, [3, 2])
-    False
-    """
-    found = seed
-    for key in keys:
-        found = ((found ^ key) * MIXER) & _MASK
-        found ^= found >> 29
-    return found
-
-
 def place(parts: Iterable[int], bits: int) -> int:
     """Where the 16 weights of a feature are centred: parts added, mixed once.
 
     >>> place([1, 2], 22) == place([2, 1], 22)
     True
     """
-    found = sum(parts) & _MASK
+    found = sum(parts) & MASK
     found ^= found >> 31
-    return ((found * MIXER) & _MASK) >> (64 - bits)
+    return ((found * MIXER) & MASK) >> (64 - bits)
 
 
 def parse_template(text: str) -> tuple[dict[str, tuple[tuple[int, int], ...]], str]:
@@ -151,7 +126,7 @@ def _spec(names: Sequence[str], role: str) -> tuple[Ints, Keys]:
     for row, name in enumerate(names):
         for column, item in enumerate(parse_template(name)[0].get(role, ())):
             spec[row, column] = item
-    return spec, np.array([key_of(f"{role}\t{name}") for name in names], np.uint64)
+    return spec, np.array([text_key(f"{role}\t{name}") for name in names], np.uint64)
 
 
 def compiled(

@@ -11,7 +11,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-MIXER = np.uint64(0x9E3779B97F4A7C15)
+from eigentext.base import hashing
+
+MIXER = np.uint64(hashing.MIXER)
 BEFORE = np.uint64(0x2545F4914F6CDD1D)
 BEHIND = np.uint64(0x27D4EB2F165667C5)
 NOBODY = np.uint64(0x165667B19E3779F9)

@@ -11,13 +11,13 @@ label predicted there, which only a second pass knows.  Beyond the sentence stan
 
 from __future__ import annotations
 
-import hashlib
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from eigentext.base.hashing import MIXER, text_key
 from eigentext.errors import SettingsError
 from eigentext.lexical.ranker.templates import parse
 from eigentext.lexical.remembering import Remembering
@@ -57,7 +57,7 @@ _CUT = {
     "end5": slice(-5, None),
 }
 
-_MULTIPLY = np.uint64(0x9E3779B97F4A7C15)
+_MULTIPLY = np.uint64(MIXER)
 _SPREAD = np.uint64(0xD6E8FEB86659FD93)
 
 
@@ -68,8 +68,7 @@ def hash64(text: str) -> int:
     >>> hash64("a") == hash64("a") != hash64("b")
     True
     """
-    raw = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(raw, "little") | 1
+    return text_key(text) | 1
 
 
 FORMS_KEPT = 1 << 15

@@ -17,7 +17,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-_MIXER = np.uint64(0x9E3779B97F4A7C15)
+from eigentext.base import hashing
+
+_MIXER = np.uint64(hashing.MIXER)
 _SHIFT = np.uint64(29)
 _NONE = np.uint64(0)
 _ONE = np.uint64(1)

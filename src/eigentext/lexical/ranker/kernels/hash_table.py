@@ -10,7 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-_A = np.uint64(0x9E3779B97F4A7C15)
+from eigentext.base import hashing
+
+_A = np.uint64(hashing.MIXER)
 _B = np.uint64(0xBF58476D1CE4E5B9)
 _S24 = np.uint64(24)
 _S29 = np.uint64(29)
