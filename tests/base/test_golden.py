@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from eigentext.base.model import load
 from eigentext.base.registry import KINDS
 from eigentext.errors import SettingsError
+from eigentext.trees.dependency import DependencyTree
 from helpers import foreign_models
 from helpers.golden_model import file_of
 
@@ -54,6 +56,16 @@ def test_one_string_is_no_list_of_sentences(name: str, method: str) -> None:
         list(ask("the dog"))
     with pytest.raises(SettingsError, match="is a list of tokens, not the string 'the dog'"):
         list(ask(["the dog"]))
+
+
+@pytest.mark.parametrize("name", ["hmm", "latent-tree", "spectral-hmm"])
+def test_a_setting_set_anew_changes_nothing_that_was_learned(name: str) -> None:
+    model = load(GOLDEN / file_of(name))
+    before = model._summary()
+    assert before in repr(model.set_params(n_states=1))
+    if name == "latent-tree":
+        tree = DependencyTree(("a", "dog"), np.array([2, 0]), tags=("DET", "NOUN"))
+        assert model.posteriors(tree).shape == (2, 6)
 
 
 @pytest.mark.parametrize("name", FINGERPRINTS)

@@ -325,8 +325,9 @@ class LatentTreeModel(Model, LatentTreeSettings):
         self.check_fitted()
         encoded = self._encode(Forest.of([tree], self.observations_))
         tables = self.tables_
-        found = np.zeros((len(tree), self.n_states))
-        counts = learn.Counts.zeros(len(tables.rows), encoded.n_classes, self.n_states)
+        k = len(tables.pi)  # of what was learned: n_states may have been set anew since
+        found = np.zeros((len(tree), k))
+        counts = learn.Counts.zeros(len(tables.rows), encoded.n_classes, k)
         posteriors_and_counts(
             encoded.ids,
             encoded.lo,
@@ -394,4 +395,4 @@ class LatentTreeModel(Model, LatentTreeSettings):
             raise ValueError("the states do not fit the tags")
 
     def _summary(self) -> str:
-        return f"{self.n_states} states, {self.observations_.sizes[0]:,} observations"
+        return f"{len(self.tables_.pi)} states, {self.observations_.sizes[0]:,} observations"

@@ -243,7 +243,7 @@ class HMM(Model, HMMSettings):
         except ImportError as error:
             raise MissingExtraError("models of hmmlearn", modules=["hmmlearn"]) from error
         ours = self.parameters_
-        theirs = hmmlearn.CategoricalHMM(self.n_states, implementation="scaling")
+        theirs = hmmlearn.CategoricalHMM(ours.n_states, implementation="scaling")
         theirs.n_features = ours.n_symbols
         theirs.startprob_ = ours.initial.copy()
         theirs.transmat_ = ours.transition.copy()
@@ -279,7 +279,7 @@ class HMM(Model, HMMSettings):
         return graph_of(self.parameters_, self.symbols_)
 
     def _summary(self) -> str:
-        return f"{self.n_states} states, {len(self.symbols_):,} symbols"
+        return f"{self.parameters_.n_states} states, {len(self.symbols_):,} symbols"
 
 
 def _split(values: npt.NDArray[Any], data: Encoded) -> list[npt.NDArray[Any]]:

@@ -325,4 +325,4 @@ class SpectralHMM(Model, SpectralHMMSettings):
         self._take(Operators(**named, y=arrays.get("y")))
 
     def _summary(self) -> str:
-        return f"{self.n_states} dimensions, {len(self.symbols_):,} symbols"
+        return f"{self.operators_.k} dimensions, {len(self.symbols_):,} symbols"
