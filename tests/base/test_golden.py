@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from shutil import copy
 
 import numpy as np
 import pytest
@@ -25,14 +26,13 @@ def test_every_kind_is_there() -> None:
 
 
 @pytest.mark.parametrize("name", FINGERPRINTS)
-def test_a_file_of_before_has_the_same_content(name: str) -> None:
-    model = load(GOLDEN / file_of(name))
+def test_a_file_of_before_has_the_same_content(name: str, tmp_path: Path) -> None:
+    path = copy(GOLDEN / file_of(name), tmp_path)  # trying it writes other files beside it
+    model = load(path)
     assert name.partition(" ")[0] == model.KIND
     assert model.fingerprint() == FINGERPRINTS[name]
     assert type(model).from_bytes(model.to_bytes()).fingerprint() == FINGERPRINTS[name]
-    assert foreign_models.try_one(foreign_models.MODELS[name][1], GOLDEN / file_of(name)) == (
-        "answered"
-    )
+    assert foreign_models.try_one(foreign_models.MODELS[name][1], Path(path)) == "answered"
 
 
 @pytest.mark.parametrize(
