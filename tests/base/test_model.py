@@ -136,6 +136,9 @@ def test_a_model_goes_to_a_file_and_comes_back(tmp_path: Path) -> None:
         assert back.fingerprint() == model.fingerprint()
         assert repr(back).endswith(": 2 numbers>")
     assert Mean.load(tmp_path / "m", callback=print).callback is print
+    for wrong in ("power", "nonsense"):  # what the file keeps, and what there is not
+        with pytest.raises(SettingsError, match=f"load was given '{wrong}', expected callback"):
+            Mean.load(tmp_path / "m", **{wrong: 3})
     assert pickle.loads(pickle.dumps(model)).fingerprint() == model.fingerprint()
 
 

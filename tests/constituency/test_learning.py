@@ -257,6 +257,7 @@ def test_processes_make_no_difference(parser, english):
         {"inside": ()},
         {"outside": ("luck",)},
         {"longest": 1001},
+        {"smoothing": None},
     ],
 )
 def test_settings_without_sense(toy, settings):

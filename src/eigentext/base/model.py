@@ -25,9 +25,11 @@ from sklearn.base import BaseEstimator
 from eigentext.base import modelfile, settings
 from eigentext.base.registry import KINDS
 from eigentext.base.stored import Packed, Stored
-from eigentext.errors import EigentextError, ModelFileError
+from eigentext.errors import EigentextError, ModelFileError, SettingsError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from eigentext.base.files.opening import Source
 
 __all__ = ["Model", "NotFittedError", "Packed", "Stored", "from_bytes", "load"]
@@ -74,6 +76,15 @@ class Model(Stored, BaseEstimator):  # type: ignore[misc]
             if declaration.stored
         }
         return Packed(learned.arrays, learned.strings, learned.facts, stored)
+
+    @classmethod
+    def _made_of(cls, file: modelfile.ModelFile, given: Mapping[str, Any]) -> Self:
+        """The model in a file; ``given`` are settings that a file does not keep."""
+        free = [name for name, one in settings.declared(cls).items() if not one.stored]
+        if other := sorted(given.keys() - set(free)):
+            wanted = ", ".join(free) or "nothing more"
+            raise SettingsError(f"load was given {other[0]!r}, expected {wanted}")
+        return super()._made_of(file, given)
 
     @classmethod
     def _unpack(cls, packed: Packed, **given: Any) -> Self:

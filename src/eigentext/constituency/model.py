@@ -82,6 +82,8 @@ class LPCFG(Model, LPCFGSettings):
     def check(self) -> None:
         """Raise SettingsError for settings that are not as declared, or exclude each other."""
         super().check()
+        if not isinstance(self.smoothing, Smoothing):
+            raise SettingsError(f"smoothing is {self.smoothing!r}, expected a Smoothing")
         for name in ("inside", "outside"):
             if not getattr(self, name):
                 raise SettingsError(f"{name} names no group of features, expected at least one")
