@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,14 +107,17 @@ def test_what_is_not_fitted_says_so(tmp_path: Path) -> None:
         assert isinstance(error.value, sklearn.exceptions.NotFittedError)
 
 
-def test_a_fit_that_was_broken_off_can_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fit_that_was_broken_off_has_learned_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Mean, "_picture", lambda self: f"<svg>{self.seen_}</svg>")
-    model = Mean()
+    model = Mean().fit([1.0, 3.0])
     with pytest.raises(TypeError):
         model.fit(1.0)  # one number has no length: there is a mean by then, but no count
-    assert model.mean_.tolist() == [1.0]
+    with pytest.raises(NotFittedError):
+        model.to_bytes()
     assert repr(model) == "Mean()"
     assert "<svg>" not in model._repr_html_()
+    assert model.fit([5.0]).mean_.tolist() == [5.0]
+    assert list(inspect.signature(model.fit).parameters) == ["X", "y"]
 
 
 def test_a_model_goes_to_a_file_and_comes_back(tmp_path: Path) -> None:

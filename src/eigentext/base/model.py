@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import wraps
 from html import escape
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
@@ -44,6 +45,11 @@ class Model(Stored, BaseEstimator):  # type: ignore[misc]
 
     ``fit`` begins with ``self.check()``; what it learns has names that end in ``_``.
     """
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        if "fit" in vars(cls):
+            cls.fit = _whole_or_nothing(cls.fit)
+        super().__init_subclass__(**more)
 
     def check(self) -> None:
         """Raise SettingsError for a setting that is not what was declared.
@@ -125,6 +131,21 @@ class Model(Stored, BaseEstimator):  # type: ignore[misc]
             self.check_fitted()
             summary = self._summary()
         return f"<{made}: {summary}>" if summary else made
+
+
+def _whole_or_nothing(fit: Any) -> Any:
+    """A ``fit`` that is broken off leaves a model that has learned nothing, not half of it."""
+
+    @wraps(fit)
+    def whole(self: Model, *positional: Any, **named: Any) -> Any:
+        try:
+            return fit(self, *positional, **named)
+        except BaseException:
+            for name in [name for name in vars(self) if name.endswith("_") and name[0] != "_"]:
+                delattr(self, name)
+            raise
+
+    return whole
 
 
 def load(path: Source, **given: Any) -> Any:
