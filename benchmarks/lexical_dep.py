@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from _data import kept
 
+from eigentext.datasets.arabic_lexicon import ELEMENTS
 from eigentext.dependency import DependencyParser
 from eigentext.evaluate.attachment import evaluate
 from eigentext.formats.conllu import Sentence, make_sentence, read_sentences
@@ -86,28 +87,12 @@ def tagged(
     rows = tree.rows
     forms = [unvocalised(row[1]) for row in rows]
     upos, xpos, feats = list(forms), list(forms), ["_"] * len(forms)  # a clitic is its own tag
-    names = (
-        "lemma",
-        "pos",
-        "pre2",
-        "pre1",
-        "det",
-        "asp",
-        "mood",
-        "vox",
-        "per",
-        "gen",
-        "num",
-        "cas",
-        "stt",
-        "pron",
-    )
     place = 0
     for word, label in zip(words, labels, strict=True):
         pieces = 1 if word["vocalised"] == "+" else len(word["vocalised"].split("+"))
         gold = [row[2] for row in rows[place : place + pieces]]
         host = place + (gold.index(word["lemma"]) if word["lemma"] in gold else pieces - 1)
-        of = dict(zip(names, label, strict=True))
+        of = dict(zip(ELEMENTS, label, strict=True))
         if lemmas and of["lemma"] not in ("", "-"):
             forms[host] = of["lemma"]
         upos[host] = of["pos"]
