@@ -24,12 +24,12 @@ from eigentext.constituency import LPCFG
 from eigentext.constituency.chart.constraints import Constraints
 from eigentext.constituency.learn.semi import FreeText, partial_brackets
 from eigentext.constituency.settings import LPCFGSettings
-from eigentext.constituency.word_classes import WordClasses
 from eigentext.evaluate.parseval import evaluate
 from eigentext.formats.brown_paths import read_paths
 from eigentext.formats.prm import EvalbSettings
 from eigentext.formats.ptb import read_trees
 from eigentext.formats.word2vec import load_vectors
+from eigentext.lexicon.word_classes import WordClasses
 from eigentext.linalg.determinism import single_threaded
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ import numpy as np
 from _data import kept as kept_folder
 
 from eigentext.dependency.decoding.search import Search
-from eigentext.dependency.graph.encode import Batch, Columns, Encoder, known_words
+from eigentext.dependency.graph.encode import Batch, Encoder
 from eigentext.dependency.graph.labels import (
     LabelModel,
     LabelSettings,
@@ -46,9 +46,12 @@ from eigentext.dependency.graph.templates import (
     sibling_templates,
 )
 from eigentext.dependency.graph.training import ArcModel, ArcSettings, train_arcs
+from eigentext.dependency.sentence import TaggedSentence
 from eigentext.formats import conllu, conllx
+from eigentext.lexicon.shapes import lowered
+from eigentext.lexicon.symbols import frequent_words
+from eigentext.lexicon.word_classes import clusters_of
 from eigentext.linalg.determinism import single_threaded
-from eigentext.tagging.resources import clusters_of
 
 Row = dict[str, Any]
 ENGLISH = ("ewt", "gum")
@@ -69,7 +72,7 @@ OPTIONS = {  # of dep train: the order, and whether arcs may cross
 class Trees(NamedTuple):
     """A part of a treebank."""
 
-    columns: list[Columns]
+    columns: list[TaggedSentence]
     heads: list[tuple[int, ...]]
     relations: list[tuple[str, ...]]
 
@@ -85,7 +88,7 @@ def read(path: Path) -> Trees:
     reader = conllx if path.suffix == ".conllx" else conllu
     for sentence in reader.read_sentences(str(path)):
         rows = sentence.rows
-        found.columns.append(Columns(*(tuple(r[place] for r in rows) for place in (1, 3, 4, 5))))
+        found.columns.append(TaggedSentence.from_conllu(sentence))
         found.heads.append(sentence.heads or ())
         found.relations.append(tuple(r[7] for r in rows))
     return found
@@ -104,7 +107,7 @@ def scores(gold: Trees, heads: list[Any], relations: list[Any]) -> tuple[float, 
     return 100.0 * right / words, 100.0 * labelled / words
 
 
-def without_feats(columns: list[Columns]) -> list[Columns]:
+def without_feats(columns: list[TaggedSentence]) -> list[TaggedSentence]:
     """The same with upos and xpos alone."""
     return [one._replace(feats=("_",) * len(one.forms)) for one in columns]
 
@@ -133,7 +136,7 @@ class Bank:
         upos = sorted({tag for one in columns for tag in one.upos})
         xpos = sorted({tag for one in columns for tag in one.xpos} | set(upos))
         self.encoder = Encoder(
-            known=known_words((one.forms for one in columns), 1),
+            known=frequent_words((lowered(form) for one in columns for form in one.forms), 1),
             clusters=self.clusters,
             upos=upos,
             xpos=xpos,
@@ -253,12 +256,12 @@ def speed_row(bank: Bank) -> Row:
     parser = DependencyParser(order=1, epochs=1)
     train = list(conllu.read_sentences(str(home() / "dependency" / "ewt" / "train.conllu")))
     parser.fit(train)
-    parser.predict_columns(bank.tested)
+    parser.predict_tagged(bank.tested)
     rates = []
     for _ in range(3):
         parser.encoder_._forget()  # tokens are looked up for the first time
         began = time.process_time()
-        parser.predict_columns(bank.tested)
+        parser.predict_tagged(bank.tested)
         rates.append(len(bank.tested) / (time.process_time() - began))
     return {"per_second": float(np.median(rates))}
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eigentext.dependency.generative.parser import GenerativeParser
+from eigentext.dependency.sentence import TaggedSentence
 from eigentext.evaluate.bootstrap import compare
 from eigentext.formats.conllu import read_sentences
 from eigentext.linalg.determinism import single_threaded
@@ -31,8 +32,7 @@ def counts_of(parser: GenerativeParser, sentences: list[Sentence], decoder: str)
     """(sentences, 3): right heads, words, words."""
     rows = []
     for one in sentences:
-        tags = one.column("upos"), one.column("xpos")
-        heads = parser.parse(one.forms, *tags, decoder=decoder).tree.heads
+        heads = parser.parse(TaggedSentence.from_conllu(one), decoder=decoder).tree.heads
         rows.append((int((heads == np.array(one.heads)).sum()), len(heads), len(heads)))
     return np.array(rows, float)
 

@@ -231,7 +231,7 @@ def combined(sentences, train, dev_sentences, judged):
 
     from eigentext.dependency import DependencyParser
     from eigentext.dependency.rerank.experts import fit_expert
-    from eigentext.dependency.rerank.features import known_of
+    from eigentext.dependency.sentence import TaggedSentence
 
     third = len(sentences) // 3
     parser = DependencyParser(order=1, labels=False, projective=True, epochs=8, bits=24)
@@ -248,7 +248,7 @@ def combined(sentences, train, dev_sentences, judged):
         rows = []
         for place, (tree, other) in zip(scored.places, scored.pairs, strict=True):
             both = np.stack([tree.heads, other])
-            known = known_of(asked[place])
+            known = TaggedSentence.from_conllu(asked[place])
             found = [m.log_probs(tree.forms, tree.tags, both) for m in models]
             found += [expert.log_probs(known, both) for expert in counted]
             rows.append([a - b for a, b in found])

@@ -29,7 +29,6 @@ from eigentext.dependency.rerank.features import (
     FeatureTable,
     Templates,
     expert_column,
-    known_of,
 )
 from eigentext.dependency.rerank.learners import (
     Weights,
@@ -44,6 +43,7 @@ from eigentext.dependency.rerank.lists import (
     lists_of,
     without_punctuation,
 )
+from eigentext.dependency.sentence import TaggedSentence
 from eigentext.errors import RankError
 from eigentext.evaluate.bootstrap import compare
 from eigentext.formats import conllu
@@ -187,7 +187,9 @@ def column(name: str, lists: Lists, folder: Path, **settings: Any) -> dict[str, 
         expert = fit(lists["train"][0])
         for split in ("dev", "test"):
             sentences, those = lists[split]
-            found[split] = expert_column(expert, [known_of(one) for one in sentences], those)
+            found[split] = expert_column(
+                expert, [TaggedSentence.from_conllu(one) for one in sentences], those
+            )
         np.savez(path, **found)
         print(f"{tag}: {time.process_time() - began:.0f} CPU s", flush=True)
     with np.load(path) as file:
@@ -217,7 +219,9 @@ def table(lists: Lists, folder: Path, learner: str, l2: float, splits: Sequence[
     """The rows of table 1."""
     names = sorted({name for _, those in ROWS for name in those})
     columns = {name: column(name, lists, folder, **SETTINGS.get(name, {})) for name in names}
-    known = {split: [known_of(one) for one in lists[split][0]] for split in lists}
+    known = {
+        split: [TaggedSentence.from_conllu(one) for one in lists[split][0]] for split in lists
+    }
     templates = Templates.of(known["train"])
     tables = {}
     for split, (sentences, those) in lists.items():
@@ -245,7 +249,7 @@ def table(lists: Lists, folder: Path, learner: str, l2: float, splits: Sequence[
             counts = counts_of(lists, split, choose(mine, tree_scores(mine, found)))
             say(name, counts, rival)
             rival = counts if rival is None else rival
-        best = those.best_places([one.heads or () for one in sentences])
+        best = those.best_indices([one.heads or () for one in sentences])
         say("oracle of the lists", counts_of(lists, split, best), None)
 
 
@@ -268,7 +272,7 @@ def sizes(lists: Lists, states: Sequence[int], n: int) -> None:
             if name == "operators":
                 settings["on_rank"] = "ignore"
             if name == "latent":
-                settings["split"] = k >= 20
+                settings |= {"split": k >= 20, "structure": ""}
             try:
                 one = fit_expert(name, sentences[third:], **settings)
                 began = time.process_time()
@@ -282,7 +286,7 @@ def sizes(lists: Lists, states: Sequence[int], n: int) -> None:
                 ("train", one, held_out),
                 ("dev", full, lists["dev"]),
             ):
-                known = [known_of(sentence) for sentence in bank]
+                known = [TaggedSentence.from_conllu(sentence) for sentence in bank]
                 began = time.process_time()
                 found = expert_column(expert, known, lists_)
                 scored = time.process_time() - began

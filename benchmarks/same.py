@@ -33,7 +33,7 @@ MODELS = (
     Made(
         "clusters",
         "words cluster sample/text.txt -o m.clusters --paths m.paths --n-clusters 20 {jobs}",
-        ("words assign m.clusters sample/text.txt -o assigned.clusters",),
+        ("words assign m.clusters sample/text.txt -o assigned.clusters -q",),
     ),
     Made(
         "embeddings",

@@ -280,6 +280,10 @@ CASES: list[tuple[str, str, bytes, Callable[[str], object]]] = [
         b"(S (NP (NN rain)) (VP (VBZ falls)))\n",
         _all(text.read_sentences),
     ),
+    ("text.txt", "a model file, for text", _model(), _all(text.read_sentences)),
+    ("brown.paths", "a model file, for paths", _model(), _all(brown_paths.read_paths)),
+    ("tags.bio", "a model file, for columns", _model(), _all(columns.read_columns)),
+    ("vectors.txt", "a model file, for vectors", _model(), _all(word2vec.read_vectors)),
     ("text.txt", "JSON Lines, for text", b'{"text": "It rains."}\n', _all(text.read_sentences)),
     (
         "corpus.txt",

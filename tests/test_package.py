@@ -46,7 +46,7 @@ def test_import_loads_none_of_the_heavy_parts():
     heavy = {"numpy", "scipy", "numba", "sklearn", "typer", "rich", "pydantic", "matplotlib"}
     assert not heavy & set(loaded)
     ours = {name for name in loaded if name.startswith("eigentext")}
-    assert ours == {"eigentext"}
+    assert ours == {"eigentext", "eigentext.base", "eigentext.base.lazy"}
 
 
 def test_help_loads_none_of_the_heavy_parts():
@@ -58,14 +58,13 @@ def test_help_loads_none_of_the_heavy_parts():
     assert not {"numpy", "scipy", "numba", "sklearn", "matplotlib", "fastapi"} & loaded
 
 
-def test_lazy_names():
-    assert set(eigentext.__all__) <= set(dir(eigentext))
-    for name in eigentext.__all__:
-        assert getattr(eigentext, name) is not None
-    for room in ("linalg", "trees", "formats", "corpus", "constituency"):
-        assert getattr(eigentext, room).__name__ == f"eigentext.{room}"
-    with pytest.raises(AttributeError, match="no_such_name"):
-        _ = eigentext.no_such_name
+def test_rooms_are_attributes():
+    rooms = [module.name for module in pkgutil.iter_modules(eigentext.__path__) if module.ispkg]
+    assert {"latent", "lexicon", "words"} <= set(rooms)
+    code = f"import eigentext\nprint(*(getattr(eigentext, room).__name__ for room in {rooms}))"
+    assert _in_fresh_python(code).split() == [f"eigentext.{room}" for room in rooms]
+    assert set(rooms) | {"__version__"} <= set(dir(eigentext))
+    assert "__version__" in eigentext.__all__
 
 
 def test_extras_are_the_agreed_ones():

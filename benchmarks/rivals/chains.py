@@ -23,7 +23,7 @@ import numpy.typing as npt
 from eigentext.errors import SettingsError
 from eigentext.lexical.ranker.kernels import weighing
 from eigentext.lexical.ranker.records import BUCKETS, CountColumns, Weights
-from eigentext.lexical.ranker.second_pass import weighed
+from eigentext.lexical.ranker.second_pass import counted_pairs
 from rivals import chain_kernels
 from rivals.ranking import Rival
 
@@ -205,7 +205,7 @@ class ChainModel(Rival):
 
     def _learn(self, encoded: Encoded, documents: Sequence[Document]) -> None:
         self.pairs_ = self._pairs()
-        self.used_ = weighed(self.templates, self.targets_.names)
+        self.used_ = counted_pairs(self.templates, self.targets_.names)
         size = (1 << self.bits) + (1 << PAIR_BITS)
         self.weights_ = np.zeros(size, np.float32)
         self.numeric_ = np.zeros(encoded.numeric.shape[1])

@@ -6,111 +6,51 @@ Importing the package is cheap and has no side effects; a name is loaded when it
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from eigentext.base.lazy import lazy
 
 if TYPE_CHECKING:
-    from eigentext.base.model import Model, NotFittedError, load
-    from eigentext.constituency import LPCFG
-    from eigentext.dependency import DependencyParser, LatentTreeModel, Reranker
-    from eigentext.errors import (
-        DataError,
-        EigentextError,
-        MissingExtraError,
-        ModelFileError,
-        RankError,
-        SettingsError,
-    )
-    from eigentext.lexical import LexicalRanker
-    from eigentext.sequences import HMM, LatentTagger, SpectralHMM
-    from eigentext.tagging import SequenceTagger
-    from eigentext.trees.constituent import Tree
-    from eigentext.words import LRMVL, CCAEmbedding, SpectralClusters
+    from eigentext.base.model import Model as Model
+    from eigentext.base.model import NotFittedError as NotFittedError
+    from eigentext.base.model import load as load
+    from eigentext.constituency import LPCFG as LPCFG
+    from eigentext.dependency import DependencyParser as DependencyParser
+    from eigentext.dependency import LatentTreeModel as LatentTreeModel
+    from eigentext.dependency import Reranker as Reranker
+    from eigentext.errors import DataError as DataError
+    from eigentext.errors import EigentextError as EigentextError
+    from eigentext.errors import MissingExtraError as MissingExtraError
+    from eigentext.errors import ModelFileError as ModelFileError
+    from eigentext.errors import RankError as RankError
+    from eigentext.errors import SettingsError as SettingsError
+    from eigentext.lexical import LexicalRanker as LexicalRanker
+    from eigentext.sequences import HMM as HMM
+    from eigentext.sequences import LatentTagger as LatentTagger
+    from eigentext.sequences import SpectralHMM as SpectralHMM
+    from eigentext.tagging import SequenceTagger as SequenceTagger
+    from eigentext.trees.constituent import Tree as Tree
+    from eigentext.words import LRMVL as LRMVL
+    from eigentext.words import CCAEmbedding as CCAEmbedding
+    from eigentext.words import SpectralClusters as SpectralClusters
 
 __version__ = "0.1.0"
 
-_HOME_OF = {
-    "CCAEmbedding": "words",
-    "DataError": "errors",
-    "EigentextError": "errors",
-    "DependencyParser": "dependency",
-    "HMM": "sequences",
-    "LPCFG": "constituency",
-    "LRMVL": "words",
-    "LatentTagger": "sequences",
-    "LatentTreeModel": "dependency",
-    "LexicalRanker": "lexical",
-    "MissingExtraError": "errors",
-    "Model": "base.model",
-    "ModelFileError": "errors",
-    "NotFittedError": "base.model",
-    "RankError": "errors",
-    "Reranker": "dependency",
-    "SequenceTagger": "tagging",
-    "SettingsError": "errors",
-    "SpectralClusters": "words",
-    "SpectralHMM": "sequences",
-    "Tree": "trees.constituent",
-    "load": "base.model",
-}
-
-__all__ = [
-    "HMM",
-    "LPCFG",
-    "LRMVL",
-    "CCAEmbedding",
-    "DataError",
-    "DependencyParser",
-    "EigentextError",
-    "LatentTagger",
-    "LatentTreeModel",
-    "LexicalRanker",
-    "MissingExtraError",
-    "Model",
-    "ModelFileError",
-    "NotFittedError",
-    "RankError",
-    "Reranker",
-    "SequenceTagger",
-    "SettingsError",
-    "SpectralClusters",
-    "SpectralHMM",
-    "Tree",
-    "__version__",
-    "load",
-]
-
-
-_ROOMS = (
-    "base",
-    "cli",
-    "constituency",
-    "corpus",
-    "datasets",
-    "dependency",
-    "drawing",
-    "errors",
-    "evaluate",
-    "formats",
-    "integrations",
-    "lexical",
-    "linalg",
-    "reports",
-    "sequences",
-    "tagging",
-    "trees",
-    "web",
-    "words",
+__getattr__, __dir__, __all__ = lazy(
+    __name__,
+    {
+        "base.model": "Model NotFittedError load",
+        "constituency": "LPCFG",
+        "dependency": "DependencyParser LatentTreeModel Reranker",
+        "errors": "DataError EigentextError MissingExtraError ModelFileError RankError "
+        "SettingsError",
+        "lexical": "LexicalRanker",
+        "sequences": "HMM LatentTagger SpectralHMM",
+        "tagging": "SequenceTagger",
+        "trees.constituent": "Tree",
+        "words": "LRMVL CCAEmbedding SpectralClusters",
+    },
+    modules="base cli constituency corpus datasets dependency drawing errors evaluate formats "
+    "integrations latent lexical lexicon linalg reports sequences tagging trees web words",
 )
-
-
-def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
-        return import_module(f"eigentext.{name}")
-    if name in _HOME_OF:
-        return getattr(import_module(f"eigentext.{_HOME_OF[name]}"), name)
-    raise AttributeError(f"module 'eigentext' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted([*__all__, *_ROOMS])
+__all__ += ["__version__"]

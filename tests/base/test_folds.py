@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eigentext.base.folds import held_out
+from eigentext.base.folds import dealt, held_out
 from eigentext.errors import SettingsError
 
 
@@ -26,3 +26,13 @@ def test_every_item_is_held_out_once(sizes: tuple[int, int]) -> None:
 def test_too_few_or_too_many_are_refused(folds: int) -> None:
     with pytest.raises(SettingsError, match=f"folds is {folds}, expected 2 to 5"):
         list(held_out(5, folds))
+
+
+def test_things_dealt_by_name_are_in_the_same_fold_in_any_order():
+    names = [f"document {number}" for number in range(11)]
+    fold = dict(zip(names, dealt(names, 4), strict=True))
+    assert sorted(fold.values()) == [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3]
+    turned = names[5:] + names[:5]
+    assert dict(zip(turned, dealt(turned, 4), strict=True)) == fold
+    with pytest.raises(SettingsError, match="folds is 12, expected 2 to 11"):
+        dealt(names, 12)

@@ -13,10 +13,10 @@ import pytest
 import sklearn.exceptions
 from sklearn.base import clone
 
-from eigentext.base import registry
+from eigentext.base import modelfile, registry
 from eigentext.base.fields import Parts, Reals, Spec, Strings
 from eigentext.base.model import Model, NotFittedError, Packed, from_bytes, load
-from eigentext.base.settings import declared, setting
+from eigentext.base.settings import NOT_KEPT, declared, setting
 from eigentext.base.values import Anything, Auto, Flag, Listed, Real, Text, Whole
 from eigentext.errors import EigentextError, ModelFileError, SettingsError
 
@@ -32,6 +32,7 @@ class MeanSettings:
     center: bool = setting(True, Flag(), "first")
     limit: int | None = setting(None, Whole(0), "None: no limit")
     groups: tuple[str, ...] = setting(("a", "b"), Listed(Text(("a", "b", "c"))), "of columns")
+    digits: int = setting(3, Whole(0, 9), "of the answer", answering=True)
     callback: Any = setting(None, Anything(), "called with the mean")
 
 
@@ -131,10 +132,11 @@ def test_a_model_goes_to_a_file_and_comes_back(tmp_path: Path) -> None:
         "center": True,
         "limit": 7,
         "groups": ["b"],
+        "digits": 3,
     }
-    assert header.facts == {"seen": 2}
+    assert header.facts == {"seen": 2, "not_kept": ["callback"]}
     for back in (Mean.load(tmp_path / "m"), Mean.from_bytes(model.to_bytes())):
-        assert back.get_params() == {**model.get_params(), "callback": None}
+        assert back.get_params() == {**model.get_params(), "callback": NOT_KEPT}
         assert back.mean_.tolist() == [5.0]
         assert back.seen_ == 2
         assert back.fingerprint() == model.fingerprint()
@@ -156,10 +158,30 @@ def test_the_fingerprint_knows_settings_and_content() -> None:
     assert len(prints) == 4
 
 
+def test_the_file_has_the_settings_of_fit_and_those_of_answers_as_they_are_now() -> None:
+    model = Mean(2).fit([1.0, 3.0])
+    model.power, model.digits = 9, 5
+    back = Mean.from_bytes(model.to_bytes())
+    assert (back.power, back.digits) == (2, 5)
+    assert (model.settings_.power, model.power) == (2, 9)
+    model.digits = 10
+    with pytest.raises(SettingsError, match="digits is 10, expected a whole number from 0 to 9"):
+        model.to_bytes()
+
+
+@pytest.mark.parametrize("wrong", ["callback", 7, ["nonsense"], [3]])
+def test_a_file_that_lacks_settings_that_there_are_not_is_refused(wrong: Any) -> None:
+    model = Mean(callback=print).fit([1.0])
+    parts = model._parts(None)
+    facts = {**parts["facts"], "not_kept": wrong}
+    with pytest.raises(ModelFileError, match="not_kept"):
+        Mean.from_bytes(modelfile.dumps(**{**parts, "facts": facts}))
+
+
 def test_a_header_with_settings_that_make_no_sense_is_refused(tmp_path: Path) -> None:
-    model = Mean().fit([1.0])
-    model.power = 9
-    model.save(tmp_path / "wild")
+    parts = Mean().fit([1.0])._parts(None)
+    settings = {**parts["settings"], "power": 9}
+    modelfile.save(tmp_path / "wild", **{**parts, "settings": settings})
     with pytest.raises(ModelFileError, match="power is 9, expected a whole number from 1 to 5"):
         Mean.load(tmp_path / "wild")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import pytest
 import typer
@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from eigentext.base.settings import setting
 from eigentext.base.values import Anything, Auto, Flag, Listed, Real, Text, Whole
-from eigentext.cli.command import Given, with_settings
+from eigentext.cli.command import Flags, Given, with_flags
 from eigentext.errors import SettingsError
 
 
@@ -46,7 +46,7 @@ app = typer.Typer(pretty_exceptions_enable=False)
 
 
 @app.command()
-@with_settings(FirstSettings, SecondSettings)
+@with_flags(FirstSettings, SecondSettings)
 def train(
     file: str,
     given: Given,
@@ -109,6 +109,12 @@ def test_a_flag_of_the_other_model_is_refused() -> None:
     assert run("x", "--second", "--smooth") == {"file": "x", "smooth": True}
 
 
+def test_of_several_such_flags_it_is_always_the_same_that_is_named() -> None:
+    names = [f"other{n:02}" for n in range(50)]
+    with pytest.raises(SettingsError, match=r"^--other00 is for"):
+        Given(dict.fromkeys(reversed(names), 1), ()).settings(FirstSettings)
+
+
 def test_models_share_a_flag_each_with_its_own_choices_bounds_and_help() -> None:
     assert run("x", "--second", "--way", "fast", "-k", "1000") == {
         "file": "x",
@@ -130,3 +136,52 @@ def test_the_help_page_shows_help_and_defaults() -> None:
     assert "10 or 16" in page
     assert "May arcs cross?" in page
     assert "--hook" not in page
+
+
+@dataclass(kw_only=True)
+class Telling(Flags):
+    quiet: Annotated[bool, typer.Option("--quiet")] = False
+    policy: Annotated[Literal["stop", "skip"], typer.Option("--policy")] = "stop"
+
+
+@dataclass(kw_only=True)
+class Writing(Telling):
+    output: Annotated[str, typer.Option("--output", "-o")]
+    from_: Annotated[str, typer.Option("--from")] = "auto"
+
+
+records = typer.Typer(pretty_exceptions_enable=False)
+kept: list[Any] = []
+
+
+@records.command()
+@with_flags(SecondSettings)
+def write(file: str, run: Writing, given: Given, last: bool = False) -> None:
+    """Write."""
+    kept[:] = [file, run, given.settings(SecondSettings), last]
+
+
+def test_a_record_stands_for_its_flags() -> None:
+    line = ["x", "-o", "y", "--policy", "skip", "--smooth", "--last"]
+    result = CliRunner().invoke(records, line, catch_exceptions=False)
+    assert not result.exit_code, result.output
+    assert kept == ["x", Writing(output="y", policy="skip"), {"smooth": True}, True]
+    assert CliRunner().invoke(records, ["x"]).exit_code == 2  # --output has no default
+    assert CliRunner().invoke(records, ["x", "-o", "y", "--policy", "third"]).exit_code == 2
+
+
+def test_a_help_page_has_the_flags_of_a_record_with_its_own_first() -> None:
+    page = CliRunner().invoke(records, ["--help"], env={"COLUMNS": "200", "TERM": "dumb"}).output
+    places = [
+        page.index(flag) for flag in ("--output", "--from", "--quiet", "--policy", "--smooth")
+    ]
+    assert places == sorted(places)
+
+
+def test_a_record_knows_what_was_changed() -> None:
+    assert Telling().changed() == []
+    assert Writing(output="y", from_="b", quiet=True).changed() == [
+        "--quiet",
+        "--output",
+        "--from",
+    ]

@@ -289,6 +289,7 @@ def test_info_shows_the_header_and_finds_damage(sample):
     assert done.returncode == 0
     shown = json.loads(eigentext("info", "named.counts", "--json", cwd=sample).stdout)
     assert shown["kind"] == "counts"
+    assert b"{" not in eigentext("info", "named.counts", cwd=sample).stdout
     assert shown["data"]["licence"] == "Apache-2.0"
     content = bytearray((sample / "named.counts").read_bytes())
     content[-5] ^= 4

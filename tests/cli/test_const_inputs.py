@@ -213,3 +213,18 @@ def test_treebanks_that_cannot_be_learned_from(trees, why, tmp_path, capsys):
     assert message.startswith("eigentext: ")
     assert message.count("\n") == 1
     assert not target.exists()
+
+
+def test_marginals_are_called_so(model, tmp_path):
+    source, answers = tmp_path / "in.txt", tmp_path / "out.jsonl"
+    source.write_text("The farmer sold the horse .\n", encoding="utf-8")
+    arguments = ["const", "parse", model, str(source), "-q", "--marginals"]
+    assert run([*arguments, "-o", str(answers)]) == 0
+    (answer,) = map(json.loads, answers.read_text(encoding="utf-8").splitlines())
+    assert {frozenset(one) for one in answer["marginals"]} == {
+        frozenset(("start", "end", "label", "marginal"))
+    }
+    whole = [
+        one["marginal"] for one in answer["marginals"] if (one["start"], one["end"]) == (0, 6)
+    ]
+    assert max(whole) > 0.9

@@ -518,7 +518,7 @@ def test_probabilities_are_written_and_drawn(folder, tmp_path):
     (plain,) = _parsed(folder / "own.dep", given, tmp_path)
     assert found.heads == plain.heads
     parser = DependencyParser.load(folder / "own.dep")
-    chances = parser.marginals(*parser.columns_of(plain))
+    chances = parser.marginals(parser.tagged_conllu(plain))
     cells = [conllu.parse_pairs(cell) for cell in found.column("misc")]
     for word, (head, cell) in enumerate(zip(found.heads, cells, strict=True), start=1):
         assert float(cell["Prob"]) == pytest.approx(chances[head, word], abs=1e-4)

@@ -185,3 +185,106 @@ class _Endless:
         return bytes(size)
 
     read = read1
+
+
+@pytest.mark.parametrize(
+    ("command", "flags"),
+    [
+        (
+            "words embed",
+            "--output --raw --tokeniser --newlines --method --jobs --data-name --json",
+        ),
+        ("tag train", "--output --epochs --dev --data-name --data-licence --on-error --quiet"),
+        ("const parse", "--output --raw --kbest --format --decoder --jobs --on-error --json"),
+        ("lex rank", "--output --raw --tokeniser --format --top --on-error --quiet --json"),
+    ],
+)
+def test_a_help_page_begins_with_what_is_the_commands_own(command, flags, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
+    assert run([*command.split(), "--help"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    rows = [next(i for i, line in enumerate(lines) if flag in line[:24]) for flag in flags.split()]
+    assert rows == sorted(rows)
+
+
+def test_no_default_is_shown_where_the_model_has_its_own(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
+    assert run(["const", "parse", "--help"]) == 0
+    assert "(max-rule-product)" not in capsys.readouterr().out
+    assert run(["const", "train", "--help"]) == 0
+    assert "(max-rule-product)" in capsys.readouterr().out
+
+
+def test_what_was_skipped_is_among_the_figures(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.bio").write_text("Ada\tB-PER\nran\tO\n\n" * 4)
+    (tmp_path / "a.mrg").write_text("(S (NN Ada) (VB ran))\n" * 4)
+    (tmp_path / "bad.txt").write_bytes(b"Ada ran\ncaf\xe9\n")
+    assert run(["tag", "train", "a.bio", "-o", "t", "--epochs", "1", "-q"]) == 0
+    assert run(["hmm", "train", "a.bio", "--tagged", "-k", "1", "-o", "h", "-q"]) == 0
+    assert run(["const", "train", "a.mrg", "-k", "1", "-o", "c", "-q"]) == 0
+    for call in ("tag apply t", "hmm tag h", "const parse c"):
+        line = [*call.split(), "bad.txt", "-o", "out", "--on-error", "skip", "--json"]
+        assert run(line) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert (told["sentences"], told["skipped"]) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "tag train a.bio -o x --clusters h",
+        "tag train a.bio -o x --vectors h",
+        "tag eval a.bio h",
+        "hmm train h -o x",
+    ],
+)
+def test_a_model_in_the_place_of_text_is_called_a_model(line, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.bio").write_text("Ada\tB-PER\nran\tO\n\n" * 4)
+    assert run(["hmm", "train", "a.bio", "--tagged", "-k", "1", "-o", "h", "-q"]) == 0
+    assert run(line.split()) == 2
+    assert "a model that eigentext wrote, expected a text file" in capsys.readouterr().err
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_remark_of_two_lines_is_shown_as_two(tmp_path, capsys):
+    assert run(["data", "get", "sample", "-o", str(tmp_path)]) == 0
+    title, licence = capsys.readouterr().err.splitlines()
+    assert licence.startswith("licence: Apache-2.0")
+    assert "\\n" not in title
+
+
+def test_lex_eval_tells_what_was_skipped_and_knows_its_documents(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run(["data", "get", "sample", "-o", ".", "-q"]) == 0
+    file = "sample/arabic.jsonl"
+    assert run(["lex", "train", file, "-o", "m", "--bits", "0", "--passes", "1", "-q"]) == 0
+    capsys.readouterr()
+    assert run(["lex", "eval", "m", file, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["skipped"] == 0
+    assert run(["lex", "eval", "m", file, "--documents", "nonsense"]) == 2
+    assert "--documents" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("line", "flag"),
+    [
+        ("words cluster text -o m -m 2 --tokeniser ptb", "--tokeniser is for raw text"),
+        ("words cluster --counts c -o m -m 2 --raw", "--raw is for a corpus, not for --counts"),
+        ("words embed --counts c -o m --raw", "--raw is for a corpus, not for --counts"),
+        ("hmm train text -o m --newlines end", "--newlines is for raw text"),
+        ("hmm train text -o m --column xpos", "--column is for text with tags"),
+        ("hmm train text -o m --tagged --raw", "--raw is for text without tags"),
+        ("lex analyse text --newlines join", "--newlines is for raw text"),
+        ("hmm inspect m.hmm --most 5", "--most is for a text, not for a model"),
+        ("dep inspect m.latent -k 5", "--n-states is for a treebank, not for a model"),
+        ("dep inspect t.conllu --state 1", "--state is for a model, not for a treebank"),
+    ],
+)
+def test_a_flag_that_means_nothing_here_is_refused(tmp_path, monkeypatch, capsys, line, flag):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text").write_text("a cat ran\na dog sat\n")
+    assert run(line.split()) == 2
+    assert flag in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["text"]

@@ -80,7 +80,7 @@ def agree(kind: Any, option: Any, value: Value, *, shared: bool) -> None:
             assert option.min is None or option.min <= value.low
             assert option.max is None or option.max >= value.high
         elif isinstance(value, Text):
-            assert set(value.choices) <= {one.value for one in get_args(kind)[0]}
+            assert set(value.choices) <= set(get_args(get_args(kind)[0]))
         return
     if isinstance(value, Whole | Real) and not getattr(value, "open", False):
         free = type(value)()
@@ -91,7 +91,7 @@ def agree(kind: Any, option: Any, value: Value, *, shared: bool) -> None:
             assert end == (None if own == none else own)
     if isinstance(value, Text) and value.choices:
         (choices, _) = get_args(kind)
-        assert [one.value for one in choices] == list(value.choices)
+        assert get_args(choices) == value.choices
     if isinstance(value.other if isinstance(value, Auto) else value, Flag):
         assert option.secondary_opts
 

@@ -11,12 +11,13 @@ from eigentext.cli.main import run
 from eigentext.constituency import LPCFG, Parse
 from eigentext.constituency.learn.search import f1_on, search_states
 from eigentext.constituency.settings import AUTO_MOST
-from eigentext.constituency.spectrum import FeatureRows, noise_level, omega_svd, significant
 from eigentext.datasets import load_english
 from eigentext.errors import SettingsError
 from eigentext.evaluate.parseval import evaluate
 from eigentext.formats.prm import EvalbSettings
 from eigentext.formats.ptb import read_trees, write_trees
+from eigentext.latent.features import FeatureRows
+from eigentext.latent.spectrum import noise_level, omega_svd, significant
 from eigentext.trees.constituent import Tree
 
 

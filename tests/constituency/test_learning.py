@@ -13,7 +13,6 @@ from eigentext.base.model import NotFittedError
 from eigentext.base.settings import declared
 from eigentext.constituency import LPCFG
 from eigentext.constituency.chart.skeleton import skeleton_of
-from eigentext.constituency.learn.clusters import _kmeans
 from eigentext.constituency.learn.em import random_start, run_em, word_scores
 from eigentext.constituency.lexicon import build_lexicon, index_words
 from eigentext.constituency.params import count_states, estimate
@@ -312,29 +311,9 @@ def test_jobs_must_be_positive(parser):
 
 
 def test_only_our_trees(english):
-    with pytest.raises(TypeError, match="expected eigentext Trees, found str"):
+    with pytest.raises(SettingsError, match="expected a list of trees, whose item 1 is a str"):
         LPCFG().fit([str(english[0])])
     with pytest.raises(SettingsError, match="at least one tree"):
         LPCFG().fit([])
     with pytest.raises(SettingsError, match="alone under its tag"):
         LPCFG().fit([Tree.from_nested(("S", "a", ("B", "b")))])
-
-
-def test_nodes_that_are_alike_make_no_noise():
-    """Three kinds of nodes but for rounding, eight states: some stay empty, without a warning."""
-    rng = np.random.default_rng(0)
-    X = np.repeat(np.eye(3, 8), 40, axis=0) + 2e-7 * rng.standard_normal((120, 8))
-    state = _kmeans(X.astype(np.float32), 8, rng)  # warnings are errors in these tests
-    kinds = [set(state[at : at + 40].tolist()) for at in (0, 40, 80)]
-    assert not kinds[0] & kinds[1]
-    assert not kinds[1] & kinds[2]
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_nodes_that_are_alike_to_rounding_share_a_state(seed):
-    rng = np.random.default_rng(seed)
-    turn = np.linalg.qr(rng.standard_normal((3, 3)))[0]
-    rows = (np.eye(3)[[2, 0, 2, 2, 0]] @ turn).astype(np.float32)
-    rows *= 1 + 1e-7 * rng.standard_normal(rows.shape).astype(np.float32)
-    # two kinds of nodes for four states: numbered by appearance, in any basis
-    assert _kmeans(rows, 4, rng).tolist() == [0, 1, 0, 0, 1]

@@ -23,9 +23,10 @@ from eigentext.constituency.learn.moments import (
 )
 from eigentext.constituency.observable import observable_form
 from eigentext.constituency.settings import LPCFGSettings, Smoothing
-from eigentext.constituency.spectrum import FeatureRows, converged_coordinates
 from eigentext.constituency.transform import head_rules, prepare_tree, read_treebank
 from eigentext.errors import SettingsError
+from eigentext.latent.features import FeatureRows
+from eigentext.latent.spectrum import converged_coordinates
 
 NONE = Smoothing.none()
 

@@ -18,11 +18,11 @@ from eigentext.constituency.transform import head_rules, prepare_tree, read_tree
 from eigentext.constituency.treebank import Numbering, _rules, build_treebank
 from eigentext.errors import SettingsError
 from eigentext.formats.ptb import read_trees
+from eigentext.lexicon.signatures import signature
 from eigentext.trees.binarise import binarised_heads
 from eigentext.trees.clean import WRAPPERS
 from eigentext.trees.constituent import Tree
 from eigentext.trees.heads import HeadRules
-from eigentext.trees.signatures import signature
 
 
 def plain_treebank(
@@ -96,7 +96,7 @@ def assert_same(trees: list[Tree], settings: LPCFGSettings, rare: int = 1) -> No
     expected, wrapper = plain_treebank(trees, settings, rare)
     bank, found_wrapper = read_treebank(iter(trees), settings, rare=rare)
     assert found_wrapper == wrapper
-    names = {field.name for field in fields(bank)} - {"classes", "_made"}
+    names = {field.name for field in fields(bank)} - {"classes", "_once"}
     assert set(expected) == names
     for name in names:
         value, found = expected[name], getattr(bank, name)
@@ -242,7 +242,7 @@ def test_faults_are_told() -> None:
     beside = Tree.from_nested(("S", ("NP", "a"), "b"))
     with pytest.raises(SettingsError, match="alone under its tag"):
         read_treebank([beside], LPCFGSettings())
-    with pytest.raises(TypeError, match="expected eigentext Trees, found str"):
+    with pytest.raises(SettingsError, match="expected a list of trees, whose item 1 is a str"):
         read_treebank(["(S (NP a))"], LPCFGSettings())
     for settings in (LPCFGSettings(markov_order=-1), LPCFGSettings(direction="up")):
         with pytest.raises(SettingsError):

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from eigentext.constituency import LPCFG
+from eigentext.constituency.class_counts import ClassCounts
 from eigentext.constituency.learn.em import word_scores
 from eigentext.constituency.lexicon import index_words
 from eigentext.constituency.settings import LPCFGSettings
 from eigentext.constituency.transform import read_treebank
-from eigentext.constituency.word_classes import ClassCounts, WordClasses
 from eigentext.errors import SettingsError
 from eigentext.formats.brown_paths import PathEntry
+from eigentext.lexicon.word_classes import WordClasses
 from eigentext.trees.constituent import Tree
 
 
@@ -84,10 +85,9 @@ def test_factors_by_the_book():
     given = (np.array([2.0, 1.0]) + 2 * prior) / 5  # class of a, the same in both ways
     expected = (given / prior) ** 0.7
     np.testing.assert_allclose(found.factors(classes.of_all(["a"]))[0], expected, rtol=1e-12)
-    p = np.array([0.2, 0.3, 0.5])
-    applied = found.applied(p, np.array([0, 0, 1]), "a")
-    want = p * expected[[0, 0, 1]]
-    np.testing.assert_allclose(applied, want / want.sum(), rtol=1e-12)
+    p = np.array([0.4, 0.6])
+    shares = found.shares(classes.of_all(["a"]), p)[0]
+    np.testing.assert_allclose(p * shares, p * expected / (p @ expected), rtol=1e-12)
 
 
 def test_unknown_words_follow_their_class(english, by_tag):

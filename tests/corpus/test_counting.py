@@ -252,9 +252,9 @@ def test_many_sources_urls_and_packed_files(tmp_path, brute_force, check_counts)
     parts = [b"a b c\nd", b"a a\n", b"c b a\n" * 50]
     (tmp_path / "0.txt").write_bytes(parts[0])
     (tmp_path / "1.txt.xz").write_bytes(lzma.compress(parts[1]))
-    with fsspec.open("memory://counting/2.txt", "wb") as out:
+    with fsspec.open("memory://counting/many/2.txt", "wb") as out:
         out.write(parts[2])
-    sources = [str(tmp_path / "*.txt"), str(tmp_path / "1.txt.xz"), "memory://counting/*.txt"]
+    sources = [str(tmp_path / "*.txt"), str(tmp_path / "1.txt.xz"), "memory://counting/many/*.txt"]
     expected = brute_force(parts, (-1, 1))
     for budget in (Budget(), Budget(shard_bytes=16, block_bytes=3)):
         check_counts(count(sources, contexts="lr1", jobs=2, memory=budget), expected)

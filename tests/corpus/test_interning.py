@@ -80,7 +80,7 @@ def test_the_table_grows(mask):
 
 
 def test_lines_sentences_and_state_over_blocks():
-    from eigentext.corpus.kernels import IN_LINE, LINE, N_SENTENCES, N_TOKENS
+    from eigentext.corpus.kernels.interning import IN_LINE, LINE, N_SENTENCES, N_TOKENS
 
     table = WordTable()
     assert _intern(table, b"a b\n\n\nc ") == [0, 1, -1, 2]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import takewhile
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,9 +9,9 @@ from hypothesis import strategies as st
 
 from eigentext.base import hashing
 from eigentext.dependency.graph import templates as T
-from eigentext.dependency.graph.encode import Columns, Encoder
+from eigentext.dependency.graph.encode import Encoder
 from eigentext.dependency.graph.training import ArcModel, ArcSettings
-from eigentext.dependency.graph.vectors import bits_of_vectors
+from eigentext.dependency.sentence import TaggedSentence
 from eigentext.errors import SettingsError
 
 UPOS = ["NOUN", "VERB", "PUNCT", "CCONJ", "ADJ"]
@@ -29,7 +27,7 @@ def sentences(most: int = 7):
         st.sampled_from(["_", "Case=Nom|Number=Sing", "VerbForm=Fin"]),
     )
     return st.lists(word, min_size=1, max_size=most).map(
-        lambda rows: Columns(*map(tuple, zip(*rows, strict=True)))
+        lambda rows: TaggedSentence(*map(tuple, zip(*rows, strict=True)))
     )
 
 
@@ -47,7 +45,7 @@ def model_of(arcs, siblings=(), seed=0) -> ArcModel:
 class Twin:
     """What the templates say, word by word, with Python's own numbers."""
 
-    def __init__(self, columns: Columns, model: ArcModel) -> None:
+    def __init__(self, columns: TaggedSentence, model: ArcModel) -> None:
         batch = encoder().batch([columns])
         self.keys, self.tags = batch.keys.tolist(), batch.tags.tolist()
         self.n, self.weights = len(columns.forms), model.weights
@@ -78,8 +76,8 @@ class Twin:
         return (9 if b > a else 2) + sum(abs(a - b) > limit for limit in bins)
 
     def line(self, parts: list[int], side: int, far: int) -> float:
-        place = T.place(parts, BITS)
-        return float(self.weights[place ^ side]) + float(self.weights[place ^ far])
+        slot = T.slot_of(parts, BITS)
+        return float(self.weights[slot ^ side]) + float(self.weights[slot ^ far])
 
     def arc(self, h: int, d: int) -> float:
         side, far = int(d > h), self.far(h, d)
@@ -96,7 +94,7 @@ class Twin:
                 same = [sum(self.tags[k][0] == self.tags[w][0] for k in between) for w in (h, d)]
                 more = [self.counted(min(same[0], 2) + 3 * min(same[1], 2))]
             elif extra:
-                more = sorted({self.keys[k][T.SLOTS.index(extra[1:])] for k in between})
+                more = sorted({self.keys[k][T.ATTRIBUTES.index(extra[1:])] for k in between})
             total += sum(self.line([*parts, one], side, far) for one in more)
         return total
 
@@ -144,8 +142,8 @@ def test_sibling_scores_follow_the_templates(columns):
 
 @settings(max_examples=20, deadline=None)
 @given(sentences(6), st.data())
-def test_places_are_those_of_the_scores(columns, data):
-    from eigentext.dependency.kernels.features import arc_places, sibling_places
+def test_slots_are_those_of_the_scores(columns, data):
+    from eigentext.dependency.kernels.features import arc_slots, sibling_slots
 
     model = model_of(T.arc_templates(), T.sibling_templates())
     batch = encoder().batch([columns])
@@ -156,30 +154,27 @@ def test_places_are_those_of_the_scores(columns, data):
     inner = range(min(h, d) + 1, max(h, d)) if h else []
     s = data.draw(st.sampled_from([h, *inner]))
     out = np.zeros(10_000, np.int64)
-    many = arc_places(
-        batch.keys, batch.tags, model.n_tags, 0, n, model.arrays, model.shift, h, d, out, 0
-    )
+    sentence, linear = model.sentence(batch, 0), model.linear()
+    many = arc_slots(sentence, linear, h, d, out, 0)
     assert model.weights[out[:many]].sum() == pytest.approx(arc[h, d])
-    many = sibling_places(batch.keys, batch.tags, 0, n, model.arrays, model.shift, h, s, d, out, 0)
+    many = sibling_slots(sentence, linear, h, s, d, out, 0)
     assert model.weights[out[:many]].sum() == pytest.approx(sib[h, s, d])
 
 
 @settings(max_examples=15, deadline=None)
 @given(sentences(5))
 def test_grandparents_follow_the_templates(columns):
-    from eigentext.dependency.kernels.features import grand_places, grand_scores
+    from eigentext.dependency.kernels.features import Governors, grand_scores, grand_slots
 
     names = T.grandparent_templates(clusters=True)
     weights = model_of(T.arc_templates()).weights
     chosen = ArcSettings(order=2, grandparents=True, bits=BITS)
     model = ArcModel(chosen, T.arc_templates(), (), encoder().n_tags, weights, names)
     twin = Twin(columns, model)
-    n, keys = twin.n, encoder().batch([columns]).keys
-    governors = np.tile(np.arange(n + 1), (n + 1, 1))  # every head, itself too
-    counts, keep = np.full(n + 1, n + 1), np.ones((n + 1, n + 1), np.bool_)
-    grand = np.zeros((n + 1, n + 1, n + 1))
-    common = (model.arrays, weights, model.shift, governors, counts, keep, grand)
-    grand_scores(keys, 0, n, *common)
+    n, sentence, linear = twin.n, model.sentence(encoder().batch([columns]), 0), model.linear()
+    heads = np.tile(np.arange(n + 1), (n + 1, 1))  # every head, itself too
+    governors = Governors(np.full(n + 1, n + 1), heads, np.ascontiguousarray(heads.T))
+    grand = grand_scores(sentence, linear, governors, np.ones((n + 1, n + 1), np.bool_))
     out = np.zeros(1000, np.int64)
     for g, h, d in np.ndindex(n + 1, n + 1, n + 1):
         if h == 0 or d == 0 or len({g, h, d}) < 3:
@@ -192,13 +187,13 @@ def test_grandparents_follow_the_templates(columns):
             parts = [twin.part(role, name, row) for role, row in rows.items()]
             told += twin.line(parts, int(d > h), far)
         assert grand[g, h, d] == pytest.approx(told, abs=1e-6)
-        many = grand_places(keys, 0, n, model.arrays, model.shift, g, h, d, out, 0)
+        many = grand_slots(sentence, linear, g, h, d, out, 0)
         assert weights[out[:many]].sum() == pytest.approx(told, abs=1e-6)
 
 
 def test_sentences_of_a_batch_do_not_see_each_other():
-    one = Columns(("a", "b"), ("NOUN", "VERB"), ("NN", "VB"), ("_", "_"))
-    two = Columns(("c",), ("ADJ",), ("JJ",), ("_",))
+    one = TaggedSentence(("a", "b"), ("NOUN", "VERB"), ("NN", "VB"), ("_", "_"))
+    two = TaggedSentence(("c",), ("ADJ",), ("JJ",), ("_",))
     model = model_of(T.arc_templates(), T.sibling_templates())
     alone = model.scores(encoder().batch([one]), 0)
     among = model.scores(encoder().batch([two, one, two]), 1)
@@ -209,9 +204,9 @@ def test_sentences_of_a_batch_do_not_see_each_other():
 def test_unknown_words_share_a_key_but_keep_their_endings():
     known = Encoder(known=frozenset({"cat"}))
     cat, dog, fog = known.batch(
-        [Columns((form,), ("NOUN",), ("_",), ("_",)) for form in ("Cat", "dog", "fog")]
+        [TaggedSentence((form,), ("NOUN",), ("_",), ("_",)) for form in ("Cat", "dog", "fog")]
     ).keys[[1, 3, 5]]
-    lower, form, end = (T.SLOTS.index(name) for name in ("lower", "form", "end"))
+    lower, form, end = (T.ATTRIBUTES.index(name) for name in ("lower", "form", "end"))
     assert dog[lower] == fog[lower] != cat[lower]
     assert dog[form] == fog[form] != cat[form]
     assert len({cat[end], dog[end], fog[end]}) == 3
@@ -219,7 +214,7 @@ def test_unknown_words_share_a_key_but_keep_their_endings():
 
 def test_an_encoder_that_forgets_gives_the_same_numbers(monkeypatch):
     monkeypatch.setattr("eigentext.dependency.graph.encode._MOST_REMEMBERED", 1)
-    columns = Columns(("a", "b"), ("NOUN", "VERB"), ("NN", "VB"), ("_", "_"))
+    columns = TaggedSentence(("a", "b"), ("NOUN", "VERB"), ("NN", "VB"), ("_", "_"))
     mine = encoder()
     first = mine.batch([columns])
     again = mine.batch([columns, columns])
@@ -231,8 +226,8 @@ def test_an_encoder_that_forgets_gives_the_same_numbers(monkeypatch):
     ("arcs", "siblings", "why"),
     [
         (["h.upos", "h.upos"], [], "twice"),
-        (["h.colour"], [], "not role.slot"),
-        (["x.upos d.upos"], [], "not role.slot"),
+        (["h.colour"], [], "not role.attribute"),
+        (["x.upos d.upos"], [], "not role.attribute"),
         (["h.upos s.upos d.upos"], [], "no sibling"),
         (["h.upos ~upos"], [], "needs both"),
         (["~upos"], [], "names no word"),
@@ -249,23 +244,3 @@ def test_bad_templates(arcs, siblings, why):
 def test_one_str_is_not_a_list_of_templates():
     with pytest.raises(TypeError):
         T.compiled("h.upos")
-
-
-def test_bits_of_vectors_put_near_words_together():
-    rng = np.random.default_rng(0)
-    centres = rng.standard_normal((4, 8)) * 5
-    vectors = np.repeat(centres, 5, axis=0) + rng.standard_normal((20, 8)) * 0.1
-    words = [f"w{k}" for k in range(20)]
-    bits = bits_of_vectors(words, vectors)
-
-    def shared(a: int, b: int) -> int:
-        pairs = zip(bits[f"w{a}"], bits[f"w{b}"], strict=False)
-        return len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
-
-    for a in range(20):
-        inside = [shared(a, b) for b in range(20) if b // 5 == a // 5]
-        outside = [shared(a, b) for b in range(20) if b // 5 != a // 5]
-        assert min(inside) > max(outside)
-    assert bits == bits_of_vectors(words, vectors * 3.0)  # length does not matter
-    with pytest.raises(SettingsError):
-        bits_of_vectors(words[1:], vectors)

@@ -25,9 +25,11 @@ from eigentext.dependency.generative.learn import (
     unsmoothed,
 )
 from eigentext.dependency.generative.parser import GenerativeParser
+from eigentext.dependency.sentence import TaggedSentence
 from eigentext.errors import ModelFileError, SettingsError
 from eigentext.formats.conllu import make_sentence
 from eigentext.trees.dependency import DependencyTree
+from helpers import small_models
 
 TAGS = ("NOUN", "VERB", "DET")
 WORDS = {"NOUN": ("dog", "cat", "idea"), "VERB": ("sees", "runs"), "DET": ("a", "the")}
@@ -138,19 +140,19 @@ def test_inside_marginals_and_viterbi_equal_enumeration(n, seed):
     by_tree = np.logaddexp.reduce(joint, axis=1)
     log_z = np.logaddexp.reduce(by_tree)
     np.testing.assert_allclose(
-        parser.log_probs(sentence.forms, upos, None, TREES[n]), by_tree, rtol=1e-11
+        parser.log_probs(sentence.forms, TREES[n], upos=upos), by_tree, rtol=1e-11
     )
-    marginals, found = parser.marginals(sentence.forms, upos)
+    marginals, found = parser.marginals(sentence.forms, upos=upos)
     assert found == pytest.approx(log_z, rel=1e-12)
     expected = np.zeros((n + 1, n + 1))
     for heads, weight in zip(TREES[n], np.exp(by_tree - log_z), strict=True):
         expected[heads, np.arange(1, n + 1)] += weight
     np.testing.assert_allclose(marginals, expected, atol=1e-12)
     np.testing.assert_allclose(marginals[:, 1:].sum(0), 1.0, atol=1e-12)
-    best = parser.parse(sentence.forms, upos, decoder="viterbi")
+    best = parser.parse(sentence.forms, upos=upos, decoder="viterbi")
     assert best.score == pytest.approx(joint.max(), rel=1e-12)
     assert best.tree.heads.tolist() == TREES[n][int(joint.max(1).argmax())]
-    risk = parser.parse(sentence.forms, upos)
+    risk = parser.parse(sentence.forms, upos=upos)
     gains = [expected[heads, np.arange(1, n + 1)].sum() for heads in TREES[n]]
     assert risk.score == pytest.approx(max(gains), rel=1e-10)
 
@@ -177,7 +179,7 @@ def test_the_models_trees_sum_to_one():
     for n in range(1, 6):
         for tags in itertools.product(range(S), repeat=n):
             tokens, upos = [words[t] for t in tags], [names[t] for t in tags]
-            total += math.exp(parser.marginals(tokens, upos)[1])
+            total += math.exp(parser.marginals(tokens, upos=upos)[1])
     # independently: the total number of words of a Galton-Watson tree with two geometric sides
     offspring = np.array([(k + 1) * 0.8**2 * 0.2**k for k in range(6)])  # p(k children)
     size = np.zeros(7)  # p(tree has s words)
@@ -196,24 +198,24 @@ def test_inside_bounds_every_tree_and_marginals_are_a_distribution(seed, n):
     parser, rng = _random_parser(seed % 7, states=3)
     rng = np.random.default_rng(seed)
     sentence = _random_sentence(rng, n)
-    marginals, log_z = parser.marginals(sentence.forms, sentence.column("upos"))
+    marginals, log_z = parser.marginals(sentence.forms, upos=sentence.column("upos"))
     np.testing.assert_allclose(marginals[:, 1:].sum(0), 1.0, atol=1e-9)
     assert marginals[0, 1:].sum() == pytest.approx(1.0)
     assert marginals.min() >= 0
     trees = [_random_tree(rng, n) for _ in range(5)]
-    logs = parser.log_probs(sentence.forms, sentence.column("upos"), None, trees)
+    logs = parser.log_probs(sentence.forms, trees, upos=sentence.column("upos"))
     assert (logs < log_z).all()
 
 
 def test_a_sentence_of_300_words():
     parser, rng = _random_parser(3, states=3)
     sentence = _random_sentence(rng, 300)
-    marginals, log_z = parser.marginals(sentence.forms, sentence.column("upos"))
+    marginals, log_z = parser.marginals(sentence.forms, upos=sentence.column("upos"))
     np.testing.assert_allclose(marginals[:, 1:].sum(0), 1.0, atol=1e-6)
     assert -5000 < log_z < -300
     chain = [0, *range(1, 300)]
     flat = [0] + [1] * 299
-    logs = parser.log_probs(sentence.forms, sentence.column("upos"), None, [chain, flat])
+    logs = parser.log_probs(sentence.forms, [chain, flat], upos=sentence.column("upos"))
     assert np.isfinite(logs).all()
     assert (logs < log_z).all()
 
@@ -320,7 +322,7 @@ def test_hidden_states_learn_what_tags_hide():
     def right(parser):
         return np.mean(
             [
-                parser.parse(s.forms, s.column("upos")).tree.heads.tolist() == list(s.heads)
+                parser.parse(s.forms, upos=s.column("upos")).tree.heads.tolist() == list(s.heads)
                 for s in test
             ]
         )
@@ -348,7 +350,7 @@ def test_saved_and_loaded(tmp_path):
     back = GenerativeParser.load(tmp_path / "g.eig")
     for sentence in _planted(3, 5):
         tokens, upos = [*sentence.forms[:-1], "unseen"], sentence.column("upos")
-        one, two = parser.marginals(tokens, upos), back.marginals(tokens, upos)
+        one, two = parser.marginals(tokens, upos=upos), back.marginals(tokens, upos=upos)
         np.testing.assert_array_equal(one[0], two[0])
         assert one[1] == two[1]
     (tmp_path / "bad.eig").write_bytes((tmp_path / "g.eig").read_bytes()[:-7])
@@ -358,25 +360,25 @@ def test_saved_and_loaded(tmp_path):
 
 def test_odd_inputs():
     parser = GenerativeParser(n_states=2, per_state=20).fit(_planted(4, 60))
-    assert parser.parse(["什么"], ["NOUN"]).tree.heads.tolist() == [0]
+    assert parser.parse(["什么"], upos=["NOUN"]).tree.heads.tolist() == [0]
     for upos in (None, ["_", "_"], ["X", "NOUN"]):  # unknown tags
-        tree = parser.parse(["so", "\u00a0"], upos).tree
+        tree = parser.parse(["so", "\u00a0"], upos=upos).tree
         assert tree.single_root
     with pytest.raises(SettingsError, match="list of tokens"):
         parser.parse("so what")
-    with pytest.raises(ValueError, match="no words"):
+    with pytest.raises(SettingsError, match="no tokens"):
         parser.parse([])
-    with pytest.raises(ValueError, match="tags for 2 words"):
-        parser.parse(["a", "b"], ["NOUN"])
+    with pytest.raises(ValueError, match="found 1 upos for 2 tokens"):
+        parser.parse(["a", "b"], upos=["NOUN"])
     with pytest.raises(SettingsError, match="decoder"):
-        parser.parse(["a"], ["NOUN"], decoder="best")
-    logs = parser.log_probs(["a", "b"], ["NOUN", "VERB"], None, [[0, 0], [2, 1], [2, 0]])
+        parser.parse(["a"], upos=["NOUN"], decoder="best")
+    logs = parser.log_probs(["a", "b"], [[0, 0], [2, 1], [2, 0]], upos=["NOUN", "VERB"])
     assert np.isneginf(logs[:2]).all()
     assert np.isfinite(logs[2])
     with pytest.raises(ValueError, match="out of range"):
-        parser.log_probs(["a"], ["NOUN"], None, [[5]])
+        parser.log_probs(["a"], [[5]], upos=["NOUN"])
     with pytest.raises(ValueError, match="trees of 2 words"):
-        parser.log_probs(["a"], ["NOUN"], None, [[2, 0]])
+        parser.log_probs(["a"], [[2, 0]], upos=["NOUN"])
     crossed = DependencyTree(["a", "b", "c", "d"], [3, 4, 0, 3], tags=["NOUN"] * 4)
     assert np.isfinite(parser.log_prob(crossed))
     with pytest.raises(SettingsError, match="n_states is 0"):
@@ -396,21 +398,42 @@ def test_words_that_no_tree_explains_still_get_one():
         [make_sentence(["dogs", "bark"], upos=["NOUN", "VERB"], head=[2, 0])] * 3
     )
     parser.params_.T[:] = 0.0
-    arcs, log_p = parser.marginals(["dogs", "bark"], ["NOUN", "VERB"])
+    arcs, log_p = parser.marginals(["dogs", "bark"], upos=["NOUN", "VERB"])
     assert np.isneginf(log_p)
     assert not arcs.any()
-    assert parser.parse(["dogs", "bark"], ["NOUN", "VERB"]).tree.single_root
+    assert parser.parse(["dogs", "bark"], upos=["NOUN", "VERB"]).tree.single_root
 
 
 @pytest.mark.parametrize("ask", [{}, {"decoder": "viterbi"}])
 def test_a_sentence_that_is_too_long_is_refused(ask, monkeypatch):
     parser, _ = _random_parser(0)
     words, upos = ["dog"] * 8, ["NOUN"] * 8
-    assert parser.parse(words, upos, **ask).tree.heads.size == 8
+    assert parser.parse(words, upos=upos, **ask).tree.heads.size == 8
     monkeypatch.setattr(long_sentences, "MOST_WORDS", 7)
     for question in (
-        lambda: parser.parse(words, upos, **ask),
-        lambda: parser.marginals(words, upos),
+        lambda: parser.parse(words, upos=upos, **ask),
+        lambda: parser.marginals(words, upos=upos),
     ):
         with pytest.raises(SettingsError, match="at most 7 words, found one of 8"):
             question()
+
+
+@pytest.mark.parametrize("decoder", ["mbr", "viterbi"])
+def test_many_sentences_are_parsed_in_order_whatever_the_number_of_processes(decoder: str) -> None:
+    trees = small_models.TREES
+    parser = small_models.SMALL["dependency-generative"].trained()
+    sentences = [trees[0], [], ["a", "dog", "ran"], trees[2]]
+    expected = [
+        parser.parse(TaggedSentence.from_conllu(trees[0]), decoder=decoder),
+        None,
+        parser.parse(["a", "dog", "ran"], decoder=decoder),
+        parser.parse(TaggedSentence.from_conllu(trees[2]), decoder=decoder),
+    ]
+    for jobs in (1, 2) if decoder == "mbr" else (1,):
+        answers = list(parser.parse_many(iter(sentences), jobs=jobs, decoder=decoder))
+        assert answers[1] is None
+        for answer, wanted in zip(answers, expected, strict=True):
+            if wanted is not None:
+                assert answer.tree.heads.tolist() == wanted.tree.heads.tolist()
+                assert answer.tree.tags == wanted.tree.tags
+                assert answer.score == wanted.score

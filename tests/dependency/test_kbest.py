@@ -145,8 +145,11 @@ def test_three_hundred_words(draw_scores):
 
 def test_of_equal_ways_the_older_one_comes_first():
     """Ties in the heap of ways are broken by age, so that lists never depend on how it grew."""
-    from eigentext.dependency.kernels.kbest import _meld
+    from eigentext.dependency.kernels.kbest import Pool, _meld
+
+    def pool(*scores):
+        return Pool(np.array(scores), np.zeros(2), np.full((2, 6), -1, np.int32))
 
     for x, y in ((0, 1), (1, 0)):
-        assert _meld(x, y, np.array([2.0, 2.0]), np.full((2, 6), -1)) == 0
-    assert _meld(0, 1, np.array([1.0, 2.0]), np.full((2, 6), -1)) == 1
+        assert _meld(x, y, pool(2.0, 2.0)) == 0
+    assert _meld(0, 1, pool(1.0, 2.0)) == 1

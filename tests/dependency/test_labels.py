@@ -9,14 +9,24 @@ from hypothesis import strategies as st
 
 from eigentext.base import hashing
 from eigentext.dependency.graph import templates as T
-from eigentext.dependency.graph.encode import Columns, Encoder
+from eigentext.dependency.graph.encode import Encoder
 from eigentext.dependency.graph.labels import (
     LabelSettings,
     compiled_labels,
     label_templates,
     train_labels,
 )
-from eigentext.dependency.kernels.labels import family, label_pass, label_places
+from eigentext.dependency.kernels.labels import (
+    ORDER,
+    LabelLearner,
+    LabelledTree,
+    LabelWeights,
+    Trees,
+    family,
+    label_pass,
+    label_slots,
+)
+from eigentext.dependency.sentence import TaggedSentence
 from eigentext.errors import SettingsError
 
 UPOS = ("DET", "NOUN", "VERB", "ADJ")
@@ -29,17 +39,17 @@ def trees(draw):
     n = draw(st.integers(1, 7))
     order = draw(st.permutations(range(1, n + 1)))
     heads = [0] * n
-    for place, word in enumerate(order[1:], start=1):
-        heads[word - 1] = draw(st.sampled_from(order[:place]))
+    for done, word in enumerate(order[1:], start=1):
+        heads[word - 1] = draw(st.sampled_from(order[:done]))
     forms = draw(st.lists(st.sampled_from(["a", "b", "Cc"]), min_size=n, max_size=n))
     tags = draw(st.lists(st.sampled_from(UPOS), min_size=n, max_size=n))
     labels = draw(st.lists(st.integers(-1, 5), min_size=n, max_size=n))
-    columns = Columns(tuple(forms), tuple(tags), tuple(tags), ("_",) * n)
+    columns = TaggedSentence(tuple(forms), tuple(tags), tuple(tags), ("_",) * n)
     return columns, heads, labels
 
 
 def twin(keys, heads, labels, d, names):
-    """Places of the arc to d, as the templates say."""
+    """Slots of the arc to d, as the templates say."""
     n, h = len(heads), heads[d - 1]
     children = {w: [c for c in range(1, n + 1) if heads[c - 1] == w] for w in range(n + 1)}
     mine, brothers = children[d], children[h]
@@ -78,27 +88,31 @@ def twin(keys, heads, labels, d, names):
                 else:
                     row += int(role[1:] or 0)
                     inside = 0 <= row <= n
-                    column = T.SLOTS.index(slot)
+                    column = T.ATTRIBUTES.index(slot)
                     hashed.append(int(keys[row][column]) if inside else T.BEYOND[int(row > n)])
             seed = (hashing.text_key(f"label\t{name}") + int(d > h)) % 2**64
             found.append((hashing.mixed(seed, hashed) * hashing.MIXER % 2**64) >> (64 - BITS))
     return found
 
 
+def weights_of(names, root_label=-1):
+    """A classifier of three relations that knows nothing yet."""
+    weights = np.zeros((1 << BITS) + 3, np.float32)
+    return LabelWeights(*compiled_labels(names), weights, np.uint64(64 - BITS), 3, root_label)
+
+
 @settings(max_examples=60, deadline=None)
 @given(trees())
-def test_places_follow_the_templates(drawn):
+def test_slots_follow_the_templates(drawn):
     columns, heads, labels = drawn
     names = label_templates()
-    spec, seeds = compiled_labels(names)
+    model = weights_of(names)
     keys = Encoder(upos=UPOS, xpos=UPOS).batch([columns]).keys
-    tree, told = np.array(heads, np.int32), np.array(labels, np.int32)
-    kin = family(tree, len(heads))
+    own = np.array(heads, np.int32)
+    tree = LabelledTree(keys, own, np.array(labels, np.int32), family(own))
     out = np.empty(5_000, np.int64)
     for d in range(1, len(heads) + 1):
-        many = label_places(
-            keys, 0, len(heads), tree, told, kin, d, spec, seeds, np.uint64(64 - BITS), out
-        )
+        many = label_slots(tree, model, d, out)
         assert out[:many].tolist() == twin(keys, heads, labels, d, names)
 
 
@@ -106,13 +120,13 @@ def test_places_follow_the_templates(drawn):
 @given(trees())
 def test_words_come_from_the_root_down(drawn):
     _, heads, _ = drawn
-    order = family(np.array(heads, np.int32), len(heads))[:, 4].tolist()
+    order = family(np.array(heads, np.int32))[:, ORDER].tolist()
     assert sorted(order) == list(range(len(heads) + 1))
     assert all(order.index(h) < order.index(d) for d, h in enumerate(heads, start=1))
 
 
 def batch_of(n_trees=1, labels=(0, 1, 2)):
-    one = Columns(("a", "dog", "barks"), UPOS[:3], UPOS[:3], ("_",) * 3)
+    one = TaggedSentence(("a", "dog", "barks"), UPOS[:3], UPOS[:3], ("_",) * 3)
     encoder = Encoder(upos=UPOS, xpos=UPOS)
     return encoder.batch([one] * n_trees, [[2, 3, 0]] * n_trees, [list(labels)] * n_trees)
 
@@ -120,27 +134,11 @@ def batch_of(n_trees=1, labels=(0, 1, 2)):
 @pytest.mark.parametrize("clip", [100.0, 1e-3])
 def test_one_update_by_hand(clip):
     batch = batch_of()
-    spec, seeds = compiled_labels(["d.upos", "h.upos d.upos"])
-    weights, sums = np.zeros((1 << BITS) + 3, np.float32), np.zeros((1 << BITS) + 3)
+    model = weights_of(["d.upos", "h.upos d.upos"], root_label=2)
+    weights, sums = model.weights, np.zeros(len(model.weights))
+    trees, learner = Trees(batch.starts, batch.keys, batch.heads), LabelLearner(1.0, clip, sums)
     wrong = np.zeros(1, np.int64)
-    time = label_pass(
-        np.array([0]),
-        batch.starts,
-        batch.keys,
-        batch.heads,
-        batch.labels,
-        spec,
-        seeds,
-        weights,
-        sums,
-        np.uint64(64 - BITS),
-        3,
-        2,
-        1.0,
-        clip,
-        4,
-        wrong,
-    )
+    time = label_pass(np.array([0]), trees, batch.labels, model, learner, 4, wrong)
     assert time == 6  # the root's word is not asked for
     # first dog (1: the first of equals, 0, is wrong), then a (0)
     step = min(clip, 1.0 / 4)

@@ -218,13 +218,11 @@ def test_probabilities_of_all_words_sum_to_one():
     for a, b in product(range(len(names)), repeat=2):
         seen = np.array([[a, b]])
         lo, hi = model.ranges_.lo[seen[0]], model.ranges_.hi[seen[0]]
-        from eigentext.dependency.kernels.latent import tree_log_probs
+        from eigentext.dependency.kernels.latent import LatentWords, TreeShape, tree_log_probs
 
         logs = np.zeros(1)
-        t = model.tables_
-        tree_log_probs(
-            seen, lo, hi, heads.astype(np.int32), 1, np.full(3, -1), t.rows, t.T, t.pi, logs
-        )
+        words, shape = LatentWords(seen, lo, hi), TreeShape(1, np.full(3, -1))
+        tree_log_probs(words, heads.astype(np.int32), shape, model.tables_, logs)
         total += np.exp(logs[0])
     np.testing.assert_allclose(total, 1.0, rtol=1e-9)
 

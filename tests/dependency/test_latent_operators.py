@@ -295,13 +295,16 @@ def test_commands(treebank, tmp_path):
     made = run("dep", "latent", treebank, "-o", model, "--n-states", 4, "--n-iter", 2, "--json")
     assert made.exit_code == 0, made.output
     shown = run("dep", "inspect", model, "--top", 3, "--json")
-    states = [json.loads(line) for line in shown.stdout.splitlines()]
+    states = json.loads(shown.stdout)["states"]  # one object, as of every command
     assert len(states) == 4
     assert sum(one["share"] for one in states) == pytest.approx(1.0)
     assert run("dep", "inspect", model, "--state", 1).stdout.count("state ") == 1
     told = run("dep", "score", model, treebank, "--format", "jsonl", "--quiet")
     assert set(json.loads(told.stdout.splitlines()[0])) == {"log_prob", "words"}
     scores = run("dep", "score", model, treebank)
+    refused = run("dep", "score", model, treebank, "--parser", model)
+    assert isinstance(refused.exception, SettingsError)
+    assert "--parser is for a reranker" in str(refused.exception)
     values = [float(line) for line in scores.stdout.split()]
     from eigentext.dependency import LatentTreeModel
 

@@ -55,7 +55,7 @@ def test_the_training_trees_come_back(parser):
 
 def test_predict_and_parse_agree(parser):
     for one in TREES[:4]:
-        answer = parser.parse(one.forms, one.column("upos"))
+        answer = parser.parse(one.forms, upos=one.column("upos"))
         assert tuple(answer.tree.heads.tolist()) == one.heads
         assert answer.tree.relations == one.column("deprel")
         assert answer.tree.tags == one.column("upos")
@@ -93,8 +93,8 @@ def test_several_processes_write_the_same_trees(free, tmp_path, monkeypatch):
 
 def test_the_score_is_the_sum_of_the_parts(parser):
     one = TREES[1]
-    answer = parser.parse(one.forms, one.column("upos"))
-    arc, sib = parser.scores(one.forms, one.column("upos"))
+    answer = parser.parse(one.forms, upos=one.column("upos"))
+    arc, sib = parser.scores(one.forms, upos=one.column("upos"))
     total = sum(arc[h, d] for d, h in enumerate(one.heads, start=1))
     if sib is not None:
         inner = {1: 2, 2: 0, 3: 4, 4: 5, 5: 2}  # the sibling before each word; its head if none
@@ -104,8 +104,8 @@ def test_the_score_is_the_sum_of_the_parts(parser):
 
 def test_kbest_begins_with_the_best_and_has_no_tree_twice(parser):
     one = TREES[1]
-    best = parser.parse(one.forms, one.column("upos"))
-    found = parser.kbest(one.forms, one.column("upos"), k=20)
+    best = parser.parse(one.forms, upos=one.column("upos"))
+    found = parser.kbest(one.forms, upos=one.column("upos"), k=20)
     assert found[0].tree == best.tree
     assert found[0].score == pytest.approx(best.score)
     scores = [answer.score for answer in found]
@@ -116,7 +116,7 @@ def test_kbest_begins_with_the_best_and_has_no_tree_twice(parser):
 
 def test_marginals_are_a_distribution_over_heads(parser):
     one = TREES[1]
-    found = parser.marginals(one.forms, one.column("upos"))
+    found = parser.marginals(one.forms, upos=one.column("upos"))
     assert np.allclose(found[:, 1:].sum(axis=0), 1.0, atol=1e-9)
     assert found.min() >= 0
     assert [int(found[:, d].argmax()) for d in range(1, 6)] == list(one.heads)
@@ -125,16 +125,18 @@ def test_marginals_are_a_distribution_over_heads(parser):
 def test_demands_are_met(parser, free):
     forms, tags = TREES[1].forms, TREES[1].column("upos")
     for model in (parser, free):
-        required = model.parse(forms, tags, required_arcs=[(3, 4)]).tree
+        required = model.parse(forms, upos=tags, required_arcs=[(3, 4)]).tree
         assert required.heads[3] == 3
-        without = model.parse(forms, tags, forbidden_arcs=[(0, 2), (5, 3)]).tree
+        without = model.parse(forms, upos=tags, forbidden_arcs=[(0, 2), (5, 3)]).tree
         assert without.heads[1] != 0
         assert without.heads[2] != 5
-        for answer in model.kbest(forms, tags, k=5, required_arcs=[(3, 4)]):
+        for answer in model.kbest(forms, upos=tags, k=5, required_arcs=[(3, 4)]):
             assert answer.tree.heads[3] == 3
-        assert model.marginals(forms, tags, required_arcs=[(3, 4)])[3, 4] == pytest.approx(1.0)
+        assert model.marginals(forms, upos=tags, required_arcs=[(3, 4)])[3, 4] == pytest.approx(
+            1.0
+        )
         with pytest.raises(SettingsError):
-            model.parse(forms, tags, required_arcs=[(3, 4)], forbidden_arcs=[(3, 4)])
+            model.parse(forms, upos=tags, required_arcs=[(3, 4)], forbidden_arcs=[(3, 4)])
 
 
 def _shown(tree):
@@ -147,13 +149,16 @@ def test_a_sentence_that_is_too_long_is_parsed_in_pieces(tags, monkeypatch):
     own = tags == "own"
     forms = "the dog barks ; dogs see a big cat the dog".split() * 3
     upos = "DET NOUN VERB PUNCT NOUN VERB DET ADJ NOUN DET NOUN".split() * 3
-    given = (forms,) if own else (forms, upos)
+    given = {} if own else {"upos": upos}
     monkeypatch.setattr(long_sentences, "MOST_WORDS", 7)
-    answer = model.parse(*given)
+    answer = model.parse(forms, **given)
     spans = long_sentences.pieces_of(forms)
     assert len(spans) == 6
     assert max(end - begin for begin, end in spans) == 7
-    parts = [model.parse(*(column[begin:end] for column in given)) for begin, end in spans]
+    parts = [
+        model.parse(forms[begin:end], **{name: tags[begin:end] for name, tags in given.items()})
+        for begin, end in spans
+    ]
     roots = [begin + part.tree.roots[0] for (begin, _), part in zip(spans, parts, strict=True)]
     heads, relations, upos_found = [], [], []
     for (begin, _), part in zip(spans, parts, strict=True):
@@ -168,7 +173,7 @@ def test_a_sentence_that_is_too_long_is_parsed_in_pieces(tags, monkeypatch):
     assert answer.tree.forms == tuple(forms)
     assert answer.score == pytest.approx(sum(part.score for part in parts))
     assert answer.approximate
-    assert [_shown(one.tree) for one in model.kbest(*given, k=5)] == [_shown(answer.tree)]
+    assert [_shown(one.tree) for one in model.kbest(forms, k=5, **given)] == [_shown(answer.tree)]
     # the same by CoNLL-U sentences, beside short ones, and by columns
     row = make_sentence(forms, upos=None if own else upos)
     before, found, after = model.predict([TREES[2], row, TREES[0]])
@@ -177,18 +182,18 @@ def test_a_sentence_that_is_too_long_is_parsed_in_pieces(tags, monkeypatch):
     assert list(found.column("upos")) == upos_found
     assert found.metadata["split"] == "6"
     assert (before.heads, after.heads) == (TREES[2].heads, TREES[0].heads)
-    columns = model.columns(*given)
+    tagged = model.tagged(forms, **given)
     if not own:
-        assert model.predict_columns([columns, columns]) == ([heads] * 2, [relations] * 2)
+        assert model.predict_tagged([tagged, tagged]) == ([heads] * 2, [relations] * 2)
 
 
 def test_what_needs_a_whole_sentence_is_refused_for_a_long_one(free, monkeypatch):
     forms, tags = ["see"] * 8, ["VERB"] * 8
     questions = {
-        "marginals and": lambda: free.marginals(forms, tags),
-        "scores are": lambda: free.scores(forms, tags),
-        "demands for arcs are": lambda: free.parse(forms, tags, required_arcs=[(1, 2)]),
-        "demands for": lambda: free.kbest(forms, tags, k=2, forbidden_arcs=[(1, 2)]),
+        "marginals and": lambda: free.marginals(forms, upos=tags),
+        "scores are": lambda: free.scores(forms, upos=tags),
+        "demands for arcs are": lambda: free.parse(forms, upos=tags, required_arcs=[(1, 2)]),
+        "demands for": lambda: free.kbest(forms, upos=tags, k=2, forbidden_arcs=[(1, 2)]),
     }
     for ask in questions.values():
         ask()
@@ -206,18 +211,18 @@ def test_grandparents_in_parse_lists_and_files(tmp_path):
     model.save(path)
     forms, tags = TREES[1].forms, TREES[1].column("upos")
     for one in (model, DependencyParser.load(path)):
-        answer = one.parse(forms, tags)
+        answer = one.parse(forms, upos=tags)
         assert tuple(answer.tree.heads.tolist()) == TREES[1].heads
         assert not answer.approximate
-        listed = one.kbest(forms, tags, k=10)
+        listed = one.kbest(forms, upos=tags, k=10)
         assert listed[0].tree == answer.tree
         assert listed[0].score == pytest.approx(answer.score)
         assert listed[0].approximate
         scores = [candidate.score for candidate in listed]
         assert scores == sorted(scores, reverse=True)
         assert len({tuple(each.tree.heads.tolist()) for each in listed}) == len(listed)
-        assert one.parse(forms, tags, required_arcs=[(3, 4)]).tree.heads[3] == 3
-    assert model.parse(["dog"] * 60, ["NOUN"] * 60).tree.single_root
+        assert one.parse(forms, upos=tags, required_arcs=[(3, 4)]).tree.heads[3] == 3
+    assert model.parse(["dog"] * 60, upos=["NOUN"] * 60).tree.single_root
 
 
 CROSSING = sentence("a/DET dog/NOUN came/VERB big/ADJ", [2, 3, 0, 2], "det nsubj root amod")
@@ -231,28 +236,28 @@ def parser_that_chose_crossing_arcs() -> DependencyParser:
 
 def test_second_order_with_crossing_arcs_says_it_is_approximate(crossed):
     tags = CROSSING.column("upos")
-    answer = crossed.parse(CROSSING.forms, tags)
+    answer = crossed.parse(CROSSING.forms, upos=tags)
     assert answer.approximate
     assert tuple(answer.tree.heads.tolist()) == CROSSING.heads
     assert crossed.predict([CROSSING])[0].heads == CROSSING.heads
-    listed = crossed.kbest(CROSSING.forms, tags, k=10)
+    listed = crossed.kbest(CROSSING.forms, upos=tags, k=10)
     assert listed[0].tree == answer.tree
     assert listed[0].score == pytest.approx(answer.score)
     scores = [one.score for one in listed]
     assert scores == sorted(scores, reverse=True)
-    sums = crossed.marginals(CROSSING.forms, tags)[:, 1:].sum(axis=0)
+    sums = crossed.marginals(CROSSING.forms, upos=tags)[:, 1:].sum(axis=0)
     assert np.allclose(sums, 1.0, atol=1e-9)
 
 
 def test_crossing_demands_are_met(crossed):
     forms, tags = CROSSING.forms, CROSSING.column("upos")
     for one in (
-        crossed.parse(forms, tags, required_arcs=[(1, 3), (2, 4)]),
-        *crossed.kbest(forms, tags, k=3, required_arcs=[(1, 3), (2, 4)]),
+        crossed.parse(forms, upos=tags, required_arcs=[(1, 3), (2, 4)]),
+        *crossed.kbest(forms, upos=tags, k=3, required_arcs=[(1, 3), (2, 4)]),
     ):
         assert one.tree.heads[[2, 3]].tolist() == [1, 2]
         assert one.tree.single_root
-    without = crossed.parse(forms, tags, forbidden_arcs=[(2, 4)]).tree
+    without = crossed.parse(forms, upos=tags, forbidden_arcs=[(2, 4)]).tree
     assert without.heads[3] != 2
 
 
@@ -340,9 +345,9 @@ def test_a_file_and_back(tmp_path, order):
     model.save(path, data={"name": "toy"})
     again = DependencyParser.load(path)
     forms, tags = ["the", "fox", "sees", "cats"], ["DET", "NOUN", "VERB", "NOUN"]
-    mine, its = model.parse(forms, tags), again.parse(forms, tags)
+    mine, its = model.parse(forms, upos=tags), again.parse(forms, upos=tags)
     assert mine == its
-    assert np.array_equal(model.scores(forms, tags)[0], again.scores(forms, tags)[0])
+    assert np.array_equal(model.scores(forms, upos=tags)[0], again.scores(forms, upos=tags)[0])
     assert again.get_params()["order"] == order
     second = tmp_path / "again.parser"
     again.save(second, data={"name": "toy"})
@@ -408,7 +413,7 @@ def test_quotes_as_typed_are_parsed_as_the_treebank_has_them():
         found = model.parse(typed)
         assert found.tree.forms == tuple(typed)
         assert found.score == expected.score
-        assert model.columns(typed).xpos == ("``", "NN", "''", "VB")
+        assert model.tagged(typed).xpos == ("``", "NN", "''", "VB")
 
 
 def test_a_parser_with_tags_asks_for_tags(parser):
@@ -426,15 +431,15 @@ def test_a_parser_without_tags_needs_none():
 def test_short_and_long_sentences(free, n):
     first = DependencyParser(bits=12, epochs=1).fit(TREES) if n == 300 else None
     for model in filter(None, (free, first)):
-        tree = model.parse(["dog"] * n, ["NOUN"] * n).tree
+        tree = model.parse(["dog"] * n, upos=["NOUN"] * n).tree
         assert len(tree) == n
         assert tree.single_root
 
 
 def test_unseen_words_and_tags(parser):
-    tree = parser.parse(["\u00e9\u00e8", "x y", "\U0001f600"], ["ZZZ", "_", "NOUN"]).tree
+    tree = parser.parse(["\u00e9\u00e8", "x y", "\U0001f600"], upos=["ZZZ", "_", "NOUN"]).tree
     assert tree.single_root
-    empty = parser.parse(["a", "b"], ["", "_"], ["", ""], ["", "Case=Nom"]).tree
+    empty = parser.parse(["a", "b"], upos=["", "_"], xpos=["", ""], feats=["", "Case=Nom"]).tree
     assert empty.single_root
 
 
@@ -477,28 +482,28 @@ def test_bad_input(parser):
     with pytest.raises(NotFittedError, match="DependencyParser has learned nothing yet"):
         DependencyParser().parse(["a"])
     with pytest.raises(NotFittedError):
-        DependencyParser().own_columns([["a"]])
+        DependencyParser().tag_all([["a"]])
     with pytest.raises(NotFittedError):
-        DependencyParser().predict_columns([])
+        DependencyParser().predict_tagged([])
     with pytest.raises(DataError, match="no heads"):
         DependencyParser().fit([make_sentence(["a"])])
     with pytest.raises(DataError, match="no sentences"):
         DependencyParser().fit([])
     for ask in (parser.parse, parser.kbest, parser.marginals):
         with pytest.raises(SettingsError, match="list of tokens, not the string 'the dog'"):
-            ask("the dog", ["DET", "NOUN"])
+            ask("the dog", upos=["DET", "NOUN"])
     with pytest.raises(SettingsError, match="expected a list of sentences, not one string"):
         list(parser.parse_many("the dog"))
     with pytest.raises(TypeError, match="one str"):
-        parser.parse(["the", "dog"], "DN")
+        parser.parse(["the", "dog"], upos="DN")
     with pytest.raises(ValueError, match="found 1 upos for 2"):
-        parser.parse(["the", "dog"], ["DET"])
+        parser.parse(["the", "dog"], upos=["DET"])
     with pytest.raises(SettingsError, match="no tokens"):
-        parser.parse([], [])
+        parser.parse([], upos=[])
     with pytest.raises(SettingsError, match="token 1 of a sentence is empty"):
-        parser.parse([""], ["DET"])
+        parser.parse([""], upos=["DET"])
     with pytest.raises(SettingsError, match="k must be"):
-        parser.kbest(["a"], ["DET"], k=0)
+        parser.kbest(["a"], upos=["DET"], k=0)
 
 
 @pytest.mark.requires("data")

@@ -39,8 +39,8 @@ TREES = [
 def test_order_2_with_crossing_arcs_has_lists_and_says_they_are_approximate():
     model = DependencyParser(order=2, projective=False, **SMALL).fit(TREES)
     forms, tags = TREES[1].forms, TREES[1].column("upos")
-    best = model.parse(forms, tags)
-    listed = model.kbest(forms, tags, k=6)
+    best = model.parse(forms, upos=tags)
+    listed = model.kbest(forms, upos=tags, k=6)
     assert listed[0].tree == best.tree
     assert listed[0].score == pytest.approx(best.score)
     assert all(one.approximate for one in listed)
@@ -48,7 +48,7 @@ def test_order_2_with_crossing_arcs_has_lists_and_says_they_are_approximate():
     scores = [one.score for one in listed]
     assert scores == sorted(scores, reverse=True)
     demanded = {"required_arcs": [(1, 3), (2, 4)], "forbidden_arcs": [(2, 5)]}  # they cross
-    for one in model.kbest(forms, tags, k=4, **demanded):
+    for one in model.kbest(forms, upos=tags, k=4, **demanded):
         assert (one.tree.heads[2], one.tree.heads[3]) == (1, 2)
         assert one.tree.heads[4] != 2
 
@@ -65,7 +65,7 @@ def test_dep_score_is_the_score_of_the_parser_and_every_tree_has_one(options, tm
     assert run(["dep", "score", str(tmp_path / "m"), str(tmp_path / "t.conllu"), "-q"]) == 0
     scores = [float(line) for line in capsys.readouterr().out.split()]
     for sentence, score in zip(TREES[:2], scores[:2], strict=True):
-        answer = model.parse(sentence.forms, sentence.column("upos"))
+        answer = model.parse(sentence.forms, upos=sentence.column("upos"))
         assert score == pytest.approx(answer.score, abs=1e-5)
     assert np.isfinite(scores[2])
 
@@ -74,7 +74,7 @@ def test_lists_for_a_reranker_are_those_of_the_parser():
     model = DependencyParser(order=2, grandparents=True, projective=True, **SMALL).fit(TREES)
     made = lists_of(model, TREES[:2], k=5)
     for number, sentence in enumerate(TREES[:2]):
-        listed = model.kbest(sentence.forms, sentence.column("upos"), k=5)
+        listed = model.kbest(sentence.forms, upos=sentence.column("upos"), k=5)
         assert made[number].heads.tolist() == [one.tree.heads.tolist() for one in listed]
         assert made[number].scores == pytest.approx([one.score for one in listed], abs=1e-4)
 

@@ -21,11 +21,9 @@ from eigentext.dependency.rerank.experts import expert_to_bytes, fit_expert, jac
 from eigentext.dependency.rerank.features import (
     Distance,
     FeatureTable,
-    Known,
     Templates,
     Valence,
     expert_column,
-    known_of,
 )
 from eigentext.dependency.rerank.learners import choose, log_linear, perceptron, tree_scores
 from eigentext.dependency.rerank.lists import (
@@ -35,6 +33,7 @@ from eigentext.dependency.rerank.lists import (
     without_punctuation,
 )
 from eigentext.dependency.rerank.reranker import Reranker
+from eigentext.dependency.sentence import TaggedSentence
 from eigentext.errors import DataError, SettingsError
 from eigentext.formats.conllu import make_sentence
 from eigentext.trees.dependency import DependencyTree
@@ -96,8 +95,8 @@ def test_lists_know_their_oracle(tmp_path):
     )
     gold = [[2, 0, 1], [0], [2, 0]]
     assert lists.right(gold).tolist() == [1, 2, 0, 1, 2, 0]
-    assert lists.best_places(gold).tolist() == [1, 0, 0]
-    assert lists.best_places([[3, 3, 0], [0], [0, 1]]).tolist() == [0, 0, 1]  # equals: the first
+    assert lists.best_indices(gold).tolist() == [1, 0, 0]
+    assert lists.best_indices([[3, 3, 0], [0], [0, 1]]).tolist() == [0, 0, 1]  # equals: the first
     assert [len(one.heads) for one in (lists.cut(2)[0], lists.cut(2)[1])] == [2, 1]
     assert lists.part(1, 3)[1].heads.tolist() == [[2, 0], [0, 1]]
     lists.made_with = {"k": 3}
@@ -253,7 +252,7 @@ def test_templates_equal_a_plain_twin(seed, n):
 
 
 def test_valence_and_distance_equal_plain_counts():
-    known = Known(["a", "b", "c"], list(TAGS), ["_"] * 3)
+    known = TaggedSentence.of(["a", "b", "c"], upos=list(TAGS))
     trees = [(known, [2, 0, 2])] * 3 + [(known, [0, 1, 2])]
     heads = np.array([[2, 0, 2], [0, 1, 2]])
     valence = Valence.of(trees).log_probs(known, heads)
@@ -480,8 +479,10 @@ def test_fit_from_a_base_parser_and_odd_inputs(tmp_path):
     reranker = Reranker(experts=(), learner="perceptron", kbest=5)
     reranker.fit(sentences, DependencyParser(epochs=1, bits=14), folder=tmp_path / "lists")
     base = DependencyParser(epochs=1, bits=14).fit(sentences)
-    parses = base.kbest(["the", "cat", "runs"], ["DT", "NN", "VB"], k=4)
-    again = reranker.choose(Known(["the", "cat", "runs"], ["DT", "NN", "VB"], ["_"] * 3), parses)
+    parses = base.kbest(["the", "cat", "runs"], upos=["DT", "NN", "VB"], k=4)
+    again = reranker.choose(
+        TaggedSentence.of(["the", "cat", "runs"], upos=["DT", "NN", "VB"]), parses
+    )
     assert sorted(p.tree.heads.tolist() for p in again) == sorted(
         p.tree.heads.tolist() for p in parses
     )
@@ -502,11 +503,13 @@ def test_fit_from_a_base_parser_and_odd_inputs(tmp_path):
         Reranker(experts=("valence", "valence")).fit(sentences)
     lists = KBestLists.of([([[0]], [math.inf])])
     with pytest.raises(SettingsError, match="finite"):
-        FeatureTable.of([known_of(make_sentence(["a"]))], lists, Templates(()))
+        FeatureTable.of([TaggedSentence.from_conllu(make_sentence(["a"]))], lists, Templates(()))
     with pytest.raises(SettingsError, match="need gold"):
         perceptron(
             FeatureTable.of(
-                [known_of(make_sentence(["a"]))], KBestLists.of([([[0]], [1.0])]), Templates(())
+                [TaggedSentence.from_conllu(make_sentence(["a"]))],
+                KBestLists.of([([[0]], [1.0])]),
+                Templates(()),
             ),
             1,
         )
@@ -516,4 +519,6 @@ def test_fit_from_a_base_parser_and_odd_inputs(tmp_path):
             return np.full(len(heads), -np.inf)
 
     one = KBestLists.of([([[0]], [1.0])])
-    assert expert_column(Impossible(), [known_of(make_sentence(["a"]))], one).tolist() == [-1e4]
+    assert expert_column(
+        Impossible(), [TaggedSentence.from_conllu(make_sentence(["a"]))], one
+    ).tolist() == [-1e4]

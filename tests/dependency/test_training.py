@@ -11,17 +11,20 @@ import pytest
 
 from eigentext.base.folds import held_out
 from eigentext.dependency.decoding.best import eisner, eisner_siblings
-from eigentext.dependency.graph.encode import Batch, Columns, Encoder
+from eigentext.dependency.graph.encode import Batch, Encoder
 from eigentext.dependency.graph.templates import arc_templates, compiled, sibling_templates
 from eigentext.dependency.graph.training import ArcModel, ArcSettings, train_arcs
+from eigentext.dependency.kernels.features import LinearModel, Sentence, Sentences
+from eigentext.dependency.kernels.grandparents import grand_kernel, list_governors
 from eigentext.dependency.kernels.train import (
-    differing_places,
-    grand_kernel,
+    Decoder,
+    Learner,
+    differing_slots,
     inner_sibling,
-    list_governors,
     prune,
     train_pass,
 )
+from eigentext.dependency.sentence import TaggedSentence
 from eigentext.errors import SettingsError
 from eigentext.trees.dependency import DependencyTree
 
@@ -29,10 +32,10 @@ UPOS = ("DET", "NOUN", "VERB", "ADJ")
 BITS = 14
 
 
-def columns(text: str) -> Columns:
+def columns(text: str) -> TaggedSentence:
     pairs = [item.split("/") for item in text.split()]
     forms, tags = (tuple(column) for column in zip(*pairs, strict=True))
-    return Columns(forms, tags, tags, ("_",) * len(forms))
+    return TaggedSentence(forms, tags, tags, ("_",) * len(forms))
 
 
 def encoder() -> Encoder:
@@ -58,21 +61,11 @@ def one_step(batch, feats, weights, *, order, mira, clip=1.0, projective=True):
     change = np.zeros(len(weights), np.float32)
     time = train_pass(
         np.array([0]),
-        batch.starts,
-        batch.keys,
-        batch.tags,
-        encoder().n_tags,
+        Sentences(batch.starts, batch.keys, batch.tags, encoder().n_tags),
         batch.heads,
-        feats,
-        new,
-        sums,
-        change,
-        np.uint64(64 - BITS),
-        order,
-        projective,
-        np.inf,
-        mira,
-        clip,
+        LinearModel(feats, new, np.uint64(64 - BITS)),
+        Decoder(order, projective, np.inf, np.zeros(1)),
+        Learner(mira, clip, sums, change),
         6,
         np.zeros(1, np.int64),
     )
@@ -81,24 +74,17 @@ def one_step(batch, feats, weights, *, order, mira, clip=1.0, projective=True):
     return new, sums
 
 
-def places(batch, feats, order, mine, other):
+def slots_of(batch, feats, order, mine, other):
     """How often each weight is used by the parts of one tree that the other has not."""
-    n = len(mine)
-    out = np.zeros(20_000, np.int64)
-    many = differing_places(
-        batch.keys,
-        batch.tags,
-        encoder().n_tags,
-        0,
-        n,
-        feats,
-        np.uint64(64 - BITS),
+    rows = len(mine) + 1
+    slots = differing_slots(
+        Sentence(batch.keys[:rows], batch.tags[:rows], encoder().n_tags),
+        LinearModel(feats, np.zeros(1, np.float32), np.uint64(64 - BITS)),
         order,
         np.array(mine, np.int32),
         np.array(other, np.int32),
-        out,
     )
-    return np.bincount(out[:many], minlength=1 << BITS)
+    return np.bincount(slots, minlength=1 << BITS)
 
 
 @pytest.fixture(params=[1, 2], name="order")
@@ -125,7 +111,7 @@ def test_perceptron_adds_the_gold_tree_and_takes_away_the_best(order):
     gold = batch.heads[1:]
     assert not np.array_equal(best, gold)
     new, sums = one_step(batch, feats, start, order=order, mira=False)
-    moved = places(batch, feats, order, gold, best) - places(batch, feats, order, best, gold)
+    moved = slots_of(batch, feats, order, gold, best) - slots_of(batch, feats, order, best, gold)
     assert np.allclose(new - start, moved, atol=1e-5)
     assert np.allclose(sums, 7.0 * moved)
 
@@ -135,9 +121,9 @@ def test_parts_that_differ_by_hand():
     batch = batch_of(("see/VERB the/DET cat/NOUN", [0, 3, 1]))
     # arcs 1-2 and 1-3 against 3-2 and 1-3: one arc differs, and with it the sibling of 3
     first, second = [0, 1, 1], [0, 3, 1]
-    assert places(batch, feats, 1, first, second).sum() == 2
-    assert places(batch, feats, 2, first, second).sum() == 2 + 2 + 2
-    assert places(batch, feats, 2, first, first).sum() == 0
+    assert slots_of(batch, feats, 1, first, second).sum() == 2
+    assert slots_of(batch, feats, 2, first, second).sum() == 2 + 2 + 2
+    assert slots_of(batch, feats, 2, first, first).sum() == 0
 
 
 def test_inner_siblings():
@@ -171,7 +157,7 @@ def test_mira_moves_no_further_than_the_margin_asks(order):
         arc[h, d] -= 1.0
     heads = (eisner(arc) if pairs is None else eisner_siblings(arc, pairs))[0].tolist()
     loss = sum(a != b for a, b in zip(heads, gold, strict=True))
-    apart = places(batch, feats, order, gold, heads) - places(batch, feats, order, heads, gold)
+    apart = slots_of(batch, feats, order, gold, heads) - slots_of(batch, feats, order, heads, gold)
     ahead = float(weights.astype(np.float64) @ apart)
     step = (loss - ahead) / float(apart @ apart)
     assert step > 0
@@ -255,17 +241,15 @@ def test_grandparents_and_siblings_against_all_trees(share):
             keep[h, d] = True
         keep[:, 0] = False
         np.fill_diagonal(keep, False)
-        counts, governors = np.zeros(n + 1, np.int64), np.zeros((n + 1, n + 1), np.int64)
-        index = np.full((n + 1, n + 1), -1, np.int64)
-        list_governors(keep, counts, governors, index)
-        grand = np.zeros((counts.max(), n + 1, n + 1))
+        governors = list_governors(keep)
+        grand = np.zeros((governors.counts.max(), n + 1, n + 1))
         for h in range(1, n + 1):
-            for i in range(counts[h]):
-                grand[i, h] = full[governors[h, i], h]
+            for i in range(governors.counts[h]):
+                grand[i, h] = full[governors.heads[h, i], h]
 
         total = partial(total_of, arc, sib, full, keep)
         heads = np.empty(n, np.int32)
-        score = grand_kernel(arc, sib, grand, keep, governors, counts, index, heads)
+        score = grand_kernel(arc, sib, grand, keep, governors, heads)
         assert score == pytest.approx(max(map(total, trees)), abs=1e-9)
         assert total(heads) == pytest.approx(score, abs=1e-9)
 

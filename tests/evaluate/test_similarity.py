@@ -13,13 +13,13 @@ from scipy.stats import spearmanr
 from eigentext.base.files.opening import write_lines
 from eigentext.errors import DataError
 from eigentext.evaluate.similarity import (
-    find_word,
     read_analogies,
     read_pairs,
     score_analogies,
     score_similarity,
     spearman,
 )
+from eigentext.lexicon.symbols import looked_up
 
 few = st.integers(0, 4).map(float)  # few values: many ties
 
@@ -66,8 +66,8 @@ def test_similarity_looks_words_up_and_counts_what_is_covered():
     none = score_similarity({}, np.zeros((0, 2)), pairs)
     assert none.covered == 0
     assert math.isnan(none.rho)
-    assert find_word(places, "ROME") == 1
-    assert find_word(places, "sea") is None
+    assert looked_up(places, "ROME") == 1
+    assert looked_up(places, "sea") is None
 
 
 @settings(max_examples=40, deadline=None)

@@ -1,8 +1,8 @@
-"""A small model of every kind, its use, and files that are wrong in one place each.
+"""Files of the small models that are wrong in one place each, and what becomes of them.
 
-``python tests/helpers/foreign_models.py 200`` tries 200 wrong files of every model and prints how
-each sort of outcome was met: ``refused`` (an error of ours: exit code 2), ``answered``, ``internal
-error`` (any other exception) or ``crash`` (the process died).
+``python -m helpers.foreign_models 200`` in ``tests/`` tries 200 wrong files of every model and
+prints how each sort of outcome was met: ``refused`` (an error of ours: exit code 2),
+``answered``, ``internal error`` (any other exception) or ``crash`` (the process died).
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,144 +22,18 @@ import numpy as np
 
 from eigentext.base import modelfile
 from eigentext.errors import EigentextError
-from eigentext.formats.conllu import make_sentence
-
-_TEXT = [
-    line.split()
-    for line in (
-        "the dog saw a cat .",
-        "a cat saw the dog .",
-        "the old dog ran .",
-        "Mary saw John .",
-        "a bird sang .",
-        "the cat ran .",
-    )
-] * 4
-_BITS = {"the": "00", "a": "00", "dog": "010", "cat": "010", "saw": "10", "ran": "11"}
-_TREES = [
-    make_sentence(
-        ["the", "dog", "saw", "a", "cat"],
-        upos=["DET", "NOUN", "VERB", "DET", "NOUN"],
-        xpos=["DT", "NN", "VBD", "DT", "NN"],
-        head=[2, 3, 0, 5, 3],
-        deprel=["det", "nsubj", "root", "det", "obj"],
-    ),
-    make_sentence(
-        ["Mary", "ran"],
-        upos=["PROPN", "VERB"],
-        xpos=["NNP", "VBD"],
-        head=[2, 0],
-        deprel=["nsubj", "root"],
-    ),
-    make_sentence(
-        ["old", "dogs", "ran", "home"],
-        upos=["ADJ", "NOUN", "VERB", "ADV"],
-        xpos=["JJ", "NNS", "VBD", "RB"],
-        head=[2, 3, 0, 3],
-        deprel=["amod", "nsubj", "root", "advmod"],
-    ),
-] * 6
-_SENTENCE = ["the", "dog", "Mary", "sang", "cat"]
-_UPOS = ["DET", "NOUN", "PROPN", "VERB", "NOUN"]
-_TAGGED = (
-    [["we", "met", "Ann", "today"], ["Bob", "met", "us"], ["we", "ran"]] * 5,
-    [["O", "O", "B-PER", "O"], ["B-PER", "O", "O"], ["O", "O"]] * 5,
-)
-
+from helpers.small_models import SMALL, TEXT, TREES, Small
 
 # ---------------------------------------------------------------- models
 
 
-def _graph_parser(path: Path) -> None:
-    from eigentext.dependency import DependencyParser
+def _of(small: Small) -> tuple[Callable[[Path], object], Callable[[Path], object]]:
+    """How the file is made, and how it is used."""
 
-    near = {"dog": [1.0, 0.0], "cat": [0.9, 0.1], "ran": [0.0, 1.0]}
-    settings = {"order": 2, "grandparents": True, "epochs": 1, "bits": 10}
-    DependencyParser(**settings, clusters=_BITS, vectors=near, labels=False).fit(_TREES).save(path)
+    def use(path: Path) -> object:
+        return small.ask(small.kind.load(path))
 
-
-def _graph_parser_own(path: Path) -> None:
-    from eigentext.dependency import DependencyParser
-
-    parser = DependencyParser(order=1, epochs=1, tags="own", bits=10).fit(_TREES)
-    found = parser.relations_
-    parser.relations_ = replace(  # fewer weights make a smaller file
-        found,
-        settings=replace(found.settings, bits=10),
-        weights=found.weights[: (1 << 10) + len(found.relations)],
-    )
-    parser.save(path)
-
-
-def _use_graph_parser(path: Path) -> None:
-    from eigentext.dependency import DependencyParser
-
-    parser = DependencyParser.load(path)
-    upos = None if parser.tags == "own" else _UPOS
-    parser.parse(_SENTENCE, upos=upos)
-    parser.kbest(_SENTENCE, upos=upos, k=2)
-    if parser.order == 1:
-        parser.marginals(_SENTENCE, upos=upos)
-
-
-def _latent_tree(path: Path) -> None:
-    from eigentext.dependency.latent.model import LatentTreeModel
-    from eigentext.trees.dependency import DependencyTree
-
-    trees = [DependencyTree(s.forms, s.heads, tags=s.column("upos")) for s in _TREES]
-    LatentTreeModel(6, n_iter=1, n_models=2, structure="valence").fit(trees).save(path)
-
-
-def _use_latent_tree(path: Path) -> None:
-    from eigentext.dependency.latent.inspection import states_of
-    from eigentext.dependency.latent.model import LatentTreeModel
-    from eigentext.trees.dependency import DependencyTree
-
-    model = LatentTreeModel.load(path)
-    tree = DependencyTree(_SENTENCE, [2, 4, 4, 0, 4], tags=_UPOS)
-    model.log_prob(tree)
-    model.posteriors(tree)
-    model.sample([2, 0], seed=1)
-    list(states_of(model, top=2))
-
-
-def _generative(path: Path) -> None:
-    from eigentext.dependency.generative.parser import GenerativeParser
-
-    GenerativeParser(n_states=2, n_iter=1, min_count=1, per_state=1).fit(_TREES).save(path)
-
-
-def _use_generative(path: Path) -> None:
-    from eigentext.dependency.generative.parser import GenerativeParser
-
-    parser = GenerativeParser.load(path)
-    parser.parse(_SENTENCE, _UPOS)
-    parser.parse(_SENTENCE, _UPOS, decoder="viterbi")
-    parser.log_probs(_SENTENCE, _UPOS, None, [[2, 4, 4, 0, 4]])
-
-
-def _reranker(path: Path) -> None:
-    from eigentext.dependency.rerank.lists import KBestLists
-    from eigentext.dependency.rerank.reranker import Reranker
-
-    heads = {5: [[2, 3, 0, 5, 3], [3, 3, 0, 5, 3]], 2: [[2, 0], [0, 1]]}
-    heads[4] = [[2, 3, 0, 3], [3, 3, 0, 3]]
-    lists = KBestLists.of([(heads[len(s.forms)], [2.0, 1.0]) for s in _TREES])
-    experts = ("latent", "generative", "valence")
-    settings = {"latent": {"n_states": 6, "n_iter": 1}, "generative": {"n_states": 1, "n_iter": 0}}
-    Reranker(experts=experts, kbest=2, folds=2, **settings).fit(_TREES, lists=lists).save(path)
-
-
-def _use_reranker(path: Path) -> None:
-    from eigentext.dependency.graph.answer import Parse
-    from eigentext.dependency.rerank.reranker import Reranker
-    from eigentext.trees.dependency import DependencyTree
-
-    parses = [
-        Parse(DependencyTree(_SENTENCE, heads, tags=_UPOS), 1.0)
-        for heads in ([2, 4, 4, 0, 4], [2, 0, 2, 2, 4])
-    ]
-    Reranker.load(path).choose(make_sentence(_SENTENCE, upos=_UPOS), parses)
+    return lambda path: small.trained().save(path), use
 
 
 def _kbest_lists(path: Path) -> None:
@@ -178,119 +51,13 @@ def _use_kbest_lists(path: Path) -> None:
     for number in range(len(lists)):
         lists[number].heads.tolist()
     KBestLists.joined([lists, lists]).cut(1)
-    lists.best_places([[0] * int(length) for length in lists.lengths])
-
-
-def _tagger(path: Path) -> None:
-    from eigentext.tagging import SequenceTagger
-
-    vectors = {"Ann": [1.0, 0.0], "Bob": [0.9, 0.1], "met": [0.0, 1.0]}
-    SequenceTagger(epochs=2, clusters=_BITS, vectors=vectors).fit(*_TAGGED).save(path)
-
-
-def _use_tagger(path: Path) -> None:
-    from eigentext.tagging import SequenceTagger
-
-    tagger = SequenceTagger.load(path)
-    tagger.predict([["we", "met", "Ann", "xyz"], ["Bob"]])
-
-
-def _trees() -> list[Any]:
-    from eigentext.datasets import load_english
-    from eigentext.trees.constituent import Tree
-
-    return [Tree.from_brackets(line) for line in load_english("train")][:40]
-
-
-def _lpcfg(path: Path) -> None:
-    from eigentext.constituency import LPCFG
-    from eigentext.constituency.word_classes import WordClasses
-    from eigentext.formats.brown_paths import PathEntry
-
-    classes = WordClasses.from_paths(PathEntry(bits, word, 1) for word, bits in _BITS.items())
-    LPCFG(n_states=2).fit(_trees(), classes=classes).save(path)
-
-
-def _lpcfg_mixed(path: Path) -> None:
-    from eigentext.constituency import LPCFG
-
-    LPCFG(n_states=2, n_models=2).fit(_trees()).save(path)
-
-
-def _use_lpcfg(path: Path) -> None:
-    from eigentext.constituency import LPCFG
-    from eigentext.constituency.inspection import nonterminals, rules_by_probability, states_of
-
-    parser = LPCFG.load(path)
-    found = parser.parse(["The", "farmer", "sold", "the", "xyzzy", "."], kbest=2, marginals=True)
-    if parser.n_models == 1:
-        parser.parse(["The", "farmer", "sold", "."], decoder="viterbi")
-    parser.parse(["Yes"])
-    parser.log_prob(found.tree)
-    parser.sentence_log_prob(["The", "farmer", "sold", "."])
-    list(rules_by_probability(parser.grammar_, top=2))
-    for one in list(nonterminals(parser.grammar_))[:2]:
-        list(states_of(parser.grammar_, one.label, top=2))
-
-
-def _hmm(path: Path) -> None:
-    from eigentext.sequences import HMM
-
-    HMM(2, start="random", n_iter=1, n_starts=2).fit(_TEXT).save(path)
-
-
-def _use_hmm(path: Path) -> None:
-    from eigentext.sequences import HMM
-
-    model = HMM.load(path)
-    model.predict([_SENTENCE])
-    model.perplexity([_SENTENCE])
-    model.sample(1, 4)
-
-
-def _spectral_hmm(path: Path) -> None:
-    from eigentext.sequences import SpectralHMM
-
-    SpectralHMM(2).fit(_TEXT).save(path)
-
-
-def _spectral_hmm_fru(path: Path) -> None:
-    from eigentext.sequences import SpectralHMM
-
-    SpectralHMM(2, estimator="fru").fit(_TEXT).save(path)
-
-
-def _use_spectral_hmm(path: Path) -> None:
-    from eigentext.sequences import SpectralHMM
-
-    model = SpectralHMM.load(path)
-    model.perplexity([_SENTENCE])
-    model.next_symbols([_SENTENCE])
-    model.raw_probability([_SENTENCE])
-    model.sample(1, 4)
-
-
-def _latent_tagger(path: Path) -> None:
-    from eigentext.sequences import LatentTagger
-
-    X, y = [s.forms for s in _TREES], [s.column("upos") for s in _TREES]
-    LatentTagger(n_states=2, n_models=2).fit(X, y).save(path)
-
-
-def _use_latent_tagger(path: Path) -> None:
-    from eigentext.sequences import LatentTagger
-
-    tagger = LatentTagger.load(path)
-    tagger.analyse(_SENTENCE, kbest=2)
-    tagger.marginals(_SENTENCE)
-    tagger.predict([_SENTENCE, ["ran"]])
-    tagger.log_prob(_SENTENCE)
+    lists.best_indices([[0] * int(length) for length in lists.lengths])
 
 
 def _counts(path: Path) -> None:
     from eigentext.corpus.counting import count_sentences
 
-    count_sentences(_TEXT, contexts="lr2").save(path)
+    count_sentences(TEXT, contexts="lr2").save(path)
 
 
 def _use_counts(path: Path) -> None:
@@ -303,71 +70,10 @@ def _use_counts(path: Path) -> None:
     cca_embeddings(counts, CCASettings(2), on_rank="warn")
 
 
-def _clusters(path: Path) -> None:
-    from eigentext.words import SpectralClusters
-
-    SpectralClusters(3).fit(_TEXT).save(path)
-
-
-def _use_clusters(path: Path) -> None:
-    from eigentext.words import SpectralClusters
-    from eigentext.words.clusters.model import read_clusters
-
-    model = SpectralClusters.load(path)
-    model.transform(_SENTENCE)
-    model.write_paths(f"{path}.paths")
-    model.assign(_TEXT[:2])
-    read_clusters(str(path))
-
-
-def _class_bigram(path: Path) -> None:
-    from eigentext.words.lm.class_bigram import ClassBigram
-
-    ClassBigram(_BITS).fit(_TEXT).save(path)
-
-
-def _use_class_bigram(path: Path) -> None:
-    from eigentext.words.lm.class_bigram import ClassBigram
-
-    model = ClassBigram.load(path)
-    model.perplexity([_SENTENCE])
-    model.distribution("the")
-    model.sample(1, longest=5)
-
-
-def _embeddings(path: Path) -> None:
-    from eigentext.words import CCAEmbedding
-
-    CCAEmbedding(4).fit(_TEXT).save(path)
-
-
-def _use_embeddings(path: Path) -> None:
-    from eigentext.words import CCAEmbedding
-
-    model = CCAEmbedding.load(path)
-    model.neighbours("dog", 2)
-    model.transform([["dog", "xyzzy"]])
-    model.embeddings_.export(f"{path}.txt")
-
-
-def _lrmvl(path: Path) -> None:
-    from eigentext.words import LRMVL
-
-    LRMVL(4).fit(_TEXT).save(path)
-
-
-def _use_lrmvl(path: Path) -> None:
-    from eigentext.words import LRMVL
-
-    model = LRMVL.load(path)
-    model.transform([_SENTENCE])
-    model.embeddings_.neighbours("dog", 2)
-
-
 def _learned_analyzer(path: Path) -> None:
     from eigentext.lexical.analyzers.learned import LearnedAnalyzer
 
-    LearnedAnalyzer.fit(_TREES).save(path)
+    LearnedAnalyzer.fit(TREES).save(path)
 
 
 def _use_learned_analyzer(path: Path) -> None:
@@ -378,47 +84,12 @@ def _use_learned_analyzer(path: Path) -> None:
         analyzer.analyse(word)
 
 
-def _lexical(path: Path) -> None:
-    from eigentext.lexical import LexicalRanker, load_scheme
-    from eigentext.lexical.documents import Document, Word
-
-    scheme = load_scheme("arabic14")
-
-    def word(form: str, pos: str) -> Word:
-        return Word(form, scheme.from_mapping({"lemma": form, "pos": pos, "det": "0"}))
-
-    text = [Document(f"d{i}", [[word("من", "P"), word("علم", "N")]]) for i in range(4)]
-    LexicalRanker(scheme=scheme, bits=10, passes=2, clusters={"من": "01"}).fit(text).save(path)
-
-
-def _use_lexical(path: Path) -> None:
-    from eigentext.lexical import LexicalRanker
-
-    LexicalRanker.load(path).rank(["من", "علم", "كتب"])
-
-
 # name: how it is made, and how it is used
-MODELS: dict[str, tuple[Callable[[Path], None], Callable[[Path], None]]] = {
-    "class-bigram": (_class_bigram, _use_class_bigram),
-    "clusters": (_clusters, _use_clusters),
+MODELS: dict[str, tuple[Callable[[Path], object], Callable[[Path], object]]] = {
     "counts": (_counts, _use_counts),
-    "dependency-generative": (_generative, _use_generative),
-    "dependency-reranker": (_reranker, _use_reranker),
-    "embeddings": (_embeddings, _use_embeddings),
-    "graph-parser": (_graph_parser, _use_graph_parser),
-    "graph-parser with taggers": (_graph_parser_own, _use_graph_parser),
-    "hmm": (_hmm, _use_hmm),
     "kbest-lists": (_kbest_lists, _use_kbest_lists),
-    "latent-tagger": (_latent_tagger, _use_latent_tagger),
-    "latent-tree": (_latent_tree, _use_latent_tree),
     "learned-analyzer": (_learned_analyzer, _use_learned_analyzer),
-    "lexical": (_lexical, _use_lexical),
-    "lpcfg": (_lpcfg, _use_lpcfg),
-    "lpcfg of moments": (_lpcfg_mixed, _use_lpcfg),
-    "lrmvl": (_lrmvl, _use_lrmvl),
-    "spectral-hmm": (_spectral_hmm, _use_spectral_hmm),
-    "spectral-hmm reduced": (_spectral_hmm_fru, _use_spectral_hmm),
-    "tagger": (_tagger, _use_tagger),
+    **{name: _of(small) for name, small in SMALL.items()},
 }
 
 
@@ -558,7 +229,7 @@ def _wrong_strings(items: list[str], chance: random.Random) -> tuple[str, list[s
 # ---------------------------------------------------------------- trying them
 
 
-def try_one(use: Callable[[Path], None], path: Path) -> str:
+def try_one(use: Callable[[Path], object], path: Path) -> str:
     """What comes of using a file: the outcome, and for an internal error what it was."""
     try:
         with warnings.catch_warnings():

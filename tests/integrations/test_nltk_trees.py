@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from eigentext.constituency import LPCFG
 from eigentext.constituency.answer import Parse
-from eigentext.errors import MissingExtraError
+from eigentext.errors import MissingExtraError, SettingsError
 from eigentext.integrations.nltk_trees import from_nltk, to_nltk
 from eigentext.trees.constituent import Tree
 
@@ -58,7 +58,7 @@ def test_deep_trees():
 
 def test_fit_says_where_to_go():
     tree = nltk.Tree.fromstring("(S (NN dogs) (VB bark))")
-    with pytest.raises(TypeError, match=r"integrations\.nltk_trees"):
+    with pytest.raises(SettingsError, match=r"integrations\.nltk_trees"):
         LPCFG().fit([tree])
     parser = LPCFG().fit(map(from_nltk, [tree]))
     assert to_nltk(parser.parse(["dogs", "bark"])) == tree

@@ -106,7 +106,8 @@ def test_boundaries_are_needed(model):
 def test_a_model_is_needed(tmp_path):
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")
-    nlp.add_pipe("eigentext_const")
+    component = nlp.add_pipe("eigentext_const")
+    assert not hasattr(component, "model")  # spaCy asks for it, in any order of attributes
     with pytest.raises(SettingsError, match="has no model"):
         nlp("The farmer slept.")
     nlp = _pipeline(str(tmp_path / "gone.lpcfg"))

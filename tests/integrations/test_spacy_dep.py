@@ -190,7 +190,7 @@ def test_tags_of_a_treebank_with_one_column_of_them(column):
     sentences = [one.with_columns(**{other: ["_"] * len(one)}) for one in _sentences()][:60]
     parser = DependencyParser(tags="own", epochs=1, bits=14).fit(sentences)
     words = ["The", "farmer", "slept", "."]
-    expected = getattr(parser.columns(words), column)
+    expected = getattr(parser.tagged(words), column)
     assert "_" not in expected
     assert parser.parse(words).tree.tags == expected
     assert parser.kbest(words, k=2)[1].tree.tags == expected

@@ -23,7 +23,7 @@ def label(lemma, upos, case="-"):
 
 def _analysis(word, upos, case="", source="lexicon"):
     features = {"upos": upos, "Case": case} if case else {"upos": upos}
-    return Analysis(word, word, ((word, upos),), upos, features, "", "", None, source)
+    return Analysis.whole(word, upos, features, source=source)
 
 
 class ToyAnalyzer:

@@ -19,7 +19,7 @@ from eigentext.lexical.ranker.counts import (
 )
 from eigentext.lexical.ranker.features import Forms, table
 from eigentext.lexical.ranker.kernels import hash_table
-from eigentext.lexical.ranker.second_pass import weighed
+from eigentext.lexical.ranker.second_pass import counted_pairs
 from eigentext.lexical.ranker.templates import WIDE, parse
 
 TEMPLATES = ("form@0", "form@0 form@-1", "form@1", "start2@0 end1@0")
@@ -251,5 +251,5 @@ def test_templates_are_different_features():
     open_values = {"class": np.array([3, 5, 7], np.uint64)}
     found = table(WIDE, typed, np.zeros(3, np.int64), open_values)
     assert len(set(found[1].tolist())) == len(WIDE)
-    assert weighed(WIDE, ["label"]).shape == (len(WIDE), 1)
+    assert counted_pairs(WIDE, ["label"]).shape == (len(WIDE), 1)
     assert all(parse(template) for template in WIDE)

@@ -6,11 +6,14 @@ import json
 
 import pytest
 
+from eigentext.base.files.opening import SkipLog
+from eigentext.datasets import get
 from eigentext.errors import DataError, SettingsError
 from eigentext.lexical.analysis import Analysis
 from eigentext.lexical.analyzers import open_analyzer
 from eigentext.lexical.candidates import NO_PRIOR, Candidates, tie_order
 from eigentext.lexical.documents import read_conllu_documents, read_words_jsonl
+from eigentext.lexical.reading import read_documents
 from eigentext.lexical.schemes.labels import LabelScheme, load_scheme
 
 SCHEME = LabelScheme.from_json(
@@ -201,3 +204,16 @@ def test_gold_that_says_it_has_no_analysis_is_no_label(tmp_path):
     unanalysed, punctuation = read_words_jsonl(path, load_scheme("arabic14"))[0].sentences[0]
     assert unanalysed.label is None
     assert punctuation.label is not None
+
+
+def test_bad_lines_of_the_sample_are_skipped_where_that_is_asked_for(tmp_path):
+    get("sample", tmp_path)
+    lines = (tmp_path / "sample/arabic.jsonl").read_bytes().splitlines(keepends=True)[:3]
+    path = tmp_path / "mine.jsonl"
+    path.write_bytes(b"\xe9\n" + lines[0] + b'{"analysis": 1}\n' + lines[1] + lines[2])
+    scheme = load_scheme("arabic14")
+    with pytest.raises(DataError, match=r"mine\.jsonl:1: not UTF-8"):
+        read_documents([str(path)], scheme)
+    log = SkipLog()
+    assert len(read_documents([str(path)], scheme, on_error=log)) == 3
+    assert [message.split(": ")[0] for message in log.messages] == [f"{path}:1", f"{path}:3"]

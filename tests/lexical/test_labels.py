@@ -21,7 +21,7 @@ ARABIC = load_scheme("arabic14")
 
 
 def reading(lemma, **features):
-    return Analysis(lemma, "", (), "NOUN", features, "", "", None, "analyzer")
+    return Analysis(lemma, "", (), "NOUN", features)
 
 
 def projected(analysis, *names):

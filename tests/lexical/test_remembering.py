@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eigentext.base.remembering import Remembered, Remembering
 from eigentext.formats.conllu import parse_sentence
 from eigentext.lexical.analysis import READINGS_KEPT
 from eigentext.lexical.analyzers import open_analyzer
@@ -16,7 +17,6 @@ from eigentext.lexical.analyzers.learned import LearnedAnalyzer
 from eigentext.lexical.documents import Document, Word
 from eigentext.lexical.ranker import encoding, features
 from eigentext.lexical.ranker.model import LexicalRanker
-from eigentext.lexical.remembering import Remembered, Remembering
 from eigentext.lexical.schemes.labels import load_scheme
 
 SMALL = {"bits": 8, "epochs": 1, "passes": 2}

@@ -22,5 +22,5 @@ def test_a_loaded_ranker_projects_as_the_saved_one(name, tmp_path):
     again = LexicalRanker.load(tmp_path / "a.model")
     assert again.scheme_ == scheme
     for tag in TAGS:
-        reading = Analysis("x", "x", ((("x", tag)),), tag, {"pos": tag}, "", "", None, "analyzer")
+        reading = Analysis.whole("x", tag, {"pos": tag}, source="analyzer")
         assert again.scheme_.project(reading) == scheme.project(reading)

@@ -199,9 +199,9 @@ def test_the_rooms_are_shared_between_iterations(text):
     machine = batches.Machine(text, 3, 30)
     start = Parameters.random(3, 30)
     em._expectation(machine, start.initial, start.transition, start.emission.T.copy(), "double")
-    before = machine.alpha
+    before = machine.room
     machine.set(start.initial, start.transition, start.emission.T, "double")
-    assert machine.alpha is before
+    assert machine.room is before
 
 
 def test_hmmlearn_does_the_same(text):

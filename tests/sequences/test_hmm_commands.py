@@ -141,7 +141,7 @@ def test_samples_and_states(folder, capsys):
         assert np.abs(found - expected).max() < 4 * 0.5 / np.sqrt(len(after))
     picture = folder / "graph.svg"
     assert run(["hmm", "inspect", model, "--top", "2", "--graph", str(picture), "--json"]) == 0
-    views = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    views = json.loads(capsys.readouterr().out)["states"]  # one object, as of every command
     assert sorted(one["state"] for one in views) == [0, 1, 2]
     assert all(len(one["words"]) == 2 for one in views)
     assert picture.read_bytes().startswith(b"<svg ")

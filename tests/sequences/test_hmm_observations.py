@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from eigentext.errors import DataError, SettingsError
+from eigentext.lexicon.signatures import signatures
 from eigentext.sequences import Encoded, Parameters, Symbols
 from eigentext.sequences.observations import UNKNOWN
-from eigentext.trees.signatures import signatures
 
 TOKENS = st.lists(st.lists(st.text("abA-1 .é", max_size=4), max_size=6), max_size=8)
 

@@ -13,7 +13,7 @@ from eigentext.errors import DataError, RankError, SettingsError
 from eigentext.sequences import Encoded, Parameters
 from eigentext.sequences.hmm.em import baum_welch
 from eigentext.sequences.hmm.inference import log_likelihoods, sample
-from eigentext.sequences.hmm.stepwise import deal, stepwise_em
+from eigentext.sequences.hmm.stepwise import StepSize, deal, stepwise_em
 from eigentext.sequences.spectral.moments import Moments, exact_moments
 from eigentext.sequences.spectral.recover import (
     cluster_symbols,
@@ -107,9 +107,12 @@ def test_settings_are_checked():
     with pytest.raises(SettingsError, match="smoothing"):
         recover_parameters(moments, 2, smoothing=1.0)
     data = Encoded.of([[0, 1]])
-    for bad in ({"passes": -1}, {"parts": 0}, {"power": 0.2}, {"delay": 1.0}, {"smoothing": 1}):
+    for bad in ({"passes": -1}, {"parts": 0}, {"smoothing": 1}):
         with pytest.raises(SettingsError):
             stepwise_em(planted(0), data, **bad)
+    for name, value in (("power", 0.2), ("delay", 1.0)):
+        with pytest.raises(SettingsError, match=name):
+            StepSize(**{name: value})
 
 
 # ---------------------------------------------------------------- EM in small steps
@@ -119,7 +122,8 @@ def test_one_part_and_a_whole_step_is_baum_welch():
     """With delay near 1 the first step replaces everything: one iteration of Baum-Welch."""
     data = sample(planted(1), 40, 12)
     start = planted(2)
-    ours = stepwise_em(start, data, passes=1, parts=1, delay=1 + 1e-12, precision="double")
+    whole = StepSize(delay=1 + 1e-12)
+    ours = stepwise_em(start, data, passes=1, parts=1, step=whole, precision="double")
     theirs = baum_welch(start, data, n_iter=1)
     for name in ("initial", "transition", "emission"):
         np.testing.assert_allclose(

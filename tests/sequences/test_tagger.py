@@ -13,10 +13,10 @@ from eigentext.datasets import load_english
 from eigentext.errors import DataError, ModelFileError, SettingsError
 from eigentext.sequences.tagger.evaluation import evaluate_tagger
 from eigentext.sequences.tagger.features import chain_views
-from eigentext.sequences.tagger.looks import LookModel
 from eigentext.sequences.tagger.model import LatentTagger
+from eigentext.sequences.tagger.shapes import ShapeModel
 from eigentext.sequences.tagger.trees import END_WORD, label_places, skeletal_trees
-from eigentext.sequences.tagger.words import WordTags, looks_of
+from eigentext.sequences.tagger.words import WordTags, shapes_of
 from eigentext.trees.constituent import Tree
 
 Tagged = tuple[list[list[str]], list[list[str]]]  # sentences, and their tags
@@ -125,9 +125,9 @@ def test_without_smoothing_known_words_have_their_relative_frequencies():
     assert words.scores("y", first=False).tags.tolist() == [1]
 
 
-def test_looks_are_drawn_towards_coarser_ones_step_by_step():
-    words = WordTags.count(["A", "B"], [["runs", "cats"]], [[0, 1]], k_look=2.0)
-    assert looks_of("hits", first=False)[-3:] == ("lower+++s", "lower+++ts", "lower+++its")
+def test_shapes_are_drawn_towards_coarser_ones_step_by_step():
+    words = WordTags.count(["A", "B"], [["runs", "cats"]], [[0, 1]], k_shape=2.0)
+    assert shapes_of("hits", first=False)[-3:] == ("lower+++s", "lower+++ts", "lower+++its")
     # cats is no first word, as runs is: all words, then small letters, no marks, s, ts: cats alone
     p = np.array([0.5, 0.5])
     for n in ([1, 1], [0, 1], [0, 1], [0, 1], [0, 1]):
@@ -386,15 +386,15 @@ def test_states_gain_on_french(data):
     assert latent >= trigram
 
 
-# -- looks --------------------------------------------------------------------------------------
+# -- shapes -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("tags", [[0, 1, 0, 1, 1, 0], [0, 1, 2, 1, 2, 0], [2, 0, 2, 0, 0, 2]])
-def test_the_model_of_looks_does_not_depend_on_the_numbers_of_the_tags(tags):
+def test_the_model_of_shapes_does_not_depend_on_the_numbers_of_the_tags(tags):
     words = [(word, False) for word in ("runs", "cat", "hit", "bats", "run-2", "cats")]
     turned = [2, 1, 0]
-    one = LookModel.fit(3, words, tags, [1.0] * 6)
-    two = LookModel.fit(3, words, [turned[tag] for tag in tags], [1.0] * 6)
+    one = ShapeModel.fit(3, words, tags, [1.0] * 6)
+    two = ShapeModel.fit(3, words, [turned[tag] for tag in tags], [1.0] * 6)
     for word in ("rats", "kit", "2-in", "zyx"):
         p = one.p(word, first=False)
         assert p.sum() == pytest.approx(1.0, rel=1e-12)
@@ -402,7 +402,7 @@ def test_the_model_of_looks_does_not_depend_on_the_numbers_of_the_tags(tags):
         assert all((p[tag] > 0.05) == (tag in tags) for tag in range(3))
 
 
-def test_words_of_one_tag_need_no_model_of_looks():
-    assert LookModel.fit(2, [("a", True), ("b", False)], [1, 1], [1.0, 1.0]) is None
+def test_words_of_one_tag_need_no_model_of_shapes():
+    assert ShapeModel.fit(2, [("a", True), ("b", False)], [1, 1], [1.0, 1.0]) is None
     words = WordTags.count(["A", "B"], [["x", "y"]], [[1, 1]])
-    assert words.p_given_looks("q", first=False) == pytest.approx([0.0, 1.0])
+    assert words.p_given_shape("q", first=False) == pytest.approx([0.0, 1.0])

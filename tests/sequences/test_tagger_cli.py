@@ -90,14 +90,14 @@ def test_signed_models_report_their_negative_rate(files, capsys, estimator):
 def test_evaluation_by_known_words_and_tags(model, files, capsys):
     held_out = CONLLU.replace("cat", "newt")
     (files / "test.conllu").write_text(held_out, encoding="utf-8")
-    hmm_tag.eval_tagged(model, [str(files / "test.conllu")], json=True)
+    assert run(["hmm", "eval", model, str(files / "test.conllu"), "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)
     assert figures["accuracy"] == figures["known"] == figures["unknown"] == 100.0
     assert figures["unknown_tokens"] == 1
     assert figures["tags"]["NOUN"]["gold"] == 2
-    hmm_tag.eval_tagged(model, [str(files / "train.conllu")], json=True)
+    assert run(["hmm", "eval", model, str(files / "train.conllu"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["unknown"] is None  # no word is
-    hmm_tag.eval_tagged(model, [str(files / "test.conllu")])
+    assert run(["hmm", "eval", model, str(files / "test.conllu")]) == 0
     assert "f1 NOUN" in capsys.readouterr().out
 
 

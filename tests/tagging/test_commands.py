@@ -166,3 +166,14 @@ def test_raw_text_is_tokenised_inside_and_comes_out_as_typed(folder, capsys):
     assert first["tokens"] == ["Ada", "met", '"', "him", '"', "."]
     assert cli(*arguments, "--from", "columns") == 2
     assert "--raw and --from columns: expected one of them" in capsys.readouterr().err
+
+
+def test_scores_of_other_sentences_name_the_file_and_the_sentence(folder, capsys):
+    (folder / "short.bio").write_text("Ada NNP B-PER\nmet VBD O\n")
+    (folder / "none.bio").write_text("")
+    assert cli("tag", "eval", "a.conllu", "short.bio") == 2
+    assert "short.bio: sentence 2: no sentence where the gold" in capsys.readouterr().err
+    assert cli("tag", "eval", "short.bio", "a.conllu") == 2
+    assert "short.bio: no sentence 2, where the predicted tags go on" in capsys.readouterr().err
+    assert cli("tag", "eval", "none.bio", "none.bio") == 2
+    assert "none.bio: no tokens, expected tags" in capsys.readouterr().err

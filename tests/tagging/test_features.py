@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from eigentext.errors import SettingsError
 from eigentext.formats.columns import find_tag_fault
+from eigentext.lexicon.shapes import SLOTS, slots_of
 from eigentext.tagging import features
 from eigentext.tagging.features import FeatureTable, WordTable
 from eigentext.tagging.schemes import TagSet, repaired, to_bilou, to_bio2
-from eigentext.tagging.templates import SLOTS, Templates, default_templates, looks, parse_template
+from eigentext.tagging.templates import Templates, default_templates, parse_template
 
 words = st.text(min_size=1, max_size=8) | st.sampled_from(["Ada", "ada", "@x", "http://a.b", "İ1"])
 sentences = st.lists(words, min_size=1, max_size=6)
@@ -58,7 +59,7 @@ def test_more_words_than_the_table_began_with():
 
 @given(st.text(min_size=1))
 def test_looks_take_any_word(word):
-    assert set(looks(word, "01")) <= set(SLOTS)
+    assert set(slots_of(word, "01")) <= set(SLOTS)
 
 
 @pytest.mark.parametrize(
@@ -76,8 +77,8 @@ def test_looks_take_any_word(word):
         ("كتب", "lower", ""),
     ],
 )
-def test_looks(word, case, kind):
-    found = looks(word)
+def test_slots_of(word, case, kind):
+    found = slots_of(word)
     assert found["case"] == case
     assert found["kind"].strip("+") == kind
 

@@ -114,7 +114,9 @@ def test_texts_come_back_as_they_were(tmp_path: Path) -> None:
     assert annotators == {"Ada": 1}
 
 
-def test_many_at_once_lose_nothing(tmp_path: Path) -> None:
+def test_many_at_once_lose_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # what is lost is asked, not how fast the disk is: nobody gives up waiting
+    monkeypatch.setattr("eigentext.web.annotations._WAIT", 300.0)
     path = tmp_path / "a.db"
     number = some_text(AnnotationStore(path))
     stores = [AnnotationStore(path) for _ in range(2)]

@@ -326,6 +326,14 @@ class TestLimitsAndErrors:
         with pytest.raises(MissingExtraError, match=r"pip install fastapi uvicorn .*\.\[web\]"):
             eigentext.web.serve()
 
+    def test_without_uvicorn_another_server_can_have_the_application(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(sys.modules, "uvicorn", None)
+        assert eigentext.web.create_app().title
+        with pytest.raises(MissingExtraError, match=r"pip install fastapi uvicorn .*\.\[web\]"):
+            eigentext.web.serve()
+
 
 class _Links(HTMLParser):
     def __init__(self, html: str) -> None:

@@ -140,3 +140,21 @@ def test_the_discount_is_estimated_and_one_half_where_nothing_is_seen_once():
 def test_what_is_refused(call, error):
     with pytest.raises(error):
         call()
+
+
+@pytest.mark.parametrize("mix", [-0.1, 3.0, float("nan")])
+def test_a_weight_beyond_0_and_1_is_refused(mix: float) -> None:
+    model = ClassBigram({"a": "0", "b": "1"}).fit([["a", "b"]])
+    with pytest.raises(SettingsError, match="expected a number from 0 to 1"):
+        model.log_prob(["a"], mix=mix)
+    with pytest.raises(SettingsError, match="expected a number from 0 to 1"):
+        model.perplexity([["a"]], mix=mix)
+
+
+def test_clusters_given_to_load_are_for_the_next_fit() -> None:
+    model = ClassBigram({"a": "0", "b": "1"}).fit([["a", "b"]])
+    back = ClassBigram.from_bytes(model.to_bytes(), clusters={"c": "0", "a": "1", "d": "1"})
+    assert back.clusters == {"c": "0", "a": "1", "d": "1"}
+    assert back.log_prob(["a", "b"]) == model.log_prob(["a", "b"])
+    assert back.to_bytes() == model.to_bytes()
+    assert back.fit([["c", "d"]]).words_[:3] == ("c", "a", "d")

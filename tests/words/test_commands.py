@@ -17,9 +17,11 @@ from eigentext.cli.main import run
 from eigentext.corpus import spill
 from eigentext.corpus.memory import Budget
 from eigentext.corpus.raw_text import read_tokenised
+from eigentext.errors import DataError
 from eigentext.formats.text import write_sentences
 from eigentext.words.clusters import moments
 from eigentext.words.clusters.model import SpectralClusters
+from eigentext.words.embeddings.vectors import Embeddings
 from eigentext.words.lm.class_bigram import ClassBigram
 
 LINES = ["a cat ran", "a dog ran", "the cat sat", "the dog sat", "the dog ran"] * 3
@@ -60,12 +62,14 @@ def figures(capsys):
         ],
         ["assign", "text", "text", "-o", "m", "--paths", "no/such/p"],
         ["lm", "train", "text", "text", "-o", "no/such/m"],
+        ["report", "text", "-o", "m", "--tree", "no/such/t.svg"],
     ],
 )
 def test_a_folder_that_is_not_there_is_refused_before_the_text_is_read(
     folder, capsys, monkeypatch, arguments
 ):
     import eigentext.corpus.counting
+    import eigentext.corpus.encoding  # or it would keep what is put there now
 
     def no_work(*_, **__):
         raise AssertionError("the text was read first")
@@ -119,6 +123,39 @@ def test_one_line_that_never_ends(folder, capsys, command):
         assert figures(capsys)["tokens"] == n_tokens
 
 
+@pytest.mark.parametrize(
+    ("arguments", "writer"),
+    [
+        (["cluster", "text", "-m", "3", "--paths", "-"], (SpectralClusters, "write_paths")),
+        (["assign", "old", "text", "--paths", "-"], (SpectralClusters, "write_paths")),
+        (["embed", "text", "--n-components", "2", "--vectors", "-"], (Embeddings, "export")),
+    ],
+)
+def test_a_file_beside_the_model_that_fails_does_not_lose_the_model(
+    folder, monkeypatch, arguments, writer
+):
+    assert words("cluster", "text", "-o", "old", "-m", "3", "-q") == 0
+
+    def closed(*_, **__):
+        raise DataError("-", None, "nobody reads it")
+
+    monkeypatch.setattr(*writer, closed)
+    assert words(*arguments, "-o", "m", "-q") == 2
+    assert modelfile.read_header("m").kind in ("clusters", "embeddings")
+
+
+def test_a_line_that_cannot_be_read_is_left_out_where_that_is_asked_for(folder, capsys):
+    assert words("cluster", "text", "-o", "old", "-m", "3", "-q") == 0
+    with open("text", "ab") as out:
+        out.write(b"\xff\n")
+    arguments = ["lm", "train", "old", "text", "-o", "lm", "--json"]
+    assert words(*arguments) == 2
+    capsys.readouterr()
+    assert words(*arguments, "--on-error", "skip") == 0
+    shown = figures(capsys)
+    assert (shown["skipped"], shown["tokens"]) == (1, 4 * len(LINES))  # with an end of each line
+
+
 @pytest.mark.parametrize("method", ["spectral", "exchange"])
 def test_the_same_files_for_any_number_of_jobs(folder, method):
     for jobs in (1, 2):
@@ -133,8 +170,10 @@ def test_clusters_are_scored_by_text_or_counts(folder, capsys):
     told = figures(capsys)["mutual_information"]
     assert words("count", "text", "-o", "c", "--contexts", "r1", "-q") == 0
     for source in (["--text", "text"], ["--counts", "c"]):
-        assert words("eval", "--clusters", "p", *source, "--json") == 0
-        assert figures(capsys)["p"] == {
+        assert words("eval", "--clusters", "p", "--clusters", "m", *source, "--json") == 0
+        scores = figures(capsys)
+        assert scores["p"] == scores["m"]  # paths and model say the same
+        assert scores["p"] == {
             "mutual_information": pytest.approx(told, abs=1e-4),
             "clusters": 3,
             "words": 6,

@@ -244,8 +244,8 @@ def test_estimators_as_in_scikit_learn(tmp_path):
     assert clone(model).get_params() == model.get_params()
     rows = model.fit_transform(SENTENCES)
     assert rows.shape == (len(SENTENCES), 4)
-    vectors, places = model.embeddings_.vectors, model.embeddings_.places
-    mean = vectors[[places[word] for word in SENTENCES[0]]].mean(axis=0)
+    vectors, row_of = model.embeddings_.vectors, model.embeddings_.row_of
+    mean = vectors[[row_of[word] for word in SENTENCES[0]]].mean(axis=0)
     np.testing.assert_allclose(rows[0], mean, rtol=1e-6)
     assert not model.transform([[], ["unheard", "of"]]).any()
     assert model.neighbours("cat", 1)[0][0] == "dog"

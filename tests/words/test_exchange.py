@@ -105,10 +105,10 @@ def test_kept_counts_equal_counts_made_anew():
     labels = np.arange(30) % 4
     lists, state = NeighbourLists.of(pairs), ExchangeState.of(pairs, labels, 4)
     order = np.arange(30)
-    kernels.exchange_pass(order, *lists.after, *lists.before, labels, *state.arrays(), 1e-6)
+    kernels.exchange_pass(order, lists, labels, state, 1e-6)
     anew = ExchangeState.of(pairs, labels, 4)
-    for kept, made in zip(state.arrays(), anew.arrays(), strict=True):
-        np.testing.assert_allclose(kept, made, rtol=1e-12, atol=1e-9)
+    for updated, fresh in zip(state, anew, strict=True):
+        np.testing.assert_allclose(updated, fresh, rtol=1e-12, atol=1e-9)
 
 
 def test_a_word_without_neighbours_joins_the_largest_cluster():

@@ -217,5 +217,9 @@ def test_bad_texts():
     ):
         with pytest.raises(SettingsError, match=why):
             LRMVL(n_components).fit(encoded(ids, ["a", "b"]))
+    # after the first round words before and after do not correlate: what is left is rounding
+    square = [line.split() for line in ("a cat ran", "a dog ran", "the cat sat", "the dog sat")]
+    with pytest.raises(RankError):
+        LRMVL(2, kappa=0.1).fit(square)
     with pytest.raises(RankError):  # no token has words on both sides
         LRMVL(2).fit(encoded([0, 1, -1, 1, 0, -1], ["a", "b"]))

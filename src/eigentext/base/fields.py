@@ -68,16 +68,16 @@ _SIZE = re.compile(r"([a-z_][a-z_0-9.]*)([+-]\d+)?", re.IGNORECASE)
 class Sizes(dict[str, int]):
     """Values of the names in shapes."""
 
-    def match(self, place: str, size: Size, found: int) -> None:
-        """``found`` is what the name says, or what it says from now on."""
+    def match(self, path: str, size: Size, length: int) -> None:
+        """``length`` is what the name says, or what it says from now on."""
         if isinstance(size, int):
             expected = size
         else:
             name, more = self._parsed(size)
-            expected = self.setdefault(name, found - more) + more
-        if found != expected or found < 0:
-            told = "" if isinstance(size, int) else f" ({size})"
-            raise ValueError(f"{place} has length {found}, expected {expected}{told}")
+            expected = self.setdefault(name, length - more) + more
+        if length != expected or length < 0:
+            size_name = "" if isinstance(size, int) else f" ({size})"
+            raise ValueError(f"{path} has length {length}, expected {expected}{size_name}")
 
     def value(self, size: Size) -> int:
         """The value of a name that has one."""
@@ -88,10 +88,10 @@ class Sizes(dict[str, int]):
 
     @staticmethod
     def _parsed(size: str) -> tuple[str, int]:
-        found = _SIZE.fullmatch(size)
-        if found is None:
+        parsed = _SIZE.fullmatch(size)
+        if parsed is None:
             raise TypeError(f"{size!r} is no size: expected a name, with +1 or so behind it")
-        return found[1], int(found[2] or 0)
+        return parsed[1], int(parsed[2] or 0)
 
 
 # ---------------------------------------------------------------- strings and arrays
@@ -106,15 +106,15 @@ class Strings:
     bits: bool = False
     optional: bool = False
 
-    def check(self, place: str, items: Sequence[str], sizes: Sizes) -> None:
+    def check(self, path: str, items: Sequence[str], sizes: Sizes) -> None:
         """Raise ValueError for what it cannot be."""
-        sizes.match(place, self.size, len(items))
+        sizes.match(path, self.size, len(items))
         if self.distinct and len(set(items)) < len(items):
-            raise ValueError(f"{place} has the same string twice, expected different ones")
+            raise ValueError(f"{path} has the same string twice, expected different ones")
         if self.bits:
             for item in items:
                 if set(item) - {"0", "1"}:
-                    raise ValueError(f"{place} holds {shown(item)}, expected 0s and 1s")
+                    raise ValueError(f"{path} holds {shown(item)}, expected 0s and 1s")
 
 
 @dataclass(frozen=True)
@@ -125,15 +125,15 @@ class Array:
     types: Sequence[str] = ()
     optional: bool = field(default=False, kw_only=True)
 
-    def check(self, place: str, array: np.ndarray, sizes: Sizes) -> None:
+    def check(self, path: str, array: np.ndarray, sizes: Sizes) -> None:
         """Raise ValueError for what it cannot be."""
         if array.dtype.name not in self.types:
             wanted = " or ".join(self.types)
-            raise ValueError(f"{place} has type {array.dtype.name}, expected {wanted}")
+            raise ValueError(f"{path} has type {array.dtype.name}, expected {wanted}")
         if array.ndim != len(self.shape):
-            raise ValueError(f"{place} has {array.ndim} axes, expected {len(self.shape)}")
-        for axis, (size, found) in enumerate(zip(self.shape, array.shape, strict=True)):
-            sizes.match(place if len(self.shape) == 1 else f"{place}, axis {axis},", size, found)
+            raise ValueError(f"{path} has {array.ndim} axes, expected {len(self.shape)}")
+        for axis, (size, length) in enumerate(zip(self.shape, array.shape, strict=True)):
+            sizes.match(path if len(self.shape) == 1 else f"{path}, axis {axis},", size, length)
 
 
 @dataclass(frozen=True)
@@ -148,18 +148,18 @@ class Ints(Array):
     below: Size | None = None
     rising: bool = False
 
-    def check(self, place: str, array: np.ndarray, sizes: Sizes) -> None:
+    def check(self, path: str, array: np.ndarray, sizes: Sizes) -> None:
         """Raise ValueError for what it cannot be."""
-        super().check(place, array, sizes)
+        super().check(path, array, sizes)
         if not array.size:
             return
         low, high = int(array.min()), int(array.max())
         if self.low is not None and low < self.low:
-            raise ValueError(f"{place} holds {low}, expected at least {self.low}")
+            raise ValueError(f"{path} holds {low}, expected at least {self.low}")
         if self.below is not None and high >= (end := sizes.value(self.below)):
-            raise ValueError(f"{place} holds {high}, expected less than {end} ({self.below})")
+            raise ValueError(f"{path} holds {high}, expected less than {end} ({self.below})")
         if self.rising and bool(np.any(array[1:] <= array[:-1])):
-            raise ValueError(f"{place} does not rise")
+            raise ValueError(f"{path} does not rise")
 
 
 @dataclass(frozen=True)
@@ -170,16 +170,16 @@ class Reals(Array):
     low: float = -1e100
     high: float = 1e100
 
-    def check(self, place: str, array: np.ndarray, sizes: Sizes) -> None:
+    def check(self, path: str, array: np.ndarray, sizes: Sizes) -> None:
         """Raise ValueError for what it cannot be."""
-        super().check(place, array, sizes)
+        super().check(path, array, sizes)
         if not array.size:
             return
         low, high = float(array.min()), float(array.max())  # not a number where one is none
         if not (self.low <= low and high <= self.high):
-            found = low if not self.low <= low else high
+            extreme = low if not self.low <= low else high
             bounds = f"{self.low:g} to {self.high:g}"
-            raise ValueError(f"{place} holds {found:g}, expected {bounds}")
+            raise ValueError(f"{path} holds {extreme:g}, expected {bounds}")
 
 
 @dataclass(frozen=True)
@@ -206,13 +206,13 @@ class Pointers:
     types: Sequence[str] = ("int64",)
     optional: bool = False
 
-    def check(self, place: str, array: np.ndarray, sizes: Sizes) -> None:
+    def check(self, path: str, array: np.ndarray, sizes: Sizes) -> None:
         """Raise ValueError for what it cannot be."""
-        Array(("any",), self.types).check(place, array, Sizes())
-        sizes.match(place, self.parts, len(array) - 1)
+        Array(("any",), self.types).check(path, array, Sizes())
+        sizes.match(path, self.parts, len(array) - 1)
         if array[0] != 0 or bool(np.any(array[1:] < array[:-1])):
-            raise ValueError(f"{place} does not rise from 0")
-        sizes.match(f"what {place} points into", self.total, int(array[-1]))
+            raise ValueError(f"{path} does not rise from 0")
+        sizes.match(f"what {path} points into", self.total, int(array[-1]))
 
 
 @dataclass(frozen=True)
@@ -221,11 +221,11 @@ class _Shape(Array):
 
     expected: tuple[Size, Size] = (0, 0)
 
-    def check(self, place: str, array: np.ndarray, sizes: Sizes) -> None:
+    def check(self, path: str, array: np.ndarray, sizes: Sizes) -> None:
         """Raise ValueError for what it cannot be."""
-        super().check(place, array, sizes)
+        super().check(path, array, sizes)
         for axis, size in enumerate(self.expected):
-            sizes.match(f"{place}, axis {axis},", size, int(array[axis]))
+            sizes.match(f"{path}, axis {axis},", size, int(array[axis]))
 
 
 @dataclass(frozen=True)
@@ -294,9 +294,9 @@ def check(
     parts = spec.parts(settings) if callable(spec.parts) else spec.parts
     sizes = Sizes(parts.sizes)
     _same_names("strings", parts.strings, strings)
-    for name, one in parts.strings.items():
+    for name, part_strings in parts.strings.items():
         if name in strings:
-            one.check(f"strings {name!r}", strings[name], sizes)
+            part_strings.check(f"strings {name!r}", strings[name], sizes)
     flat: dict[str, Array | Pointers] = {}
     for name, part in parts.arrays.items():
         flat |= part.parts(name) if isinstance(part, Sparse) else {name: part}
@@ -307,10 +307,10 @@ def check(
     spec.holds(arrays, strings, settings)
 
 
-def _same_names(what: str, expected: Mapping[str, Any], found: Mapping[str, Any]) -> None:
-    missing = [name for name, one in expected.items() if name not in found and not one.optional]
+def _same_names(what: str, expected: Mapping[str, Any], actual: Mapping[str, Any]) -> None:
+    missing = [name for name, item in expected.items() if name not in actual and not item.optional]
     if missing:
         raise ValueError(f"{what} {missing[0]!r} is missing")
-    more = sorted(found.keys() - expected.keys())
+    more = sorted(actual.keys() - expected.keys())
     if more:
         raise ValueError(f"{what} {more[0]!r} does not belong into such a file")

@@ -28,39 +28,39 @@ def fingerprint(*values: Any) -> str:
     >>> fingerprint(["ab", "c"]) == fingerprint(["a", "bc"]), fingerprint(1) == fingerprint("1")
     (False, False)
     """
-    told = hashlib.sha256()
+    digest = hashlib.sha256()
     for value in values:
-        _tell(told, value)
-    return told.hexdigest()
+        _add(digest, value)
+    return digest.hexdigest()
 
 
-def _tell(told: _Hash, value: Any) -> None:
+def _add(digest: _Hash, value: Any) -> None:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, Mapping):
-        _begin(told, "mapping", len(value))
+        _begin(digest, "mapping", len(value))
         for key in sorted(value):
-            _tell(told, key)
-            _tell(told, value[key])
+            _add(digest, key)
+            _add(digest, value[key])
     elif isinstance(value, np.ndarray):
-        _begin(told, f"array {value.dtype.str} {value.shape}", value.nbytes)
-        told.update(np.ascontiguousarray(value).data)
+        _begin(digest, f"array {value.dtype.str} {value.shape}", value.nbytes)
+        digest.update(np.ascontiguousarray(value).data)
     elif isinstance(value, (str, bytes)):
         content = value if isinstance(value, bytes) else value.encode("utf-8", "surrogatepass")
-        _begin(told, type(value).__name__, len(content))
-        told.update(content)
+        _begin(digest, type(value).__name__, len(content))
+        digest.update(content)
     elif value is None or isinstance(value, (bool, int, float)):
         content = repr(value).encode()
-        _begin(told, type(value).__name__, len(content))
-        told.update(content)
+        _begin(digest, type(value).__name__, len(content))
+        digest.update(content)
     elif isinstance(value, Iterable):
         items = list(value)
-        _begin(told, "sequence", len(items))
+        _begin(digest, "sequence", len(items))
         for item in items:
-            _tell(told, item)
+            _add(digest, item)
     else:
         raise TypeError(f"no fingerprint of {type(value).__name__}: expected text or numbers")
 
 
-def _begin(told: _Hash, kind: str, size: int) -> None:
-    told.update(f"{kind} {size}\n".encode())
+def _begin(digest: _Hash, kind: str, size: int) -> None:
+    digest.update(f"{kind} {size}\n".encode())

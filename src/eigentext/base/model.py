@@ -17,15 +17,15 @@ from __future__ import annotations
 from contextlib import suppress
 from functools import wraps
 from html import escape
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
 import sklearn.exceptions
 from sklearn.base import BaseEstimator
 
 from eigentext.base import modelfile, settings
-from eigentext.base.registry import KINDS
+from eigentext.base.registry import class_of
 from eigentext.base.stored import Packed, Stored
+from eigentext.base.values import Listed, Text
 from eigentext.errors import EigentextError, ModelFileError, SettingsError
 
 if TYPE_CHECKING:
@@ -43,13 +43,26 @@ class NotFittedError(EigentextError, sklearn.exceptions.NotFittedError):  # type
 class Model(Stored, BaseEstimator):  # type: ignore[misc]
     """An estimator whose settings are declared once; see the module.
 
-    ``fit`` begins with ``self.check()``; what it learns has names that end in ``_``.
+    ``fit`` begins with ``self.check()``; what it learns has names that end in ``_``.  After it,
+    answers are made of these and of settings that are declared ``answering``; what was learned
+    with the other settings is asked of :attr:`settings_`, for they may be set anew.
     """
 
     def __init_subclass__(cls, **more: Any) -> None:
-        if "fit" in vars(cls):
-            cls.fit = _whole_or_nothing(cls.fit)
+        for name, method in list(vars(cls).items()):
+            if name == "fit" or name.startswith("fit_"):
+                setattr(cls, name, _whole_or_nothing(method))
         super().__init_subclass__(**more)
+
+    @property
+    def settings_(self) -> Self:
+        """The settings that ``fit`` had, as a model that has learned nothing."""
+        settings_of_fit: Self = vars(self).get("_settings_of_fit", self)
+        return settings_of_fit
+
+    def _remember_settings(self) -> None:
+        """What is learned from here on is learned with the settings of now."""
+        self._settings_of_fit = type(self)(**settings.values_of(self))
 
     def check(self) -> None:
         """Raise SettingsError for a setting that is not what was declared.
@@ -73,27 +86,44 @@ class Model(Stored, BaseEstimator):  # type: ignore[misc]
         """Set what ``fit`` would have learned; the settings are there already."""
         raise NotImplementedError
 
+    def _not_kept(self) -> list[str]:
+        """Settings that were given and that the file does not give back."""
+        return [
+            name
+            for name, declaration in settings.declared(self).items()
+            if not declaration.kept and not _same(getattr(self, name), declaration.default)
+        ]
+
     def _pack(self) -> Packed:
         self.check_fitted()
-        learned = self._pack_learned()
-        stored = {
-            name: getattr(self, name)
-            for name, declaration in settings.declared(self).items()
-            if declaration.stored
+        declarations = settings.declared(self)
+        values = {
+            name: getattr(self if declaration.answering else self.settings_, name)
+            for name, declaration in declarations.items()
         }
-        return Packed(learned.arrays, learned.strings, learned.facts, stored)
+        known = {name: value for name, value in values.items() if value is not settings.NOT_KEPT}
+        type(self)(**known).check()  # no file that load would refuse
+        learned, absent = self._pack_learned(), type(self)(**values)._not_kept()
+        return Packed(
+            learned.arrays,
+            learned.strings,
+            {**learned.facts, **({"not_kept": absent} if absent else {})},
+            {name: value for name, value in values.items() if declarations[name].stored},
+        )
 
     @classmethod
-    def _made_of(cls, file: modelfile.ModelFile, given: Mapping[str, Any]) -> Self:
-        """The model in a file; ``given`` are settings that a file does not keep."""
-        free = [name for name, one in settings.declared(cls).items() if not one.stored]
-        if other := sorted(given.keys() - set(free)):
+    def _from_file(cls, file: modelfile.ModelFile, unstored: Mapping[str, Any]) -> Self:
+        """The model in a file; ``unstored`` are settings that a file does not keep."""
+        free = [
+            name for name, declaration in settings.declared(cls).items() if not declaration.stored
+        ]
+        if other := sorted(unstored.keys() - set(free)):
             wanted = ", ".join(free) or "nothing more"
             raise SettingsError(f"load was given {other[0]!r}, expected {wanted}")
-        return super()._made_of(file, given)
+        return super()._from_file(file, unstored)
 
     @classmethod
-    def _unpack(cls, packed: Packed, **given: Any) -> Self:
+    def _unpack(cls, packed: Packed, **unstored: Any) -> Self:
         declarations = settings.declared(cls)
         known = {name: value for name, value in packed.settings.items() if name in declarations}
         if more := sorted(packed.settings.keys() - known.keys()):
@@ -101,9 +131,15 @@ class Model(Stored, BaseEstimator):  # type: ignore[misc]
         for name, value in known.items():  # JSON has no tuples
             if isinstance(declarations[name].default, tuple) and isinstance(value, list):
                 known[name] = tuple(value)
-        model = cls(**{**known, **given})
+        model = cls(**{**known, **unstored})
         model.check()
         model._restore(packed)
+        absent = packed.facts.get("not_kept", [])
+        Listed(Text(tuple(declarations))).check("facts.not_kept", absent)
+        # what load was given goes before what the file gives back
+        for name, value in {**dict.fromkeys(absent, settings.NOT_KEPT), **unstored}.items():
+            setattr(model, name, value)
+        model._remember_settings()
         return model
 
     def _summary(self) -> str:
@@ -126,21 +162,23 @@ class Model(Stored, BaseEstimator):  # type: ignore[misc]
         return f"<figure>{picture}<figcaption>{caption}</figcaption></figure>"
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        made, summary = str(super().__repr__(N_CHAR_MAX)), ""
+        text, summary = str(super().__repr__(N_CHAR_MAX)), ""
         with suppress(AttributeError):  # NotFittedError is one; so is what a broken-off fit lacks
             self.check_fitted()
             summary = self._summary()
-        return f"<{made}: {summary}>" if summary else made
+        return f"<{text}: {summary}>" if summary else text
 
 
 def _whole_or_nothing(fit: Any) -> Any:
-    """A ``fit`` that is broken off leaves a model that has learned nothing, not half of it."""
+    """A ``fit`` that remembers its settings; broken off, it leaves nothing that was learned."""
 
     @wraps(fit)
     def whole(self: Model, *positional: Any, **named: Any) -> Any:
+        self._remember_settings()
         try:
             return fit(self, *positional, **named)
         except BaseException:
+            self.__dict__.pop("_settings_of_fit", None)
             for name in [name for name in vars(self) if name.endswith("_") and name[0] != "_"]:
                 delattr(self, name)
             raise
@@ -148,21 +186,24 @@ def _whole_or_nothing(fit: Any) -> Any:
     return whole
 
 
-def load(path: Source, **given: Any) -> Any:
-    """The model in a file, whatever its kind; ``given`` goes to the ``load`` of its class."""
-    return _class_of(modelfile.read_header(path), str(path)).load(path, **given)
+def _same(value: Any, default: Any) -> bool:
+    return type(value) is type(default) and bool(value == default)
 
 
-def from_bytes(raw: bytes, *, name: str = "<model>", **given: Any) -> Any:
+def load(path: Source, **unstored: Any) -> Any:
+    """The model in a file, whatever its kind; ``unstored`` goes to the ``load`` of its class."""
+    return _class_of(modelfile.read_header(path), str(path)).load(path, **unstored)
+
+
+def from_bytes(raw: bytes, *, name: str = "<model>", **unstored: Any) -> Any:
     """The model in the bytes of a file, whatever its kind."""
     home = _class_of(modelfile.header_of(raw, name=name), name)
-    return home.from_bytes(raw, name=name, **given)
+    return home.from_bytes(raw, name=name, **unstored)
 
 
 def _class_of(header: modelfile.Header, path: str) -> Any:
-    known = KINDS.get(header.kind)
-    if known is None or not known.home:
+    home = class_of(header.kind)
+    if home is None:
         why = f"a model of the kind {header.kind!r}, which is not known"
         raise ModelFileError(path, why=why)
-    module, name = known.home.split(":")
-    return getattr(import_module(f"eigentext.{module}"), name)
+    return home

@@ -126,10 +126,10 @@ def fitting(path: Source) -> Iterator[None]:
         why = error.why if error.path == shown else f"the model inside it: {error.why}"
         raise ModelFileError(shown, why=why) from error
     except Exception as error:
-        told = f"{error}" or type(error).__name__
+        reason = f"{error}" or type(error).__name__
         if isinstance(error, KeyError):
-            told = f"{told} is missing"
-        raise ModelFileError(shown, why=f"its parts do not fit: {told}") from error
+            reason = f"{reason} is missing"
+        raise ModelFileError(shown, why=f"its parts do not fit: {reason}") from error
 
 
 # ---------------------------------------------------------------- out
@@ -197,7 +197,7 @@ def _pieces(
     for name, items in sorted((strings or {}).items()):
         _check_name(name)
         stored.update(pack_strings(shown, name, items))
-    said = {
+    metadata = {
         "sha256": _NO_DIGEST,
         "container": CONTAINER,
         "data": _plain("data", data or {}),
@@ -208,12 +208,12 @@ def _pieces(
         "seed": None if seed is None else int(seed),
         "settings": _plain("settings", settings),
     }
-    text = json.dumps(said, separators=(",", ":"))
+    text = json.dumps(metadata, separators=(",", ":"))
     content = to_safetensors(stored, metadata={METADATA_KEY: text})
     start = content.index(_DIGEST_MARK) + len(_DIGEST_MARK)
     digest = hashlib.sha256(content).hexdigest()
     view = memoryview(content)
-    header = _header_from(shown, {**said, "sha256": digest}, _table_of(content))
+    header = _header_from(shown, {**metadata, "sha256": digest}, _table_of(content))
     return header, [view[:start], digest.encode(), view[start + len(digest) :]]
 
 
@@ -231,7 +231,7 @@ def _storable(name: str, array: np.ndarray) -> np.ndarray:
     return np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
 
 
-def _plain(place: str, value: Any) -> Any:
+def _plain(path: str, value: Any) -> Any:
     """The value in JSON's own types, so that what is loaded equals what was saved."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -239,16 +239,16 @@ def _plain(place: str, value: Any) -> Any:
         return value
     if isinstance(value, float):
         if not np.isfinite(value):
-            raise SettingsError(f"{place} is {value}, but a model file keeps finite numbers only")
+            raise SettingsError(f"{path} is {value}, but a model file keeps finite numbers only")
         return value
     if isinstance(value, Mapping):
         for key in value:
             if not isinstance(key, str):
-                raise TypeError(f"{place} has the key {key!r}; keys in a model file are strings")
-        return {key: _plain(f"{place}.{key}", value[key]) for key in sorted(value)}
+                raise TypeError(f"{path} has the key {key!r}; keys in a model file are strings")
+        return {key: _plain(f"{path}.{key}", value[key]) for key in sorted(value)}
     if isinstance(value, (list, tuple)):
-        return [_plain(f"{place}[{i}]", item) for i, item in enumerate(value)]
-    raise TypeError(f"{place} is a {type(value).__name__}, which a model file cannot keep")
+        return [_plain(f"{path}[{i}]", item) for i, item in enumerate(value)]
+    raise TypeError(f"{path} is a {type(value).__name__}, which a model file cannot keep")
 
 
 # ---------------------------------------------------------------- back
@@ -403,13 +403,13 @@ def _read_start(path: str, stream: BinaryIO, needed: Sequence[str]) -> tuple[Hea
     try:
         table = json.loads(raw)
         text = (table.pop("__metadata__", None) or {}).get(METADATA_KEY)
-        said = None if text is None else json.loads(text)
+        metadata = None if text is None else json.loads(text)
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise ModelFileError(path, why=f"damaged header: {error}") from error
-    if said is None:
-        found = f"a safetensors file without the metadata key {METADATA_KEY!r}"
-        raise ModelFileError(path, found=found, supported="a file that eigentext wrote")
-    return _header_from(path, said, table), first + raw
+    if metadata is None:
+        content = f"a safetensors file without the metadata key {METADATA_KEY!r}"
+        raise ModelFileError(path, found=content, supported="a file that eigentext wrote")
+    return _header_from(path, metadata, table), first + raw
 
 
 def _table_of(content: bytes) -> Any:
@@ -419,20 +419,20 @@ def _table_of(content: bytes) -> Any:
     return table
 
 
-def _header_from(path: str, said: Any, table: Any) -> Header:
+def _header_from(path: str, metadata: Any, table: Any) -> Header:
     try:
-        if said["container"] != CONTAINER:
-            found, needed = f"container {said['container']!r}", f"container {CONTAINER}"
-            raise ModelFileError(path, found=found, supported=needed)
+        if metadata["container"] != CONTAINER:
+            container, needed = f"container {metadata['container']!r}", f"container {CONTAINER}"
+            raise ModelFileError(path, found=container, supported=needed)
         header = Header(
-            kind=said["kind"],
-            format_version=said["format_version"],
-            package_version=said["package_version"],
-            seed=said["seed"],
-            data=said["data"],
-            settings=said["settings"],
-            facts=said["facts"],
-            sha256=said["sha256"],
+            kind=metadata["kind"],
+            format_version=metadata["format_version"],
+            package_version=metadata["package_version"],
+            seed=metadata["seed"],
+            data=metadata["data"],
+            settings=metadata["settings"],
+            facts=metadata["facts"],
+            sha256=metadata["sha256"],
             arrays={
                 name: (str(entry["dtype"]), tuple(map(int, entry["shape"])))
                 for name, entry in sorted(table.items())
@@ -461,10 +461,10 @@ def _check_kind(
         raise wrong_kind(path, header.kind, kind)
     if versions is not None and header.format_version not in versions:
         readable = " or ".join(map(str, sorted(versions)))
-        found = f"format version {header.format_version} of kind {header.kind!r}"
+        version = f"format version {header.format_version} of kind {header.kind!r}"
         if header.package_version != eigentext.__version__:
-            found += f" (written by eigentext {header.package_version})"
-        raise ModelFileError(path, found=found, supported=f"format version {readable}")
+            version += f" (written by eigentext {header.package_version})"
+        raise ModelFileError(path, found=version, supported=f"format version {readable}")
 
 
 def _check_content(path: str, header: Header, raw: bytes, rest: BinaryIO, size: int) -> None:
@@ -483,5 +483,5 @@ def _check_content(path: str, header: Header, raw: bytes, rest: BinaryIO, size: 
             needed += width // 8 * int(np.prod([*map(float, shape), 1.0]))
         if size < needed:
             raise ModelFileError(path, why=f"truncated: {size} bytes, expected {needed}")
-        found, supported = f"content with sha256 {digest.hexdigest()[:12]}…", header.sha256[:12]
-        raise ModelFileError(path, why=f"damaged: {found}, expected {supported}…")
+        actual, supported = f"content with sha256 {digest.hexdigest()[:12]}…", header.sha256[:12]
+        raise ModelFileError(path, why=f"damaged: {actual}, expected {supported}…")

@@ -107,10 +107,9 @@ def unpack_csr(
             arrays[f"{name}/{part}"] for part in ("data", "indices", "indptr", "shape")
         )
     except KeyError as error:
-        found = ", ".join(sorted(arrays)) or "no arrays"
-        raise ModelFileError(
-            path, found=found, supported=f"the array {error.args[0]!r}"
-        ) from error
+        names = ", ".join(sorted(arrays)) or "no arrays"
+        needed = f"the array {error.args[0]!r}"
+        raise ModelFileError(path, found=names, supported=needed) from error
     try:
         matrix = csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
         matrix.check_format(full_check=True)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigentext.errors import ModelFileError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["KINDS", "NO_MODEL", "Kind", "no_model", "wrong_kind"]
+__all__ = ["KINDS", "NO_MODEL", "Kind", "class_of", "no_model", "wrong_kind"]
 
 NO_MODEL = "a file that is no eigentext model"  # what `no_model` says of a file
 
@@ -74,7 +75,16 @@ KINDS = {
 }
 
 
-def wrong_kind(path: str, found: str, *needed: str) -> ModelFileError:
+def class_of(kind: str) -> Any:
+    """The class that loads files of this kind; None for a kind that is not known."""
+    known = KINDS.get(kind)
+    if known is None or not known.home:
+        return None
+    module, name = known.home.split(":")
+    return getattr(import_module(f"eigentext.{module}"), name)
+
+
+def wrong_kind(path: str, kind: str, *needed: str) -> ModelFileError:
     """The error for a model that is not one of those needed, in the words of the commands.
 
     >>> print(wrong_kind("x.model", "clusters", "graph-parser"))
@@ -82,9 +92,9 @@ def wrong_kind(path: str, found: str, *needed: str) -> ModelFileError:
 parser made by `eigentext dep train`
     """
     wanted = _wanted(needed)
-    what, command, _ = _of(found)
-    made = f" (made by `eigentext {command}`)" if command else ""
-    why = f"holds {what}{made}; this needs {wanted}"
+    what, command, _ = _of(kind)
+    origin = f" (made by `eigentext {command}`)" if command else ""
+    why = f"holds {what}{origin}; this needs {wanted}"
     return ModelFileError(path, found=what, supported=wanted, why=why)
 
 
@@ -104,10 +114,10 @@ def _wanted(needed: Sequence[str]) -> str:
     for name in needed:
         what, command, _ = _of(name)
         ways.setdefault(command, []).append(what)
-    said = (
+    descriptions = (
         f"{whats[0]} made by `eigentext {way}`" if way else whats[0] for way, whats in ways.items()
     )
-    return " or ".join(said) or "a file that eigentext wrote"
+    return " or ".join(descriptions) or "a file that eigentext wrote"
 
 
 def _of(name: str) -> Kind:

@@ -26,12 +26,25 @@ eigentext.errors.SettingsError: start is 'luck', expected 'random' or 'spectral'
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from enum import Enum
 from typing import Any
 
 from eigentext.base.values import Anything, Value
 from eigentext.errors import SettingsError
 
-__all__ = ["Setting", "check", "declared", "setting", "values_of"]
+__all__ = ["NOT_KEPT", "Setting", "check", "declared", "setting", "values_of"]
+
+
+class _Absent(Enum):
+    """What a setting is whose value is not known; one object in every process."""
+
+    NOT_KEPT = "not kept in the file"
+
+    def __repr__(self) -> str:
+        return f"<{self.value}>"
+
+
+NOT_KEPT = _Absent.NOT_KEPT  # of a model from a file: it was given, and the file does not hold it
 
 
 @dataclass(frozen=True)
@@ -45,6 +58,9 @@ class Setting:
     ``short``    a one-letter flag, such as ``-k``
     ``off``      the flag that switches it off, where ``--no-NAME`` would read badly
     ``stored``   whether a model file keeps it in its header
+    ``kept``     whether a model file gives it back, by its header or by its content
+    ``answering``  whether answers are made with it: it may be set anew after ``fit``, while the
+                 others are for ``fit`` alone
     """
 
     default: Any
@@ -55,6 +71,8 @@ class Setting:
     short: str | None
     off: str | None
     stored: bool
+    kept: bool
+    answering: bool
 
 
 def setting(
@@ -67,6 +85,8 @@ def setting(
     short: str | None = None,
     off: str | None = None,
     stored: bool | None = None,
+    kept: bool = False,
+    answering: bool = False,
     positional: bool = False,
 ) -> Any:
     """A dataclass field that knows its type, bounds and help.
@@ -75,6 +95,7 @@ def setting(
     ``positional`` settings may be given without their name, and come first.
     """
     plain = not isinstance(value, Anything)
+    stored = plain if stored is None else stored
     declaration = Setting(
         default=default,
         value=value,
@@ -83,14 +104,16 @@ def setting(
         path=path,
         short=short,
         off=off,
-        stored=plain if stored is None else stored,
+        stored=stored,
+        kept=stored or kept,
+        answering=answering,
     )
     return field(default=default, kw_only=not positional, metadata={"setting": declaration})
 
 
 def declared(settings: Any) -> dict[str, Setting]:
     """The settings of a model or its class, in the order of their declaration."""
-    return {one.name: one.metadata["setting"] for one in fields(settings)}
+    return {field.name: field.metadata["setting"] for field in fields(settings)}
 
 
 def values_of(settings: Any) -> dict[str, Any]:
@@ -102,6 +125,11 @@ def check(settings: Any) -> None:
     """Raise SettingsError for the first whose value is not what was declared."""
     for name, declaration in declared(settings).items():
         value = getattr(settings, name)
+        if value is NOT_KEPT:
+            raise SettingsError(
+                f"{name} was given to the model of this file, which does not keep it: give it "
+                f"again, or set {name} to {declaration.default!r} to go without"
+            )
         if value is None and (declaration.default is None or declaration.value.optional):
             continue
         try:

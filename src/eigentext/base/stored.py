@@ -60,8 +60,8 @@ class Stored:
         raise NotImplementedError
 
     @classmethod
-    def _unpack(cls, packed: Packed, **given: Any) -> Self:
-        """The other way; the parts fit ``SPEC``.  ``given`` is what :meth:`load` was told."""
+    def _unpack(cls, packed: Packed, **unstored: Any) -> Self:
+        """The other way; the parts fit ``SPEC``.  ``unstored`` is what :meth:`load` was told."""
         raise NotImplementedError
 
     def _parts(self, data: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -86,22 +86,22 @@ class Stored:
         return modelfile.dumps(**self._parts(None))
 
     @classmethod
-    def load(cls, path: Source, **given: Any) -> Self:
+    def load(cls, path: Source, **unstored: Any) -> Self:
         """Read what :meth:`save` wrote."""
-        return cls._made_of(modelfile.load(path, cls.KIND, {cls.VERSION}, cls.SPEC), given)
+        return cls._from_file(modelfile.load(path, cls.KIND, {cls.VERSION}, cls.SPEC), unstored)
 
     @classmethod
-    def from_bytes(cls, raw: bytes, *, name: str = "<model>", **given: Any) -> Self:
+    def from_bytes(cls, raw: bytes, *, name: str = "<model>", **unstored: Any) -> Self:
         """Read what :meth:`to_bytes` gave."""
         file = modelfile.loads(raw, cls.KIND, {cls.VERSION}, cls.SPEC, name=name)
-        return cls._made_of(file, given)
+        return cls._from_file(file, unstored)
 
     @classmethod
-    def _made_of(cls, file: modelfile.ModelFile, given: Mapping[str, Any]) -> Self:
+    def _from_file(cls, file: modelfile.ModelFile, unstored: Mapping[str, Any]) -> Self:
         header = file.header
         with file.fitting():
             packed = Packed(file.arrays, file.strings, header.facts, header.settings, file.path)
-            return cls._unpack(packed, **given)
+            return cls._unpack(packed, **unstored)
 
     def fingerprint(self) -> str:
         """The sha256 of settings and content: the key by which something is resumed."""

@@ -1,9 +1,12 @@
-"""Tokens: a list of strings, and never one string, which would be read letter by letter."""
+"""What models are given: lists of tokens, of trees and the like, and never one string.
+
+A string would be read letter by letter.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from eigentext.errors import DataError, SettingsError
 
@@ -11,16 +14,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = [
+    "checked_item",
+    "checked_list",
     "checked_sentences",
     "checked_tagged",
     "checked_tokens",
     "checked_words",
+    "each_of",
     "each_sentence",
 ]
 
+Item = TypeVar("Item")
 
-def checked_tokens(tokens: Any, what: str = "a sentence") -> list[str]:
+
+def checked_tokens(tokens: Any, what: str = "a sentence", *, gaps: bool = False) -> list[str]:
     """The tokens as a list; anything else is a SettingsError.
+
+    With ``gaps``, None stands for a token that is not known, and is left out.
 
     >>> checked_tokens(("a", "dog"))
     ['a', 'dog']
@@ -34,6 +44,8 @@ def checked_tokens(tokens: Any, what: str = "a sentence") -> list[str]:
     if not isinstance(tokens, Iterable):
         raise SettingsError(f"{what} is a list of tokens, not {type(tokens).__name__}")
     checked = list(tokens)
+    if gaps:
+        checked = [token for token in checked if token is not None]
     if set(map(type, checked)) <= {str}:  # as good as always, and fast
         return checked
     for token in checked:
@@ -61,12 +73,61 @@ def each_sentence(sentences: Any) -> Iterator[list[str]]:
     ...
     eigentext.errors.SettingsError: expected a list of sentences, not one string
     """
-    if isinstance(sentences, (str, bytes)):
-        raise SettingsError("expected a list of sentences, not one string")
-    if not isinstance(sentences, Iterable):
-        raise SettingsError(f"expected a list of sentences, not {type(sentences).__name__}")
-    for sentence in sentences:
+    for sentence in checked_list(sentences, "sentences"):
         yield checked_tokens(sentence)
+
+
+def checked_list(items: Any, what: str) -> Iterable[Any]:
+    """The items, if they can be walked along and are no string."""
+    if isinstance(items, (str, bytes)):
+        raise SettingsError(f"expected a list of {what}, not one string")
+    if not isinstance(items, Iterable):
+        raise SettingsError(f"expected a list of {what}, not {type(items).__name__}")
+    return items
+
+
+def each_of(kind: type[Item], items: Any, what: str) -> Iterator[Item]:
+    """Trees, documents or other items of a kind, one by one; anything else is a SettingsError.
+
+    >>> list(each_of(complex, [1j], "complex numbers"))
+    [1j]
+    >>> list(each_of(complex, "1j", "complex numbers"))
+    Traceback (most recent call last):
+    ...
+    eigentext.errors.SettingsError: expected a list of complex numbers, not one string
+    >>> list(each_of(complex, [1j, [2]], "complex numbers"))
+    Traceback (most recent call last):
+    ...
+    eigentext.errors.SettingsError: expected a list of complex numbers, whose item 2 is a list: [2]
+    """
+    if isinstance(items, kind):
+        raise SettingsError(f"expected a list of {what}, not one of them")
+    for number, item in enumerate(checked_list(items, what), start=1):
+        if not isinstance(item, kind):
+            description = f"a {type(item).__name__}: {item!r:.40}"
+            # a tree of NLTK is called Tree too
+            hint = "; see eigentext.integrations.nltk_trees" if _is_nltk(item) else ""
+            raise SettingsError(
+                f"expected a list of {what}, whose item {number} is {description}{hint}"
+            )
+        yield item
+
+
+def _is_nltk(item: object) -> bool:
+    return type(item).__module__.partition(".")[0] == "nltk"
+
+
+def checked_item(kind: type[Item], item: Any, what: str) -> Item:
+    """One tree or the like; anything else is a SettingsError.
+
+    >>> checked_item(complex, "1j", "a complex number")
+    Traceback (most recent call last):
+    ...
+    eigentext.errors.SettingsError: expected a complex number, not a str: '1j'
+    """
+    if not isinstance(item, kind):
+        raise SettingsError(f"expected {what}, not a {type(item).__name__}: {item!r:.40}")
+    return item
 
 
 def checked_words(tokens: Any) -> list[str]:

@@ -35,7 +35,7 @@ class Value:
 
     optional: bool = False
 
-    def check(self, place: str, value: Any) -> None:
+    def check(self, path: str, value: Any) -> None:
         """Raise ValueError for what it cannot be."""
         raise NotImplementedError
 
@@ -44,7 +44,7 @@ class Value:
 class Anything(Value):
     """What only the model itself can check: a mapping, a callable, a record of its own."""
 
-    def check(self, place: str, value: Any) -> None:
+    def check(self, path: str, value: Any) -> None:
         """Nothing is refused here."""
 
 
@@ -55,13 +55,13 @@ class Whole(Value):
     low: int = -(2**62)
     high: int = 2**62
 
-    def check(self, place: str, value: Any) -> None:
+    def check(self, path: str, value: Any) -> None:
         """Raise ValueError for what it cannot be."""
         if isinstance(value, bool) or not isinstance(value, int):
-            raise ValueError(f"{place} is {shown(value)}, expected a whole number")
+            raise ValueError(f"{path} is {shown(value)}, expected a whole number")
         if not self.low <= value <= self.high:
             bounds = _bounds(self.low, self.high, Whole())
-            raise ValueError(f"{place} is {shown(value)}, expected a whole number{bounds}")
+            raise ValueError(f"{path} is {shown(value)}, expected a whole number{bounds}")
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Real(Value):
     high: float = math.inf
     open: bool = False
 
-    def check(self, place: str, value: Any) -> None:
+    def check(self, path: str, value: Any) -> None:
         """Raise ValueError for what it cannot be."""
         sound = isinstance(value, (int, float)) and not isinstance(value, bool)
         within = sound and (
@@ -80,7 +80,7 @@ class Real(Value):
         )
         if not within or abs(value) > 1e300:
             bounds = _bounds(self.low, self.high, Real(), open_ended=self.open)
-            raise ValueError(f"{place} is {shown(value)}, expected a number{bounds}")
+            raise ValueError(f"{path} is {shown(value)}, expected a number{bounds}")
 
 
 @dataclass(frozen=True)
@@ -89,22 +89,22 @@ class Text(Value):
 
     choices: Sequence[str] = ()
 
-    def check(self, place: str, value: Any) -> None:
+    def check(self, path: str, value: Any) -> None:
         """Raise ValueError for what it cannot be."""
         if not isinstance(value, str) or (self.choices and value not in self.choices):
             *most, last = map(repr, self.choices or ["text"])
             wanted = f"{', '.join(most)} or {last}" if most else last.strip("'")
-            raise ValueError(f"{place} is {shown(value)}, expected {wanted}")
+            raise ValueError(f"{path} is {shown(value)}, expected {wanted}")
 
 
 @dataclass(frozen=True)
 class Flag(Value):
     """True or false."""
 
-    def check(self, place: str, value: Any) -> None:
+    def check(self, path: str, value: Any) -> None:
         """Raise ValueError for what it cannot be."""
         if not isinstance(value, bool):
-            raise ValueError(f"{place} is {shown(value)}, expected true or false")
+            raise ValueError(f"{path} is {shown(value)}, expected true or false")
 
 
 @dataclass(frozen=True)
@@ -113,12 +113,12 @@ class Auto(Value):
 
     other: Value
 
-    def check(self, place: str, value: Any) -> None:
+    def check(self, path: str, value: Any) -> None:
         """Raise ValueError for what it cannot be."""
         if value == "auto":
             return
         try:
-            self.other.check(place, value)
+            self.other.check(path, value)
         except ValueError as error:
             raise ValueError(f"{error}, or 'auto'") from None
 
@@ -130,12 +130,12 @@ class Listed(Value):
     item: Value
     most: int = 100_000
 
-    def check(self, place: str, value: Any) -> None:
+    def check(self, path: str, value: Any) -> None:
         """Raise ValueError for what it cannot be."""
         if not isinstance(value, list) or len(value) > self.most:
-            raise ValueError(f"{place} is {shown(value)}, expected a list")
-        for number, one in enumerate(value):
-            self.item.check(f"{place}[{number}]", one)
+            raise ValueError(f"{path} is {shown(value)}, expected a list")
+        for number, item in enumerate(value):
+            self.item.check(f"{path}[{number}]", item)
 
 
 @dataclass(frozen=True)
@@ -145,18 +145,18 @@ class Named(Value):
     fields: Mapping[str, Value]
     closed: bool = False
 
-    def check(self, place: str, value: Any) -> None:
+    def check(self, path: str, value: Any) -> None:
         """Raise ValueError for what it cannot be."""
         if not isinstance(value, dict):
-            raise ValueError(f"{place} is {shown(value)}, expected settings by name")
-        for name, one in self.fields.items():
+            raise ValueError(f"{path} is {shown(value)}, expected settings by name")
+        for name, item in self.fields.items():
             if value.get(name) is not None:
-                one.check(f"{place}.{name}", value[name])
-            elif not one.optional:
-                raise ValueError(f"{place}.{name} is missing")
+                item.check(f"{path}.{name}", value[name])
+            elif not item.optional:
+                raise ValueError(f"{path}.{name} is missing")
         more = sorted(value.keys() - self.fields.keys())
         if self.closed and more:
-            raise ValueError(f"{place}.{more[0]} is not known here")
+            raise ValueError(f"{path}.{more[0]} is not known here")
 
 
 def _bounds(low: float, high: float, free: Any, *, open_ended: bool = False) -> str:

@@ -1,11 +1,13 @@
-"""Flags of a command, made from the settings of the models that it trains.
+"""Flags of a command, made from records: the settings of models, and what commands share.
 
-A command declares the settings it takes by ``@with_settings(HMMSettings, ...)`` and a parameter
+A command declares the settings it takes by ``@with_flags(HMMSettings, ...)`` and a parameter
 ``given: Given``.  In its place the command line has a flag for every setting of every class:
 
 * its name is the setting's, with dashes; its help and bounds are the declaration's;
 * unless told it is left out, so that the default is the model's own, whatever the class;
 * a flag that the model in question does not have is refused, not passed over.
+
+A parameter whose type is a record of :class:`Flags` stands for the flags of that record's fields.
 
 >>> from eigentext.base.settings import setting
 >>> from eigentext.base.values import Flag, Whole
@@ -14,7 +16,7 @@ A command declares the settings it takes by ``@with_settings(HMMSettings, ...)``
 ... class ExampleSettings:
 ...     n_states: int = setting(10, Whole(1), "Hidden states.", short="-k")
 ...     labels: bool = setting(True, Flag(), "Learn labels too.")
->>> @with_settings(ExampleSettings)
+>>> @with_flags(ExampleSettings)
 ... def train(file: str, given: Given) -> None:
 ...     print(given.settings(ExampleSettings))
 >>> list(inspect.signature(train).parameters)
@@ -28,8 +30,8 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from enum import StrEnum
-from typing import Annotated, Any, get_type_hints
+from dataclasses import MISSING, fields
+from typing import Annotated, Any, ClassVar, Literal, get_type_hints
 
 import typer
 
@@ -37,7 +39,29 @@ from eigentext.base.settings import Setting, declared
 from eigentext.base.values import Auto, Flag, Listed, Real, Text, Value, Whole
 from eigentext.errors import SettingsError
 
-__all__ = ["Given", "flag_of", "flagged", "with_settings"]
+__all__ = ["Flags", "Given", "flag_of", "flagged", "with_flags"]
+
+
+class Flags:
+    """A dataclass whose fields are flags, annotated as the parameters of a command are.
+
+    Those named in ``LAST`` come behind all others on a help page.
+    """
+
+    LAST: ClassVar[tuple[str, ...]] = ()
+
+    def changed(self) -> list[str]:
+        """The flags that were given something else than their default."""
+        return [
+            flag_of(field.name.rstrip("_"))
+            for field in fields(self)  # type: ignore[arg-type]
+            if getattr(self, field.name) != field.default
+        ]
+
+    def refuse(self, why: str) -> None:
+        """An error that names the first flag that was given and means nothing here."""
+        for flag in self.changed():
+            raise SettingsError(f"{flag} {why}")
 
 
 class Given:
@@ -52,8 +76,10 @@ class Given:
 
         A flag that was given and that ``cls`` does not have is a SettingsError.
         """
-        for name in self.values.keys() - flagged(cls).keys():
-            owners = " and ".join(_title(one) for one in self.classes if name in flagged(one))
+        for name in sorted(self.values.keys() - flagged(cls).keys()):
+            owners = " and ".join(
+                _title(owner) for owner in self.classes if name in flagged(owner)
+            )
             raise SettingsError(f"{flag_of(name)} is for {owners}, not for {_title(cls)}")
         return {**self.values, **fixed}
 
@@ -78,48 +104,104 @@ def flagged(cls: type) -> dict[str, Setting]:
     return {name: declaration for name, declaration in declared(cls).items() if declaration.flag}
 
 
-def with_settings(*classes: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Put the flags of these settings in the place of the parameter ``given``."""
-    flags: dict[str, dict[type, Setting]] = {}
+def with_flags(
+    *classes: type, show_defaults: bool = True
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Put flags in the place of ``given`` (those of these settings) and of every record.
+
+    Without ``show_defaults`` the help page shows none of the settings': a model has its own.
+    """
+    settings: dict[str, dict[type, Setting]] = {}
     for cls in classes:
         for name, declaration in flagged(cls).items():
-            flags.setdefault(name, {})[cls] = declaration
+            settings.setdefault(name, {})[cls] = declaration
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         hints = get_type_hints(command, include_extras=True)
+        records: dict[str, list[inspect.Parameter]] = {}  # by the command's own parameter
         parameters = []
+        last: list[inspect.Parameter] = []
         for parameter in inspect.signature(command).parameters.values():
-            if parameter.name == "given":
+            hint = hints[parameter.name]
+            if hint is Given:
                 parameters += [
-                    _parameter(name, same, alone=len(same) == 1 < len(classes))
-                    for name, same in flags.items()
+                    _parameter(
+                        name,
+                        same,
+                        alone=len(same) == 1 < len(classes),
+                        show_default=show_defaults,
+                    )
+                    for name, same in settings.items()
                 ]
+            elif isinstance(hint, type) and issubclass(hint, Flags):
+                records[parameter.name] = _fields(hint)
+                for flag in records[parameter.name]:
+                    (last if flag.name in hint.LAST else parameters).append(flag)
             else:
-                parameters.append(parameter.replace(annotation=hints[parameter.name]))
+                parameters.append(parameter.replace(annotation=hint))
         # those without a default first, as Python wants it; the order of help pages is kept
-        parameters = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in parameters]
+        parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters + last]
 
         @functools.wraps(command)
         def call(*positional: Any, **arguments: Any) -> None:
             bound = dict(zip(signature.parameters, positional, strict=False)) | arguments
-            values = {name: _plain(bound.pop(name, None), _widest(flags[name])) for name in flags}
-            command(**bound, given=Given(values, classes))
+            values = {
+                name: _plain(bound.pop(name, None), _widest(same))
+                for name, same in settings.items()
+            }
+            for name, flags in records.items():
+                bound[name] = hints[name](
+                    **{flag.name: bound.pop(flag.name) for flag in flags if flag.name in bound}
+                )
+            if "given" in hints:
+                bound["given"] = Given(values, classes)
+            command(**bound)
 
         signature = inspect.Signature(parameters, return_annotation=None)
         call.__signature__ = signature  # type: ignore[attr-defined]
-        call.__annotations__ = {one.name: one.annotation for one in parameters} | {"return": None}
+        call.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": None}
         return call
 
     return decorate
 
 
-def _parameter(name: str, same: Mapping[type, Setting], *, alone: bool) -> inspect.Parameter:
+def _fields(record: type) -> list[inspect.Parameter]:
+    """The parameters that stand for a record; what it adds itself comes first on a help page.
+
+    What it only declares anew, with another default, stays where it was.
+    """
+    hints = get_type_hints(record, include_extras=True)
+    flags = {field.name: field for field in fields(record) if field.init}
+    home = {name: cls for cls in record.__mro__ for name in inspect.get_annotations(cls)}
+    own_first = [
+        name
+        for cls in record.__mro__
+        for name in inspect.get_annotations(cls)
+        if home[name] is cls
+    ]
+    return [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty
+            if flags[name].default is MISSING
+            else flags[name].default,
+            annotation=hints[name],
+        )
+        for name in own_first
+        if name in flags
+    ]
+
+
+def _parameter(
+    name: str, same: Mapping[type, Setting], *, alone: bool, show_default: bool
+) -> inspect.Parameter:
     """The parameter of one flag; ``same`` are the settings of that name in all classes.
 
     ``alone``: of several models only one has it; the help page shows such flags model by model.
     """
     first, *_ = same.values()
-    python_type, options = _typed(name, _widest(same))
+    python_type, options = _typed(_widest(same))
     names = [flag_of(name)]
     if isinstance(_inner(first.value), Flag):
         names = [f"{names[0]}/{first.off or '--no-' + names[0][2:]}"]
@@ -133,7 +215,7 @@ def _parameter(name: str, same: Mapping[type, Setting], *, alone: bool) -> inspe
     option = typer.Option(
         *names,
         help=help_,
-        show_default=" or ".join(defaults) or False,
+        show_default=(show_default and " or ".join(defaults)) or False,
         rich_help_panel=f"For {_title(next(iter(same)))}" if alone else None,
         **options,
     )
@@ -162,7 +244,7 @@ def _inner(value: Value) -> Value:
     return value.other if isinstance(value, Auto) else value
 
 
-def _typed(name: str, value: Value) -> tuple[Any, dict[str, Any]]:
+def _typed(value: Value) -> tuple[Any, dict[str, Any]]:
     """The type that typer reads, and the bounds that it shows and checks."""
     if isinstance(value, Whole):
         return int, _bounds(value, Whole())
@@ -170,9 +252,7 @@ def _typed(name: str, value: Value) -> tuple[Any, dict[str, Any]]:
         # typer's bounds are closed; the model checks open ones
         return float, {} if value.open else _bounds(value, Real())
     if isinstance(value, Text) and value.choices:
-        # members are never named: a choice may be called as a method of str is
-        choices = {f"choice_{number}": text for number, text in enumerate(value.choices)}
-        return StrEnum(name, choices), {}
+        return Literal[value.choices], {}
     if isinstance(_inner(value), Flag):
         return bool, {}
     if isinstance(value, Auto):
@@ -190,9 +270,7 @@ def _bounds(value: Any, free: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any, declared_as: Value) -> Any:
-    """What the model is given: no enum, and a number where one may be auto."""
-    if isinstance(value, StrEnum):
-        return value.value
+    """What the model is given: a number where one may be auto, a tuple for a list."""
     if isinstance(declared_as, Auto) and isinstance(value, str) and value != "auto":
         for kind in (int, float):
             try:

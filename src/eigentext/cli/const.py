@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from eigentext.cli import const_inspect, const_train, options
-from eigentext.cli.command import Given, with_settings
-from eigentext.cli.output import Clock, progress_bar, remark, show_figures, skipped_count, skipping
-from eigentext.cli.text_input import typed_sentences
+from eigentext.cli.command import Given, with_flags
+from eigentext.cli.output import show_figures
+from eigentext.cli.run import Applying
+from eigentext.cli.text_input import TextInput
 from eigentext.constituency.settings import ParsingSettings
 
 if TYPE_CHECKING:
     from eigentext.base.files.opening import SkipLog
+    from eigentext.base.progress import Progress
     from eigentext.constituency import Parse
     from eigentext.trees.constituent import Tree
 
@@ -29,26 +31,22 @@ Model = Annotated[str, typer.Argument(help="A model written by `const train`.")]
 
 
 @app.command("parse")
-@with_settings(ParsingSettings)
+@with_flags(ParsingSettings, show_defaults=False)
 def parse(
     model: Model,
-    given: Given,
     files: Annotated[
         list[str] | None, typer.Argument(help="Text, one tokenised sentence a line; else stdin.")
     ] = None,
-    output: options.Output = "-",
+    *,
+    run: Applying,
+    text: TextInput,
     kbest: Annotated[int, typer.Option("--kbest", min=1, help="So many trees a sentence.")] = 1,
     marginals: Annotated[
-        bool, typer.Option("--marginals", help="Posteriors of constituents (JSON Lines).")
+        bool, typer.Option("--marginals", help="Marginals of constituents (JSON Lines).")
     ] = False,
-    format_: options.Format = options.ResultFormat.native,
-    raw: options.Raw = False,
-    tokeniser: options.Tokeniser = "ptb",
-    newlines: options.Newlines = options.NewlinesName.auto,
+    format_: options.Format = "native",
+    given: Given,
     jobs: options.Jobs = 1,
-    on_error: options.SkipErrors = options.OnError.stop,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
 ) -> None:
     """Parse sentences: PTB brackets, one tree a line, or JSON Lines.
 
@@ -66,31 +64,26 @@ def parse(
     from json import dumps
 
     from eigentext.base.files.opening import expand, numbered_lines
-    from eigentext.base.files.writing import write_lines
     from eigentext.constituency import LPCFG
 
-    clock = Clock()
     parser = LPCFG.load(model)
     parser.set_params(**given.settings(ParsingSettings))
     parser.check()
-    as_json = format_ is options.ResultFormat.jsonl or marginals
+    as_json = format_ == "jsonl" or marginals
     flags: dict[str, int] = {"sentences": 0, **dict.fromkeys(_COUNTED, 0)}
 
     sources = expand(files or ["-"])
     # how many there are is worth knowing only when it is known at once
-    countable = not raw and all(os.path.isfile(source) for source in sources)
+    countable = not text.raw and all(os.path.isfile(source) for source in sources)
     counted = (numbered_lines(source, on_error=lambda _: None) for source in sources)
     total = sum(1 for lines in counted for _ in lines) if countable else 0
 
-    def lines(log: SkipLog | None, update: Callable[[int, int, str], None]) -> Iterator[str]:
-        typed = typed_sentences(
-            sources, raw=raw, tokeniser=tokeniser, newlines=newlines.value, on_error=log
-        )
+    def lines(log: SkipLog | None, progress: Progress) -> Iterator[str]:
         # as typed: the parser itself knows quotes by their other names
-        sentences = ([token.typed for token in tokens] for tokens in typed)
+        sentences = ([token.typed for token in tokens] for tokens in text.typed(sources, log))
         for answer in parser.parse_many(sentences, jobs=jobs, kbest=kbest, marginals=marginals):
             flags["sentences"] += 1
-            update(flags["sentences"], total, "parsing")
+            progress(flags["sentences"], total, "parsing")
             for flag in _COUNTED:
                 flags[flag] += answer is not None and flag in answer.flags
             if as_json:
@@ -98,32 +91,22 @@ def parse(
             elif answer is None:
                 yield ""
             else:
-                trees = [one.tree for one in answer.kbest] or [answer.tree]
-                yield from map(_brackets, trees)
+                yield from map(_brackets, [other.tree for other in answer.kbest] or [answer.tree])
 
-    with (
-        skipping(on_error, quiet=quiet) as log,
-        progress_bar(quiet=quiet, unit="sentences") as update,
-    ):
-        write_lines(output, lines(log, update))
-    if flags["fallback"]:
-        remark(f"{flags['fallback']} sentence(s) had no parse: a flat tree", quiet=quiet)
-    if flags["coarse"]:
-        remark(f"{flags['coarse']} sentence(s) were parsed by the plain PCFG alone", quiet=quiet)
-    if flags["negative"]:
-        remark(
-            f"{flags['negative']} tree(s) have no log_prob: their score is not above zero",
-            quiet=quiet,
-        )
-    if flags["split"]:
-        remark(
-            f"{flags['split']} sentence(s) of more than {parser.longest} words were parsed in "
-            "pieces, with one node X over them",
-            quiet=quiet,
-        )
-    if json:
-        figures = {**flags, **clock.figures(sentences=flags["sentences"])}
-        show_figures(figures, as_json=True, results_on_stdout=output == "-")
+    with run.reading("sentences") as (log, progress):
+        run.write(lines(log, progress))
+    for flag, remark in {
+        "fallback": "sentence(s) had no parse: a flat tree",
+        "coarse": "sentence(s) were parsed by the plain PCFG alone",
+        "negative": "tree(s) have no log_prob: their score is not above zero",
+        "split": f"sentence(s) of more than {parser.longest} words were parsed in pieces, with "
+        "one node X over them",
+    }.items():
+        if flags[flag]:
+            run.remark(f"{flags[flag]} {remark}")
+    if run.json:
+        rates = run.clock.figures(sentences=flags["sentences"])
+        run.tell({**flags, "skipped": run.skipped, **rates})
 
 
 def _brackets(tree: Tree) -> str:
@@ -141,7 +124,7 @@ def _finite(value: float) -> float | None:
 def _as_json(answer: Parse | None) -> dict[str, Any]:
     if answer is None:
         return {"tokens": [], "tree": None}
-    found: dict[str, Any] = {
+    record: dict[str, Any] = {
         "tokens": list(answer.tree.words),
         "tree": _brackets(answer.tree),
         "log_score": _finite(answer.log_score),
@@ -149,31 +132,26 @@ def _as_json(answer: Parse | None) -> dict[str, Any]:
         "flags": sorted(answer.flags),
     }
     if answer.kbest:
-        found["kbest"] = [
+        record["kbest"] = [
             {
-                "log_score": one.log_score,
-                "log_prob": _finite(one.log_prob),
-                "tree": _brackets(one.tree),
+                "log_score": other.log_score,
+                "log_prob": _finite(other.log_prob),
+                "tree": _brackets(other.tree),
             }
-            for one in answer.kbest
+            for other in answer.kbest
         ]
     if answer.marginals:
-        found["marginals"] = [
-            {"start": start, "end": end, "label": label, "posterior": round(p, 6)}
+        record["marginals"] = [
+            {"start": start, "end": end, "label": label, "marginal": round(p, 6)}
             for (start, end, label), p in sorted(answer.marginals.items())
         ]
-    return found
+    return record
 
 
 @app.command("score")
+@with_flags()
 def score(
-    model: Model,
-    trees: options.Sources,
-    output: options.Output = "-",
-    format_: options.Format = options.ResultFormat.native,
-    on_error: options.SkipErrors = options.OnError.stop,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
+    model: Model, trees: options.Sources, run: Applying, format_: options.Format = "native"
 ) -> None:
     """Log probability of trees together with their words, one a line.
 
@@ -187,47 +165,21 @@ def score(
 
         $ eigentext const score english.lpcfg sample/test.mrg -o scores.txt
     """
-    from json import dumps
     from math import exp
 
     from eigentext.base.files.opening import expand
-    from eigentext.base.files.writing import write_lines
     from eigentext.constituency import LPCFG
     from eigentext.formats.ptb import read_trees
     from eigentext.trees.clean import strip_traces
 
     parser = LPCFG.load(model)
-    as_json = format_ is options.ResultFormat.jsonl
-    total, n_trees, n_words, n_impossible = 0.0, 0, 0, 0
-
-    def lines() -> Iterator[str]:
-        nonlocal total, n_trees, n_words, n_impossible
-        for source in expand(trees):
-            for tree in read_trees(source, on_error=log):
-                found = parser.log_prob(tree)
-                spoken = strip_traces(tree)
-                length = 0 if spoken is None else len(spoken)
-                n_trees += 1
-                if found > float("-inf"):
-                    total += found
-                    n_words += length
-                else:
-                    n_impossible += 1
-                line = {"log_prob": _finite(found), "words": length}
-                yield dumps(line) if as_json else f"{found:.6f}"
-
-    with skipping(on_error, quiet=quiet) as log:
-        write_lines(output, lines())
-    if json or not quiet:
-        figures = {
-            "trees": n_trees,
-            "words": n_words,
-            "log_prob": total,
-            "perplexity_per_word": exp(-total / n_words) if n_words else None,
-            "impossible": n_impossible,
-            "skipped": skipped_count(log),
-        }
-        show_figures(figures, as_json=json, results_on_stdout=output == "-")
+    with run.reading("trees") as (log, _):
+        read = (tree for source in expand(trees) for tree in read_trees(source, on_error=log))
+        scores = ((parser.log_prob(tree), len(strip_traces(tree) or ())) for tree in read)
+        figures = run.write_scores("log_prob", scores, format_)
+    n_words = figures["words"]
+    figures["perplexity_per_word"] = exp(-figures["log_prob"] / n_words) if n_words else None
+    run.tell({**figures, "skipped": run.skipped})
 
 
 @app.command("eval")

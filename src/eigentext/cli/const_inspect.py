@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigentext.cli import options
+from eigentext.cli.output import is_png, write_picture
 
 if TYPE_CHECKING:
     from eigentext.constituency.bounds import TheoremThree
@@ -25,7 +26,7 @@ def inspect(
         str | None,
         typer.Option("--plot", help="Draw singular values per nonterminal: FILE.svg or FILE.png."),
     ] = None,
-    format_: options.Format = options.ResultFormat.native,
+    format_: options.Format = "native",
 ) -> None:
     """Show nonterminals and rules, or the latent states of one nonterminal.
 
@@ -54,13 +55,13 @@ def inspect(
 
     grammar = LPCFG.load(model).grammar_
     theorem = theorem_3(grammar)
-    bounds = {one.label: one for one in theorem.nonterminals}
+    bounds = {bound.label: bound for bound in theorem.nonterminals}
     if plot is not None:
         _plot(plot, theorem, label)
-    as_json = format_ is options.ResultFormat.jsonl
+    as_json = format_ == "jsonl"
 
-    def show(kind: str, found: dict[str, Any], line: str) -> None:
-        print(dumps({"kind": kind, **found}, ensure_ascii=False) if as_json else line)
+    def show(kind: str, record: dict[str, Any], line: str) -> None:
+        print(dumps({"kind": kind, **record}, ensure_ascii=False) if as_json else line)
 
     def show_rules(parent: str) -> None:
         for rule in rules_by_probability(grammar, label=parent, top=top):
@@ -69,17 +70,19 @@ def inspect(
 
     def numbers(name: str) -> tuple[dict[str, Any], str]:
         bound = bounds[name]
-        found = {"sigma": bound.sigma, "Lambda": bound.Lambda}
-        text = "".join(f"  {key}_a {x:.3g}" for key, x in found.items() if x is not None)
-        return {**found, "singular_values": bound.singular_values}, text
+        figures = {"sigma": bound.sigma, "Lambda": bound.Lambda}
+        text = "".join(f"  {key}_a {x:.3g}" for key, x in figures.items() if x is not None)
+        return {**figures, "singular_values": bound.singular_values}, text
 
     if label is None:
-        for one in islice(nonterminals(grammar), top):
-            plural = "s" if one.states > 1 else ""
-            more, text = numbers(one.label)
-            line = f"{one.label}  {one.states} state{plural}  {one.share:.4f} of all nodes{text}"
-            show("nonterminal", {**one._asdict(), **more}, line)
-            show_rules(one.label)
+        for node in islice(nonterminals(grammar), top):
+            plural = "s" if node.states > 1 else ""
+            more, text = numbers(node.label)
+            line = (
+                f"{node.label}  {node.states} state{plural}  {node.share:.4f} of all nodes{text}"
+            )
+            show("nonterminal", {**node._asdict(), **more}, line)
+            show_rules(node.label)
         show("theorem 3", _theorem(theorem), _theorem_line(theorem))
         return
     if isinstance(grammar.params[0].lexicon, MomentLexicon):
@@ -133,22 +136,17 @@ def _theorem_line(theorem: TheoremThree) -> str:
 
 
 def _plot(path: str, theorem: TheoremThree, label: str | None) -> None:
-    from eigentext.base.files.opening import atomic_write
     from eigentext.errors import SettingsError
     from eigentext.reports.const_plots import singular_value_plot
 
-    suffix = path.rpartition(".")[2].lower()
-    if suffix not in ("svg", "png"):
-        raise SettingsError(f"--plot writes .svg or .png, not {path!r}")
+    as_png = is_png(path, "--plot")
     chosen = {
-        one.label: one.singular_values
-        for one in theorem.nonterminals
-        if one.singular_values and (label is None or one.label == label)
+        bound.label: bound.singular_values
+        for bound in theorem.nonterminals
+        if bound.singular_values and (label is None or bound.label == label)
     }
     if not chosen:
         whose = "this model" if label is None else f"nonterminal {label!r}"
         raise SettingsError(f"{whose} has no singular values to plot")
     shown = dict(list(chosen.items())[:_PLOTTED])
-    drawn = singular_value_plot(shown, as_png=suffix == "png")
-    with atomic_write(path) as file:
-        file.write(drawn)
+    write_picture(path, singular_value_plot(shown, as_png=as_png))

@@ -7,20 +7,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.command import Given, with_settings
-from eigentext.cli.output import Clock, progress_bar, remark, show_figures, skipped_count, skipping
+from eigentext.cli.command import Given, with_flags
+from eigentext.cli.run import Training
 from eigentext.constituency.settings import LPCFGSettings
 
 if TYPE_CHECKING:
     from eigentext.base.files.opening import SkipLog
     from eigentext.constituency.learn.semi import FreeText
-    from eigentext.constituency.word_classes import WordClasses
+    from eigentext.lexicon.word_classes import WordClasses
+    from eigentext.trees.constituent import Tree
 
 
-@with_settings(LPCFGSettings)
+@with_flags(LPCFGSettings)
 def train(
     trees: options.Sources,
-    output: options.ModelOutput,
+    run: Training,
     given: Given,
     dev: Annotated[
         list[str] | None, typer.Option("--dev", help="Trees to score the parser on.")
@@ -42,11 +43,6 @@ def train(
         list[str] | None,
         typer.Option("--partial", help="Trees with some brackets; label X: any constituent."),
     ] = None,
-    on_error: options.SkipErrors = options.OnError.stop,
-    data_name: options.DataName = None,
-    data_licence: options.DataLicence = None,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
 ) -> None:
     """Train a parser on PTB-style trees.
 
@@ -61,15 +57,12 @@ def train(
 
         $ eigentext const train sample/train.mrg -o more.lpcfg -k 2 --partial sample/dev.mrg
     """
-    from eigentext.base.files.opening import check_writable, expand
+    from eigentext.base.files.opening import expand
     from eigentext.constituency import LPCFG
     from eigentext.constituency.learn.search import f1_on
     from eigentext.constituency.learn.search import search_states as search
-    from eigentext.errors import DataError, SettingsError
-    from eigentext.formats.ptb import read_trees
+    from eigentext.errors import SettingsError
 
-    check_writable(output)
-    clock = Clock()
     if search_states and (not dev or "n_states" in given.values):
         raise SettingsError("--search-states needs --dev TREES to search on, and no --n-states")
     settings = given.settings(LPCFGSettings)
@@ -77,57 +70,60 @@ def train(
     parser.check()
     sources = expand(trees)
     about: dict[str, Any] = {}
-    with skipping(on_error, quiet=quiet) as log, progress_bar(quiet=quiet) as update:
-        read = [tree for source in sources for tree in read_trees(source, on_error=log)]
-        if not read:
-            raise DataError(", ".join(sources), None, "no trees, expected at least one")
+    with run.reading() as (log, progress):
+        treebank = _trees(sources, log)
         more: dict[str, Any] = {
             "classes": _classes(clusters, vectors, log),
             "text": _text(unlabelled, partial, log, cut_tags=parser.cut_tags),
-            "progress": update,
+            "progress": progress,
         }
-        held_out = [t for source in expand(dev or []) for t in read_trees(source, on_error=log)]
-        if dev and not held_out:
-            raise DataError(", ".join(dev), None, "no trees, expected at least one")
+        held_out = _trees(expand(dev), log) if dev else []
         if search_states:
             parser, tried = search(
-                lambda n_states: LPCFG(n_states=n_states, **settings).fit(read, **more),
+                lambda n_states: LPCFG(n_states=n_states, **settings).fit(treebank, **more),
                 held_out,
-                progress=update,
+                progress=progress,
             )
-            about["tried"] = {str(one.n_states): round(one.f1, 2) for one in tried}
+            about["tried"] = {str(trial.n_states): round(trial.f1, 2) for trial in tried}
             about["n_states"] = parser.n_states
-            about["dev_f1"] = max(one.f1 for one in tried)
+            about["dev_f1"] = max(trial.f1 for trial in tried)
         else:
-            parser.fit(read, **more)
+            parser.fit(treebank, **more)
             if dev:
-                about["dev_f1"] = f1_on(parser, held_out, progress=update)
-    for n_states, f1 in about.get("tried", {}).items():
-        remark(f"--n-states {n_states}: F1 {f1:.2f} on dev", quiet=quiet or json)
-    parser.save(output, data=options.about_data(sources, data_name, data_licence))
-    if json or not quiet:
-        figures: dict[str, Any] = {
-            "trees": len(read),
-            "skipped": skipped_count(log),
-            "nonterminals": len(parser.grammar_.labels),
-            "rules": len(parser.grammar_.coarse.rules),
-            **clock.figures(),
-            **about,
-        }
-        if parser.semi_ is not None:
-            figures["sentences_used"] = parser.semi_.n_used
-            figures["too_long"] = parser.semi_.n_long
-            figures["without_parse"] = parser.semi_.n_unparsed
-        show_figures(figures, as_json=json, results_on_stdout=output == "-")
+                about["dev_f1"] = f1_on(parser, held_out, progress=progress)
+    if not run.json:
+        for n_states, f1 in about.get("tried", {}).items():
+            run.remark(f"--n-states {n_states}: F1 {f1:.2f} on dev")
+    if parser.semi_ is not None:
+        about["sentences_used"] = parser.semi_.n_used
+        about["too_long"] = parser.semi_.n_long
+        about["without_parse"] = parser.semi_.n_unparsed
+    figures = {
+        "trees": len(treebank),
+        "nonterminals": len(parser.grammar_.labels),
+        "rules": len(parser.grammar_.coarse.rules),
+    }
+    run.save(parser, sources, figures | about)
+
+
+def _trees(sources: list[str], log: SkipLog | None) -> list[Tree]:
+    """The trees of all files; none at all is an error."""
+    from eigentext.errors import DataError
+    from eigentext.formats.ptb import read_trees
+
+    trees = [tree for source in sources for tree in read_trees(source, on_error=log)]
+    if not trees:
+        raise DataError(", ".join(sources), None, "no trees, expected at least one")
+    return trees
 
 
 def _classes(paths: str | None, vectors: str | None, log: SkipLog | None) -> WordClasses | None:
     """Classes of words from either file or both."""
     if paths is None and vectors is None:
         return None
-    from eigentext.constituency.word_classes import WordClasses
     from eigentext.formats.brown_paths import read_paths
     from eigentext.formats.word2vec import load_vectors
+    from eigentext.lexicon.word_classes import WordClasses
 
     parts = []
     if paths is not None:

@@ -7,12 +7,14 @@ from typing import Annotated
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.output import show_figures, skipped_count, skipping
+from eigentext.cli.command import with_flags
+from eigentext.cli.run import Applying
 
 
+@with_flags()
 def convert(
     source: options.Source,
-    output: options.Output = "-",
+    run: Applying,
     from_format: Annotated[
         str | None, typer.Option("--from", help="ptb, conllu, conllx or tokens; else by name.")
     ] = None,
@@ -25,9 +27,6 @@ def convert(
     strip: Annotated[
         bool, typer.Option(help="Remove traces, function tags and indices from brackets.")
     ] = True,
-    on_error: options.SkipErrors = options.OnError.stop,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
 ) -> None:
     """Convert between PTB brackets, CoNLL-U, CoNLL-X and plain tokens.
 
@@ -41,16 +40,14 @@ def convert(
     """
     from eigentext.formats.convert import convert as convert_file
 
-    with skipping(on_error, quiet=quiet) as log:
+    with run.reading() as (log, _):
         written = convert_file(
             source,
-            output,
+            run.output,
             source_format=from_format,
             target_format=to_format,
             heads=heads,
             strip=strip,
             on_error=log,
         )
-    if json or not quiet:
-        figures = {"sentences": written, "skipped": skipped_count(log)}
-        show_figures(figures, as_json=json, results_on_stdout=output == "-")
+    run.tell({"sentences": written, "skipped": run.skipped})

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.output import remark
+from eigentext.cli.output import remark, show_table
 
 app = typer.Typer(no_args_is_help=True, help="Open data sets: list, get, check.")
 
@@ -19,7 +19,7 @@ Folder = Annotated[
 
 
 @app.command("list")
-def list_(format_: options.Format = options.ResultFormat.native) -> None:
+def list_(format_: options.Format = "native") -> None:
     """List the data sets that eigentext knows, with licence and size, and where they are.
 
     Example:
@@ -30,29 +30,29 @@ def list_(format_: options.Format = options.ResultFormat.native) -> None:
 
     from eigentext.datasets import entries, locate
 
-    if format_ is options.ResultFormat.jsonl:
+    if format_ == "jsonl":
         for entry in entries():
-            found = locate(entry.name)
+            folder = locate(entry.name)
             row = {
                 "name": entry.name,
                 "title": entry.title,
                 "licence": entry.licence,
                 "bytes": entry.bytes,
-                "place": None if found is None else str(found),
+                "place": None if folder is None else str(folder),
             }
             print(dumps(row, ensure_ascii=False))
         return
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False)
-    for column in ("name", "title", "licence", "size", "here"):
-        table.add_column(column, justify="right" if column == "size" else "left")
-    for entry in entries():
-        size = f"{entry.bytes / 1e6:.1f} MB"
-        here = "yes" if locate(entry.name) else "-"
-        table.add_row(entry.name, entry.title, entry.licence, size, here)
-    Console().print(table)
+    rows = [
+        {
+            "name": entry.name,
+            "title": entry.title,
+            "licence": entry.licence,
+            "MB": round(entry.bytes / 1e6, 1),
+            "here": "yes" if locate(entry.name) else "-",
+        }
+        for entry in entries()
+    ]
+    show_table("", rows)
 
 
 @app.command("get")
@@ -69,7 +69,8 @@ def get(name: Name, output: Folder = None, quiet: options.Quiet = False) -> None
     from eigentext.datasets import get as get_set
 
     entry = find(name)
-    remark(f"{entry.title}\nlicence: {entry.licence}. {entry.terms}", quiet=quiet)
+    remark(entry.title, quiet=quiet)
+    remark(f"licence: {entry.licence}. {entry.terms}", quiet=quiet)
     print(get_set(name, output))
 
 

@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.dep_eval import trees_of
-from eigentext.cli.output import remark
+from eigentext.cli.output import remark, write_picture
+from eigentext.cli.tree_input import sentences_of
 
 if TYPE_CHECKING:
     from eigentext.formats.conll import TenColumnSentence
 
     Pair = tuple[int, TenColumnSentence, TenColumnSentence | None]
 
+Direction = Literal["auto", "ltr", "rtl"]
 _MOST = 200  # trees on one page
 _MOST_WORDS = 1000  # of a sentence: more takes minutes, and no page shows it
-
-
-class DirectionName(StrEnum):
-    """Which way a sentence runs."""
-
-    auto = "auto"
-    ltr = "ltr"
-    rtl = "rtl"
 
 
 def draw(
@@ -46,8 +38,9 @@ def draw(
         int, typer.Option("--width", min=0, help="Break into rows of so many pixels; 0: never.")
     ] = 840,
     direction: Annotated[
-        DirectionName, typer.Option("--direction", help="auto: as the script runs.")
-    ] = DirectionName.auto,
+        Direction,
+        typer.Option("--direction", help="Which way a sentence runs; auto: as the script does."),
+    ] = "auto",
     quiet: options.Quiet = False,
 ) -> None:
     """Draw dependency trees as arcs above their sentences.
@@ -69,7 +62,6 @@ def draw(
     """
     from os.path import basename
 
-    from eigentext.base.files.opening import atomic_write
     from eigentext.errors import DataError, SettingsError
     from eigentext.reports.html import Report
 
@@ -85,27 +77,26 @@ def draw(
     report = Report("Dependency trees", " against ".join(filter(None, names)))
     drawn = left_out = 0
     last = 0
-    for number, one, other in _pairs(trees, against):
+    for number, tree, other in _pairs(trees, against):
         last = number
         if wanted and number not in wanted:
             continue
         if drawn == _MOST:
             left_out += 1
             continue
-        if len(one) > _MOST_WORDS:
-            why = f"sentence {number} has {len(one):,} words; at most {_MOST_WORDS:,} are drawn"
+        if len(tree) > _MOST_WORDS:
+            why = f"sentence {number} has {len(tree):,} words; at most {_MOST_WORDS:,} are drawn"
             if wanted:
-                raise DataError(one.source, one.first_line, why)
+                raise DataError(tree.source, tree.first_line, why)
             remark(f"left out: {why}", quiet=quiet)
             left_out += 1
             continue
-        svg = _svg(one, other, names, width=width or None, direction=direction)
+        svg = _svg(tree, other, names, width=width or None, direction=direction)
         drawn += 1
         if not as_page:
-            with atomic_write(output) as out:
-                out.write(svg.encode("utf-8"))
+            write_picture(output, svg)
             return
-        report.section(f"Sentence {number}").figure(svg, " ".join(one.forms))
+        report.section(f"Sentence {number}").figure(svg, " ".join(tree.forms))
         if wanted and drawn == len(wanted):
             break
     missing = [number for number in sorted(wanted) if number > last]
@@ -123,41 +114,42 @@ def _pairs(trees: str, against: str | None) -> Iterator[Pair]:
     from eigentext.errors import DataError
 
     if against is None:
-        yield from ((number, one, None) for number, one in enumerate(trees_of(trees), start=1))
+        for number, sentence in enumerate(sentences_of(trees), start=1):
+            yield number, sentence, None
         return
-    both = zip_longest(trees_of(trees), trees_of(against))
-    for number, (one, other) in enumerate(both, start=1):
-        if one is None or other is None:
-            shorter, longer = (trees, against) if one is None else (against, trees)
+    both = zip_longest(sentences_of(trees), sentences_of(against))
+    for number, (sentence, other) in enumerate(both, start=1):
+        if sentence is None or other is None:
+            shorter, longer = (trees, against) if sentence is None else (against, trees)
             why = f"ends after {number - 1} sentences, but {longer} has more"
             raise DataError(shorter, None, why)
-        if one.forms != other.forms:
-            why = f"the words of sentence {number} are not those in {trees}:{one.first_line}"
+        if sentence.forms != other.forms:
+            why = f"the words of sentence {number} are not those in {trees}:{sentence.first_line}"
             raise DataError(against, other.first_line, why)
-        yield number, one, other
+        yield number, sentence, other
 
 
 def _svg(
-    one: TenColumnSentence,
+    tree: TenColumnSentence,
     other: TenColumnSentence | None,
     names: tuple[str, str],
     *,
     width: int | None,
-    direction: DirectionName,
+    direction: Direction,
 ) -> str:
     from eigentext.drawing.arcs import arcs_svg
 
-    tags = one.column(one.COLUMNS[3])
+    tags = tree.column(tree.COLUMNS[3])
     return arcs_svg(
-        one.forms,
-        _heads(one),
-        _relations(one),
+        tree.forms,
+        _heads(tree),
+        _relations(tree),
         tags=tags if any(tag != "_" for tag in tags) else None,
-        probabilities=None if other is not None else _probabilities(one),
+        probabilities=None if other is not None else _probabilities(tree),
         against=None if other is None else _heads(other),
         against_relations=None if other is None else _relations(other),
         names=names,
-        direction=direction.value,
+        direction=direction,
         width=width,
     )
 
@@ -181,10 +173,10 @@ def _probabilities(sentence: TenColumnSentence) -> list[float] | None:
     """``Prob=`` of the last column, when every word has one that is a probability."""
     from eigentext.formats.conllu import parse_pairs
 
-    found = [parse_pairs(row[9]).get("Prob") for row in sentence.rows]
+    cells = [parse_pairs(row[9]).get("Prob") for row in sentence.rows]
     try:
-        numbers = [float(p) for p in found if p is not None]
+        numbers = [float(cell) for cell in cells if cell is not None]
     except ValueError:
         return None
-    fine = len(numbers) == len(found) and all(0.0 <= p <= 1.0 for p in numbers)
+    fine = len(numbers) == len(cells) and all(0.0 <= p <= 1.0 for p in numbers)
     return numbers if fine else None

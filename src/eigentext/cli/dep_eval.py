@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.output import remark, show_figures
+from eigentext.cli.output import remark, show_figures, show_table
+from eigentext.cli.tree_input import sentences_of
 
 if TYPE_CHECKING:
-    from eigentext.base.files.opening import OnError
     from eigentext.evaluate.attachment import AttachmentResult, Score
-    from eigentext.formats.conll import TenColumnSentence
 
 
-class TableName(StrEnum):
+class TableName(StrEnum):  # typer takes no list of Literal
     """What the scores are broken down by."""
 
     length = "length"
@@ -70,15 +68,15 @@ def eval_(
     from eigentext.evaluate.attachment import compare_systems, evaluate
 
     wanted = {"punctuation": punctuation, "subtypes": subtypes}
-    right = list(trees_of(gold))
-    result = evaluate(right, trees_of(predicted), **wanted)
+    right = list(sentences_of(gold))
+    result = evaluate(right, sentences_of(predicted), **wanted)
     figures: dict[str, Any] = result.as_dict()
     tables = {table.value: _table(result, table) for table in dict.fromkeys(by or ())}
     compared: dict[str, dict[str, Any]] = {}
     if against is not None:
-        other = evaluate(right, trees_of(against), **wanted)
+        other = evaluate(right, sentences_of(against), **wanted)
         for measure in ("UAS", "LAS"):
-            found = compare_systems(
+            comparison = compare_systems(
                 result,
                 other,
                 measure="UAS" if measure == "UAS" else "LAS",
@@ -86,11 +84,11 @@ def eval_(
                 seed=seed,
             )
             compared[measure] = {
-                "other": found.second,
-                "difference": found.difference,
-                "low": found.low,
-                "high": found.high,
-                "p_value": found.p_value,
+                "other": comparison.second,
+                "difference": comparison.difference,
+                "low": comparison.low,
+                "high": comparison.high,
+                "p_value": comparison.p_value,
             }
     if json:
         more = {
@@ -107,33 +105,14 @@ def eval_(
             f"not for {names}"
         )
     for name, rows in tables.items():
-        _show_table(f"By {name}", rows)
+        show_table(f"By {name}", rows)
     if compared:
-        rows = [{"measure": measure, **found} for measure, found in compared.items()]
-        _show_table(f"Against {against} (95% interval)", rows)
-
-
-def trees_of(path: str, on_error: OnError | None = None) -> Iterator[TenColumnSentence]:
-    """The sentences of a CoNLL-U or, by its name, CoNLL-X file; one without any is an error."""
-    from eigentext.errors import DataError, SettingsError
-    from eigentext.formats import conllu, conllx
-    from eigentext.formats.convert import format_of
-
-    try:
-        reader = conllx if format_of(path) == "conllx" else conllu
-    except SettingsError:  # a name that tells nothing
-        reader = conllu
-    sentences: Iterable[TenColumnSentence] = reader.read_sentences(path, on_error=on_error)
-    empty = True
-    for sentence in sentences:
-        empty = False
-        yield sentence
-    if empty:
-        raise DataError(path, None, "no sentences in this file")
+        rows = [{"measure": measure, **figures} for measure, figures in compared.items()]
+        show_table(f"Against {against} (95% interval)", rows)
 
 
 def _table(result: AttachmentResult, name: TableName) -> list[dict[str, Any]]:
-    if name is TableName.length:
+    if name == "length":
         return [
             {
                 "words": f"{row.shortest}-{row.longest}",
@@ -143,7 +122,7 @@ def _table(result: AttachmentResult, name: TableName) -> list[dict[str, Any]]:
             }
             for row in result.by_length
         ]
-    if name is TableName.distance:
+    if name == "distance":
         return [
             {
                 "distance": _distances(row.shortest, row.longest),
@@ -168,13 +147,9 @@ def _table(result: AttachmentResult, name: TableName) -> list[dict[str, Any]]:
 def _distances(shortest: int, longest: int | None) -> str:
     if longest is None:
         return f"{shortest} or more"
-    return (
-        "root"
-        if not longest
-        else str(shortest)
-        if shortest == longest
-        else (f"{shortest}-{longest}")
-    )
+    if not longest:
+        return "root"
+    return str(shortest) if shortest == longest else f"{shortest}-{longest}"
 
 
 def _parts(name: str, score: Score) -> dict[str, float]:
@@ -183,18 +158,3 @@ def _parts(name: str, score: Score) -> dict[str, float]:
         f"{name} recall": score.recall,
         name: score.f1,
     }
-
-
-def _show_table(title: str, rows: list[dict[str, Any]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    for name, value in rows[0].items() if rows else ():
-        table.add_column(
-            name.replace("_", " "), justify="left" if isinstance(value, str) else "right"
-        )
-    for row in rows:
-        table.add_row(*(f"{x:.4g}" if isinstance(x, float) else str(x) for x in row.values()))
-    print()
-    Console().print(table)

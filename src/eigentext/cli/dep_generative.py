@@ -50,8 +50,9 @@ def _parsed_all(
 def parsed(parser: GenerativeParser, sentence: Sentence, *, marginals: bool = False) -> Sentence:
     """The sentence with heads, all relations ``_``; with ``marginals`` also ``Prob=``."""
     from eigentext.dependency.decoding.best import eisner
+    from eigentext.dependency.sentence import TaggedSentence
 
-    arcs, _ = parser.marginals(sentence.forms, sentence.column("upos"), sentence.column("xpos"))
+    arcs, _ = parser.marginals(TaggedSentence.from_conllu(sentence))
     heads = eisner(arcs)[0].tolist()
     filled = sentence.with_columns(head=heads, deprel=["_"] * len(heads))
     if not marginals:

@@ -2,30 +2,42 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any, cast
 
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.dep_latent import trees_of
+from eigentext.cli.command import Flags, with_flags
 from eigentext.cli.output import show_figures
+from eigentext.cli.tree_input import trees_of
+from eigentext.errors import SettingsError
 
 _JUDGED = 500  # trees that the share of negative scores is counted on
 
 
+@dataclass(kw_only=True)
+class OperatorFlags(Flags):
+    """The operators that are learned from a treebank to be judged."""
+
+    n_states: Annotated[
+        int, typer.Option("--n-states", "-k", min=1, help="For a treebank: dimensions.")
+    ] = 10
+    dictionary: Annotated[
+        str, typer.Option("--dictionary", help="For a treebank: svd or cca of tree neighbours.")
+    ] = "cca"
+    observations: Annotated[
+        str,
+        typer.Option("--observations", help="For a treebank: word|tag, word+tag, tag or word."),
+    ] = "word|tag"
+
+
+@with_flags()
 def inspect(
     source: Annotated[
         str, typer.Argument(help="A treebank (.conllu, .conllx), or a model of `dep latent`.")
     ],
-    n_states: Annotated[
-        int, typer.Option("--n-states", "-k", min=1, help="For a treebank: dimensions.")
-    ] = 10,
-    dictionary: Annotated[
-        str, typer.Option("--dictionary", help="For a treebank: svd or cca of tree neighbours.")
-    ] = "cca",
-    observations: Annotated[
-        str, typer.Option("--observations", help="word|tag, word+tag, tag or word.")
-    ] = "word|tag",
+    operators: OperatorFlags,
     state: Annotated[
         int | None, typer.Option("--state", help="For a model: this state alone.")
     ] = None,
@@ -49,33 +61,33 @@ def inspect(
         $ eigentext dep inspect english.latent --top 4
     """
     if _is_treebank(source):
-        figures = _treebank(source, n_states, dictionary, observations)
-        show_figures(figures, as_json=json)
+        if state is not None:
+            raise SettingsError("--state is for a model, not for a treebank")
+        show_figures(_treebank(source, operators), as_json=json)
         return
+    operators.refuse("is for a treebank, not for a model")
     from json import dumps
 
     from eigentext.dependency import LatentTreeModel
     from eigentext.dependency.latent.inspection import states_of
-    from eigentext.errors import SettingsError
 
-    found = list(states_of(LatentTreeModel.load(source), top=top))
+    views = list(states_of(LatentTreeModel.load(source), top=top))
     if state is not None:
-        found = [one for one in found if one.state == state]
-        if not found:
+        views = [view for view in views if view.state == state]
+        if not views:
             raise SettingsError(f"no state {state} in this model")
-    for one in found:
-        if json:
-            print(dumps(one._asdict(), ensure_ascii=False))
-            continue
-        words = ", ".join(f"{name} ({p:.2f})" for name, p in one.words)
-        children = ", ".join(f"{where} {name} ({p:.2f})" for where, name, p in one.children)
-        print(f"state {one.state} {one.tag}  {one.share:.4f} of all words")
+    if json:
+        print(dumps({"states": [view._asdict() for view in views]}, ensure_ascii=False))
+        return
+    for view in views:
+        words = ", ".join(f"{name} ({p:.2f})" for name, p in view.words)
+        children = ", ".join(f"{where} {name} ({p:.2f})" for where, name, p in view.children)
+        print(f"state {view.state} {view.tag}  {view.share:.4f} of all words")
         print(f"    words: {words}\n    children: {children}")
 
 
 def _is_treebank(source: str) -> bool:
     """By its name; whatever is called otherwise is a model, or says that it is none."""
-    from eigentext.errors import SettingsError
     from eigentext.formats.convert import format_of
 
     try:
@@ -84,7 +96,7 @@ def _is_treebank(source: str) -> bool:
         return False
 
 
-def _treebank(source: str, k: int, dictionary: str, observations: str) -> dict[str, Any]:
+def _treebank(source: str, flags: OperatorFlags) -> dict[str, Any]:
     import numpy as np
 
     from eigentext.dependency import SpectralTreeOperators
@@ -92,7 +104,9 @@ def _treebank(source: str, k: int, dictionary: str, observations: str) -> dict[s
     from eigentext.dependency.latent.moments import TreeMoments
 
     trees = [tree for _, tree in trees_of([source])]
-    model = SpectralTreeOperators(k, observations=observations, dictionary=dictionary).fit(trees)
+    model = SpectralTreeOperators(
+        flags.n_states, observations=flags.observations, dictionary=flags.dictionary
+    ).fit(trees)
     words = round(float(np.mean([len(tree) for tree in trees])))
     levels = round(float(np.mean([tree.depths.max() for tree in trees])))
     seen = examine(

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from enum import StrEnum
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from eigentext.cli import options
+from eigentext.cli.command import with_flags
 from eigentext.cli.dep_generative import (
     generative_predictor,
     is_generative,
     with_probabilities,
 )
-from eigentext.cli.output import Clock, progress_bar, remark, show_figures, skipped_count, skipping
+from eigentext.cli.run import Applying
+from eigentext.cli.text_input import RawText, TextInput
 
 if TYPE_CHECKING:
     from eigentext.base.files.opening import SkipLog
+    from eigentext.base.progress import Progress
     from eigentext.dependency import DependencyParser, Parse
     from eigentext.formats.conllu import Sentence
 
@@ -30,26 +32,21 @@ _CHUNK = 256  # sentences parsed at a time
 _RERANKED = 50  # trees a reranker chooses from, unless told
 
 
-class InputName(StrEnum):
-    """What the sentences come as."""
-
-    conllu = "conllu"
-    tokens = "tokens"
-    raw = "raw"
-
-
+@with_flags()
 def parse(
     model: Annotated[str, typer.Argument(help="A model written by `dep train`.")],
     files: Annotated[list[str] | None, typer.Argument(help="Sentences; else stdin.")] = None,
-    output: options.Output = "-",
+    *,
+    run: Applying,
+    text: RawText,
     from_: Annotated[
-        InputName,
+        Literal["conllu", "tokens", "raw"],
         typer.Option(
             "--from",
             help="CoNLL-U, one tokenised sentence a line, or raw text.  For the last two the "
             "parser needs taggers of its own (`dep train --tags own`).",
         ),
-    ] = InputName.conllu,
+    ] = "conllu",
     kbest: Annotated[
         int,
         typer.Option("--kbest", min=1, help="So many trees a sentence, best first."),
@@ -63,11 +60,6 @@ def parse(
         typer.Option("--marginals", help="Probability of each arc: Prob=0.93 in the last column."),
     ] = False,
     jobs: options.Jobs = 1,
-    tokeniser: options.Tokeniser = "ptb",
-    newlines: options.Newlines = options.NewlinesName.auto,
-    on_error: options.SkipErrors = options.OnError.stop,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
 ) -> None:
     """Parse sentences: CoNLL-U out, with heads and relations filled in.
 
@@ -94,49 +86,38 @@ def parse(
     from eigentext.formats.conllu import write_sentences
 
     predict = _predictor(model, from_, kbest, rerank, marginals)
-    clock = Clock()
     count = split = 0
 
-    def trees(log: SkipLog | None, update: Callable[[int, int, str], None]) -> Iterator[Sentence]:
+    def trees(log: SkipLog | None, progress: Progress) -> Iterator[Sentence]:
         nonlocal count, split
-        given = _read(expand(files or ["-"]), from_, tokeniser, newlines.value, log)
-        chunks = iter(lambda: list(islice(given, _CHUNK)), [])
+        sentences = _read(expand(files or ["-"]), from_, text, log)
+        chunks = iter(lambda: list(islice(sentences, _CHUNK)), [])
         for chunk, answers in in_order(_parsed, chunks, state=predict, jobs=jobs, chunk=1):
             yield from answers
             count += len(chunk)
             split += sum(len(sentence) > MOST_WORDS for sentence in chunk)
-            update(count, 0, "parsing")
+            progress(count, 0, "parsing")
 
-    with (
-        skipping(on_error, quiet=quiet) as log,
-        progress_bar(quiet=quiet, unit="sentences") as update,
-    ):
-        write_sentences(trees(log, update), output)
+    with run.reading("sentences") as (log, progress):
+        write_sentences(trees(log, progress), run.output)
     if split:
         why = f"{split} sentence(s) of more than {MOST_WORDS} words were parsed in pieces"
-        remark(f"{why}: comment '# split'", quiet=quiet)
-    if json:
-        figures = {
-            "sentences": count,
-            "split": split,
-            "skipped": skipped_count(log),
-            **clock.figures(sentences=count),
-        }
-        show_figures(figures, as_json=True, results_on_stdout=output == "-")
+        run.remark(f"{why}: comment '# split'")
+    if run.json:
+        counts = {"sentences": count, "split": split, "skipped": run.skipped}
+        run.tell(counts | run.clock.figures(sentences=count))
 
 
-def _predictor(
-    model: str, from_: InputName, k: int, rerank: str | None, marginals: bool
-) -> Predict:
+def _predictor(model: str, from_: str, k: int, rerank: str | None, marginals: bool) -> Predict:
     """Sentences in, parsed sentences out, by the parser in this file and as it is asked for."""
     from eigentext.dependency import DependencyParser
     from eigentext.errors import SettingsError
 
     if is_generative(model):
-        asked = {"--kbest": k > 1, "--rerank": rerank, "--from": from_ is not InputName.conllu}
+        asked = {"--kbest": k > 1, "--rerank": rerank, "--from": from_ != "conllu"}
         return generative_predictor(model, asked, marginals=marginals)
     parser = DependencyParser.load(model)
-    if from_ is not InputName.conllu and parser.tagged_ and parser.own_tags_ is None:
+    if from_ != "conllu" and parser.tagged_ and parser.own_tags_ is None:
         raise SettingsError(
             f"{model} was trained with tags and has no taggers, so it cannot parse bare text: "
             "give CoNLL-U with tags, or train it with --tags own"
@@ -172,14 +153,12 @@ def _several_of_all(
     ]
 
 
-def _read(
-    files: list[str], from_: InputName, tokeniser: str, newlines: str, log: SkipLog | None
-) -> Iterator[Sentence]:
+def _read(files: list[str], from_: str, text: RawText, log: SkipLog | None) -> Iterator[Sentence]:
     """Sentences of CoNLL-U, or such made from bare tokens; an empty line is none."""
     from eigentext.errors import DataError
     from eigentext.formats.conllu import make_sentence, read_sentences
 
-    if from_ is InputName.conllu:
+    if from_ == "conllu":
         for source in files:
             try:
                 yield from read_sentences(source, on_error=log)
@@ -189,12 +168,8 @@ def _read(
                 why = f"{error.why} (text is parsed with --from tokens or --from raw)"
                 raise DataError(error.path, error.line, why) from error
         return
-    from eigentext.cli.text_input import typed_sentences
-
-    raw = from_ is InputName.raw
-    for tokens in typed_sentences(
-        files, raw=raw, tokeniser=tokeniser, newlines=newlines, on_error=log
-    ):
+    plain = TextInput(raw=from_ == "raw", tokeniser=text.tokeniser, newlines=text.newlines)
+    for tokens in plain.typed(files, log):
         if tokens:  # as typed: the parser itself knows quotes by their other names
             yield make_sentence([token.typed for token in tokens])
 
@@ -210,18 +185,18 @@ def _several(
     """The k best trees of a sentence, each a sentence; with ``order``, as that puts them."""
     from eigentext.formats.conllu import Sentence
 
-    columns = parser.columns_of(sentence)
-    sentence = sentence.with_columns(**parser.tags_for(sentence, columns))
+    tagged = parser.tagged_conllu(sentence)
+    sentence = sentence.with_columns(**parser.tags_for(sentence, tagged))
     if k == 1 and order is None:
-        found = [parser.parse(*columns)]
+        parses = [parser.parse(tagged)]
     else:
-        found = parser.kbest(*columns, k=k if order is None or k > 1 else _RERANKED)
+        parses = parser.kbest(tagged, k=k if order is None or k > 1 else _RERANKED)
     if order is not None:
         # it goes by the tags that the parser goes by
-        seen = sentence.with_columns(upos=columns.upos, xpos=columns.xpos)
-        found = order(seen, found)[:k]
-    chances = parser.marginals(*columns) if marginals else None
-    for number, answer in enumerate(found, start=1):
+        seen = sentence.with_columns(upos=tagged.upos, xpos=tagged.xpos)
+        parses = order(seen, parses)[:k]
+    chances = parser.marginals(tagged) if marginals else None
+    for number, answer in enumerate(parses, start=1):
         tree = answer.tree
         filled = sentence.with_columns(head=tree.heads.tolist(), deprel=tree.relations)
         if chances is not None:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.command import Given, with_settings
-from eigentext.cli.dep_train import read_trees
-from eigentext.cli.output import Clock, progress_bar, show_figures, skipped_count, skipping
+from eigentext.cli.command import Given, with_flags
+from eigentext.cli.run import Training
+from eigentext.cli.tree_input import training_trees
 from eigentext.dependency.settings import RerankerSettings
 
 
-@with_settings(RerankerSettings)
+@with_flags(RerankerSettings)
 def rerank(
     trees: options.Sources,
-    output: options.ModelOutput,
+    run: Training,
     given: Given,
     base: Annotated[
         str | None,
@@ -30,11 +30,6 @@ def rerank(
         str | None,
         typer.Option("--work", help="A folder for the lists; a stopped run goes on from there."),
     ] = None,
-    on_error: options.SkipErrors = options.OnError.stop,
-    data_name: options.DataName = None,
-    data_licence: options.DataLicence = None,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
 ) -> None:
     """Train a reranker: which of the base parser's k best trees is the right one?
 
@@ -51,35 +46,22 @@ def rerank(
 
         $ eigentext dep parse english.parser train.conllu --rerank english.rerank -o out.conllu
     """  # noqa: E501
-    from eigentext.base.files.opening import check_writable, expand
-    from eigentext.dependency.graph.parser import DependencyParser
-    from eigentext.dependency.rerank.reranker import Reranker
+    from eigentext.base.files.opening import expand
+    from eigentext.dependency import DependencyParser, Reranker
 
-    check_writable(output)
-    clock = Clock()
     reranker = Reranker(**given.settings(RerankerSettings))
     reranker.check()
     sources = expand(trees)
     # without grandparents k-best lists are exact
     parser = DependencyParser(grandparents=False) if base is None else DependencyParser.load(base)
-    with (
-        skipping(on_error, quiet=quiet) as log,
-        progress_bar(quiet=quiet, unit="steps") as update,
-    ):
-        read = read_trees(sources, log)
-        reranker.fit(read, parser, folder=work, progress=update)
-    reranker.save(output, data=options.about_data(sources, data_name, data_licence))
-    if json or not quiet:
-        figures: dict[str, Any] = {
-            "sentences": len(read),
-            "skipped": skipped_count(log),
-            "templates": int((reranker.weights_.templates != 0).sum()),
-            **{
-                f"weight_{name}": round(float(value), 4)
-                for name, value in zip(
-                    reranker.weights_.names, reranker.weights_.dense, strict=True
-                )
-            },
-            **clock.figures(),
-        }
-        show_figures(figures, as_json=json, results_on_stdout=output == "-")
+    with run.reading("steps") as (log, progress):
+        treebank = training_trees(sources, log)
+        reranker.fit(treebank, parser, folder=work, progress=progress)
+    weights = reranker.weights_
+    figures: dict[str, float] = {
+        "sentences": len(treebank),
+        "templates": int((weights.templates != 0).sum()),
+    }
+    for name, weight in zip(weights.names, weights.dense, strict=True):
+        figures[f"weight_{name}"] = round(float(weight), 4)
+    run.save(reranker, sources, figures)

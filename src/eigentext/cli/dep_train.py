@@ -2,51 +2,38 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.command import Given, with_settings
-from eigentext.cli.output import Clock, progress_bar, remark, show_figures, skipped_count, skipping
+from eigentext.cli.command import Given, with_flags
+from eigentext.cli.run import Training
+from eigentext.cli.tree_input import training_trees
 from eigentext.dependency.settings import DependencyParserSettings, GenerativeParserSettings
 
 if TYPE_CHECKING:
-    from eigentext.base.files.opening import SkipLog
     from eigentext.base.progress import Progress
     from eigentext.dependency import DependencyParser, GenerativeParser
     from eigentext.formats.conllu import Sentence
 
 
-class ParserName(StrEnum):
-    """What is trained."""
-
-    graph = "graph"
-    generative = "generative"
-
-
-@with_settings(DependencyParserSettings, GenerativeParserSettings)
+@with_flags(DependencyParserSettings, GenerativeParserSettings)
 def train(
     trees: options.Sources,
-    output: options.ModelOutput,
+    run: Training,
     given: Given,
     dev: Annotated[
         list[str] | None,
         typer.Option("--dev", help="Trees to choose the number of passes by, and to score."),
     ] = None,
     model: Annotated[
-        ParserName,
+        Literal["graph", "generative"],
         typer.Option(
             "--model",
             help="A graph-based parser, or a generative one with hidden states (no relations).",
         ),
-    ] = ParserName.graph,
-    on_error: options.SkipErrors = options.OnError.stop,
-    data_name: options.DataName = None,
-    data_licence: options.DataLicence = None,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
+    ] = "graph",
 ) -> None:
     """Train a dependency parser on CoNLL-U trees.
 
@@ -64,40 +51,27 @@ def train(
 
         $ eigentext dep parse hidden.parser train.conllu -o predicted.conllu
     """
-    from eigentext.base.files.opening import check_writable, expand
+    from eigentext.base.files.opening import expand
     from eigentext.dependency import DependencyParser, GenerativeParser
 
-    check_writable(output)
-    clock = Clock()
     sources = expand(trees)
     parser: DependencyParser | GenerativeParser
-    if model is ParserName.generative:
+    if model == "generative":
         parser = GenerativeParser(**given.settings(GenerativeParserSettings))
     else:
         parser = DependencyParser(**given.settings(DependencyParserSettings))
     parser.check()
-    with (
-        skipping(on_error, quiet=quiet) as log,
-        progress_bar(quiet=quiet, unit="steps") as update,
-    ):
-        read = read_trees(sources, log)
-        held_out = read_trees(expand(dev), log) if dev else []
+    with run.reading("steps") as (log, progress):
+        treebank = training_trees(sources, log)
+        held_out = training_trees(expand(dev), log) if dev else []
         if isinstance(parser, GenerativeParser):
-            figures = _fit_generative(parser, read, held_out, update)
+            figures = _fit_generative(parser, treebank, held_out, progress)
         else:
-            figures = _fit_graph(parser, read, held_out, update)
+            figures = _fit_graph(parser, treebank, held_out, progress)
     if isinstance(parser, DependencyParser):
-        remark(str(parser.projectivity_), quiet=quiet)
-    parser.save(output, data=options.about_data(sources, data_name, data_licence))
-    if json or not quiet:
-        figures = {
-            "sentences": len(read),
-            "words": sum(map(len, read)),
-            "skipped": skipped_count(log),
-            **clock.figures(),
-            **figures,
-        }
-        show_figures(figures, as_json=json, results_on_stdout=output == "-")
+        run.remark(str(parser.projectivity_))
+    counts = {"sentences": len(treebank), "words": sum(map(len, treebank))}
+    run.save(parser, sources, counts | figures)
 
 
 def _fit_generative(
@@ -137,23 +111,3 @@ def _fit_graph(
         result = evaluate(held_out, parser.predict(held_out))
         figures |= {"dev_uas": result.uas, "dev_las": result.las}
     return figures
-
-
-def read_trees(sources: list[str], on_error: SkipLog | None = None) -> list[Sentence]:
-    """Sentences with a tree; one without is an error of its file, or skipped and counted."""
-    from eigentext.dependency.graph.answer import with_heads
-    from eigentext.errors import DataError
-    from eigentext.formats.conllu import read_sentences
-
-    sentences = []
-    for source in sources:
-        for sentence in read_sentences(source, on_error=on_error):
-            try:
-                sentences.append(with_heads(sentence))
-            except DataError as error:
-                if on_error is None:
-                    raise
-                on_error(error)
-    if not sentences:
-        raise DataError(", ".join(sources), None, "no sentences, expected some with heads")
-    return sentences

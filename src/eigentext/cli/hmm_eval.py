@@ -7,24 +7,22 @@ from typing import Annotated, Any
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.hmm_score import Model, load_model
+from eigentext.cli.command import with_flags
+from eigentext.cli.hmm_score import Model, load_model, perplexity
 from eigentext.cli.output import Clock, show_figures
-from eigentext.cli.tag import Column, ColumnName, From, InputFormat
-from eigentext.cli.text_input import sentences
+from eigentext.cli.text_input import TaggedInput, TextInput
 
 
+@with_flags()
 def eval_(
     model: Model,
     files: options.Sources,
+    text: TextInput,
+    tagged: TaggedInput,
     train: Annotated[
         list[str] | None,
         typer.Option("--train", help="Text of training: adds a Kneser-Ney bigram."),
     ] = None,
-    from_: From = InputFormat.auto,
-    column: Column = ColumnName.upos,
-    raw: options.Raw = False,
-    tokeniser: options.Tokeniser = "ptb",
-    newlines: options.Newlines = options.NewlinesName.auto,
     json: options.Json = False,
 ) -> None:
     """Perplexity of held-out text, beside a unigram and a Kneser-Ney bigram of the same symbols.
@@ -46,38 +44,34 @@ def eval_(
     import numpy as np
 
     from eigentext.cli.hmm_tag import eval_tagged, is_tagger
-    from eigentext.errors import DataError
+    from eigentext.errors import DataError, SettingsError
     from eigentext.sequences.inspection import kneser_ney_surprisals
 
     if is_tagger(model):
-        eval_tagged(model, files, file_format=from_.value, column=column.value, json=json)
+        text.refuse("is for text without tags")
+        if train:
+            raise SettingsError("--train is for models of text without tags")
+        eval_tagged(model, files, tagged, json=json)
         return
+    tagged.refuse("is for text with tags")
     clock = Clock()
-    found = load_model(model)
-    symbols = found.symbols_
-    data = symbols.encode(sentences(files, raw=raw, tokeniser=tokeniser, newlines=newlines.value))
+    hmm = load_model(model)
+    symbols = hmm.symbols_
+    data = symbols.encode(text.sentences(files))
     if not data.n_tokens:
         raise DataError(files[0], None, "no tokens, expected text")
-    surprisals = found.surprisals_encoded(data)
+    surprisals = hmm.surprisals_encoded(data)
     figures: dict[str, Any] = {
         "sentences": len(data),
         "tokens": data.n_tokens,
-        "perplexity": _perplexity(surprisals),
-        "unigram": _perplexity(-np.log(symbols.unigram()[data.ids])),
+        "perplexity": perplexity(-surprisals.sum(), data.n_tokens),
+        "unigram": perplexity(np.log(symbols.unigram()[data.ids]).sum(), data.n_tokens),
     }
     if train:
-        text = symbols.encode(
-            sentences(train, raw=raw, tokeniser=tokeniser, newlines=newlines.value)
-        )
-        figures["kneser_ney_bigram"] = _perplexity(kneser_ney_surprisals(text, data, len(symbols)))
-    if hasattr(found, "negative_rate_"):
-        figures["negative_rate"] = found.negative_rate_
+        learned = symbols.encode(text.sentences(train))
+        surprisals = kneser_ney_surprisals(learned, data, len(symbols))
+        figures["kneser_ney_bigram"] = perplexity(-surprisals.sum(), data.n_tokens)
+    if hasattr(hmm, "negative_rate_"):
+        figures["negative_rate"] = hmm.negative_rate_
     figures |= clock.figures()
     show_figures(figures, as_json=json)
-
-
-def _perplexity(surprisals: Any) -> float | None:
-    import numpy as np
-
-    mean = float(surprisals.mean())
-    return float(np.exp(mean)) if np.isfinite(mean) else None

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from eigentext.cli import options
+from eigentext.cli.command import Flags, with_flags
 from eigentext.cli.hmm_score import load_model
-from eigentext.cli.text_input import sentences
+from eigentext.cli.output import is_png, write_picture
+from eigentext.cli.text_input import TextInput
 
 if TYPE_CHECKING:
     from eigentext.sequences.hmm.model import HMM
 
 
+@dataclass(kw_only=True)
+class SpectrumFlags(Flags):
+    """How the singular values of a text are taken."""
+
+    most: Annotated[
+        int, typer.Option("--most", min=2, help="Of a text: so many singular values.")
+    ] = 50
+    vocab_size: Annotated[
+        int, typer.Option("--vocab-size", min=1, help="Of a text: so many words.")
+    ] = 10_000
+    seed: options.Seed = 0
+
+
+@with_flags()
 def inspect(
     source: Annotated[str, typer.Argument(help="A model of `hmm train`, or text (.txt).")],
     top: Annotated[int, typer.Option("--top", min=1, help="So many words and next states.")] = 8,
@@ -26,13 +43,8 @@ def inspect(
         str | None,
         typer.Option("--plot", help="Draw the singular values: FILE.svg or FILE.png."),
     ] = None,
-    most: Annotated[
-        int, typer.Option("--most", min=2, help="Of a text: so many singular values.")
-    ] = 50,
-    vocab_size: Annotated[
-        int, typer.Option("--vocab-size", min=1, help="Of a text: so many words.")
-    ] = 10_000,
-    seed: options.Seed = 0,
+    *,
+    spectrum: SpectrumFlags,
     json: options.Json = False,
 ) -> None:
     """Show a model's states with their words, or the singular values of a text.
@@ -54,13 +66,14 @@ def inspect(
     if plot is not None:
         from eigentext.drawing.plots import require_matplotlib
 
-        _is_png(plot)
+        is_png(plot, "--plot")
         require_matplotlib()  # before any work is done
     if _is_text(source):
         if graph is not None or state is not None:
             _refuse("--graph and --state are for models with parameters")
-        _show_text(source, most, vocab_size, seed, plot, json)
+        _show_text(source, spectrum, plot, json)
         return
+    spectrum.refuse("is for a text, not for a model")
     from eigentext.sequences import HMM
 
     model = load_model(source)
@@ -73,13 +86,13 @@ def inspect(
         _refuse("--graph and --state are for models with parameters; this one has operators")
     values = model.singular_values_.tolist()
     if plot is not None:
-        _draw_values(plot, {"model": values}, f"{model.estimator} operators")
+        _draw_values(plot, {"model": values}, f"{model.settings_.estimator} operators")
     if json:
         from json import dumps
 
-        print(dumps({"estimator": model.estimator, "singular_values": values}))
+        print(dumps({"estimator": model.settings_.estimator, "singular_values": values}))
         return
-    print(f"{model.estimator} operators, {len(values)} dimensions")
+    print(f"{model.settings_.estimator} operators, {len(values)} dimensions")
     for rank, value in enumerate(values, start=1):
         print(f"{rank:4d}  {value:.4g}")
 
@@ -110,49 +123,49 @@ def _show_states(model: HMM, top: int, state: int | None, graph: str | None, jso
     if graph is not None:
         from eigentext.sequences.inspection import graph_of
 
-        title = f"{model.n_states} states"
+        title = f"{model.parameters_.n_states} states"
         drawn = graph_of(model.parameters_, model.symbols_, title=title)
-        _write(graph, drawn.encode())
+        write_picture(graph, drawn)
     if state is not None:
-        views = [one for one in views if one.state == state]
+        views = [view for view in views if view.state == state]
         if not views:
-            _refuse(f"no state {state} in this model: expected 0 to {model.n_states - 1}")
-    for one in views:
-        if json:
-            print(dumps(one._asdict(), ensure_ascii=False))
-            continue
-        words = ", ".join(f"{name} ({p:.2f})" for name, p in one.words)
-        after = ", ".join(f"{number} ({p:.2f})" for number, p in one.after)
-        print(f"state {one.state}  {one.share:.4f} of all tokens")
+            _refuse(
+                f"no state {state} in this model: expected 0 to {model.parameters_.n_states - 1}"
+            )
+    if json:
+        print(dumps({"states": [view._asdict() for view in views]}, ensure_ascii=False))
+        return
+    for view in views:
+        words = ", ".join(f"{name} ({p:.2f})" for name, p in view.words)
+        after = ", ".join(f"{number} ({p:.2f})" for number, p in view.after)
+        print(f"state {view.state}  {view.share:.4f} of all tokens")
         print(f"    words: {words}\n    then: {after}")
 
 
-def _show_text(
-    source: str, most: int, vocab_size: int, seed: int, plot: str | None, json: bool
-) -> None:
+def _show_text(source: str, flags: SpectrumFlags, plot: str | None, json: bool) -> None:
     from json import dumps
 
     from eigentext.errors import DataError
     from eigentext.sequences import Symbols
     from eigentext.sequences.inspection import spectrum_of
 
-    bank = list(sentences([source], raw=False, tokeniser="ptb"))
+    bank = list(TextInput().sentences([source]))
     if not any(bank):
         raise DataError(source, None, "no tokens, expected text")
-    symbols = Symbols.fit(bank, vocab_size=vocab_size, min_count=2)
-    found = spectrum_of(symbols.encode(bank), len(symbols), most=most, seed=seed)
-    at_least = "at least " if found.suggested >= len(found.values) else ""
+    symbols = Symbols.fit(bank, vocab_size=flags.vocab_size, min_count=2)
+    spectrum = spectrum_of(symbols.encode(bank), len(symbols), most=flags.most, seed=flags.seed)
+    at_least = "at least " if spectrum.suggested >= len(spectrum.values) else ""
     if plot is not None:
-        title = f"suggested: {at_least}{found.suggested} states"
-        _draw_values(plot, {"text": found.values, "shuffled": found.shuffled}, title)
+        title = f"suggested: {at_least}{spectrum.suggested} states"
+        _draw_values(plot, {"text": spectrum.values, "shuffled": spectrum.shuffled}, title)
     if json:
-        print(dumps(found._asdict()))
+        print(dumps(spectrum._asdict()))
         return
     print("rank  text    shuffled")
-    for rank, value in enumerate(found.values, start=1):
-        chance = f"{found.shuffled[rank - 1]:.4f}" if rank <= len(found.shuffled) else "-"
+    for rank, value in enumerate(spectrum.values, start=1):
+        chance = f"{spectrum.shuffled[rank - 1]:.4f}" if rank <= len(spectrum.shuffled) else "-"
         print(f"{rank:4d}  {value:.4f}  {chance}")
-    print(f"suggested number of states: {at_least}{found.suggested}")
+    print(f"suggested number of states: {at_least}{spectrum.suggested}")
 
 
 def _draw_values(path: str, series: dict[str, list[float]], title: str) -> None:
@@ -165,20 +178,6 @@ def _draw_values(path: str, series: dict[str, list[float]], title: str) -> None:
         for name, values in series.items()
         if values
     }
-    look: dict[str, Any] = {"title": title, "x_label": "rank", "y_label": "singular value"}
-    drawn = line_plot_png(curves, **look) if _is_png(path) else line_plot(curves, **look).encode()
-    _write(path, drawn)
-
-
-def _is_png(path: str) -> bool:
-    suffix = path.rpartition(".")[2].lower()
-    if suffix not in ("svg", "png"):
-        _refuse(f"pictures are written as .svg or .png, not {path!r}")
-    return suffix == "png"
-
-
-def _write(path: str, drawn: bytes) -> None:
-    from eigentext.base.files.opening import atomic_write
-
-    with atomic_write(path) as file:
-        file.write(drawn)
+    labels: dict[str, Any] = {"title": title, "x_label": "rank", "y_label": "singular value"}
+    draw: Any = line_plot_png if is_png(path, "--plot") else line_plot
+    write_picture(path, draw(curves, **labels))

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.output import show_figures, skipped_count, skipping
-from eigentext.cli.text_input import typed_sentences
+from eigentext.cli.command import with_flags
+from eigentext.cli.output import show_figures
+from eigentext.cli.run import Run
+from eigentext.cli.text_input import TextInput
 
 if TYPE_CHECKING:
     from eigentext.sequences.hmm.model import HMM
@@ -32,20 +34,17 @@ def load_model(path: str) -> HMM | SpectralHMM:
     return model
 
 
+@with_flags()
 def score(
     model: Model,
     files: options.Sources,
+    run: Run,
+    text: TextInput,
     surprisals: Annotated[
         bool, typer.Option("--surprisals", help="A line for each token: its surprisal, in nats.")
     ] = False,
     summary: Annotated[bool, typer.Option("--summary", help="The figures alone.")] = False,
-    format_: options.Format = options.ResultFormat.native,
-    raw: options.Raw = False,
-    tokeniser: options.Tokeniser = "ptb",
-    newlines: options.Newlines = options.NewlinesName.auto,
-    on_error: options.SkipErrors = options.OnError.stop,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
+    format_: options.Format = "native",
 ) -> None:
     """Print log probability and perplexity of every sentence, or the surprisal of every token.
 
@@ -64,35 +63,34 @@ def score(
     """
     from itertools import islice
 
-    found = load_model(model)
+    hmm = load_model(model)
     total, n_tokens, n_sentences, n_negative = 0.0, 0, 0, 0.0
-    with skipping(on_error, quiet=quiet) as log:
-        lines = typed_sentences(
-            files, raw=raw, tokeniser=tokeniser, newlines=newlines.value, on_error=log
-        )
+    with run.reading() as (log, _):
+        lines = text.typed(files, log)
         while block := list(islice(lines, _AT_ONCE)):
-            values = found.surprisals([[token.text for token in tokens] for tokens in block])
-            n_negative += getattr(found, "negative_rate_", 0.0) * sum(map(len, block))
-            for sentence, one in zip(block, values, strict=True):
-                total, n_tokens = total - float(one.sum()), n_tokens + len(one)
+            values = hmm.surprisals([[token.text for token in tokens] for tokens in block])
+            n_negative += getattr(hmm, "negative_rate_", 0.0) * sum(map(len, block))
+            for sentence, nats in zip(block, values, strict=True):
+                total, n_tokens = total - float(nats.sum()), n_tokens + len(nats)
                 n_sentences += 1
                 if not summary:
                     typed = [token.typed for token in sentence]
-                    _show(typed, one.tolist(), surprisals, format_)
+                    _show(typed, nats.tolist(), surprisals, format_)
     figures = {
         "sentences": n_sentences,
         "tokens": n_tokens,
         "log_prob": total,
-        "perplexity": _perplexity(total, n_tokens),
-        "skipped": skipped_count(log),
+        "perplexity": perplexity(total, n_tokens),
+        "skipped": run.skipped,
     }
-    if hasattr(found, "negative_rate_"):
+    if hasattr(hmm, "negative_rate_"):
         figures["negative_rate"] = n_negative / max(n_tokens, 1)
-    if json or summary or not quiet:
-        show_figures(figures, as_json=json, results_on_stdout=not summary)
+    if run.json or summary or not run.quiet:
+        show_figures(figures, as_json=run.json, results_on_stdout=not summary)
 
 
-def _perplexity(log_likelihood: float, n_tokens: int) -> float | None:
+def perplexity(log_likelihood: float, n_tokens: int) -> float | None:
+    """Of a text with this log likelihood; None where it is impossible."""
     from math import exp, isfinite
 
     if not n_tokens or not isfinite(log_likelihood):
@@ -100,27 +98,25 @@ def _perplexity(log_likelihood: float, n_tokens: int) -> float | None:
     return exp(-log_likelihood / n_tokens)
 
 
-def _show(
-    sentence: list[str], values: list[float], surprisals: bool, format_: options.ResultFormat
-) -> None:
+def _show(sentence: list[str], values: list[float], surprisals: bool, format_: str) -> None:
     from json import dumps
     from math import isfinite
 
     value = 0.0 - sum(values)
-    if format_ is options.ResultFormat.jsonl:
-        told: dict[str, Any] = {"log_prob": value if isfinite(value) else None}
-        told["perplexity"] = _perplexity(value, len(values))
-        told["tokens"] = sentence
+    if format_ == "jsonl":
+        record: dict[str, Any] = {"log_prob": value if isfinite(value) else None}
+        record["perplexity"] = perplexity(value, len(values))
+        record["tokens"] = sentence
         if surprisals:
-            told["surprisals"] = [one if isfinite(one) else None for one in values]
-        print(dumps(told, ensure_ascii=False))
+            record["surprisals"] = [nats if isfinite(nats) else None for nats in values]
+        print(dumps(record, ensure_ascii=False))
     elif surprisals:
-        for token, one in zip(sentence, values, strict=True):
-            print(f"{token}\t{one:.4f}")
+        for token, nats in zip(sentence, values, strict=True):
+            print(f"{token}\t{nats:.4f}")
         print()
     else:
-        perplexity = _perplexity(value, len(values))
-        shown = "-" if perplexity is None else f"{perplexity:.2f}"
+        branches = perplexity(value, len(values))
+        shown = "-" if branches is None else f"{branches:.2f}"
         print(f"{value:.4f}\t{shown}\t{' '.join(sentence)}")
 
 

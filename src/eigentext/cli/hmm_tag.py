@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.output import Clock, progress_bar, show_figures, skipped_count, skipping
-from eigentext.cli.tag import Column, ColumnName, From, InputFormat
+from eigentext.cli.command import with_flags
+from eigentext.cli.output import Clock, show_figures
+from eigentext.cli.run import Applying
+from eigentext.cli.text_input import TaggedInput
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from eigentext.base.files.opening import SkipLog
+    from eigentext.base.progress import Progress
     from eigentext.sequences.tagger.model import LatentTagger, TagAnswer
-    from eigentext.tagging.reading import Item
 
 __all__ = ["eval_tagged", "is_tagger", "tag"]
 
@@ -27,28 +29,15 @@ def is_tagger(model: str) -> bool:
     return read_header(model, "hmm", "latent-tagger").kind == "latent-tagger"
 
 
-def eval_tagged(
-    model: str,
-    files: list[str],
-    *,
-    file_format: str = "auto",
-    column: str = "upos",
-    on_error: options.OnError = options.OnError.stop,
-    quiet: bool = False,
-    json: bool = False,
-) -> None:
+def eval_tagged(model: str, files: list[str], tagged: TaggedInput, *, json: bool = False) -> None:
     """Accuracy of a latent tagger on tagged text: all, known and unknown words, tag by tag."""
     from eigentext.base.files.opening import expand
     from eigentext.sequences.tagger.evaluation import evaluate_tagger
     from eigentext.sequences.tagger.model import LatentTagger
-    from eigentext.tagging.reading import read_tagged
 
     clock = Clock()
     tagger = LatentTagger.load(model)
-    with skipping(on_error, quiet=quiet) as log:
-        tokens, tags, _ = read_tagged(
-            expand(files), file_format=file_format, column=column, scheme="plain", on_error=log
-        )
+    tokens, tags, _ = tagged.tagged(expand(files), scheme="plain")
     report = evaluate_tagger(tagger.stream, tagger.words_.knows, tokens, tags)
     figures: dict[str, Any] = {
         "tokens": report.n_tokens,
@@ -56,7 +45,6 @@ def eval_tagged(
         "known": round(report.known, 2) if report.n_unknown < report.n_tokens else None,
         "unknown": round(report.unknown, 2) if report.n_unknown else None,
         "unknown_tokens": report.n_unknown,
-        "skipped": skipped_count(log),
         **clock.figures(),
     }
     if json:
@@ -74,24 +62,22 @@ def eval_tagged(
     show_figures(figures, as_json=json)
 
 
+@with_flags()
 def tag(
     model: Annotated[str, typer.Argument(help="A model written by `hmm train --tagged`.")],
     files: Annotated[
         list[str] | None, typer.Argument(help="Sentences; the tags in them are not looked at.")
     ] = None,
-    output: options.Output = "-",
+    *,
+    run: Applying,
+    tagged: TaggedInput,
     kbest: Annotated[
         int, typer.Option("--kbest", min=1, help="So many answers with shares (JSON Lines).")
     ] = 1,
     marginals: Annotated[
         bool, typer.Option("--marginals", help="The share of every tag (JSON Lines).")
     ] = False,
-    from_: From = InputFormat.auto,
-    column: Column = ColumnName.upos,
-    format_: options.Format = options.ResultFormat.native,
-    on_error: options.SkipErrors = options.OnError.stop,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
+    format_: options.Format = "native",
 ) -> None:
     """Tag sentences with a latent tagger: the input with its tags in place, or JSON Lines.
 
@@ -108,31 +94,20 @@ def tag(
     """
     from json import dumps
 
-    from eigentext.base.files.opening import expand, write_lines
-    from eigentext.formats.blocks import write_blocks
+    from eigentext.base.files.opening import expand
     from eigentext.sequences.tagger.model import LatentTagger
-    from eigentext.tagging.reading import read_items
 
-    clock = Clock()
     tagger = LatentTagger.load(model)
-    as_json = format_ is options.ResultFormat.jsonl or kbest > 1 or marginals
+    as_json = format_ == "jsonl" or kbest > 1 or marginals
     counts = {"sentences": 0, "tokens": 0, "fallbacks": 0}
     negative = 0.0
-    sources = expand(files or ["-"])
 
-    def items(log: SkipLog | None) -> Iterator[Item]:
-        for source in sources:
-            for item in read_items(
-                source, file_format=from_.value, column=column.value, on_error=log
-            ):
-                counts["sentences"] += 1
-                counts["tokens"] += len(item.tokens)
-                update(counts["sentences"], 0, "tagging")
-                yield item
-
-    def lines(log: SkipLog | None) -> Iterator[str]:
+    def lines(log: SkipLog | None, progress: Progress) -> Iterator[str]:
         nonlocal negative
-        for item in items(log):
+        for item in tagged.items(expand(files or ["-"]), log):
+            counts["sentences"] += 1
+            counts["tokens"] += len(item.tokens)
+            progress(counts["sentences"], 0, "tagging")
             if not as_json:
                 if item.tokens:  # columns have no way to say that a sentence is empty
                     yield item.with_tags(tagger.tag(item.tokens))
@@ -140,35 +115,30 @@ def tag(
             answer = tagger.analyse(item.tokens, kbest=kbest)
             counts["fallbacks"] += answer.fallback
             negative += answer.negative * len(item.tokens)
-            found = _as_json(item.tokens, answer, tagger, kbest=kbest, marginals=marginals)
-            yield dumps(found, ensure_ascii=False)
+            record = _as_json(item.tokens, answer, tagger, kbest=kbest, marginals=marginals)
+            yield dumps(record, ensure_ascii=False)
 
-    with (
-        skipping(on_error, quiet=quiet) as log,
-        progress_bar(quiet=quiet, unit="sentences") as update,
-    ):
-        if as_json:
-            write_lines(output, lines(log))
-        else:
-            write_blocks(lines(log), output)
-    if json:
-        figures: dict[str, Any] = {**counts, **clock.figures(tokens=counts["tokens"])}
+    with run.reading("sentences") as (log, progress):
+        run.write(lines(log, progress), blocks=not as_json)
+    if run.json:
+        rates = run.clock.figures(tokens=counts["tokens"])
+        figures: dict[str, Any] = {**counts, "skipped": run.skipped, **rates}
         if as_json and tagger.estimator in ("moments", "mixed"):
             figures["negative_rate"] = round(negative / max(counts["tokens"], 1), 4)
-        show_figures(figures, as_json=True, results_on_stdout=output == "-")
+        run.tell(figures)
 
 
 def _as_json(
     tokens: Sequence[str], answer: TagAnswer, tagger: LatentTagger, *, kbest: int, marginals: bool
 ) -> dict[str, Any]:
-    found: dict[str, Any] = {"tokens": list(tokens), "tags": answer.tags}
-    found["log_prob"] = answer.log_prob if answer.log_prob > float("-inf") else None
+    record: dict[str, Any] = {"tokens": list(tokens), "tags": answer.tags}
+    record["log_prob"] = answer.log_prob if answer.log_prob > float("-inf") else None
     if answer.fallback:
-        found["fallback"] = True
+        record["fallback"] = True
     if tagger.estimator in ("moments", "mixed"):
-        found["negative_rate"] = answer.negative
+        record["negative_rate"] = answer.negative
     if marginals:
-        found["marginals"] = [
+        record["marginals"] = [
             {
                 tag: round(share, 6)
                 for tag, share in sorted(
@@ -179,8 +149,11 @@ def _as_json(
             for row in answer.marginals.tolist()
         ]
     if kbest > 1:
-        found["kbest"] = [
-            {**one._asdict(), "log_prob": one.log_prob if one.log_prob > float("-inf") else None}
-            for one in answer.kbest
+        record["kbest"] = [
+            {
+                **path._asdict(),
+                "log_prob": path.log_prob if path.log_prob > float("-inf") else None,
+            }
+            for path in answer.kbest
         ]
-    return found
+    return record

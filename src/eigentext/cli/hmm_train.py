@@ -7,18 +7,19 @@ from typing import Annotated, Any
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.command import Given, with_settings
-from eigentext.cli.output import Clock, progress_bar, show_figures, skipped_count, skipping
-from eigentext.cli.tag import Column, ColumnName, From, InputFormat
-from eigentext.cli.text_input import sentences
+from eigentext.cli.command import Given, with_flags
+from eigentext.cli.run import Training
+from eigentext.cli.text_input import TaggedInput, TextInput
 from eigentext.sequences.settings import HMMSettings, LatentTaggerSettings, SpectralHMMSettings
 
 
-@with_settings(HMMSettings, SpectralHMMSettings, LatentTaggerSettings)
+@with_flags(HMMSettings, SpectralHMMSettings, LatentTaggerSettings)
 def train(
     files: options.Sources,
-    output: options.ModelOutput,
+    run: Training,
     given: Given,
+    text: TextInput,
+    columns: TaggedInput,
     operators: Annotated[
         bool,
         typer.Option("--operators", help="Operators from moments alone, instead of EM."),
@@ -26,16 +27,6 @@ def train(
     tagged: Annotated[
         bool, typer.Option("--tagged", help="Input has tags: learn a latent tagger.")
     ] = False,
-    from_: From = InputFormat.auto,
-    column: Column = ColumnName.upos,
-    raw: options.Raw = False,
-    tokeniser: options.Tokeniser = "ptb",
-    newlines: options.Newlines = options.NewlinesName.auto,
-    on_error: options.SkipErrors = options.OnError.stop,
-    data_name: options.DataName = None,
-    data_licence: options.DataLicence = None,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
 ) -> None:
     """Learn a hidden Markov model of text (one tokenised sentence a line), or a latent tagger.
 
@@ -53,18 +44,16 @@ def train(
 
         $ eigentext hmm train sample/entities.bio -o latent.model --tagged --n-states 4
     """
-    from eigentext.base.files.opening import check_writable, expand
+    from eigentext.base.files.opening import expand
     from eigentext.errors import DataError, RankError, SettingsError
     from eigentext.sequences import HMM, LatentTagger, SpectralHMM
-    from eigentext.tagging.reading import read_tagged
 
-    check_writable(output)
     if tagged and operators:
         raise SettingsError("--tagged and --operators: expected one of them")
-    of_text = {"--raw": raw, "--tokeniser": tokeniser != "ptb", "--newlines": newlines != "auto"}
-    of_tags = {"--from": from_ != "auto", "--column": column != "upos"}
-    for flag in [flag for flag, used in (of_text if tagged else of_tags).items() if used]:
-        raise SettingsError(f"{flag} is for text with{'out' if tagged else ''} tags")
+    if tagged:
+        text.refuse("is for text without tags")
+    else:
+        columns.refuse("is for text with tags")
     model: Any
     if tagged:
         model = LatentTagger(**given.settings(LatentTaggerSettings))
@@ -73,44 +62,25 @@ def train(
     else:
         model = HMM(**given.settings(HMMSettings))
     model.check()
-    clock = Clock()
     sources = expand(files)
-    with (
-        skipping(on_error, quiet=quiet) as log,
-        progress_bar(quiet=quiet, unit="nodes" if tagged else "iterations") as update,
-    ):
+    with run.reading("nodes" if tagged else "iterations") as (log, progress):
         if tagged:
-            text, tags, _ = read_tagged(
-                sources,
-                file_format=from_.value,
-                column=column.value,
-                scheme="plain",
-                on_error=log,
-            )
-            model.fit(text, tags, progress=update)
+            bank, tags, _ = columns.tagged(sources, scheme="plain", on_error=log)
+            model.fit(bank, tags, progress=progress)
         else:
-            text = list(
-                sentences(
-                    files, raw=raw, tokeniser=tokeniser, newlines=newlines.value, on_error=log
-                )
-            )
-            if not any(text):
+            bank = list(text.sentences(files, log))
+            if not any(bank):
                 raise DataError(files[0], None, "no tokens, expected text")
             try:
-                model.fit(text, **({} if operators else {"progress": update}))
+                model.fit(bank, **({} if operators else {"progress": progress}))
             except RankError as error:
                 remedy = "" if operators else ", or --start random"
                 raise SettingsError(f"{error}: take fewer --n-states{remedy}") from error
-    model.save(output, data=options.about_data(sources, data_name, data_licence))
-    if json or not quiet:
-        figures = {
-            "sentences": sum(map(bool, text)),
-            "tokens": sum(map(len, text)),
-            "skipped": skipped_count(log),
-            **_figures(model),
-            **clock.figures(),
-        }
-        show_figures(figures, as_json=json, results_on_stdout=output == "-")
+    figures = {
+        "sentences": sum(map(bool, bank)),
+        "tokens": sum(map(len, bank)),
+    }
+    run.save(model, sources, figures | _figures(model))
 
 
 def _figures(model: Any) -> dict[str, Any]:

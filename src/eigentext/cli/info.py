@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.output import show_figures
+from eigentext.cli.output import readable, show_figures, show_table
+from eigentext.errors import shortened
+
+if TYPE_CHECKING:
+    from eigentext.base.modelfile import Header
+
+_LONGEST = 120  # characters of a value
 
 
 def info(
@@ -28,8 +35,71 @@ def info(
         return
     from eigentext.base.modelfile import load, read_header
 
-    show_figures(asdict(read_header(file)), as_json=json)
+    header = read_header(file)
+    if json:
+        show_figures(asdict(header), as_json=True)
+    else:
+        _show(header)
     load(file)  # reads it all: a cut or a flipped bit is an error, after the header has been shown
+
+
+def _show(header: Header) -> None:
+    """The header as tables, with what each setting means."""
+    from eigentext.base.registry import KINDS
+
+    plain = asdict(header)
+    tables = {name: plain.pop(name) for name in ("data", "settings", "facts", "arrays")}
+    known = KINDS.get(header.kind)
+    what = {} if known is None else {"what": f"{known.what}, by eigentext {known.command}"}
+    show_figures({"kind": plain.pop("kind"), **what, **plain}, as_json=False)
+    helps = _helps(header.kind)
+    columns = {
+        "data": [{"name": name, "value": value} for name, value in _flat(tables["data"])],
+        "settings": [
+            {"name": name, "value": value, "what it is": helps.get(name.partition(".")[0], "")}
+            if helps
+            else {"name": name, "value": value}
+            for name, value in _flat(tables["settings"])
+        ],
+        "facts": [{"name": name, "value": value} for name, value in _flat(tables["facts"])],
+        "arrays": [
+            {"name": name, "type": dtype, "shape": " x ".join(f"{size:,}" for size in shape)}
+            for name, (dtype, shape) in tables["arrays"].items()
+        ],
+    }
+    for name, rows in columns.items():
+        if rows:
+            show_table(name.capitalize(), rows)
+
+
+def _flat(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Names and values as text, those within others as ``outer.inner``.
+
+    >>> list(_flat({"beam": 1e-4, "arcs": {"bits": 16}, "experts": ["latent", "valence"]}))
+    [('beam', '0.0001'), ('arcs.bits', '16'), ('experts', 'latent, valence')]
+    """
+    for name, value in values.items():
+        if isinstance(value, dict) and value:
+            yield from ((f"{name}.{inner}", text) for inner, text in _flat(value))
+        elif isinstance(value, (dict, list)):
+            yield name, shortened(", ".join(map(readable, value)), _LONGEST) or "none"
+        else:
+            yield name, shortened(readable(value), _LONGEST)
+
+
+def _helps(kind: str) -> dict[str, str]:
+    """What each setting of a kind of model means; nothing for a kind that is no estimator."""
+    from dataclasses import fields, is_dataclass
+
+    from eigentext.base.registry import class_of
+
+    home = class_of(kind)
+    declared = fields(home) if is_dataclass(home) else ()
+    return {
+        field.name: field.metadata["setting"].help
+        for field in declared
+        if "setting" in field.metadata
+    }
 
 
 def _installation() -> dict[str, str]:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from eigentext.cli import lex_eval, lex_rank, lex_train, options
-from eigentext.cli.command import Given, with_settings
-from eigentext.cli.output import remark, skipping
-from eigentext.cli.text_input import typed_sentences
+from eigentext.cli.command import Given, with_flags
+from eigentext.cli.run import Applying, Training
+from eigentext.cli.text_input import ArabicText
 from eigentext.lexical.settings import LearnedAnalyzerSettings
 
 if TYPE_CHECKING:
@@ -24,8 +24,11 @@ app.command("crossval")(lex_eval.crossval)
 
 
 @app.command("analyse")
+@with_flags()
 def analyse(
     source: options.Source,
+    run: Applying,
+    text: ArabicText,
     analyzer: Annotated[
         str,
         typer.Option(
@@ -34,13 +37,7 @@ def analyse(
             "learned:FILE.",
         ),
     ] = "sample",
-    output: options.Output = "-",
-    format_: options.Format = options.ResultFormat.native,
-    raw: options.Raw = False,
-    tokeniser: options.Tokeniser = "arabic",
-    newlines: options.Newlines = options.NewlinesName.auto,
-    on_error: options.SkipErrors = options.OnError.stop,
-    quiet: options.Quiet = False,
+    format_: options.Format = "native",
 ) -> None:
     """List every analysis of every word of a tokenised text.
 
@@ -53,23 +50,23 @@ def analyse(
     """
     from json import dumps
 
-    from eigentext.base.files.writing import write_lines
     from eigentext.lexical.analysis import as_record
     from eigentext.lexical.analyzers import open_analyzer
 
     engine = open_analyzer(analyzer)
 
+    counts = {"sentences": 0, "words": 0}
+
     def lines(log: SkipLog | None) -> Iterator[str]:
-        given = typed_sentences(
-            [source], raw=raw, tokeniser=tokeniser, newlines=newlines.value, on_error=log
-        )
-        for number, tokens in enumerate(given, start=1):
-            for text, word in tokens:
-                analyses = engine.analyse(text)
-                if format_ is options.ResultFormat.jsonl:
+        for number, tokens in enumerate(text.typed([source], log), start=1):
+            counts["sentences"] += 1
+            counts["words"] += len(tokens)
+            for token, word in tokens:
+                analyses = engine.analyse(token)
+                if format_ == "jsonl":
                     records = [as_record(reading) for reading in analyses]
-                    found = {"sentence": number, "word": word, "analyses": records}
-                    yield dumps(found, ensure_ascii=False)
+                    record = {"sentence": number, "word": word, "analyses": records}
+                    yield dumps(record, ensure_ascii=False)
                     continue
                 for reading in analyses:
                     features = "|".join(f"{k}={v}" for k, v in reading.features.items())
@@ -77,21 +74,15 @@ def analyse(
                     shown = (word, *columns, reading.gloss, reading.source)
                     yield "\t".join(cell or "_" for cell in shown)
 
-    with skipping(on_error, quiet=quiet) as log:
-        write_lines(output, lines(log))
+    with run.reading() as (log, _):
+        run.write(lines(log))
+    if run.json:
+        run.tell({**counts, "skipped": run.skipped, **run.clock.figures(words=counts["words"])})
 
 
 @app.command("learn-analyzer")
-@with_settings(LearnedAnalyzerSettings)
-def learn_analyzer(
-    sources: options.Sources,
-    output: options.ModelOutput,
-    given: Given,
-    data_name: options.DataName = None,
-    data_licence: options.DataLicence = None,
-    on_error: options.SkipErrors = options.OnError.stop,
-    quiet: options.Quiet = False,
-) -> None:
+@with_flags(LearnedAnalyzerSettings)
+def learn_analyzer(sources: options.Sources, run: Training, given: Given) -> None:
     """Learn an analyzer from a treebank (CoNLL-U) with lemmas, tags and features.
 
     Example:
@@ -102,13 +93,11 @@ def learn_analyzer(
 
         $ eigentext lex analyse sample/text.txt --analyzer learned:rules.eig -o readings.tsv
     """
-    from eigentext.base.files.opening import check_writable, expand
+    from eigentext.base.files.opening import expand
     from eigentext.formats.conllu import read_sentences
     from eigentext.lexical.analyzers.learned import LearnedAnalyzer
 
-    check_writable(output)
-    with skipping(on_error, quiet=quiet) as log:
+    with run.reading() as (log, _):
         treebank = (s for file in expand(sources) for s in read_sentences(file, on_error=log))
         learned = LearnedAnalyzer.fit(treebank, **given.settings(LearnedAnalyzerSettings))
-    learned.save(output, data=options.about_data(sources, data_name, data_licence))
-    remark(f"learned from {len(learned.known_forms):,} forms", quiet=quiet)
+    run.save(learned, sources, {"forms": len(learned.known_forms)})

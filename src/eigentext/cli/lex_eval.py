@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.command import Given, with_settings
+from eigentext.cli.command import Given, with_flags
 from eigentext.cli.lex_rank import Model, OtherAnalyzer
 from eigentext.cli.lex_train import DocumentsBy, read_labelled
-from eigentext.cli.output import progress_bar, show_figures, skipping
+from eigentext.cli.output import show_figures
+from eigentext.cli.run import Run
 from eigentext.lexical.settings import RankerSettings
 
 if TYPE_CHECKING:
-    from eigentext.evaluate.ranking import Accuracy, RankingScores
+    from eigentext.evaluate.ranking import RankingScores
     from eigentext.lexical.crossval import FoldResult
 
 Without = Annotated[
@@ -22,15 +23,14 @@ Without = Annotated[
 ]
 
 
+@with_flags()
 def eval_(
     model: Model,
-    sources: options.Sources,
+    sources: options.Labelled,
+    run: Run,
     analyzer: OtherAnalyzer = None,
     documents: DocumentsBy = "auto",
     without: Without = "cas",
-    on_error: options.SkipErrors = options.OnError.stop,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
 ) -> None:
     """Score a ranker on labelled documents: A1, A2, per element, seen and unseen, by document.
 
@@ -44,22 +44,20 @@ def eval_(
     from eigentext.lexical.ranker.model import LexicalRanker
 
     ranker = LexicalRanker.load(model, analyzer=analyzer)
-    with skipping(on_error, quiet=quiet) as log:
+    with run.reading() as (log, _):
         gold = read_labelled(sources, ranker.scheme_, documents, log)
     result = evaluate_ranker(ranker, gold, without=without.split(","))
-    _show([result], as_json=json)
+    _show([result], run)
 
 
-@with_settings(RankerSettings)
+@with_flags(RankerSettings)
 def crossval(
-    sources: options.Sources,
+    sources: options.Labelled,
+    run: Run,
     given: Given,
     documents: DocumentsBy = "auto",
     folds: Annotated[int, typer.Option("--folds", min=2, help="Folds, by document.")] = 10,
     without: Without = "cas",
-    on_error: options.SkipErrors = options.OnError.stop,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
 ) -> None:
     """Train and score in folds by document.
 
@@ -75,18 +73,15 @@ def crossval(
         return LexicalRanker(**given.settings(RankerSettings))
 
     make().check()
-    with (
-        skipping(on_error, quiet=quiet) as log,
-        progress_bar(quiet=quiet, unit="folds") as update,
-    ):
+    with run.reading("folds") as (log, progress):
         gold = read_labelled(sources, load_scheme(make().scheme), documents, log)
         results = list(
-            cross_validate(gold, make, folds=folds, without=without.split(","), progress=update)
+            cross_validate(gold, make, folds=folds, without=without.split(","), progress=progress)
         )
-    _show(results, as_json=json)
+    _show(results, run)
 
 
-def _show(results: list[FoldResult], *, as_json: bool) -> None:
+def _show(results: list[FoldResult], run: Run) -> None:
     total: RankingScores = results[0].scores
     for result in results[1:]:
         total = total + result.scores
@@ -95,22 +90,19 @@ def _show(results: list[FoldResult], *, as_json: bool) -> None:
     if len(results) > 1:
         more["folds"] = [result.scores.full.as_record() for result in results]
         more["train_cpu_seconds"] = round(sum(r.train_seconds for r in results), 1)
-    if as_json:
-        show_figures({**total.as_record(), **more}, as_json=True)
+    if run.json:
+        show_figures({**total.as_record(), **more, "skipped": run.skipped}, as_json=True)
         return
     rows = {
         "all": total.full,
         "without some elements": total.reduced,
         "seen in training": total.seen,
         "unseen": total.unseen,
-        **{f"element {name}": found for name, found in total.elements.items()},
-        **{f"document {name}": found for name, found in total.documents.items()},
+        **{f"element {name}": accuracy for name, accuracy in total.elements.items()},
+        **{f"document {name}": accuracy for name, accuracy in total.documents.items()},
     }
     print(f"coverage\t{total.coverage:.2f}")
-    for name, found in rows.items():
-        print(_row(name, found))
+    for name, row in rows.items():
+        scores = f"A1 {row.a1:.2f}\tA2 {row.a2:.2f}" if row.words else "A1 -\tA2 -"
+        print(f"{name}\t{scores}\t{row.words} words")
     print(f"calibration error\t{more['calibration_error']:.4f}")
-
-
-def _row(name: str, found: Accuracy) -> str:
-    return f"{name}\tA1 {found.a1:.2f}\tA2 {found.a2:.2f}\t{found.words} words"

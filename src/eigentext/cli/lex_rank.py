@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.output import skipping
-from eigentext.cli.text_input import typed_sentences
+from eigentext.cli.command import with_flags
+from eigentext.cli.run import Applying
+from eigentext.cli.text_input import ArabicText
 
 if TYPE_CHECKING:
     from eigentext.base.files.opening import SkipLog
@@ -22,33 +22,22 @@ OtherAnalyzer = Annotated[
 ]
 
 
-class RankFormat(StrEnum):
-    """What comes out."""
-
-    jsonl = "jsonl"
-    conllu = "conllu"
-    vocalised = "vocalised"
-
-
+@with_flags()
 def rank(
     model: Model,
     source: options.Source,
-    output: options.Output = "-",
+    run: Applying,
+    text: ArabicText,
     format_: Annotated[
-        RankFormat,
+        Literal["jsonl", "conllu", "vocalised"],
         typer.Option(
             "--format",
             help="JSON Lines with the best candidates, CoNLL-U with the best one, or the text in "
             "its best vocalisation.",
         ),
-    ] = RankFormat.jsonl,
+    ] = "jsonl",
     top: Annotated[int, typer.Option("--top", min=1, help="Candidates to list a word.")] = 3,
     analyzer: OtherAnalyzer = None,
-    raw: options.Raw = False,
-    tokeniser: options.Tokeniser = "arabic",
-    newlines: options.Newlines = options.NewlinesName.auto,
-    on_error: options.SkipErrors = options.OnError.stop,
-    quiet: options.Quiet = False,
 ) -> None:
     """Rank every analysis of every word; the whole file is one document.
 
@@ -62,31 +51,33 @@ def rank(
 
         $ eigentext lex rank arabic.ranker sample/arabic.txt --format conllu
     """
-    from eigentext.base.files.writing import write_lines
     from eigentext.lexical.documents import Document, Word
     from eigentext.lexical.output import as_conllu, as_json_line, as_vocalised
     from eigentext.lexical.ranker.model import LexicalRanker
 
     ranker = LexicalRanker.load(model, analyzer=analyzer)
 
-    def lines(log: SkipLog | None) -> Iterator[str]:
-        given = list(
-            typed_sentences(
-                [source], raw=raw, tokeniser=tokeniser, newlines=newlines.value, on_error=log
-            )
-        )
-        document = Document(source, [[Word(token.text) for token in tokens] for tokens in given])
-        ranked = next(ranker.rank_documents([document]))
-        for number, (tokens, found) in enumerate(zip(given, ranked, strict=True), start=1):
-            words = [
-                word._replace(typed=token.typed) for token, word in zip(tokens, found, strict=True)
-            ]
-            if format_ is RankFormat.jsonl:
-                yield as_json_line(number, words, ranker, top)
-            elif format_ is RankFormat.vocalised:
-                yield as_vocalised(words, ranker)
-            elif words:
-                yield from as_conllu(number, words, ranker)
+    counts = {"sentences": 0, "words": 0}
 
-    with skipping(on_error, quiet=quiet) as log:
-        write_lines(output, lines(log))
+    def lines(log: SkipLog | None) -> Iterator[str]:
+        sentences = list(text.typed([source], log))
+        words = [[Word(token.text) for token in tokens] for tokens in sentences]
+        ranked = next(ranker.rank_documents([Document(source, words)]))
+        for number, (tokens, answers) in enumerate(zip(sentences, ranked, strict=True), start=1):
+            readings = [
+                answer._replace(typed=token.typed)
+                for token, answer in zip(tokens, answers, strict=True)
+            ]
+            counts["sentences"] += 1
+            counts["words"] += len(readings)
+            if format_ == "jsonl":
+                yield as_json_line(number, readings, ranker, top)
+            elif format_ == "vocalised":
+                yield as_vocalised(readings, ranker)
+            elif readings:
+                yield from as_conllu(number, readings, ranker)
+
+    with run.reading() as (log, _):
+        run.write(lines(log))
+    if run.json:
+        run.tell({**counts, "skipped": run.skipped, **run.clock.figures(words=counts["words"])})

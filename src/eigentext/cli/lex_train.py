@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.command import Given, with_settings
-from eigentext.cli.output import Clock, progress_bar, show_figures, skipped_count, skipping
+from eigentext.cli.command import Given, with_flags
+from eigentext.cli.run import Training
 from eigentext.lexical.settings import RankerSettings
 
 if TYPE_CHECKING:
@@ -17,24 +17,14 @@ if TYPE_CHECKING:
     from eigentext.lexical.schemes.labels import LabelScheme
 
 DocumentsBy = Annotated[
-    str,
-    typer.Option(
-        "--documents", help="What a document of a treebank is: auto, newdoc, source, sentence."
-    ),
+    Literal["auto", "newdoc", "source", "sentence"],
+    typer.Option("--documents", help="What a document of a treebank is."),
 ]
 
 
-@with_settings(RankerSettings)
+@with_flags(RankerSettings)
 def train(
-    sources: options.Sources,
-    output: options.ModelOutput,
-    given: Given,
-    documents: DocumentsBy = "auto",
-    on_error: options.SkipErrors = options.OnError.stop,
-    data_name: options.DataName = None,
-    data_licence: options.DataLicence = None,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
+    sources: options.Labelled, run: Training, given: Given, documents: DocumentsBy = "auto"
 ) -> None:
     """Learn to rank the analyses of words in context.
 
@@ -47,32 +37,22 @@ def train(
 
         $ eigentext lex rank arabic.ranker sample/arabic.txt --format vocalised
     """
-    from eigentext.base.files.opening import check_writable
     from eigentext.lexical.ranker.model import LexicalRanker
     from eigentext.lexical.schemes.labels import load_scheme
 
-    check_writable(output)
-    clock = Clock()
     ranker = LexicalRanker(**given.settings(RankerSettings))
     ranker.check()
-    with (
-        skipping(on_error, quiet=quiet) as log,
-        progress_bar(quiet=quiet, unit="steps") as update,
-    ):
+    with run.reading("steps") as (log, progress):
         read = read_labelled(sources, load_scheme(ranker.scheme), documents, log)
-        ranker.fit(read, progress=update)
-    ranker.save(output, data=options.about_data(sources, data_name, data_licence))
-    if json or not quiet:
-        figures: dict[str, Any] = {
-            "documents": len(read),
-            "words": sum(len(line) for d in read for line in d.sentences),
-            "forms": len(ranker.seen_),
-            "pairs": sum(stage.counts.filled for stage in ranker.stages_),
-            "temperature": round(ranker.temperature_, 3),
-            "skipped": skipped_count(log),
-            **clock.figures(),
-        }
-        show_figures(figures, as_json=json, results_on_stdout=output == "-")
+        ranker.fit(read, progress=progress)
+    figures = {
+        "documents": len(read),
+        "words": sum(len(line) for d in read for line in d.sentences),
+        "forms": len(ranker.seen_),
+        "pairs": sum(stage.counts.filled for stage in ranker.stages_),
+        "temperature": round(ranker.temperature_, 3),
+    }
+    run.save(ranker, sources, figures)
 
 
 def read_labelled(

@@ -2,37 +2,17 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
-
-
-class OnError(StrEnum):
-    """What a reader does with an item that it cannot read."""
-
-    stop = "stop"
-    skip = "skip"
-
-
-class ResultFormat(StrEnum):
-    """How results are written: the format of the trade, or one JSON object a line."""
-
-    native = "native"
-    jsonl = "jsonl"
-
-
-class NewlinesName(StrEnum):
-    """Whether the end of a line of raw text ends a sentence."""
-
-    auto = "auto"
-    end = "end"
-    joined = "join"  # str.join is taken
-
 
 Sources = Annotated[
     list[str],
     typer.Argument(help="Files, globs or URLs; '-' is standard input.", show_default=False),
+]
+Labelled = Annotated[
+    list[str],
+    typer.Argument(help="Files (.jsonl, .conllu), globs or URLs.", show_default=False),
 ]
 CorpusOrCounts = Annotated[
     list[str] | None,
@@ -59,31 +39,13 @@ Jobs = Annotated[
 Seed = Annotated[int, typer.Option("--seed", help="Start of every random choice.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")]
 Json = Annotated[bool, typer.Option("--json", help="Figures as one JSON object.")]
-Format = Annotated[ResultFormat, typer.Option("--format", help="How results are written.")]
-SkipErrors = Annotated[
-    OnError,
+Format = Annotated[
+    Literal["native", "jsonl"],
+    typer.Option("--format", help="The format of the trade, or one JSON object a line."),
+]
+OnError = Annotated[
+    Literal["stop", "skip"],
     typer.Option("--on-error", help="An item that cannot be read: stop, or skip and count it."),
-]
-Raw = Annotated[
-    bool,
-    typer.Option(
-        "--raw/--tokens",
-        help="Input is raw text, or one tokenised sentence a line (default).",
-    ),
-]
-Tokeniser = Annotated[
-    str,
-    typer.Option(
-        "--tokeniser", help="For --raw: ptb, ud-en, french, arabic, generic, whitespace."
-    ),
-]
-Newlines = Annotated[
-    NewlinesName,
-    typer.Option(
-        "--newlines",
-        help="For --raw: does the end of a line end a sentence? end: always, join: never, auto: "
-        "unless the text is wrapped there.",
-    ),
 ]
 DataName = Annotated[
     str | None, typer.Option("--data-name", help="Name of the data, for the model's header.")
@@ -91,8 +53,3 @@ DataName = Annotated[
 DataLicence = Annotated[
     str | None, typer.Option("--data-licence", help="Licence of the data, for the header.")
 ]
-
-
-def about_data(sources: list[str], name: str | None, licence: str | None) -> dict[str, object]:
-    """What a model's header says of the data it was made from."""
-    return {"name": name, "licence": licence, "files": sources}

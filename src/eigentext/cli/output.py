@@ -12,16 +12,11 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from eigentext.cli.options import OnError
-from eigentext.errors import shortened
-
-if TYPE_CHECKING:
-    from eigentext.base.files.opening import SkipLog
-    from eigentext.errors import DataError
+from eigentext.errors import SettingsError, shortened
 
 
 class Clock:
@@ -84,16 +79,40 @@ def show_figures(
 
     table = Table(show_header=False, box=None, pad_edge=False)
     table.add_column(justify="left")
-    table.add_column(justify="right")
+    table.add_column(justify="right", overflow="fold")  # a checksum is shown whole
     for name, value in figures.items():
         table.add_row(
-            *(Text(printable(cell)) for cell in (name.replace("_", " "), _readable(value)))
+            *(Text(printable(cell)) for cell in (name.replace("_", " "), readable(value)))
         )
     Console(file=stream).print(table)
 
 
-def _readable(value: Any) -> str:
-    if isinstance(value, bool) or value is None:
+def show_table(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Rows that have the same columns, under a title; numbers stand to the right."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=title or None, title_justify="left", box=None, pad_edge=False)
+    for name, value in rows[0].items() if rows else ():
+        table.add_column(
+            name.replace("_", " "),
+            justify="left" if isinstance(value, str) else "right",
+            overflow="fold",
+        )
+    for row in rows:
+        cells = (f"{x:.4g}" if isinstance(x, float) else str(x) for x in row.values())
+        table.add_row(*(Text(printable(cell)) for cell in cells))  # brackets are no markup
+    if title:
+        print()
+    Console().print(table)
+
+
+def readable(value: Any) -> str:
+    """A value as a person reads it; what is neither number nor text as JSON."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
         return str(value)
     if isinstance(value, int):
         return f"{value:,}"
@@ -102,25 +121,24 @@ def _readable(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-@contextmanager
-def skipping(on_error: OnError, *, quiet: bool = False) -> Iterator[SkipLog | None]:
-    """The ``on_error`` argument for readers; says at the end how much was skipped."""
-    if on_error is OnError.stop:
-        yield None
-        return
-    from eigentext.base.files.opening import SkipLog
+def is_png(path: str, flag: str) -> bool:
+    """A picture is written as its name says: .png, or else .svg.
 
-    log = SkipLog()
-    yield log
-    if log.count:
-        remark(f"skipped {log.count} item(s) that could not be read:", quiet=quiet)
-        for message in log.messages:
-            remark(f"  {message}", quiet=quiet)
+    >>> is_png("a.png", "--plot"), is_png("a.SVG", "--plot")
+    (True, False)
+    """
+    suffix = path.rpartition(".")[2].lower()
+    if suffix not in ("svg", "png"):
+        raise SettingsError(f"{flag} writes .svg or .png, not {path!r}")
+    return suffix == "png"
 
 
-def skipped_count(log: Callable[[DataError], None] | None) -> int:
-    """How many items a reader skipped so far."""
-    return int(getattr(log, "count", 0))
+def write_picture(path: str, picture: str | bytes) -> None:
+    """A picture as a file."""
+    from eigentext.base.files.opening import atomic_write
+
+    with atomic_write(path) as file:
+        file.write(picture if isinstance(picture, bytes) else picture.encode("utf-8"))
 
 
 # what stages count that are not of the text itself
@@ -152,7 +170,7 @@ def progress_bar(
 ) -> Iterator[Callable[[int, int, str], None]]:
     """A bar with rate and time left, fed as ``update(done, total, stage)``.
 
-    Without a known total (0) it shows the rate alone.
+    Without a known total (0) it shows the rate alone; who never feeds it sees none.
 
     >>> with progress_bar(quiet=True) as update:
     ...     update(1, 10, "reading")
@@ -175,12 +193,15 @@ def progress_bar(
         TimeRemainingColumn(),
         console=console,
         transient=True,
+        redirect_stdout=False,  # or what is printed to a file would go to the terminal
         disable=quiet or not console.is_terminal,
     )
     stages: dict[str, TaskID] = {}
     began: dict[str, float] = {}
 
     def update(done: int, total: int, stage: str) -> None:
+        if not stages:
+            bar.start()
         if stage not in stages:
             stages[stage] = bar.add_task(stage, total=total or None, rate="")
             began[stage] = time.monotonic()
@@ -188,5 +209,8 @@ def progress_bar(
         rate = _rate(a_second, _UNITS.get(stage, unit))
         bar.update(stages[stage], completed=done, total=total or None, rate=rate)
 
-    with bar:
+    try:
         yield update
+    finally:
+        if stages:
+            bar.stop()

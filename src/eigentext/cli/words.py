@@ -7,7 +7,10 @@ from typing import Annotated
 import typer
 
 from eigentext.cli import options, words_cluster, words_embed, words_report
-from eigentext.cli.output import Clock, progress_bar, remark, show_figures, skipping
+from eigentext.cli.command import with_flags
+from eigentext.cli.output import remark, show_figures
+from eigentext.cli.run import Training
+from eigentext.cli.text_input import GenericText
 
 app = typer.Typer(no_args_is_help=True, help="Word counts and word representations.")
 words_embed.register(app)
@@ -16,9 +19,11 @@ words_report.register(app)
 
 
 @app.command("count")
+@with_flags()
 def count(
     corpus: options.Sources,
-    output: options.ModelOutput,
+    run: Training,
+    text: GenericText,
     contexts: Annotated[
         str,
         typer.Option("--contexts", help="r1, lr1, lr2, positions such as -2,-1,+1, or bag5."),
@@ -38,14 +43,6 @@ def count(
         str | None, typer.Option("--scheduler", help="Address of a Dask scheduler, tcp://...")
     ] = None,
     jobs: options.Jobs = 1,
-    raw: options.Raw = False,
-    tokeniser: options.Tokeniser = "generic",
-    newlines: options.Newlines = options.NewlinesName.auto,
-    on_error: options.SkipErrors = options.OnError.stop,
-    data_name: options.DataName = None,
-    data_licence: options.DataLicence = None,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
 ) -> None:
     """Count words and their contexts in a corpus of any size.
 
@@ -58,19 +55,16 @@ def count(
     """
     import resource
 
-    from eigentext.base.files.opening import check_writable, expand
+    from eigentext.base.files.opening import expand
     from eigentext.corpus.counting import count as count_corpus
     from eigentext.corpus.counts import Counts
     from eigentext.corpus.engines import DaskEngine, LocalEngine
     from eigentext.corpus.workfolder import clear
 
-    check_writable(output)
-    work_dir = _work_folder(output)
+    work_dir = _work_folder(run.output)
     vocabulary = None if vocab_from is None else Counts.load(vocab_from).vocabulary
-    clock = Clock()
     with (
-        skipping(on_error, quiet=quiet) as log,
-        progress_bar(quiet=quiet) as update,
+        run.reading() as (log, progress),
         LocalEngine(jobs) if scheduler is None else DaskEngine(scheduler) as engine,
     ):
         sources = expand(corpus)
@@ -81,28 +75,26 @@ def count(
             min_count=min_count,
             vocabulary=vocabulary,
             memory=memory,
-            tokeniser=tokeniser if raw else None,
-            newlines=newlines.value,
             work_dir=work_dir,
             keep_work=True,
             engine=engine,
-            progress=update,
+            progress=progress,
             on_error=log,
+            **text.to_count(),
         )
-        counts.save(output, data=options.about_data(sources, data_name, data_licence))
-    if work_dir is not None:
+    figures: dict[str, float] = {
+        "tokens": counts.n_tokens,
+        "sentences": counts.n_sentences,
+        "skipped": counts.n_skipped,
+        "vocabulary": len(counts.words),
+        "pairs_stored": counts.n_stored,
+        "peak_memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+    }
+    counts.save(run.output, data=run.about(sources))
+    if work_dir is not None:  # what it held is in the file now
         clear(work_dir)
-    if json or not quiet:
-        figures = {
-            "tokens": counts.n_tokens,
-            "sentences": counts.n_sentences,
-            "skipped": counts.n_skipped,
-            "vocabulary": len(counts.words),
-            "pairs_stored": counts.n_stored,
-            **clock.figures(tokens=counts.n_tokens),
-            "peak_memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
-        }
-        show_figures(figures, as_json=json, results_on_stdout=output == "-")
+    figures |= run.clock.figures(tokens=counts.n_tokens)
+    run.tell(figures, results_on_stdout=run.output == "-")
 
 
 def _work_folder(output: str) -> str | None:
@@ -151,7 +143,7 @@ def add(
 def inspect(
     counts: Annotated[str, typer.Argument(help="A file of counts.")],
     top: Annotated[int, typer.Option("--top", min=0, help="So many of the most frequent.")] = 20,
-    format_: options.Format = options.ResultFormat.native,
+    format_: options.Format = "native",
 ) -> None:
     """List the most frequent words of a file of counts.
 
@@ -165,7 +157,7 @@ def inspect(
 
     from eigentext.corpus.counts import Counts
 
-    found = Counts.load(counts)
-    for word, n in list(zip(found.words, found.unigrams.tolist(), strict=True))[:top]:
-        as_json = format_ is options.ResultFormat.jsonl
-        print(dumps({"word": word, "count": n}, ensure_ascii=False) if as_json else f"{n}\t{word}")
+    held = Counts.load(counts)
+    for word, n in list(zip(held.words, held.unigrams.tolist(), strict=True))[:top]:
+        record = {"word": word, "count": n}
+        print(dumps(record, ensure_ascii=False) if format_ == "jsonl" else f"{n}\t{word}")

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigentext.cli import options, words_lm
-from eigentext.cli.command import Given, with_settings
-from eigentext.cli.output import Clock, progress_bar, show_figures
+from eigentext.cli.command import Given, with_flags
+from eigentext.cli.run import Training
+from eigentext.cli.text_input import GenericText
 from eigentext.errors import SettingsError
 from eigentext.words.settings import ClusterSettings
 
@@ -20,24 +21,17 @@ PathsFile = Annotated[
 ]
 
 
-@with_settings(ClusterSettings)
+@with_flags(ClusterSettings)
 def cluster(
-    output: options.ModelOutput,
+    run: Training,
     corpus: options.CorpusOrCounts = None,
     *,
+    text: GenericText,
     counts: options.StoredCounts = None,
     paths: PathsFile = None,
     given: Given,
     memory: options.Memory = "2GB",
     jobs: options.Jobs = 1,
-    raw: options.Raw = False,
-    tokeniser: options.Tokeniser = "generic",
-    newlines: options.Newlines = options.NewlinesName.auto,
-    on_error: options.SkipErrors = options.OnError.stop,
-    data_name: options.DataName = None,
-    data_licence: options.DataLicence = None,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
 ) -> None:
     """Cluster words into a binary hierarchy, as Brown clustering does, in seconds.
 
@@ -54,7 +48,6 @@ def cluster(
     import time
 
     from eigentext.base.files.opening import check_writable, expand
-    from eigentext.cli.output import skipping
     from eigentext.corpus.counting import count
     from eigentext.corpus.counts import Counts
     from eigentext.words.clusters.model import SpectralClusters
@@ -64,11 +57,12 @@ def cluster(
         raise SettingsError("give either a corpus or --counts")
     if counts is not None and model.vocab_size is not None:
         raise SettingsError("--vocab-size is for a corpus: counts have their vocabulary already")
+    if counts is not None:
+        text.refuse("is for a corpus, not for --counts")
     model.check()
-    check_writable(output, paths)
-    clock, cpu_began = Clock(), time.process_time()
-    seconds: dict[str, float] = {}
-    with progress_bar(quiet=quiet) as update, skipping(on_error, quiet=quiet) as log:
+    check_writable(paths)
+    began = time.process_time()
+    with run.reading() as (log, progress):
         if counts is not None:
             counted, sources = Counts.load(counts), [counts]
         else:
@@ -79,57 +73,48 @@ def cluster(
                 vocab_size=model.vocab_size,
                 jobs=jobs,
                 memory=memory,
-                tokeniser=tokeniser if raw else None,
-                newlines=newlines.value,
-                progress=update,
+                progress=progress,
                 on_error=log,
+                **text.to_count(),
             )
-        seconds["input"] = time.process_time() - cpu_began
-        model.fit(counted, progress=update)
-    cpu_written = time.process_time()
-    model.save(output, data=options.about_data(sources, data_name, data_licence))
+        seconds = {"input": time.process_time() - began}
+        model.fit(counted, progress=progress)
+    seconds |= model.clustering_.seconds
+    run.save(model, sources, _figures(model, counted.n_tokens, seconds), beside=paths)
     if paths is not None:
         model.write_paths(paths)
-    if json or not quiet:
-        ended = time.process_time()
-        seconds |= model.clustering_.seconds | {"output": ended - cpu_written}
-        show_figures(
-            _figures(model, counted.n_tokens, seconds) | clock.figures(),
-            as_json=json,
-            results_on_stdout="-" in (output, paths),
-        )
 
 
 def _figures(model: SpectralClusters, n_tokens: int, seconds: dict[str, float]) -> dict[str, Any]:
     from eigentext.words.clusters.hierarchy import prefix_information
 
-    found = model.clustering_
-    values = found.singular_values.tolist()
-    lengths = [n for n in (2, 4, 6, 8, 10) if 2**n <= 4 * len(found.paths)]
+    clustering = model.clustering_
+    values = clustering.singular_values.tolist()
+    lengths = [n for n in (2, 4, 6, 8, 10) if 2**n <= 4 * len(clustering.paths)]
     return {
         "tokens": n_tokens,
-        "vocabulary": len(found.words),
-        "clusters": len(found.paths),
-        "mutual_information": round(found.information, 6),
-        "mutual_information_by_pass": [round(value, 6) for value in found.history],
+        "vocabulary": len(clustering.words),
+        "clusters": len(clustering.paths),
+        "mutual_information": round(clustering.information, 6),
+        "mutual_information_by_pass": [round(value, 6) for value in clustering.history],
         "mutual_information_by_prefix": {
             str(k): round(v, 4)
-            for k, v in prefix_information(found.pairs, found.paths, lengths).items()
+            for k, v in prefix_information(clustering.pairs, clustering.paths, lengths).items()
         },
-        "longest_path": max(map(len, found.paths)),
-        "gamma": None if found.gamma is None else round(found.gamma, 3),
+        "longest_path": max(map(len, clustering.paths)),
+        "gamma": None if clustering.gamma is None else round(clustering.gamma, 3),
         "singular_values": [round(v, 4) for v in (*values[:3], *values[-1:])],
         "cpu_seconds_by_stage": {stage: round(s, 3) for stage, s in seconds.items()},
-        "cpu_seconds_without_input_and_output": round(
-            sum(s for stage, s in seconds.items() if stage not in ("input", "output")), 3
-        ),
+        "cpu_seconds_of_clustering": round(sum(seconds.values()) - seconds["input"], 3),
     }
 
 
+@with_flags()
 def assign(
     model: Annotated[str, typer.Argument(help="A model of `words cluster`.")],
     corpus: options.Sources,
-    output: options.ModelOutput,
+    run: Training,
+    text: GenericText,
     paths: PathsFile = None,
     by: Annotated[
         str, typer.Option("--by", help="information (gain of it) or centroid (nearest).")
@@ -138,11 +123,6 @@ def assign(
         int, typer.Option("--min-count", min=1, help="Put in words seen at least so often.")
     ] = 1,
     jobs: options.Jobs = 1,
-    raw: options.Raw = False,
-    tokeniser: options.Tokeniser = "generic",
-    newlines: options.Newlines = options.NewlinesName.auto,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
 ) -> None:
     """Put the words of new text into existing clusters, without learning anew.
 
@@ -156,30 +136,28 @@ def assign(
     from eigentext.corpus.counting import count
     from eigentext.words.clusters.model import SpectralClusters
 
-    check_writable(output, paths)
+    check_writable(paths)
     known = SpectralClusters.load(model)
     sources = expand(corpus)
-    with progress_bar(quiet=quiet) as update:
+    with run.reading() as (log, progress):
         counts = count(
             sources,
             contexts="r1",
             min_count=min_count,
             jobs=jobs,
-            tokeniser=tokeniser if raw else None,
-            newlines=newlines.value,
-            progress=update,
+            progress=progress,
+            on_error=log,
+            **text.to_count(),
         )
     more = known.assign(counts, by=by)
-    more.save(output, data=options.about_data(sources, None, None))
+    figures = {
+        "words_before": len(known.words_),
+        "words_put_in": len(more.words_) - len(known.words_),
+        "mutual_information": round(more.mutual_information_, 6),
+    }
+    run.save(more, sources, figures, beside=paths)
     if paths is not None:
         more.write_paths(paths)
-    if json or not quiet:
-        figures = {
-            "words_before": len(known.words_),
-            "words_put_in": len(more.words_) - len(known.words_),
-            "mutual_information": round(more.mutual_information_, 6),
-        }
-        show_figures(figures, as_json=json, results_on_stdout="-" in (output, paths))
 
 
 def register(app: typer.Typer) -> None:

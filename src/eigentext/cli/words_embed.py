@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from math import isnan
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.command import Given, with_settings
-from eigentext.cli.output import Clock, progress_bar, show_figures, skipping
+from eigentext.cli.command import Given, with_flags
+from eigentext.cli.output import show_figures
+from eigentext.cli.run import Training
+from eigentext.cli.text_input import GenericText
 from eigentext.errors import SettingsError
 from eigentext.words.settings import CCASettings, LRMVLSettings
 
@@ -25,37 +26,24 @@ def register(app: typer.Typer) -> None:
     app.command("eval")(evaluate)
 
 
-class Method(StrEnum):
-    """How vectors are learned."""
-
-    cca = "cca"
-    lrmvl = "lrmvl"
-
-
-@with_settings(CCASettings, LRMVLSettings)
+@with_flags(CCASettings, LRMVLSettings)
 def embed(
-    output: options.ModelOutput,
+    run: Training,
     corpus: options.CorpusOrCounts = None,
     *,
+    text: GenericText,
     counts: options.StoredCounts = None,
     vectors: Annotated[
         str | None,
         typer.Option("--vectors", help="Write word2vec's format too: .bin binary, else text."),
     ] = None,
     method: Annotated[
-        Method, typer.Option("--method", help="One decomposition of counts, or LR-MVL.")
-    ] = Method.cca,
+        Literal["cca", "lrmvl"],
+        typer.Option("--method", help="One decomposition of counts, or LR-MVL."),
+    ] = "cca",
     given: Given,
     memory: options.Memory = "2GB",
     jobs: options.Jobs = 1,
-    raw: options.Raw = False,
-    tokeniser: options.Tokeniser = "generic",
-    newlines: options.Newlines = options.NewlinesName.auto,
-    on_error: options.SkipErrors = options.OnError.stop,
-    data_name: options.DataName = None,
-    data_licence: options.DataLicence = None,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
 ) -> None:
     """Make word vectors from a corpus or from stored counts.
 
@@ -78,38 +66,34 @@ def embed(
     if (counts is None) == (not corpus):
         raise SettingsError("expected a corpus, or --counts, and not both")
     model: Any
-    if method is Method.cca:
+    if method == "cca":
         model = CCAEmbedding(**given.settings(CCASettings))
     elif counts is None:
         model = LRMVL(**given.settings(LRMVLSettings))
     else:
         raise SettingsError("LR-MVL goes along the text: expected a corpus, not --counts")
+    if counts is not None:
+        text.refuse("is for a corpus, not for --counts")
     model.check()
-    check_writable(output, vectors)
-    clock = Clock()
+    check_writable(vectors)
     sources = expand(corpus or [])
-    with skipping(on_error, quiet=quiet) as log, progress_bar(quiet=quiet) as update:
+    with run.reading() as (log, progress):
         common: dict[str, Any] = {
             "vocab_size": model.vocab_size,
             "min_count": model.min_count,
             "jobs": jobs,
             "memory": memory,
-            "tokeniser": tokeniser if raw else None,
-            "newlines": newlines.value,
-            "progress": update,
+            "progress": progress,
             "on_error": log,
+            **text.to_count(),
         }
-        if method is Method.cca:
+        if method == "cca":
             figures = _cca(model, sources, counts, common)
         else:
             figures = _lrmvl(model, sources, common)
-    data = options.about_data(sources or [str(counts)], data_name, data_licence)
-    model.save(output, data=data)
+    run.save(model, sources or [str(counts)], figures, beside=vectors)
     if vectors is not None:
         model.embeddings_.export(vectors)
-    if json or not quiet:
-        figures |= clock.figures()
-        show_figures(figures, as_json=json, results_on_stdout="-" in (output, vectors))
 
 
 def _cca(
@@ -164,7 +148,7 @@ def neighbours(
     words: Annotated[list[str], typer.Argument(help="Words, or analogies a:b::c.")],
     k: Annotated[int, typer.Option("-k", min=1, help="So many neighbours of each.")] = 10,
     output: options.Output = "-",
-    format_: options.Format = options.ResultFormat.native,
+    format_: options.Format = "native",
 ) -> None:
     """List the words nearest to a word by cosine, or the answers to an analogy.
 
@@ -183,12 +167,12 @@ def neighbours(
 
     known, vectors = load_words(model)
     lines = []
-    for query, found in zip(words, nearest_words(known, vectors, words, k), strict=True):
-        if format_ is options.ResultFormat.jsonl:
-            near = [{"word": word, "cosine": round(cosine, 4)} for word, cosine in found]
+    for query, nearest in zip(words, nearest_words(known, vectors, words, k), strict=True):
+        if format_ == "jsonl":
+            near = [{"word": word, "cosine": round(cosine, 4)} for word, cosine in nearest]
             lines.append(dumps({"query": query, "neighbours": near}, ensure_ascii=False))
         else:
-            lines.extend(f"{query}\t{word}\t{cosine:.4f}" for word, cosine in found)
+            lines.extend(f"{query}\t{word}\t{cosine:.4f}" for word, cosine in nearest)
     write_lines(output, lines)
 
 
@@ -204,7 +188,8 @@ def evaluate(
         list[str] | None, typer.Option("--analogies", help="Files of questions a b c d.")
     ] = None,
     paths: Annotated[
-        list[str] | None, typer.Option("--clusters", help="Clusters whose MI is wanted.")
+        list[str] | None,
+        typer.Option("--clusters", help="Models of `words cluster`, or paths files."),
     ] = None,
     counts: Annotated[
         str | None, typer.Option("--counts", help="Counts with the context +1, for --clusters.")
@@ -251,18 +236,18 @@ def _score_vectors(model: str, similarity: list[str], analogies: list[str]) -> d
     from eigentext.words.embeddings.neighbours import load_words
 
     words, vectors = load_words(model)
-    places = {word: row for row, word in enumerate(words)}
+    rows = {word: row for row, word in enumerate(words)}
     figures: dict[str, Any] = {}
     for file in similarity:
-        found = scores.score_similarity(places, vectors, scores.read_pairs(file))
+        score = scores.score_similarity(rows, vectors, scores.read_pairs(file))
         figures[Path(file).name] = {
-            "spearman": None if isnan(found.rho) else round(found.rho, 4),
-            "covered": found.covered,
-            "pairs": found.total,
+            "spearman": None if isnan(score.rho) else round(score.rho, 4),
+            "covered": score.covered,
+            "pairs": score.total,
         }
     for file in analogies:
         for section, questions in scores.read_analogies(file).items():
-            answer = scores.score_analogies(places, vectors, questions)
+            answer = scores.score_analogies(rows, vectors, questions)
             figures[f"{Path(file).name}: {section}"] = {
                 "accuracy": None if isnan(answer.accuracy) else round(answer.accuracy, 4),
                 "right": answer.right,
@@ -277,15 +262,15 @@ def _score_paths(paths: list[str], counts: str | None, text: list[str]) -> dict[
 
     from eigentext.corpus.counts import Counts
     from eigentext.evaluate.clustering import paths_information
-    from eigentext.formats.brown_paths import read_paths
+    from eigentext.words.clusters.model import read_clusters
 
     held = None if counts is None else Counts.load(counts)
     figures: dict[str, Any] = {}
     for file in paths:
-        clusters = {entry.word: entry.bits for entry in read_paths(file)}
-        found = paths_information(clusters, text if held is None else held)
+        clusters = read_clusters(file)
+        information = paths_information(clusters, text if held is None else held)
         figures[Path(file).name] = {
-            "mutual_information": round(found[None], 4),
+            "mutual_information": round(information[None], 4),
             "clusters": len(set(clusters.values())),
             "words": len(clusters),
         }

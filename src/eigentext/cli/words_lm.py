@@ -7,10 +7,12 @@ from typing import Annotated
 
 import typer
 
+from eigentext.base.files.opening import OnError
 from eigentext.cli import options
-from eigentext.cli.command import Given, with_settings
+from eigentext.cli.command import Given, with_flags
 from eigentext.cli.output import show_figures
-from eigentext.cli.text_input import sentences
+from eigentext.cli.run import Training
+from eigentext.cli.text_input import TextInput
 from eigentext.errors import DataError
 from eigentext.words.settings import ClassBigramSettings
 
@@ -21,25 +23,25 @@ Mix = Annotated[
 ]
 
 
-def _sentences(corpus: list[str], *, needed: bool = False) -> Iterator[list[str]]:
+def _sentences(
+    corpus: list[str], on_error: OnError | None = None, *, needed: bool = False
+) -> Iterator[list[str]]:
     """Sentences with tokens; where they are ``needed``, none at all is an error."""
-    found = False
-    for tokens in sentences(corpus, raw=False, tokeniser=""):
+    empty = True
+    for tokens in TextInput().sentences(corpus, on_error):
         if tokens:
-            found = True
+            empty = False
             yield tokens
-    if needed and not found:
+    if needed and empty:
         raise DataError(", ".join(corpus), None, "no tokens, expected text")
 
 
-@with_settings(ClassBigramSettings)
+@with_flags(ClassBigramSettings)
 def train(
     clusters: Annotated[str, typer.Argument(help="A model of `words cluster`, or a paths file.")],
     corpus: options.Sources,
-    output: options.ModelOutput,
+    run: Training,
     given: Given,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
 ) -> None:
     """Learn a class-based bigram model: which class follows which, and which words it has.
 
@@ -49,31 +51,26 @@ def train(
 
         $ eigentext words lm train text.clusters sample/text.txt -o text.lm
     """
-    from eigentext.base.files.opening import check_writable
     from eigentext.words.clusters.model import read_clusters
     from eigentext.words.lm.class_bigram import ClassBigram
 
-    check_writable(output)
     settings = given.settings(ClassBigramSettings, clusters=read_clusters(clusters))
-    model = ClassBigram(**settings)
-    model.fit(_sentences(corpus, needed=True)).save(
-        output, data=options.about_data(corpus, None, None)
-    )
-    if json or not quiet:
-        figures = {
-            "words": len(model.words_),
-            "classes": len(model.names_),
-            "tokens": int(model.pairs_.sum()),
-            "discount": round(model.word_model_.discount, 4),
-        }
-        show_figures(figures, as_json=json, results_on_stdout=output == "-")
+    with run.reading() as (log, _):
+        model = ClassBigram(**settings).fit(_sentences(corpus, log, needed=True))
+    figures = {
+        "words": len(model.words_),
+        "classes": len(model.names_),
+        "tokens": int(model.pairs_.sum()),
+        "discount": round(model.word_model_.discount, 4),
+    }
+    run.save(model, corpus, figures)
 
 
 def score(
     model: Model,
     corpus: options.Sources,
     mix: Mix = None,
-    format_: options.Format = options.ResultFormat.native,
+    format_: options.Format = "native",
 ) -> None:
     """Print the log probability of every sentence.
 
@@ -89,10 +86,10 @@ def score(
 
     from eigentext.words.lm.class_bigram import ClassBigram
 
-    found = ClassBigram.load(model)
+    bigram = ClassBigram.load(model)
     for tokens in _sentences(corpus):
-        value = found.log_prob(tokens, mix=mix)
-        if format_ is options.ResultFormat.jsonl:
+        value = bigram.log_prob(tokens, mix=mix)
+        if format_ == "jsonl":
             print(dumps({"log_prob": value, "tokens": tokens}, ensure_ascii=False))
         else:
             print(f"{value:.4f}\t{' '.join(tokens)}")
@@ -113,12 +110,12 @@ def perplexity(
     """
     from eigentext.words.lm.class_bigram import ClassBigram
 
-    found = ClassBigram.load(model)
+    bigram = ClassBigram.load(model)
     text = list(_sentences(corpus, needed=True))
     figures = {
-        "perplexity": round(found.perplexity(text, mix=mix), 3),
-        "classes_alone": round(found.perplexity(text, mix=1.0), 3),
-        "kneser_ney_alone": round(found.perplexity(text, mix=0.0), 3),
+        "perplexity": round(bigram.perplexity(text, mix=mix), 3),
+        "classes_alone": round(bigram.perplexity(text, mix=1.0), 3),
+        "kneser_ney_alone": round(bigram.perplexity(text, mix=0.0), 3),
         "sentences": len(text),
     }
     show_figures(figures, as_json=json)

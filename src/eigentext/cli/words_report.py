@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eigentext.cli import options
-from eigentext.cli.output import remark, show_figures
+from eigentext.cli.command import with_flags
+from eigentext.cli.output import is_png, write_picture
+from eigentext.cli.run import Run
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ def register(app: typer.Typer) -> None:
     app.command("report")(report)
 
 
+@with_flags()
 def report(
     model: Annotated[
         str, typer.Argument(help="A model of clusters, or the paths file of any Brown tool.")
@@ -27,6 +29,7 @@ def report(
     output: Annotated[
         str, typer.Option("--output", "-o", help="The HTML page to write; '-' is stdout.")
     ],
+    run: Run,
     vectors: Annotated[
         str | None,
         typer.Option("--vectors", help="A model of vectors or a word2vec file: adds a map."),
@@ -50,9 +53,6 @@ def report(
     ] = 100_000,
     map_words: Annotated[int, typer.Option("--map-words", min=1, help="Words on the map.")] = 200,
     ends: Annotated[int, typer.Option("--ends", min=1, help="Ends of the drawn tree.")] = 40,
-    on_error: options.SkipErrors = options.OnError.stop,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
 ) -> None:
     """Write one HTML page to browse clusters by prefix, with counts and example words.
 
@@ -71,16 +71,23 @@ def report(
     """
     import os
 
-    from eigentext.base.files.opening import atomic_write
+    from eigentext.base.files.opening import check_writable
     from eigentext.drawing import words_map
     from eigentext.drawing.words_tree import cluster_tree_svg
     from eigentext.reports.words_page import WordVectors, words_report
     from eigentext.words.embeddings.neighbours import load_words
 
-    _check_names(tree, map_, values)
+    if tree is not None and not tree.lower().endswith(".svg"):
+        raise SettingsError(f"--tree writes .svg, not {tree!r}")
+    for flag, path in (("--map", map_), ("--values", values)):
+        if path is not None:
+            is_png(path, flag)
     if map_ is not None and vectors is None:
         raise SettingsError("--map needs --vectors")
-    clusters, fitted = _load(model, on_error, quiet=quiet)
+    for path in (output, tree, map_, values):
+        if path is not None:
+            check_writable(path)
+    clusters, fitted = _load(model, run)
     if values is not None and (fitted is None or not len(fitted.singular_values_)):
         raise SettingsError(f"{model} has no singular values to plot")
     held = None if vectors is None else WordVectors(*load_words(vectors))
@@ -94,7 +101,7 @@ def report(
         max_words=max_words,
         map_words=map_words,
         ends=ends,
-        remark=lambda text: remark(text, quiet=quiet),
+        remark=run.remark,
     )
     pictures: list[tuple[str, str | bytes]] = []
     if tree is not None:
@@ -103,42 +110,25 @@ def report(
         placed = words_map.map_points(
             held.words, held.vectors, n_words=map_words, paths=clusters.paths()
         )
-        draw: Any = words_map.word_map_png if _is_png(map_) else words_map.word_map
+        draw: Any = words_map.word_map_png if is_png(map_, "--map") else words_map.word_map
         pictures.append((map_, draw(placed)))
     if values is not None and fitted is not None:
-        draw = words_map.decay_plot_png if _is_png(values) else words_map.decay_plot
+        draw = words_map.decay_plot_png if is_png(values, "--values") else words_map.decay_plot
         pictures.append((values, draw(fitted.singular_values_)))
     page.write(output)
     for path, picture in pictures:
-        with atomic_write(path) as out:
-            out.write(picture if isinstance(picture, bytes) else picture.encode("utf-8"))
-    if json or not quiet:
-        figures = {
-            "clusters": len(clusters.bits),
-            "words": clusters.n_words,
-            "page_bytes": len(page.html().encode("utf-8")),
-        }
-        show_figures(figures, as_json=json, results_on_stdout=output == "-")
+        write_picture(path, picture)
+    figures = {
+        "clusters": len(clusters.bits),
+        "words": clusters.n_words,
+        "page_bytes": len(page.html().encode("utf-8")),
+    }
+    run.tell(figures, results_on_stdout=output == "-")
 
 
-def _is_png(path: str) -> bool:
-    return path.lower().endswith(".png")
-
-
-def _check_names(tree: str | None, map_: str | None, values: str | None) -> None:
-    if tree is not None and not tree.lower().endswith(".svg"):
-        raise SettingsError(f"--tree writes .svg, not {tree!r}")
-    for option, path in (("--map", map_), ("--values", values)):
-        if path is not None and not path.lower().endswith((".svg", ".png")):
-            raise SettingsError(f"{option} writes .svg or .png, not {path!r}")
-
-
-def _load(
-    model: str, on_error: options.OnError, *, quiet: bool
-) -> tuple[ClusterTree, SpectralClusters | None]:
+def _load(model: str, run: Run) -> tuple[ClusterTree, SpectralClusters | None]:
     """The tree of a model, with what else it knows, or of a paths file."""
     from eigentext.base.files.opening import open_binary
-    from eigentext.cli.output import skipping
     from eigentext.drawing.words_tree import read_tree
 
     if model != "-":  # a model file cannot come by a pipe
@@ -149,5 +139,5 @@ def _load(
 
             fitted = SpectralClusters.load(model)
             return fitted.tree(), fitted
-    with skipping(on_error, quiet=quiet) as log:
+    with run.reading() as (log, _):
         return read_tree(model, on_error=log), None

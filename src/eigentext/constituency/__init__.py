@@ -1,30 +1,26 @@
 """Latent-variable PCFGs.
 
-Training: transform (binary trees) -> treebank -> features -> spectrum -> learn -> grammar.
+Training: transform (binary trees) -> treebank -> features -> learn -> grammar.
 Parsing: lexicon -> chart (coarse, fine, decode) -> answer.  ``model`` is the way in to both.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from eigentext.base.lazy import lazy
 
 if TYPE_CHECKING:
-    from eigentext.constituency.answer import Candidate, Parse
-    from eigentext.constituency.chart.constraints import Constraints
-    from eigentext.constituency.model import LPCFG
+    from eigentext.constituency.answer import Candidate as Candidate
+    from eigentext.constituency.answer import Parse as Parse
+    from eigentext.constituency.chart.constraints import Constraints as Constraints
+    from eigentext.constituency.model import LPCFG as LPCFG
 
-__all__ = ["LPCFG", "Candidate", "Constraints", "Parse"]
-
-_HOME_OF = {
-    "LPCFG": "model",
-    "Parse": "answer",
-    "Candidate": "answer",
-    "Constraints": "chart.constraints",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME_OF:
-        return getattr(import_module(f"eigentext.constituency.{_HOME_OF[name]}"), name)
-    raise AttributeError(f"module 'eigentext.constituency' has no attribute {name!r}")
+__getattr__, __dir__, __all__ = lazy(
+    __name__,
+    {
+        "answer": "Candidate Parse",
+        "chart.constraints": "Constraints",
+        "model": "LPCFG",
+    },
+)

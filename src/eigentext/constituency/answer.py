@@ -1,4 +1,4 @@
-"""What the parser answers: the best tree and its scores, the k best, and posteriors.
+"""What the parser answers: the best tree and its scores, the k best, and marginals.
 
 There is always a tree.  When the grammar has none for a sentence (or none that meets the
 constraints), :func:`flat_tree` makes one of the words' likeliest tags and the required brackets.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Candidate",
     "Parse",
-    "constituent_posteriors",
+    "constituent_marginals",
     "flat_tree",
     "likeliest_tags",
     "word_emissions",
@@ -54,7 +54,7 @@ class Parse:
                    ensemble; -inf where there is none, and then a flag says why: ``negative``,
                    ``coarse``, ``fallback`` or ``split``
     ``kbest``      the k best different trees, the best first
-    ``marginals``  (start, end, label) -> posterior of that constituent
+    ``marginals``  (start, end, label) -> probability of that constituent
     ``flags``      ``relaxed`` pruning had to be loosened, ``coarse`` the models give no tree any
                    weight: the plain PCFG's, ``fallback`` the grammar has no such tree: words under
                    their tags and what brackets were required, ``unknown`` a word was never seen in
@@ -77,31 +77,31 @@ class Parse:
         return tree_svg(self.tree)
 
 
-def constituent_posteriors(
+def constituent_marginals(
     chart: Chart, passes: Sequence[FinePass], labels: Sequence[str]
 ) -> dict[tuple[int, int, str], float]:
-    """(start, end, label) -> posterior, the mean over the models; a chain counts for all of it."""
+    """(start, end, label) -> marginal, the mean over the models; a chain counts for all of it."""
     posterior = np.mean([p.items for p in passes], axis=0)
     spans = chart.spans[chart.item_span].tolist()
-    found: dict[tuple[int, int, str], float] = {}
+    posteriors: dict[tuple[int, int, str], float] = {}
     for number, (start, end), value in zip(
         chart.item_label.tolist(), spans, posterior.tolist(), strict=True
     ):
         for name in dict.fromkeys(user_labels(labels[number])):
             key = (start, end, name)
-            found[key] = found.get(key, 0.0) + value
-    return found
+            posteriors[key] = posteriors.get(key, 0.0) + value
+    return posteriors
 
 
 def likeliest_tags(
     lexicon: Lexicon, emissions: Sequence[Emission], labels: Sequence[str]
 ) -> list[str]:
     """For each word the label of the grammar with the largest P(tag | word)."""
-    found = []
+    tags = []
     for emission in emissions:
         share = emission.scores * lexicon.p_tag[emission.tags]
-        found.append(labels[lexicon.tags[emission.tags[int(np.argmax(share))]]])
-    return found
+        tags.append(labels[lexicon.tags[emission.tags[int(np.argmax(share))]]])
+    return tags
 
 
 def flat_tree(
@@ -141,18 +141,18 @@ def word_emissions(
 ) -> list[list[Emission]]:
     """What each word may be, for each model."""
     folded = not capitals_tell(words, params[0].lexicon.seen)
-    found = [
-        [one.lexicon.emission(word, first=i == 0, folded=folded) for i, word in enumerate(words)]
-        for one in params
+    emissions = [
+        [model.lexicon.emission(word, first=i == 0, folded=folded) for i, word in enumerate(words)]
+        for model in params
     ]
     for i, tag in ((constraints.tags if constraints else None) or {}).items():
         if not 0 <= i < len(words):
             continue  # build_masks will complain
-        for one, of_model in zip(params, found, strict=True):
-            chains = [user_labels(labels[label]) for label in one.lexicon.tags]
+        for model, of_model in zip(params, emissions, strict=True):
+            chains = [user_labels(labels[label]) for label in model.lexicon.tags]
             admitted = np.flatnonzero([chain[-1] == tag for chain in chains])
             if len(admitted):
-                of_model[i] = one.lexicon.emission_as(
+                of_model[i] = model.lexicon.emission_as(
                     words[i], admitted, first=i == 0, folded=folded
                 )
-    return found
+    return emissions

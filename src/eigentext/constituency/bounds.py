@@ -68,11 +68,11 @@ def smallest_elements(
     """(labels,) Lambda_a of every nonterminal from the moments of figure 4, step 2."""
     word_of_token = np.zeros(len(bank.words), np.int64)
     word_of_token[bank.token[bank.token >= 0]] = index.type_word[index.type_of]
-    found = np.full(len(bank.labels), np.inf)
+    smallest = np.full(len(bank.labels), np.inf)
     for a, c in enumerate(coordinates):
-        found[a] = np.abs(np.diag(c.inverse)).min()
+        smallest[a] = np.abs(np.diag(c.inverse)).min()
         if np.any(c_one[a]):
-            found[a] = min(found[a], np.abs(c_one[a]).min())
+            smallest[a] = min(smallest[a], np.abs(c_one[a]).min())
         token = bank.token[c.rows]
         over_word = np.flatnonzero((token >= 0) & (weights[c.rows] > 0))
         if len(over_word):
@@ -82,10 +82,10 @@ def smallest_elements(
             first = np.unique(word[order], return_index=True)[1]
             weighted = (c.Z[over_word] * weights[c.rows][over_word, None])[order]
             d_inf = np.add.reduceat(weighted, first, axis=0) / n
-            found[a] = min(found[a], np.abs(d_inf).min())
+            smallest[a] = min(smallest[a], np.abs(d_inf).min())
     for moment, a in zip(D, bank.rules[:, 0].tolist(), strict=True):
-        found[a] = min(found[a], float(np.abs(moment).min()))
-    return found
+        smallest[a] = min(smallest[a], float(np.abs(moment).min()))
+    return smallest
 
 
 def theorem_3(
@@ -101,7 +101,7 @@ def theorem_3(
     """
     params = grammar.params[number]
     spectra = params.spectra
-    found = []
+    bounds = []
     for a in np.argsort(-grammar.coarse.prior, kind="stable").tolist():
         m = int(params.m[a])
         values = () if spectra is None else tuple(spectra.at(a).tolist())
@@ -112,9 +112,9 @@ def theorem_3(
             last = len(values) if smallest is not None else m
             sigma = values[last - 1] if last <= len(values) else 0.0
         Lambda = None if smallest is None else float(smallest[a])
-        found.append(NonterminalBound(grammar.labels[a], m, values, sigma, Lambda))
-    sigmas = [one.sigma for one in found if one.sigma is not None]
-    Lambdas = [one.Lambda for one in found if one.Lambda is not None]
+        bounds.append(NonterminalBound(grammar.labels[a], m, values, sigma, Lambda))
+    sigmas = [bound.sigma for bound in bounds if bound.sigma is not None]
+    Lambdas = [bound.Lambda for bound in bounds if bound.Lambda is not None]
     needed = None
     if sigmas and Lambdas:
         counted = getattr(params.lexicon, "tag_level", params.lexicon)
@@ -128,5 +128,5 @@ def theorem_3(
             delta=delta,
         )
     return TheoremThree(
-        found, min(sigmas) if sigmas else None, min(Lambdas) if Lambdas else None, needed
+        bounds, min(sigmas) if sigmas else None, min(Lambdas) if Lambdas else None, needed
     )

@@ -5,8 +5,7 @@
 2. :func:`outside_features` looks at the rest of the tree: the rules above, the sibling, the
    neighbouring words, how much lies to the left and right.
 3. Each feature is a 64-bit mix of its template number and its values, one column per template, so
-   a node's sparse vector phi(t) or psi(o) has one entry per template; :func:`scaled_rows` turns
-   the rows of one nonterminal into a sparse matrix with entries sqrt(M / (count + kappa)).
+   a node's sparse vector phi(t) or psi(o) has one entry per template (``latent.features``).
 """
 
 from __future__ import annotations
@@ -15,9 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eigentext.base.hashing import MIXER
 from eigentext.constituency.settings import INSIDE_GROUPS, OUTSIDE_GROUPS
-from eigentext.constituency.spectrum import FeatureRows
+from eigentext.latent.features import feature_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -28,36 +26,10 @@ if TYPE_CHECKING:
 
     Ints = npt.NDArray[np.int64]
 
-__all__ = [
-    "feature_numbers",
-    "give_features",
-    "inside_features",
-    "outside_features",
-    "scaled_rows",
-]
+__all__ = ["give_features", "inside_features", "outside_features"]
 
 _LENGTH_BUCKETS = np.array([1, 2, 3, 4, 5, 6, 8, 11, 16, 21, 31, 41])
 _PLACE_BUCKETS = np.array([1, 2, 3, 5, 8, 13, 21])
-
-
-def _mix(template: int, *values: npt.NDArray[np.integer]) -> npt.NDArray[np.uint64]:
-    """One 64-bit number per row from a template number and columns of values (FNV-like mix)."""
-    state = np.full(values[0].shape, MIXER * (template + 1) % 2**64, dtype=np.uint64)
-    for value in values:
-        state ^= value.astype(np.uint64) + np.uint64(MIXER)
-        state *= np.uint64(0xFF51AFD7ED558CCD)
-        state ^= state >> np.uint64(29)
-    return state
-
-
-def feature_numbers(template: int, *values: npt.NDArray[np.integer]) -> npt.NDArray[np.uint64]:
-    """A feature number per row, for features of one's own (see :func:`give_features`).
-
-    >>> one, two = feature_numbers(1, np.array([3, 3]), np.array([4, 5])).tolist()
-    >>> one == two
-    False
-    """
-    return _mix(template, *values)
 
 
 def give_features(
@@ -92,20 +64,20 @@ def _inside_features(bank: Treebank, groups: Collection[str]) -> npt.NDArray[np.
     base = bank.offset  # place of the first word of the node's sentence
     columns = []
     if "rule" in groups:
-        columns.append(_mix(1, own))
+        columns.append(feature_numbers(1, own))
     if "left_rule" in groups:
-        columns.append(_mix(2, np.where(inner, bank.rule, bank.suffix2), left_own))
+        columns.append(feature_numbers(2, np.where(inner, bank.rule, bank.suffix2), left_own))
     if "right_rule" in groups:
-        columns.append(_mix(3, np.where(inner, bank.rule, bank.suffix3), right_own))
+        columns.append(feature_numbers(3, np.where(inner, bank.rule, bank.suffix3), right_own))
     if "head_tag" in groups:
-        columns.append(_mix(4, np.where(inner, tag[base + bank.head], bank.signature)))
+        columns.append(feature_numbers(4, np.where(inner, tag[base + bank.head], bank.signature)))
     if "head_word" in groups:
-        columns.append(_mix(5, word[base + bank.head]))
+        columns.append(feature_numbers(5, word[base + bank.head]))
     if "length" in groups:
-        columns.append(_mix(6, length))
+        columns.append(feature_numbers(6, length))
     if "edges" in groups:
-        columns.append(_mix(7, np.where(inner, tag[base + first], -1)))
-        columns.append(_mix(8, np.where(inner, tag[base + last], -1)))
+        columns.append(feature_numbers(7, np.where(inner, tag[base + first], -1)))
+        columns.append(feature_numbers(8, np.where(inner, tag[base + last], -1)))
     return np.stack(columns, axis=1)
 
 
@@ -138,43 +110,43 @@ def _outside_features(bank: Treebank, groups: Collection[str]) -> npt.NDArray[np
     above = _head_above(bank)
     columns = []
     if "parent" in groups:
-        columns.append(_mix(11, rule[parent], side[me]))
+        columns.append(feature_numbers(11, rule[parent], side[me]))
     if "grandparent" in groups:
-        columns.append(_mix(12, rule[parent], side[me], rule[grand], side[parent]))
+        columns.append(feature_numbers(12, rule[parent], side[me], rule[grand], side[parent]))
     if "path" in groups:
         columns.append(
-            _mix(
+            feature_numbers(
                 13, label[parent], side[me], label[grand], side[parent], label[great], side[grand]
             )
         )
-        columns.append(_mix(14, label[parent], side[me], label[grand], side[parent]))
+        columns.append(feature_numbers(14, label[parent], side[me], label[grand], side[parent]))
     if "sibling" in groups:
-        columns.append(_mix(15, label[sister], side[me]))
-        columns.append(_mix(16, head_tag[sister], side[me]))
-        columns.append(_mix(22, head_word[sister], side[me]))
+        columns.append(feature_numbers(15, label[sister], side[me]))
+        columns.append(feature_numbers(16, head_tag[sister], side[me]))
+        columns.append(feature_numbers(22, head_word[sister], side[me]))
     if "head_above" in groups:
-        columns.append(_mix(17, head_tag[above]))
-        columns.append(_mix(23, head_word[above]))
+        columns.append(feature_numbers(17, head_tag[above]))
+        columns.append(feature_numbers(23, head_word[above]))
     if "neighbours" in groups:
-        columns.append(_mix(18, tag[at_left]))
-        columns.append(_mix(19, tag[at_right]))
-        columns.append(_mix(24, word[at_left]))
-        columns.append(_mix(25, word[at_right]))
+        columns.append(feature_numbers(18, tag[at_left]))
+        columns.append(feature_numbers(19, tag[at_right]))
+        columns.append(feature_numbers(24, word[at_left]))
+        columns.append(feature_numbers(25, word[at_right]))
     elif "next_word" in groups:
-        columns.append(_mix(25, word[at_right]))
+        columns.append(feature_numbers(25, word[at_right]))
     if "position" in groups:
-        columns.append(_mix(20, np.digitize(before, _PLACE_BUCKETS)))
-        columns.append(_mix(21, np.digitize(after, _PLACE_BUCKETS)))
+        columns.append(feature_numbers(20, np.digitize(before, _PLACE_BUCKETS)))
+        columns.append(feature_numbers(21, np.digitize(after, _PLACE_BUCKETS)))
     return np.stack(columns, axis=1)
 
 
 def _chain(parent: Ints, depth: int) -> list[Ints]:
     """Indices of the parent, the grandparent, ...; -1 beyond the root."""
     extended = np.append(parent, -1)
-    found = [extended[:-1]]
+    ancestors = [extended[:-1]]
     for _ in range(depth - 1):
-        found.append(extended[found[-1]])
-    return found
+        ancestors.append(extended[ancestors[-1]])
+    return ancestors
 
 
 def _head_above(bank: Treebank) -> Ints:
@@ -191,21 +163,3 @@ def _head_above(bank: Treebank) -> Ints:
         same = bank.head[parents] == bank.head[nodes]
         above[nodes] = np.where(same, above[parents], parents)
     return above
-
-
-def scaled_rows(features: npt.NDArray[np.uint64], kappa: float) -> FeatureRows:
-    """Sparse (M, d) matrix of one nonterminal's nodes, entries sqrt(M / (count + kappa)).
-
-    >>> import numpy as np
-    >>> features = np.array([[1, 6], [1, 7], [1, 8], [1, 9]], dtype=np.uint64)
-    >>> rows = scaled_rows(features, kappa=0.0)
-    >>> rows.columns.tolist(), rows.values.tolist()[0], rows.width
-    ([[0, 1], [0, 2], [0, 3], [0, 4]], [1.0, 2.0], 5)
-    """
-    from eigentext.constituency.kernels.spectrum import number_features
-
-    columns = np.empty(features.shape, np.int32)
-    counts = np.empty(features.size, np.int64)
-    width = number_features(features, columns, counts)
-    scale = np.sqrt(len(features) / (counts[:width] + kappa)).astype(np.float32)
-    return FeatureRows(columns, scale[columns], width)

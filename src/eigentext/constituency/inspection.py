@@ -137,18 +137,18 @@ def _word_counts(grammar: Grammar, a: int, m: int) -> tuple[Floats, list[str]]:
     first, last = int(lexicon.tag_ptr[t]), int(lexicon.tag_ptr[t + 1])
     at = np.flatnonzero((lexicon.word_ts >= first) & (lexicon.word_ts < last))
     row = np.searchsorted(lexicon.word_ptr, at, side="right") - 1
-    found, place = np.unique(row, return_inverse=True)
-    counts = np.zeros((len(found), m))
-    counts[place.reshape(-1), lexicon.word_ts[at] - first] = lexicon.word_n[at]
-    return counts, [lexicon.words[w] for w in found.tolist()]
+    word_ids, row_of = np.unique(row, return_inverse=True)
+    counts = np.zeros((len(word_ids), m))
+    counts[row_of.reshape(-1), lexicon.word_ts[at] - first] = lexicon.word_n[at]
+    return counts, [lexicon.words[w] for w in word_ids.tolist()]
 
 
 def _rule_counts(grammar: Grammar, a: int, m: int) -> tuple[Floats, list[str]]:
     """(rules, m) P(rule, h | a) of the rules with this parent, in the nodes of the treebank."""
-    numbers, given, p_state = _state_shares(grammar, a)
+    numbers, p_rule_given_state, p_state = _state_shares(grammar, a)
     names, rules = grammar.labels, grammar.params[0].rules
     labels = [" ".join(names[x] for x in rules[r, 1:].tolist()) for r in numbers.tolist()]
-    return given * p_state, labels
+    return p_rule_given_state * p_state, labels
 
 
 def _state_shares(grammar: Grammar, a: int) -> tuple[npt.NDArray[np.int64], Floats, Floats]:
@@ -156,7 +156,7 @@ def _state_shares(grammar: Grammar, a: int) -> tuple[npt.NDArray[np.int64], Floa
     params = grammar.params[0]
     m = int(params.m[a])
     numbers = np.flatnonzero(params.rules[:, 0] == a)
-    given = np.array(
+    p_rule_given_state = np.array(
         [
             params.tensor[params.rule_ptr[r] : params.rule_ptr[r + 1]].reshape(m, -1).sum(axis=1)
             for r in numbers.tolist()
@@ -166,18 +166,18 @@ def _state_shares(grammar: Grammar, a: int) -> tuple[npt.NDArray[np.int64], Floa
     p_state = np.full(m, 1.0 / m)
     p_rule = grammar.coarse.rule_p[numbers]
     for _ in range(50 if len(numbers) and m > 1 else 0):
-        joint = given * p_state
+        joint = p_rule_given_state * p_state
         shares = joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-30)
         p_state = (shares * p_rule[:, None]).sum(axis=0)
         p_state = p_state / max(float(p_state.sum()), 1e-30)
-    return numbers, given, p_state
+    return numbers, p_rule_given_state, p_state
 
 
 def _context_counts(grammar: Grammar, a: int, m: int) -> tuple[Floats, list[str]]:
     """(contexts, m) share of all nodes that stand in this place of this rule with this state."""
     params, names, prior = grammar.params[0], grammar.labels, grammar.coarse.prior
     shares: dict[int, Floats] = {}
-    found, labels = [], []
+    shares_of_contexts, labels = [], []
     for side in (1, 2):
         for r in np.flatnonzero(params.rules[:, side] == a).tolist():
             parent, left, right = params.rules[r].tolist()
@@ -187,11 +187,11 @@ def _context_counts(grammar: Grammar, a: int, m: int) -> tuple[Floats, list[str]
             shape = (int(params.m[parent]), int(params.m[left]), int(params.m[right]))
             # axes: parent, left, right
             of_child = np.tensordot(shares[parent], tensor.reshape(shape), axes=1).sum(2 - side)
-            found.append(prior[parent] * of_child)
+            shares_of_contexts.append(prior[parent] * of_child)
             sibling = names[right] if side == 1 else names[left]
-            place = f"_ {sibling}" if side == 1 else f"{sibling} _"
-            labels.append(f"{names[parent]} -> {place}")
-    return np.array(found).reshape(-1, m), labels
+            context = f"_ {sibling}" if side == 1 else f"{sibling} _"
+            labels.append(f"{names[parent]} -> {context}")
+    return np.array(shares_of_contexts).reshape(-1, m), labels
 
 
 def _typical(

@@ -2,15 +2,9 @@
 
 With ts = (tag, state), B = the base tag (the last label of a collapsed chain such as NP>NN):
 
-1. P(B | sig) from rare words with the same signature, smoothed towards all rare words.
-2. P(B | w) = (c(w, B) + k_sig P(B | sig)) / (c(w) + k_sig); a word seen ``trust`` times or more
-   trusts its counts alone.
-3. P(ts | w) = (c(w, ts) + k_base P(B | w) P(ts | B)) / (c(w) + k_base): a word seen only as NN may
-   still be the NP>NN of a bare noun phrase.
-4. P(s | t, w) = (c(w, t, s) + k_state P(s | t, sig)) / (c(w, t) + k_state): the states of a few
-   occurrences say little about the next one, even where the tag is certain; a word seen ten times
-   is drawn towards P(s | t) instead.
-5. The score is emits(ts) P(ts | w) / P(ts), which is p(w | ts) up to the words' constant p(w);
+1. P(ts | w) is that of ``lexicon.smoothing``: a word seen only as NN may still be the NP>NN of a
+   bare noun phrase, and the states of a few occurrences say little about the next one.
+2. The score is emits(ts) P(ts | w) / P(ts), which is p(w | ts) up to the words' constant p(w);
    ``emits`` is the share of the label and state that stands over a word, 1 for a proper tag.
 
 p(w) is the share of the word in the training text; all unknown words together are one symbol that
@@ -30,24 +24,27 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from eigentext.base.ragged import pointers
+from eigentext.base.remembering import Remembered
+from eigentext.constituency.class_counts import ClassCounts
 from eigentext.constituency.forms import spellings
 from eigentext.constituency.settings import Smoothing
 from eigentext.constituency.transform import user_labels
-from eigentext.constituency.word_classes import ClassCounts
-from eigentext.trees.signatures import signature
+from eigentext.lexicon.signatures import signature
+from eigentext.lexicon.smoothing import Evidence, Strengths, of_signature, smoothed
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from eigentext.constituency.treebank import Language, Treebank
-    from eigentext.constituency.word_classes import WordClasses
+    from eigentext.constituency.treebank import Treebank
+    from eigentext.lexicon.signatures import Language
+    from eigentext.lexicon.word_classes import WordClasses
 
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
 
 __all__ = ["Emission", "Lexicon", "WordIndex", "build_lexicon", "index_words"]
 
-_CACHE_LIMIT = 50_000
+_MOST_EMISSIONS = 50_000  # of the latest words
 _USUAL = Smoothing()
 _KEEP = 1e-5  # a tag with less than this share of the best tag's is left out
 
@@ -89,7 +86,9 @@ class Lexicon:
     k_state: float = 4.0
     trust: float = 50.0
     by_class: ClassCounts | None = None
-    _cache: dict[tuple[str, bool, bool], Emission] = field(default_factory=dict, repr=False)
+    _emissions: Remembered[tuple[str, bool, bool], Emission] = field(
+        default_factory=lambda: Remembered(_MOST_EMISSIONS), init=False, repr=False
+    )
 
     # -- what follows from the counts -------------------------------------------------------------
 
@@ -172,12 +171,11 @@ class Lexicon:
         ``folded``  all words of the sentence have capitals, so they say nothing
         """
         key = (word, first, folded)
-        found = self._cache.get(key)
-        if found is None:
-            if len(self._cache) >= _CACHE_LIMIT:
-                self._cache.clear()
-            found = self._cache[key] = self._scored(self._p_given_word(word, first, folded))
-        return found
+        emission = self._emissions.get(key)
+        if emission is None:
+            p = self._p_given_word(word, first, folded)
+            emission = self._emissions.put(key, self._scored(p))
+        return emission
 
     def emission_as(
         self, word: str, admitted: Ints, *, first: bool, folded: bool = False
@@ -211,65 +209,67 @@ class Lexicon:
         row = self.word_number.get(word)
         if row is None:
             return counts, 0.0
-        place = slice(self.word_ptr[row], self.word_ptr[row + 1])
-        counts[self.word_ts[place]] = self.word_n[place]
+        span = slice(self.word_ptr[row], self.word_ptr[row + 1])
+        counts[self.word_ts[span]] = self.word_n[span]
         return counts, float(self.n_words[row])
 
     def of_shape(self, shape: str) -> Floats:
         """(n_ts,) P(ts | signature) among rare words."""
+        counts, total = np.zeros(self.n_ts), 0.0
         row = self.shape_number.get(shape)
-        if row is None:
-            return self.p_rare.copy()
-        place = slice(self.shape_ptr[row], self.shape_ptr[row + 1])
-        p = 2.0 * self.p_rare
-        p[self.shape_ts[place]] += self.shape_n[place]
-        return np.asarray(p / p.sum())
+        if row is not None:
+            span = slice(self.shape_ptr[row], self.shape_ptr[row + 1])
+            counts[self.shape_ts[span]] = self.shape_n[span]
+            total = float(self.shape_n[span].sum())
+        return of_signature(counts, self.p_rare, total)
+
+    @property
+    def strengths(self) -> Strengths:
+        """Weights of the steps of ``lexicon.smoothing``."""
+        return Strengths(self.k_sig, self.k_base, self.k_state, self.trust)
+
+    @cached_property
+    def p_base(self) -> Floats:
+        """(bases,) P(B)."""
+        return self.by_base(self.p_ts)
+
+    def by_base(self, values: Floats) -> Floats:
+        """(bases,) sums of the values of (tag, state) pairs."""
+        return _sums(self.ts_base, values, int(self.base.max()) + 1)
 
     def _p_given_word(self, word: str, first: bool, folded: bool) -> Floats:
         """(n_ts,) P(ts | w)."""
-        ts_base, n_base = self.ts_base, int(self.base.max()) + 1
-
-        def by_base(values: Floats) -> Floats:
-            return _sums(ts_base, values, n_base)
-
         counts, n = self._row(word)
         if n and self.k_base == 0:
             return counts / n
         for form in self.other_forms(word, first, folded):
             more, n_more = self._row(form)
             counts, n = counts + more, n + n_more
-        of_shape = self.of_shape(self.shape(word, first, folded))
+        p_shape = self.of_shape(self.shape(word, first, folded))
+        p_shape_base = self.by_base(p_shape)
         if self.by_class is not None:
-            of_shape = self.by_class.applied(of_shape, ts_base, word)
-        if n == 0:
-            p_base = by_base(of_shape)
-        elif n < self.trust:
-            p_base = (by_base(counts) + self.k_sig * by_base(of_shape)) / (n + self.k_sig)
-        else:
-            p_base = by_base(counts) / n
-        within = of_shape + 0.1 * self.p_ts
-        within /= np.maximum(by_base(within), 1e-30)[ts_base]
-        weight = min(1.0, n / 10)  # a word seen often no longer behaves like its signature
-        within = (1 - weight) * within + weight * self.ts_given_base
-        backed_off = p_base[ts_base] * within
-        if n == 0:
-            return np.asarray(backed_off)
-        p = np.asarray((counts + self.k_base * backed_off) / (n + self.k_base))
-        if self.k_state == 0:
-            return p
-
-        def by_tag(values: Floats) -> Floats:
-            return _sums(self.ts_tag, values, len(self.tags))[self.ts_tag]
-
-        prior = within / np.maximum(by_tag(within), 1e-30)
-        return by_tag(p) * (counts + self.k_state * prior) / (by_tag(counts) + self.k_state)
+            factor = self.by_class.shares(self.by_class.classes.of_all([word]), p_shape_base)[0]
+            p_shape, p_shape_base = p_shape * factor[self.ts_base], p_shape_base * factor
+        known = Evidence(
+            cell=self.ts_base,
+            group=self.ts_tag,
+            counts=counts,
+            n=np.full(len(p_shape_base), n),
+            seen=self.by_base(counts),
+            p_shape=p_shape,
+            p_shape_base=p_shape_base,
+            p_text=self.p_ts,
+            p_text_base=self.p_base,
+            given_base=self.ts_given_base,
+        )
+        return smoothed(known, self.strengths)
 
     def _scored(self, p: Floats) -> Emission:
         p_tag = np.bincount(self.ts_tag, weights=p)
-        kept = np.flatnonzero(p_tag > _KEEP * p_tag.max())
+        tags = np.flatnonzero(p_tag > _KEEP * p_tag.max())
         return Emission(
-            kept,
-            p_tag[kept] / self.p_tag[kept],
+            tags,
+            p_tag[tags] / self.p_tag[tags],
             (p / self.p_ts * self.emits).astype(np.float32),
         )
 
@@ -325,12 +325,12 @@ def _index_words(bank: Treebank, language: Language, rare: int) -> WordIndex:
         words.get(text.lower(), -1) if first and text[:1].isupper() else -1
         for text, first in types
     ]
-    looks = [signature(text, first=first, language=language) for text, first in types]
+    signatures = [signature(text, first=first, language=language) for text, first in types]
     type_rare = [counts[text] <= rare for text, _ in types]
     shapes: dict[str, int] = {}
-    for look, is_rare in zip(looks, type_rare, strict=True):
+    for shape, is_rare in zip(signatures, type_rare, strict=True):
         if is_rare:
-            shapes.setdefault(look, len(shapes))
+            shapes.setdefault(shape, len(shapes))
     bases: dict[str, int] = {}
     base = [bases.setdefault(user_labels(bank.labels[t])[-1], len(bases)) for t in tags.tolist()]
     return WordIndex(
@@ -342,7 +342,7 @@ def _index_words(bank: Treebank, language: Language, rare: int) -> WordIndex:
         shapes=tuple(shapes),
         type_word=np.array(type_word),
         type_lower=np.array(type_lower),
-        type_shape=np.array([shapes.get(look, -1) for look in looks]),
+        type_shape=np.array([shapes.get(shape, -1) for shape in signatures]),
         type_rare=np.array(type_rare),
         language=language,
         classes=bank.classes,

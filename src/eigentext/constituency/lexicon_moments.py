@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eigentext.base.ragged import pointers
+from eigentext.base.remembering import Remembered
 from eigentext.constituency.lexicon import Emission, Lexicon, build_lexicon, index_words
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from eigentext.constituency.treebank import Language, Treebank
+    from eigentext.constituency.treebank import Treebank
+    from eigentext.lexicon.signatures import Language
 
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
@@ -36,7 +38,7 @@ ARRAYS = ("m", "word_vector", "shape_vector", "word_weight", "shape_weight", "ta
 NUMBERS = ("k_word", "k_shape")
 """What a file must hold beside ``tag_level``."""
 
-_CACHE_LIMIT = 50_000
+_MOST_EMISSIONS = 50_000  # of the latest words
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +62,9 @@ class MomentLexicon:
     tag_mean: Floats
     k_word: float
     k_shape: float
-    _cache: dict[tuple[str, bool, bool], Emission] = field(default_factory=dict, repr=False)
+    _emissions: Remembered[tuple[str, bool, bool], Emission] = field(
+        default_factory=lambda: Remembered(_MOST_EMISSIONS), init=False, repr=False
+    )
 
     @property
     def tags(self) -> Ints:
@@ -110,13 +114,11 @@ class MomentLexicon:
     def emission(self, word: str, *, first: bool, folded: bool = False) -> Emission:
         """Scores of the tags that this word may have, and their vectors."""
         key = (word, first, folded)
-        found = self._cache.get(key)
-        if found is None:
-            if len(self._cache) >= _CACHE_LIMIT:
-                self._cache.clear()
+        emission = self._emissions.get(key)
+        if emission is None:
             plain = self.tag_level.emission(word, first=first, folded=folded)
-            found = self._cache[key] = self._with_vectors(plain, word, first, folded)
-        return found
+            emission = self._emissions.put(key, self._with_vectors(plain, word, first, folded))
+        return emission
 
     def emission_as(
         self, word: str, admitted: Ints, *, first: bool, folded: bool = False
@@ -162,7 +164,7 @@ class MomentLexicon:
 def build_moment_lexicon(
     bank: Treebank,
     vectors: Sequence[Floats],
-    place: Ints,
+    row_of: Ints,
     weights: Floats,
     *,
     k_word: float,
@@ -172,7 +174,7 @@ def build_moment_lexicon(
 ) -> MomentLexicon:
     """Sum the vectors (z Sigma^-1) of all preterminals by word and by signature.
 
-    ``vectors``  per nonterminal (n, m); ``place`` (N,) the row of each node in them;
+    ``vectors``  per nonterminal (n, m); ``row_of`` (N,) the row of each node in them;
     ``weights``  (N,) how much each node counts; ``plain`` scores known words by counts alone
     """
     index = index_words(bank, language=language)
@@ -185,7 +187,7 @@ def build_moment_lexicon(
         known = replace(known, k_sig=0.0, k_base=0.0)
     over_word = np.bincount(bank.label[nodes], minlength=len(bank.labels))
     of_label = np.bincount(bank.label, minlength=len(bank.labels))
-    known = replace(known, emits=(over_word / np.maximum(of_label, 1))[known.tags], _cache={})
+    known = replace(known, emits=(over_word / np.maximum(of_label, 1))[known.tags])
 
     m = np.array([vectors[a].shape[1] for a in known.tags.tolist()])
     word = index.type_word[index.type_of]
@@ -197,7 +199,7 @@ def build_moment_lexicon(
     means = []
     for t, a in enumerate(known.tags.tolist()):
         here = np.flatnonzero(index.tag_of == t)
-        X = vectors[a][place[nodes[here]]]
+        X = vectors[a][row_of[nodes[here]]]
         w = weights[nodes[here]]
         mean = w @ X / w.sum() if w.any() else X.mean(axis=0)
         means.append(mean)

@@ -28,35 +28,35 @@ def pieces(tokens: Sequence[str], longest: int) -> list[tuple[int, int]]:
     >>> pieces("a b . c , d e f g".split(), 4)
     [(0, 3), (3, 5), (5, 9)]
     """
-    found = []
+    spans = []
     start, pause = 0, 0  # where the piece began, and behind its last pause
-    for place, token in enumerate(tokens, start=1):
+    for position, token in enumerate(tokens, start=1):
         if token in _PAUSES:
-            pause = place
-        if token in _STOPS or place == len(tokens):
-            found.append((start, place))
-            start = pause = place
-        elif place - start == longest:
-            end = pause if pause > start else place
-            found.append((start, end))
+            pause = position
+        if token in _STOPS or position == len(tokens):
+            spans.append((start, position))
+            start = pause = position
+        elif position - start == longest:
+            end = pause if pause > start else position
+            spans.append((start, end))
             start = end
-    return found
+    return spans
 
 
 def put_together(
     parses: Sequence[Parse], starts: Sequence[int], wrapper: str | None, *, kbest: int
 ) -> Parse:
     """One answer from those of the pieces; its flags are theirs and ``split``."""
-    trees = [unwrap(one.tree)[0] for one in parses]
+    trees = [unwrap(parse.tree)[0] for parse in parses]
     labels = ["X", *(label for tree in trees for label in tree.labels)]
     sizes = [len(labels), *(size for tree in trees for size in tree.sizes.tolist())]
     tree = with_wrapper(Tree.unchecked(labels, sizes), wrapper)
-    score = sum(one.log_score for one in parses)
+    score = sum(parse.log_score for parse in parses)
     marginals = {
         (begin + start, begin + end, label): p
-        for one, begin in zip(parses, starts, strict=True)
-        for (start, end, label), p in one.marginals.items()
+        for parse, begin in zip(parses, starts, strict=True)
+        for (start, end, label), p in parse.marginals.items()
     }
-    flags = frozenset({"split"}.union(*(one.flags for one in parses)) - {"negative"})
+    flags = frozenset({"split"}.union(*(parse.flags for parse in parses)) - {"negative"})
     only = (Candidate(score, tree, float("-inf")),) if kbest > 1 else ()
     return Parse(tree, score, float("-inf"), only, marginals, flags)

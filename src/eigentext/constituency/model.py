@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 from eigentext.base.model import Model, Packed
 from eigentext.base.parallel import in_order
 from eigentext.base.settings import values_of
-from eigentext.base.tokens import checked_tokens, each_sentence
+from eigentext.base.tokens import checked_item, checked_tokens, each_of, each_sentence
 from eigentext.constituency.answer import (
     Candidate,
     Parse,
-    constituent_posteriors,
+    constituent_marginals,
     flat_tree,
     likeliest_tags,
     word_emissions,
@@ -44,6 +44,7 @@ from eigentext.constituency.storage import PackedParams, pack_params, unpack_par
 from eigentext.constituency.storage_fields import SPEC
 from eigentext.constituency.transform import head_rules, prepare_tree, read_treebank, restore
 from eigentext.errors import SettingsError
+from eigentext.trees.constituent import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -54,8 +55,7 @@ if TYPE_CHECKING:
     from eigentext.constituency.chart.skeleton import Skeleton
     from eigentext.constituency.learn.semi import FreeText, SemiResult
     from eigentext.constituency.lexicon import Emission
-    from eigentext.constituency.word_classes import WordClasses
-    from eigentext.trees.constituent import Tree
+    from eigentext.lexicon.word_classes import WordClasses
 
     Emissions = Sequence[Sequence[Emission]]  # of each model, of each word
 
@@ -148,23 +148,23 @@ class LPCFG(Model, LPCFGSettings):
     ) -> Parse:
         """Parse one tokenised sentence; there is always a tree."""
         self.check_fitted()
-        given = _checked_sentence(tokens)
+        sentence = _checked_sentence(tokens)
         chosen: Decoder = decoder or self.decoder
-        self._check_decoder(chosen, kbest)
+        self.settings_._check_decoder(chosen, kbest)
         if kbest < 1:
             raise SettingsError(f"kbest must be at least 1, not {kbest}")
-        if len(given) > self.longest:
+        if len(sentence) > self.longest:
             if constraints:
-                raise self._too_long(given, "constraints are for")
-            spans = pieces(given, self.longest)
+                raise self._too_long(sentence, "constraints are for")
+            spans = pieces(sentence, self.longest)
             parses = [
-                self.parse(given[i:j], kbest=kbest, marginals=marginals, decoder=decoder)
+                self.parse(sentence[i:j], kbest=kbest, marginals=marginals, decoder=decoder)
                 for i, j in spans
             ]
             starts = [i for i, _ in spans]
             return put_together(parses, starts, self.grammar_.wrapper, kbest=kbest)
         grammar = self.grammar_
-        words = grammar.forms(given)
+        words = grammar.forms(sentence)
         flags = set()
         if not all(map(grammar.params[0].lexicon.knows, words)):
             flags.add("unknown")
@@ -176,17 +176,17 @@ class LPCFG(Model, LPCFGSettings):
                 flags.add("relaxed")
             if passes:
                 skeletons = self._decode(chart, passes, emissions, chosen, kbest)
-                candidates = self._distinct(skeletons, kbest, given, words, emissions)
+                candidates = self._distinct(skeletons, kbest, sentence, words, emissions)
             if not candidates and (coarse := coarse_pass(chart)) is not None:
                 flags.add("coarse")
                 passes = [coarse]
                 chosen = "max-recall" if chosen == "max-recall" else "max-rule-product"
                 skeletons = self._decode(chart, passes, emissions, chosen, kbest)
-                candidates = self._distinct(skeletons, kbest, given, words, emissions)
+                candidates = self._distinct(skeletons, kbest, sentence, words, emissions)
         if chart is None or not candidates:
             tags = likeliest_tags(grammar.params[0].lexicon, emissions[0], grammar.labels)
             required = constraints.required if constraints else ()
-            tree = flat_tree(tags, given, required, grammar.wrapper)
+            tree = flat_tree(tags, sentence, required, grammar.wrapper)
             return Parse(tree, float("-inf"), flags=frozenset(flags | {"fallback"}))
         best = candidates[0]
         if best.log_prob == float("-inf") and "coarse" not in flags:
@@ -196,7 +196,7 @@ class LPCFG(Model, LPCFGSettings):
             best.log_score,
             best.log_prob,
             tuple(candidates) if kbest > 1 else (),
-            constituent_posteriors(chart, passes, grammar.labels) if marginals else {},
+            constituent_marginals(chart, passes, grammar.labels) if marginals else {},
             frozenset(flags),
         )
 
@@ -232,7 +232,7 @@ class LPCFG(Model, LPCFGSettings):
         from eigentext.constituency.learn.search import f1_on
 
         self.check_fitted()
-        return f1_on(self, X) / 100
+        return f1_on(self, list(each_of(Tree, X, "trees"))) / 100
 
     def _chart(
         self,
@@ -253,7 +253,7 @@ class LPCFG(Model, LPCFGSettings):
         if chart is None:
             return None, []
         passes = map(fine_pass, [chart] * len(emissions), grammar.params, emissions)
-        return chart, [one for one in passes if one is not None]
+        return chart, [posteriors for posteriors in passes if posteriors is not None]
 
     def _decode(
         self,
@@ -305,7 +305,8 @@ class LPCFG(Model, LPCFGSettings):
         Traces, function tags and the wrapper on top are taken off first, as in training.
         """
         self.check_fitted()
-        binary = prepare_tree(tree, self, head_rules(self))
+        tree = checked_item(Tree, tree, "a tree")
+        binary = prepare_tree(tree, self.settings_, head_rules(self.settings_))
         return float("-inf") if binary is None else tree_log_p(self.grammar_, binary)
 
     def sentence_log_prob(self, tokens: Sequence[str], *, exact: bool = False) -> float:
@@ -324,7 +325,10 @@ class LPCFG(Model, LPCFGSettings):
         if chart is None or not passes:
             return float("-inf")
         lost = [float("-inf")] * (len(grammar.params) - len(passes))
-        log_z = log_mean([one.log_z if one.sign > 0 else float("-inf") for one in passes] + lost)
+        log_z = log_mean(
+            [posteriors.log_z if posteriors.sign > 0 else float("-inf") for posteriors in passes]
+            + lost
+        )
         return log_z + words_log_p(words, grammar)
 
     def _too_long(self, tokens: Sequence[str], what: str) -> SettingsError:
@@ -351,7 +355,7 @@ class LPCFG(Model, LPCFGSettings):
             {
                 "wrapper": grammar.wrapper,
                 "lexicon": models.numbers,
-                "smoothing": asdict(self.smoothing),
+                "smoothing": asdict(self.settings_.smoothing),
             },
         )
 

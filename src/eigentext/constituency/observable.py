@@ -141,9 +141,9 @@ def smallest_element(moments: Moments) -> float:
     >>> smallest_element(Moments(np.zeros((0, 3), int), [2 * one], [], {}, [one[0]]))
     0.5
     """
-    found = [guarded_pinv(S, on_rank="ignore", symbol="Sigma")[0] for S in moments.sigma]
-    found += [*moments.D, *moments.d_inf.values(), *(c for c in moments.c_one if np.any(c))]
-    sizes = [np.abs(values) for values in found]
+    elements = [guarded_pinv(S, on_rank="ignore", symbol="Sigma")[0] for S in moments.sigma]
+    elements += [*moments.D, *moments.d_inf.values(), *(c for c in moments.c_one if np.any(c))]
+    sizes = [np.abs(values) for values in elements]
     return min(float(size[size > _ZERO * size.max()].min()) for size in sizes if size.any())
 
 

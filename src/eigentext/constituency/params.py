@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
     from eigentext.constituency.lexicon import Lexicon
     from eigentext.constituency.settings import Smoothing
-    from eigentext.constituency.spectrum import Spectra
     from eigentext.constituency.treebank import Treebank
+    from eigentext.latent.spectrum import Spectra
 
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
@@ -66,7 +66,7 @@ class Tensors(NamedTuple):
     rules: Ints
     m: Ints
     rule_ptr: Ints
-    tensor: npt.NDArray[np.float32]
+    tensor: npt.NDArray[np.float32] | Floats  # doubles while it is estimated
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,8 +99,7 @@ class LatentParams:
         return pointers(self.m)
 
 
-@dataclass(frozen=True, eq=False)
-class LatentCounts:
+class LatentCounts(NamedTuple):
     """(Expected) counts of rules, nonterminals and roots, each with states."""
 
     tensor: Floats
@@ -143,8 +142,8 @@ class Totals:
 
 def root_prior(labels: Sequence[str], count: Floats) -> Floats:
     """(labels,) the share of each among all nodes that binarisation did not make."""
-    found = np.where([is_intermediate(label) for label in labels], 0.0, count)
-    return np.asarray(found / found.sum())
+    real = np.where([is_intermediate(label) for label in labels], 0.0, count)
+    return np.asarray(real / real.sum())
 
 
 def tensor_layout(rules: Ints, m: Ints) -> Ints:
@@ -186,18 +185,12 @@ def estimate(
     totals = Totals.of(bank) if totals is None else totals
     tensor = np.empty(int(rule_ptr[-1]))
     smooth_rules(
-        counts.tensor,
-        rule_ptr,
-        bank.rules,
-        m,
+        Tensors(bank.rules, m, rule_ptr, tensor),
+        counts,
         label_ptr,
-        counts.states,
         totals.rules,
         totals.labels,
-        smoothing.C_rule,
-        smoothing.C_pair,
-        smoothing.C_single,
-        tensor,
+        (smoothing.C_rule, smoothing.C_pair, smoothing.C_single),
     )
     label_of = np.repeat(np.arange(len(m)), m)
     n_trees = totals.roots.sum()
@@ -205,7 +198,7 @@ def estimate(
     C, K = smoothing.C_root, smoothing.k_root
     added = C * totals.roots / n_trees + K * root_prior(bank.labels, totals.labels)
     root = (counts.roots + added[label_of] * within) / (n_trees + C + K)
-    lexicon = replace(lexicon, emits=_emits(totals, m, counts, lexicon, smoothing), _cache={})
+    lexicon = replace(lexicon, emits=_emits(totals, m, counts, lexicon, smoothing))
     return LatentParams(m, bank.rules, rule_ptr, tensor.astype(np.float32), root, lexicon)
 
 
@@ -216,8 +209,8 @@ def _emits(
     tags = lexicon.tags
     share = (totals.over_words[tags] / totals.labels[tags])[lexicon.ts_tag]
     label_ptr = pointers(m)
-    place = np.arange(lexicon.n_ts) + (label_ptr[tags] - lexicon.tag_ptr[:-1])[lexicon.ts_tag]
-    of_state = counts.states[place]
+    states = np.arange(lexicon.n_ts) + (label_ptr[tags] - lexicon.tag_ptr[:-1])[lexicon.ts_tag]
+    of_state = counts.states[states]
     with_word = np.bincount(lexicon.word_ts, weights=lexicon.word_n, minlength=lexicon.n_ts)
     C = smoothing.C_rule
     emits = (with_word + C * share) / np.maximum(of_state + C, 1e-30)

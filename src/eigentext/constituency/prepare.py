@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from eigentext.base.tokens import each_of
 from eigentext.constituency.treebank import FlatTrees, Numbering
 from eigentext.errors import SettingsError
 from eigentext.trees.binarise import check_settings, escape_label, intermediates
@@ -82,10 +83,7 @@ def _collect(trees: Iterable[Tree]) -> _Nodes:
     number = numbers.__getitem__
     collected = array("q")
     all_sizes = []
-    for tree in trees:
-        if not isinstance(tree, Tree):
-            hint = "; see eigentext.integrations.nltk_trees" if _is_nltk(tree) else ""
-            raise TypeError(f"expected eigentext Trees, found {type(tree).__name__}{hint}")
+    for tree in each_of(Tree, trees, "trees"):
         collected.extend(map(number, tree.labels))
         all_sizes.append(tree.sizes)
     if not all_sizes:
@@ -98,28 +96,24 @@ def _collect(trees: Iterable[Tree]) -> _Nodes:
     return _Nodes(_sizes_of_kept(sizes, ~leaf), label[~leaf], label[leaf], list(numbers))
 
 
-def _is_nltk(tree: object) -> bool:
-    return type(tree).__module__.partition(".")[0] == "nltk"
-
-
 def _no_tree() -> SettingsError:
     return SettingsError("a grammar needs at least one tree with words")
 
 
-def _sizes_of_kept(sizes: Ints, kept: Flags) -> Ints:
+def _sizes_of_kept(sizes: Ints, mask: Flags) -> Ints:
     """Sizes of the subtrees of the nodes kept, in nodes kept."""
-    before = np.concatenate(([0], np.cumsum(kept)))
-    nodes = np.flatnonzero(kept)
-    found: Ints = before[nodes + sizes[nodes]] - before[nodes]
-    return found
+    before = np.concatenate(([0], np.cumsum(mask)))
+    nodes = np.flatnonzero(mask)
+    new_sizes: Ints = before[nodes + sizes[nodes]] - before[nodes]
+    return new_sizes
 
 
 def _depths(sizes: Ints) -> Ints:
     """Number of ancestors: of the nodes before, those whose subtrees have not ended."""
     n = len(sizes)
     at = np.arange(n)
-    found: Ints = at - np.cumsum(np.bincount(at + sizes, minlength=n + 1)[:n])
-    return found
+    depths: Ints = at - np.cumsum(np.bincount(at + sizes, minlength=n + 1)[:n])
+    return depths
 
 
 def _cleaned(nodes: _Nodes, cut_tags: bool) -> tuple[_Nodes, str | None]:
@@ -178,19 +172,19 @@ def _collapsed(nodes: _Nodes) -> _Collapsed:
     sizes, label, word, names = nodes
     only_child = np.zeros(len(sizes), dtype=bool)
     only_child[:-1] = (sizes[:-1] > 1) & (sizes[:-1] == sizes[1:] + 1)
-    kept = np.flatnonzero(~only_child)
-    first = np.concatenate(([0], kept[:-1] + 1))  # of the chain that ends with the node kept
+    ends = np.flatnonzero(~only_child)
+    first = np.concatenate(([0], ends[:-1] + 1))  # of the chain that ends with the node kept
     wraps = np.array([name in WRAPPERS for name in names])
     first += (_depths(sizes)[first] == 0) & only_child[first] & wraps[label[first]]
 
     grammar_names = Numbering[str]()
     number = np.full(len(names), -1)
-    bottom = label[kept]
+    bottom = label[ends]
     for plain in np.flatnonzero(np.bincount(bottom, minlength=len(names))).tolist():
         number[plain] = grammar_names[escape_label(escape_chain(names[plain]))]
     composite = number[bottom]
-    longer = np.flatnonzero(kept > first)
-    chain_of, chains = _distinct(label, first[longer], kept[longer] + 1)
+    longer = np.flatnonzero(ends > first)
+    chain_of, chains = _distinct(label, first[longer], ends[longer] + 1)
     of_chain = [
         grammar_names[escape_label(SEPARATOR.join(escape_chain(names[plain]) for plain in chain))]
         for chain in chains
@@ -205,8 +199,8 @@ def _distinct(values: Ints, start: Ints, end: Ints) -> tuple[Ints, list[list[int
     packed = values.astype(np.int32).tobytes()
     numbers = Numbering[bytes]()
     ends = zip((4 * start).tolist(), (4 * end).tolist(), strict=True)
-    found = np.fromiter((numbers[packed[a:b]] for a, b in ends), dtype=np.int64, count=len(start))
-    return found, [np.frombuffer(run, dtype=np.int32).tolist() for run in numbers]
+    run_of = np.fromiter((numbers[packed[a:b]] for a, b in ends), dtype=np.int64, count=len(start))
+    return run_of, [np.frombuffer(run, dtype=np.int32).tolist() for run in numbers]
 
 
 def _resolved(
@@ -271,9 +265,9 @@ def _binarised(
         distinct, nodes.names, rules, direction, h, nodes.grammar_names
     )
 
-    head_place = head_of[production]
+    head_child = head_of[production]
     head = np.arange(n)  # a tag is its own head
-    head[parent] = order[eldest + head_place]
+    head[parent] = order[eldest + head_child]
     while True:  # each turn doubles the steps down
         further = head[head]
         if np.array_equal(further, head):
@@ -287,17 +281,17 @@ def _binarised(
     n_new = np.maximum(n_children - 2, 0)
     family = np.repeat(np.arange(len(parent)), n_new)
     turn = np.arange(len(family)) - np.repeat(np.cumsum(n_new) - n_new, n_new)
-    place, first, width = head_place[family], eldest[family], n_children[family]
-    n_to_left = np.minimum(place, width - 2)
+    head_index, first, width = head_child[family], eldest[family], n_children[family]
+    n_to_left = np.minimum(head_index, width - 2)
     to_left = turn < n_to_left
     of_head = turn - n_to_left
-    child = order[first + np.where(to_left, turn + 1, place)]  # the new node stands before it
+    child = order[first + np.where(to_left, turn + 1, head_index)]  # the new node stands before it
     last = order[first + np.where(to_left, width - 1, width - 2 - of_head)]
 
     n_before = np.bincount(child, minlength=n)
     now_at = np.arange(n) + np.cumsum(n_before)
     end = now_at[np.arange(n) + sizes - 1] + 1
-    new_at = (now_at - n_before)[child] + np.where(to_left, 0, of_head + (place > 0))
+    new_at = (now_at - n_before)[child] + np.where(to_left, 0, of_head + (head_index > 0))
     n_all = n + len(family)
     new_sizes, label, heads = (np.empty(n_all, dtype=np.int64) for _ in range(3))
     new_sizes[now_at] = end - now_at

@@ -55,8 +55,8 @@ def skeleton_log_score(
     for emission, node, tag in zip(emissions, over_word.tolist(), tags.tolist(), strict=True):
         if tag == len(lexicon.tags) or lexicon.tags[tag] != skeleton.label[node]:
             return float("-inf")  # a label that never stood over a word
-        place = slice(lexicon.tag_ptr[tag], lexicon.tag_ptr[tag + 1])
-        inside[node_ptr[node] : node_ptr[node + 1]] = emission.states[place]
+        states = slice(lexicon.tag_ptr[tag], lexicon.tag_ptr[tag + 1])
+        inside[node_ptr[node] : node_ptr[node + 1]] = emission.states[states]
     return float(
         tree_inside(skeleton, params.tensors, params.root, params.label_ptr, node_ptr, inside)
     )

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 from eigentext.base.settings import setting
 from eigentext.base.values import Anything, Auto, Flag, Listed, Real, Text, Whole
 from eigentext.errors import SettingsError
-
-if TYPE_CHECKING:
-    from eigentext.constituency.treebank import Language
+from eigentext.lexicon.signatures import LANGUAGES, Language
 
 __all__ = [
     "AUTO_MOST",
@@ -102,18 +100,28 @@ class ParsingSettings:
     """Settings of parsing."""
 
     decoder: Decoder = setting(
-        "max-rule-product", Text(DECODERS), "What the tree that comes out is best at."
+        "max-rule-product",
+        Text(DECODERS),
+        "What the tree that comes out is best at.",
+        answering=True,
     )
     beam: float = setting(
         1e-4,
         Real(0, 0.999),
         "The plain PCFG drops what has less than this share of the best in its span; 0: nothing.",
+        answering=True,
     )
     threshold: float = setting(
-        1e-4, Real(0, 0.999), "It drops rules with a smaller posterior than this; 0: none."
+        1e-4,
+        Real(0, 0.999),
+        "It drops rules with a smaller posterior than this; 0: none.",
+        answering=True,
     )
     longest: int = setting(
-        300, Whole(1, MOST_WORDS), "Sentences of more words than this are parsed in pieces."
+        300,
+        Whole(1, MOST_WORDS),
+        "Sentences of more words than this are parsed in pieces.",
+        answering=True,
     )
 
 
@@ -142,9 +150,7 @@ class LPCFGSettings(ParsingSettings):
         10, Whole(1), "So many nodes of a nonterminal are needed for each of its states."
     )
     heads: Heads = setting("english", Text(get_args(Heads)), "Head rules.")
-    language: Language = setting(
-        "english", Text(("english", "generic")), "Signatures of unknown words."
-    )
+    language: Language = setting("english", Text(LANGUAGES), "Signatures of unknown words.")
     cut_tags: bool = setting(
         False, Flag(), "Cut tags at a hyphen, as phrases always are: N-SBJ to N."
     )
@@ -184,7 +190,9 @@ class LPCFGSettings(ParsingSettings):
     scheme: Scheme = setting(
         "all", Text(get_args(Scheme)), "Which nodes of a tree moments are taken of.", flag=False
     )
-    smoothing: Smoothing = setting(Smoothing(), Anything(), "Strengths of the back-offs.")
+    smoothing: Smoothing = setting(
+        Smoothing(), Anything(), "Strengths of the back-offs.", kept=True
+    )
     seed: int = setting(0, Whole(0), "Start of every random choice.")
 
     @property

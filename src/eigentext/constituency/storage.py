@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from eigentext.constituency import lexicon_moments
+from eigentext.constituency.class_counts import ClassCounts
 from eigentext.constituency.lexicon import Lexicon
 from eigentext.constituency.params import LatentParams
-from eigentext.constituency.spectrum import Spectra
-from eigentext.constituency.word_classes import ClassCounts, WordClasses
+from eigentext.latent.spectrum import Spectra
+from eigentext.lexicon.word_classes import WordClasses
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
 
-    from eigentext.constituency.treebank import Language
+    from eigentext.lexicon.signatures import Language
 
 __all__ = ["PackedParams", "pack_params", "unpack_params"]
 
@@ -46,25 +47,25 @@ def pack_params(params: Sequence[LatentParams]) -> PackedParams:
     """The parts of all models that a file keeps; their rules are left to the caller."""
     arrays: dict[str, npt.NDArray[Any]] = {}
     strings: dict[str, Sequence[str]] = {}
-    for number, one in enumerate(params):
+    for number, model in enumerate(params):
         prefix = f"model{number}."
-        arrays[prefix + "m"] = one.m
-        arrays[prefix + "rule_ptr"] = one.rule_ptr
-        arrays[prefix + "tensor"] = one.tensor
-        arrays[prefix + "root"] = one.root
-        lexicon = _counts_of(one)
+        arrays[prefix + "m"] = model.m
+        arrays[prefix + "rule_ptr"] = model.rule_ptr
+        arrays[prefix + "tensor"] = model.tensor
+        arrays[prefix + "root"] = model.root
+        lexicon = _counts_of(model)
         for name in _LEXICON_ARRAYS:
             arrays[f"{prefix}lexicon.{name}"] = getattr(lexicon, name)
         if lexicon.by_class is not None:
             arrays[f"{prefix}class_counts"] = lexicon.by_class.counts
-        if one.spectra is not None:
-            arrays[f"{prefix}singular_values"] = one.spectra.values
-            arrays[f"{prefix}singular_ptr"] = one.spectra.ptr
-            if one.spectra.smallest is not None:
-                arrays[f"{prefix}smallest"] = one.spectra.smallest
-        if isinstance(one.lexicon, lexicon_moments.MomentLexicon):
+        if model.spectra is not None:
+            arrays[f"{prefix}singular_values"] = model.spectra.values
+            arrays[f"{prefix}singular_ptr"] = model.spectra.ptr
+            if model.spectra.smallest is not None:
+                arrays[f"{prefix}smallest"] = model.spectra.smallest
+        if isinstance(model.lexicon, lexicon_moments.MomentLexicon):
             for name in lexicon_moments.ARRAYS:
-                arrays[f"{prefix}vectors.{name}"] = getattr(one.lexicon, name)
+                arrays[f"{prefix}vectors.{name}"] = getattr(model.lexicon, name)
     lexicon = _counts_of(params[0])  # words and signatures are the same in every model
     strings["words"], strings["shapes"] = lexicon.words, lexicon.shapes
     numbers = {name: getattr(lexicon, name) for name in _LEXICON_NUMBERS}
@@ -74,20 +75,20 @@ def pack_params(params: Sequence[LatentParams]) -> PackedParams:
         numbers["classes"] = {"sizes": classes.sizes, "strength": lexicon.by_class.strength}
     # in a mixed ensemble they differ
     numbers["of_models"] = [
-        {name: getattr(_counts_of(one), name) for name in _LEXICON_NUMBERS} for one in params
+        {name: getattr(_counts_of(model), name) for name in _LEXICON_NUMBERS} for model in params
     ]
-    for one in params:
-        if isinstance(one.lexicon, lexicon_moments.MomentLexicon):
+    for model in params:
+        if isinstance(model.lexicon, lexicon_moments.MomentLexicon):
             numbers["vectors"] = {
-                name: getattr(one.lexicon, name) for name in lexicon_moments.NUMBERS
+                name: getattr(model.lexicon, name) for name in lexicon_moments.NUMBERS
             }
     return PackedParams(arrays, strings, numbers)
 
 
 def _counts_of(params: LatentParams) -> Lexicon:
     """The lexicon of counts: for moments the one below its vectors."""
-    found = params.lexicon
-    return found.tag_level if isinstance(found, lexicon_moments.MomentLexicon) else found
+    lexicon = params.lexicon
+    return lexicon.tag_level if isinstance(lexicon, lexicon_moments.MomentLexicon) else lexicon
 
 
 def unpack_params(

@@ -22,6 +22,7 @@ from eigentext.base.fields import (
     Whole,
 )
 from eigentext.constituency.params import tensor_layout
+from eigentext.lexicon.signatures import LANGUAGES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["LANGUAGE", "LEXICON", "MOST_MODELS", "SPEC", "params_fields", "params_fit"]
 
 MOST_MODELS = 1000
-LANGUAGE = Text(("english", "generic"))
+LANGUAGE = Text(LANGUAGES)
 _MOST_STATES = 10_000  # of one nonterminal
 _MOST = 1e12  # words counted
 _STRENGTH = Real(0, 1e12)
@@ -121,37 +122,39 @@ def params_fit(a: Mapping[str, npt.NDArray[Any]], numbers: dict[str, Any], n_mod
         if bool(np.any(a["class_numbers"] >= sizes)):
             raise ValueError("array 'class_numbers' holds a class beyond the last")
     for number in range(n_models):
-        one = f"model{number}."
-        m, tags = a[one + "m"], a[one + "lexicon.tags"]
-        tag_ptr = a[one + "lexicon.tag_ptr"]
+        prefix = f"model{number}."
+        m, tags = a[prefix + "m"], a[prefix + "lexicon.tags"]
+        tag_ptr = a[prefix + "lexicon.tag_ptr"]
         of_tag = m[tags]
-        if not np.array_equal(a[one + "rule_ptr"], tensor_layout(a["rules"], m)):
-            raise ValueError(f"array '{one}rule_ptr' does not fit the rules and their states")
-        _length(a, one + "root", int(m.sum()))
-        if one + "vectors.m" in a:
-            if not np.array_equal(a[one + "vectors.m"], of_tag):
-                raise ValueError(f"array '{one}vectors.m' does not fit the states of the tags")
-            words, shapes = a[one + "lexicon.word_ts"], a[one + "lexicon.shape_ts"]
-            _length(a, one + "vectors.word_vector", int(of_tag[words].sum()))
-            _length(a, one + "vectors.shape_vector", int(of_tag[shapes].sum()))
-            _length(a, one + "vectors.tag_mean", int(of_tag.sum()))
+        if not np.array_equal(a[prefix + "rule_ptr"], tensor_layout(a["rules"], m)):
+            raise ValueError(f"array '{prefix}rule_ptr' does not fit the rules and their states")
+        _length(a, prefix + "root", int(m.sum()))
+        if prefix + "vectors.m" in a:
+            if not np.array_equal(a[prefix + "vectors.m"], of_tag):
+                raise ValueError(f"array '{prefix}vectors.m' does not fit the states of the tags")
+            words, shapes = a[prefix + "lexicon.word_ts"], a[prefix + "lexicon.shape_ts"]
+            _length(a, prefix + "vectors.word_vector", int(of_tag[words].sum()))
+            _length(a, prefix + "vectors.shape_vector", int(of_tag[shapes].sum()))
+            _length(a, prefix + "vectors.tag_mean", int(of_tag.sum()))
             of_tag = np.ones_like(of_tag)
         if not np.array_equal(np.diff(tag_ptr), of_tag):
-            raise ValueError(f"array '{one}lexicon.tag_ptr' does not fit the states of the tags")
-        ptr, n = a[one + "lexicon.word_ptr"], a[one + "lexicon.word_n"]
+            raise ValueError(
+                f"array '{prefix}lexicon.tag_ptr' does not fit the states of the tags"
+            )
+        ptr, n = a[prefix + "lexicon.word_ptr"], a[prefix + "lexicon.word_n"]
         seen = np.diff(np.concatenate([[0.0], np.cumsum(n)])[ptr])
         if not len(tags) or not len(n) or float(seen.min()) <= 0:
-            raise ValueError(f"array '{one}lexicon.word_n' has a word that was never seen")
-        if one + "class_counts" in a:
-            bases = int(a[one + "lexicon.base"].max()) + 1
-            if a[one + "class_counts"].shape[1] != bases:
-                raise ValueError(f"array '{one}class_counts' does not fit {bases} base tags")
+            raise ValueError(f"array '{prefix}lexicon.word_n' has a word that was never seen")
+        if prefix + "class_counts" in a:
+            bases = int(a[prefix + "lexicon.base"].max()) + 1
+            if a[prefix + "class_counts"].shape[1] != bases:
+                raise ValueError(f"array '{prefix}class_counts' does not fit {bases} base tags")
 
 
 def _length(a: Mapping[str, npt.NDArray[Any]], name: str, expected: int) -> None:
     if name not in a or len(a[name]) != expected:
-        found = len(a[name]) if name in a else "no"
-        raise ValueError(f"array {name!r} has {found} numbers, expected {expected}")
+        length = len(a[name]) if name in a else "no"
+        raise ValueError(f"array {name!r} has {length} numbers, expected {expected}")
 
 
 def _parts(settings: dict[str, Any]) -> Parts:

@@ -13,29 +13,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from eigentext.errors import SettingsError
-from eigentext.trees.signatures import signature
+from eigentext.lexicon.signatures import Language, signature
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
 
     import numpy.typing as npt
 
-    from eigentext.constituency.word_classes import WordClasses
+    from eigentext.lexicon.word_classes import WordClasses
     from eigentext.trees.constituent import Tree
 
     Ints = npt.NDArray[np.int64]
 
-__all__ = ["FlatTrees", "Language", "Numbering", "Treebank", "assemble", "build_treebank"]
+__all__ = ["FlatTrees", "Numbering", "Treebank", "assemble", "build_treebank"]
 
 T = TypeVar("T")
-
-Language = Literal["english", "generic"]
-"""Whose endings the signatures of rare and unknown words look at."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +75,7 @@ class Treebank:
     suffix2: Ints
     suffix3: Ints
     classes: WordClasses | None = None  # of words, from elsewhere
-    _made: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
+    _once: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def n_trees(self) -> int:
@@ -87,10 +84,10 @@ class Treebank:
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """What ``make`` makes from this treebank, made for the first model of an ensemble only."""
-        if key not in self._made:
-            self._made[key] = make()
-        found: T = self._made[key]
-        return found
+        if key not in self._once:
+            self._once[key] = make()
+        value: T = self._once[key]
+        return value
 
 
 class Numbering(dict[T, int]):
@@ -226,9 +223,9 @@ def _as_they_come(numbers: Ints, bound: int) -> tuple[Ints, Ints]:
     first = np.full(bound, len(numbers))
     first[numbers[::-1]] = np.arange(len(numbers))[::-1]  # of several, the last assigned holds
     used = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(numbers))]
-    place = np.empty(bound, dtype=np.int64)
-    place[used] = np.arange(len(used))
-    return used, place[numbers]
+    rank_of = np.empty(bound, dtype=np.int64)
+    rank_of[used] = np.arange(len(used))
+    return used, rank_of[numbers]
 
 
 def _rules(parent: Ints, left: Ints, right: Ints, n_labels: int) -> tuple[Ints, Ints]:

@@ -90,7 +90,7 @@ def count(
     if isinstance(sources, (str, os.PathLike)):
         raise TypeError(f"count() takes a list of sources: [{os.fspath(sources)!r}]")
     chosen_contexts = parse_contexts(contexts)
-    given = _given_vocabulary(vocabulary, vocab_size, min_count)
+    wanted_words = _given_vocabulary(vocabulary, vocab_size, min_count)
     engine = engine if engine is not None else LocalEngine(jobs)
     budget = memory if isinstance(memory, Budget) else Budget.share_out(memory, engine.jobs)
     names = expand(sources)
@@ -109,8 +109,8 @@ def count(
         key = _key(shards, budget, engine, skip=skip)
         resumable = work_dir is not None and "-" not in names
         job = Job(shards, engine, budget, folder, key, resumable, skip, progress)
-        place = workfolder.stage(folder, "segments", key)
-        segments = SegmentStore(place, budget.kept_bytes, keep_on_disk=resumable)
+        segments_folder = workfolder.stage(folder, "segments", key)
+        segments = SegmentStore(segments_folder, budget.kept_bytes, keep_on_disk=resumable)
         results = first_pass(job, segments)
         n_skipped = 0
         for shard, result in zip(shards, results, strict=True):
@@ -121,7 +121,9 @@ def count(
         if not any(handle.n_tokens for handle in handles):
             more = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
             raise DataError(names[0] + more, None, "no tokens, expected text")
-        return _counted(job, handles, chosen_contexts, given, vocab_size, min_count, n_skipped)
+        return _counted(
+            job, handles, chosen_contexts, wanted_words, vocab_size, min_count, n_skipped
+        )
 
 
 def count_sentences(
@@ -137,32 +139,32 @@ def count_sentences(
     ('a', 'cat', 'dog', '<unk>')
     """
     chosen_contexts = parse_contexts(contexts)
-    given = _given_vocabulary(None, vocab_size, min_count)
+    wanted_words = _given_vocabulary(None, vocab_size, min_count)
     handle = handle_of(sentences)
     # the sentences are in memory, so their counts may be too: nothing goes to disk
     budget = dataclasses.replace(Budget(), run_bytes=2**62, table_bytes=2**62)
     job = Job((), LocalEngine(), budget, Path(), "", resumable=False, skip=False, progress=None)
-    return _counted(job, [handle], chosen_contexts, given, vocab_size, min_count, 0)
+    return _counted(job, [handle], chosen_contexts, wanted_words, vocab_size, min_count, 0)
 
 
 def _counted(
     job: Job,
     handles: list[Handle],
     contexts: Contexts,
-    given: Vocabulary | None,
+    wanted_words: Vocabulary | None,
     vocab_size: int | None,
     min_count: int,
     n_skipped: int,
 ) -> Counts:
     """The vocabulary and the second pass, once all text is in segments."""
     n_tokens = sum(handle.n_tokens for handle in handles)
-    if given is None:
+    if wanted_words is None:
         words, complete, handles = _vocabulary_of(
             handles, job.budget, job.engine, vocab_size, min_count
         )
     else:
-        words, complete = given, False
-    unigrams = _unigrams(handles, words, n_tokens, known=given is None)
+        words, complete = wanted_words, False
+    unigrams = _unigrams(handles, words, n_tokens, known=wanted_words is None)
     runs = RunStore(job.folder / "spill", job.budget.run_bytes)
     if contexts.spans and job.engine.shares_memory:
         second_pass_here(job, handles, words, contexts, runs)
@@ -217,7 +219,7 @@ def _vocabulary_of(
 ) -> tuple[Vocabulary, bool, list[Handle]]:
     """The vocabulary of all segments, whether nothing was cut, and the segments with their ids."""
     types_bytes = 4 * sum(handle.types_bytes for handle in handles)  # a table has spare room
-    kept, among, mappings = merge_types(
+    words, among, mappings = merge_types(
         [handle.types for handle in handles],
         types_bytes,
         budget.table_bytes,
@@ -229,7 +231,7 @@ def _vocabulary_of(
             dataclasses.replace(handle, mapping=mapping)
             for handle, mapping in zip(handles, mappings, strict=True)
         ]
-    return Vocabulary(kept), len(kept) == among, handles
+    return Vocabulary(words), len(words) == among, handles
 
 
 def _unigrams(

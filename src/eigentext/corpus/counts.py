@@ -199,7 +199,7 @@ class Counts(Stored):
         return Packed(arrays, {"words": self.words[:-1]}, facts, settings)
 
     @classmethod
-    def _unpack(cls, packed: Packed, **given: Any) -> Counts:
+    def _unpack(cls, packed: Packed, **unstored: Any) -> Counts:
         contexts = parse_contexts(packed.settings["contexts"])
         facts = packed.facts
         return cls(
@@ -236,11 +236,11 @@ def _union(first: Counts, second: Counts) -> Counts:
     shape = (len(vocabulary),) * 2
     halves = [csr_array(shape, dtype=np.int64) for _ in first.halves]
     for counts in (first, second):
-        places = np.append(vocabulary.mapping(counts.vocabulary.types), vocabulary.unknown_id)
-        unigrams[places] += counts.unigrams
+        ids = np.append(vocabulary.mapping(counts.vocabulary.types), vocabulary.unknown_id)
+        unigrams[ids] += counts.unigrams
         for number, half in enumerate(counts.halves):
             pairs = half.tocoo()
-            moved = (places[pairs.row], places[pairs.col])
+            moved = (ids[pairs.row], ids[pairs.col])
             halves[number] = halves[number] + csr_array((pairs.data, moved), shape=shape)
     for half in halves:
         half.sort_indices()

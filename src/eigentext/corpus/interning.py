@@ -9,12 +9,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from eigentext.base.ragged import pointers
+
+if TYPE_CHECKING:
+    from eigentext.corpus.kernels.interning import TableArrays
 
 __all__ = ["PAD", "Types", "WordTable", "every_byte"]
 
@@ -56,7 +59,7 @@ class Types:
 
     def take(self, order: Int64s) -> Types:
         """The chosen words, in that order."""
-        from eigentext.corpus import kernels
+        from eigentext.corpus.kernels import interning as kernels
 
         sizes = self.offsets[order + 1] - self.offsets[order]
         blob = np.zeros(int(sizes.sum()) + PAD, dtype=np.uint8)
@@ -66,7 +69,7 @@ class Types:
 
     def decoded(self) -> list[str]:
         """All words as strings."""
-        from eigentext.corpus import kernels
+        from eigentext.corpus.kernels import interning as kernels
 
         # no word holds a line feed, so one decode and one split give them all
         text = np.full(int(self.offsets[-1]) + len(self), ord("\n"), dtype=np.uint8)
@@ -97,7 +100,7 @@ class WordTable:
         self.state = np.zeros(7, dtype=np.int64)
 
     def __len__(self) -> int:
-        from eigentext.corpus.kernels import N_TYPES
+        from eigentext.corpus.kernels.interning import N_TYPES
 
         return int(self.state[N_TYPES])
 
@@ -126,26 +129,12 @@ class WordTable:
         ``text[end - 1]`` is white space, ``text`` has PAD bytes after ``end``, and ``out`` has
         room for ``end - begin`` ids.
         """
-        from eigentext.corpus import kernels
+        from eigentext.corpus.kernels import interning as kernels
 
         self.state[kernels.POSITION] = begin
         self.state[kernels.N_OUT] = 0
-        words = every_byte(text)
-        while not kernels.intern_text(
-            text,
-            words,
-            end,
-            self._slots,
-            self._shift,
-            self._hash_mask,
-            self._arena,
-            every_byte(self._arena),
-            self._offsets,
-            self._counts,
-            self._first_lines,
-            out,
-            self.state,
-        ):
+        raw = kernels.RawBytes(text, every_byte(text))
+        while not kernels.intern_text(raw, end, self._arrays(), out, self.state):
             self._grow()
         return int(self.state[kernels.N_OUT])
 
@@ -161,37 +150,37 @@ class WordTable:
         return self._look_up(types, False, 0, 1)
 
     def _look_up(self, types: Types, add: bool, part: int, n_parts: int) -> Int32s:
-        from eigentext.corpus import kernels
+        from eigentext.corpus.kernels import interning as kernels
 
         mapping = np.empty(len(types), dtype=np.int32)
-        words = every_byte(types.blob)
+        raw = kernels.RawBytes(types.blob, every_byte(types.blob))
         at = 0
         while True:
             at, n_types = kernels.intern_types(
-                types.blob,
-                words,
-                types.offsets,
-                at,
-                part,
-                n_parts,
-                self._slots,
-                self._shift,
-                self._hash_mask,
-                self._arena,
-                every_byte(self._arena),
-                self._offsets,
-                len(self),
-                add,
-                mapping,
+                raw, types.offsets, at, self._arrays(), len(self), add, part, n_parts, mapping
             )
             self.state[kernels.N_TYPES] = n_types
             if at == len(types):
                 return mapping
             self._grow()
 
+    def _arrays(self) -> TableArrays:
+        from eigentext.corpus.kernels.interning import TableArrays
+
+        return TableArrays(
+            self._slots,
+            self._shift,
+            self._hash_mask,
+            self._arena,
+            every_byte(self._arena),
+            self._offsets,
+            self._counts,
+            self._first_lines,
+        )
+
     def _grow(self) -> None:
         """Make room for twice as many words, or for twice as many bytes, whichever ran out."""
-        from eigentext.corpus import kernels
+        from eigentext.corpus.kernels import interning as kernels
 
         if len(self) == len(self._counts):
             self._shift -= 1

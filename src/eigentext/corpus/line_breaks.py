@@ -57,6 +57,6 @@ def _forced(lines: Sequence[str]) -> list[bool]:
     ends = [len(line.rstrip()) for line in lines]
     words = [len(line.split(maxsplit=1)[0]) for line in lines[1:]]
     width = max(ends)
-    found = [end + 1 + word > width for end, word in zip(ends, words, strict=False)]
-    wrapped = width >= _NARROWEST and 2 * sum(found) >= len(found)
-    return found if wrapped else [False] * len(found)
+    forced = [end + 1 + word > width for end, word in zip(ends, words, strict=False)]
+    wrapped = width >= _NARROWEST and 2 * sum(forced) >= len(forced)
+    return forced if wrapped else [False] * len(forced)

@@ -27,7 +27,7 @@ def count_pairs(ids: Int32s, begin: int, end: int, span: tuple[int, int], n_word
     >>> count_pairs(ids, 0, 6, (1, 1), 2).rows(0, 2)
     (array([0, 1, 2]), array([1, 0], dtype=int32), array([2, 1]))
     """
-    from eigentext.corpus import kernels
+    from eigentext.corpus.kernels import pairs as kernels
 
     nearest, farthest = span
     # int32: a batch has fewer than 2**31 pairs, and these arrays have to stay in the cache

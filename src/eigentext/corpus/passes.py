@@ -86,9 +86,9 @@ class _Meter:
 def first_pass(job: Job, store: SegmentStore) -> list[ShardResult]:
     """The segments of every shard, in the order of the shards."""
     meter = _Meter(job, "reading")
-    found = [store.done_shard(number) for number in range(len(job.shards))]
+    earlier = [store.done_shard(number) for number in range(len(job.shards))]
     results: list[ShardResult] = []
-    to_do = [number for number, result in enumerate(found) if result is None]
+    to_do = [number for number, result in enumerate(earlier) if result is None]
     away = [(job.shards[number], job.budget, job.skip) for number in to_do]
 
     def here(number: int) -> ShardResult:
@@ -107,7 +107,7 @@ def first_pass(job: Job, store: SegmentStore) -> list[ShardResult]:
             fresh = job.engine.map(here, to_do)
         else:
             fresh = _collected(store, to_do, job.engine.map(read_types, away))
-        for number, result in enumerate(found):
+        for number, result in enumerate(earlier):
             results.append(result if result is not None else next(fresh))
             if result is not None or not job.engine.shares_memory:
                 meter(job.shards[number].size)
@@ -148,24 +148,24 @@ def _finished(
 
 def batches(handles: Sequence[Handle], limit: int) -> list[list[Piece]]:
     """Stretches of ids, in order, of at most ``limit`` ids each."""
-    made: list[list[Piece]] = [[]]
+    stretches: list[list[Piece]] = [[]]
     room = limit
     for handle in handles:
         begin = 0
         while begin < handle.n_ids:
             if room == 0:
-                made.append([])
+                stretches.append([])
                 room = limit
             end = min(handle.n_ids, begin + room)
-            made[-1].append((handle, begin, end))
+            stretches[-1].append((handle, begin, end))
             room -= end - begin
             begin = end
-    return made
+    return stretches
 
 
 def _known_ids(pieces: Sequence[Piece], vocabulary: Vocabulary, engine: Engine) -> Int32s:
     """The pieces one after the other, in ids of the vocabulary."""
-    from eigentext.corpus import kernels
+    from eigentext.corpus.kernels import interning as kernels
 
     if any(handle.mapping is None for handle, _, _ in pieces):
         _ = vocabulary.table  # made once, before the threads ask for it

@@ -72,7 +72,7 @@ def read_typed(
     lines = (line for _, line in numbered)
     for _, paragraph in _paragraphs(lines, newlines):
         for tokens in tokenise_text(paragraph, scheme):
-            yield [TypedToken(one.text, paragraph[one.start : one.end]) for one in tokens]
+            yield [TypedToken(token.text, paragraph[token.start : token.end]) for token in tokens]
 
 
 def tokenised_files(
@@ -101,8 +101,8 @@ def tokenised_files(
         state = (__version__, source, about.size, about.identity, settings)
         target = folder / f"{fingerprint(state)}.txt"
         if not target.exists():
-            found = read_tokenised(source, scheme, newlines=newlines, on_error=on_error)
-            write_sentences(found, target)
+            sentences = read_tokenised(source, scheme, newlines=newlines, on_error=on_error)
+            write_sentences(sentences, target)
         targets.append(target)
     if not any(target.stat().st_size for target in targets):
         raise DataError(sources[0], None, "no tokens, expected text")
@@ -123,35 +123,34 @@ def tokenise_document(
     """
     begin = int(text.startswith("\ufeff"))
     whole = text[begin:].replace("\r\n", "\n")
-    place: Iterable[int] = range(begin, len(text))
-    if len(whole) < len(text) - begin:
-        place = [k for k in place if text[k : k + 2] != "\r\n"]
-    where = list(place)
-    found = []
+    positions: Sequence[int] = range(begin, len(text))  # in the text, of whole's characters
+    if len(whole) < len(positions):
+        positions = [k for k in positions if text[k : k + 2] != "\r\n"]
+    sentences = []
     for start, paragraph in _paragraphs(whole.split("\n"), newlines):
         for tokens in tokenise_text(paragraph, scheme):
             moved = [
-                Token(token.text, where[start + token.start], where[start + token.end - 1] + 1)
-                for token in tokens
+                Token(form, positions[start + first], positions[start + end - 1] + 1)
+                for form, first, end in tokens
             ]
-            found.append(moved)
-    return found
+            sentences.append(moved)
+    return sentences
 
 
-def _paragraphs(given: Iterable[str], newlines: str) -> Iterator[tuple[int, str]]:
+def _paragraphs(all_lines: Iterable[str], newlines: str) -> Iterator[tuple[int, str]]:
     """Paragraphs, cut at line breaks that end a sentence, with the place of their beginning."""
     lines: list[str] = []
-    start = place = 0
-    for line in given:
+    start = position = 0
+    for line in all_lines:
         if line.strip():
             if not lines:
-                start = place
+                start = position
             lines.append(line)
-        full = len(lines) == _MOST_LINES or place + len(line) - start > _MOST_CHARACTERS
+        full = len(lines) == _MOST_LINES or position + len(line) - start > _MOST_CHARACTERS
         if lines and (not line.strip() or full):
             yield from _cut(start, lines, newlines)
             lines = []
-        place += len(line) + 1
+        position += len(line) + 1
     if lines:
         yield from _cut(start, lines, newlines)
 

@@ -80,7 +80,7 @@ def handle_of(sentences: Iterable[Sequence[str]]) -> Handle:
     >>> handle_of([["a", "cat"], [], ["a", "dog"]]).ids(0, 6)
     [array([ 0,  1, -1,  0,  2, -1], dtype=int32)]
     """
-    from eigentext.corpus import kernels
+    from eigentext.corpus.kernels import interning as kernels
 
     table = WordTable()
     chunks: list[Int32s] = []

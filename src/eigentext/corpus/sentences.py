@@ -164,8 +164,8 @@ def _is_boundary(raw: str, start: int, match: re.Match[str], end: int, language:
         return False  # ". . ." and "source. )" go on
     while position < end and (raw[position].isspace() or raw[position] in _OPENERS):
         position += 1
-    found = _NEXT_WORD.match(raw, position, end)
-    following = found.group().replace("’", "'") if found else ""
+    next_word = _NEXT_WORD.match(raw, position, end)
+    following = next_word.group().replace("’", "'") if next_word else ""
     first = match.start()
     before = _LAST_WORD.search(raw[max(start, first - _LOOK_BACK) : first])
     word = before.group() if before else ""

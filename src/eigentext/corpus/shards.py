@@ -98,11 +98,11 @@ class ShardErrors:
 
 def plan_shards(sources: Sequence[str], jobs: int, largest: int) -> list[Shard]:
     """Cut the sources so that ``jobs`` workers have about the same to do."""
-    found = [look_at(source) for source in sources]
-    total = sum(shard.size for shard in found)
+    whole_files = [look_at(source) for source in sources]
+    total = sum(shard.size for shard in whole_files)
     step = min(largest, max(1 << 16, -(-total // jobs)))
     shards: list[Shard] = []
-    for whole in found:
+    for whole in whole_files:
         if whole.stop is None:
             shards.append(whole)
             continue
@@ -227,11 +227,11 @@ class _Blocks:
                 self._resize(2 * self._size, bytes(self._view[:filled]))
             fresh = filled
             while filled < self._size:
-                got = self._fill(self._view[filled : self._size])
-                if not got:
+                n_bytes = self._fill(self._view[filled : self._size])
+                if not n_bytes:
                     ended = True
                     break
-                filled += got
+                filled += n_bytes
             begin = 0
             if self._first:
                 begin = 3 if self.raw.startswith(_BOM, 0, filled) else 0
@@ -288,7 +288,7 @@ def read_segments(
     on_bytes: OnBytes | None = None,
 ) -> Iterator[Segment]:
     """The ids of a shard, segment by segment; with ``errors``, bad lines are left out."""
-    from eigentext.corpus import kernels
+    from eigentext.corpus.kernels import interning as kernels
 
     table = WordTable(min(1 << 14, budget.segment_types))
     chunks: list[npt.NDArray[np.int32]] = []
@@ -328,8 +328,8 @@ def read_segments(
                 yield _closed(shard, table, chunks)
                 state = table.state
                 table = WordTable(min(1 << 14, budget.segment_types))
-                for kept in (kernels.LINE, kernels.IN_LINE):
-                    table.state[kept] = state[kept]
+                for counter in (kernels.LINE, kernels.IN_LINE):
+                    table.state[counter] = state[counter]
                 chunks, n_ids = [], 0
     if n_ids:
         yield _closed(shard, table, chunks)
@@ -357,7 +357,7 @@ def _report(shard: Shard, seen: int, fresh: int, on_bytes: OnBytes | None) -> in
 
 
 def _closed(shard: Shard, table: WordTable, chunks: list[npt.NDArray[np.int32]]) -> Segment:
-    from eigentext.corpus.kernels import N_SENTENCES, N_TOKENS
+    from eigentext.corpus.kernels.interning import N_SENTENCES, N_TOKENS
 
     types = table.types
     try:
@@ -395,10 +395,10 @@ def lines_before(shard: Shard) -> int:
     lines, to_go, last_byte = 0, shard.start, 10
     block = bytearray(1 << 20)
     with _open_at(Shard(shard.source, 0, shard.start, shard.start)) as fill:
-        while to_go and (got := fill(memoryview(block)[: min(to_go, len(block))])):
-            lines += block.count(b"\n", 0, got)
-            to_go -= got
-            last_byte = block[got - 1]
+        while to_go and (n_bytes := fill(memoryview(block)[: min(to_go, len(block))])):
+            lines += block.count(b"\n", 0, n_bytes)
+            to_go -= n_bytes
+            last_byte = block[n_bytes - 1]
     return lines + (last_byte != 10)  # a line that began before is not of this shard
 
 

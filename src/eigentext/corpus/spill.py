@@ -158,7 +158,7 @@ class Run:
 
 def add_runs(runs: Sequence[tuple[Int64s, Int32s, Int64s]]) -> tuple[Int64s, Int32s, Int64s]:
     """The sum of CSR blocks with the same rows, two by two."""
-    from eigentext.corpus import kernels
+    from eigentext.corpus.kernels import pairs as kernels
 
     level = list(runs)
     while len(level) > 1:
@@ -168,7 +168,7 @@ def add_runs(runs: Sequence[tuple[Int64s, Int32s, Int64s]]) -> tuple[Int64s, Int
             starts = np.empty(len(a[0]), dtype=np.int64)
             columns = np.empty(size, dtype=np.int32)
             data = np.empty(size, dtype=np.int64)
-            used = kernels.merge_rows(*a, *b, starts, columns, data)
+            used = kernels.merge_rows(a, b, (starts, columns, data))
             merged.append((starts, columns[:used], data[:used]))
         level = merged + level[len(level) & ~1 :]
     return level[0]

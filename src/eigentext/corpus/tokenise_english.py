@@ -118,8 +118,8 @@ def _cuts_of(word: str, *, ud: bool) -> list[int]:
     cuts: list[int] = []
     stem = len(word)
     if "'" in lowered:
-        while found := _CONTRACTION.search(word, max(0, stem - 3), stem):
-            stem = found.start()
+        while contraction := _CONTRACTION.search(word, max(0, stem - 3), stem):
+            stem = contraction.start()
             cuts.append(stem)
         cuts.reverse()
     head = word[:stem]

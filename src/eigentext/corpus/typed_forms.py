@@ -58,14 +58,14 @@ def familiar_forms(forms: Sequence[str], knows: Callable[[str], bool]) -> tuple[
     >>> familiar_forms(["“"], {"“", '"'}.__contains__)
     ('“',)
     """
-    found = tuple(forms)
-    if not _SIGN.search(" ".join(found)):
-        return found
-    spelt = list(found)
+    typed = tuple(forms)
+    if not _SIGN.search(" ".join(typed)):
+        return typed
+    spelt = list(typed)
     opens = True  # whether a straight quote would open; it closes what any quote before it opened
-    for place, form in enumerate(found):
+    for index, form in enumerate(typed):
         if _SIGN.search(form) and not knows(form):
-            spelt[place] = next(filter(knows, _spellings(form, opens=opens)), form)
+            spelt[index] = next(filter(knows, _spellings(form, opens=opens)), form)
         if form == '"':
             opens = not opens
         elif _OTHERS.get(form) in (_OPENING, _CLOSING):

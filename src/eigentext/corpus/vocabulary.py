@@ -111,9 +111,9 @@ class Vocabulary:
 
     def mapping(self, types: Types) -> Int32s:
         """The id of each type, that of ``<unk>`` for types outside the vocabulary."""
-        found = self.table.find(types)
-        found[found < 0] = self.unknown_id
-        return found
+        ids = self.table.find(types)
+        ids[ids < 0] = self.unknown_id
+        return ids
 
 
 def merge_types(
@@ -136,11 +136,11 @@ def merge_types(
         return types.take(order), n_types, [_ranks(order, len(types))]
     n_parts = max(1, -(-total_bytes // table_bytes))
     if n_parts == 1:
-        types, places = _merged([load() for load in tables], engine)
+        types, mappings = _merged([load() for load in tables], engine)
         order, n_types = choose(types)
         ranks = _ranks(order, len(types))
-        return types.take(order), n_types, [ranks[mapping] for mapping in places]
-    kept: Types | None = None
+        return types.take(order), n_types, [ranks[mapping] for mapping in mappings]
+    selected: Types | None = None
     n_types = 0
     for part in range(n_parts):
         merged = WordTable()
@@ -149,10 +149,10 @@ def merge_types(
         types = merged.types
         order, n_here = choose(types)
         n_types += n_here
-        chosen = types.take(order)
-        joined = chosen if kept is None else _joined(kept, chosen)
-        kept = joined.take(choose(joined)[0])
-    return (kept if kept is not None else Types.from_words([])), n_types, None
+        best = types.take(order)
+        joined = best if selected is None else _joined(selected, best)
+        selected = joined.take(choose(joined)[0])
+    return (selected if selected is not None else Types.from_words([])), n_types, None
 
 
 def _merged(tables: Sequence[Types], engine: Engine | None) -> tuple[Types, list[Int32s]]:
@@ -165,14 +165,14 @@ def _merged(tables: Sequence[Types], engine: Engine | None) -> tuple[Types, list
         merged = WordTable(room)
         return merged, [merged.intern_types(table, part, n_parts) for table in tables]
 
-    found = list((map if here is None else here.map)(of_part, range(n_parts)))
-    types, places = found[0][0].types, found[0][1]
-    for merged, mappings in found[1:]:
+    parts = list((map if here is None else here.map)(of_part, range(n_parts)))
+    types, id_maps = parts[0][0].types, parts[0][1]
+    for merged, mappings in parts[1:]:
         base = np.int32(len(types))
         types = _joined(types, merged.types)
-        for place, mapping in zip(places, mappings, strict=True):
-            np.copyto(place, mapping + base, where=mapping >= 0)
-    return types, places
+        for id_map, mapping in zip(id_maps, mappings, strict=True):
+            np.copyto(id_map, mapping + base, where=mapping >= 0)
+    return types, id_maps
 
 
 def _ranks(order: Int64s, n_types: int) -> Int32s:
@@ -222,33 +222,33 @@ def _sorted(types: Types, chosen: Int64s) -> Int64s:
     order = np.argsort(first)
     order = order[np.argsort(falling[order], kind="stable")]  # twice as fast as lexsort
     same = (falling[order][1:] == falling[order][:-1]) & (first[order][1:] == first[order][:-1])
-    places, groups = _tied(same)
-    if len(places):
-        tied = order[places]
+    positions, groups = _tied(same)
+    if len(positions):
+        tied = order[positions]
         second = _prefixes(types, chosen[tied], 8)
         by_second = np.lexsort((second, groups))
-        order[places] = tied[by_second]
+        order[positions] = tied[by_second]
         second = second[by_second]
         still = (groups[1:] == groups[:-1]) & (second[1:] == second[:-1])
         again, subgroups = _tied(still)
         for group in np.split(again, np.flatnonzero(np.diff(subgroups)) + 1):
             if len(group):
-                members = order[places[group]]
+                members = order[positions[group]]
                 words = [types.word(int(chosen[member])) for member in members]
-                order[places[group]] = members[sorted(range(len(words)), key=words.__getitem__)]
+                order[positions[group]] = members[sorted(range(len(words)), key=words.__getitem__)]
     return chosen[order]
 
 
 def _tied(same_as_next: npt.NDArray[np.bool_]) -> tuple[Int64s, Int64s]:
     """The places that belong to a group of equals, and the number of the group of each."""
     padded = np.concatenate([[False], same_as_next, [False]])
-    places = np.flatnonzero(padded[1:] | padded[:-1])
-    groups = np.cumsum(~padded[:-1])[places]
-    return places, groups
+    positions = np.flatnonzero(padded[1:] | padded[:-1])
+    groups = np.cumsum(~padded[:-1])[positions]
+    return positions, groups
 
 
 def _prefixes(types: Types, chosen: Int64s, skip: int) -> npt.NDArray[np.uint64]:
-    from eigentext.corpus import kernels
+    from eigentext.corpus.kernels import interning as kernels
 
     out = np.empty(len(chosen), dtype=np.uint64)
     kernels.prefixes(types.blob, types.offsets, chosen, skip, out)

@@ -55,12 +55,12 @@ def opened(work_dir: str | os.PathLike[str] | None, *, keep: bool = False) -> It
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     """Make or take the folder, and hold its marker."""
-    made = False
+    created = False
     try:
         with contextlib.suppress(FileExistsError):
             folder.mkdir()
-            made = True
-        if not made and not has_marker(folder) and any(folder.iterdir()):
+            created = True
+        if not created and not has_marker(folder) and any(folder.iterdir()):
             raise SettingsError(
                 f"{folder} is no work folder of eigentext and is left as it is: "
                 "rename it, or choose another output or work folder"
@@ -71,7 +71,7 @@ def _locked(folder: Path) -> Iterator[None]:
     with marker:
         if not take_lock(marker) or not has_marker(folder):
             raise SettingsError(f"work folder {folder} is in use by another process")
-        if made:
+        if created:
             marker.write(_MADE)
             marker.flush()
         yield
@@ -91,24 +91,24 @@ def _remove(folder: Path) -> None:
         shutil.rmtree(folder / name, ignore_errors=True)
         for record in (f"{name}.key", f"{name}.key.unfinished"):
             (folder / record).unlink(missing_ok=True)
-    made = (folder / MARKER).read_bytes() == _MADE
+    created = (folder / MARKER).read_bytes() == _MADE
     (folder / MARKER).unlink()
-    if made:
+    if created:
         with contextlib.suppress(OSError):  # something of the user's is in it
             folder.rmdir()
 
 
 def stage(folder: Path, name: str, key: str) -> Path:
     """The place for a stage's results; emptied unless they were made under the same key."""
-    place = folder / name
+    stage_folder = folder / name
     try:
         same = (folder / f"{name}.key").read_text(encoding="utf-8") == key
     except (OSError, ValueError):
         same = False
     if not same:
-        shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(stage_folder, ignore_errors=True)
         write_record(folder, f"{name}.key", key)
-    return place
+    return stage_folder
 
 
 def write_record(folder: Path, name: str, record: str) -> None:

@@ -11,74 +11,34 @@ nothing is ever downloaded, on import.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from eigentext.base.lazy import lazy
 
 if TYPE_CHECKING:
-    from eigentext.datasets.arabic_lexicon import analyse, load_arabic
-    from eigentext.datasets.catalogue import (
-        DataFile,
-        Entry,
-        Problem,
-        check,
-        entries,
-        find,
-        locate,
-    )
-    from eigentext.datasets.obtain import get
-    from eigentext.datasets.sample import (
-        detokenise,
-        load_english,
-        load_pairs,
-        load_traces,
-        sample_files,
-        write_sample,
-    )
+    from eigentext.datasets.arabic_lexicon import analyse as analyse
+    from eigentext.datasets.arabic_lexicon import load_arabic as load_arabic
+    from eigentext.datasets.catalogue import DataFile as DataFile
+    from eigentext.datasets.catalogue import Entry as Entry
+    from eigentext.datasets.catalogue import Problem as Problem
+    from eigentext.datasets.catalogue import check as check
+    from eigentext.datasets.catalogue import entries as entries
+    from eigentext.datasets.catalogue import find as find
+    from eigentext.datasets.catalogue import locate as locate
+    from eigentext.datasets.obtain import get as get
+    from eigentext.datasets.sample import detokenise as detokenise
+    from eigentext.datasets.sample import load_english as load_english
+    from eigentext.datasets.sample import load_pairs as load_pairs
+    from eigentext.datasets.sample import load_traces as load_traces
+    from eigentext.datasets.sample import sample_files as sample_files
+    from eigentext.datasets.sample import write_sample as write_sample
 
-_HOME_OF = {
-    "DataFile": "catalogue",
-    "Entry": "catalogue",
-    "Problem": "catalogue",
-    "analyse": "arabic_lexicon",
-    "check": "catalogue",
-    "detokenise": "sample",
-    "entries": "catalogue",
-    "find": "catalogue",
-    "get": "obtain",
-    "load_arabic": "arabic_lexicon",
-    "load_english": "sample",
-    "load_pairs": "sample",
-    "load_traces": "sample",
-    "locate": "catalogue",
-    "sample_files": "sample",
-    "write_sample": "sample",
-}
-
-__all__ = [
-    "DataFile",
-    "Entry",
-    "Problem",
-    "analyse",
-    "check",
-    "detokenise",
-    "entries",
-    "find",
-    "get",
-    "load_arabic",
-    "load_english",
-    "load_pairs",
-    "load_traces",
-    "locate",
-    "sample_files",
-    "write_sample",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME_OF:
-        return getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = lazy(
+    __name__,
+    {
+        "arabic_lexicon": "analyse load_arabic",
+        "catalogue": "DataFile Entry Problem check entries find locate",
+        "obtain": "get",
+        "sample": "detokenise load_english load_pairs load_traces sample_files write_sample",
+    },
+)

@@ -141,7 +141,7 @@ def analyse(word: str) -> list[dict[str, str]]:
         raise TypeError(f"analyse takes one word as a str, not {type(word).__name__}")
     lexicon = _lexicon()
     bare = _VOWEL_SIGNS.sub("", word)
-    found: dict[str, dict[str, str]] = {}
+    analyses: dict[str, dict[str, str]] = {}
     longest = lexicon.longest  # so that a long token takes no longer than a word
     for start in range(min(len(bare), longest[0] + 1)):
         first_end = max(start + 1, len(bare) - longest[2])
@@ -151,8 +151,8 @@ def analyse(word: str) -> list[dict[str, str]]:
                     for suffix in lexicon.suffixes.get(bare[end:], ()):
                         if (prefix["class"], stem["class"], suffix["class"]) in lexicon.compatible:
                             analysis = _analysis(prefix, stem, suffix)
-                            found.setdefault(analysis["id"] + analysis["vocalised"], analysis)
-    return sorted(found.values(), key=lambda analysis: (analysis["id"], analysis["vocalised"]))
+                            analyses.setdefault(analysis["id"] + analysis["vocalised"], analysis)
+    return sorted(analyses.values(), key=lambda analysis: (analysis["id"], analysis["vocalised"]))
 
 
 def load_arabic() -> list[dict[str, object]]:

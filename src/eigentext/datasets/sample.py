@@ -55,8 +55,8 @@ class AttachmentCase(NamedTuple):
     sentence: str
 
 
-def _text(*place: str) -> str:
-    return files("eigentext.datasets").joinpath(*place).read_text(encoding="utf-8")
+def _text(*path: str) -> str:
+    return files("eigentext.datasets").joinpath(*path).read_text(encoding="utf-8")
 
 
 def load_english(split: str = "all") -> list[str]:

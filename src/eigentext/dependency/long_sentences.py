@@ -39,15 +39,15 @@ def pieces_of(forms: Sequence[str], most: int | None = None) -> list[tuple[int, 
     [(0, 3), (3, 6), (6, 10)]
     """
     most = MOST_WORDS if most is None else most
-    found, begin = [], 0
+    spans, begin = [], 0
     while len(forms) - begin > most:
-        places = range(begin + most, begin + most // 2, -1)  # the later half
-        strong = (end for end in places if forms[end - 1] in _ENDS)
-        weak = (end for end in places if _is_punctuation(forms[end - 1]))
+        ends = range(begin + most, begin + most // 2, -1)  # the later half
+        strong = (end for end in ends if forms[end - 1] in _ENDS)
+        weak = (end for end in ends if _is_punctuation(forms[end - 1]))
         end = next(strong, None) or next(weak, None) or begin + most
-        found.append((begin, end))
+        spans.append((begin, end))
         begin = end
-    return [*found, (begin, len(forms))]
+    return [*spans, (begin, len(forms))]
 
 
 def _is_punctuation(form: str) -> bool:
@@ -103,19 +103,21 @@ def parsed_in_pieces(
 def _whole(
     sentence: Sentence, parse: Callable[[list[Sentence]], Iterable[Sentence]], most: int
 ) -> Sentence:
-    given = {name: sentence.column(name) for name in ("upos", "xpos", "feats")}
+    known = {name: sentence.column(name) for name in ("upos", "xpos", "feats")}
     spans = pieces_of(sentence.forms, most)
     answers = []
     for begin, end in spans:
-        columns: dict[str, Any] = {name: cells[begin:end] for name, cells in given.items()}
+        columns: dict[str, Any] = {name: cells[begin:end] for name, cells in known.items()}
         answers.append(next(iter(parse([make_sentence(sentence.forms[begin:end], **columns)]))))
     heads, relations = joined(
-        spans, [one.heads or () for one in answers], [one.column("deprel") for one in answers]
+        spans,
+        [answer.heads or () for answer in answers],
+        [answer.column("deprel") for answer in answers],
     )
     tags = {
-        name: [tag for one in answers for tag in one.column(name)]
+        name: [tag for answer in answers for tag in answer.column(name)]
         for name in ("upos", "xpos")
-        if set(given[name]) == {"_"}
+        if set(known[name]) == {"_"}
     }
     whole = sentence.with_columns(head=heads, deprel=relations, **tags)
     return Sentence(f"# split = {len(spans)}\n{whole.verbatim}")

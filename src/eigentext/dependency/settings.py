@@ -7,6 +7,7 @@ from typing import Any
 
 from eigentext.base.settings import setting
 from eigentext.base.values import Anything, Auto, Flag, Listed, Named, Real, Text, Whole
+from eigentext.lexicon.signatures import LANGUAGES, Language
 
 __all__ = [
     "EDGES",
@@ -20,7 +21,7 @@ __all__ = [
 
 EDGES = ("undirected", "directed", "adjacent", "ordered")
 EXPERTS = ("latent", "operators", "generative", "valence", "distance", "paths", "surface")
-_LANGUAGE = Text(("english", "generic"))
+_LANGUAGE = Text(LANGUAGES)
 _LANGUAGE_HELP = "Whose endings the signatures of rare words show."
 _OBSERVATIONS_HELP = "What a node shows: word|tag, word+tag (two emissions), tag or word."
 _SEED_HELP = "Start of every random choice."
@@ -61,12 +62,14 @@ class DependencyParserSettings:
         Anything(),
         "Clusters of words: a Brown paths file, or a mapping from words to bit strings.",
         path=True,
+        kept=True,
     )
     vectors: Any = setting(
         None,
         Anything(),
         "Vectors of words: a word2vec file, or a mapping from words to vectors.",
         path=True,
+        kept=True,
     )
     labels: bool = setting(True, Flag(), "Learn relations; without, they are all _.")
     min_count: int = setting(1, Whole(1), "Words seen less often are unknown words.")
@@ -97,7 +100,7 @@ class GenerativeParserSettings:
         Flag(),
         "Condition on the kind of the last child, or only on whether there is one.",
     )
-    language: str = setting("english", _LANGUAGE, _LANGUAGE_HELP)
+    language: Language = setting("english", _LANGUAGE, _LANGUAGE_HELP)
     seed: int = setting(0, Whole(0), _SEED_HELP)
 
 
@@ -136,7 +139,7 @@ class LatentTreeSettings:
         "States, parameters and posteriors are the first's.",
     )
     min_count: int = setting(2, Whole(1), "Rarer words are shown by their signatures.")
-    language: str = setting("english", _LANGUAGE, _LANGUAGE_HELP)
+    language: Language = setting("english", _LANGUAGE, _LANGUAGE_HELP)
     start: str = setting(
         "spectral",
         Text(("spectral", "random")),
@@ -174,6 +177,7 @@ class SpectralTreeSettings:
         Text(("clip", "abs", "error")),
         "What a score of 0 or less becomes: a least score for each word, the log of the absolute "
         "value, or an error.",
+        answering=True,
     )
     min_count: int = setting(2, Whole(1), "Rarer words are shown by their signatures.")
     on_rank: str = setting(

@@ -94,7 +94,7 @@ def arcs_svg(
         sheet.draw_arcs(row, base)
         word_y = base + HALF_LABEL + 3
         for i in range(row.first, row.last):
-            x = sheet.place(row.centres[i - row.first])
+            x = sheet.x(row.centres[i - row.first])
             sheet.texts.append(svg_text("et-word", x, word_y, words[i], forms[i]))
             if under[i]:
                 below = word_y + FONT_SIZE + 4
@@ -126,15 +126,15 @@ def _arcs(
 
 def _merged(mine: Sequence[Arc], others: Sequence[Arc]) -> list[Arc]:
     """Arcs of two trees: what they share once, with both labels where these differ."""
-    found = []
-    for one, other in zip(mine, others, strict=True):
-        if one.head == other.head:
-            same = one.label == other.label or not other.label
-            label = one.label if same else f"{one.label or '–'} ≠ {other.label}"
-            found.append(one._replace(label=label))
+    arcs = []
+    for first, second in zip(mine, others, strict=True):
+        if first.head == second.head:
+            same = first.label == second.label or not second.label
+            label = first.label if same else f"{first.label or '–'} ≠ {second.label}"
+            arcs.append(first._replace(label=label))
         else:
-            found += [one._replace(kind="first"), other._replace(kind="second")]
-    return found
+            arcs += [first._replace(kind="first"), second._replace(kind="second")]
+    return arcs
 
 
 class _Sheet:
@@ -148,14 +148,14 @@ class _Sheet:
         mirrored: bool,
         names: tuple[str, str],
     ) -> None:
-        self.given, self.forms, self.names = arcs, forms, names
+        self.arcs, self.forms, self.names = arcs, forms, names
         self.full_width, self.mirrored = full_width, mirrored
         self.lines: dict[tuple[str, float | None], list[str]] = {}
         self.arrows: list[str] = []
         self.texts: list[str] = []
 
-    def place(self, column: float) -> float:
-        """From a place in a row to one on the sheet."""
+    def x(self, column: float) -> float:
+        """The x on the sheet of a place in a row."""
         return self.full_width - MARGIN - column if self.mirrored else MARGIN + column
 
     def draw_arcs(self, row: Row, base: float) -> None:
@@ -168,7 +168,7 @@ class _Sheet:
         ]
         legs.sort()
         for k, (piece, (left, right)) in enumerate(zip(row.pieces, row.legs, strict=True)):
-            arc = self.given[piece.arc]
+            arc = self.arcs[piece.arc]
             ends = [  # the piece's own ends, or None where it goes on in another row
                 None if piece.left < 0 else base,
                 None if piece.right == row.last - row.first else base,
@@ -178,12 +178,12 @@ class _Sheet:
             if ends[tip] is not None:
                 ends[tip] = base - _ARROW
                 self._arrow(arc, left if leftmost else right, base)
-            self._line(arc, _piece_line(self.place(left), self.place(right), ends, tops[k]))
+            self._line(arc, _piece_line(self.x(left), self.x(right), ends, tops[k]))
             half = text_width(arc.label, _SMALL) / 2
             self._label(arc, _free_middle(left, right, half, tops[k], legs), tops[k])
-        for place, x in row.roots.items():
-            arc = self.given[place]
-            at = number(self.place(x))
+        for root, x in row.roots.items():
+            arc = self.arcs[root]
+            at = number(self.x(x))
             self._line(arc, f"M{at} {number(root_top)}V{number(base - _ARROW)}")
             self._arrow(arc, x, base)
             self._label(arc, x, root_top)
@@ -200,16 +200,16 @@ class _Sheet:
     def paths(self) -> list[str]:
         """The lines; those of the usual look first."""
         usual = self.lines.pop(("both", None), [])
-        found = [svg_lines(usual)] if usual else []
+        paths = [svg_lines(usual)] if usual else []
         for (kind, opacity), lines in self.lines.items():
             dashes = ' stroke-dasharray="5 3"' if kind == "second" else ""
             strength = number(0.8 if opacity is None else opacity)
-            found.append(
+            paths.append(
                 f'<path class="et-edge et-{kind}" d="{"".join(lines)}" fill="none" '
                 f'stroke="{_COLOURS.get(kind, "currentColor")}" stroke-opacity="{strength}" '
                 f'stroke-width="1.6"{dashes}/>'
             )
-        return found
+        return paths
 
     def _line(self, arc: Arc, line: str) -> None:
         opacity = None if arc.probability is None else round(_strength(arc.probability), 2)
@@ -219,7 +219,7 @@ class _Sheet:
         colour = _COLOURS.get(arc.kind, "currentColor")
         opacity = 0.7 if arc.probability is None else _strength(arc.probability)
         self.arrows.append(
-            f'<path class="et-arrow" d="M{number(self.place(x) - 3.5)} {number(base - _ARROW)}h7'
+            f'<path class="et-arrow" d="M{number(self.x(x) - 3.5)} {number(base - _ARROW)}h7'
             f'l-3.5 {number(_ARROW)}z" fill="{colour}" fill-opacity="{number(opacity)}"/>'
         )
 
@@ -233,7 +233,7 @@ class _Sheet:
         if arc.kind != "both":
             note += f" (only {self.names[arc.kind == 'second']})"
         text = svg_text(
-            "et-relation", self.place(x), top - _LABEL_RISE, arc.label, arc.label, note, _SMALL
+            "et-relation", self.x(x), top - _LABEL_RISE, arc.label, arc.label, note, _SMALL
         )
         different = arc.kind if arc.kind != "both" else "second" if " ≠ " in arc.label else ""
         self.texts.append(_coloured(text, _COLOURS[different]) if different else text)

@@ -139,7 +139,7 @@ def _row(
     }
     ports = _ports(pieces, levels, roots, n_words)
     offsets = [
-        {end: (place - (len(ends) - 1) / 2) * PORT_GAP for place, end in enumerate(ends)}
+        {end: (port - (len(ends) - 1) / 2) * PORT_GAP for port, end in enumerate(ends)}
         for ends in ports
     ]
     for word, ends in enumerate(ports):
@@ -159,34 +159,34 @@ def _row(
         missing = needed - float(steps[piece.left + 1 : piece.right + 1].sum())
         if label and missing > 0:
             steps[piece.left + 1 : piece.right + 1] += missing / (piece.right - piece.left)
-    places = np.cumsum(steps)
-    width = float(places[-1])
+    centres = np.cumsum(steps)
+    width = float(centres[-1])
 
     def leg(piece: int, word: int) -> float:
         if word < 0:
             return 0.0
-        return width if word == n_words else float(places[word]) + offsets[word][piece]
+        return width if word == n_words else float(centres[word]) + offsets[word][piece]
 
     return Row(
         first=first,
         last=last,
-        centres=places[:-1].tolist(),
+        centres=centres[:-1].tolist(),
         width=width,
         pieces=pieces,
         levels=levels,
         legs=[(leg(k, piece.left), leg(k, piece.right)) for k, piece in enumerate(pieces)],
-        roots={arc: float(places[word]) + offsets[word][-1 - arc] for arc, word in roots.items()},
+        roots={arc: float(centres[word]) + offsets[word][-1 - arc] for arc, word in roots.items()},
     )
 
 
 def _pieces(arcs: Sequence[Arc], first: int, last: int) -> list[Piece]:
     """What runs above the row, short pieces first."""
-    found = []
+    pieces = []
     for k, arc in enumerate(arcs):
         low, high = min(arc.head, arc.dependent), max(arc.head, arc.dependent)
         if arc.head >= 0 and low < last and high >= first:
-            found.append(Piece(k, max(low - first, -1), min(high - first, last - first)))
-    return sorted(found, key=lambda piece: (piece.right - piece.left, piece.left, piece.arc))
+            pieces.append(Piece(k, max(low - first, -1), min(high - first, last - first)))
+    return sorted(pieces, key=lambda piece: (piece.right - piece.left, piece.left, piece.arc))
 
 
 def _levels(pieces: Sequence[Piece], n_words: int) -> list[int]:

@@ -48,9 +48,9 @@ def free_places(
     taken = np.empty((2 * len(dots), 4))
     taken[: len(dots)] = np.concatenate([dots - 2, dots + 2], axis=1)
     n_taken = len(dots)
-    found: list[tuple[float, float] | None] = []
+    spots: list[tuple[float, float] | None] = []
     for (x, y), width in zip(dots.tolist(), widths, strict=True):
-        place = None
+        spot = None
         for dx, dy in (
             (5, 0),
             (-5 - width, 0),
@@ -70,7 +70,7 @@ def free_places(
             if not covers.any():
                 taken[n_taken] = box
                 n_taken += 1
-                place = (x + dx, y + dy)
+                spot = (x + dx, y + dy)
                 break
-        found.append(place)
-    return found
+        spots.append(spot)
+    return spots

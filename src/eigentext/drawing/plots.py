@@ -187,25 +187,25 @@ def bar_plot(
         )
         right = max(text_width(text, _FONT_SIZE) for text in figures) / (_DOTS * size[0]) + 0.02
         axes = _axes(figure, size, title, x_label, "", left=left, right=right, bare=True)
-        places = np.arange(len(names))[::-1]
+        heights = np.arange(len(names))[::-1]
         colours = [
             PALETTE[0] if highlight is None or label == highlight else PALETTE[-1]
             for label in labels
         ]
-        axes.barh(places, lengths, height=0.62, color=colours)
+        axes.barh(heights, lengths, height=0.62, color=colours)
         if spread is not None:
             axes.errorbar(
-                lengths, places, xerr=spread, fmt="none", ecolor=_INK, elinewidth=1.1, alpha=0.6
+                lengths, heights, xerr=spread, fmt="none", ecolor=_INK, elinewidth=1.1, alpha=0.6
             )
         axes.set_ylim(-0.6, len(names) - 0.4)
         axes.autoscale_view(scaley=False)
         axes.axvline(0, color=_INK, alpha=_FAINT, linewidth=1)
-        axes.set_yticks(places, labels=names)
+        axes.set_yticks(heights, labels=names)
         for tick in axes.get_yticklabels():
             tick.set_parse_math(False)
         reach = lengths + (0 if spread is None else spread)
-        for place, end, text in zip(places, np.maximum(reach, 0), figures, strict=True):
-            spot = axes.transData.transform((end, place))
+        for height, end, text in zip(heights, np.maximum(reach, 0), figures, strict=True):
+            spot = axes.transData.transform((end, height))
             spot[0] += 5
             spot = figure.transFigure.inverted().transform(spot)
             _write(figure, spot, text, va="center", alpha=0.8)

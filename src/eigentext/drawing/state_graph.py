@@ -57,9 +57,9 @@ def state_graph(
     if isinstance(labels, str):
         raise TypeError("labels must be a list of strings, not one str")
     share = np.full(len(T), 1 / len(T)) if shares is None else np.asarray(shares, np.float64)
-    kept = np.sort(np.argsort(-share, kind="stable")[:_MOST])
-    T, share = T[np.ix_(kept, kept)], share[kept]
-    names = [elide(printable(labels[i]), _LONGEST) for i in kept]
+    shown = np.sort(np.argsort(-share, kind="stable")[:_MOST])
+    T, share = T[np.ix_(shown, shown)], share[shown]
+    names = [elide(printable(labels[i]), _LONGEST) for i in shown]
     names = [
         name + (f"  ↻{T[i, i]:.2f}" if T[i, i] >= least else "") for i, name in enumerate(names)
     ]
@@ -68,17 +68,17 @@ def state_graph(
     room = MARGIN + 0.2 * ring + max(text_width(name, _FONT) for name in names)
     centre = ring + room
     angles = [math.pi / 2 - 2 * math.pi * i / k for i in range(k)]
-    places = [
+    centres = [
         (centre + ring * math.cos(a), centre - ring * math.sin(a)) if k > 1 else (centre, centre)
         for a in angles
     ]
     widest = max(float(share.max()), 1e-300)
     radii = [
-        ring * (0.02 + 0.11 * math.sqrt(max(one, 0.0) / widest) / math.sqrt(max(k, 4) / 4))
-        for one in share.tolist()
+        ring * (0.02 + 0.11 * math.sqrt(max(s, 0.0) / widest) / math.sqrt(max(k, 4) / 4))
+        for s in share.tolist()
     ]
-    parts = list(_arrows(T, places, radii, arrows, least))
-    for i, (x, y) in enumerate(places):
+    parts = list(_arrows(T, centres, radii, arrows, least))
+    for i, (x, y) in enumerate(centres):
         parts.append(
             f'<circle cx="{number(x)}" cy="{number(y)}" r="{number(radii[i])}" '
             f'fill="{PALETTE[i % len(PALETTE)]}"/>'
@@ -90,14 +90,14 @@ def state_graph(
             f'font-size="16">{escape(title)}</text>'
         )
     side = 2 * centre
-    told = "; ".join(names)
+    description = "; ".join(names)
     return svg_document(
-        side, side, title=title or "Graph of states", description=told, parts=parts
+        side, side, title=title or "Graph of states", description=description, parts=parts
     )
 
 
 def _arrows(
-    T: Floats, places: Sequence[Point], radii: Sequence[float], most: int, least: float
+    T: Floats, centres: Sequence[Point], radii: Sequence[float], most: int, least: float
 ) -> Iterator[str]:
     """Bent lines from state to state, from the rim of one circle to that of the other."""
     for i, row in enumerate(T):
@@ -105,12 +105,12 @@ def _arrows(
             p = float(row[j])
             if p < least or j == i:
                 continue
-            (ax, ay), (bx, by) = places[i], places[j]
+            (ax, ay), (bx, by) = centres[i], centres[j]
             control = (ax + bx) / 2 - _BEND * (by - ay), (ay + by) / 2 + _BEND * (bx - ax)
             head = 6.0 + 6.0 * p
-            start = _towards(places[i], control, radii[i])
-            tip = _towards(places[j], control, radii[j] + 1.0)
-            end = _towards(places[j], control, radii[j] + head)
+            start = _towards(centres[i], control, radii[i])
+            tip = _towards(centres[j], control, radii[j] + 1.0)
+            end = _towards(centres[j], control, radii[j] + head)
             colour, strength = PALETTE[i % len(PALETTE)], number(0.3 + 0.6 * p)
             yield (
                 f'<path d="M{_at(start)}Q{_at(control)} {_at(end)}" fill="none" '
@@ -140,10 +140,10 @@ def _at(point: Point) -> str:
     return f"{number(point[0])} {number(point[1])}"
 
 
-def _label(name: str, place: Point, away: float, angle: float, k: int) -> str:
+def _label(name: str, centre: Point, away: float, angle: float, k: int) -> str:
     """Outside the ring; of many states along the ray, and never upside down."""
     along = angle if k > 1 else 0.0
-    x, y = place[0] + away * math.cos(along), place[1] - away * math.sin(along)
+    x, y = centre[0] + away * math.cos(along), centre[1] - away * math.sin(along)
     left = math.cos(along) < -1e-9
     anchor = "end" if left else "start"
     turn = ""

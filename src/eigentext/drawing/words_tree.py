@@ -131,8 +131,8 @@ def tree_of_paths(entries: Iterable[PathEntry]) -> ClusterTree:
     if not members:
         raise ValueError("a tree needs at least one word")
     bits = tuple(sorted(members))
-    for found in members.values():
-        found.sort(key=lambda pair: -pair[0])  # stable: equals stay in the file's order
+    for words in members.values():
+        words.sort(key=lambda pair: -pair[0])  # stable: equals stay in the file's order
     return ClusterTree(
         bits,
         tuple(tuple(word for _, word in members[path]) for path in bits),

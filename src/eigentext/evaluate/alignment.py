@@ -45,7 +45,7 @@ class Words:
     token_spans: list[tuple[int, int]] = field(default_factory=list)
     sentence_spans: list[tuple[int, int]] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)  # words of each sentence
-    places: list[tuple[str, int]] = field(default_factory=list)  # file and line of each sentence
+    origins: list[tuple[str, int]] = field(default_factory=list)  # file, line of each sentence
     text: str = ""
 
     @classmethod
@@ -97,19 +97,21 @@ class Words:
         self.sentence_of += [len(self.sentence_spans)] * len(rows)
         self.sentence_spans.append((begun, position))
         self.sizes.append(len(rows))
-        self.places.append((sentence.source, sentence.first_line))
+        self.origins.append((sentence.source, sentence.first_line))
         return position
 
     def __len__(self) -> int:
         return len(self.forms)
 
-    def sentence_at(self, place: int) -> int:
+    def sentence_at(self, position: int) -> int:
         """The sentence that holds a character of the text, or the last one before it."""
-        return max(bisect_right(self.sentence_spans, place, key=lambda span: span[0]) - 1, 0)
+        return max(bisect_right(self.sentence_spans, position, key=lambda span: span[0]) - 1, 0)
 
-    def where(self, place: int) -> tuple[str, int | None]:
+    def where(self, position: int) -> tuple[str, int | None]:
         """File and first line of the sentence that holds a character of the text."""
-        return self.places[self.sentence_at(place)] if self.places else ("<no sentences>", None)
+        if not self.origins:
+            return "<no sentences>", None
+        return self.origins[self.sentence_at(position)]
 
 
 def _without_spaces(form: str) -> str:
@@ -123,15 +125,15 @@ def _check_same_text(gold: Words, system: Words) -> None:
         return
     both = zip(gold.text, system.text, strict=False)
     shorter = min(len(gold.text), len(system.text))
-    place = next((k for k, (one, other) in enumerate(both) if one != other), shorter)
-    found, expected = system.text[place : place + 20], gold.text[place : place + 20]
-    gold_file, gold_line = gold.where(place)
+    position = next((k for k, (ours, theirs) in enumerate(both) if ours != theirs), shorter)
+    excerpt, expected = system.text[position : position + 20], gold.text[position : position + 20]
+    gold_file, gold_line = gold.where(position)
     why = (
         f"another text than that of {gold_file}: in the sentence that begins here "
-        f"{f'found {found!r}' if found else 'the text ends'} where the gold text has "
+        f"{f'found {excerpt!r}' if excerpt else 'the text ends'} where the gold text has "
         f"{f'{expected!r} (line {gold_line})' if expected else 'ended'}"
     )
-    raise DataError(*system.where(place), why)
+    raise DataError(*system.where(position), why)
 
 
 def align(gold: Words, system: Words) -> list[int | None]:
@@ -147,52 +149,50 @@ def align(gold: Words, system: Words) -> list[int | None]:
         return list(range(len(gold)))
     _check_same_text(gold, system)
     partner: list[int | None] = [None] * len(system)
-    one = other = 0
-    while one < len(gold) and other < len(system):
-        if gold.in_range[one] or system.in_range[other]:
-            one, other = _align_region(gold, system, one, other, partner)
-        elif (gold.starts[one], gold.ends[one]) == (system.starts[other], system.ends[other]):
-            partner[other] = one
-            one, other = one + 1, other + 1
-        elif gold.starts[one] <= system.starts[other]:
-            one += 1
+    g = s = 0
+    while g < len(gold) and s < len(system):
+        if gold.in_range[g] or system.in_range[s]:
+            g, s = _align_region(gold, system, g, s, partner)
+        elif (gold.starts[g], gold.ends[g]) == (system.starts[s], system.ends[s]):
+            partner[s] = g
+            g, s = g + 1, s + 1
+        elif gold.starts[g] <= system.starts[s]:
+            g += 1
         else:
-            other += 1
+            s += 1
     return partner
 
 
-def _is_beyond(words: Words, place: int, end: int) -> bool:
-    if place >= len(words):
+def _is_beyond(words: Words, word: int, end: int) -> bool:
+    if word >= len(words):
         return True
-    return words.starts[place] >= end if words.in_range[place] else words.ends[place] > end
+    return words.starts[word] >= end if words.in_range[word] else words.ends[word] > end
 
 
 def _align_region(
-    gold: Words, system: Words, one: int, other: int, partner: list[int | None]
+    gold: Words, system: Words, g: int, s: int, partner: list[int | None]
 ) -> tuple[int, int]:
     """Align the words of a stretch that multiword tokens of either side cover."""
-    if gold.in_range[one]:
-        end = gold.ends[one]
-        if not system.in_range[other] and system.starts[other] < gold.starts[one]:
-            other += 1
+    if gold.in_range[g]:
+        end = gold.ends[g]
+        if not system.in_range[s] and system.starts[s] < gold.starts[g]:
+            s += 1
     else:
-        end = system.ends[other]
-        if not gold.in_range[one] and gold.starts[one] < system.starts[other]:
-            one += 1
-    first, first_other = one, other
-    while not (_is_beyond(gold, one, end) and _is_beyond(system, other, end)):
-        gold_next = one < len(gold) and (
-            other >= len(system) or gold.starts[one] <= system.starts[other]
-        )
-        words, place = (gold, one) if gold_next else (system, other)
-        if words.in_range[place]:
-            end = max(end, words.ends[place])
+        end = system.ends[s]
+        if not gold.in_range[g] and gold.starts[g] < system.starts[s]:
+            g += 1
+    first, first_other = g, s
+    while not (_is_beyond(gold, g, end) and _is_beyond(system, s, end)):
+        gold_next = g < len(gold) and (s >= len(system) or gold.starts[g] <= system.starts[s])
+        words, word = (gold, g) if gold_next else (system, s)
+        if words.in_range[word]:
+            end = max(end, words.ends[word])
         if gold_next:
-            one += 1
+            g += 1
         else:
-            other += 1
-    _align_by_form(gold, system, range(first, one), range(first_other, other), partner)
-    return one, other
+            s += 1
+    _align_by_form(gold, system, range(first, g), range(first_other, s), partner)
+    return g, s
 
 
 def _align_by_form(
@@ -201,7 +201,8 @@ def _align_by_form(
     """Pair words along a longest common subsequence of lower-cased forms."""
     left = [gold.forms[k].lower() for k in mine]
     right = [system.forms[k].lower() for k in its]
-    # longest[i][j]: length of the longest common subsequence of left[i:] and right[j:]
+    # longest[i][j]: length of the longest common subsequence of left[i:] and right[j:], the best
+    # of pairing both first words, if alike, and of leaving out either; O(left right) for a region
     longest = [[0] * (len(right) + 1) for _ in range(len(left) + 1)]
     for i in reversed(range(len(left))):
         for j in reversed(range(len(right))):
@@ -212,7 +213,7 @@ def _align_by_form(
             )
     i = j = 0
     while i < len(left) and j < len(right):
-        if left[i] == right[j]:
+        if left[i] == right[j]:  # like first words are in some longest subsequence
             partner[its[j]] = mine[i]
             i, j = i + 1, j + 1
         elif longest[i][j] == longest[i + 1][j]:

@@ -84,7 +84,7 @@ class AttachmentResult:
     @property
     def n_complete(self) -> int:
         """Gold sentences whose every word has the right head and relation."""
-        return sum(one.gold > 0 and one.correct == one.gold for one in self.sentence_counts)
+        return sum(0 < score.gold == score.correct for score in self.sentence_counts)
 
     @property
     def complete_match(self) -> float:
@@ -98,7 +98,7 @@ class AttachmentResult:
 
     def as_dict(self) -> dict[str, float | None]:
         """F1 of every measure, and complete matches, in percent; None: not defined here."""
-        figures: dict[str, float | None] = {name: one.f1 for name, one in self.scores.items()}
+        figures: dict[str, float | None] = {name: score.f1 for name, score in self.scores.items()}
         figures |= dict.fromkeys(_CONTENT_MEASURES if self.other_relations else ())
         complete = {"UCM": self.unlabelled_complete_match, "LCM": self.complete_match}
         return {**figures, **complete}
@@ -117,7 +117,7 @@ def _content_scores(both: Comparison) -> dict[str, Score]:
 
 def _complete(counts: Sequence[Score]) -> float:
     """Share of the sentences all of whose counted words are right; none counted: left out."""
-    whole = [one.correct == one.gold for one in counts if one.gold]
+    whole = [score.correct == score.gold for score in counts if score.gold]
     return 100.0 * sum(whole) / len(whole) if whole else 0.0
 
 
@@ -205,10 +205,10 @@ def compare_systems(
 
     if measure not in ("UAS", "LAS"):
         raise SettingsError(f"measure {measure!r}, expected 'UAS' or 'LAS'")
-    one, other = (
+    first_counts, second_counts = (
         result.head_counts if measure == "UAS" else result.sentence_counts
         for result in (first, second)
     )
-    if [score.gold for score in one] != [score.gold for score in other]:
+    if [score.gold for score in first_counts] != [score.gold for score in second_counts]:
         raise SettingsError("the two systems were not scored on the same gold sentences")
-    return compare(one, other, method=method, n_samples=n_samples, seed=seed)
+    return compare(first_counts, second_counts, method=method, n_samples=n_samples, seed=seed)

@@ -65,14 +65,14 @@ class Score(NamedTuple):
         return 200.0 * self.correct / total if total else 0.0
 
 
-def is_punctuation(words: Words, place: int) -> bool:
+def is_punctuation(words: Words, word: int) -> bool:
     """Punctuation by its relation or by its tag."""
-    return words.plain[place] == "punct" or words.upos[place] == "PUNCT"
+    return words.plain[word] == "punct" or words.upos[word] == "PUNCT"
 
 
-def is_content(words: Words, place: int) -> bool:
+def is_content(words: Words, word: int) -> bool:
     """Has the word a relation that CLAS counts?"""
-    return words.plain[place] in CONTENT_RELATIONS
+    return words.plain[word] in CONTENT_RELATIONS
 
 
 def other_relations(words: Words) -> list[str]:
@@ -80,15 +80,15 @@ def other_relations(words: Words) -> list[str]:
 
     CLAS asks which relations are of content, which only UD tells.
     """
-    found = Counter(name for name in words.plain if name not in UNIVERSAL_RELATIONS)
-    if found.total() <= _MOST_OTHER * len(words):
+    others = Counter(name for name in words.plain if name not in UNIVERSAL_RELATIONS)
+    if others.total() <= _MOST_OTHER * len(words):
         return []
-    return sorted(found, key=lambda name: (-found[name], name))
+    return sorted(others, key=lambda name: (-others[name], name))
 
 
 def _universal(feats: str) -> str:
-    kept = (pair for pair in feats.split("|") if pair.partition("=")[0] in UNIVERSAL_FEATURES)
-    return "|".join(sorted(kept))
+    universal = (pair for pair in feats.split("|") if pair.partition("=")[0] in UNIVERSAL_FEATURES)
+    return "|".join(sorted(universal))
 
 
 class Comparison:
@@ -116,6 +116,7 @@ class Comparison:
         head = self.system.heads[s]
         if head == ROOT or self.gold.heads[g] == ROOT:
             return head == self.gold.heads[g]
+        # a head that no gold word is aligned to is wrong
         return self.partner[head] == self.gold.heads[g]
 
     def same_relation(self, g: int, s: int) -> bool:
@@ -149,14 +150,14 @@ class Comparison:
     def count(
         self,
         agree: Callable[[int, int], bool],
-        kept: Callable[[Words, int], bool] = lambda words, place: True,
+        is_counted: Callable[[Words, int], bool] = lambda words, word: True,
     ) -> Score:
         """Agreeing pairs among the words kept; a pair is kept for its gold word."""
         gold, system = self.gold, self.system
         return Score(
-            sum(kept(gold, g) and agree(g, s) for g, s in self.pairs),
-            sum(kept(gold, g) for g, counted in enumerate(self.gold_kept) if counted),
-            sum(kept(system, s) for s, counted in enumerate(self.system_kept) if counted),
+            sum(is_counted(gold, g) and agree(g, s) for g, s in self.pairs),
+            sum(is_counted(gold, g) for g, counted in enumerate(self.gold_kept) if counted),
+            sum(is_counted(system, s) for s, counted in enumerate(self.system_kept) if counted),
         )
 
     def by_sentence(self, agree: Callable[[int, int], bool]) -> tuple[Score, ...]:
@@ -172,8 +173,8 @@ class Comparison:
         for g, counted in enumerate(self.gold_kept):
             mine[gold.sentence_of[g]] += counted
         for s, counted in enumerate(self.system_kept):
-            place = self.partner[s]
-            home = gold.sentence_at(system.starts[s]) if place is None else gold.sentence_of[place]
+            p = self.partner[s]
+            home = gold.sentence_at(system.starts[s]) if p is None else gold.sentence_of[p]
             its[home] += counted
         return tuple(map(Score, correct, mine, its))
 
@@ -182,9 +183,9 @@ class Comparison:
         below: list[dict[int, list[int]]] = []
         for words in (self.gold, self.system):
             children: dict[int, list[int]] = {}
-            for place, relation in enumerate(words.plain):
+            for word, relation in enumerate(words.plain):
                 if relation in FUNCTION_RELATIONS:
-                    children.setdefault(words.heads[place], []).append(place)
+                    children.setdefault(words.heads[word], []).append(word)
             below.append(children)
         gold_below, system_below = below
 

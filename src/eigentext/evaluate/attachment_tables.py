@@ -56,9 +56,11 @@ class DistanceRow(NamedTuple):
 def by_relation(both: Comparison) -> tuple[RelationRow, ...]:
     """One row per relation, the most frequent of the gold side first."""
     gold, system = both.gold, both.system
-    in_gold = Counter(r for r, kept in zip(gold.relations, both.gold_kept, strict=True) if kept)
+    in_gold = Counter(
+        r for r, counted in zip(gold.relations, both.gold_kept, strict=True) if counted
+    )
     in_system = Counter(
-        r for r, kept in zip(system.relations, both.system_kept, strict=True) if kept
+        r for r, counted in zip(system.relations, both.system_kept, strict=True) if counted
     )
     headed: Counter[str] = Counter()
     labelled: Counter[str] = Counter()
@@ -85,21 +87,23 @@ def by_length(
         buckets.setdefault((size - 1) // width, []).append(sentence)
     return tuple(
         LengthRow(
-            place * width + 1,
-            (place + 1) * width,
+            bucket * width + 1,
+            (bucket + 1) * width,
             len(members),
             added([headed[k] for k in members]),
             added([labelled[k] for k in members]),
         )
-        for place, members in sorted(buckets.items())
+        for bucket, members in sorted(buckets.items())
     )
 
 
 def by_distance(both: Comparison) -> tuple[DistanceRow, ...]:
     """One row per range of distances between a word and its head."""
-    in_gold = Counter(_range_of(both.gold, g) for g, kept in enumerate(both.gold_kept) if kept)
+    in_gold = Counter(
+        _range_of(both.gold, g) for g, counted in enumerate(both.gold_kept) if counted
+    )
     in_system = Counter(
-        _range_of(both.system, s) for s, kept in enumerate(both.system_kept) if kept
+        _range_of(both.system, s) for s, counted in enumerate(both.system_kept) if counted
     )
     headed: Counter[int] = Counter()
     labelled: Counter[int] = Counter()
@@ -127,7 +131,7 @@ def added(scores: Sequence[Score]) -> Score:
     return Score(*map(sum, zip(*scores, strict=True))) if scores else Score(0, 0, 0)
 
 
-def _range_of(words: Words, place: int) -> int:
+def _range_of(words: Words, word: int) -> int:
     """The row of DISTANCES for the arc to a word."""
-    distance = 0 if words.heads[place] == ROOT else abs(words.heads[place] - place)
+    distance = 0 if words.heads[word] == ROOT else abs(words.heads[word] - word)
     return next(k for k, (_, last) in enumerate(DISTANCES) if last is None or distance <= last)

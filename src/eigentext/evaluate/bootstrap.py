@@ -91,22 +91,22 @@ def compare(
     >>> round(result.difference, 2), result.p_value < 0.01
     (9.75, True)
     """
-    one, other = _checked(first, "first"), _checked(second, "second")
-    if one.shape != other.shape:
-        raise SettingsError(f"shapes {one.shape} and {other.shape}: not the same sentences")
+    ours, theirs = _checked(first, "first"), _checked(second, "second")
+    if ours.shape != theirs.shape:
+        raise SettingsError(f"shapes {ours.shape} and {theirs.shape}: not the same sentences")
     if n_samples < 1 or not 0 < confidence < 1:
         raise SettingsError(f"n_samples={n_samples}, confidence={confidence}: out of range")
     if method not in ("bootstrap", "permutation"):
         raise SettingsError(f"method {method!r}, expected 'bootstrap' or 'permutation'")
-    score, rival = float(figure(one.sum(0))), float(figure(other.sum(0)))
+    score, rival = float(figure(ours.sum(0))), float(figure(theirs.sum(0)))
     delta = score - rival
     rng = np.random.default_rng(seed)
-    drawn = _bootstrap(one, other, figure, n_samples, rng)
+    drawn = _bootstrap(ours, theirs, figure, n_samples, rng)
     tolerance = 1e-9  # the same sum in another order may differ in the last bits
     if method == "bootstrap":
         hits = np.abs(drawn - delta) >= abs(delta) - tolerance
     else:
-        hits = np.abs(_permuted(one, other, figure, n_samples, rng)) >= abs(delta) - tolerance
+        hits = np.abs(_permuted(ours, theirs, figure, n_samples, rng)) >= abs(delta) - tolerance
     tail = 50.0 * (1.0 - confidence)
     low, high = np.percentile(drawn, [tail, 100.0 - tail]).tolist()
     p_value = (1 + int(hits.sum())) / (1 + n_samples)
@@ -120,27 +120,27 @@ def _batches(n_samples: int, n_sentences: int) -> list[int]:
 
 
 def _bootstrap(
-    one: Counts, other: Counts, figure: Figure, n_samples: int, rng: np.random.Generator
+    ours: Counts, theirs: Counts, figure: Figure, n_samples: int, rng: np.random.Generator
 ) -> Counts:
     """(n_samples,): the difference on sets of sentences drawn with replacement."""
-    n_sentences = len(one)
+    n_sentences = len(ours)
     chances = np.full(n_sentences, 1.0 / n_sentences)
-    found = []
+    differences = []
     for size in _batches(n_samples, n_sentences):
         # how often each sentence is in each set: (size, n_sentences)
         times = rng.multinomial(n_sentences, chances, size=size).astype(np.float64)
-        found.append(figure(times @ one) - figure(times @ other))
-    return np.concatenate(found)
+        differences.append(figure(times @ ours) - figure(times @ theirs))
+    return np.concatenate(differences)
 
 
 def _permuted(
-    one: Counts, other: Counts, figure: Figure, n_samples: int, rng: np.random.Generator
+    ours: Counts, theirs: Counts, figure: Figure, n_samples: int, rng: np.random.Generator
 ) -> Counts:
     """(n_samples,): the difference after swapping each sentence's answers with chance 1/2."""
-    change = other - one
-    total, rival = one.sum(0), other.sum(0)
-    found = []
-    for size in _batches(n_samples, len(one)):
-        swapped = rng.integers(0, 2, size=(size, len(one))).astype(np.float64) @ change
-        found.append(figure(total + swapped) - figure(rival - swapped))
-    return np.concatenate(found)
+    change = theirs - ours
+    total, rival = ours.sum(0), theirs.sum(0)
+    differences = []
+    for size in _batches(n_samples, len(ours)):
+        swapped = rng.integers(0, 2, size=(size, len(ours))).astype(np.float64) @ change
+        differences.append(figure(total + swapped) - figure(rival - swapped))
+    return np.concatenate(differences)

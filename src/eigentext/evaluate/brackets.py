@@ -37,7 +37,7 @@ Bracket = tuple[str, int, int]
 
 
 def _both_ways(pairs: Iterable[tuple[str, str]]) -> frozenset[tuple[str, str]]:
-    return frozenset(pair for one, other in pairs for pair in ((one, other), (other, one)))
+    return frozenset(pair for a, b in pairs for pair in ((a, b), (b, a)))
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Rules:
         deleted = frozenset(settings.delete_labels)
         return cls(
             deleted_tags=deleted,
-            deleted_brackets=deleted | {one for one, other in equal if other in deleted},
+            deleted_brackets=deleted | {label for label, other in equal if other in deleted},
             deleted_for_length=frozenset(settings.delete_labels_for_length),
             quote_labels=frozenset(settings.quote_labels),
             equal_labels=equal,
@@ -69,13 +69,13 @@ class Rules:
             labeled=settings.labeled,
         )
 
-    def same_label(self, one: str, other: str) -> bool:
+    def same_label(self, a: str, b: str) -> bool:
         """Whether two labels count as equal."""
-        return one == other or (one, other) in self.equal_labels
+        return a == b or (a, b) in self.equal_labels
 
-    def same_word(self, one: str, other: str) -> bool:
+    def same_word(self, a: str, b: str) -> bool:
         """Whether two words count as equal."""
-        return one == other or (one, other) in self.equal_words
+        return a == b or (a, b) in self.equal_words
 
     def n_matched(self, gold: Sequence[Bracket], test: Sequence[Bracket]) -> int:
         """How many gold brackets find a test bracket of their own, taken in preorder."""
@@ -83,15 +83,15 @@ class Rules:
             gold_spans = Counter((start, end) for _, start, end in gold)
             return (gold_spans & Counter((start, end) for _, start, end in test)).total()
         equals: defaultdict[str, set[str]] = defaultdict(set)
-        for one, other in self.equal_labels:
-            equals[one].add(other)
+        for label, equal in self.equal_labels:
+            equals[label].add(equal)
         unmatched: defaultdict[Bracket, deque[int]] = defaultdict(deque)
-        for place, bracket in enumerate(test):
-            unmatched[bracket].append(place)
+        for number, bracket in enumerate(test):
+            unmatched[bracket].append(number)
         matched = 0
         for label, start, end in gold:
             queues = (
-                unmatched.get((other, start, end)) for other in {label, *equals.get(label, ())}
+                unmatched.get((equal, start, end)) for equal in {label, *equals.get(label, ())}
             )
             # every queue is in preorder, so the first of all is the least of their heads
             first = min((queue for queue in queues if queue), key=itemgetter(0), default=None)
@@ -147,7 +147,7 @@ class _Quote(NamedTuple):
 
     tag: str
     word: str
-    place: int
+    position: int
     bracket: int
     open_brackets: tuple[int, ...]
 
@@ -178,6 +178,7 @@ class Bracketing:
         names, sizes = tree.labels, tree.sizes.tolist()
         node, n_nodes = 0, len(names)
         while node < n_nodes:
+            # nodes come in preorder: a bracket ends before the first node behind its subtree
             while still_open and still_open[-1][0] <= node:
                 ends[still_open.pop()[1]] = len(words)
             size = sizes[node]
@@ -188,6 +189,7 @@ class Bracketing:
                 ends.append(-1)
                 node += 1
                 continue
+            # a preterminal (size 2) with its word, or a leaf beside other children
             tag, word = ("", names[node]) if size == 1 else (names[node], names[node + 1])
             length += tag not in rules.deleted_for_length
             if tag in rules.quote_labels and word in _QUOTE_WORDS:
@@ -203,15 +205,15 @@ class Bracketing:
 
     def scored(self, rules: Rules) -> list[Bracket]:
         """The brackets that count: not over nothing, and not of a deleted label."""
-        found = []
+        brackets = []
         for label, start, end in zip(self.labels, self.starts, self.ends, strict=True):
             if start == end:
                 continue
-            if "-" in label or "=" in label:
+            if "-" in label or "=" in label:  # NP-SBJ=2 counts as NP, as in EVALB
                 label = _LABEL_END.split(label, maxsplit=1)[0]
             if label not in rules.deleted_brackets:
-                found.append((label, start, end))
-        return found
+                brackets.append((label, start, end))
+        return brackets
 
     def mend_quotes(self, test: Bracketing, rules: Rules) -> None:
         """Put back the quotes that one side deleted and the other, by its tag, did not.
@@ -220,10 +222,10 @@ class Bracketing:
         disagree on the tag of the same word, the word counts on both sides.
         """
         for number in range(len(test.quotes)):
-            place = test.quotes[number].place
+            position = test.quotes[number].position
             for other in range(len(self.quotes)):
                 mine, its = self.quotes[other], test.quotes[number]
-                if mine.place != place or mine.tag == its.tag:
+                if mine.position != position or mine.tag == its.tag:
                     continue
                 mine_deleted = mine.tag in rules.deleted_tags
                 its_deleted = its.tag in rules.deleted_tags
@@ -234,12 +236,13 @@ class Bracketing:
 
     def _put_back(self, number: int) -> None:
         quote = self.quotes[number]
-        self.words.insert(quote.place, quote.word)
-        self.tags.insert(quote.place, quote.tag)
+        self.words.insert(quote.position, quote.word)
+        self.tags.insert(quote.position, quote.tag)
         for later in range(quote.bracket, len(self.labels)):
             self.starts[later] += 1
             self.ends[later] += 1
         for opened in quote.open_brackets:
             self.ends[opened] += 1
         for later in range(number, len(self.quotes)):
-            self.quotes[later] = self.quotes[later]._replace(place=self.quotes[later].place + 1)
+            moved = self.quotes[later]
+            self.quotes[later] = moved._replace(position=moved.position + 1)

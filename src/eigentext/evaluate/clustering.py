@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eigentext.corpus.vocabulary import UNKNOWN
 from eigentext.errors import DataError
 
 if TYPE_CHECKING:
@@ -98,8 +99,8 @@ def paths_information(
     counts = (
         text if isinstance(text, Counts) else count(text, contexts="r1", vocabulary=list(clusters))
     )
-    unknown = clusters.get("<unk>")
-    found: dict[int | None, float] = {}
+    unknown = clusters.get(UNKNOWN)
+    information: dict[int | None, float] = {}
     for length in prefixes:
         numbers: dict[str | None, int] = {}
         labels = np.array(
@@ -111,5 +112,5 @@ def paths_information(
                 for word in counts.words
             ]
         )
-        found[length] = mutual_information(counts.matrix(+1), labels)
-    return found
+        information[length] = mutual_information(counts.matrix(+1), labels)
+    return information

@@ -41,19 +41,19 @@ class Entity(NamedTuple):
 class TypeScore(NamedTuple):
     """Counts of one type, or of all; percentages as properties.
 
-    >>> TypeScore("PER", correct=1, gold=2, found=1).recall
+    >>> TypeScore("PER", correct=1, gold=2, predicted=1).recall
     50.0
     """
 
     type: str
     correct: int
     gold: int
-    found: int
+    predicted: int
 
     @property
     def precision(self) -> float:
         """Percentage of the entities found that are right."""
-        return 100.0 * self.correct / self.found if self.found else 0.0
+        return 100.0 * self.correct / self.predicted if self.predicted else 0.0
 
     @property
     def recall(self) -> float:
@@ -63,7 +63,7 @@ class TypeScore(NamedTuple):
     @property
     def f1(self) -> float:
         """Harmonic mean of the two, in percent."""
-        total = self.gold + self.found
+        total = self.gold + self.predicted
         return 200.0 * self.correct / total if total else 0.0
 
 
@@ -122,65 +122,56 @@ def entities(
         return _loose(parts)
     if mode != "strict" or scheme not in ("IOB2", "BIOES"):
         raise SettingsError(f"mode {mode!r} with scheme {scheme!r} is not known")
-    return _strict_iob2(parts) if scheme == "IOB2" else _strict_bioes(parts)
+    return _strict(parts, closed=scheme == "BIOES")
 
 
 def _loose(parts: list[tuple[str, str]]) -> list[Entity]:
     """An entity goes on while the type stays, no B or S begins and no E or S has ended it."""
-    found: list[Entity] = []
+    spans: list[Entity] = []
     start = -1
     previous, kind = "O", ""
-    for place, (prefix, this_kind) in enumerate([*parts, ("O", "")]):
+    for position, (prefix, this_kind) in enumerate([*parts, ("O", "")]):  # O ends the last one
         ends = prefix in _BEGIN or prefix == "O" or previous in _LAST or this_kind != kind
         if start >= 0 and ends:
-            found.append(Entity(kind, start, place))
+            spans.append(Entity(kind, start, position))
             start = -1
         if start < 0 and prefix != "O":
-            start = place
+            start = position
         previous, kind = prefix, this_kind
-    return found
+    return spans
 
 
-def _strict_iob2(parts: list[tuple[str, str]]) -> list[Entity]:
-    found: list[Entity] = []
-    place = 0
-    while place < len(parts):
-        prefix, kind = parts[place]
-        start = place
-        place += 1
+def _strict(parts: list[tuple[str, str]], *, closed: bool) -> list[Entity]:
+    """``B I*`` is an entity; if they are ``closed`` (BIOES), ``S`` and ``B I* E`` alone are."""
+    spans: list[Entity] = []
+    position = 0
+    while position < len(parts):
+        prefix, kind = parts[position]
+        start = position
+        position += 1
         if prefix == "B":
-            while place < len(parts) and parts[place] == ("I", kind):
-                place += 1
-            found.append(Entity(kind, start, place))
-    return found
-
-
-def _strict_bioes(parts: list[tuple[str, str]]) -> list[Entity]:
-    found: list[Entity] = []
-    place = 0
-    while place < len(parts):
-        prefix, kind = parts[place]
-        start = place
-        place += 1
-        if prefix == "S":
-            found.append(Entity(kind, start, place))
-        elif prefix == "B":
-            while place < len(parts) and parts[place] == ("I", kind):
-                place += 1
-            if place < len(parts) and parts[place] == ("E", kind):
-                place += 1
-                found.append(Entity(kind, start, place))
-    return found
+            while position < len(parts) and parts[position] == ("I", kind):
+                position += 1
+            if closed and parts[position : position + 1] != [("E", kind)]:
+                continue
+            position += closed
+        elif prefix != "S" or not closed:
+            continue
+        spans.append(Entity(kind, start, position))
+    return spans
 
 
 def evaluate(
     gold: Iterable[Sequence[str]],
-    found: Iterable[Sequence[str]],
+    predicted: Iterable[Sequence[str]],
     *,
     mode: Mode = "conll",
     scheme: Scheme = "IOB2",
+    names: tuple[str, str] = ("gold tags", "predicted tags"),
 ) -> NerResult:
     """Score predicted tags, sentence by sentence, against gold tags.
+
+    ``names`` are what errors call the two: their files, where they come from files.
 
     >>> result = evaluate([["B-PER", "I-PER", "O"]], [["B-PER", "O", "B-LOC"]])
     >>> result.f1, round(result.token_accuracy, 1), [score.type for score in result.types]
@@ -188,32 +179,33 @@ def evaluate(
     """
     correct: Counter[str] = Counter()
     in_gold: Counter[str] = Counter()
-    in_found: Counter[str] = Counter()
+    in_predicted: Counter[str] = Counter()
     counts: list[tuple[int, int, int]] = []
     n_tokens = n_correct = 0
     missing: Sequence[str] = ()
-    theirs = iter(found)
+    theirs = iter(predicted)
     number = 0
     for number, gold_tags in enumerate(gold, start=1):
         tags = next(theirs, missing)
         if tags is missing or len(tags) != len(gold_tags):
             have = "no sentence" if tags is missing else f"{len(tags)} tags"
-            why = f"{have} where the gold sentence has {len(gold_tags)} tags"
-            raise DataError("<predicted tags>", number, why)
+            why = f"sentence {number}: {have} where the gold sentence has {len(gold_tags)} tags"
+            raise DataError(names[1], None, why)
         mine = set(entities(gold_tags, mode=mode, scheme=scheme))
         its = set(entities(tags, mode=mode, scheme=scheme))
         both = mine & its
         correct.update(entity.type for entity in both)
         in_gold.update(entity.type for entity in mine)
-        in_found.update(entity.type for entity in its)
+        in_predicted.update(entity.type for entity in its)
         counts.append((len(both), len(mine), len(its)))
         n_tokens += len(tags)
         n_correct += sum(map(str.__eq__, gold_tags, tags))
     if next(theirs, None) is not None:
-        raise DataError("<gold tags>", number, "no sentence where the predicted tags go on")
+        why = f"no sentence {number + 1}, where the predicted tags go on"
+        raise DataError(names[0], None, why)
     types = tuple(
-        TypeScore(kind, correct[kind], in_gold[kind], in_found[kind])
-        for kind in sorted({*in_gold, *in_found})
+        TypeScore(kind, correct[kind], in_gold[kind], in_predicted[kind])
+        for kind in sorted({*in_gold, *in_predicted})
     )
-    micro = TypeScore("all", correct.total(), in_gold.total(), in_found.total())
+    micro = TypeScore("all", correct.total(), in_gold.total(), in_predicted.total())
     return NerResult(types, micro, n_tokens, n_correct, tuple(counts))

@@ -279,7 +279,7 @@ def _score(
     prediction = Bracketing.of(test, rules) if test is not None else None
 
     def invalid(status: int, why: str) -> SentenceScore:
-        lost = [0 if one is None else len(one.scored(rules)) for one in (reference, prediction)]
+        lost = [len(side.scored(rules)) if side else 0 for side in (reference, prediction)]
         return SentenceScore(number, length, status, why=why, lost_gold=lost[0], lost_test=lost[1])
 
     if prediction is None or not prediction.words:
@@ -294,9 +294,9 @@ def _score(
         n_gold, n_test = len(reference.words), len(prediction.words)
         if n_gold != n_test:
             return invalid(ERROR, f"Length unmatch ({n_gold}|{n_test})")
-    for one, other in zip(reference.words, prediction.words, strict=True):
-        if one != other and not rules.same_word(one, other):
-            return invalid(ERROR, f"Words unmatch ({one}|{other})")
+    for mine, its in zip(reference.words, prediction.words, strict=True):
+        if mine != its and not rules.same_word(mine, its):
+            return invalid(ERROR, f"Words unmatch ({mine}|{its})")
     gold_brackets, test_brackets = reference.scored(rules), prediction.scored(rules)
     return SentenceScore(
         number,
@@ -307,8 +307,8 @@ def _score(
         crossing=rules.n_crossing(gold_brackets, test_brackets),
         words=len(reference.words),
         correct_tags=sum(
-            one == other or rules.same_label(one, other)
-            for one, other in zip(reference.tags, prediction.tags, strict=True)
+            mine == its or rules.same_label(mine, its)
+            for mine, its in zip(reference.tags, prediction.tags, strict=True)
         ),
     )
 
@@ -338,8 +338,8 @@ def evaluate(
         raise SettingsError(f"failed={failed!r}, expected 'skip' or 'empty'")
     rules = Rules.of(settings)
     scores = tuple(
-        _score(one, other, rules, number, failed)
-        for number, (one, other) in enumerate(_paired(gold, test, *names), start=1)
+        _score(gold_tree, test_tree, rules, number, failed)
+        for number, (gold_tree, test_tree) in enumerate(_paired(gold, test, *names), start=1)
     )
     short = [score for score in scores if score.length <= settings.cutoff_len]
     return ParsevalResult(scores, settings, Summary.of(scores), Summary.of(short))
@@ -351,14 +351,14 @@ def _paired(
     missing = object()
     tests = iter(test)
     number = 0
-    for number, one in enumerate(gold, start=1):
-        other = next(tests, missing)
-        if other is missing:
+    for number, gold_tree in enumerate(gold, start=1):
+        test_tree = next(tests, missing)
+        if test_tree is missing:
             why = f"it has {number - 1} trees, but the gold trees go on"
             raise DataError(test_name, None, why)
-        if not isinstance(one, Tree) or not (other is None or isinstance(other, Tree)):
+        if not (isinstance(gold_tree, Tree) and isinstance(test_tree, Tree | None)):
             raise TypeError("evaluate needs Tree objects; formats.ptb reads them from a file")
-        yield one, other
+        yield gold_tree, test_tree
     if number == 0:
         raise DataError(gold_name, None, "no trees, expected at least one")
     if next(tests, missing) is not missing:
@@ -379,6 +379,6 @@ def by_length(scores: Sequence[SentenceScore], width: int = 10) -> list[LengthBu
     for score in scores:
         buckets.setdefault(max(score.length - 1, 0) // width, []).append(score)
     return [
-        LengthBucket(place * width + 1, (place + 1) * width, Summary.of(buckets[place]))
-        for place in sorted(buckets)
+        LengthBucket(bucket * width + 1, (bucket + 1) * width, Summary.of(buckets[bucket]))
+        for bucket in sorted(buckets)
     ]

@@ -105,8 +105,8 @@ class RankingScores:
             "reduced": self.reduced.as_record(),
             "seen": self.seen.as_record(),
             "unseen": self.unseen.as_record(),
-            "elements": {name: found.as_record() for name, found in self.elements.items()},
-            "documents": {name: found.as_record() for name, found in self.documents.items()},
+            "elements": {name: accuracy.as_record() for name, accuracy in self.elements.items()},
+            "documents": {name: accuracy.as_record() for name, accuracy in self.documents.items()},
         }
 
 
@@ -152,23 +152,23 @@ def score_ranking(
     >>> found.full.a1, found.full.a2, found.reduced.a1, found.elements["lemma"].a1
     (0.0, 100.0, 100.0, 100.0)
     """
-    kept = [place for place, name in enumerate(elements) if name not in without]
-    found = RankingScores(elements={name: Accuracy() for name in elements})
+    reduced = [index for index, name in enumerate(elements) if name not in without]
+    scores = RankingScores(elements={name: Accuracy() for name in elements})
     by_document: defaultdict[str, Accuracy] = defaultdict(Accuracy)
     for item in items:
         ranked = in_order(item.labels, item.scores)
         rank = ranked.index(item.gold) if item.gold in ranked else -1
-        found.full.add(rank)
-        found.covered.add(0 if rank >= 0 else -1)
-        (found.seen if item.seen else found.unseen).add(rank)
+        scores.full.add(rank)
+        scores.covered.add(0 if rank >= 0 else -1)
+        (scores.seen if item.seen else scores.unseen).add(rank)
         by_document[item.document].add(rank)
-        for place, name in enumerate(elements):
-            values = [label[place] for label in ranked]
-            found.elements[name].add(_distinct_rank(values, item.gold[place]))
-        less = [tuple(label[p] for p in kept) for label in ranked]
-        found.reduced.add(_distinct_rank(less, tuple(item.gold[p] for p in kept)))
-    found.documents = dict(sorted(by_document.items()))
-    return found
+        for index, name in enumerate(elements):
+            values = [label[index] for label in ranked]
+            scores.elements[name].add(_distinct_rank(values, item.gold[index]))
+        less = [tuple(label[p] for p in reduced) for label in ranked]
+        scores.reduced.add(_distinct_rank(less, tuple(item.gold[p] for p in reduced)))
+    scores.documents = dict(sorted(by_document.items()))
+    return scores
 
 
 def _distinct_rank(values: Sequence[object], gold: object) -> int:

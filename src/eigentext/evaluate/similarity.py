@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eigentext.base.files.opening import numbered_lines
+from eigentext.base.files.opening import numbered_lines, raise_or_tell
 from eigentext.errors import DataError
+from eigentext.lexicon.symbols import looked_up
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 __all__ = [
     "AnalogyScore",
     "SimilarityScore",
-    "find_word",
     "read_analogies",
     "read_pairs",
     "score_analogies",
@@ -96,10 +96,7 @@ def read_pairs(source: Source, *, on_error: OnError | None = None) -> list[tuple
             else:
                 pairs.append((fields[0], fields[1], score))
         if why:
-            error = DataError(path, number, why)
-            if on_error is None:
-                raise error
-            on_error(error)
+            raise_or_tell(DataError(path, number, why), on_error)
     if not pairs:
         raise DataError(path, None, "no word pairs in this file")
     return pairs
@@ -135,24 +132,10 @@ def read_analogies(
                 sections.setdefault(name, []).append((a, b, c, d))
                 continue
             why = f"{len(fields)} words, expected 4, or ': name' to open a section"
-            if on_error is None:
-                raise DataError(path, number, why)
-            on_error(DataError(path, number, why))
+            raise_or_tell(DataError(path, number, why), on_error)
     if not sections:
         raise DataError(path, None, "no analogies in this file")
     return sections
-
-
-def find_word(places: Mapping[str, int], word: str) -> int | None:
-    """The place of a word: as written, or in lower case, or with a capital; None if unknown.
-
-    >>> find_word({"cat": 0, "Rome": 1}, "Cat"), find_word({"cat": 0, "Rome": 1}, "rome")
-    (0, 1)
-    """
-    for form in (word, word.lower(), word.capitalize()):
-        if form in places:
-            return places[form]
-    return None
 
 
 def spearman(first: Sequence[float] | NDArray[np.float64], second: Sequence[float]) -> float:
@@ -174,11 +157,11 @@ def spearman(first: Sequence[float] | NDArray[np.float64], second: Sequence[floa
 
 
 def score_similarity(
-    places: Mapping[str, int],
+    row_of: Mapping[str, int],
     vectors: NDArray[np.floating],
     pairs: Sequence[tuple[str, str, float]],
 ) -> SimilarityScore:
-    """Cosines against human scores, over the pairs that ``places`` (word to row) covers.
+    """Cosines against human scores, over the pairs that ``row_of`` (word to row) covers.
 
     >>> places = {"cup": 0, "mug": 1, "sea": 2}
     >>> vectors = np.array([[1.0, 0.1], [1.0, 0.0], [0.0, 1.0]])
@@ -187,8 +170,8 @@ def score_similarity(
     >>> round(score.rho, 6), score.covered, score.total
     (1.0, 3, 4)
     """
-    found = [(find_word(places, a), find_word(places, b), score) for a, b, score in pairs]
-    known = [(i, j, score) for i, j, score in found if i is not None and j is not None]
+    rows = [(looked_up(row_of, a), looked_up(row_of, b), score) for a, b, score in pairs]
+    known = [(i, j, score) for i, j, score in rows if i is not None and j is not None]
     left = _unit(vectors[[i for i, _, _ in known]])
     right = _unit(vectors[[j for _, j, _ in known]])
     cosines = np.einsum("ij,ij->i", left, right)
@@ -197,7 +180,7 @@ def score_similarity(
 
 
 def score_analogies(
-    places: Mapping[str, int],
+    row_of: Mapping[str, int],
     vectors: NDArray[np.floating],
     questions: Sequence[tuple[str, str, str, str]],
 ) -> AnalogyScore:
@@ -209,7 +192,7 @@ def score_analogies(
     1.0
     """
     unit = _unit(vectors).astype(np.float32)
-    rows = [[find_word(places, word) for word in question] for question in questions]
+    rows = [[looked_up(row_of, word) for word in question] for question in questions]
     known = np.array([row for row in rows if None not in row], dtype=np.int64).reshape(-1, 4)
     right = 0
     for first in range(0, len(known), _QUESTIONS_AT_ONCE):

@@ -58,20 +58,22 @@ def evaluate_files(
     """
     names = os.fspath(gold), os.fspath(predicted)
     right = list(read_trees(gold))
-    found = list(read_predictions(predicted))
-    result = evaluate(right, (tree for _, tree in found), settings, failed=failed, names=names)
+    predictions = list(read_predictions(predicted))
+    result = evaluate(
+        right, (tree for _, tree in predictions), settings, failed=failed, names=names
+    )
     others = [
         (line, *words)
-        for one, (line, other) in zip(right, found, strict=True)
-        if other is not None and (words := _first_difference(one, other)) is not None
+        for gold_tree, (line, test_tree) in zip(right, predictions, strict=True)
+        if test_tree is not None and (words := _first_difference(gold_tree, test_tree)) is not None
     ]
-    if 2 * len(others) > sum(tree is not None for _, tree in found):
+    if 2 * len(others) > sum(tree is not None for _, tree in predictions):
         line, expected, word = others[0]
         raise DataError(
             names[1],
             line,
-            f"found {word}, expected {expected}: {len(others)} of {len(found)} trees are not of "
-            f"the sentences in {names[0]}",
+            f"found {word}, expected {expected}: {len(others)} of {len(predictions)} trees are "
+            f"not of the sentences in {names[0]}",
         )
     return result
 
@@ -79,8 +81,8 @@ def evaluate_files(
 def _first_difference(gold: Tree, predicted: Tree) -> tuple[str, str] | None:
     """The first words that differ, traces apart, as shown to a person."""
     mine, its = (
-        [] if (tree := strip_traces(one)) is None else [unescape(word) for word in tree.words]
-        for one in (gold, predicted)
+        [] if (tree := strip_traces(original)) is None else [unescape(word) for word in tree.words]
+        for original in (gold, predicted)
     )
     if mine == its:
         return None
@@ -91,5 +93,5 @@ def _first_difference(gold: Tree, predicted: Tree) -> tuple[str, str] | None:
     return _shown(mine, n), _shown(its, n)
 
 
-def _shown(words: list[str], place: int) -> str:
-    return shown(words[place]) if place < len(words) else "the end of the sentence"
+def _shown(words: list[str], index: int) -> str:
+    return shown(words[index]) if index < len(words) else "the end of the sentence"

@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from eigentext.base.files.opening import (
     LONGEST_LINE,
+    NO_TEXT,
     TOO_LONG,
     OnError,
     Source,
     atomic_write,
+    is_model,
     open_binary,
     raise_or_tell,
 )
@@ -62,6 +64,8 @@ def read_blocks(source: Source, *, on_error: OnError | None = None) -> Iterator[
             for raw in iter(partial(handle.readline, LONGEST_LINE + 1), b""):
                 number += 1
                 if number == 1:
+                    if is_model(raw):
+                        raise DataError(path, 1, NO_TEXT)
                     raw = raw.removeprefix(b"\xef\xbb\xbf")
                 if raw == b"\n" or raw == b"\r\n":
                     after_blank = True

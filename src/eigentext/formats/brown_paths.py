@@ -14,7 +14,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eigentext.base.files.opening import numbered_lines, write_lines
+from eigentext.base.files.opening import numbered_lines, raise_or_tell, write_lines
 from eigentext.errors import DataError
 
 if TYPE_CHECKING:
@@ -63,10 +63,8 @@ def read_paths(source: Source, *, on_error: OnError | None = None) -> Iterator[P
             why = f"count {rest[1][:40]!r}, expected a whole number of up to 18 digits"
         if not why:
             yield PathEntry(bits, rest[0], int(rest[1]) if len(rest) == 2 else None)
-        elif on_error is None:
-            raise DataError(path, number, why)
         else:
-            on_error(DataError(path, number, why))
+            raise_or_tell(DataError(path, number, why), on_error)
 
 
 def write_paths(entries: Iterable[PathEntry], path: Source) -> int:

@@ -66,9 +66,9 @@ class ColumnSentence:
     starts_document: bool = False
     verbatim: str = field(default="", compare=False, repr=False)
 
-    def column(self, place: int) -> tuple[str, ...]:
+    def column(self, index: int) -> tuple[str, ...]:
         """One column over the tokens; -1 is the last."""
-        return tuple(row[place] for row in self.rows)
+        return tuple(row[index] for row in self.rows)
 
     @property
     def tokens(self) -> tuple[str, ...]:
@@ -199,8 +199,8 @@ def make_columns(*columns: Sequence[str], starts_document: bool = False) -> Colu
         raise TypeError("a column is a sequence with one str per token, not one str")
     lengths = {len(column) for column in columns}
     if len(columns) < 2 or len(lengths) != 1 or lengths == {0}:
-        found = [len(column) for column in columns]
-        raise ValueError(f"expected two or more columns of the same length > 0, found {found}")
+        counts = [len(column) for column in columns]
+        raise ValueError(f"expected two or more columns of the same length > 0, found {counts}")
     rows = tuple(zip(*columns, strict=True))
     for row in rows:
         for cell in row:
@@ -227,25 +227,25 @@ def find_tag_fault(tags: Sequence[str], scheme: str) -> tuple[int, str] | None:
     """
     rules = SCHEMES[scheme]
     before, before_type = "O", ""
-    for place, tag in enumerate(tags):
+    for index, tag in enumerate(tags):
         prefix, dash, entity = tag.partition("-")
         if tag != "O" and (prefix not in rules or not dash or not entity):
             shapes = ", ".join(f"{known}-TYPE" for known in rules)
-            return place, f"found tag {shown(tag)}; expected O, {shapes} ({scheme})"
+            return index, f"found tag {shown(tag)}; expected O, {shapes} ({scheme})"
         if (
             scheme == "bioes"
             and before in ("B", "I")
             and not (prefix in ("I", "E") and entity == before_type)
         ):
             why = f"it must go on with I-{before_type} or E-{before_type}"
-            return place, f"found tag {shown(tag)} after '{tags[place - 1]}'; in bioes {why}"
+            return index, f"found tag {shown(tag)} after '{tags[index - 1]}'; in bioes {why}"
         if tag != "O":
             follows, may_begin = rules[prefix]
             if not may_begin and not (before in follows and before_type == entity):
                 allowed = " or ".join(f"{known}-{entity}" for known in follows)
-                was = tags[place - 1] if place else "the start"
+                was = tags[index - 1] if index else "the start"
                 why = f"in {scheme} it must follow {allowed}"
-                return place, f"found tag {shown(tag)} after {was!r}; {why}"
+                return index, f"found tag {shown(tag)} after {was!r}; {why}"
         before, before_type = prefix, entity
     if scheme == "bioes" and before in ("B", "I"):
         why = f"in bioes it must go on with I-{before_type} or E-{before_type}"

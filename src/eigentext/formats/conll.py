@@ -96,8 +96,8 @@ class TenColumnSentence:
 
     def column(self, name: str) -> tuple[str, ...]:
         """One column over the words, as it stands in the file."""
-        place = self.COLUMNS.index(name)
-        return tuple(row[place] for row in self.rows)
+        index = self.COLUMNS.index(name)
+        return tuple(row[index] for row in self.rows)
 
     @property
     def forms(self) -> tuple[str, ...]:
@@ -122,16 +122,16 @@ class TenColumnSentence:
         new = _checked_columns(self.COLUMNS, columns, len(self))
         lines = self.verbatim.split("\n")
         word = 0
-        for place, line in enumerate(lines):
+        for index, line in enumerate(lines):
             cells = line.split("\t")
             if not cells[0].isdigit():
                 continue
             # the last piece of the split has no line end, so a \r there is part of its cell
-            line_end = "\r" if line.endswith("\r") and place < len(lines) - 1 else ""
+            line_end = "\r" if line.endswith("\r") and index < len(lines) - 1 else ""
             cells[-1] = cells[-1].removesuffix(line_end)
             for column, values in new.items():
                 cells[column] = values[word]
-            lines[place] = "\t".join(cells) + line_end
+            lines[index] = "\t".join(cells) + line_end
             word += 1
         return type(self)("\n".join(lines), self.first_line, self.source)
 
@@ -152,7 +152,7 @@ def new_lines(
         raise ValueError("a sentence has at least one word")
     new = _checked_columns(names, {"form": forms, **columns}, n_words)
     blank = ["_"] * n_words
-    cells = [new.get(place, blank) for place in range(1, N_COLUMNS)]
+    cells = [new.get(column, blank) for column in range(1, N_COLUMNS)]
     rows = zip(map(str, range(1, n_words + 1)), *cells, strict=True)
     return "".join("\t".join(row) + "\n" for row in rows)
 
@@ -171,23 +171,23 @@ def _checked_columns(
             raise ValueError(f"found {len(values)} values of {name} for {n_words} words")
         if name not in names[FORM:]:
             raise TypeError(f"no column {name!r} to be given; expected {', '.join(names[FORM:])}")
-        place = list(names).index(name)
-        if place == FORM:
+        column = list(names).index(name)
+        if column == FORM:
             cells = list(map(str, values))
         else:  # what is not known is `_`
             cells = [str(value) if value is not None and value != "" else "_" for value in values]
         for number, cell in enumerate(cells, start=1):
-            no_form = place == FORM and not cell.strip(" ")
-            if no_form or "\t" in cell or "\n" in cell or (place == LAST and cell[-1] == "\r"):
+            no_form = column == FORM and not cell.strip(" ")
+            if no_form or "\t" in cell or "\n" in cell or (column == LAST and cell[-1] == "\r"):
                 raise ValueError(
                     f"{name} of word {number} is {shown(cell)}; "
                     "expected some characters, none of them a TAB or a line end"
                 )
-        if place == HEAD:
+        if column == HEAD:
             fault = _head_fault(cells)
             if fault:
                 raise ValueError(f"word {fault[0] + 1}: {fault[1]}")
-        checked[place] = cells
+        checked[column] = cells
     return checked
 
 
@@ -204,7 +204,7 @@ def check_sentence(block: Block, *, extended: bool) -> None:
     extras = _Extras()
     n_words = 0
     lines = content_lines(block.text)
-    start = next((place for place, line in enumerate(lines) if line), 0)  # of the file: may be > 0
+    start = next((index for index, line in enumerate(lines) if line), 0)  # of the file: may be > 0
     for number, line in enumerate(lines[start:], start=block.first_line + start):
         if line[:1] == "#" and extended:
             continue
@@ -282,13 +282,13 @@ def _head_fault(heads: Sequence[str]) -> tuple[int, str] | None:
                 return word, f"found head {shown(head)} after a word with head '_'; {all_or_none}"
         return None
     _know_numbers(n_words)
-    found = [_numbers.get(head, -1) for head in heads]
-    if min(found) < 0 or max(found) > n_words:
-        word = next(k for k, head in enumerate(found) if not 0 <= head <= n_words)
+    numbers = [_numbers.get(head, -1) for head in heads]
+    if min(numbers) < 0 or max(numbers) > n_words:
+        word = next(k for k, head in enumerate(numbers) if not 0 <= head <= n_words)
         if heads[word] == "_" and word:
             return word, f"found head '_' after a word with a head; {all_or_none}"
         return word, f"found head {shown(heads[word])}; expected a number from 0 to {n_words}"
-    if 0 not in found:
+    if 0 not in numbers:
         return 0, "found no word whose head is 0; expected at least one root"
     # Walk up from each word to a word seen before.  If that was in this very walk: a cycle.
     seen_from = [0] * (n_words + 1)
@@ -297,9 +297,9 @@ def _head_fault(heads: Sequence[str]) -> tuple[int, str] | None:
         word = start
         while not seen_from[word]:
             seen_from[word] = start
-            word = found[word - 1]
+            word = numbers[word - 1]
         if seen_from[word] == start:
-            return word - 1, f"found the cycle {_cycle(found, word)}; expected a tree"
+            return word - 1, f"found the cycle {_cycle(numbers, word)}; expected a tree"
     return None
 
 

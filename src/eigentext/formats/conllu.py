@@ -16,18 +16,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from eigentext.base.tokens import each_of
 from eigentext.formats.blocks import content_lines
 from eigentext.formats.conll import TenColumnSentence, new_lines, write_sentences
 from eigentext.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 __all__ = [
     "EmptyNode",
     "Range",
     "Sentence",
     "Token",
+    "each_conllu",
     "from_dependency_tree",
     "make_sentence",
     "parse_pairs",
@@ -103,20 +105,21 @@ class Sentence(TenColumnSentence):
     @property
     def ranges(self) -> tuple[Range, ...]:
         """The multiword tokens, such as ``1-2 au`` over the words ``à`` and ``le``."""
-        found = []
+        ranges = []
         for row in self._rows_with("-"):
             start, _, end = row[0].partition("-")
-            found.append(Range(int(start), int(end), row[1], row[9]))
-        return tuple(found)
+            ranges.append(Range(int(start), int(end), row[1], row[9]))
+        return tuple(ranges)
 
     @property
     def empty_nodes(self) -> tuple[EmptyNode, ...]:
         """The empty nodes, such as ``8.1``."""
-        found = []
+        nodes = []
         for row in self._rows_with("."):
             after, _, order = row[0].partition(".")
-            found.append(EmptyNode(int(after), int(order), *row[1:6], *row[8:]))
-        return tuple(found)
+            # HEAD and DEPREL, columns 7 and 8, are of the basic tree, where it has no place
+            nodes.append(EmptyNode(int(after), int(order), *row[1:6], *row[8:]))
+        return tuple(nodes)
 
     def _rows_with(self, mark: str) -> list[list[str]]:
         lines = content_lines(self.verbatim)
@@ -135,15 +138,15 @@ class Sentence(TenColumnSentence):
         >>> parse_sentence("# newdoc id = d7\\n# sent_id s-1\\n1" + "\\t_" * 9).metadata
         {'newdoc id': 'd7', 'sent_id': 's-1'}
         """
-        found: dict[str, str] = {}
+        metadata: dict[str, str] = {}
         for comment in self.comments:
             key, equals, value = comment[1:].partition("=")
             if equals:
-                found[key.strip()] = value.strip()
+                metadata[key.strip()] = value.strip()
             else:
                 key, _, value = comment[1:].strip().partition(" ")
-                found.setdefault(key, value.strip())
-        return found
+                metadata.setdefault(key, value.strip())  # a bare word never hides a `key = value`
+        return metadata
 
     @property
     def text(self) -> str:
@@ -156,6 +159,7 @@ class Sentence(TenColumnSentence):
             key, equals, value = comment[1:].partition("=")
             if equals and key.strip() == "text":
                 return value.strip()
+        # a range is what stands in the text: its form and MISC instead of its words'
         surface = {unit.start: unit for unit in self.ranges}
         pieces: list[str] = []
         done = 0  # last word whose form is in the text
@@ -173,6 +177,18 @@ class Sentence(TenColumnSentence):
 
 parse_sentence = Sentence.parse
 read_sentences = Sentence.read
+
+
+def each_conllu(sentences: object) -> Iterator[Sentence]:
+    """Sentences of CoNLL-U one by one; what is none, such as a list of tokens, is an error.
+
+    >>> next(each_conllu([["a", "dog"]]))
+    Traceback (most recent call last):
+    ...
+    eigentext.errors.SettingsError: expected a list of CoNLL-U sentences, whose item 1 is a list: \
+['a', 'dog']
+    """
+    return each_of(Sentence, sentences, "CoNLL-U sentences")
 
 
 def make_sentence(
@@ -193,9 +209,9 @@ def make_sentence(
     >>> make_sentence(["Birds", "sing"], head=[2, 0]).heads
     (2, 0)
     """
-    given = {"lemma": lemma, "upos": upos, "xpos": xpos, "feats": feats, "head": head}
-    given |= {"deprel": deprel, "deps": deps, "misc": misc}
-    lines = new_lines(Token._fields, forms, given)
+    columns = {"lemma": lemma, "upos": upos, "xpos": xpos, "feats": feats, "head": head}
+    columns |= {"deprel": deprel, "deps": deps, "misc": misc}
+    lines = new_lines(Token._fields, forms, columns)
     comments = ""
     for key, value in (metadata or {}).items():
         if "\n" in key or "\n" in value:

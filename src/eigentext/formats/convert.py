@@ -14,6 +14,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from eigentext.base.files.opening import raise_or_tell
 from eigentext.errors import DataError, SettingsError
 from eigentext.formats import conllu, conllx, ptb, text
 from eigentext.trees.clean import clean
@@ -111,8 +112,8 @@ def _from_trees(
     strip: bool,
     on_error: OnError | None,
 ) -> int:
-    found = ptb.read_trees(source, on_error=on_error)
-    cleaned = map(clean, found) if strip else found
+    all_trees = ptb.read_trees(source, on_error=on_error)
+    cleaned = map(clean, all_trees) if strip else all_trees
     trees = (tree for tree in cleaned if tree is not None)
     if to_format == "ptb":
         return ptb.write_trees(trees, target)
@@ -145,7 +146,4 @@ def _plain_tokens(
             yield tokens
             continue
         why = f"form {bad[:60]!r}: expected no white space but spaces, to write it as a token"
-        error = DataError(sentence.source, sentence.first_line, why)
-        if on_error is None:
-            raise error
-        on_error(error)
+        raise_or_tell(DataError(sentence.source, sentence.first_line, why), on_error)

@@ -15,7 +15,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from eigentext.base.files.opening import numbered_lines, write_lines
+from eigentext.base.files.opening import numbered_lines, raise_or_tell, write_lines
 from eigentext.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
@@ -130,12 +130,10 @@ def read_prm(source: Source, *, on_error: OnError | None = None) -> EvalbSetting
         if not parts or parts[0].startswith("#"):
             continue
         why = _take(parts[0], parts[1:], lists, numbers)
-        if why and on_error is None:
-            raise DataError(path, number, why)
-        if why and on_error is not None:
-            on_error(DataError(path, number, why))
-    given: dict[str, Any] = {**lists, **numbers}
-    return EvalbSettings(**given)
+        if why:
+            raise_or_tell(DataError(path, number, why), on_error)
+    fields: dict[str, Any] = {**lists, **numbers}
+    return EvalbSettings(**fields)
 
 
 def _take(
@@ -184,4 +182,4 @@ def _lines(settings: EvalbSettings) -> Iterator[str]:
     for key, field in _LABELS.items():
         yield from (f"{key} {label}" for label in getattr(settings, field))
     for key, field in _PAIRS.items():
-        yield from (f"{key} {one} {other}" for one, other in getattr(settings, field))
+        yield from (f"{key} {first} {second}" for first, second in getattr(settings, field))

@@ -106,13 +106,13 @@ def _read_on(path: str, on_error: OnError) -> Iterator[tuple[int, Tree]]:
             continue
         lost = False
         try:
-            found = scanner.trees_of(number, line)
+            trees = scanner.trees_of(number, line)
         except DataError as error:
-            found = scanner.saved
+            trees = scanner.saved
             lost = True
             scanner.drop()
             on_error(error)
-        yield from found
+        yield from trees
     try:
         scanner.finish()
     except DataError as error:
@@ -297,10 +297,10 @@ def _why_unwritable(tree: Tree) -> str | None:
     if _UNWRITABLE.search("".join(labels)):
         label = next(label for label in labels if _UNWRITABLE.search(label))
         return f"found {shown(label)}; expected no white space and no parenthesis: see escape()"
-    tag_places = np.flatnonzero(sizes == 1) - 1
-    if not np.all(sizes[tag_places] == 2):
+    tags = np.flatnonzero(sizes == 1) - 1
+    if not np.all(sizes[tags] == 2):
         return "found a word that is not alone under its tag"
-    if "" in labels and not all(labels[place] and labels[place + 1] for place in tag_places):
+    if "" in labels and not all(labels[tag] and labels[tag + 1] for tag in tags):
         return "found an empty word or tag"
     return None
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eigentext.base.files.opening import atomic_write, open_binary
+from eigentext.base.files.opening import NO_TEXT, atomic_write, is_model, open_binary
 from eigentext.errors import DataError
 
 if TYPE_CHECKING:
@@ -172,6 +172,8 @@ def _read_header(path: str, line: bytes, *, binary: bool) -> tuple[int | None, i
         fields = line.rstrip(b"\r\n ").split(b" ")
         if not binary and len(fields) > 2 and fields[0] and all(map(_is_number, fields[1:])):
             return None, len(fields) - 1
+        if is_model(line):
+            raise DataError(path, None, f"{NO_TEXT} of vectors, or word2vec's binary one")
         why = f"first line {line[:40]!r}, expected 'number-of-words dimension'"
         raise DataError(path, 1, f"{why}, or a word and its numbers")
     size, dim = int(header[1]), int(header[2])

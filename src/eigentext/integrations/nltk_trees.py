@@ -69,12 +69,12 @@ def to_nltk(tree: Tree | _HasTree) -> Any:
         from nltk import Tree as NltkTree  # type: ignore[import-untyped]
     except ImportError as missing:
         raise MissingExtraError("NLTK trees", modules=["nltk"]) from missing
-    given = tree if isinstance(tree, Tree) else tree.tree
-    built: list[Any] = [None] * given.n_nodes
-    for node in range(given.n_nodes - 1, -1, -1):
-        if given.sizes[node] == 1:
-            built[node] = given.labels[node]
+    source = tree if isinstance(tree, Tree) else tree.tree
+    built: list[Any] = [None] * source.n_nodes
+    for node in range(source.n_nodes - 1, -1, -1):
+        if source.sizes[node] == 1:
+            built[node] = source.labels[node]
         else:
-            below = [built[child] for child in given.children(node)]
-            built[node] = NltkTree(given.labels[node], below)
+            below = [built[child] for child in source.children(node)]
+            built[node] = NltkTree(source.labels[node], below)
     return built[0]

@@ -43,8 +43,11 @@ class ModelComponent:
             self._model = self._checked(load(path), path)
 
     @property
-    def model(self) -> Any:
-        """The model in use."""
+    def trained_model(self) -> Any:
+        """The model in use.
+
+        Not called ``model``: spaCy asks whether that attribute is there, before there is one.
+        """
         if self._model is None:
             if self.path is None:
                 command = KINDS[self.KINDS[0]].command
@@ -82,7 +85,7 @@ class ModelComponent:
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """The model as the bytes of its file."""
-        return bytes(self.model.to_bytes())
+        return bytes(self.trained_model.to_bytes())
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> Self:
         """Read what :meth:`to_bytes` made."""
@@ -93,7 +96,7 @@ class ModelComponent:
         """Write the model below a folder."""
         folder = Path(path)
         folder.mkdir(parents=True, exist_ok=True)
-        self.model.save(folder / _FILE)
+        self.trained_model.save(folder / _FILE)
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
         """Read what :meth:`to_disk` wrote."""

@@ -102,10 +102,12 @@ class ConstituencyComponent(ModelComponent):
             spoken = [token for token in sentence if not token.is_space]
             if not spoken:
                 continue
-            answer = self.model.parse([token.text for token in spoken], decoder=self.decoder)
-            places = [token.i for token in spoken]
+            answer = self.trained_model.parse(
+                [token.text for token in spoken], decoder=self.decoder
+            )
+            positions = [token.i for token in spoken]
             tree, flags = answer.tree, sorted(answer.flags)
-            trees.append([places, list(tree.labels), tree.sizes.tolist(), flags])
+            trees.append([positions, list(tree.labels), tree.sizes.tolist(), flags])
             if self.set_tags:
                 for token, tag in zip(spoken, tree.tags, strict=True):
                     token.tag_ = tag
@@ -135,27 +137,27 @@ class _Constituent(NamedTuple):
 
 @lru_cache(maxsize=512)
 def _layout(
-    places: tuple[int, ...], labels: tuple[str, ...], sizes: tuple[int, ...]
+    positions: tuple[int, ...], labels: tuple[str, ...], sizes: tuple[int, ...]
 ) -> tuple[list[_Constituent], Tree]:
     """Constituents of one sentence in preorder, and its tree without the wrapper on top."""
     if labels[0] in WRAPPERS and len(sizes) > 2 and sizes[1] == sizes[0] - 1:
         labels, sizes = labels[1:], sizes[1:]
     tree = Tree.unchecked(labels, sizes)
-    found: list[_Constituent] = []
+    constituents: list[_Constituent] = []
     above: list[int] = []  # constituents that are not finished
     for node, (first, last) in enumerate(tree.spans().tolist()):
         if sizes[node] == 1:
             continue
-        start, end = places[first], places[last - 1] + 1
+        start, end = positions[first], positions[last - 1] + 1
         named = () if sizes[node] == 2 else (labels[node],)
-        if found and (found[-1].start, found[-1].end) == (start, end):
-            found[-1] = found[-1]._replace(labels=found[-1].labels + named)
+        if constituents and (constituents[-1].start, constituents[-1].end) == (start, end):
+            constituents[-1] = constituents[-1]._replace(labels=constituents[-1].labels + named)
             continue
-        while above and found[above[-1]].end <= start:
+        while above and constituents[above[-1]].end <= start:
             above.pop()
-        found.append(_Constituent(start, end, named, node, above[-1] if above else -1))
-        above.append(len(found) - 1)
-    return found, tree
+        constituents.append(_Constituent(start, end, named, node, above[-1] if above else -1))
+        above.append(len(constituents) - 1)
+    return constituents, tree
 
 
 def _find(span: Span) -> tuple[Doc, list[_Constituent], Tree, int]:
@@ -168,50 +170,50 @@ def _find(span: Span) -> tuple[Doc, list[_Constituent], Tree, int]:
         start += 1
     while start < end and doc[end - 1].is_space:
         end -= 1
-    for places, labels, sizes, _ in trees:
-        if places[0] <= start and end <= places[-1] + 1:
-            found, tree = _layout(tuple(places), tuple(labels), tuple(sizes))
-            for number, one in enumerate(found):
-                if (one.start, one.end) == (start, end):
-                    return doc, found, tree, number
+    for positions, labels, sizes, _ in trees:
+        if positions[0] <= start and end <= positions[-1] + 1:
+            constituents, tree = _layout(tuple(positions), tuple(labels), tuple(sizes))
+            for number, constituent in enumerate(constituents):
+                if (constituent.start, constituent.end) == (start, end):
+                    return doc, constituents, tree, number
     raise NotAConstituentError(f"{span.text!r} is not a constituent")
 
 
 def _labels(span: Span) -> tuple[str, ...]:
-    _, found, _, number = _find(span)
-    return found[number].labels
+    _, constituents, _, number = _find(span)
+    return constituents[number].labels
 
 
 def _parse_string(span: Span) -> str:
-    _, found, tree, number = _find(span)
-    node = found[number].node
+    _, constituents, tree, number = _find(span)
+    node = constituents[number].node
     last = node + int(tree.sizes[node])
     part = Tree.unchecked(tree.labels[node:last], tree.sizes[node:last])
     return str(part.with_words([escape(word) for word in part.words]))
 
 
 def _constituents(span: Span) -> Iterator[Span]:
-    doc, found, _, number = _find(span)
-    end = found[number].end
-    for one in islice(found, number, None):
-        if one.start >= end:
+    doc, constituents, _, number = _find(span)
+    end = constituents[number].end
+    for constituent in islice(constituents, number, None):
+        if constituent.start >= end:
             return
-        yield doc[one.start : one.end]
+        yield doc[constituent.start : constituent.end]
 
 
 def _parent(span: Span) -> Span | None:
-    doc, found, _, number = _find(span)
-    if found[number].parent < 0:
+    doc, constituents, _, number = _find(span)
+    if constituents[number].parent < 0:
         return None
-    above = found[found[number].parent]
+    above = constituents[constituents[number].parent]
     return doc[above.start : above.end]
 
 
 def _children(span: Span) -> Iterator[Span]:
-    doc, found, _, number = _find(span)
-    for one in found:
-        if one.parent == number:
-            yield doc[one.start : one.end]
+    doc, constituents, _, number = _find(span)
+    for constituent in constituents:
+        if constituent.parent == number:
+            yield doc[constituent.start : constituent.end]
 
 
 def _of_token(read: Callable[[Span], Any]) -> Callable[[Token], Any]:

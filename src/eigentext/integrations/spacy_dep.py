@@ -29,12 +29,13 @@ finds it by itself.  It needs the extra ``spacy``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import chain, count
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from eigentext.dependency import DependencyParser
-from eigentext.dependency.graph.encode import Columns
+from eigentext.dependency.sentence import TaggedSentence
 from eigentext.errors import SettingsError
 
 # first, since it says what is missing where spaCy is
@@ -62,8 +63,8 @@ class _Sentence(NamedTuple):
     doc: int
     start: int
     end: int
-    places: list[int]  # of its words in the Doc; empty for white space alone
-    columns: Columns
+    positions: list[int]  # of its words in the Doc; empty for white space alone
+    words: TaggedSentence
 
 
 class DependencyComponent(ModelComponent):
@@ -91,44 +92,44 @@ class DependencyComponent(ModelComponent):
 
     def annotate(self, docs: list[Doc]) -> None:
         """Parse every sentence; those of all Docs together."""
-        whole = [one for number, doc in enumerate(docs) for one in _sentences(number, doc)]
-        given = [one for one in whole if one.places]
-        known = self._tagged(docs, given)
-        heads, relations = self.model.predict_columns(known) if known else ([], [])
+        whole = list(chain.from_iterable(map(_sentences, count(), docs)))
+        spoken = [sentence for sentence in whole if sentence.positions]
+        known = self._tagged(docs, spoken)
+        heads, relations = self.trained_model.predict_tagged(known) if known else ([], [])
         links: list[list[tuple[int, str]]] = [[(i, "") for i in range(len(doc))] for doc in docs]
-        for one, tree, names in zip(given, heads, relations, strict=True):
-            for place, head, name in zip(one.places, tree, names, strict=True):
-                link = (one.places[head - 1], name) if head else (place, self.root)
-                links[one.doc][place] = link
-        for one in whole:
-            _hang_space(docs[one.doc], one, links[one.doc], self.root)
+        for sentence, tree, names in zip(spoken, heads, relations, strict=True):
+            for position, head, name in zip(sentence.positions, tree, names, strict=True):
+                link = (sentence.positions[head - 1], name) if head else (position, self.root)
+                links[sentence.doc][position] = link
+        for sentence in whole:
+            _hang_space(docs[sentence.doc], sentence, links[sentence.doc], self.root)
         for doc, linked in zip(docs, links, strict=True):
             _write_links(doc, linked)
-            settings = self.model.arcs_.settings if given else None
+            settings = self.trained_model.arcs_.settings if spoken else None
             doc._.dep_approximate = (
                 settings is not None and settings.order == 2 and not settings.projective
             )
-        if self.set_tags is False or not given or self.model.own_tags_ is None:
+        if self.set_tags is False or not spoken or self.trained_model.own_tags_ is None:
             return
         tagged = [self.set_tags is None and _has_tags(doc) for doc in docs]
-        for one, columns in zip(given, known, strict=True):
-            if not tagged[one.doc]:
-                _write_tags(docs[one.doc], one.places, columns)
+        for sentence, columns in zip(spoken, known, strict=True):
+            if not tagged[sentence.doc]:
+                _write_tags(docs[sentence.doc], sentence.positions, columns)
 
-    def _tagged(self, docs: Sequence[Doc], given: Sequence[_Sentence]) -> list[Columns]:
+    def _tagged(self, docs: Sequence[Doc], sentences: Sequence[_Sentence]) -> list[TaggedSentence]:
         """What the parser goes by: its own tags, or those of the Docs."""
-        if not given:
+        if not sentences:
             return []
-        if self.model.own_tags_ is not None:
-            own: list[Columns] = self.model.own_columns([one.columns.forms for one in given])
-            return own
-        for one in given:
-            if self.model.tagged_ and not _has_tags(docs[one.doc]):
+        if self.trained_model.own_tags_ is not None:
+            forms = [sentence.words.forms for sentence in sentences]
+            return cast("list[TaggedSentence]", self.trained_model.tag_all(forms))
+        for sentence in sentences:
+            if self.trained_model.tagged_ and not _has_tags(docs[sentence.doc]):
                 raise SettingsError(
                     f"{self.name}: this model was trained with tags and has no taggers itself: "
                     "put a tagger before it, or train one with `eigentext dep train --tags own`"
                 )
-        return [one.columns for one in given]
+        return [sentence.words for sentence in sentences]
 
 
 def create(
@@ -142,8 +143,8 @@ def _has_tags(doc: Doc) -> bool:
     return bool(doc.has_annotation("TAG") or doc.has_annotation("POS"))
 
 
-def _columns(tokens: Sequence[Token]) -> Columns:
-    return Columns(
+def _words(tokens: Sequence[Token]) -> TaggedSentence:
+    return TaggedSentence(
         tuple(token.text for token in tokens),
         tuple(token.pos_ or "_" for token in tokens),
         tuple(token.tag_ or "_" for token in tokens),
@@ -157,37 +158,37 @@ def _sentences(number: int, doc: Doc) -> Iterator[_Sentence]:
     spans = doc.sents if doc.has_annotation("SENT_START") else [doc[:]]
     for span in spans:
         spoken = [token for token in span if not token.is_space]
-        places = [token.i for token in spoken]
-        yield _Sentence(number, span.start, span.end, places, _columns(spoken))
+        positions = [token.i for token in spoken]
+        yield _Sentence(number, span.start, span.end, positions, _words(spoken))
 
 
-def _hang_space(doc: Doc, one: _Sentence, links: list[tuple[int, str]], root: str) -> None:
+def _hang_space(doc: Doc, sentence: _Sentence, links: list[tuple[int, str]], root: str) -> None:
     """White space hangs from a word of its sentence; where there is none, from its first token."""
-    above = one.places[0] if one.places else one.start
-    for place in range(one.start, one.end):
-        if not doc[place].is_space:
-            above = place
-        elif one.places or place > one.start:
-            links[place] = (above, _SPACE)
+    above = sentence.positions[0] if sentence.positions else sentence.start
+    for position in range(sentence.start, sentence.end):
+        if not doc[position].is_space:
+            above = position
+        elif sentence.positions or position > sentence.start:
+            links[position] = (above, _SPACE)
         else:
-            links[place] = (place, root)
+            links[position] = (position, root)
 
 
 def _write_links(doc: Doc, links: Sequence[tuple[int, str]]) -> None:
     """All heads and relations at once; spaCy derives the sentence starts from them."""
     if not len(doc):
         return
-    offsets = np.array([head - place for place, (head, _) in enumerate(links)], dtype=np.int64)
+    offsets = np.array([head - i for i, (head, _) in enumerate(links)], dtype=np.int64)
     labels = np.array([doc.vocab.strings.add(name) for _, name in links], dtype=np.uint64)
     columns: Any = np.stack([offsets.view(np.uint64), labels], axis=1)
     doc.from_array([HEAD, DEP], columns)
 
 
-def _write_tags(doc: Doc, places: Sequence[int], columns: Columns) -> None:
-    for place, upos, xpos in zip(places, columns.upos, columns.xpos, strict=True):
+def _write_tags(doc: Doc, positions: Sequence[int], columns: TaggedSentence) -> None:
+    for position, upos, xpos in zip(positions, columns.upos, columns.xpos, strict=True):
         if upos in UNIVERSAL_TAGS:  # spaCy knows no others
-            doc[place].pos_ = upos
-        doc[place].tag_ = upos if xpos == "_" else xpos  # as spaCy's own models without xpos
+            doc[position].pos_ = upos
+        doc[position].tag_ = upos if xpos == "_" else xpos  # as spaCy's own models without xpos
 
 
 def _register() -> None:

@@ -59,7 +59,7 @@ class TaggerComponent(SentenceComponent):
 
     def annotate_sentence(self, doc: Doc, words: list[Token]) -> None:
         """Set ``tag_``, and ``pos_`` where spaCy knows the tag."""
-        tags = self.model.tag([token.text for token in words])
+        tags = self.trained_model.tag([token.text for token in words])
         for token, tag in zip(words, tags, strict=True):
             token.tag_ = tag
             if tag in UNIVERSAL_TAGS:
@@ -76,14 +76,14 @@ class EntityComponent(SentenceComponent):
         """Add the entities of the sentence; those that the Doc has stay where they overlap."""
         from eigentext.evaluate.ner import entities
 
-        tags = self.model.tag([token.text for token in words])
+        tags = self.trained_model.tag([token.text for token in words])
         taken = {token.i for entity in doc.ents for token in entity}
-        found = list(doc.ents)
+        spans = list(doc.ents)
         for label, start, end in entities(tags):
             span = Span(doc, words[start].i, words[end - 1].i + 1, label=label)
             if not taken & {token.i for token in span}:
-                found.append(span)
-        doc.ents = found
+                spans.append(span)
+        doc.ents = spans
 
 
 class LexicalComponent(SentenceComponent):
@@ -94,7 +94,7 @@ class LexicalComponent(SentenceComponent):
 
     def annotate_sentence(self, doc: Doc, words: list[Token]) -> None:
         """Set ``lemma_``, ``morph``, and ``pos_`` or ``tag_``."""
-        ranker = self.model
+        ranker = self.trained_model
         for token, ranked in zip(words, ranker.rank([t.text for t in words]), strict=True):
             values = ranker.scheme_.as_mapping(ranked.best.label)
             token.lemma_ = values.pop("lemma", "") or token.text

@@ -7,67 +7,37 @@ heavy is imported here.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from eigentext.base.lazy import lazy
 
 if TYPE_CHECKING:
-    from eigentext.lexical.analysis import Analysis, Analyzer
-    from eigentext.lexical.analyzers import open_analyzer
-    from eigentext.lexical.candidates import Candidate, Candidates
-    from eigentext.lexical.documents import (
-        Document,
-        Word,
-        read_conllu_documents,
-        read_words_jsonl,
-    )
-    from eigentext.lexical.ranked import RankedCandidate, RankedWord
-    from eigentext.lexical.ranker.model import LexicalRanker
-    from eigentext.lexical.schemes.labels import Label, LabelScheme, load_scheme, scheme_names
+    from eigentext.lexical.analysis import Analysis as Analysis
+    from eigentext.lexical.analysis import Analyzer as Analyzer
+    from eigentext.lexical.analyzers import open_analyzer as open_analyzer
+    from eigentext.lexical.candidates import Candidate as Candidate
+    from eigentext.lexical.candidates import Candidates as Candidates
+    from eigentext.lexical.documents import Document as Document
+    from eigentext.lexical.documents import Word as Word
+    from eigentext.lexical.documents import read_conllu_documents as read_conllu_documents
+    from eigentext.lexical.documents import read_words_jsonl as read_words_jsonl
+    from eigentext.lexical.ranked import RankedCandidate as RankedCandidate
+    from eigentext.lexical.ranked import RankedWord as RankedWord
+    from eigentext.lexical.ranker.model import LexicalRanker as LexicalRanker
+    from eigentext.lexical.schemes.labels import Label as Label
+    from eigentext.lexical.schemes.labels import LabelScheme as LabelScheme
+    from eigentext.lexical.schemes.labels import load_scheme as load_scheme
+    from eigentext.lexical.schemes.labels import scheme_names as scheme_names
 
-_HOME_OF = {
-    "Analysis": "analysis",
-    "Analyzer": "analysis",
-    "Candidate": "candidates",
-    "Candidates": "candidates",
-    "Document": "documents",
-    "Label": "schemes.labels",
-    "LabelScheme": "schemes.labels",
-    "LexicalRanker": "ranker.model",
-    "RankedCandidate": "ranked",
-    "RankedWord": "ranked",
-    "Word": "documents",
-    "load_scheme": "schemes.labels",
-    "open_analyzer": "analyzers",
-    "read_conllu_documents": "documents",
-    "read_words_jsonl": "documents",
-    "scheme_names": "schemes.labels",
-}
-
-__all__ = [
-    "Analysis",
-    "Analyzer",
-    "Candidate",
-    "Candidates",
-    "Document",
-    "Label",
-    "LabelScheme",
-    "LexicalRanker",
-    "RankedCandidate",
-    "RankedWord",
-    "Word",
-    "load_scheme",
-    "open_analyzer",
-    "read_conllu_documents",
-    "read_words_jsonl",
-    "scheme_names",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME_OF:
-        return getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = lazy(
+    __name__,
+    {
+        "analysis": "Analysis Analyzer",
+        "analyzers": "open_analyzer",
+        "candidates": "Candidate Candidates",
+        "documents": "Document Word read_conllu_documents read_words_jsonl",
+        "ranked": "RankedCandidate RankedWord",
+        "ranker.model": "LexicalRanker",
+        "schemes.labels": "Label LabelScheme load_scheme scheme_names",
+    },
+)

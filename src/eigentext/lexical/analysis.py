@@ -42,10 +42,24 @@ class Analysis(NamedTuple):
     segments: tuple[tuple[str, str], ...]
     tag: str
     features: Mapping[str, str]
-    gloss: str
-    root: str
-    prior: float | None
-    source: str
+    gloss: str = ""
+    root: str = ""
+    prior: float | None = None
+    source: str = "analyzer"
+
+    @classmethod
+    def whole(
+        cls,
+        word: str,
+        tag: str,
+        features: Mapping[str, str] | None = None,
+        *,
+        lemma: str | None = None,
+        source: str = "backoff",
+    ) -> Analysis:
+        """The word as one piece, its own lemma unless that is known; a guess unless told."""
+        lemma = word if lemma is None else lemma
+        return cls(lemma, word, ((word, tag),), tag, features or {}, source=source)
 
     @property
     def is_guess(self) -> bool:
@@ -87,8 +101,7 @@ def check_word(word: object) -> str:
 def as_record(analysis: Analysis) -> dict[str, object]:
     """The analysis as plain data, for JSON.
 
-    >>> word = Analysis("a", "a", (("a", "X"),), "X", {}, "", "", None, "backoff")
-    >>> as_record(word)["segments"]
+    >>> as_record(Analysis.whole("a", "X"))["segments"]
     [['a', 'X']]
     """
     record: dict[str, object] = analysis._asdict()

@@ -59,8 +59,8 @@ class MostFrequent:
 
     def fit(self, documents: Iterable[Document], *, candidates: Candidates | None = None) -> Self:
         """Learn from documents whose words have labels; ``candidates`` as of the ranker."""
-        given = list(documents)
-        forms = [w.form for d in given for w in d.words() if w.label is not None]
+        documents = list(documents)
+        forms = [w.form for d in documents for w in d.words() if w.label is not None]
         if not forms:
             raise SettingsError("no word with a label in the training documents: nothing to learn")
         if candidates is None:
@@ -70,14 +70,14 @@ class MostFrequent:
         self.targets_ = Targets(self.scheme_, hard=self.hard_)
         self.observed_ = Observed()
         numbers: dict[str, int] = {}
-        for number, document in enumerate(given):
+        for number, document in enumerate(documents):
             numbers[document.id] = number
             for word in document.words():
                 if word.label is not None:
                     self.observed_.add(word.form, word.label, number)
         self.seen_ = frozenset(forms)
         self.encoder_ = Encoder(candidates, self.targets_)
-        self._learn(self.encoder_(given, self.observed_, training=numbers), given)
+        self._learn(self.encoder_(documents, self.observed_, training=numbers), documents)
         return self
 
     def score_documents(self, documents: Sequence[Document]) -> tuple[Encoded, Floats]:

@@ -15,8 +15,8 @@ import zlib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
+from eigentext.base.remembering import Remembering
 from eigentext.lexical.analysis import GUESSES, READINGS_KEPT, Analysis, Analyzer, check_word
-from eigentext.lexical.remembering import Remembering
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -91,17 +91,17 @@ class Candidates:
         A word that only the training data knows keeps the analyzer's guesses, but after what was
         observed nothing is a guess any more: the observed labels say ``observed``.
         """
-        found = self._remembered(check_word(word))
+        candidates = self._remembered(check_word(word))
         seen = self.observed.get(word)
         if not seen:
-            return list(found)
-        known = {candidate.label: candidate for candidate in found}
+            return list(candidates)
+        by_label = {candidate.label: candidate for candidate in candidates}
         for label in seen:
-            if label not in known:
-                known[label] = Candidate(label, (), NO_PRIOR, "observed")
-            elif known[label].is_guess:
-                known[label] = known[label]._replace(source="observed")
-        return _ordered(known.values())
+            if label not in by_label:
+                by_label[label] = Candidate(label, (), NO_PRIOR, "observed")
+            elif by_label[label].is_guess:
+                by_label[label] = by_label[label]._replace(source="observed")
+        return _ordered(by_label.values())
 
     candidates = __call__
 
@@ -119,9 +119,9 @@ class Candidates:
         readings: dict[Label, list[_Leading]] = {}
         for analysis in self.analyzer.analyse(word):
             labels = self.scheme.project(analysis)
-            for place, label in enumerate(labels):
-                readings.setdefault(label, []).append((len(labels), place, analysis))
-        return tuple(_ordered(_gathered(label, found) for label, found in readings.items()))
+            for rank, label in enumerate(labels):
+                readings.setdefault(label, []).append((len(labels), rank, analysis))
+        return tuple(_ordered(_gathered(label, leading) for label, leading in readings.items()))
 
 
 def _weight(analysis: Analysis) -> float:
@@ -137,7 +137,7 @@ def _gathered(label: Label, leading: list[_Leading]) -> Candidate:
     readings = tuple(
         reading
         for _, _, reading in sorted(
-            leading, key=lambda one: (one[2].is_guess, one[0], one[1], -_weight(one[2]))
+            leading, key=lambda item: (item[2].is_guess, item[0], item[1], -_weight(item[2]))
         )
     )
     best = max(readings, key=lambda reading: (not reading.is_guess, _weight(reading)))

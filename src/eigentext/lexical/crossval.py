@@ -8,13 +8,12 @@
 from __future__ import annotations
 
 import time
-import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eigentext.errors import SettingsError
+from eigentext.base.folds import dealt
 from eigentext.evaluate.ranking import RankedItem, RankingScores, score_ranking
 from eigentext.lexical.ranker.calibration import calibration_error
 from eigentext.lexical.ranker.second_pass import best_rows
@@ -58,17 +57,17 @@ def evaluate_ranker(
     right = best[scored] == encoded.gold_row[scored]
 
     def items() -> Iterator[RankedItem]:
-        for place in scored.tolist():
-            label = gold[place]
+        for token in scored.tolist():
+            label = gold[token]
             if label is None:
                 continue
-            begin, end = encoded.first[place], encoded.first[place + 1]
+            begin, end = encoded.first[token], encoded.first[token + 1]
             yield RankedItem(
                 label,
-                [candidate.label for candidate in encoded.candidates[place]],
+                [candidate.label for candidate in encoded.candidates[token]],
                 row_scores[begin:end].tolist(),
-                encoded.words[place] in ranker.seen_,
-                documents[encoded.document_of[place]].id,
+                encoded.words[token] in ranker.seen_,
+                documents[encoded.document_of[token]].id,
             )
 
     return FoldResult(
@@ -86,16 +85,7 @@ def folds_by_document(documents: Sequence[Document], folds: int = 10) -> list[in
     >>> sorted(folds_by_document([Document("a", []), Document("b", []), Document("c", [])], 3))
     [0, 1, 2]
     """
-    if not 2 <= folds <= len(documents):
-        raise SettingsError(
-            f"folds: expected 2 to {len(documents)} for {len(documents)} documents, found {folds}"
-        )
-    places = range(len(documents))
-    order = sorted(places, key=lambda p: (zlib.crc32(documents[p].id.encode()), documents[p].id))
-    fold = [0] * len(documents)
-    for turn, place in enumerate(order):
-        fold[place] = turn % folds
-    return fold
+    return dealt([document.id for document in documents], folds)
 
 
 def cross_validate(

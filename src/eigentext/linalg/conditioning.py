@@ -108,14 +108,16 @@ def guarded_inverse_sqrt(
     ):
         raise DataError(symbol, None, "found a matrix that is not symmetric: expected symmetric")
     with single_threaded():
+        # C + ridge I has C's eigenvectors; the average takes rounding off the two triangles
         values, vectors = eigh((matrix + matrix.T) / 2)
         values, vectors = values[::-1] + ridge, vectors[:, ::-1]
         if values.size and values[-1] < -1e-8 * max(largest, ridge):
             raise DataError(symbol, None, f"found eigenvalue {values[-1]:.1e}: expected >= 0")
         report = _report(np.maximum(values, 0.0), max_condition, symbol)
         _require(report, values.shape[0] if need_rank is None else need_rank, on_rank)
-        kept = vectors[:, : report.rank]
-        root = (kept / np.sqrt(values[: report.rank])) @ kept.T
+        # W = V diag(1 / sqrt(values)) V'
+        directions = vectors[:, : report.rank]
+        root = (directions / np.sqrt(values[: report.rank])) @ directions.T
     return np.asarray(root), report
 
 

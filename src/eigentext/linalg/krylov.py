@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from eigentext.base.progress import Progress
 
-__all__ = ["KrylovResult", "leading_eigenvectors"]
+__all__ = ["KrylovResult", "KrylovSettings", "leading_eigenvectors"]
 
 # the run that looks for missed copies of tied values: columns, and steps
 _HUNT_COLUMNS = 16
@@ -62,27 +62,48 @@ class KrylovResult:
     overlap: float
 
 
+@dataclass(frozen=True)
+class KrylovSettings:
+    """How long to go on, and with what.
+
+    ``tol``           a vector is converged when ``|A A' u - theta u| <= tol sqrt(theta theta_1)``,
+                      which makes the residual of its singular triplet ``tol * s_1``
+    ``overlap``       where not None, it is enough that the subspace is estimated to be so near
+    ``block``         columns multiplied at a time
+    ``max_products``  with ``A A'``: the end even if nothing has converged
+    ``max_basis``     columns of Q at most; then it is restarted
+    """
+
+    tol: float
+    overlap: float | None
+    block: int
+    max_products: int
+    max_basis: int
+    seed: int
+
+
 def leading_eigenvectors(
     gram: Callable[[NDArray[Any]], NDArray[Any]],
     support: NDArray[np.bool_],
     rank: int,
+    settings: KrylovSettings,
     *,
     dtype: Any,
-    tol: float,
-    overlap: float | None,
-    block: int,
-    max_products: int,
-    max_basis: int,
-    seed: int,
     progress: Progress | None = None,
 ) -> KrylovResult:
     """The ``rank`` leading eigenvectors of the symmetric, positive semidefinite ``gram``.
 
     ``support`` tells the rows that are not empty: all vectors are exactly zero elsewhere.
-    A vector is converged when ``|A A' u - theta u| <= tol * sqrt(theta * theta_1)``, which makes
-    the residual of its singular triplet ``tol * s_1``.
     """
-    lanczos = _BlockLanczos(gram, support, dtype=dtype, block=block, capacity=max_basis, seed=seed)
+    tol, overlap, block = settings.tol, settings.overlap, settings.block
+    lanczos = _BlockLanczos(
+        gram,
+        support,
+        dtype=dtype,
+        block=block,
+        capacity=settings.max_basis,
+        seed=settings.seed,
+    )
     hunts = restarts = extra_products = 0
     pace = Pace(rank, block)
     previous: NDArray[Any] | None = None  # coefficients of the wanted vectors at the last check
@@ -91,12 +112,13 @@ def leading_eigenvectors(
             progress(lanczos.size, max(int(pace.next_check), lanczos.size + block), "svd")
         lanczos.step()
         whole = lanczos.is_whole
-        spent = lanczos.products + extra_products >= max_products
+        spent = lanczos.products + extra_products >= settings.max_products
         full = lanczos.is_full
         if not (whole or spent or full) and lanczos.size < pace.next_check:
             continue
         theta, y, residuals = lanczos.ritz(rank)
         n_wanted = theta.shape[0]
+        # slack 1 is converged; residuals below rounding count as rounding
         level = np.sqrt(np.maximum(theta, 0) * max(float(theta[0]), 0.0))
         slack = residuals / np.maximum(tol * level, lanczos.noise)
         worst = float(slack.max()) if n_wanted == rank else np.inf
@@ -109,7 +131,7 @@ def leading_eigenvectors(
         else:
             done = worst <= 1
             pace.aim(lanczos.size, 1.0 / max(worst, 1e-12))
-            if done and not whole:
+            if done and not whole:  # are there further copies of a tied value?
                 hunts += 1
                 vectors = lanczos.basis @ y
                 missed, n_products = _hunt(lanczos, vectors, theta[-1], tol=tol, hunt=hunts)
@@ -131,7 +153,7 @@ def leading_eigenvectors(
             )
         if full:
             restarts += 1
-            lanczos.restart(min(rank + max(rank // 4, block), max_basis - 2 * block))
+            lanczos.restart(min(rank + max(rank // 4, block), settings.max_basis - 2 * block))
             previous = np.eye(lanczos.size, rank, dtype=dtype)
             pace.restarted(lanczos.size)
 
@@ -168,8 +190,8 @@ def _hunt(
             break
     theta, y, _ = other.ritz(columns)
     margin = max(tol * tol, 50 * float(np.finfo(lanczos.dtype).eps)) * lanczos.largest
-    found = other.basis @ y[:, theta > least + margin]
-    return found - vectors @ (vectors.T @ found), other.products
+    missed = other.basis @ y[:, theta > least + margin]
+    return missed - vectors @ (vectors.T @ missed), other.products
 
 
 class _BlockLanczos:
@@ -232,6 +254,10 @@ class _BlockLanczos:
         y = self.gram(np.ascontiguousarray(self.Q[:, start:end]))
         self.products += end - start
         self.steps += 1
+        # y = A A' q of the newest block q.  In exact arithmetic A A' q lies in the last two blocks
+        # and the next one (the Lanczos recurrence): taken off first, they leave little to take
+        # off of all, and what was taken off is the new column block h = Q' A A' q of T.  Two
+        # projections in all, which is what keeps Q orthonormal to rounding.
         near = 0 if self.unsettled else self.previous
         Q = self.Q[:, :end]
         local = Q[:, near:].T @ y
@@ -260,6 +286,8 @@ class _BlockLanczos:
         # the divide-and-conquer driver in the basis' own precision: T is no better than that
         theta, y = eigh(self.T[:k, :k].astype(self.dtype), driver="evd", check_finite=False)
         theta, y = theta[::-1][:rank].astype(np.float64), y[:, ::-1][:, :rank]
+        # A A' Q = Q T + (what is left of the last block) e': the residual of Q y is that rest
+        # times the last entries of y
         last = y[self.last_start :].astype(np.float64)
         squares = np.einsum("ij,ij->j", last, self.last_gram @ last)
         return theta, y, np.sqrt(np.maximum(squares, 0))
@@ -275,6 +303,8 @@ class _BlockLanczos:
         """Keep the leading Ritz vectors and the waiting block; forget the rest."""
         keep = min(keep, self.size)
         theta, y, _ = self.ritz(keep)
+        # In the basis of Ritz vectors T is diagonal.  The waiting block touches all of them, so
+        # the next product is projected on the whole of Q.
         waiting = self.Q[:, self.size : self.ready].copy()
         self.Q[:, :keep] = self.basis @ y
         self.ready = keep + waiting.shape[1]
@@ -322,6 +352,7 @@ class _BlockLanczos:
             z, norms, g = z[:, alive], norms[alive], g[np.ix_(alive, alive)]
             if z.shape[1] == 0:
                 return
+            # columns of length 1 first: then small eigenvalues mean dependence, not size
             w, v = np.linalg.eigh(g / np.outer(norms, norms))
             good = w > 1e-3
             room = self.Q.shape[1] - self.ready

@@ -235,9 +235,9 @@ class SparseOperator(Operator):
 
     def column_support(self) -> NDArray[np.bool_]:
         """Columns with a stored entry."""
-        found = np.zeros(self.shape[1], dtype=bool)
-        found[self.matrix.indices] = True
-        return found
+        support = np.zeros(self.shape[1], dtype=bool)
+        support[self.matrix.indices] = True
+        return support
 
     def is_finite(self) -> bool:
         """Whether all stored entries are finite."""

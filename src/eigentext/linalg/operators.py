@@ -55,6 +55,7 @@ class Product(Operator):
 
     def matmat(self, x: NDArray[Any]) -> NDArray[Any]:
         """``left (right x)``."""
+        # from the right, so that only thin blocks are made: the product may be far denser
         return self.left.matmat(self.right.matmat(x))
 
     def rmatmat(self, x: NDArray[Any]) -> NDArray[Any]:
@@ -100,6 +101,7 @@ class Scaled(Operator):
         ):
             if diagonal is not None and diagonal.shape != (size,):
                 raise ValueError(f"{side} scales of shape {diagonal.shape}: expected ({size},)")
+        # kept as columns, to be multiplied into blocks of vectors
         self.rows = None if rows is None else rows.astype(self.dtype)[:, None]
         self.columns = None if columns is None else columns.astype(self.dtype)[:, None]
 
@@ -121,13 +123,13 @@ class Scaled(Operator):
 
     def row_support(self) -> NDArray[np.bool_]:
         """Rows of the base that are not scaled to nothing."""
-        found = self.base.row_support()
-        return found if self.rows is None else found & (self.rows[:, 0] != 0)
+        support = self.base.row_support()
+        return support if self.rows is None else support & (self.rows[:, 0] != 0)
 
     def column_support(self) -> NDArray[np.bool_]:
         """Columns of the base that are not scaled to nothing."""
-        found = self.base.column_support()
-        return found if self.columns is None else found & (self.columns[:, 0] != 0)
+        support = self.base.column_support()
+        return support if self.columns is None else support & (self.columns[:, 0] != 0)
 
     def is_finite(self) -> bool:
         """Whether base and diagonals are finite."""
@@ -226,5 +228,6 @@ def centred(matrix: Any) -> Operator:
     """
     base = as_operator(matrix)
     ones = np.ones(base.shape[0], dtype=base.dtype)
+    # A - 1 m' with the columns' means m = A' 1 / n
     means = base.rmatmat(ones[:, None])[:, 0] / max(base.shape[0], 1)
     return RankOneCorrected(base, ones, means)

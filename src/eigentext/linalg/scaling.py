@@ -125,18 +125,18 @@ def _checked(
     matrix = matrix.astype(np.float64)  # exact below 2**53
     if matrix.nnz and not (np.isfinite(matrix.data).all() and matrix.data.min() >= 0):
         raise DataError("counts", None, "found a negative or non-finite count: expected >= 0")
-    found = []
+    both_totals = []
     for totals, axis, side in ((row_totals, 1, "row"), (col_totals, 0, "column")):
         size = matrix.shape[1 - axis]
-        given = matrix.sum(axis=axis) if totals is None else totals
-        values = np.asarray(given, dtype=np.float64)
+        sums = matrix.sum(axis=axis) if totals is None else totals
+        values = np.asarray(sums, dtype=np.float64)
         values = values.ravel() if totals is None else values
         if values.shape != (size,):
             raise ValueError(f"{side} totals of shape {values.shape}: expected ({size},)")
         if values.size and not (np.isfinite(values).all() and values.min() >= 0):
             raise DataError(f"{side} totals", None, "found a negative or non-finite total")
-        found.append(values)
-    return matrix, found[0], found[1]
+        both_totals.append(values)
+    return matrix, both_totals[0], both_totals[1]
 
 
 def _with_values(matrix: Any, values: NDArray[Any]) -> Any:

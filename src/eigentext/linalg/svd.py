@@ -251,7 +251,7 @@ def _krylov(
     seed: int,
     progress: Progress | None,
 ) -> _Route:
-    from eigentext.linalg.krylov import leading_eigenvectors
+    from eigentext.linalg.krylov import KrylovSettings, leading_eigenvectors
 
     if block is None:
         # narrow blocks need fewer products, wide ones gather memory better
@@ -259,30 +259,26 @@ def _krylov(
     block = min(block, A.shape[0])
     support = A.row_support()
     limit = (50 if max_iter is None else max_iter) * max(rank, block)
-    found = leading_eigenvectors(
-        A.gram,
-        support,
-        rank,
-        dtype=A.dtype,
-        tol=tol / 2,
+    settings = KrylovSettings(
+        tol=tol / 2,  # half of it is left for the rounding of what follows
         overlap=overlap,
         block=block,
         max_products=limit,
         max_basis=max(4 * rank, 2 * rank + 10 * block),
         seed=seed,
-        progress=progress,
     )
+    ritz = leading_eigenvectors(A.gram, support, rank, settings, dtype=A.dtype, progress=progress)
     return _Route(
         "krylov",
-        found.vectors,
-        found.converged,
-        found.steps,
-        found.products,
-        found.restarts,
-        found.basis_size,
-        found.overlap,
+        ritz.vectors,
+        ritz.converged,
+        ritz.steps,
+        ritz.products,
+        ritz.restarts,
+        ritz.basis_size,
+        ritz.overlap,
         # far from convergence the Lanczos relation gives them as exactly as a product would
-        None if overlap is None else found.residuals,
+        None if overlap is None else ritz.residuals,
     )
 
 
@@ -321,14 +317,14 @@ def _dense(A: Operator, rank: int) -> _Route:
 
     # rows without entries are left out: LAPACK would give them a little rounding
     rows = np.flatnonzero(A.row_support())
-    found, s, _ = svd(
+    left, s, _ = svd(
         A.to_dense()[rows], full_matrices=False, check_finite=False, lapack_driver="gesdd"
     )
     for first, end in tied_stretches(s, TIE[A.dtype.char]):
         if first < rank < end:  # the rank cuts through a tie: which part is kept must be fixed
-            found[:, first:end] = found[:, first:end] @ canonical_turn(found[:, first:end])
+            left[:, first:end] = left[:, first:end] @ canonical_turn(left[:, first:end])
     U = np.zeros((A.shape[0], rank), dtype=A.dtype)
-    U[rows] = found[:, :rank]
+    U[rows] = left[:, :rank]
     return _Route("dense", U, True, 1, 0, 0, A.shape[0], 1.0)
 
 
@@ -341,14 +337,17 @@ def _finish(
     from scipy.linalg import svd
 
     U = np.ascontiguousarray(route.U)
-    W = A.rmatmat(U)  # (n, r); its columns are nearly orthogonal
+    # W = A' U has the singular values of U U' A.  They are taken from the triangular factor R of
+    # W = Q R, found by Cholesky of W'W with its columns scaled to length 1: the squares then cost
+    # digits of the angles between columns only, and the columns are nearly orthogonal.
+    W = A.rmatmat(U)  # (n, r)
     g = _gram(W)
     lengths = np.sqrt(np.diagonal(g))
     alive = lengths > rank_tol * lengths.max(initial=0.0)
     W, U, lengths = W[:, alive], U[:, alive], lengths[alive]
     correlation = g[np.ix_(alive, alive)] / np.outer(lengths, lengths)
-    factor, kept = _triangular(correlation)  # W = (orthonormal) factor diag(lengths)
-    W, U, lengths = W[:, kept], U[:, kept], lengths[kept]
+    factor, chosen = _triangular(correlation)  # W = (orthonormal) factor diag(lengths)
+    W, U, lengths = W[:, chosen], U[:, chosen], lengths[chosen]
     _, S, turn_t = svd(factor * lengths, check_finite=False)
     above = rank_tol * S.max(initial=0.0) < S
     S, turn = S[above], turn_t[above].T  # W turn = V diag(S)
@@ -382,13 +381,12 @@ def _triangular(correlation: NDArray[np.float64]) -> tuple[NDArray[np.float64], 
     """Upper triangular R with ``R' R = correlation``, and the columns it is about."""
     from scipy.linalg import LinAlgError, cholesky
 
-    kept = np.arange(correlation.shape[0])
     try:
-        return cholesky(correlation, check_finite=False), kept
+        return cholesky(correlation, check_finite=False), np.arange(correlation.shape[0])
     except LinAlgError:
         # columns that depend on earlier ones, to rounding: pivoting finds them
         from scipy.linalg.lapack import dpstrf
 
-        _, pivots, n_kept, _ = dpstrf(correlation, lower=0)
-        kept = np.sort(pivots[:n_kept] - 1)
-        return cholesky(correlation[np.ix_(kept, kept)], check_finite=False), kept
+        _, pivots, rank, _ = dpstrf(correlation, lower=0)
+        chosen = np.sort(pivots[:rank] - 1)
+        return cholesky(correlation[np.ix_(chosen, chosen)], check_finite=False), chosen

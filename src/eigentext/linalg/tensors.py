@@ -42,6 +42,7 @@ def contract_children(D: NDArray[Any], left: NDArray[Any], right: NDArray[Any]) 
     """
     p, n_l, n_r = _checked(D)
     L, R, alone = _batch(left, right, n_l, n_r, "left", "right")
+    # the columns of pairs run over (l, r) as the rows of the flattened D' do
     pairs = (L[:, :, None] * R[:, None, :]).reshape(L.shape[0], n_l * n_r)
     return _unbatch(pairs @ D.reshape(p, n_l * n_r).T, alone)
 
@@ -57,6 +58,7 @@ def contract_parent_and_right(
     """
     p, n_l, n_r = _checked(D)
     P, R, alone = _batch(parent, right, p, n_r, "parent", "right")
+    # the parent's axis goes in one GEMM for the batch; the (l, r) left differs from row to row
     children = (P @ D.reshape(p, n_l * n_r)).reshape(P.shape[0], n_l, n_r)
     return _unbatch(np.matmul(children, R[:, :, None])[:, :, 0], alone)
 
@@ -101,6 +103,7 @@ def change_basis(
         if matrix.ndim != 2 or matrix.shape[1] != size:
             raise ValueError(f"{name} matrix of shape {matrix.shape}: expected (any, {size})")
     p, n_l, n_r = shape
+    # one axis at a time: O(p l r c), then O(p b l c), then O(a p b c)
     first = (D.reshape(p * n_l, n_r) @ right.T).reshape(p, n_l, -1)
     second = np.matmul(left, first)
     flat = second.reshape(p, -1)
@@ -138,7 +141,7 @@ def third_moment(
         for first in range(0, n, block):
             rows = slice(first, first + block)
             p, left_rows, r = (_dense(m[rows]) for m in sparse_rows)
-            yield p, left_rows, r * w[rows, None]
+            yield p, left_rows, r * w[rows, None]  # the weight goes into one of the three
 
     return third_moment_of_blocks(blocks())
 
@@ -158,6 +161,7 @@ def third_moment_of_blocks(
             n, p, n_l, n_r = parent.shape[0], parent.shape[1], left.shape[1], right.shape[1]
             if total is None:
                 total = np.zeros((p, n_l, n_r))
+            # (p l, n) @ (n, r): time O(n p l r), memory n p l for the pairs
             pairs = (parent[:, :, None] * left[:, None, :]).reshape(n, p * n_l)
             total += (pairs.T @ right).reshape(p, n_l, n_r)
     if total is None:

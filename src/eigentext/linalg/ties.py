@@ -46,7 +46,7 @@ def tied_stretches(values: NDArray[Any], tie: float) -> list[tuple[int, int]]:
     >>> tied_stretches(np.array([3.0, 2.0, 2.0, 1.0]), 1e-9)
     [(1, 3)]
     """
-    found = []
+    stretches = []
     first, n = 0, len(values)
     width = tie * float(values[0]) if n else 0.0
     while first < n:
@@ -54,9 +54,9 @@ def tied_stretches(values: NDArray[Any], tie: float) -> list[tuple[int, int]]:
         while end < n and values[first] - values[end] <= width:
             end += 1
         if end - first > 1:
-            found.append((first, end))
+            stretches.append((first, end))
         first = end
-    return found
+    return stretches
 
 
 def canonical_turn(X: NDArray[Any]) -> NDArray[np.float64]:
@@ -143,15 +143,15 @@ def number_alike(rows: NDArray[Any], limit: int) -> NDArray[np.int64] | None:
     """
     if len(rows) > 2 * limit and number_alike(rows[: 2 * limit], limit) is None:
         return None  # nearly always so, and cheap to see
-    found = np.full(len(rows), -1, dtype=np.int64)
+    numbers = np.full(len(rows), -1, dtype=np.int64)
     rest = np.arange(len(rows))
     for number in range(limit):
         apart = np.abs(rows[rest] - rows[rest[0]]).max(axis=1, initial=0.0)
         same = apart <= _ALIKE[np.dtype(rows.dtype).char]
-        found[rest[same]] = number
+        numbers[rest[same]] = number
         rest = rest[~same]
         if not rest.size:
-            return found if number + 1 < limit else None
+            return numbers if number + 1 < limit else None
     return None
 
 

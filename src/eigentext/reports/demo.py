@@ -103,8 +103,8 @@ def _trees(report: Report, target: Path, trees: list[Tree], say: Callable[[str],
     report.table(
         ("rank", "log score", "log p(tree)", "tree"),
         [
-            (rank, one.log_score, one.log_prob, str(one.tree))
-            for rank, one in enumerate(answer.kbest, start=1)
+            (rank, candidate.log_score, candidate.log_prob, str(candidate.tree))
+            for rank, candidate in enumerate(answer.kbest, start=1)
         ],
         caption="The three best trees of that sentence",
     )
@@ -149,9 +149,9 @@ def _learning(report: Report, trees: list[Tree]) -> None:
         learning_curve(points), f"F1 in {_FOLDS} folds against the number of training trees"
     )
     spectra = {
-        f"{one.label} ({one.states})": one.singular_values
-        for one in theorem_3(LPCFG(n_states="auto").fit(trees).grammar_).nonterminals
-        if one.singular_values
+        f"{row.label} ({row.states})": row.singular_values
+        for row in theorem_3(LPCFG(n_states="auto").fit(trees).grammar_).nonterminals
+        if row.singular_values
     }
     report.figure(
         singular_value_plot(dict(list(spectra.items())[:6])).decode(),

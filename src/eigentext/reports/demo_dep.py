@@ -37,17 +37,17 @@ def dependency_section(
         "task. UAS is the share of words with the right head, LAS with the right relation too."
     )
     DependencyParser(epochs=1, bits=16, tags="own").fit(sentences[:2]).predict(sentences[:1])
-    found: dict[int, conllu.Sentence] = {}
+    by_number: dict[int, conllu.Sentence] = {}
     seconds = 0.0
     parser = DependencyParser()
     for fold in range(_FOLDS):
-        others = [one for k, one in enumerate(sentences) if k % _FOLDS != fold]
+        others = [sentence for k, sentence in enumerate(sentences) if k % _FOLDS != fold]
         began = time.process_time()
         parser = DependencyParser(order=2, tags="own", epochs=5, bits=18).fit(others)
         seconds += (time.process_time() - began) / _FOLDS
         answers = parser.predict(sentences[fold::_FOLDS])
-        found.update(zip(range(fold, len(sentences), _FOLDS), answers, strict=True))
-    predicted = [found[k] for k in range(len(sentences))]
+        by_number.update(zip(range(fold, len(sentences), _FOLDS), answers, strict=True))
+    predicted = [by_number[k] for k in range(len(sentences))]
     result = evaluate(sentences, predicted)
     say(
         f"dep: UAS {result.uas:.1f}, LAS {result.las:.1f} in {_FOLDS} folds, "
@@ -73,7 +73,7 @@ def _sentence(report: Report, parser: DependencyParser) -> None:
     doubtful = tokens.index("with") + 1
     other = parser.parse(tokens, forbidden_arcs=[(heads[doubtful - 1], doubtful)])
     chances = parser.marginals(tokens)
-    tags = parser.columns(tokens).xpos
+    tags = parser.tagged(tokens).xpos
     report.figure(
         arcs_svg(
             tokens,
@@ -104,21 +104,21 @@ def _sentence(report: Report, parser: DependencyParser) -> None:
 
 
 def _mistakes(
-    report: Report, gold: Sequence[conllu.Sentence], found: Sequence[conllu.Sentence]
+    report: Report, gold: Sequence[conllu.Sentence], predicted: Sequence[conllu.Sentence]
 ) -> None:
     """The first held-out sentence with a wrong head, beside the right tree."""
-    wrong = ((g, f) for g, f in zip(gold, found, strict=True) if g.heads != f.heads)
-    one, other = next(wrong, (None, None))
-    if one is None or other is None or one.heads is None or other.heads is None:
+    both = zip(gold, predicted, strict=True)
+    right, wrong = next((pair for pair in both if pair[0].heads != pair[1].heads), (None, None))
+    if right is None or wrong is None or right.heads is None or wrong.heads is None:
         return
     report.figure(
         arcs_svg(
-            one.forms,
-            one.heads,
-            one.column("deprel"),
+            right.forms,
+            right.heads,
+            right.column("deprel"),
             width=840,
-            against=other.heads,
-            against_relations=other.column("deprel"),
+            against=wrong.heads,
+            against_relations=wrong.column("deprel"),
             names=("gold", "the parser"),
         ),
         "A held-out sentence that the parser gets wrong",
@@ -132,7 +132,7 @@ def _hidden(
     say: Callable[[str], None],
 ) -> None:
     """The latent tree model: the hidden states with most words."""
-    trees = [conllu.to_dependency_tree(one, tags="xpos") for one in mine]
+    trees = [conllu.to_dependency_tree(sentence, tags="xpos") for sentence in mine]
     began = time.process_time()
     model = LatentTreeModel(_STATES, n_iter=10).fit(trees)
     seconds = time.process_time() - began
@@ -142,18 +142,18 @@ def _hidden(
         f"dep: latent trees with {_STATES} states in {seconds:.1f} s, "
         f"log p of a word {per_word:.2f}"
     )
-    states = sorted(states_of(model, top=5), key=lambda one: -one.share)[:10]
+    states = sorted(states_of(model, top=5), key=lambda state: -state.share)[:10]
     report.table(
         ("state", "tag", "share", "words", "children"),
         [
             (
-                one.state,
-                one.tag,
-                one.share,
-                ", ".join(_word(name) for name, _ in one.words),
-                ", ".join(f"{where} {_word(name)}" for where, name, _ in one.children[:4]),
+                state.state,
+                state.tag,
+                state.share,
+                ", ".join(_word(name) for name, _ in state.words),
+                ", ".join(f"{where} {_word(name)}" for where, name, _ in state.children[:4]),
             )
-            for one in states
+            for state in states
         ],
         caption="Hidden states of words in trees, those with most words first",
     )

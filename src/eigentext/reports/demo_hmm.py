@@ -90,12 +90,12 @@ def _states(report: Report, target: Path, model: HMM) -> None:
         ("state", "% of tokens", "words", "next states"),
         [
             (
-                one.state,
-                100 * one.share,
-                ", ".join(word for word, _ in one.words),
-                ", ".join(str(state) for state, _ in one.after[:3]),
+                view.state,
+                100 * view.share,
+                ", ".join(word for word, _ in view.words),
+                ", ".join(str(state) for state, _ in view.after[:3]),
             )
-            for one in sorted(views, key=lambda one: -one.share)[:10]
+            for view in sorted(views, key=lambda view: -view.share)[:10]
         ],
         caption="The states with most tokens, by their words",
         digits=1,
@@ -114,8 +114,8 @@ def _tagger(
     for fold in range(_FOLDS):
         began = time.process_time()
         tagger = LatentTagger(_TAG_STATES)
-        kept = [number for number in range(len(trees)) if number % _FOLDS != fold]
-        tagger.fit([text[number] for number in kept], [tags[number] for number in kept])
+        seen = [number for number in range(len(trees)) if number % _FOLDS != fold]
+        tagger.fit([text[number] for number in seen], [tags[number] for number in seen])
         seconds += (time.process_time() - began) / _FOLDS
         unseen = text[fold::_FOLDS]
         right += tagger.score(unseen, tags[fold::_FOLDS]) * sum(map(len, unseen))

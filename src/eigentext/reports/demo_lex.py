@@ -87,7 +87,7 @@ def _folds(report: Report, documents: list[Document], say: Callable[[str], None]
     if total is not None:
         report.table(
             tuple(total.elements),
-            [tuple(found.a1 for found in total.elements.values())],
+            [tuple(accuracy.a1 for accuracy in total.elements.values())],
             caption="The last of them, element by element: how often it is right",
             digits=1,
         )
@@ -95,13 +95,13 @@ def _folds(report: Report, documents: list[Document], say: Callable[[str], None]
 
 def _sentence(report: Report, ranker: LexicalRanker, held_out: list[Document]) -> None:
     """The longest sentence that the ranker has not seen, with the best readings of its words."""
-    document = max(held_out, key=lambda one: (sum(map(len, one.sentences)), one.id))
-    sentence = next(one for one in datasets.load_arabic() if one["id"] == document.id)
+    document = max(held_out, key=lambda item: (sum(map(len, item.sentences)), item.id))
+    sentence = next(item for item in datasets.load_arabic() if item["id"] == document.id)
     words = document.sentences[0]
     rows = []
-    for word, found in zip(words, ranker.rank([word.form for word in words]), strict=True):
-        for rank, candidate in enumerate(found.candidates[:_SHOWN], start=1):
-            reading = shown_reading(found, candidate, ranker)
+    for word, ranked in zip(words, ranker.rank([word.form for word in words]), strict=True):
+        for rank, candidate in enumerate(ranked.candidates[:_SHOWN], start=1):
+            reading = shown_reading(ranked, candidate, ranker)
             rows.append(
                 (
                     word.form if rank == 1 else "",

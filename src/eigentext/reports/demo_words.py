@@ -41,14 +41,14 @@ def words_section(report: Report, target: Path, say: Callable[[str], None]) -> N
     embedded = time.process_time() - began
     clusters = SpectralClusters(_CLUSTERS)
     clusters.fit(few)
-    found = clusters.fit(counts).clustering_
-    clustered = sum(found.seconds.values())
+    clustering = clusters.fit(counts).clustering_
+    clustered = sum(clustering.seconds.values())
     clusters.save(target / "python.clusters")
     clusters.write_paths(str(target / "python.paths"))
     say(
         f"words: {counts.n_tokens:,} tokens in {n_sentences:,} sentences counted in "
         f"{counted:.1f} s, 50 dimensions in {embedded:.1f} s, {_CLUSTERS} clusters in "
-        f"{clustered:.1f} s, mutual information {found.information:.3f}"
+        f"{clustered:.1f} s, mutual information {clustering.information:.3f}"
     )
     tree = clusters.tree()
     page = words_report(
@@ -62,8 +62,8 @@ def words_section(report: Report, target: Path, say: Callable[[str], None]) -> N
     report.section("Words").text(
         f"{counts.n_tokens:,} tokens from the documentation that every Python installation "
         f"carries; the {len(counts.words) - 1:,} most frequent words. From the same counts come "
-        f"{_CLUSTERS} clusters in a hierarchy (mutual information {found.information:.3f} nats) "
-        "and vectors of 50 dimensions."
+        f"{_CLUSTERS} clusters in a hierarchy (mutual information {clustering.information:.3f} "
+        "nats) and vectors of 50 dimensions."
     ).link("words.html", "All clusters and words on a page of their own, to browse and search")
     report.figure(
         cluster_tree_svg(tree, ends=24, words=5), "The cluster tree, with its most frequent words"

@@ -83,28 +83,28 @@ singular'
     >>> in_plain_words({"pos": "N", "det": "1", "odd": "x", "cas": "n"})
     'noun, with the article, nominative, odd x'
     """
-    return _said(tuple((name, label[name]) for name in label if name != "lemma"), missing)
+    return _in_words(tuple((name, label[name]) for name in label if name != "lemma"), missing)
 
 
 @lru_cache(maxsize=10_000)  # labels are many, but most differ in the lemma only
-def _said(values: tuple[tuple[str, str], ...], missing: str) -> str:
+def _in_words(values: tuple[tuple[str, str], ...], missing: str) -> str:
     label = dict(values)
     known = [name for name in _ORDER if name in label]
     rest = [name for name in label if name not in _ORDER and name not in _NOT_SAID]
-    said = []
+    phrases = []
     for name in (*known, *rest):
         value = label[name]
         if value in (missing, ""):
             continue
         if name == "pron":
-            said.append(f"with the pronoun {_pronoun(value)}")
+            phrases.append(f"with the pronoun {_pronoun(value)}")
         elif name in _CATEGORY:
-            said.append(CATEGORIES.get(value, value))
+            phrases.append(CATEGORIES.get(value, value))
         else:
-            said.append(VALUES.get(name, {}).get(value, f"{name} {value}"))
+            phrases.append(VALUES.get(name, {}).get(value, f"{name} {value}"))
     if "dpos" in label:  # a verb's aspect and voice, or a noun's state, in one
-        said.extend(_joined(label["dpos"]))
-    return ", ".join(filter(None, said)) or "no more is known"
+        phrases.extend(_joined(label["dpos"]))
+    return ", ".join(filter(None, phrases)) or "no more is known"
 
 
 def _joined(value: str) -> list[str]:
@@ -134,15 +134,12 @@ def segment_words(tag: str) -> str:
     """
     if tag in SEGMENT_TAGS:
         return SEGMENT_TAGS[tag]
-    found = _SUBJECT.match(tag)
-    if found:
-        return f"subject, {_person(found)}"
-    found = _OBJECT.match(tag)
-    if found:
-        return f"pronoun, {_person(found)}"
-    found = _CASE_TAG.match(tag)
-    if found:
-        return _CASE_NAME[found[1]]
+    if match := _SUBJECT.match(tag):
+        return f"subject, {_person(match)}"
+    if match := _OBJECT.match(tag):
+        return f"pronoun, {_person(match)}"
+    if match := _CASE_TAG.match(tag):
+        return _CASE_NAME[match[1]]
     if tag.startswith("NSUFF"):
         parts = {
             "FEM": "feminine",
@@ -163,8 +160,8 @@ def segment_words(tag: str) -> str:
     return SEGMENT_TAGS.get(first, tag)
 
 
-def _person(found: re.Match[str]) -> str:
-    person, gender, number = found.groups()
+def _person(match: re.Match[str]) -> str:
+    person, gender, number = match.groups()
     tables = zip(PRONOUN_PARTS, (person, gender.lower(), number.lower()), strict=True)
     return " ".join(table[c] for table, c in tables if c)
 
@@ -194,17 +191,17 @@ def cut(vocalised: str, segments: Sequence[tuple[str, str]]) -> list[Piece]:
     whole = [Piece(vocalised, "stem")]
     if "".join(letters) != vocalised:
         return whole
-    folded = [_MARKS.sub("", one).translate(_FOLD) for one in letters]
+    folded = [_MARKS.sub("", letter).translate(_FOLD) for letter in letters]
     pieces: list[Piece] = []
-    place = 0
+    position = 0
     for (surface, tag), kind in zip(segments, kinds([tag for _, tag in segments]), strict=True):
         wanted = _MARKS.sub("", surface).translate(_FOLD)
         if not wanted:
             continue
-        if tag == "DET" and wanted == "ال" and folded[place : place + 1] == ["ل"]:
+        if tag == "DET" and wanted == "ال" and folded[position : position + 1] == ["ل"]:
             wanted = "ل"  # the article's alif is not written after li-
-        if folded[place : place + len(wanted)] != list(wanted):
+        if folded[position : position + len(wanted)] != list(wanted):
             return whole
-        pieces.append(Piece("".join(letters[place : place + len(wanted)]), kind))
-        place += len(wanted)
-    return pieces if place == len(letters) and pieces else whole
+        pieces.append(Piece("".join(letters[position : position + len(wanted)]), kind))
+        position += len(wanted)
+    return pieces if position == len(letters) and pieces else whole

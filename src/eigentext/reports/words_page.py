@@ -91,15 +91,15 @@ def words_browser(
     if top < 1 or max_words < 1:
         raise SettingsError(f"{min(top, max_words)} words in a page: expected 1 or more")
     sizes = [len(words) for words in tree.words]
-    kept = _kept(tree, top, max_words)
+    n_shown = _n_shown(tree, top, max_words)
     data: dict[str, Any] = {
         "bits": tree.bits,
         "words": [
             "\t".join(printable(word).replace("\t", "\ufffd") for word in words[:n])
-            for words, n in zip(tree.words, kept, strict=True)
+            for words, n in zip(tree.words, n_shown, strict=True)
         ],
         "counts": [
-            " ".join(map(str, counts[:n])) for counts, n in zip(tree.counts, kept, strict=True)
+            " ".join(map(str, counts[:n])) for counts, n in zip(tree.counts, n_shown, strict=True)
         ]
         if tree.counted
         else None,
@@ -110,7 +110,7 @@ def words_browser(
         "top": top,
     }
     if vectors is not None:
-        data["near"] = _near(tree, kept, vectors)
+        data["near"] = _near(tree, n_shown, vectors)
     packed = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     # inside strings only, where JSON may spell them so: no markup can begin in the data
     packed = packed.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
@@ -123,7 +123,7 @@ def words_browser(
     }
 
 
-def _kept(tree: ClusterTree, top: int, max_words: int) -> list[int]:
+def _n_shown(tree: ClusterTree, top: int, max_words: int) -> list[int]:
     """How many words of each cluster go into the page."""
     if tree.n_words <= max_words:
         return [len(words) for words in tree.words]
@@ -134,20 +134,20 @@ def _kept(tree: ClusterTree, top: int, max_words: int) -> list[int]:
             for rank, count in enumerate(counts)
         )
     )
-    kept = [0] * len(tree.words)
+    n_shown = [0] * len(tree.words)
     for _, _, c in ranked[:max_words]:
-        kept[c] += 1
-    return [max(n, min(top, len(words))) for n, words in zip(kept, tree.words, strict=True)]
+        n_shown[c] += 1
+    return [max(n, min(top, len(words))) for n, words in zip(n_shown, tree.words, strict=True)]
 
 
-def _near(tree: ClusterTree, kept: list[int], vectors: WordVectors) -> dict[int, list[int]]:
+def _near(tree: ClusterTree, n_shown: list[int], vectors: WordVectors) -> dict[int, list[int]]:
     """Numbers of the nearest words of frequent words, among those in the page."""
     from eigentext.words.embeddings.neighbours import nearest_words
 
     number: dict[str, int] = {}
     ranks: list[tuple[int, int, str]] = []
     start = 0
-    for words, counts, n in zip(tree.words, tree.counts, kept, strict=True):
+    for words, counts, n in zip(tree.words, tree.counts, n_shown, strict=True):
         for rank in range(n):
             number.setdefault(words[rank], start + rank)
             ranks.append((-counts[rank], rank, words[rank]))
@@ -160,7 +160,7 @@ def _near(tree: ClusterTree, kept: list[int], vectors: WordVectors) -> dict[int,
     shared = list(rows)
     # the words go by their numbers here, so that none with colons passes for an analogy
     names = [str(number[word]) for word in shared]
-    found = nearest_words(
+    neighbours = nearest_words(
         names,
         vectors.vectors[list(rows.values())],
         [str(number[word]) for word in queries],
@@ -168,7 +168,7 @@ def _near(tree: ClusterTree, kept: list[int], vectors: WordVectors) -> dict[int,
     )
     return {
         number[word]: [int(name) for name, _ in near]
-        for word, near in zip(queries, found, strict=True)
+        for word, near in zip(queries, neighbours, strict=True)
     }
 
 
@@ -247,20 +247,17 @@ def _facts(tree: ClusterTree, model: SpectralClusters | None) -> list[tuple[str,
     return facts
 
 
-def _information(report: Report, found: Clustering) -> None:
+def _information(report: Report, clustering: Clustering) -> None:
     from eigentext.words.clusters.hierarchy import prefix_information
 
-    longest = max(map(len, found.paths))
+    longest = max(map(len, clustering.paths))
     lengths = [n for n in (1, 2, 3, 4, 6, 8, 10, 12, 16, 20) if n < longest] + [longest]
-    values = prefix_information(found.pairs, found.paths, lengths)
-    rows = (
-        [
-            (n, len({path[:n] for path in found.paths}), values[n], values[n] / found.information)
-            for n in lengths
-        ]
-        if found.information > 0
-        else []
-    )
+    values = prefix_information(clustering.pairs, clustering.paths, lengths)
+    rows = []
+    if clustering.information > 0:
+        for n in lengths:
+            groups = {path[:n] for path in clustering.paths}
+            rows.append((n, len(groups), values[n], values[n] / clustering.information))
     report.section("Mutual information").text(
         "Of the groups of neighbouring words, in nats; a group is all clusters with the same "
         "first bits, and the last row is that of the clusters themselves."
@@ -268,10 +265,10 @@ def _information(report: Report, found: Clustering) -> None:
     report.table(
         ("bits", "groups", "mutual information", "share"), rows, caption="By length of prefix"
     )
-    if found.history:
+    if clustering.history:
         report.table(
             ("pass", "mutual information"),
-            list(enumerate(found.history, start=1)),
+            list(enumerate(clustering.history, start=1)),
             caption="During exchange",
             digits=4,
         )

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from eigentext.base.lazy import lazy
 
 if TYPE_CHECKING:
-    from eigentext.sequences.hmm.model import HMM
-    from eigentext.sequences.hmm.parameters import Parameters
-    from eigentext.sequences.observations import Encoded, Symbols
-    from eigentext.sequences.spectral.model import SpectralHMM
-    from eigentext.sequences.tagger.model import LatentTagger
+    from eigentext.sequences.hmm.model import HMM as HMM
+    from eigentext.sequences.hmm.parameters import Parameters as Parameters
+    from eigentext.sequences.observations import Encoded as Encoded
+    from eigentext.sequences.observations import Symbols as Symbols
+    from eigentext.sequences.spectral.model import SpectralHMM as SpectralHMM
+    from eigentext.sequences.tagger.model import LatentTagger as LatentTagger
 
-__all__ = ["HMM", "Encoded", "LatentTagger", "Parameters", "SpectralHMM", "Symbols"]
-
-_HOME_OF = {
-    "HMM": "hmm.model",
-    "Encoded": "observations",
-    "LatentTagger": "tagger.model",
-    "Parameters": "hmm.parameters",
-    "SpectralHMM": "spectral.model",
-    "Symbols": "observations",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME_OF:
-        return getattr(import_module(f"eigentext.sequences.{_HOME_OF[name]}"), name)
-    raise AttributeError(f"module 'eigentext.sequences' has no attribute {name!r}")
+__getattr__, __dir__, __all__ = lazy(
+    __name__,
+    {
+        "hmm.model": "HMM",
+        "hmm.parameters": "Parameters",
+        "observations": "Encoded Symbols",
+        "spectral.model": "SpectralHMM",
+        "tagger.model": "LatentTagger",
+    },
+)

@@ -104,8 +104,8 @@ def graph_of(parameters: Parameters, symbols: Symbols, *, words: int = 2, title:
 
 
 def _largest(row: Floats, top: int) -> list[tuple[int, float]]:
-    found = np.argsort(-row, kind="stable")[:top]
-    return [(int(x), float(row[x])) for x in found if row[x] > 0]
+    order = np.argsort(-row, kind="stable")[:top]
+    return [(int(x), float(row[x])) for x in order if row[x] > 0]
 
 
 def spectrum_of(
@@ -160,12 +160,12 @@ def kneser_ney_surprisals(train: Encoded, test: Encoded, n_symbols: int) -> Floa
     shape = (n_symbols + 1,) * 2
     pairs = coo_array((np.ones(len(before), np.int64), (before, train.ids)), shape=shape)
     model = KneserNeyBigram(pairs.tocsr())
-    found = model.probabilities(_before(test, n_symbols), test.ids.astype(np.int64))
-    return np.asarray(-np.log(found))
+    probabilities = model.probabilities(_before(test, n_symbols), test.ids.astype(np.int64))
+    return np.asarray(-np.log(probabilities))
 
 
 def _before(data: Encoded, beginning: int) -> npt.NDArray[np.int64]:
     """(N,) the symbol before each; one of its own at the beginning of a sequence."""
-    found = np.concatenate([np.zeros(1, np.int64), data.ids[:-1]])[: data.n_tokens]
-    found[data.first[:-1][data.lengths > 0]] = beginning
-    return found
+    before = np.concatenate([np.zeros(1, np.int64), data.ids[:-1]])[: data.n_tokens]
+    before[data.first[:-1][data.lengths > 0]] = beginning
+    return before

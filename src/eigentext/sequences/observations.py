@@ -1,7 +1,7 @@
 """Token lists become numbers: which symbols there are, and sequences end to end.
 
 1. :meth:`Symbols.fit` counts tokens.  The frequent ones are symbols of their own; the rare ones
-   share classes by their looks (trees/signatures.py), from fine to coarse, the last ``<unk>``.
+   share classes by their signatures (``lexicon``), from fine to coarse, the last ``<unk>``.
 2. :meth:`Symbols.encode` looks tokens up: a token never seen goes to the finest class there is.
 3. :class:`Encoded` holds all sequences in one array ``ids`` with their places in ``first``.
 
@@ -25,19 +25,19 @@ from eigentext.base.model import Packed
 from eigentext.base.ragged import pointers
 from eigentext.base.tokens import each_sentence
 from eigentext.errors import DataError, SettingsError
-from eigentext.sequences.settings import Language, SymbolSettings, Unknown
-from eigentext.trees.signatures import signatures
+from eigentext.lexicon.signatures import LANGUAGES, Language, signatures
+from eigentext.lexicon.symbols import UNKNOWN, first_known
+from eigentext.sequences.settings import SymbolSettings, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     import numpy.typing as npt
 
-__all__ = ["SYMBOLS", "UNKNOWN", "Encoded", "Symbols"]
+__all__ = ["SYMBOLS", "Encoded", "Symbols"]
 
-UNKNOWN = "<unk>"
 SYMBOLS = Named(  # what a model file says of symbols besides names and counts
-    {"unknown": Text(get_args(Unknown)), "language": Text(get_args(Language))}, closed=True
+    {"unknown": Text(get_args(Unknown)), "language": Text(LANGUAGES)}, closed=True
 )
 _FEW = 10  # a class with fewer tokens gives way to a coarser one
 _REMEMBERED = 500_000  # unknown words whose class is kept in memory
@@ -74,7 +74,7 @@ class Encoded:
     @classmethod
     def of(cls, sequences: Iterable[Sequence[int]]) -> Encoded:
         """Join sequences of numbers."""
-        parts = [np.asarray(one, np.int64).reshape(-1) for one in sequences]
+        parts = [np.asarray(sequence, np.int64).reshape(-1) for sequence in sequences]
         first = pointers(map(len, parts))
         ids = np.concatenate([np.zeros(0, np.int64), *parts])
         return cls(ids.astype(np.int32, casting="same_kind"), first)
@@ -128,10 +128,10 @@ class _Numbers(dict[str, int]):
         self.most = len(self) + _REMEMBERED
 
     def __missing__(self, token: str) -> int:
-        found = self[self.symbols.class_of(token)]
+        number = self[self.symbols.class_of(token)]
         if len(self) < self.most:
-            self[token] = found
-        return found
+            self[token] = number
+        return number
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,8 +140,8 @@ class Symbols:
 
     ``names``     in order of number, the most frequent first
     ``counts``    (V,) how often each was seen in training; 0 for ``<unk>`` where nothing was rare
-    ``unknown``   ``signature``: classes by looks; ``one``: ``<unk>`` alone
-    ``language``  of the looks: ``english`` or ``generic``
+    ``unknown``   ``signature``: classes by shape; ``one``: ``<unk>`` alone
+    ``language``  of the signatures: ``english`` or ``generic``
 
     >>> seen = Symbols.fit([["a", "cat"], ["a", "dog"]], min_count=2)
     >>> seen.names, seen.counts.tolist()
@@ -185,7 +185,7 @@ class Symbols:
             raise SettingsError(f"min_count {min_count!r}: expected an integer of at least 1")
         if unknown not in ("signature", "one"):
             raise SettingsError(f"unknown {unknown!r}: expected 'signature' or 'one'")
-        if language not in ("english", "generic"):
+        if language not in LANGUAGES:
             raise SettingsError(f"language {language!r}: expected 'english' or 'generic'")
         seen: Counter[str] = Counter()
         for tokens in each_sentence(sequences):
@@ -245,9 +245,7 @@ class Symbols:
         """
         if self.unknown == "one":
             return UNKNOWN
-        known = self._numbers
-        found = (shape for shape in _looks(token, self.language) if shape in known)
-        return next(found, UNKNOWN)
+        return first_known(_shapes(token, self.language), self._numbers)
 
     def encode(self, sequences: Iterable[Sequence[str]]) -> Encoded:
         """The numbers of sequences of tokens."""
@@ -283,7 +281,7 @@ class Symbols:
         return np.asarray(counts / counts.sum())
 
 
-def _looks(token: str, language: Language) -> tuple[str, ...]:
+def _shapes(token: str, language: Language) -> tuple[str, ...]:
     return signatures(token, language=language) if token else (UNKNOWN,)
 
 
@@ -291,11 +289,10 @@ def _classes(rare: list[tuple[str, int]], language: Language) -> Counter[str]:
     """Counts of the classes that rare words go to: for each the finest that is common enough."""
     common: Counter[str] = Counter()
     for word, n in rare:
-        for shape in _looks(word, language):
+        for shape in _shapes(word, language):
             common[shape] += n
-    found: Counter[str] = Counter()
+    usual = {shape for shape, n in common.items() if n >= _FEW}
+    counts: Counter[str] = Counter()
     for word, n in rare:
-        shapes = _looks(word, language)
-        fine = (s for s in shapes if common[s] >= _FEW)
-        found[next(fine, UNKNOWN)] += n
-    return found
+        counts[first_known(_shapes(word, language), usual)] += n
+    return counts

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from eigentext.base.settings import setting
 from eigentext.base.values import Anything, Real, Text, Whole
+from eigentext.lexicon.signatures import LANGUAGES, Language
 
 if TYPE_CHECKING:
     from eigentext.sequences.hmm.parameters import Parameters
@@ -16,7 +17,6 @@ __all__ = [
     "Decoder",
     "Estimator",
     "HMMSettings",
-    "Language",
     "LatentTaggerSettings",
     "Negatives",
     "Precision",
@@ -29,7 +29,6 @@ __all__ = [
 ]
 
 Unknown = Literal["signature", "one"]
-Language = Literal["english", "generic"]
 Start = Literal["spectral", "recovered", "random"]
 Precision = Literal["double", "single"]
 Estimator = Literal["cca", "hkz", "fru"]
@@ -55,9 +54,7 @@ class SymbolSettings:
         Text(get_args(Unknown)),
         "Classes of rare words: by their shapes and endings, or one for all.",
     )
-    language: Language = setting(
-        "english", Text(get_args(Language)), "Of the endings of rare words."
-    )
+    language: Language = setting("english", Text(LANGUAGES), "Of the endings of rare words.")
     seed: int = setting(0, Whole(0), "Start of every random choice.")
 
 
@@ -114,13 +111,17 @@ class SpectralHMMSettings(SymbolSettings):
         Text(get_args(Negatives)),
         "A value that is not positive: clip to 0, and the state begins anew from the symbol; abs, "
         "its absolute value, and the state goes on; or an error.",
+        answering=True,
     )
     floor: float = setting(
         0.01,
         Real(0, 1),
         "With clip, a value below this share of the unigram counts as not positive.",
+        answering=True,
     )
-    unigram_weight: float = setting(0.2, Real(0, 1), "Of the unigram beside the operators.")
+    unigram_weight: float = setting(
+        0.2, Real(0, 1), "Of the unigram beside the operators.", answering=True
+    )
 
 
 @dataclass
@@ -151,6 +152,7 @@ class LatentTaggerSettings:
         "posterior",
         Text(get_args(Decoder)),
         "posterior: the best tag of each word; product: the best sequence.",
+        answering=True,
     )
     per_state: int = setting(
         10, Whole(1), "So many occurrences are needed for each state of a tag."
@@ -164,7 +166,5 @@ class LatentTaggerSettings:
         "Tags with less than this share of a word's best tag are not tried; 0 tries all.",
     )
     kappa: float = setting(50.0, Real(0), "Added to counts in the CCA; less for little data.")
-    language: Language = setting(
-        "generic", Text(get_args(Language)), "Of the endings of rare words."
-    )
+    language: Language = setting("generic", Text(LANGUAGES), "Of the endings of rare words.")
     seed: int = setting(0, Whole(0), "Start of every random choice.")

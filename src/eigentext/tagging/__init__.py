@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from eigentext.base.lazy import lazy
 
 if TYPE_CHECKING:
-    from eigentext.tagging.tagger import SequenceTagger, Tagging
+    from eigentext.tagging.tagger import SequenceTagger as SequenceTagger
+    from eigentext.tagging.tagger import Tagging as Tagging
 
-__all__ = ["SequenceTagger", "Tagging"]
-
-
-def __getattr__(name: str) -> Any:
-    if name in __all__:
-        return getattr(import_module("eigentext.tagging.tagger"), name)
-    raise AttributeError(f"module 'eigentext.tagging' has no attribute {name!r}")
+__getattr__, __dir__, __all__ = lazy(
+    __name__,
+    {
+        "tagger": "SequenceTagger Tagging",
+    },
+)

@@ -18,7 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from eigentext.errors import SettingsError
-from eigentext.tagging.templates import REACH, SLOTS, Templates, key_of, looks
+from eigentext.lexicon.shapes import SLOTS, slots_of
+from eigentext.lexicon.symbols import looked_up
+from eigentext.tagging.templates import REACH, Templates, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,18 +34,18 @@ _BEFORE, _AFTER = "\n<", "\n>"  # no token holds a line end
 def slot_keys(word: str, bits: str | None) -> dict[str, int]:
     """Keys of the slots of a word; boundaries have a few of them only."""
     if word in (_BEFORE, _AFTER):
-        found = dict.fromkeys(("word", "lower", "form", "case", "kind"), word)
-        found.update(dict.fromkeys(("bits4", "bits20"), word))
+        slots = dict.fromkeys(("word", "lower", "form", "case", "kind"), word)
+        slots.update(dict.fromkeys(("bits4", "bits20"), word))
     else:
-        found = looks(word, bits)
-    return {slot: key_of(f"{slot}\t{value}") for slot, value in found.items()}
+        slots = slots_of(word, bits)
+    return {slot: key_of(f"{slot}\t{value}") for slot, value in slots.items()}
 
 
 @lru_cache(maxsize=1 << 16)  # many taggers learn from the same words: folds, columns
 def _slot_row(word: str, bits: str | None) -> npt.NDArray[np.uint64]:
     """(slots,): the keys in the order of SLOTS, 0 for none."""
-    found = slot_keys(word, bits)
-    return np.array([found.get(slot, 0) for slot in SLOTS], np.uint64)
+    keys = slot_keys(word, bits)
+    return np.array([keys.get(slot, 0) for slot in SLOTS], np.uint64)
 
 
 @dataclass(frozen=True)
@@ -85,8 +87,7 @@ class WordTable:
 
     def cluster_of(self, word: str) -> str | None:
         """The bits of a word, or None."""
-        found: str | None = _found(self._clusters, word)
-        return found
+        return looked_up(self._clusters, word)
 
     def _add(self, word: str) -> int:
         number = len(self._ids)
@@ -94,7 +95,7 @@ class WordTable:
             self.keys = np.concatenate([self.keys, np.zeros_like(self.keys)])
             self._vectors = np.concatenate([self._vectors, np.full_like(self._vectors, -1)])
         self.keys[number] = _slot_row(word, self.cluster_of(word))
-        row = _found(self._vector_rows, word)
+        row = looked_up(self._vector_rows, word)
         self._vectors[number] = -1 if row is None else row
         self._ids[word] = number
         return number
@@ -127,17 +128,6 @@ class WordTable:
         around = [_BEFORE] * REACH + list(tokens) + [_AFTER] * REACH
         words = [slot_keys(word, self.cluster_of(word)) for word in around]
         return [templates.keys_at(words, at) for at in range(len(tokens))]
-
-
-def _found(table: Mapping[str, Any], word: str) -> Any:
-    """The entry of a word, of its small letters, or of its capitalised form."""
-    found = table.get(word)
-    if found is None and table:
-        lower = word.lower()
-        found = table.get(lower)
-        if found is None:
-            found = table.get(lower.capitalize())
-    return found
 
 
 @dataclass(frozen=True)

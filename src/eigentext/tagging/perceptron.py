@@ -12,11 +12,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from eigentext.base.averaging import Averaged
 from eigentext.base.ragged import pointers
 from eigentext.tagging.features import Batch, FeatureTable, WordTable
 
@@ -26,10 +27,10 @@ if TYPE_CHECKING:
     from eigentext.tagging.schemes import TagSet
     from eigentext.tagging.templates import Templates
 
-__all__ = ["N_PLACES", "Learner", "LinearModel", "search"]
+__all__ = ["N_OFFSETS", "Learner", "LinearModel", "search"]
 
 Floats = npt.NDArray[np.float32]
-N_PLACES = 3  # of a vector: the words at -1, 0 and +1
+N_OFFSETS = 3  # of vectors: the words at -1, 0 and +1
 _FIRST_ROWS = 1 << 12  # of weights at least; more as they are needed
 _DYNAMIC_FACTOR = 2  # the static part of a template with tags must occur so much more often
 
@@ -43,7 +44,7 @@ class LinearModel:
     ``first``     (bases,) first cell of each, from F on
     ``row_of``    (F + cells,) row of the weights, -1 for none
     ``weights``   (rows, T)
-    ``dense``     (places, T, d) weights of the vectors around a token
+    ``dense``     (offsets, T, d) weights of the vectors around a token
     """
 
     table: FeatureTable
@@ -78,7 +79,6 @@ class Learner:
         templates: Templates,
         batch: Batch,
         gold: npt.NDArray[np.int64],
-        tag_set: TagSet,
         vectors: Floats,
         *,
         min_count: int,
@@ -87,7 +87,7 @@ class Learner:
     ) -> None:
         self._batch, self._gold, self._vectors = batch, gold, vectors
         self._margins, self._seed, self._kinds = margins, seed, templates.n_tags
-        n_tags = len(tag_set.inside)
+        n_tags = len(margins)
         keys = words.feature_keys(batch, templates)
         static = np.ascontiguousarray(keys[:, : templates.n_static])
         dynamic = np.ascontiguousarray(keys[:, templates.n_static :])
@@ -104,19 +104,25 @@ class Learner:
         self._first = self._first[: len(size)]
         self._cells = _cells(numbers, self._first)
         self._row_of = np.full(n_static + int(size.sum()), -1, np.int32)
-        rows = max(_FIRST_ROWS, n_static)  # zeros take memory only once they are written to
-        self._weights = np.zeros((rows, n_tags), np.float32)
-        self._sums = np.zeros((rows, n_tags), np.float64)
-        places = N_PLACES if vectors.size else 0
-        self._dense = np.zeros((places, n_tags, vectors.shape[1]), np.float32)
-        self._dense_sums = np.zeros(self._dense.shape, np.float64)
+        rows = max(_FIRST_ROWS, n_static)
+        self._rows = Averaged.zeros((rows, n_tags))
+        offsets = N_OFFSETS if vectors.size else 0
+        self._dense = Averaged.zeros((offsets, n_tags, vectors.shape[1]))
         self._counters = np.zeros(3, np.int64)  # rows used, tokens seen, mistakes
         self._epoch = 0
 
     def run_epoch(self, progress: Callable[[int, int, str], None] | None = None) -> int:
         """One pass over the sentences in a shuffled order; returns the number of mistakes."""
-        from eigentext.tagging.kernels.perceptron import train
+        from eigentext.tagging.kernels.perceptron import Sums, Text, Weights, train
 
+        text = Text(
+            self._batch.starts,
+            self._features,
+            self._cells,
+            self._kinds,
+            self._batch.vector_of,
+            self._vectors,
+        )
         n_sentences = len(self._batch.starts) - 1
         order = np.random.default_rng([self._seed, self._epoch]).permutation(n_sentences)
         self._counters[2] = 0
@@ -125,24 +131,15 @@ class Learner:
             done = train(
                 order,
                 done,
-                self._batch.starts,
-                self._features,
-                self._cells,
-                self._kinds,
+                text,
                 self._gold,
-                self._row_of,
-                self._weights,
-                self._sums,
-                self._batch.vector_of,
-                self._vectors,
-                self._dense,
-                self._dense_sums,
+                Weights(self._row_of, self._rows.weights, self._dense.weights),
+                Sums(self._rows.sums, self._dense.sums),
                 self._margins,
                 self._counters,
             )
             if done < n_sentences:  # too few rows for the longest that may come
-                self._weights = np.concatenate([self._weights, np.zeros_like(self._weights)])
-                self._sums = np.concatenate([self._sums, np.zeros_like(self._sums)])
+                self._rows = self._rows.doubled()
         self._epoch += 1
         if progress is not None:
             progress(self._epoch, 0, "training")
@@ -153,10 +150,8 @@ class Learner:
 
         Features that were never in an update are left out of the tables.
         """
-        rows = int(self._counters[0])
-        seen = max(int(self._counters[1]), 1)
-        weights = (self._weights[:rows] - self._sums[:rows] / seen).astype(np.float32)
-        dense = (self._dense - self._dense_sums / seen).astype(np.float32)
+        rows, seen = int(self._counters[0]), int(self._counters[1])
+        weights, dense = self._rows.first(rows).mean(seen), self._dense.mean(seen)
         n_static = len(self._table.keys)
         used = self._row_of[:n_static] >= 0
         static_rows = self._row_of[:n_static][used]
@@ -183,31 +178,18 @@ def search(
     beam: int = 1,
     kbest: int = 1,
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-    """Tags (kbest, tokens), scores (kbest, sentences) and how many were found (sentences)."""
-    from eigentext.tagging.kernels.perceptron import search as kernel
+    """Tags (kbest, tokens), scores (kbest, sentences) and how many there are (sentences)."""
+    from eigentext.tagging.kernels import perceptron as kernels
 
     features, cells = model.numbers(words, batch, templates)
     n_sentences = len(batch.starts) - 1
-    tags = np.zeros((kbest, batch.n_tokens), np.int32)
-    scores = np.full((kbest, n_sentences), -np.inf)
-    found = np.zeros(n_sentences, np.int64)
-    arguments: tuple[Any, ...] = (
-        batch.starts,
-        features,
-        cells,
-        templates.n_tags,
-        model.row_of,
-        model.weights,
-        batch.vector_of,
-        vectors,
-        model.dense,
-        tag_set.legal(),
-        tag_set.may_end(),
-        max(beam, kbest),
-        kbest,
-        tags,
-        scores,
-        found,
+    answers = kernels.Answers(
+        tags=np.zeros((kbest, batch.n_tokens), np.int32),
+        scores=np.full((kbest, n_sentences), -np.inf),
+        count=np.zeros(n_sentences, np.int64),
     )
-    kernel(*arguments)
-    return tags, scores, found
+    text = kernels.Text(batch.starts, features, cells, templates.n_tags, batch.vector_of, vectors)
+    weights = kernels.Weights(model.row_of, model.weights, model.dense)
+    width = max(beam, kbest)
+    kernels.search(text, weights, tag_set.legal(), tag_set.may_end(), width, answers)
+    return answers.tags, answers.scores, answers.count

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eigentext.base.files.archives import suffix_of
+from eigentext.base.files.opening import raise_or_tell
 from eigentext.errors import DataError, SettingsError
 from eigentext.formats import columns, conllu, text
 from eigentext.tagging.schemes import looks_like_entities, repaired
@@ -63,11 +64,11 @@ def read_items(
     """The sentences of a file; ``column`` is where CoNLL-U keeps the tags: upos or xpos."""
     if column not in ("upos", "xpos"):
         raise SettingsError(f"column is upos or xpos, not {column!r}")
-    found = format_of(source, file_format)
-    if found == "conllu":
+    kind = format_of(source, file_format)
+    if kind == "conllu":
         for parsed in conllu.read_sentences(source, on_error=on_error):
             yield _from_conllu(parsed, column)
-    elif found == "tokens":
+    elif kind == "tokens":
         for number, tokens in enumerate(text.read_sentences(source, on_error=on_error), 1):
             yield bare_item(tokens, number, source)
     else:
@@ -95,11 +96,11 @@ def _from_columns(sentence: columns.ColumnSentence, source: str) -> Item:
     def with_tags(tags: Sequence[str]) -> str:
         lines = sentence.verbatim.split("\n")
         new = iter(zip(sentence.tags, tags, strict=True))
-        for place, line in enumerate(lines):
+        for index, line in enumerate(lines):
             content = line.rstrip("\r \t")
             if content and content.split()[0] != columns.DOCUMENT_MARK:
                 old, tag = next(new)
-                lines[place] = content[: len(content) - len(old)] + tag + line[len(content) :]
+                lines[index] = content[: len(content) - len(old)] + tag + line[len(content) :]
         return "\n".join(lines)
 
     lines = range(sentence.line, sentence.line + len(sentence))
@@ -134,24 +135,21 @@ def read_tagged(
         if items[before].tags is None:
             raise DataError(source, None, "text without tags, expected columns or CoNLL-U")
     if scheme == "auto":
-        told = looks_like_entities(tag for item in items for tag in item.tags or ())
-        scheme = "bio2" if told else "plain"
-    kept: list[tuple[Sequence[str], Sequence[str]]] = []
+        is_entities = looks_like_entities(tag for item in items for tag in item.tags or ())
+        scheme = "bio2" if is_entities else "plain"
+    good: list[tuple[Sequence[str], Sequence[str]]] = []
     for item in items:
         tags = list(item.tags or ())
         fault = _fault(tags, scheme, is_conllu=format_of(item.source, file_format) == "conllu")
         if fault and repair and scheme == "bio2":
             tags, fault = repaired(tags), None
         if fault is None:
-            kept.append((item.tokens, tags))
+            good.append((item.tokens, tags))
             continue
-        error = DataError(item.source, item.lines[fault[0]], fault[1])
-        if on_error is None:
-            raise error
-        on_error(error)
-    if not kept:
+        raise_or_tell(DataError(item.source, item.lines[fault[0]], fault[1]), on_error)
+    if not good:
         raise DataError(names[0], None, "no sentence with good tags")
-    return [tokens for tokens, _ in kept], [tags for _, tags in kept], scheme
+    return [tokens for tokens, _ in good], [tags for _, tags in good], scheme
 
 
 def _fault(tags: Sequence[str], scheme: str, *, is_conllu: bool) -> tuple[int, str] | None:

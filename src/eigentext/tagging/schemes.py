@@ -39,10 +39,10 @@ def repaired(tags: Sequence[str]) -> list[str]:
     >>> repaired(["O", "I-PER", "I-PER", "I-LOC"])
     ['O', 'B-PER', 'I-PER', 'B-LOC']
     """
-    found = ["O"] * len(tags)
+    bio2 = ["O"] * len(tags)
     for kind, start, end in entities(tags):
-        found[start:end] = [f"B-{kind}"] + [f"I-{kind}"] * (end - start - 1)
-    return found
+        bio2[start:end] = [f"B-{kind}"] + [f"I-{kind}"] * (end - start - 1)
+    return bio2
 
 
 def to_bilou(tags: Sequence[str]) -> list[str]:
@@ -51,13 +51,13 @@ def to_bilou(tags: Sequence[str]) -> list[str]:
     >>> to_bilou(["B-PER", "I-PER", "O", "B-LOC"])
     ['B-PER', 'L-PER', 'O', 'U-LOC']
     """
-    found = ["O"] * len(tags)
+    bilou = ["O"] * len(tags)
     for kind, start, end in entities(tags):
         if end == start + 1:
-            found[start] = f"U-{kind}"
+            bilou[start] = f"U-{kind}"
         else:
-            found[start:end] = [f"B-{kind}", *[f"I-{kind}"] * (end - start - 2), f"L-{kind}"]
-    return found
+            bilou[start:end] = [f"B-{kind}", *[f"I-{kind}"] * (end - start - 2), f"L-{kind}"]
+    return bilou
 
 
 def to_bio2(tags: Sequence[str]) -> list[str]:
@@ -106,16 +106,16 @@ class TagSet:
     def legal(self) -> npt.NDArray[np.bool_]:
         """(T + 1, T): may the tag follow?  The last row is the start of a sentence."""
         n = len(self.inside)
-        found = np.ones((n + 1, n), np.bool_)
+        allowed = np.ones((n + 1, n), np.bool_)
         if self.scheme == "plain":
-            return found
+            return allowed
         for row, before in enumerate((*self.inside, "O")):
             for column, tag in enumerate(self.inside):
                 if before[0] in "BI":
-                    found[row, column] = tag[0] in "IL" and tag[1:] == before[1:]
+                    allowed[row, column] = tag[0] in "IL" and tag[1:] == before[1:]
                 else:
-                    found[row, column] = tag[0] in "OBU"
-        return found
+                    allowed[row, column] = tag[0] in "OBU"
+        return allowed
 
     def may_end(self) -> npt.NDArray[np.bool_]:
         """(T,): may a sentence end with this tag?"""

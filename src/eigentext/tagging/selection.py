@@ -62,12 +62,12 @@ def cross_validated(
             )
             for beam in beams:
                 tagger.beam = beam
-                found = evaluate(gold, tagger.predict([sentences[number] for number in inside]))
-                counts[margin, beam] += np.sum(found.sentence_counts, axis=0)
+                result = evaluate(gold, tagger.predict([sentences[number] for number in inside]))
+                counts[margin, beam] += np.sum(result.sentence_counts, axis=0)
             done += 1
             if progress is not None:
                 progress(done, _STRETCHES * len(margins), "choosing margin and beam")
-    return {pair: _f1(*found) for pair, found in counts.items()}
+    return {pair: _f1(*sums) for pair, sums in counts.items()}
 
 
 def best_pair(scores: dict[Pair, float]) -> Pair:
@@ -81,5 +81,5 @@ def best_pair(scores: dict[Pair, float]) -> Pair:
     return max(scores, key=scores.__getitem__) if any(scores.values()) else FEW
 
 
-def _f1(correct: float, gold: float, found: float) -> float:
-    return 2.0 * correct / (gold + found) if gold + found else 0.0
+def _f1(correct: float, gold: float, predicted: float) -> float:
+    return 2.0 * correct / (gold + predicted) if gold + predicted else 0.0

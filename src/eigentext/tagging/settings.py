@@ -22,10 +22,10 @@ class TaggerSettings:
     """Settings of a tagger."""
 
     clusters: str | PathLike[str] | Mapping[str, str] | None = setting(
-        None, Anything(), "Brown clusters: bits TAB word TAB count.", path=True
+        None, Anything(), "Brown clusters: bits TAB word TAB count.", path=True, kept=True
     )
     vectors: str | PathLike[str] | Mapping[str, Any] | None = setting(
-        None, Anything(), "Word vectors, word2vec text or binary.", path=True
+        None, Anything(), "Word vectors, word2vec text or binary.", path=True, kept=True
     )
     epochs: int = setting(
         8, Whole(1), "Passes over the data; with development data, at most so many."
@@ -50,6 +50,7 @@ class TaggerSettings:
         "auto",
         Auto(Whole(1, 10_000)),
         "Tag sequences kept; 1 is greedy; auto: chosen with the entity margin, 1 for other tags.",
+        answering=True,
     )
     templates: Sequence[str] | None = setting(
         None,

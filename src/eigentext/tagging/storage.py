@@ -27,7 +27,7 @@ from eigentext.base.fields import (
 from eigentext.base.model import Packed
 from eigentext.base.packing import pack_csr, unpack_csr
 from eigentext.tagging.features import FeatureTable
-from eigentext.tagging.perceptron import N_PLACES, LinearModel
+from eigentext.tagging.perceptron import N_OFFSETS, LinearModel
 from eigentext.tagging.schemes import TagSet
 from eigentext.tagging.templates import Templates
 
@@ -46,10 +46,10 @@ def _holds(arrays: Mapping[str, np.ndarray], strings: Any, settings: Mapping[str
         for tag in strings["tags"]:
             if tag != "O" and (tag[:1] not in tuple("BILU") or tag[1:2] != "-"):
                 raise ValueError(f"strings 'tags' hold {tag!r}, expected O, B-, I-, L- or U-")
-    places = len(arrays["dense"])
-    expected = N_PLACES if arrays["vectors"].shape[1] else 0
-    if places != expected:
-        raise ValueError(f"array 'dense' is of {places} places, expected {expected}")
+    positions = len(arrays["dense"])
+    expected = N_OFFSETS if arrays["vectors"].shape[1] else 0
+    if positions != expected:
+        raise ValueError(f"array 'dense' is of {positions} places, expected {expected}")
 
 
 SPEC = Spec(
@@ -142,3 +142,6 @@ def restore_tagger(tagger: SequenceTagger, packed: Packed) -> None:
     )
     tagger.clusters_ = dict(zip(strings["cluster_words"], strings["cluster_bits"], strict=True))
     tagger.vector_words_, tagger.vectors_ = list(strings["vector_words"]), a["vectors"]
+    # settings as well, so that a tagger of the same settings can be trained
+    tagger.clusters = tagger.clusters_ or None
+    tagger.vectors = dict(zip(tagger.vector_words_, tagger.vectors_, strict=True)) or None

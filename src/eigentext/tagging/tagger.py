@@ -18,7 +18,8 @@ from eigentext.base.tokens import checked_tagged, checked_words, each_sentence
 from eigentext.errors import DataError, SettingsError
 from eigentext.evaluate.ner import evaluate
 from eigentext.formats.columns import find_tag_fault
-from eigentext.tagging import resources, selection, storage
+from eigentext.lexicon.word_classes import clusters_of, vectors_of
+from eigentext.tagging import selection, storage
 from eigentext.tagging.features import WordTable
 from eigentext.tagging.perceptron import Learner, LinearModel, search
 from eigentext.tagging.schemes import TagSet, looks_like_entities, repaired
@@ -96,13 +97,13 @@ class SequenceTagger(Model, TaggerSettings):
             raise DataError("<training sentences>", None, "no tokens, expected some to learn from")
         scheme = self.scheme
         if scheme == "auto":
-            told = looks_like_entities(tag for row in tags for tag in row)
-            scheme = "bio2" if told else "plain"
+            is_entities = looks_like_entities(tag for row in tags for tag in row)
+            scheme = "bio2" if is_entities else "plain"
         if scheme == "bio2":
             tags = self._as_bio2(tags)
         self.tag_set_ = TagSet.of(tags, scheme)
-        self.clusters_ = resources.clusters_of(self.clusters)
-        self.vector_words_, self.vectors_ = resources.vectors_of(self.vectors, self.vector_scale)
+        self.clusters_ = clusters_of(self.clusters)
+        self.vector_words_, self.vectors_ = vectors_of(self.vectors, self.vector_scale)
         names = self.templates or default_templates(clusters=bool(self.clusters_))
         self.templates_ = Templates(names)
         self._prepare()
@@ -124,15 +125,14 @@ class SequenceTagger(Model, TaggerSettings):
                 self.templates_,
                 batch,
                 gold,
-                self.tag_set_,
                 self.vectors_,
                 min_count=self.min_count,
                 margins=self._margins(margin),
                 seed=self.seed,
             )
-            found = self._train(learner, margin, beams, held_out, patience, progress)
-            trained.append((margin, found))
-        self.entity_margin_, best = max(trained, key=lambda one: max(one[1].dev_scores, default=0))
+            model = self._train(learner, margin, beams, held_out, patience, progress)
+            trained.append((margin, model))
+        self.entity_margin_, best = max(trained, key=lambda t: max(t[1].dev_scores, default=0))
         self.model_, self.beam_, self.best_epoch_, self.dev_scores_, self.mistakes_ = best
         if self.compact:
             self._forget({word for tokens in sentences for word in tokens})
@@ -197,10 +197,10 @@ class SequenceTagger(Model, TaggerSettings):
 
     def _margins(self, entity_margin: float) -> npt.NDArray[np.float64]:
         """What each tag must win by in training."""
-        found = np.full(len(self.tag_set_.inside), self.margin)
+        margins = np.full(len(self.tag_set_.inside), self.margin)
         if self.tag_set_.scheme == "bio2":
-            found[1:] += entity_margin  # all but O
-        return found * len(self.templates_.all)
+            margins[1:] += entity_margin  # all but O
+        return margins * len(self.templates_.all)
 
     def _as_bio2(self, tags: list[list[str]]) -> list[list[str]]:
         if self.repair:
@@ -291,6 +291,8 @@ class SequenceTagger(Model, TaggerSettings):
     def score(self, X: Sentences, y: Sentences) -> float:
         """From 0 to 1: F1 of entities by the CoNLL (seqeval) rules, or accuracy of other tags."""
         sentences, tags = checked_tagged(X, y)
+        if not any(sentences):
+            raise DataError("<sentences>", None, "no tokens to score")
         result = evaluate(tags, self.predict(sentences))
         entities = self.tag_set_.scheme == "bio2"
         return (result.f1 if entities else result.token_accuracy) / 100
@@ -299,6 +301,11 @@ class SequenceTagger(Model, TaggerSettings):
 
     def _pack_learned(self) -> Packed:
         return storage.pack_tagger(self)
+
+    def _not_kept(self) -> list[str]:
+        # compact: the file has no clusters and vectors but those of training words
+        names = ("clusters", "vectors") if self.compact else ()
+        return super()._not_kept() + [name for name in names if getattr(self, name) is not None]
 
     def _restore(self, packed: Packed) -> None:
         storage.restore_tagger(self, packed)

@@ -233,13 +233,13 @@ def unbinarise(tree: Tree) -> Tree:
     (S (VP go) (NP .))
     """
     labels = list(tree.labels)
-    kept = np.ones(tree.n_nodes, dtype=bool)
+    keep = np.ones(tree.n_nodes, dtype=bool)
     for node, (label, size) in enumerate(zip(tree.labels, tree.sizes.tolist(), strict=True)):
         if size > 2 and node and label.startswith("@"):
-            kept[node] = False
+            keep[node] = False
         elif size > 1:
             labels[node] = _base(label)
-    return tree.keep(kept, labels)
+    return tree.keep(keep, labels)
 
 
 def binarised_heads(tree: Tree, heads: HeadRules | None = None) -> npt.NDArray[np.int32]:
@@ -254,13 +254,13 @@ def binarised_heads(tree: Tree, heads: HeadRules | None = None) -> npt.NDArray[n
     rules = heads if heads is not None else _english()
     labels, sizes = tree.labels, tree.sizes.tolist()
     children = _children(sizes)
-    found = [0] * len(sizes)
+    head_of = [0] * len(sizes)
     word = len(tree.words)
     for node in range(len(sizes) - 1, -1, -1):
         below = children[node]
         if not below:
             word -= sizes[node] == 1
-            found[node] = word
+            head_of[node] = word
             continue
         chosen = 0
         if len(below) > 1:
@@ -279,5 +279,5 @@ def binarised_heads(tree: Tree, heads: HeadRules | None = None) -> npt.NDArray[n
                     for child in below
                 ]
                 chosen = rules.head_child(split_chain(_base(labels[node]))[-1], names)
-        found[node] = found[below[chosen]]
-    return np.array(found, dtype=np.int32)
+        head_of[node] = head_of[below[chosen]]
+    return np.array(head_of, dtype=np.int32)

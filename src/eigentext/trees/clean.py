@@ -126,8 +126,8 @@ def clean(
 def _merge_repeats(tree: Tree) -> Tree:
     labels, sizes = tree.labels, tree.sizes
     only_child = (sizes[:-1] == sizes[1:] + 1) & (sizes[1:] > 1)
-    kept = np.ones(tree.n_nodes, dtype=bool)
+    keep = np.ones(tree.n_nodes, dtype=bool)
     for node in np.flatnonzero(only_child).tolist():
         if labels[node] == labels[node + 1]:
-            kept[node + 1] = False
-    return tree.keep(kept)
+            keep[node + 1] = False
+    return tree.keep(keep)

@@ -64,12 +64,12 @@ class Tree:
         labels = tuple(self.labels)
         if not all(isinstance(label, str) for label in labels):
             raise TypeError("every label must be a str")
-        given = np.asarray(self.sizes)
-        if given.shape != (len(labels),) or (len(given) and given.dtype.kind not in "iu"):
+        sizes = np.asarray(self.sizes)
+        if sizes.shape != (len(labels),) or (len(sizes) and sizes.dtype.kind not in "iu"):
             raise ValueError(f"sizes must be {len(labels)} integers, one per label")
-        _check_sizes(given.tolist())
+        _check_sizes(sizes.tolist())
         object.__setattr__(self, "labels", labels)
-        object.__setattr__(self, "sizes", _read_only(given.astype(np.int32)))
+        object.__setattr__(self, "sizes", _read_only(sizes.astype(np.int32)))
 
     @classmethod
     def unchecked(
@@ -234,18 +234,18 @@ class Tree:
         [('S', 0, 2), ('NP', 0, 1), ('VP', 1, 2)]
         """
         nodes = np.flatnonzero(self.sizes > 2)
-        spans = self.spans()[nodes].tolist()
-        found = zip(nodes.tolist(), spans, strict=True)
-        return [(self.labels[node], start, end) for node, (start, end) in found]
+        spans = zip(nodes.tolist(), self.spans()[nodes].tolist(), strict=True)
+        return [(self.labels[node], start, end) for node, (start, end) in spans]
 
     def children(self, node: int) -> list[int]:
         """Indices of the children of a node, left to right."""
-        found = []
+        children = []
+        # in preorder a child stands right behind the subtree of the child before it
         child, end = node + 1, node + int(self.sizes[node])
         while child < end:
-            found.append(child)
+            children.append(child)
             child += int(self.sizes[child])
-        return found
+        return children
 
     @property
     def root(self) -> Node:
@@ -276,15 +276,15 @@ class Tree:
         """
         if isinstance(words, str):
             raise TypeError("words must be a sequence of words, not one str; did you mean [...]?")
-        places = np.flatnonzero(self.is_leaf).tolist()
-        if len(words) != len(places):
-            raise ValueError(f"this tree has {len(places)} words, {len(words)} were given")
+        leaves = np.flatnonzero(self.is_leaf).tolist()
+        if len(words) != len(leaves):
+            raise ValueError(f"this tree has {len(leaves)} words, {len(words)} were given")
         labels = list(self.labels)
-        for place, word in zip(places, words, strict=True):
-            labels[place] = word
+        for leaf, word in zip(leaves, words, strict=True):
+            labels[leaf] = word
         return Tree.unchecked(labels, self.sizes)
 
-    def keep(self, kept: npt.NDArray[np.bool_], labels: Sequence[str] | None = None) -> Tree:
+    def keep(self, mask: npt.NDArray[np.bool_], labels: Sequence[str] | None = None) -> Tree:
         """Take out the nodes not kept; the children of one taken out move up to its parent.
 
         ``labels`` are new labels for all nodes before that.  The caller sees to it that the root
@@ -294,8 +294,9 @@ class Tree:
         >>> print(tree.keep(np.array([label != "NP" for label in tree.labels])))
         (S (NN dogs) (VP (VB bark)))
         """
-        before = np.concatenate(([0], np.cumsum(kept)))
-        nodes = np.flatnonzero(kept)
+        # before[i] nodes stay of the first i: a subtree keeps the difference between its ends
+        before = np.concatenate(([0], np.cumsum(mask)))
+        nodes = np.flatnonzero(mask)
         sizes = before[nodes + self.sizes[nodes]] - before[nodes]
         names = self.labels if labels is None else labels
         return Tree.unchecked([names[node] for node in nodes.tolist()], sizes)

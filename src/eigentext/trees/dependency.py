@@ -62,15 +62,15 @@ class DependencyTree:
             if column is not None and len(column) != n:
                 raise ValueError(f"found {len(column)} {name} for {n} words")
             object.__setattr__(self, name, None if column is None else tuple(column))
-        given = np.asarray(heads)
-        if given.shape != (n,) or (n and given.dtype.kind not in "iu"):
+        array = np.asarray(heads)
+        if array.shape != (n,) or (n and array.dtype.kind not in "iu"):
             raise ValueError(f"expected {n} integer heads, one per word, found {heads!r}")
-        wrong = np.flatnonzero((given < 0) | (given > n))
+        wrong = np.flatnonzero((array < 0) | (array > n))
         if len(wrong):
             raise ValueError(
-                f"head {given[wrong[0]]} of word {wrong[0] + 1} is out of range: expected 0..{n}"
+                f"head {array[wrong[0]]} of word {wrong[0] + 1} is out of range: expected 0..{n}"
             )
-        array = given.astype(np.int32)
+        array = array.astype(np.int32)
         array.setflags(write=False)
         object.__setattr__(self, "heads", array)
         if n == 0:
@@ -119,10 +119,10 @@ class DependencyTree:
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
         """(n + 1): for 0 and each word its dependents, left to right."""
-        found: list[list[int]] = [[] for _ in range(len(self.forms) + 1)]
+        children: list[list[int]] = [[] for _ in range(len(self.forms) + 1)]
         for word, head in enumerate(self.heads.tolist(), start=1):
-            found[head].append(word)
-        return tuple(map(tuple, found))
+            children[head].append(word)
+        return tuple(map(tuple, children))
 
     @property
     def arcs(self) -> list[tuple[int, int, str | None]]:

@@ -173,15 +173,15 @@ class HeadRules:
         if isinstance(child_labels, str):
             raise TypeError("child_labels must be a sequence of labels, not one str")
         key = (label, tuple(child_labels))
-        found = self._remembered.get(key)
-        if found is None:
+        head = self._remembered.get(key)
+        if head is None:
             if not child_labels:
                 raise ValueError(f"{label!r} has no children to choose a head from")
-            found = self._choose(base_label(label), [base_label(child) for child in key[1]])
+            head = self._choose(base_label(label), [base_label(child) for child in key[1]])
             if len(self._remembered) >= 1 << 17:  # long runs over odd trees stay in bounds
                 self._remembered.clear()
-            self._remembered[key] = found
-        return found
+            self._remembered[key] = head
+        return head
 
     def _choose(self, label: str, children: list[str]) -> int:
         if len(children) == 1:

@@ -5,8 +5,9 @@ FastAPI and uvicorn come with the extra ``web`` and are imported when they are f
 
 from __future__ import annotations
 
+from importlib import import_module
 from ipaddress import ip_address
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from eigentext.errors import MissingExtraError
 
@@ -20,11 +21,8 @@ __all__ = ["create_app", "is_loopback", "serve"]
 
 def create_app(settings: ServiceSettings | None = None) -> FastAPI:
     """Make the application; see `eigentext.web.app.create_app`."""
-    try:
-        from eigentext.web import app
-    except ModuleNotFoundError as error:
-        raise _without_extra(error) from error
-    return app.create_app(settings)
+    app: FastAPI = _application().create_app(settings)
+    return app
 
 
 def serve(
@@ -35,13 +33,7 @@ def serve(
     log_level: str = "info",
 ) -> None:
     """Serve until interrupted; see `eigentext.web.app.serve`."""
-    try:
-        import uvicorn  # noqa: F401
-
-        from eigentext.web import app
-    except ModuleNotFoundError as error:
-        raise _without_extra(error) from error
-    app.serve(host, port, settings=settings, log_level=log_level)
+    _application("uvicorn").serve(host, port, settings=settings, log_level=log_level)
 
 
 def is_loopback(host: str) -> bool:
@@ -52,8 +44,18 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _without_extra(error: ModuleNotFoundError) -> Exception:
-    """The error to raise: a missing module of ours is a fault, not a missing extra."""
-    if (error.name or "").startswith("eigentext"):
-        return error
-    return MissingExtraError("web pages", extra="web", modules=["fastapi", "uvicorn"])
+def _application(*needed: str) -> Any:
+    """The module that needs the extra, with what its use needs besides.
+
+    A missing module of ours is a fault, not a missing extra.
+    """
+    try:
+        for name in needed:
+            import_module(name)
+        from eigentext.web import app
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("eigentext"):
+            raise
+        why = MissingExtraError("web pages", extra="web", modules=["fastapi", "uvicorn"])
+        raise why from error
+    return app

@@ -15,7 +15,7 @@ from eigentext.drawing.markup import elide
 from eigentext.errors import DataError, EigentextError, SettingsError
 from eigentext.web.annotations import AnnotationStore, StaleError, Tally
 from eigentext.web.decided import document_name
-from eigentext.web.lexical import check_place
+from eigentext.web.lexical import check_position
 from eigentext.web.limits import NoModelError, TooMuchError
 from eigentext.web.schemas_lexical import (
     Choice,
@@ -29,7 +29,7 @@ from eigentext.web.workers import FewThreads
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from eigentext.web.annotations import Decision, Decisions, Place, State, StoredDocument
+    from eigentext.web.annotations import Decision, Decisions, Position, State, StoredDocument
     from eigentext.web.schemas_lexical import (
         ChangedWord,
         DecideRequest,
@@ -86,16 +86,16 @@ class AnnotationService:
         return self._store
 
     async def _elements(self) -> tuple[str, ...]:
-        found: tuple[str, ...] = (await self._pool.facts()).elements
-        return found
+        elements: tuple[str, ...] = (await self._pool.facts()).elements
+        return elements
 
     # ---- texts
 
     async def add(self, request: DocumentRequest) -> DocumentSummary:
         """Store a text; those of this request cannot be empty."""
         store, most = self.store, self.settings.max_documents
-        found = await self._pool.run("lex/sentences", request, self.settings)
-        sentences = [tokens for tokens in found if tokens]
+        tokenised = await self._pool.run("lex/sentences", request, self.settings)
+        sentences = [tokens for tokens in tokenised if tokens]
         if not sentences:
             raise DataError("input", None, "found no words; expected some to annotate")
         if await self._files.run(store.count) >= most:
@@ -105,7 +105,7 @@ class AnnotationService:
         number = await self._files.run(
             store.add_document, name, request.text, sentences, await self._elements()
         )
-        return next(one for one in (await self.documents()).documents if one.id == number)
+        return next(text for text in (await self.documents()).documents if text.id == number)
 
     async def documents(self) -> DocumentsAnswer:
         """All texts."""
@@ -126,16 +126,16 @@ class AnnotationService:
         )
 
     async def _document(self, number: int) -> StoredDocument:
-        found = await self._files.run(self.store.document, number)
-        if found is None:
+        document = await self._files.run(self.store.document, number)
+        if document is None:
             raise NotThereError(f"there is no text {number}")
         elements = await self._elements()
-        if found.elements != elements:
+        if document.elements != elements:
             raise ConflictError(
-                f"text {number} is annotated with the elements {', '.join(found.elements)}; "
+                f"text {number} is annotated with the elements {', '.join(document.elements)}; "
                 f"the model now served has {', '.join(elements)}"
             )
-        return found
+        return document
 
     async def _state(self, number: int, annotator: str) -> State:
         return await self._files.run(self.store.state, number, annotator)
@@ -150,7 +150,7 @@ class AnnotationService:
             "text": document.text,
             "revision": state.revision,
             "progress": _progress(document, state.tally),
-            "decisions": [_choice(one) for one in state.decisions.values()],
+            "decisions": [_choice(decision) for decision in state.decisions.values()],
         }
         answer: bytes = await self._pool.run(
             "lex/open", document.sentences, state.decisions, top, more
@@ -162,20 +162,20 @@ class AnnotationService:
     async def decide(self, number: int, request: DecideRequest, top: int | None) -> DecisionAnswer:
         """Save a decision, and say what it changed."""
         document = await self._document(number)
-        place = request.sentence, request.word
-        check_place(document.sentences, *place)
+        position = request.sentence, request.word
+        check_position(document.sentences, *position)
         for _ in range(_ATTEMPTS):
             before = await self._state(number, request.annotator)
             _check_seen(request.revision, before.revision)
-            made, changed = await self._pool.run(
+            decision, changed = await self._pool.run(
                 "lex/decide", document.sentences, before.decisions, request, top
             )
-            step = number, request.annotator, made, before.revision
+            step = number, request.annotator, decision, before.revision
             try:
                 await self._files.run(self.store.decide, *step)
             except StaleError:
                 continue
-            return await self._changed(document, request.annotator, place, changed)
+            return await self._changed(document, request.annotator, position, changed)
         raise ConflictError(_CROWDED)
 
     async def undo(self, number: int, request: UndoRequest, top: int | None) -> DecisionAnswer:
@@ -186,25 +186,25 @@ class AnnotationService:
             _check_seen(request.revision, before.revision)
             if before.last is None:
                 raise ConflictError(f"{annotator} has decided nothing in text {number}")
-            place, after = before.last, before.without_last
+            position, after = before.last, before.without_last
             changed = await self._pool.run(
-                "lex/changes", document.sentences, before.decisions, after, place, top
+                "lex/changes", document.sentences, before.decisions, after, position, top
             )
             try:
                 await self._files.run(self.store.undo, number, annotator, before.revision)
             except StaleError:
                 continue
-            return await self._changed(document, annotator, place, changed)
+            return await self._changed(document, annotator, position, changed)
         raise ConflictError(_CROWDED)
 
     async def _changed(
-        self, document: StoredDocument, annotator: str, place: Place, changed: list[ChangedWord]
+        self, document: StoredDocument, annotator: str, at: Position, changed: list[ChangedWord]
     ) -> DecisionAnswer:
         now = await self._state(document.id, annotator)
         return DecisionAnswer(
-            sentence=place[0],
-            word=place[1],
-            choice=_choice(now.decisions[place]) if place in now.decisions else None,
+            sentence=at[0],
+            word=at[1],
+            choice=_choice(now.decisions[at]) if at in now.decisions else None,
             revision=now.revision,
             progress=_progress(document, now.tally),
             changed=changed,
@@ -215,13 +215,13 @@ class AnnotationService:
     async def export(self, annotator: str, number: int | None, form: ExportFormat) -> str:
         """The sentences with decisions of an annotator, of one text or of all usable ones."""
         if number is None:
-            numbers = [one.id for one in (await self.documents()).documents if one.usable]
+            numbers = [text.id for text in (await self.documents()).documents if text.usable]
         else:
             numbers = [number]
         lines: list[str] = []
-        for one in numbers:
-            document = await self._document(one)
-            decisions = (await self._state(one, annotator)).decisions
+        for document_id in numbers:
+            document = await self._document(document_id)
+            decisions = (await self._state(document_id, annotator)).decisions
             if form == "jsonl":
                 lines.extend(_training_lines(document, decisions))
             elif decisions:
@@ -240,16 +240,16 @@ def _check_seen(seen: int | None, last: int) -> None:
         )
 
 
-def _progress(document: StoredDocument, found: Tally) -> Progress:
+def _progress(document: StoredDocument, tally: Tally) -> Progress:
     def percent(n: int) -> float | None:
-        return 100.0 * n / found.scored if found.scored else None
+        return 100.0 * n / tally.scored if tally.scored else None
 
     return Progress(
         words=sum(map(len, document.sentences)),
-        decided=found.decided,
-        scored=found.scored,
-        a1=percent(found.first),
-        a2=percent(found.among_two),
+        decided=tally.decided,
+        scored=tally.scored,
+        a1=percent(tally.first),
+        a2=percent(tally.among_two),
     )
 
 
@@ -258,22 +258,22 @@ def _training_lines(document: StoredDocument, decisions: Decisions) -> Iterator[
     for s, tokens in enumerate(document.sentences):
         words: list[Mapping[str, object]] = []
         for w, token in enumerate(tokens):
-            one = decisions.get((s, w))
-            if one is None or one.label is None:
+            decision = decisions.get((s, w))
+            if decision is None or decision.label is None:
                 words.append({"form": token.text, "label": None, "scored": False})
                 continue
             words.append(
                 {
                     "form": token.text,
-                    "label": one.label,
-                    "scored": one.scored,
-                    "vocalised": one.vocalised,
-                    "gloss": one.gloss,
+                    "label": decision.label,
+                    "scored": decision.scored,
+                    "vocalised": decision.vocalised,
+                    "gloss": decision.gloss,
                 }
             )
         if any(word["label"] for word in words):
             yield json.dumps({"doc": document_name(document), "words": words}, ensure_ascii=False)
 
 
-def _choice(one: Decision) -> Choice:
-    return Choice(sentence=one.sentence, word=one.word, label=one.label, rank=one.rank, at=one.at)
+def _choice(d: Decision) -> Choice:
+    return Choice(sentence=d.sentence, word=d.word, label=d.label, rank=d.rank, at=d.at)

@@ -30,7 +30,7 @@ __all__ = [
     "AnnotationStore",
     "Decision",
     "Decisions",
-    "Place",
+    "Position",
     "StaleError",
     "State",
     "StoreError",
@@ -38,7 +38,7 @@ __all__ = [
     "Tally",
 ]
 
-Place = tuple[int, int]
+Position = tuple[int, int]  # sentence, word
 """A sentence and a word in it, both from 0."""
 
 _KIND = 0x45696754  # what SQLite's header calls the application
@@ -133,7 +133,7 @@ class Tally(NamedTuple):
     among_two: int
 
 
-Decisions = dict[Place, Decision]
+Decisions = dict[Position, Decision]
 
 
 class State(NamedTuple):
@@ -145,13 +145,13 @@ class State(NamedTuple):
 
     decisions: Decisions
     revision: int
-    last: Place | None
+    last: Position | None
     without_last: Decisions
 
     @property
     def tally(self) -> Tally:
         """How often the ranker was right before a decision."""
-        scored = [one.rank for one in self.decisions.values() if one.scored]
+        scored = [decision.rank for decision in self.decisions.values() if decision.scored]
         two = sum(rank in (1, 2) for rank in scored)
         return Tally(len(self.decisions), len(scored), scored.count(1), two)
 
@@ -242,12 +242,12 @@ class AnnotationStore:
         tokens = json.dumps(sentences, ensure_ascii=False)
         row = name, _now(), text, tokens, sum(map(len, sentences)), json.dumps(list(elements))
         with self._transaction() as c:
-            made = c.execute(
+            inserted = c.execute(
                 "INSERT INTO documents (name, created, text, tokens, n_words, elements) "
                 "VALUES (?, ?, ?, ?, ?, ?)",
                 row,
             )
-            return int(made.lastrowid or 0)
+            return int(inserted.lastrowid or 0)
 
     def document(self, number: int) -> StoredDocument | None:
         """The text of this number, if there is one."""
@@ -297,10 +297,10 @@ class AnnotationStore:
         return State(_holding(held), 2 * len(rows) - len(held), last, _holding(held[:-1]))
 
     def decide(
-        self, document: int, annotator: str, made: Decision, seen: int | None = None
+        self, document: int, annotator: str, decision: Decision, seen: int | None = None
     ) -> int:
         """Store a decision, if the revision is the one that was seen; give the new revision."""
-        label = None if made.label is None else json.dumps(made.label, ensure_ascii=False)
+        label = None if decision.label is None else json.dumps(decision.label, ensure_ascii=False)
         with self._transaction() as c:
             _check(c, document, annotator, seen)
             c.execute(
@@ -309,19 +309,19 @@ class AnnotationStore:
                 (
                     document,
                     annotator,
-                    made.sentence,
-                    made.word,
+                    decision.sentence,
+                    decision.word,
                     label,
-                    made.rank,
-                    int(made.scored),
-                    made.vocalised,
-                    made.gloss,
+                    decision.rank,
+                    int(decision.scored),
+                    decision.vocalised,
+                    decision.gloss,
                     _now(),
                 ),
             )
             return _revision(c, document, annotator)
 
-    def undo(self, document: int, annotator: str, seen: int | None = None) -> Place | None:
+    def undo(self, document: int, annotator: str, seen: int | None = None) -> Position | None:
         """Take the newest decision of the annotator in the text back; the word, or None."""
         with self._transaction() as c:
             _check(c, document, annotator, seen)
@@ -357,9 +357,9 @@ def _revision(c: sqlite3.Connection, document: int, annotator: str) -> int:
     return int(row[0])
 
 
-def _holding(made: Sequence[Decision]) -> Decisions:
+def _holding(decisions: Sequence[Decision]) -> Decisions:
     """Of decisions in the order of time the last about each word, in the order of the text."""
-    return dict(sorted({(one.sentence, one.word): one for one in made}.items()))
+    return dict(sorted({(d.sentence, d.word): d for d in decisions}.items()))
 
 
 def _decision(row: sqlite3.Row) -> Decision:

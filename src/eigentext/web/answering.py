@@ -129,8 +129,8 @@ def answer_errors(app: FastAPI) -> None:
         first = error.errors()[0]
         if first["type"] == "json_invalid":
             return fault(422, "the body is not valid JSON")
-        place = ".".join(str(part) for part in first["loc"][1:]) or "body"
-        return fault(422, f"{place}: {first['msg']}")
+        location = ".".join(str(part) for part in first["loc"][1:]) or "body"
+        return fault(422, f"{location}: {first['msg']}")
 
     @app.exception_handler(HTTPException)
     async def http(_: Request, error: HTTPException) -> Response:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from eigentext.lexical import Label, RankedWord
-    from eigentext.web.annotations import Decisions, Place, StoredDocument
+    from eigentext.web.annotations import Decisions, Position, StoredDocument
     from eigentext.web.lexical import LexicalService, Sentences
     from eigentext.web.schemas_lexical import DecideRequest
 
@@ -39,22 +39,23 @@ class DecidedTexts:
         view = self.lexical.view(sentences, ranked, labels, top=top, language=language)
         return DocumentAnswer(ranked=view, **more).model_dump_json().encode()
 
-    def _labels(self, decisions: Decisions) -> dict[Place, Label]:
+    def _labels(self, decisions: Decisions) -> dict[Position, Label]:
         return {
-            place: self.lexical.label(one.label)
-            for place, one in decisions.items()
-            if one.label is not None
+            position: self.lexical.label(decision.label)
+            for position, decision in decisions.items()
+            if decision.label is not None
         }
 
     def decide(
         self, sentences: Sentences, before: Decisions, request: DecideRequest, top: int | None
     ) -> tuple[Decision, list[ChangedWord]]:
         """The decision, by its rank in the ranking made without it, and what it changes."""
-        place = request.sentence, request.word
-        without = {where: one for where, one in before.items() if where != place}
+        position = request.sentence, request.word
+        without = {at: decided for at, decided in before.items() if at != position}
         ranked = self.lexical.rank(sentences, self._labels(without))
-        made = self._decision(request, ranked[request.sentence][request.word])
-        return made, self.changes(sentences, before, {**without, place: made}, place, top)
+        decision = self._decision(request, ranked[request.sentence][request.word])
+        after = {**without, position: decision}
+        return decision, self.changes(sentences, before, after, position, top)
 
     def _decision(self, request: DecideRequest, word: RankedWord) -> Decision:
         from eigentext.lexical.shown import shown_reading
@@ -76,7 +77,7 @@ class DecidedTexts:
         sentences: Sentences,
         before: Decisions,
         now: Decisions,
-        place: Place,
+        position: Position,
         top: int | None,
     ) -> list[ChangedWord]:
         """The word that was decided, and those that are ranked otherwise since."""
@@ -91,7 +92,7 @@ class DecidedTexts:
             )
             for s, words in enumerate(new)
             for w, word in enumerate(words)
-            if (s, w) == place or _differ(word, old[s][w])
+            if (s, w) == position or _differ(word, old[s][w])
         ]
 
     def conllu(
@@ -108,15 +109,15 @@ class DecidedTexts:
         for s, tokens in enumerate(document.sentences):
             words, open_ = [], []
             for w, token in enumerate(tokens):
-                one = decisions.get((s, w))
+                decision = decisions.get((s, w))
                 label = empty
-                if one is None or one.label is None:
+                if decision is None or decision.label is None:
                     open_.append(w)
-                    one = None
+                    decision = None
                 else:
-                    label = self.lexical.label(one.label)
-                shown = (one.vocalised, one.gloss) if one else ("", "")
-                reading = Analysis("", shown[0], (), "", {}, shown[1], "", None, "gold")
+                    label = self.lexical.label(decision.label)
+                shown = (decision.vocalised, decision.gloss) if decision else ("", "")
+                reading = Analysis("", shown[0], (), "", {}, shown[1], source="gold")
                 first = RankedCandidate(label, 1.0, 0.0, (reading,), "gold")
                 typed = document.typed(token)
                 words.append(RankedWord(token.text, [first], 1.0, False, typed))
@@ -141,7 +142,7 @@ def document_name(document: StoredDocument) -> str:
     return f"{document.name} ({document.id})"
 
 
-def _differ(one: RankedWord, other: RankedWord) -> bool:
-    return [(c.label, c.probability) for c in one.candidates] != [
-        (c.label, c.probability) for c in other.candidates
+def _differ(a: RankedWord, b: RankedWord) -> bool:
+    return [(c.label, c.probability) for c in a.candidates] != [
+        (c.label, c.probability) for c in b.candidates
     ]

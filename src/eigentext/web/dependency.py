@@ -89,18 +89,18 @@ def _sentences(request: DependencyRequest, limits: ServiceSettings) -> list[list
 def _view(
     parser: DependencyParser, tokens: list[str], request: DependencyRequest
 ) -> DependencyView:
-    columns = parser.columns(tokens)  # tagged once for all questions
-    tags = next((tuple(tags) for tags in (columns.upos, columns.xpos) if set(tags) != {"_"}), None)
-    best = parser.parse(*columns)
+    tagged = parser.tagged(tokens)  # once for all questions
+    tags = next((tuple(tags) for tags in (tagged.upos, tagged.xpos) if set(tags) != {"_"}), None)
+    best = parser.parse(tagged)
     heads = best.tree.heads.tolist()
     probabilities: list[float] | None = None
     if request.marginals:
-        chances = parser.marginals(*columns)
+        chances = parser.marginals(tagged)
         probabilities = [
             round(min(1.0, max(0.0, float(chances[head, word]))), 6)
             for word, head in enumerate(heads, start=1)
         ]
-    others = parser.kbest(*columns, k=request.kbest) if request.kbest > 1 else []
+    others = parser.kbest(tagged, k=request.kbest) if request.kbest > 1 else []
     return DependencyView(
         tokens=tokens,
         dependencies=_dependencies(best, tags),
@@ -111,12 +111,12 @@ def _view(
         kbest=[
             TreeChoice(
                 rank=rank,
-                score=_finite(one.score),
-                heads=one.tree.heads.tolist(),
-                relations=list(one.tree.relations or ("",) * len(tokens)),
-                svg=_drawing(one, tags, None, None if rank == 1 else best),
+                score=_finite(parse.score),
+                heads=parse.tree.heads.tolist(),
+                relations=list(parse.tree.relations or ("",) * len(tokens)),
+                svg=_drawing(parse, tags, None, None if rank == 1 else best),
             )
-            for rank, one in enumerate(others, start=1)
+            for rank, parse in enumerate(others, start=1)
         ],
     )
 

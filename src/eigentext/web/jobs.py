@@ -50,7 +50,7 @@ def _build(
         "lex/open": texts.open,
         "lex/decide": texts.decide,
         "lex/changes": texts.changes,
-        "lex/conllu": lambda *given: list(texts.conllu(*given)),
+        "lex/conllu": lambda *arguments: list(texts.conllu(*arguments)),
     }
     scheme = lexical.ranker.scheme_ if lexical.ready else None
     return jobs, Facts(
@@ -62,4 +62,4 @@ def _build(
 
 def _written(job: Callable[..., BaseModel]) -> Callable[..., bytes]:
     """The same job, its answer in JSON: the server sends it as it is."""
-    return lambda *given: job(*given).model_dump_json().encode()
+    return lambda *arguments: job(*arguments).model_dump_json().encode()

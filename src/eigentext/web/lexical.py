@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from eigentext.base.remembering import Remembered
 from eigentext.corpus.tokenise import Token
 from eigentext.drawing.markup import is_right_to_left
 from eigentext.errors import DataError, SettingsError
 from eigentext.lexical.analysis import GUESSES
-from eigentext.lexical.remembering import Remembered
 from eigentext.reports.morphology import cut, in_plain_words, kinds, segment_words
 from eigentext.web.limits import NoModelError, TooMuchError, tokens_of_text
 from eigentext.web.schemas_lexical import (
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from eigentext.lexical import Label, LexicalRanker, RankedCandidate, RankedWord
+    from eigentext.web.annotations import Position
     from eigentext.web.schemas_lexical import DocumentRequest, FixedLabel, LexicalRequest
     from eigentext.web.settings import ServiceSettings
 
 __all__ = ["LexicalService", "Sentences", "is_scored"]
 
 Sentences = list[list[Token]]
-Place = tuple[int, int]
 
 _WHITE_SPACE = re.compile(r"[ \t\r\v\f\n]")
 _NOWHERE = -1  # where a token stands that came without a text
@@ -122,18 +122,20 @@ class LexicalService:
             raise SettingsError(f"labels have no element {unknown[0][:60]!r}; they have {known}")
         return tuple(values.get(name, scheme.missing) for name in scheme.elements)
 
-    def _fixed(self, given: Sequence[FixedLabel], sentences: Sentences) -> dict[Place, Label]:
-        found: dict[Place, Label] = {}
-        for one in given:
-            place = one.sentence, one.word
-            check_place(sentences, *place)
-            if place in found:
-                why = f"sentence {one.sentence}, word {one.word} is fixed twice"
+    def _fixed(self, fixed: Sequence[FixedLabel], sentences: Sentences) -> dict[Position, Label]:
+        labels: dict[Position, Label] = {}
+        for item in fixed:
+            position = item.sentence, item.word
+            check_position(sentences, *position)
+            if position in labels:
+                why = f"sentence {item.sentence}, word {item.word} is fixed twice"
                 raise DataError("fixed", None, why)
-            found[place] = self.label(one.label)
-        return found
+            labels[position] = self.label(item.label)
+        return labels
 
-    def rank(self, sentences: Sentences, fixed: Mapping[Place, Label]) -> list[list[RankedWord]]:
+    def rank(
+        self, sentences: Sentences, fixed: Mapping[Position, Label]
+    ) -> list[list[RankedWord]]:
         """The library's ranking of the sentences as one document; the last ones are remembered."""
         from eigentext.lexical import Document, Word
 
@@ -154,7 +156,7 @@ class LexicalService:
         self,
         sentences: Sentences,
         ranked: Sequence[Sequence[RankedWord]],
-        decided: Collection[Place],
+        decided: Collection[Position],
         *,
         top: int | None,
         language: str,
@@ -252,7 +254,7 @@ def _description(
     }
 
 
-def check_place(sentences: Sentences, sentence: int, word: int) -> None:
+def check_position(sentences: Sentences, sentence: int, word: int) -> None:
     """Refuse a word that is not there."""
     if sentence >= len(sentences):
         raise DataError("fixed", None, f"no sentence {sentence} among {len(sentences)}")

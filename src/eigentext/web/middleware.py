@@ -93,8 +93,8 @@ class HostNames:
         if not colon or not port.isdecimal():  # without a port; the address [::1] has colons, too
             name = host.lower()
         return any(
-            one in ("*", name) or (one.startswith("*.") and name.endswith(one[1:]))
-            for one in self.allowed_hosts
+            pattern in ("*", name) or (pattern.startswith("*.") and name.endswith(pattern[1:]))
+            for pattern in self.allowed_hosts
         )
 
 

@@ -28,7 +28,7 @@ __all__ = [
     "SegmentView",
     "SenseView",
     "UndoRequest",
-    "WordPlace",
+    "WordPosition",
     "WordView",
 ]
 
@@ -47,14 +47,14 @@ Revision = Annotated[
 ]
 
 
-class WordPlace(Request):
+class WordPosition(Request):
     """A word of the request; both numbers count from 0."""
 
     sentence: int = Field(ge=0)
     word: int = Field(ge=0)
 
 
-class FixedLabel(WordPlace):
+class FixedLabel(WordPosition):
     """What a person decided about a word: the values of its label elements."""
 
     label: dict[Text, Text] = Field(description="as a candidate's label has them")
@@ -180,7 +180,7 @@ class DocumentsAnswer(BaseModel):
     documents: list[DocumentSummary]
 
 
-class Choice(WordPlace):
+class Choice(WordPosition):
     """A decision as it is stored; no label means that none of the candidates is right."""
 
     label: dict[str, str] | None
@@ -200,7 +200,7 @@ class DocumentAnswer(BaseModel):
     ranked: RankAnswer
 
 
-class DecideRequest(WordPlace):
+class DecideRequest(WordPosition):
     """One decision."""
 
     annotator: Annotator

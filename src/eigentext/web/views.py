@@ -85,14 +85,14 @@ def converted(request: ConvertRequest, limits: ServiceSettings) -> ConvertAnswer
 def tree_views(request: TreesRequest, limits: ServiceSettings) -> TreesAnswer:
     """Everything the answer shows of the trees."""
     check_length(request.brackets, limits)
-    found = list(islice(_numbered_trees(request.brackets), limits.max_trees + 1))
-    if len(found) > limits.max_trees:
+    trees = list(islice(_numbered_trees(request.brackets), limits.max_trees + 1))
+    if len(trees) > limits.max_trees:
         raise TooMuchError(f"found more than {limits.max_trees} trees, the most that are drawn")
-    if not found:
+    if not trees:
         raise DataError(INPUT, None, "found no tree; expected brackets such as (NP (NN dog))")
     rules = HeadRules.english() if request.head_rules == "english" else HeadRules.neutral()
     return TreesAnswer(
-        trees=[_tree_view(line, tree, rules, limits.max_drawn_nodes) for line, tree in found]
+        trees=[_tree_view(line, tree, rules, limits.max_drawn_nodes) for line, tree in trees]
     )
 
 
@@ -136,7 +136,7 @@ def _tree_view(line: int, tree: Tree, rules: HeadRules, max_drawn_nodes: int) ->
 def tokens_view(request: TokeniseRequest, limits: ServiceSettings) -> TokeniseAnswer:
     """The sentences and tokens of a raw text."""
     check_length(request.text, limits)
-    found = tokenise_text(
+    token_lists = tokenise_text(
         request.text,
         request.scheme,
         one_per_line=request.one_per_line,
@@ -144,7 +144,7 @@ def tokens_view(request: TokeniseRequest, limits: ServiceSettings) -> TokeniseAn
     )
     sentences = [
         SentenceView(tokens=[TokenView(text=t.text, start=t.start, end=t.end) for t in tokens])
-        for tokens in found
+        for tokens in token_lists
     ]
     return TokeniseAnswer(
         sentences=sentences, n_tokens=sum(len(sentence.tokens) for sentence in sentences)

@@ -2,37 +2,26 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from eigentext.base.lazy import lazy
 
 if TYPE_CHECKING:
-    from eigentext.words.clusters.features import ClusterFeatures
-    from eigentext.words.clusters.model import SpectralClusters
-    from eigentext.words.embeddings.cca import CCAEmbedding
-    from eigentext.words.embeddings.lrmvl import LRMVL
-    from eigentext.words.embeddings.vectors import Embeddings
-    from eigentext.words.lm.class_bigram import ClassBigram
+    from eigentext.words.clusters.features import ClusterFeatures as ClusterFeatures
+    from eigentext.words.clusters.model import SpectralClusters as SpectralClusters
+    from eigentext.words.embeddings.cca import CCAEmbedding as CCAEmbedding
+    from eigentext.words.embeddings.lrmvl import LRMVL as LRMVL
+    from eigentext.words.embeddings.vectors import Embeddings as Embeddings
+    from eigentext.words.lm.class_bigram import ClassBigram as ClassBigram
 
-__all__ = [
-    "LRMVL",
-    "CCAEmbedding",
-    "ClassBigram",
-    "ClusterFeatures",
-    "Embeddings",
-    "SpectralClusters",
-]
-
-_HOME_OF = {
-    "CCAEmbedding": "embeddings.cca",
-    "ClassBigram": "lm.class_bigram",
-    "ClusterFeatures": "clusters.features",
-    "Embeddings": "embeddings.vectors",
-    "LRMVL": "embeddings.lrmvl",
-    "SpectralClusters": "clusters.model",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME_OF:
-        return getattr(import_module(f"eigentext.words.{_HOME_OF[name]}"), name)
-    raise AttributeError(f"module 'eigentext.words' has no attribute {name!r}")
+__getattr__, __dir__, __all__ = lazy(
+    __name__,
+    {
+        "clusters.features": "ClusterFeatures",
+        "clusters.model": "SpectralClusters",
+        "embeddings.cca": "CCAEmbedding",
+        "embeddings.lrmvl": "LRMVL",
+        "embeddings.vectors": "Embeddings",
+        "lm.class_bigram": "ClassBigram",
+    },
+)

@@ -130,7 +130,7 @@ class LRMVLSettings:
     covariance_tokens: int | None = setting(
         1_000_000,
         Whole(1, optional=True),
-        "So many tokens, evenly spread, for the covariances of contexts; None takes all.",
+        "So many tokens, evenly spread, for the covariances of contexts; unless told, all.",
     )
     vocab_size: int | None = setting(None, Whole(1), _VOCAB_SIZE)
     min_count: int = setting(1, Whole(1), _MIN_COUNT)
@@ -142,9 +142,11 @@ class ClassBigramSettings:
     """Settings of a language model of word classes."""
 
     clusters: Mapping[str, str] | None = setting(
-        None, Anything(), "A name (such as bits) for every word.", positional=True
+        None, Anything(), "A name (such as bits) for every word.", kept=True, positional=True
     )
-    mix: float = setting(0.5, Real(0, 1), "Weight of the classes; words have the rest.")
+    mix: float = setting(
+        0.5, Real(0, 1), "Weight of the classes; words have the rest.", answering=True
+    )
     smooth: float = setting(
         0.5,
         Real(0, open=True),

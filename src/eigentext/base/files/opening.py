@@ -32,6 +32,7 @@ from eigentext.errors import DataError, StorageError
 
 __all__ = [
     "LONGEST_LINE",
+    "NO_TEXT",
     "TOO_LONG",
     "OnError",
     "SkipLog",
@@ -39,6 +40,7 @@ __all__ = [
     "atomic_write",
     "check_writable",
     "expand",
+    "is_model",
     "numbered_lines",
     "open_binary",
     "raise_or_tell",
@@ -49,6 +51,7 @@ OnError = Callable[[DataError], None]
 
 LONGEST_LINE = 1 << 24
 TOO_LONG = f"a line of more than {LONGEST_LINE:,} bytes, the most that is read"
+NO_TEXT = "a model that eigentext wrote, expected a text file"
 
 _BLOCK = 1 << 20
 _BOM = b"\xef\xbb\xbf"
@@ -92,16 +95,16 @@ def expand(sources: Iterable[Source]) -> list[str]:
     """
     if isinstance(sources, (str, os.PathLike)):
         raise TypeError(f"expand() takes a list of sources: [{os.fspath(sources)!r}]")
-    found: list[str] = []
+    files: list[str] = []
     for item in sources:
         source = os.fspath(item)
         if source == "-":
-            found.append(source)
+            files.append(source)
         elif is_url(source):
-            found.extend(_expand_url(source))
+            files.extend(_expand_url(source))
         else:
-            found.extend(_expand_path(source))
-    return found
+            files.extend(_expand_path(source))
+    return files
 
 
 def _expand_path(path: str) -> list[str]:
@@ -252,7 +255,7 @@ def numbered_lines(
     Lines end at ``\n`` or ``\r\n`` only: a lone ``\r``, a form feed or U+2028 stays inside its
     line.  A byte-order mark at the start is dropped.  A line that is not UTF-8, or longer than
     ``LONGEST_LINE``, is a DataError, or is given to ``on_error`` and left out.  A damaged archive
-    always raises, since what follows is unknown.
+    always raises, since what follows is unknown; so does a model file, which is no text at all.
 
     >>> with atomic_write("memory://doc/two.txt") as out:
     ...     _ = out.write(b"one\r\ntwo")
@@ -276,6 +279,11 @@ def numbered_lines(
                 lines.pop()
             yield from enumerate(lines, start=number + 1)
             number += len(lines)
+
+
+def is_model(start: bytes) -> bool:
+    """Does a file that starts so hold a model?  Its length in eight bytes, then a JSON header."""
+    return start[8:].startswith(b'{"__metadata__":{"eigentext":')
 
 
 def raise_or_tell(error: DataError, on_error: OnError | None) -> None:
@@ -306,6 +314,8 @@ def _blocks_of_lines(
         if first and block:
             while len(block) < len(_BOM) and (more := stream.read1(_BLOCK)):
                 block += more
+            if is_model(block):
+                raise DataError(path, 1, NO_TEXT)
             block = block.removeprefix(_BOM)
             first = False
         elif not block:

@@ -38,10 +38,10 @@ def scratch_folder() -> Iterator[Path]:
     >>> folder.exists()
     False
     """
-    place = Path(tempfile.gettempdir())
-    _remove_abandoned(place)
+    parent = Path(tempfile.gettempdir())
+    _remove_abandoned(parent)
     # named before it is made, so that a signal at any moment finds it to be removed
-    folder = place / f"{_PREFIX}{secrets.token_hex(16)}"
+    folder = parent / f"{_PREFIX}{secrets.token_hex(16)}"
     ours = True
     try:
         try:
@@ -79,11 +79,11 @@ def take_lock(file: IO[bytes]) -> bool:
     return True
 
 
-def _remove_abandoned(place: Path) -> None:
+def _remove_abandoned(parent: Path) -> None:
     """Remove the folders that processes left behind when they were killed."""
     if not hasattr(os, "getuid"):
         return  # without locks no one can tell an abandoned folder from one in use
-    for folder in place.glob(_PREFIX + "*"):
+    for folder in parent.glob(_PREFIX + "*"):
         with contextlib.suppress(OSError):
             about = os.lstat(folder)
             if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.getuid():

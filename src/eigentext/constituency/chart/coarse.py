@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.constituency.chart.constraints import Masks
+    from eigentext.constituency.kernels.coarse import Survivors
     from eigentext.constituency.lexicon import Emission, Lexicon
     from eigentext.constituency.treebank import Treebank
 
@@ -170,15 +171,15 @@ def build_chart(
     relax: bool = True,
 ) -> Chart | None:
     """Prune; None when even the unpruned grammar has no parse (or, not relaxed, the pruned)."""
-    tries = ((beam, threshold), (beam * 1e-3, threshold * 1e-2), (0, 0))
+    tries = ((beam, threshold), (beam * 1e-3, threshold * 1e-2), (0.0, 0.0))
     for relaxed, (b, t) in enumerate(tries if relax else tries[:1]):
-        chart = _one_pass(grammar, lexicon, emissions, b, t, masks, relaxed)
+        chart = _pruned(grammar, lexicon, emissions, b, t, masks, relaxed)
         if chart is not None:
             return chart
     return None
 
 
-def _one_pass(
+def _pruned(
     grammar: CoarseGrammar,
     lexicon: Lexicon,
     emissions: Sequence[Emission],
@@ -187,111 +188,97 @@ def _one_pass(
     masks: Masks,
     relaxed: int,
 ) -> Chart | None:
-    from eigentext.constituency.kernels.coarse import coarse_inside, coarse_outside
+    from eigentext.constituency.kernels.coarse import (
+        Cells,
+        Survivors,
+        WordTags,
+        coarse_inside,
+        coarse_outside,
+    )
 
-    g, by_left = grammar, grammar.by_left
-    n, n_labels = len(emissions), len(grammar.prior)
+    n = len(emissions)
     n_spans = n * (n + 1) // 2
-    tag_ptr = pointers(len(e.tags) for e in emissions)
-    tag_label = lexicon.tags[np.concatenate([e.tags for e in emissions])]
-    tag_score = np.concatenate([e.scores for e in emissions]) * g.emits[tag_label]
-    scale = np.empty(n_spans)
-    list_ptr = np.empty((n_spans, 2), np.int64)
-    capacity = n_spans * 64 + 4 * n_labels
+    label = lexicon.tags[np.concatenate([e.tags for e in emissions])]
+    tags = WordTags(
+        ptr=pointers(len(e.tags) for e in emissions),
+        label=label,
+        score=np.concatenate([e.scores for e in emissions]) * grammar.emits[label],
+    )
+    # The room for entries is a guess, and so is that for applications below: when it is too
+    # small the pass is run again with four times as much.
+    capacity = n_spans * 64 + 4 * len(grammar.prior)
     while True:
-        list_label = np.empty(capacity, np.int32)
-        list_value = np.empty(capacity, np.float32)
-        used = coarse_inside(
-            n,
-            n_labels,
-            *by_left[:4],
-            tag_ptr,
-            tag_label,
-            tag_score,
-            masks.of_span,
-            masks.labels,
-            g.prior,
-            beam,
-            scale,
-            list_ptr,
-            list_label,
-            list_value,
+        cells = Cells(
+            ptr=np.empty((n_spans, 2), np.int64),
+            scale=np.empty(n_spans),
+            label=np.empty(capacity, np.int32),
+            value=np.empty(capacity, np.float32),
         )
+        used = coarse_inside(n, grammar.by_left, grammar.prior, tags, masks, beam, cells)
         if used >= 0:
             break
         capacity *= 4
-    outside = np.zeros(used)
     capacity = 4096 + 400 * n
     while True:
-        rule = np.empty(capacity, np.int32)
-        place = np.empty((capacity, 3), np.int64)
-        posterior = np.empty(capacity)
+        outside = np.zeros(used)
+        survivors = Survivors(
+            rule=np.empty(capacity, np.int32),
+            cut=np.empty((capacity, 3), np.int64),
+            posterior=np.empty(capacity),
+        )
         n_apps, z = coarse_outside(
-            n,
-            n_labels,
-            *by_left,
-            g.root_p,
-            scale,
-            list_ptr,
-            list_label,
-            list_value,
-            threshold,
-            outside,
-            rule,
-            place,
-            posterior,
+            n, grammar.by_left, grammar.root_p, cells, threshold, outside, survivors
         )
         if n_apps >= 0:
             break
-        outside[:] = 0.0
         capacity *= 4
     if z <= 0.0:
         return None
     if n == 1:
-        return _one_word(list_label[:used], relaxed)
+        return _single_word(cells.label[:used], relaxed)
     if n_apps == 0:
         return None
-    return _items(g, n, rule[:n_apps], place[:n_apps], posterior[:n_apps], relaxed)
+    survivors = Survivors(*(column[:n_apps] for column in survivors))
+    return _numbered_items(grammar, n, survivors, relaxed)
 
 
-def _one_word(labels: npt.NDArray[np.int32], relaxed: int) -> Chart:
-    none, one = np.empty(0, np.int64), np.sort(labels).astype(np.int64)
+def _single_word(labels: npt.NDArray[np.int32], relaxed: int) -> Chart:
+    """The chart of a sentence of one word: its tags, and no application of any rule."""
+    none, items = np.empty(0, np.int64), np.sort(labels).astype(np.int64)
     return Chart(
-        1,
-        none,
-        none,
-        none,
-        none,
-        np.zeros(1, np.int64),
-        none,
-        one,
-        np.zeros_like(one),
-        np.array([0, len(one)]),
-        np.zeros_like(one),
-        np.empty(0),
-        relaxed,
+        n=1,
+        rule=none,
+        parent=none,
+        left=none,
+        right=none,
+        group_ptr=np.zeros(1, np.int64),
+        group_span=none,
+        item_label=items,
+        item_span=np.zeros_like(items),
+        span_items=np.array([0, len(items)]),
+        word_of_item=np.zeros_like(items),
+        posterior=np.empty(0),
+        relaxed=relaxed,
     )
 
 
-def _items(
-    grammar: CoarseGrammar,
-    n: int,
-    rule: npt.NDArray[np.int32],
-    place: Ints,
-    posterior: Floats,
-    relaxed: int,
+def _numbered_items(
+    grammar: CoarseGrammar, n: int, survivors: Survivors, relaxed: int
 ) -> Chart | None:
+    """The chart of these applications: the labels and spans that they touch become items."""
     n_labels = len(grammar.prior)
-    i, k, j = place[:, 0], place[:, 1], place[:, 2]
+    i, k, j = survivors.cut.T
     # Bottom-up: by length of the parent's span; applications of one span stand together.
     order = np.lexsort((i, j - i))
-    i, k, j, posterior = i[order], k[order], j[order], posterior[order]
-    number_of_rule = rule[order].astype(np.int64)
+    i, k, j, posterior = i[order], k[order], j[order], survivors.posterior[order]
+    rule = survivors.rule[order].astype(np.int64)
 
     def span(a: Ints, b: Ints) -> Ints:
         return np.asarray(a * n - (a * (a - 1)) // 2 + (b - a - 1))
 
-    labels = grammar.rules[number_of_rule]
+    # An item is a (span, label) that is the parent or a child of some application: one number,
+    # span * labels + label, whose order is that of spans.
+    labels = grammar.rules[rule]
     parent_span = span(i, j)
     keys = np.concatenate(
         [
@@ -310,18 +297,18 @@ def _items(
     word_at = np.full(n_spans, -1)
     word_at[span(words, words + 1)] = words
     chart = Chart(
-        n,
-        number_of_rule,
-        parent,
-        left,
-        right,
-        group_ptr,
-        parent_span[group_ptr[:-1]],
-        item_label,
-        item_span,
-        np.searchsorted(item_span, np.arange(n_spans + 1)),
-        word_at[item_span],
-        posterior,
-        relaxed,
+        n=n,
+        rule=rule,
+        parent=parent,
+        left=left,
+        right=right,
+        group_ptr=group_ptr,
+        group_span=parent_span[group_ptr[:-1]],
+        item_label=item_label,
+        item_span=item_span,
+        span_items=np.searchsorted(item_span, np.arange(n_spans + 1)),
+        word_of_item=word_at[item_span],
+        posterior=posterior,
+        relaxed=relaxed,
     )
     return chart if len(chart.root_items) else None

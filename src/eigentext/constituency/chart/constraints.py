@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -47,8 +47,7 @@ class Constraints:
         return bool(self.required or self.forbidden or self.tags)
 
 
-@dataclass(frozen=True, eq=False)
-class Masks:
+class Masks(NamedTuple):
     """``of_span`` (S,) which row of ``labels`` (masks, n_labels) holds; row 0 all, row 1 none."""
 
     of_span: npt.NDArray[np.int32]
@@ -96,8 +95,9 @@ def build_masks(
     return Masks(of_span, np.array(rows))
 
 
-def _cross(one: tuple[int, int], two: tuple[int, int]) -> bool:
-    return one[0] < two[0] < one[1] < two[1] or two[0] < one[0] < two[1] < one[1]
+def _cross(first: tuple[int, int], second: tuple[int, int]) -> bool:
+    (start, end), (later, later_end) = sorted((first, second))
+    return start < later < end < later_end
 
 
 def _check(
@@ -113,9 +113,9 @@ def _check(
             raise SettingsError(f"span ({start}, {end}) is not within a sentence of {n} words")
         if label and label[0] not in known:
             raise SettingsError(f"the grammar has no label {label[0]!r}")
-    for one, two in combinations(constraints.required, 2):
-        if _cross((one[0], one[1]), (two[0], two[1])):
-            raise SettingsError(f"required spans {tuple(one)} and {tuple(two)} cross")
+    for first, second in combinations(constraints.required, 2):
+        if _cross((first[0], first[1]), (second[0], second[1])):
+            raise SettingsError(f"required spans {tuple(first)} and {tuple(second)} cross")
     tags = {chain[-1] for chain in chains if chain}
     for word, tag in (constraints.tags or {}).items():
         if not 0 <= word < n:

@@ -66,9 +66,9 @@ def best_skeletons(
 ) -> Iterator[tuple[float, Skeleton]]:
     """Binarised trees by falling score, at most k; ties in the order of the chart."""
     if k == 1:
-        found = _best(chart, *scores)
-        if found is not None:
-            score, chosen, root = found
+        best = _best(chart, *scores)
+        if best is not None:
+            score, chosen, root = best
             yield score, _skeleton(chart, chosen, root)
         return
     lazy = _Lazy(chart, *scores)
@@ -135,6 +135,7 @@ def viterbi_skeleton(
     winner, root, state = -np.inf, -1, -1
     for item in chart.root_items:
         a = chart.item_label[item]
+        # the best root state of this label
         total = best[item_ptr[item] : item_ptr[item + 1]]
         total = total + root_weight[params.label_ptr[a] : params.label_ptr[a + 1]]
         if total.max() > winner:
@@ -153,14 +154,14 @@ def _word_states(
 ) -> Floats:
     """Scores of the states of tag items; zero elsewhere."""
     lexicon = params.lexicon
-    found = np.zeros(int(item_ptr[-1]))
+    scores = np.zeros(int(item_ptr[-1]))
     over_words = np.flatnonzero(chart.word_of_item >= 0)
     tags = np.searchsorted(lexicon.tags, chart.item_label[over_words])
     for item, t in zip(over_words.tolist(), tags.tolist(), strict=True):
         states = emissions[chart.word_of_item[item]].states
-        place = slice(lexicon.tag_ptr[t], lexicon.tag_ptr[t + 1])
-        found[item_ptr[item] : item_ptr[item + 1]] = states[place]
-    return found
+        of_tag = slice(lexicon.tag_ptr[t], lexicon.tag_ptr[t + 1])
+        scores[item_ptr[item] : item_ptr[item + 1]] = states[of_tag]
+    return scores
 
 
 class _Lazy:
@@ -173,7 +174,9 @@ class _Lazy:
         order = np.argsort(chart.parent, kind="stable")
         bounds = np.searchsorted(chart.parent[order], np.arange(len(leaves) + 1))
         self.of_item = [order[a:b].tolist() for a, b in pairwise(bounds.tolist())]
-        self.found: dict[int, list[tuple[float, int, int, int]]] = {}
+        # of every item: derivations by falling score as far as they were asked for, candidates
+        # for the next, and what was ever a candidate
+        self.derivations: dict[int, list[tuple[float, int, int, int]]] = {}
         self.heaps: dict[int, list[tuple[float, int, int, int]]] = {}
         self.seen: dict[int, set[tuple[int, int, int]]] = {}
         # Bottom-up order makes every item's best derivation known before it is asked for, so that
@@ -186,9 +189,12 @@ class _Lazy:
         """(score, application, ranks left and right) of the rank-th best; None beyond the last."""
         if self.chart.word_of_item[item] >= 0:
             return (float(self.leaves[item]), -1, 0, 0) if rank == 0 else None
-        if item not in self.found:
+        if item not in self.derivations:
             return None
-        done, heap = self.found[item], self.heaps[item]
+        # A derivation is an application and the ranks of its two children.  The next best after
+        # it on this application has one rank more on the left or on the right, so that the heap
+        # holds no more than the frontier: k best of all cost O(applications + n k log k).
+        done, heap = self.derivations[item], self.heaps[item]
         while len(done) <= rank and heap:
             score, application, left, right = heapq.heappop(heap)
             done.append((-score, application, left, right))
@@ -207,7 +213,7 @@ class _Lazy:
             heapq.heappush(self.heaps[item], (-float(score), application, left, right))
 
     def _start(self, item: int) -> None:
-        self.found[item], self.heaps[item], self.seen[item] = [], [], set()
+        self.derivations[item], self.heaps[item], self.seen[item] = [], [], set()
         for application in self.of_item[item]:
             self._push(item, application, 0, 0)
 
@@ -239,10 +245,10 @@ class _Lazy:
             if self.chart.word_of_item[item] >= 0:
                 rule.append(-1)
                 continue
-            found = self._derivation(item, rank)
-            if found is None:
+            step = self._derivation(item, rank)
+            if step is None:
                 raise LookupError("a derivation was asked for that was never enumerated")
-            _, application, left, right = found
+            _, application, left, right = step
             rule.append(int(self.chart.rule[application]))
             pending.append((int(self.chart.right[application]), right))
             pending.append((int(self.chart.left[application]), left))

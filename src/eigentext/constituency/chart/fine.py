@@ -52,6 +52,7 @@ class Sweeps(NamedTuple):
 
     ``item_ptr``         (I + 1,) where the states of each item begin in ``inside, outside``
     ``scale``            (S,) log of what each span's ``inside`` was divided by
+    ``applications``     (A,) posterior of each application
     """
 
     item_ptr: npt.NDArray[np.int64]
@@ -93,6 +94,7 @@ def fine_sweeps(
         inside[item_ptr[item] : item_ptr[item + 1]] = states[
             lexicon.tag_ptr[t] : lexicon.tag_ptr[t + 1]
         ]
+    # Spans of one word, scaled as all others: divided by their largest absolute value.
     for s in np.unique(chart.item_span[over_words]).tolist():
         cell = inside[item_ptr[chart.span_items[s]] : item_ptr[chart.span_items[s + 1]]]
         top = float(np.abs(cell).max())
@@ -110,6 +112,8 @@ def fine_sweeps(
         inside,
         scale,
     )
+    # Z = sum over root labels and states of root[a, h] inside[root item][h]; outside of the
+    # roots is root / Z, and posteriors need no further division
     outside = np.zeros_like(inside)
     label_ptr = params.label_ptr
     z = 0.0

@@ -82,10 +82,10 @@ def skeleton_of(tree: Tree, numbers: RuleNumbers) -> Skeleton | None:
     rule = [-1] * len(label)
     for node, (left, right) in enumerate(zip(*_children(over_word), strict=True)):
         if left >= 0:
-            found = numbers.rules.get((label[node], label[left], label[right]))
-            if found is None:
+            rule_id = numbers.rules.get((label[node], label[left], label[right]))
+            if rule_id is None:
                 return None
-            rule[node] = found
+            rule[node] = rule_id
     return Skeleton.of(label, rule)
 
 

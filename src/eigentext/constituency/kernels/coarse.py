@@ -13,9 +13,45 @@ the number of entries plus n dense rows, not the square of n times the labels.
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
+
+_FAINT = -60.0  # splits whose factor is exp(-60) or less add nothing to single precision
+
+
+class WordTags(NamedTuple):
+    """The tags of word i stand at ``ptr[i]`` to ``ptr[i + 1]``, with p(word | tag) / p(word)."""
+
+    ptr: Any
+    label: Any
+    score: Any
+
+
+class Cells(NamedTuple):
+    """The cells of a sentence: short lists of entries (label, inside), laid end to end.
+
+    ``ptr``           (spans, 2) first entry of each span and the one after its last
+    ``scale``         (spans,) log of what the inside values of a span were divided by
+    ``label, value``  of each entry
+    """
+
+    ptr: Any
+    scale: Any
+    label: Any
+    value: Any
+
+
+class Survivors(NamedTuple):
+    """Rule applications that are not pruned.
+
+    ``rule, posterior``  of each;  ``cut`` (., 3) start, split and end of its span
+    """
+
+    rule: Any
+    cut: Any
+    posterior: Any
 
 
 @njit(cache=True, inline="always")
@@ -25,51 +61,43 @@ def span_id(i, j, n):
 
 
 @njit(cache=True)
-def coarse_inside(
-    n,
-    n_labels,
-    left_ptr,
-    left_right,
-    left_parent,
-    left_p,
-    tag_ptr,
-    tag_label,
-    tag_score,
-    mask_of,
-    masks,
-    prior,
-    beam,
-    scale,
-    list_ptr,
-    list_label,
-    list_value,
-):
-    """Inside lists of all cells with a beam in each; returns entries used, or -1 if full."""
-    acc = np.zeros(n_labels)
-    touched = np.empty(n_labels, np.int32)
+def coarse_inside(n, rules, prior, tags, masks, beam, cells):
+    """Inside lists of all cells with a beam in each; returns entries used, or -1 if full.
+
+    ``rules``  by left child, ``masks`` the labels that each span may have; ``cells`` is filled
+    """
+    left_ptr, right_of, parent_of, rule_p = rules.ptr, rules.right, rules.parent, rules.p
+    list_ptr, scale, list_label, list_value = cells
+    n_labels = len(prior)
+    acc = np.zeros(n_labels)  # label -> inside of the present span, not yet scaled
+    touched = np.empty(n_labels, np.int32)  # the labels whose acc is not zero
     dense = np.zeros((n + 1, n_labels), np.float32)  # row k: cell (k, j) of the current j
     capacity = len(list_label)
     used = 0
+    # CKY.  inside[i, j, a] = p(words i..j-1 | a)
+    #   = sum over splits k and rules a -> b c of p(a -> b c | a) inside[i, k, b] inside[k, j, c]
+    # Time: spans (n^2) x splits (n) x entries of the left cell x rules with that left child.
     for j in range(1, n + 1):
         for i in range(j - 1, -1, -1):
             s = span_id(i, j, n)
             n_touched = 0
             ref = -np.inf
-            mask = masks[mask_of[s]]
+            mask = masks.labels[masks.of_span[s]]
             list_ptr[s, 0] = used
             list_ptr[s, 1] = used
             scale[s] = -np.inf
-            if mask_of[s] == 1:  # mask 1 admits nothing
+            if masks.of_span[s] == 1:  # mask 1 admits nothing
                 continue
             if j == i + 1:
                 ref = 0.0
-                for t in range(tag_ptr[i], tag_ptr[i + 1]):
-                    a = tag_label[t]
+                for t in range(tags.ptr[i], tags.ptr[i + 1]):
+                    a = tags.label[t]
                     if acc[a] == 0.0:
                         touched[n_touched] = a
                         n_touched += 1
-                    acc[a] += tag_score[t]
+                    acc[a] += tags.score[t]
             else:
+                # The heaviest split sets the unit in which the splits of this span are summed.
                 for k in range(i + 1, j):
                     both = scale[span_id(i, k, n)] + scale[span_id(k, j, n)]
                     if both > ref:
@@ -79,7 +107,7 @@ def coarse_inside(
                 for k in range(i + 1, j):
                     sl = span_id(i, k, n)
                     exponent = scale[sl] + scale[span_id(k, j, n)] - ref
-                    if exponent < -60.0:
+                    if exponent < _FAINT:
                         continue
                     factor = math.exp(exponent)
                     right = dense[k]
@@ -87,13 +115,16 @@ def coarse_inside(
                         b = list_label[e]
                         value = list_value[e] * factor
                         for r in range(left_ptr[b], left_ptr[b + 1]):
-                            other = right[left_right[r]]
+                            other = right[right_of[r]]
                             if other > 0.0:
-                                a = left_parent[r]
+                                a = parent_of[r]
                                 if acc[a] == 0.0:
                                     touched[n_touched] = a
                                     n_touched += 1
-                                acc[a] += value * other * left_p[r]
+                                acc[a] += value * other * rule_p[r]
+            # The beam: what is below ``beam`` of the best by inside * prior goes.  The prior
+            # stands for the outside, which is not known yet: rare labels with a high inside do
+            # not crowd out the others.
             best, top = 0.0, 0.0
             for t in range(n_touched):
                 a = touched[t]
@@ -116,6 +147,7 @@ def coarse_inside(
             list_ptr[s, 1] = used
             if top > 0.0:
                 scale[s] = ref + math.log(top)
+        # no later span has a right child that ends at j
         for k in range(j):
             s = span_id(k, j, n)
             for e in range(list_ptr[s, 0], list_ptr[s, 1]):
@@ -124,30 +156,15 @@ def coarse_inside(
 
 
 @njit(cache=True)
-def coarse_outside(
-    n,
-    n_labels,
-    left_ptr,
-    left_right,
-    left_parent,
-    left_p,
-    left_rule,
-    root_p,
-    scale,
-    list_ptr,
-    list_label,
-    list_value,
-    threshold,
-    outside,
-    app_rule,
-    app_place,
-    app_posterior,
-):
+def coarse_outside(n, rules, root_p, cells, threshold, outside, survivors):
     """Outside values of all entries, and the rule applications above the threshold, top-down.
 
     Returns (number of applications, or -1 if there is no room; Z relative to the root's scale).
     """
-    capacity = len(app_rule)
+    left_ptr, right_of, parent_of, rule_p, number_of = rules
+    list_ptr, scale, list_label, list_value = cells
+    n_labels = len(root_p)
+    capacity = len(survivors.rule)
     root = span_id(0, n, n)
     z = 0.0
     for e in range(list_ptr[root, 0], list_ptr[root, 1]):
@@ -156,16 +173,21 @@ def coarse_outside(
         return 0, 0.0
     for e in range(list_ptr[root, 0], list_ptr[root, 1]):
         outside[e] = root_p[list_label[e]] / z
-    place = np.full((n + 1, n_labels), -1, np.int32)  # row k: entries of cell (k, j)
+    entry_of = np.full((n + 1, n_labels), -1, np.int32)  # row k: entries of cell (k, j), or -1
     parent_out = np.zeros(n_labels)
     n_apps = 0
+    # outside[i, j, a] = p(all words but i..j-1, with a over them) / Z.  Every application gives
+    #   outside[i, k, b] += outside[i, j, a] p(a -> b c | a) inside[k, j, c], and c likewise,
+    # and its posterior is outside[i, j, a] p(a -> b c | a) inside[i, k, b] inside[k, j, c].
+    # By falling end and rising start every parent is finished before its children are reached.
     for j in range(n, 0, -1):
         for k in range(j):
             s = span_id(k, j, n)
             for e in range(list_ptr[s, 0], list_ptr[s, 1]):
-                place[k, list_label[e]] = e
+                entry_of[k, list_label[e]] = e
         for i in range(j - 1):
             s = span_id(i, j, n)
+            # An entry at or below the threshold has no application above it.
             alive = False
             for e in range(list_ptr[s, 0], list_ptr[s, 1]):
                 if list_value[e] * outside[e] > threshold:
@@ -176,19 +198,19 @@ def coarse_outside(
             for k in range(i + 1, j):
                 sl = span_id(i, k, n)
                 exponent = scale[sl] + scale[span_id(k, j, n)] - scale[s]
-                if exponent < -60.0:
+                if exponent < _FAINT:
                     continue
                 factor = math.exp(exponent)
-                row = place[k]
+                row = entry_of[k]
                 for e in range(list_ptr[sl, 0], list_ptr[sl, 1]):
                     b = list_label[e]
                     value = list_value[e]
                     for r in range(left_ptr[b], left_ptr[b + 1]):
-                        out = parent_out[left_parent[r]]
+                        out = parent_out[parent_of[r]]
                         if out > 0.0:
-                            f = row[left_right[r]]
+                            f = row[right_of[r]]
                             if f >= 0:
-                                weight = out * left_p[r] * factor
+                                weight = out * rule_p[r] * factor
                                 other = list_value[f]
                                 outside[e] += weight * other
                                 outside[f] += weight * value
@@ -196,16 +218,16 @@ def coarse_outside(
                                 if posterior > threshold:
                                     if n_apps == capacity:
                                         return -1, z
-                                    app_rule[n_apps] = left_rule[r]
-                                    app_place[n_apps, 0] = i
-                                    app_place[n_apps, 1] = k
-                                    app_place[n_apps, 2] = j
-                                    app_posterior[n_apps] = posterior
+                                    survivors.rule[n_apps] = number_of[r]
+                                    survivors.cut[n_apps, 0] = i
+                                    survivors.cut[n_apps, 1] = k
+                                    survivors.cut[n_apps, 2] = j
+                                    survivors.posterior[n_apps] = posterior
                                     n_apps += 1
             for e in range(list_ptr[s, 0], list_ptr[s, 1]):
                 parent_out[list_label[e]] = 0.0
         for k in range(j):
             s = span_id(k, j, n)
             for e in range(list_ptr[s, 0], list_ptr[s, 1]):
-                place[k, list_label[e]] = -1
+                entry_of[k, list_label[e]] = -1
     return n_apps, z

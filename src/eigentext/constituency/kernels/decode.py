@@ -11,6 +11,8 @@ from numba import njit
 @njit(cache=True)
 def best_by_score(app_parent, app_left, app_right, app_score, item_is_tag, item_score, best_app):
     """Viterbi over applications (bottom-up order) with additive scores."""
+    # item_score[item] = max over its applications of app_score + item_score of both children;
+    # best_app[item] is the first application that reaches it, -1 for tags.  Time O(applications).
     for i in range(len(item_score)):
         if not item_is_tag[i]:
             item_score[i] = -np.inf
@@ -36,28 +38,32 @@ def viterbi_up(
     for item in range(len(top)):
         if word_of_item[item] >= 0:
             _scale_item(item, item_ptr, best, scaled, top)
+    # best[item][h1] = max over applications, h2, h3 of the logs of
+    #   tensor[r][h1, h2, h3] best[left][h2] best[right][h3]
+    # The maximum of the products is found first, so that a log is taken once for each h1.
+    # Time O(m^3) for an application.
     for g in range(len(group_ptr) - 1):
         for p in range(group_ptr[g], group_ptr[g + 1]):
-            one, two, a = app_left[p], app_right[p], app_parent[p]
-            both = top[one] + top[two]
+            left, right, parent = app_left[p], app_right[p], app_parent[p]
+            both = top[left] + top[right]
             if both == -np.inf:
                 continue
             r = app_rule[p]
             mb, mc = m[rules[r, 1]], m[rules[r, 2]]
             for x in range(m[rules[r, 0]]):
-                found = 0.0
+                heaviest = 0.0
                 for y in range(mb):
-                    weight = scaled[item_ptr[one] + y]
+                    weight = scaled[item_ptr[left] + y]
                     at = rule_ptr[r] + (x * mb + y) * mc
                     for z in range(mc):
-                        v = weight * tensor[at + z] * scaled[item_ptr[two] + z]
-                        if v > found:
-                            found = v
-                if found > 0.0:
-                    v = math.log(found) + both
-                    if v > best[item_ptr[a] + x]:
-                        best[item_ptr[a] + x] = v
-                        application[item_ptr[a] + x] = p
+                        v = weight * tensor[at + z] * scaled[item_ptr[right] + z]
+                        if v > heaviest:
+                            heaviest = v
+                if heaviest > 0.0:
+                    v = math.log(heaviest) + both
+                    if v > best[item_ptr[parent] + x]:
+                        best[item_ptr[parent] + x] = v
+                        application[item_ptr[parent] + x] = p
         s = group_span[g]
         for item in range(span_items[s], span_items[s + 1]):
             _scale_item(item, item_ptr, best, scaled, top)
@@ -82,6 +88,8 @@ def viterbi_down(applications, tensors, item_ptr, application, scaled, root, sta
     pending = np.empty((len(chosen) + 1, 2), np.int64)
     pending[0, 0], pending[0, 1] = root, state
     n_pending = 1
+    # Only applications were remembered: the two states below each are found again by the same
+    # products, which costs one tensor for each node of the tree.
     while n_pending > 0:
         n_pending -= 1
         item, x = pending[n_pending, 0], pending[n_pending, 1]
@@ -89,18 +97,18 @@ def viterbi_down(applications, tensors, item_ptr, application, scaled, root, sta
         if p < 0:
             continue
         chosen[item] = p
-        one, two, r = app_left[p], app_right[p], app_rule[p]
+        left, right, r = app_left[p], app_right[p], app_rule[p]
         mb, mc = m[rules[r, 1]], m[rules[r, 2]]
-        found, best_y, best_z = -1.0, 0, 0
+        heaviest, best_y, best_z = -1.0, 0, 0
         for y in range(mb):
             for z in range(mc):
                 v = (
-                    scaled[item_ptr[one] + y]
+                    scaled[item_ptr[left] + y]
                     * tensor[rule_ptr[r] + (x * mb + y) * mc + z]
-                    * scaled[item_ptr[two] + z]
+                    * scaled[item_ptr[right] + z]
                 )
-                if v > found:
-                    found, best_y, best_z = v, y, z
-        pending[n_pending, 0], pending[n_pending, 1] = one, best_y
-        pending[n_pending + 1, 0], pending[n_pending + 1, 1] = two, best_z
+                if v > heaviest:
+                    heaviest, best_y, best_z = v, y, z
+        pending[n_pending, 0], pending[n_pending, 1] = left, best_y
+        pending[n_pending + 1, 0], pending[n_pending + 1, 1] = right, best_z
         n_pending += 2

@@ -7,23 +7,34 @@ import math
 import numpy as np
 from numba import njit
 
-from eigentext.constituency.kernels.tensors import add_counts, contract_in, contract_out
+from eigentext.constituency.kernels.tensors import (
+    add_counts,
+    contract_in,
+    contract_out,
+    pair_scratch,
+    rule_tensor,
+    states_of,
+)
+
+_FAINT = -69.0  # exp of it is 1e-30: nothing beside the others in single precision
 
 
 @njit(cache=True)
 def fine_inside(applications, tensors, item_span, item_ptr, span_items, inside, scale):
     """Bottom-up over groups of applications with the same parent span.
 
-    ``inside[item_ptr[item] + x]`` is p(words of the span | label of the item, state x), divided by
-    exp(scale) of its span; those over words are filled in.  The sum over applications of
-    tensor[x, y, z] inside[left][y] inside[right][z] costs m^3 for each of them.
+    ``inside`` and ``scale`` of the items over words are filled in; see :class:`Sweeps`.
     """
     app_rule, app_parent, app_left, app_right, group_ptr, group_span = applications
-    rules, m, rule_ptr, tensor = tensors
-    widest = m.max()
-    pair = np.empty(widest * widest, np.float32)
+    pair = pair_scratch(tensors)
+    # inside[item][h1] = p(words of the item's span | its label, state h1)
+    #   = sum over the applications under it of
+    #     tensor[r][h1, h2, h3] inside[left][h2] inside[right][h3]
+    # Time O(m^3) for an application with m states a label; memory one number an item and state.
     for g in range(len(group_ptr) - 1):
         s = group_span[g]
+        # All items of a span share a scale, so that their sums need no factors of their own; the
+        # heaviest application sets the unit while they are summed.
         ref = -np.inf
         for p in range(group_ptr[g], group_ptr[g + 1]):
             both = scale[item_span[app_left[p]]] + scale[item_span[app_right[p]]]
@@ -33,23 +44,17 @@ def fine_inside(applications, tensors, item_span, item_ptr, span_items, inside, 
             scale[s] = -np.inf
             continue
         for p in range(group_ptr[g], group_ptr[g + 1]):
-            one, two, a = app_left[p], app_right[p], app_parent[p]
-            factor = math.exp(scale[item_span[one]] + scale[item_span[two]] - ref)
+            left, right = app_left[p], app_right[p]
+            factor = math.exp(scale[item_span[left]] + scale[item_span[right]] - ref)
             if factor < 1e-30:
                 continue
-            rule = app_rule[p]
-            ma, mb, mc = m[rules[rule, 0]], m[rules[rule, 1]], m[rules[rule, 2]]
             contract_in(
-                tensor,
-                rule_ptr[rule],
-                ma,
-                mb,
-                mc,
-                inside[item_ptr[one] : item_ptr[one] + mb],
-                inside[item_ptr[two] : item_ptr[two] + mc],
+                rule_tensor(tensors, app_rule[p]),
+                states_of(inside, item_ptr, left),
+                states_of(inside, item_ptr, right),
                 np.float32(factor),
                 pair,
-                inside[item_ptr[a] : item_ptr[a] + ma],
+                states_of(inside, item_ptr, app_parent[p]),
             )
         top = 0.0
         first, last = item_ptr[span_items[s]], item_ptr[span_items[s + 1]]
@@ -70,79 +75,57 @@ def fine_inside(applications, tensors, item_span, item_ptr, span_items, inside, 
 def fine_outside(applications, tensors, item_span, item_ptr, inside, scale, outside, posterior):
     """Top-down over the same groups; ``posterior`` gets the rule posterior of each application.
 
-    ``outside[item_ptr[item] + x]`` is p(all but the span, label of the item, state x) / Z, times
-    exp(scale) of its span; those of the roots are filled in.
+    ``outside`` of the roots is filled in; see :class:`Sweeps`.
     """
     app_rule, app_parent, app_left, app_right, group_ptr, group_span = applications
-    rules, m, rule_ptr, tensor = tensors
-    widest = m.max()
-    pair = np.empty(widest * widest, np.float32)
+    pair = pair_scratch(tensors)
+    # outside[item][h] = p(all words but those of its span, its label, state h) / Z, times
+    # exp(scale) of its span.  An application adds to both of its children:
+    #   outside[left][h2]  += sum over h1, h3 of outside[parent][h1] tensor[h1, h2, h3]
+    #                                            inside[right][h3]
+    # Groups backwards: whatever is above an item is finished when its own group comes.
     for g in range(len(group_ptr) - 2, -1, -1):
         s = group_span[g]
         if scale[s] == -np.inf:
             continue
         for p in range(group_ptr[g], group_ptr[g + 1]):
-            one, two, a = app_left[p], app_right[p], app_parent[p]
-            exponent = scale[item_span[one]] + scale[item_span[two]] - scale[s]
-            if exponent < -69.0:
+            left, right = app_left[p], app_right[p]
+            exponent = scale[item_span[left]] + scale[item_span[right]] - scale[s]
+            if exponent < _FAINT:
                 continue
-            rule = app_rule[p]
-            ma, mb, mc = m[rules[rule, 0]], m[rules[rule, 1]], m[rules[rule, 2]]
             posterior[p] = contract_out(
-                tensor,
-                rule_ptr[rule],
-                ma,
-                mb,
-                mc,
-                outside[item_ptr[a] : item_ptr[a] + ma],
-                inside[item_ptr[one] : item_ptr[one] + mb],
-                inside[item_ptr[two] : item_ptr[two] + mc],
+                rule_tensor(tensors, app_rule[p]),
+                states_of(outside, item_ptr, app_parent[p]),
+                states_of(inside, item_ptr, left),
+                states_of(inside, item_ptr, right),
                 np.float32(math.exp(exponent)),
                 pair,
-                outside[item_ptr[one] : item_ptr[one] + mb],
-                outside[item_ptr[two] : item_ptr[two] + mc],
+                states_of(outside, item_ptr, left),
+                states_of(outside, item_ptr, right),
             )
 
 
 @njit(cache=True)
-def chart_counts(
-    applications,
-    posterior,
-    tensors,
-    item_span,
-    item_ptr,
-    inside,
-    scale,
-    outside,
-    weight,
-    least,
-    counts,
-):
+def chart_counts(applications, tensors, item_span, sweeps, weight, least, counts):
     """Add the expected rules with states of one sentence to ``counts``, times ``weight``.
 
     Applications with a posterior of ``least`` or less count for nothing.
     """
     app_rule, app_parent, app_left, app_right, _, _ = applications
-    rules, m, rule_ptr, tensor = tensors
-    widest = m.max()
-    pair = np.empty(widest * widest, np.float32)
+    item_ptr, inside, scale = sweeps.item_ptr, sweeps.inside, sweeps.scale
+    rule_ptr = tensors.rule_ptr
+    pair = pair_scratch(tensors)
     for p in range(len(app_rule)):
-        if posterior[p] <= least:
+        if sweeps.applications[p] <= least:
             continue
-        one, two, a = app_left[p], app_right[p], app_parent[p]
-        exponent = scale[item_span[one]] + scale[item_span[two]] - scale[item_span[a]]
-        r = app_rule[p]
-        ma, mb, mc = m[rules[r, 0]], m[rules[r, 1]], m[rules[r, 2]]
+        left, right, parent, r = app_left[p], app_right[p], app_parent[p], app_rule[p]
+        exponent = scale[item_span[left]] + scale[item_span[right]] - scale[item_span[parent]]
         add_counts(
-            tensor,
-            rule_ptr[r],
-            ma,
-            mb,
-            mc,
-            outside[item_ptr[a] : item_ptr[a] + ma],
-            inside[item_ptr[one] : item_ptr[one] + mb],
-            inside[item_ptr[two] : item_ptr[two] + mc],
+            rule_tensor(tensors, r),
+            states_of(sweeps.outside, item_ptr, parent),
+            states_of(inside, item_ptr, left),
+            states_of(inside, item_ptr, right),
             np.float32(math.exp(exponent) * weight),
             pair,
-            counts,
+            counts[rule_ptr[r] : rule_ptr[r + 1]],
         )

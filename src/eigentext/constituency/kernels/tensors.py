@@ -1,6 +1,8 @@
 """Rule tensors: smoothed from counts, and contracted with the vectors of their three labels.
 
-A rule tensor lives flat at ``tensor[rule_ptr[r]:]`` in the axis order (parent, left, right).
+A rule tensor lives flat at ``tensor[rule_ptr[r] : rule_ptr[r + 1]]``, in the axis order (parent,
+left, right); h1, h2, h3 are the states of the three.  The contractions take that piece alone, and
+the numbers of states from the vectors; ``pair`` is scratch of m_left * m_right numbers or more.
 """
 
 from __future__ import annotations
@@ -12,62 +14,58 @@ from numba import njit
 
 
 @njit(cache=True)
-def smooth_rules(
-    counts,
-    rule_ptr,
-    rules,
-    m,
-    label_state_ptr,
-    label_state_count,
-    rule_count,
-    label_count,
-    C_rule,
-    C_pair,
-    C_single,
-    out,
-):
-    """q(r, h2, h3 | a, h1) from (expected) counts, backed off in three steps."""
+def smooth_rules(tensors, counts, label_ptr, n_rule, n_label, strengths):
+    """Fill in q(r, h2, h3 | a, h1) from (expected) counts, backed off in three steps.
+
+    ``tensors, counts, strengths``  see ``params``; ``n_rule, n_label`` counts without states
+    ``label_ptr``                   where the states of each label begin in ``counts.states``
+    """
+    rules, m, rule_ptr, out = tensors
+    n_tensor, n_state = counts.tensor, counts.states
+    C_rule, C_pair, C_single = strengths
     for r in range(len(rules)):
         a, b, c = rules[r]
         ma, mb, mc = m[a], m[b], m[c]
         base = rule_ptr[r]
-        n_r = rule_count[r]
-        # P(h2 | r), P(h3 | r), backed off to the label's own distribution over states
-        ph2 = np.zeros(mb)
-        ph3 = np.zeros(mc)
+        n_r = n_rule[r]
+        # P(h2 | r) and P(h3 | r), backed off to the label's own distribution over states
+        p2 = np.zeros(mb)
+        p3 = np.zeros(mc)
         for x in range(ma):
             for y in range(mb):
                 for z in range(mc):
-                    v = counts[base + (x * mb + y) * mc + z]
-                    ph2[y] += v
-                    ph3[z] += v
+                    v = n_tensor[base + (x * mb + y) * mc + z]
+                    p2[y] += v
+                    p3[z] += v
         for y in range(mb):
-            ph2[y] = (
-                ph2[y] + C_single * label_state_count[label_state_ptr[b] + y] / label_count[b]
-            ) / max(n_r + C_single, 1e-30)
+            p2[y] = (p2[y] + C_single * n_state[label_ptr[b] + y] / n_label[b]) / max(
+                n_r + C_single, 1e-30
+            )
         for z in range(mc):
-            ph3[z] = (
-                ph3[z] + C_single * label_state_count[label_state_ptr[c] + z] / label_count[c]
-            ) / max(n_r + C_single, 1e-30)
-        p_r = n_r / label_count[a]
+            p3[z] = (p3[z] + C_single * n_state[label_ptr[c] + z] / n_label[c]) / max(
+                n_r + C_single, 1e-30
+            )
+        p_r = n_r / n_label[a]
         q2 = np.empty(mb)
         q3 = np.empty(mc)
         for x in range(ma):
-            n_ax = label_state_count[label_state_ptr[a] + x]
+            n_ax = n_state[label_ptr[a] + x]
+            # P(h2 | r, h1) and P(h3 | r, h1), backed off to the same without h1
             n_rx = 0.0
             q2[:] = 0.0
             q3[:] = 0.0
             for y in range(mb):
                 for z in range(mc):
-                    v = counts[base + (x * mb + y) * mc + z]
+                    v = n_tensor[base + (x * mb + y) * mc + z]
                     n_rx += v
                     q2[y] += v
                     q3[z] += v
             p_rx = (n_rx + C_rule * p_r) / max(n_ax + C_rule, 1e-30)  # a state may be empty
             for y in range(mb):
-                q2[y] = (q2[y] + C_single * ph2[y]) / max(n_rx + C_single, 1e-30)
+                q2[y] = (q2[y] + C_single * p2[y]) / max(n_rx + C_single, 1e-30)
             for z in range(mc):
-                q3[z] = (q3[z] + C_single * ph3[z]) / max(n_rx + C_single, 1e-30)
+                q3[z] = (q3[z] + C_single * p3[z]) / max(n_rx + C_single, 1e-30)
+            # P(h2, h3 | r, h1), backed off to the product of the two
             lam = 0.0
             if n_rx > 0.0:
                 lam = math.sqrt(n_rx) / (C_pair + math.sqrt(n_rx))
@@ -76,20 +74,41 @@ def smooth_rules(
                     at = base + (x * mb + y) * mc + z
                     e = q2[y] * q3[z] * (1.0 - lam)
                     if n_rx > 0.0:
-                        e += lam * counts[at] / n_rx
+                        e += lam * n_tensor[at] / n_rx
                     out[at] = p_rx * e
 
 
+@njit(cache=True)
+def states_of(values, ptr, item):
+    """The part of ``values`` that belongs to the states of an item (or of a node)."""
+    return values[ptr[item] : ptr[item + 1]]
+
+
+@njit(cache=True)
+def rule_tensor(tensors, rule):
+    """The flat tensor of a rule."""
+    return tensors.tensor[tensors.rule_ptr[rule] : tensors.rule_ptr[rule + 1]]
+
+
+@njit(cache=True)
+def pair_scratch(tensors):
+    """Room for every pair of states of two labels."""
+    widest = tensors.m.max()
+    return np.empty(widest * widest, np.float32)
+
+
 @njit(cache=True, fastmath=True)
-def contract_in(tensor, at, ma, mb, mc, left, right, factor, pair, out):
-    """out[h1] += factor * sum D[h1, h2, h3] left[h2] right[h3]."""
+def contract_in(tensor, left, right, factor, pair, out):
+    """out[h1] += factor * sum over h2, h3 of tensor[h1, h2, h3] left[h2] right[h3]."""
+    mb, mc = len(left), len(right)
+    width = mb * mc
+    # The outer product of left and right first: what remains is a matrix times a vector.
     for y in range(mb):
         ly = left[y] * factor
         for z in range(mc):
             pair[y * mc + z] = ly * right[z]
-    width = mb * mc
-    for x in range(ma):
-        row = tensor[at + x * width : at + (x + 1) * width]
+    for x in range(len(out)):
+        row = tensor[x * width : (x + 1) * width]
         total = np.float32(0.0)
         for p in range(width):
             total += row[p] * pair[p]
@@ -97,14 +116,20 @@ def contract_in(tensor, at, ma, mb, mc, left, right, factor, pair, out):
 
 
 @njit(cache=True, fastmath=True)
-def contract_out(tensor, at, ma, mb, mc, outer, left, right, factor, pair, out_left, out_right):
-    """Outside to both children; returns the posterior of the application."""
+def contract_out(tensor, outer, left, right, factor, pair, out_left, out_right):
+    """Outside to both children; returns the posterior of the application.
+
+    out_left[h2]  += factor * sum over h1, h3 of outer[h1] tensor[h1, h2, h3] right[h3]
+    out_right[h3] += factor * sum over h1, h2 of outer[h1] tensor[h1, h2, h3] left[h2]
+    """
+    mb, mc = len(left), len(right)
     width = mb * mc
+    # The sum over h1 is the same for both children: pair[h2, h3] holds it.
     for p in range(width):
         pair[p] = np.float32(0.0)
-    for x in range(ma):
+    for x in range(len(outer)):
         o = outer[x] * factor
-        row = tensor[at + x * width : at + (x + 1) * width]
+        row = tensor[x * width : (x + 1) * width]
         for p in range(width):
             pair[p] += o * row[p]
     posterior = np.float32(0.0)
@@ -121,17 +146,18 @@ def contract_out(tensor, at, ma, mb, mc, outer, left, right, factor, pair, out_l
 
 
 @njit(cache=True, fastmath=True)
-def add_counts(tensor, at, ma, mb, mc, outer, left, right, factor, pair, counts):
-    """counts[h1, h2, h3] += factor * outer[h1] D[h1, h2, h3] left[h2] right[h3]."""
+def add_counts(tensor, outer, left, right, factor, pair, counts):
+    """counts[h1, h2, h3] += factor * outer[h1] tensor[h1, h2, h3] left[h2] right[h3]."""
+    mb, mc = len(left), len(right)
     width = mb * mc
     for y in range(mb):
         ly = left[y] * factor
         for z in range(mc):
             pair[y * mc + z] = ly * right[z]
-    for x in range(ma):
+    for x in range(len(outer)):
         o = outer[x]
         if o != 0.0:
-            row = tensor[at + x * width : at + (x + 1) * width]
-            into = counts[at + x * width : at + (x + 1) * width]
+            row = tensor[x * width : (x + 1) * width]
+            into = counts[x * width : (x + 1) * width]
             for p in range(width):
                 into[p] += o * row[p] * pair[p]

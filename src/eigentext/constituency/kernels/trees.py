@@ -3,27 +3,46 @@
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
-from eigentext.constituency.kernels.tensors import add_counts, contract_in, contract_out
+from eigentext.constituency.kernels.tensors import (
+    add_counts,
+    contract_in,
+    contract_out,
+    pair_scratch,
+    rule_tensor,
+    states_of,
+)
+
+
+class TreeSweeps(NamedTuple):
+    """Both sweeps over trees: the states of node i stand at ``node_ptr[i] : node_ptr[i + 1]``.
+
+    ``log_scale``  log of what ``inside`` of each node was divided by
+    """
+
+    node_ptr: Any
+    inside: Any
+    outside: Any
+    log_scale: Any
 
 
 @njit(cache=True)
 def tree_inside(skeleton, tensors, root, label_ptr, node_ptr, inside):
-    """Log weight of one tree in preorder; ``inside`` of the nodes over words is filled in.
-
-    ``inside[node_ptr[node] + x]`` is p(what is below the node | its label, state x), divided by
-    the largest of its states.
-    """
+    """Log weight of one tree in preorder; ``inside`` of the nodes over words is filled in."""
     label, rule, left, right = skeleton
     rules, m, rule_ptr, tensor = tensors
     total = 0.0
+    # inside[node][h1] = p(what is below the node | its label, state h1), over its largest state
+    #   = sum over h2, h3 of tensor[r][h1, h2, h3] inside[left][h2] inside[right][h3]
+    # Preorder backwards is bottom-up.  Time O(m^3) a node.
     for node in range(len(label) - 1, -1, -1):
         a, r = label[node], rule[node]
         if r >= 0:
-            one, two = node_ptr[left[node]], node_ptr[right[node]]
+            to_left, to_right = node_ptr[left[node]], node_ptr[right[node]]
             mb, mc = m[rules[r, 1]], m[rules[r, 2]]
             for x in range(m[a]):
                 value = 0.0
@@ -31,8 +50,8 @@ def tree_inside(skeleton, tensors, root, label_ptr, node_ptr, inside):
                     at = rule_ptr[r] + (x * mb + y) * mc
                     part = 0.0
                     for z in range(mc):
-                        part += tensor[at + z] * inside[two + z]
-                    value += part * inside[one + y]
+                        part += tensor[at + z] * inside[to_right + z]
+                    value += part * inside[to_left + y]
                 inside[node_ptr[node] + x] = value
         top = 0.0
         for x in range(m[a]):
@@ -49,125 +68,100 @@ def tree_inside(skeleton, tensors, root, label_ptr, node_ptr, inside):
 
 
 @njit(cache=True)
-def expected_counts(
-    skeletons,
-    roots,
-    tensors,
-    node_ptr,
-    root,
-    label_ptr,
-    inside,
-    log_scale,
-    outside,
-    counts,
-    states,
-    root_counts,
-    log_likelihood,
-):
+def expected_counts(skeletons, roots, tensors, root, label_ptr, sweeps, counts, log_likelihood):
     """E-step over trees whose shape is known; ``inside`` of preterminals is filled in already.
 
-    ``skeletons`` has the nodes of all trees, which begin at ``roots``.
-    Nodes are in preorder, so a backward sweep is bottom-up.  ``outside`` leaves with the posterior
-    of each node's states.  A tree to which the model gives no weight is left out (log -inf).
+    ``skeletons`` has the nodes of all trees, which begin at ``roots``.  ``sweeps.outside`` leaves
+    with the posterior of each node's states.  A tree to which the model gives no weight is left
+    out (log -inf).
     """
-    label, rule, left, right = skeletons
-    _, m, rule_ptr, tensor = tensors
-    n_nodes = len(label)
-    widest = m.max()
-    pair = np.empty(widest * widest, np.float32)
+    label = skeletons.label
+    node_ptr, inside, outside, _ = sweeps
+    pair = pair_scratch(tensors)
     for t in range(len(roots)):
         first = roots[t]
-        last = n_nodes if t + 1 == len(roots) else roots[t + 1]
-        total_scale = 0.0
-        for node in range(last - 1, first - 1, -1):
-            a = label[node]
-            own = inside[node_ptr[node] : node_ptr[node] + m[a]]
-            if rule[node] >= 0:
-                one, two = left[node], right[node]
-                for x in range(m[a]):
-                    own[x] = np.float32(0.0)
-                contract_in(
-                    tensor,
-                    rule_ptr[rule[node]],
-                    m[a],
-                    m[label[one]],
-                    m[label[two]],
-                    inside[node_ptr[one] : node_ptr[one] + m[label[one]]],
-                    inside[node_ptr[two] : node_ptr[two] + m[label[two]]],
-                    np.float32(1.0),
-                    pair,
-                    own,
-                )
-            top = np.float32(0.0)
-            for x in range(m[a]):
-                if own[x] > top:
-                    top = own[x]
-            if top > 0.0:
-                log_scale[node] = math.log(top)
-                total_scale += log_scale[node]
-                for x in range(m[a]):
-                    own[x] /= top
-            else:
-                total_scale = -np.inf
-        a = label[first]
+        last = len(label) if t + 1 == len(roots) else roots[t + 1]
+        # up, then Z = root . inside at the top, then down
+        total_scale = _inside_of_tree(first, last, skeletons, tensors, sweeps, pair)
+        top = states_of(inside, node_ptr, first)
+        of_root = root[label_ptr[label[first]] : label_ptr[label[first] + 1]]
         z = 0.0
-        for x in range(m[a]):
-            z += root[label_ptr[a] + x] * inside[node_ptr[first] + x]
+        for x in range(len(top)):
+            z += of_root[x] * top[x]
         if total_scale == -np.inf or z <= 0.0:
             log_likelihood[t] = -np.inf
             continue
         log_likelihood[t] = total_scale + math.log(z)
-        for x in range(m[a]):
-            outside[node_ptr[first] + x] = np.float32(root[label_ptr[a] + x] / z)
-            root_counts[label_ptr[a] + x] += (
-                outside[node_ptr[first] + x] * inside[node_ptr[first] + x]
-            )
+        for x in range(len(top)):
+            outside[node_ptr[first] + x] = np.float32(of_root[x] / z)
+            counts.roots[label_ptr[label[first]] + x] += outside[node_ptr[first] + x] * top[x]
+        _outside_of_tree(first, last, skeletons, tensors, sweeps, pair, counts.tensor)
+        # inside * outside is the posterior of each node's state
         for node in range(first, last):
-            a = label[node]
-            own = outside[node_ptr[node] : node_ptr[node] + m[a]]
-            if rule[node] >= 0:
-                one, two = left[node], right[node]
-                b, c = label[one], label[two]
-                in_l = inside[node_ptr[one] : node_ptr[one] + m[b]]
-                in_r = inside[node_ptr[two] : node_ptr[two] + m[c]]
-                out_l = outside[node_ptr[one] : node_ptr[one] + m[b]]
-                out_r = outside[node_ptr[two] : node_ptr[two] + m[c]]
-                for y in range(m[b]):
-                    out_l[y] = np.float32(0.0)
-                for z3 in range(m[c]):
-                    out_r[z3] = np.float32(0.0)
-                # own inside was divided by its maximum: the same factor keeps posteriors right
-                factor = np.float32(math.exp(-log_scale[node]))
-                contract_out(
-                    tensor,
-                    rule_ptr[rule[node]],
-                    m[a],
-                    m[b],
-                    m[c],
-                    own,
-                    in_l,
-                    in_r,
-                    factor,
-                    pair,
-                    out_l,
-                    out_r,
-                )
-                add_counts(
-                    tensor,
-                    rule_ptr[rule[node]],
-                    m[a],
-                    m[b],
-                    m[c],
-                    own,
-                    in_l,
-                    in_r,
-                    factor,
-                    pair,
-                    counts,
-                )
-        for node in range(first, last):
-            a = label[node]
-            for x in range(m[a]):
+            for x in range(node_ptr[node + 1] - node_ptr[node]):
                 p = outside[node_ptr[node] + x] * inside[node_ptr[node] + x]
                 outside[node_ptr[node] + x] = p
-                states[label_ptr[a] + x] += p
+                counts.states[label_ptr[label[node]] + x] += p
+
+
+@njit(cache=True)
+def _inside_of_tree(first, last, skeletons, tensors, sweeps, pair):
+    """The recurrence of ``tree_inside`` over nodes first..last-1, in single precision.
+
+    Returns the sum of the logs of the scales, -inf when a node has no weight.
+    """
+    _, rule, left, right = skeletons
+    node_ptr, inside, _, log_scale = sweeps
+    total_scale = 0.0
+    for node in range(last - 1, first - 1, -1):
+        own = states_of(inside, node_ptr, node)
+        if rule[node] >= 0:
+            own[:] = np.float32(0.0)
+            contract_in(
+                rule_tensor(tensors, rule[node]),
+                states_of(inside, node_ptr, left[node]),
+                states_of(inside, node_ptr, right[node]),
+                np.float32(1.0),
+                pair,
+                own,
+            )
+        top = np.float32(0.0)
+        for x in range(len(own)):
+            if own[x] > top:
+                top = own[x]
+        if top > 0.0:
+            log_scale[node] = math.log(top)
+            total_scale += log_scale[node]
+            for x in range(len(own)):
+                own[x] /= top
+        else:
+            total_scale = -np.inf
+    return total_scale
+
+
+@njit(cache=True)
+def _outside_of_tree(first, last, skeletons, tensors, sweeps, pair, counts):
+    """Outside of the nodes below the root, and the expected rules with states into ``counts``.
+
+    In preorder every parent comes before its children.
+    """
+    _, rule, left, right = skeletons
+    node_ptr, inside, outside, log_scale = sweeps
+    rule_ptr = tensors.rule_ptr
+    for node in range(first, last):
+        r = rule[node]
+        if r < 0:
+            continue
+        tensor = rule_tensor(tensors, r)
+        own = states_of(outside, node_ptr, node)
+        in_left = states_of(inside, node_ptr, left[node])
+        in_right = states_of(inside, node_ptr, right[node])
+        out_left = states_of(outside, node_ptr, left[node])
+        out_right = states_of(outside, node_ptr, right[node])
+        out_left[:] = np.float32(0.0)
+        out_right[:] = np.float32(0.0)
+        # own inside was divided by its maximum: the same factor keeps posteriors right
+        factor = np.float32(math.exp(-log_scale[node]))
+        contract_out(tensor, own, in_left, in_right, factor, pair, out_left, out_right)
+        into = counts[rule_ptr[r] : rule_ptr[r + 1]]
+        add_counts(tensor, own, in_left, in_right, factor, pair, into)

@@ -23,6 +23,7 @@ from eigentext.constituency.params import (
     estimate,
     tensor_layout,
 )
+from eigentext.lexicon.smoothing import Evidence, of_signature, smoothed
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -59,9 +60,9 @@ def word_scores(lexicon: Lexicon, index: WordIndex) -> npt.NDArray[np.float32]:
     def table(n: Floats, column: Ints, start: Ints, width: int) -> csr_array:
         """Counts by rows, and one empty row at the end that answers for -1."""
         ends = np.append(start, start[-1])
-        found = csr_array((n.copy(), column.copy(), ends), shape=(len(start), width))
-        found.sum_duplicates()
-        return found
+        counts_by_row = csr_array((n.copy(), column.copy(), ends), shape=(len(start), width))
+        counts_by_row.sum_duplicates()
+        return counts_by_row
 
     by_word = table(lexicon.word_n, lexicon.word_ts, lexicon.word_ptr, n_ts)
     by_shape = table(lexicon.shape_n, lexicon.shape_ts, lexicon.shape_ptr, n_ts)
@@ -74,41 +75,35 @@ def word_scores(lexicon: Lexicon, index: WordIndex) -> npt.NDArray[np.float32]:
         p = by_word[word[row], ts] / n[row]
     else:
         n = n + n_words[lower]
-        of_shape = np.asarray(by_shape.sum(axis=1))[shape]
-        rare_base = np.bincount(bases, weights=lexicon.p_rare, minlength=n_base)
-        text_base = np.bincount(bases, weights=lexicon.p_ts, minlength=n_base)
+        total = np.asarray(by_shape.sum(axis=1))[shape]
+        rare_base = lexicon.by_base(lexicon.p_rare)
         # An unknown signature has no counts of its own: the same formula gives P(ts | rare).
-        p_shape = (2 * lexicon.p_rare[ts] + by_shape[shape[row], ts]) / (2 + of_shape[row])
-        p_shape_base = (2 * rare_base[base] + shape_base[shape, base]) / (2 + of_shape)
+        p_shape = of_signature(by_shape[shape[row], ts], lexicon.p_rare[ts], total[row])
+        p_shape_base = of_signature(shape_base[shape, base], rare_base[base], total)
         if lexicon.by_class is not None and x.type_class is not None:
-            factor = lexicon.by_class.factors(x.type_class[of_type])
-            every = (2 * rare_base + shape_base[shape].toarray()) / (2 + of_shape)[:, None]
-            factor /= (every * factor).sum(axis=1, keepdims=True)
+            every = of_signature(shape_base[shape].toarray(), rare_base, total[:, None])
+            factor = lexicon.by_class.shares(x.type_class[of_type], every)
             p_shape *= factor[row, base[row]]
             p_shape_base *= factor[np.arange(len(pairs)), base]
-        seen = word_base[word, base] + word_base[lower, base]
-        k_sig = np.where(n < lexicon.trust, lexicon.k_sig, 0.0)
-        p_base = (seen + k_sig * p_shape_base) / (n + k_sig)
-        within = p_shape + 0.1 * lexicon.p_ts[ts]
-        within /= np.maximum(p_shape_base + 0.1 * text_base[base], 1e-30)[row]
-        weight = np.minimum(1.0, n / 10)[row]
-        within = (1 - weight) * within + weight * lexicon.ts_given_base[ts]
-        counts = by_word[word[row], ts] + by_word[lower[row], ts]
-        p = (counts + lexicon.k_base * p_base[row] * within) / (n + lexicon.k_base)[row]
-        if lexicon.k_state:
-
-            def by_pair(values: Floats) -> Floats:
-                return np.asarray(np.bincount(row, weights=values)[row], dtype=float)
-
-            prior = within / np.maximum(by_pair(within), 1e-30)
-            drawn = (counts + lexicon.k_state * prior) / (by_pair(counts) + lexicon.k_state)
-            p = by_pair(p) * drawn
+        known = Evidence(
+            cell=row,
+            group=row,
+            counts=by_word[word[row], ts] + by_word[lower[row], ts],
+            n=n,
+            seen=word_base[word, base] + word_base[lower, base],
+            p_shape=p_shape,
+            p_shape_base=p_shape_base,
+            p_text=lexicon.p_ts[ts],
+            p_text_base=lexicon.p_base[base],
+            given_base=lexicon.ts_given_base[ts],
+        )
+        p = smoothed(known, lexicon.strengths)
     score = (p / lexicon.p_ts[ts] * lexicon.emits[ts]).astype(np.float32)
     pair_of = pair_of.reshape(-1)
     lengths = m[pair_of]
     start = np.cumsum(lengths) - lengths
-    places = np.arange(int(lengths.sum())) - np.repeat(start - ptr[pair_of], lengths)
-    return np.asarray(score[places])
+    order = np.arange(int(lengths.sum())) - np.repeat(start - ptr[pair_of], lengths)
+    return np.asarray(score[order])
 
 
 def run_em(
@@ -146,14 +141,19 @@ def expect_states(
     bank: Treebank, params: LatentParams, index: WordIndex
 ) -> tuple[LatentCounts, Floats, float]:
     """The E-step: counts, the states of all preterminals end to end, and the log-likelihood."""
-    from eigentext.constituency.kernels.trees import expected_counts
+    from eigentext.constituency.kernels.trees import TreeSweeps, expected_counts
 
     m = params.m
     node_ptr = pointers(m[bank.label])
     mask = np.repeat(bank.token >= 0, m[bank.label])
-    inside = np.zeros(int(node_ptr[-1]), np.float32)
-    outside = np.zeros_like(inside)
-    inside[mask] = word_scores(params.lexicon, index)
+    n_cells = int(node_ptr[-1])
+    sweeps = TreeSweeps(
+        node_ptr,
+        inside=np.zeros(n_cells, np.float32),
+        outside=np.zeros(n_cells, np.float32),
+        log_scale=np.zeros(len(bank.label)),
+    )
+    sweeps.inside[mask] = word_scores(params.lexicon, index)
     counts = LatentCounts(
         np.zeros(len(params.tensor)), np.zeros(int(m.sum())), np.zeros(int(m.sum()))
     )
@@ -162,19 +162,14 @@ def expect_states(
         Skeleton(bank.label, bank.rule, bank.left, bank.right),
         bank.roots,
         params.tensors,
-        node_ptr,
         params.root,
         params.label_ptr,
-        inside,
-        np.zeros(len(bank.label)),
-        outside,
-        counts.tensor,
-        counts.states,
-        counts.roots,
+        sweeps,
+        counts,
         likelihood,
     )
     total = float(likelihood[np.isfinite(likelihood)].sum())
-    return counts, outside[mask].astype(float), total
+    return counts, sweeps.outside[mask].astype(float), total
 
 
 def random_start(bank: Treebank, m: Ints, settings: LPCFGSettings) -> LatentParams:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 
 from eigentext.constituency.bounds import smallest_elements
-from eigentext.constituency.features import inside_features, outside_features, scaled_rows
+from eigentext.constituency.features import inside_features, outside_features
 from eigentext.constituency.lexicon import index_words
 from eigentext.constituency.lexicon_moments import build_moment_lexicon
 from eigentext.constituency.observable import Moments, observable_tensor
@@ -32,8 +32,8 @@ from eigentext.constituency.params import (
     tensor_layout,
 )
 from eigentext.constituency.settings import Smoothing
-from eigentext.constituency.spectrum import (
-    FeatureRows,
+from eigentext.latent.features import FeatureRows, scaled_rows
+from eigentext.latent.spectrum import (
     Spectra,
     converged_coordinates,
     orthonormal,
@@ -117,18 +117,18 @@ def singular_coordinates(
     """
     w = (weights / weights.sum()).astype(np.float32)[:, None]
     weighted = Psi._replace(values=Psi.values * w)  # diag(w) Psi
-    one = np.ones((1, 1), np.float32)
-    of_phi, of_psi = (X.transposed_times(_column_of(w), one) for X in (Phi, Psi))  # means
+    ones = np.ones((1, 1), np.float32)
+    of_phi, of_psi = (X.transposed_times(_column_of(w), ones) for X in (Phi, Psi))  # means
 
     def forth(V: Floats32) -> Floats32:
         """Omega V."""
-        found = Phi.transposed_times(weighted, V)
-        return found - of_phi @ (of_psi.T @ V) if centre else found
+        product = Phi.transposed_times(weighted, V)
+        return product - of_phi @ (of_psi.T @ V) if centre else product
 
     def back(U: Floats32) -> Floats32:
         """Omega' U."""
-        found = weighted.transposed_times(Phi, U)
-        return found - of_psi @ (of_phi.T @ U) if centre else found
+        product = weighted.transposed_times(Phi, U)
+        return product - of_psi @ (of_phi.T @ U) if centre else product
 
     block = min(rank + 6, len(w), Phi.width, Psi.width)
     V = rng.standard_normal((Psi.width, block)).astype(np.float32)
@@ -172,17 +172,17 @@ def project(
     outside = outside_features(bank, settings.outside)
     order = np.argsort(bank.label, kind="stable")
     bounds = np.searchsorted(bank.label[order], np.arange(len(bank.labels) + 1))
-    found = []
+    coordinates = []
     for a in range(len(bank.labels)):
         rows = order[bounds[a] : bounds[a + 1]]
         if progress is not None:
             progress(int(bounds[a]), len(order), "moments")
         w = weights[rows]
         states = min(settings.most_states, int((w > 0).sum()) // settings.per_state)
-        one = np.ones((len(rows), 1))
-        alone = Coordinates(rows, one, one, np.ones((1, 1)), np.empty(0))
+        constant = np.ones((len(rows), 1))
+        alone = Coordinates(rows, constant, constant, np.ones((1, 1)), np.empty(0))
         if states < 2:
-            found.append(alone)
+            coordinates.append(alone)
             continue
         rng = np.random.default_rng([settings.seed, a])
         Phi, Psi = (_rows(x[rows], settings, rng) for x in (inside, outside))
@@ -195,18 +195,18 @@ def project(
             keep = _above_noise(Phi, Psi, w, s, rng, centre=not plain)
             Y, Z, s = Y[:, :keep], Z[:, :keep], s[:keep]
         if not len(s):
-            found.append(alone)
+            coordinates.append(alone)
             continue
         # Any invertible change of U and V is as good; this one makes Sigma the identity, so that
         # numbers of all coordinates are alike in size.
         Y, Z = Y / np.sqrt(s), Z / np.sqrt(s)
         if plain:
-            found.append(Coordinates(rows, Y, Z, _inverse_of_sigma(Y, Z, w), s))
+            coordinates.append(Coordinates(rows, Y, Z, _inverse_of_sigma(Y, Z, w), s))
         else:
             damped = np.diag(np.concatenate([[1.0], s**2 / (s**2 + ridge)]))
-            Y, Z = np.hstack([one, Y]), np.hstack([one, Z])
-            found.append(Coordinates(rows, Y, Z, damped, s))
-    return found
+            Y, Z = np.hstack([constant, Y]), np.hstack([constant, Z])
+            coordinates.append(Coordinates(rows, Y, Z, damped, s))
+    return coordinates
 
 
 def _above_noise(
@@ -235,8 +235,8 @@ def _rows(
         return X._replace(values=values)
     if settings.dropout:
         # The kept values stand in for the dropped: singular values keep their size for the ridge.
-        kept = rng.random(values.shape, dtype=np.float32) >= settings.dropout
-        values = values * kept.astype(np.float32) / np.float32(1 - settings.dropout)
+        keep = rng.random(values.shape, dtype=np.float32) >= settings.dropout
+        values = values * keep.astype(np.float32) / np.float32(1 - settings.dropout)
     if settings.noise:
         values = values * (1 + settings.noise * rng.standard_normal(values.shape, np.float32))
     return X._replace(values=values)
@@ -292,32 +292,32 @@ def _nodes_of_rules(bank: Treebank, weights: Floats) -> list[Ints]:
     return np.split(nodes, np.searchsorted(bank.rule[nodes], np.arange(1, len(bank.rules))))
 
 
-def _places(bank: Treebank, coordinates: Sequence[Coordinates]) -> Ints:
+def _row_of(bank: Treebank, coordinates: Sequence[Coordinates]) -> Ints:
     """(N,) the row of each node in the coordinates of its nonterminal."""
-    place = np.empty(len(bank.label), dtype=np.int64)
+    row_of = np.empty(len(bank.label), dtype=np.int64)
     for c in coordinates:
-        place[c.rows] = np.arange(len(c.rows))
-    return place
+        row_of[c.rows] = np.arange(len(c.rows))
+    return row_of
 
 
 def _rule_moments(
     bank: Treebank, coordinates: Sequence[Coordinates], weights: Floats, smoothing: Smoothing
 ) -> list[Floats]:
     """D of every rule: E[[r] z y2 y3 | a]."""
-    place = _places(bank, coordinates)
+    row_of = _row_of(bank, coordinates)
     of_label = np.bincount(bank.label, weights=weights, minlength=len(bank.labels))
-    found = []
+    moments = []
     nodes_of_rules = _nodes_of_rules(bank, weights) if len(bank.rules) else []
     for nodes, (a, b, c) in zip(nodes_of_rules, bank.rules.tolist(), strict=True):
         A, B, C = coordinates[a], coordinates[b], coordinates[c]
         if not len(nodes):
-            found.append(np.zeros((A.Z.shape[1], B.Y.shape[1], C.Y.shape[1])))
+            moments.append(np.zeros((A.Z.shape[1], B.Y.shape[1], C.Y.shape[1])))
             continue
         w = weights[nodes]
-        Z = A.Z[place[nodes]]
-        Y2, Y3 = B.Y[place[bank.left[nodes]]], C.Y[place[bank.right[nodes]]]
-        found.append(w.sum() / of_label[a] * rule_moment(Z, Y2, Y3, w, smoothing))
-    return found
+        Z = A.Z[row_of[nodes]]
+        Y2, Y3 = B.Y[row_of[bank.left[nodes]]], C.Y[row_of[bank.right[nodes]]]
+        moments.append(w.sum() / of_label[a] * rule_moment(Z, Y2, Y3, w, smoothing))
+    return moments
 
 
 def _roots(
@@ -333,17 +333,17 @@ def _roots(
     """
     count = np.bincount(bank.label, minlength=len(bank.labels)).astype(float)
     more = k_root * root_prior(bank.labels, count)
-    place = _places(bank, coordinates)
+    row_of = _row_of(bank, coordinates)
     w = weights[bank.roots]
     w = w if w.any() else np.ones(len(w))
-    found = []
+    roots = []
     for a, c in enumerate(coordinates):
         here = bank.label[bank.roots] == a
-        total = w[here] @ c.Y[place[bank.roots[here]]]
+        total = w[here] @ c.Y[row_of[bank.roots[here]]]
         total[1:] *= w[here].sum() / (w[here].sum() + C_root) if C_root else 1.0
         total[0] += more[a]
-        found.append(total / (w.sum() + k_root))
-    return found
+        roots.append(total / (w.sum() + k_root))
+    return roots
 
 
 def sample_moments(
@@ -399,7 +399,7 @@ def fit_moments(
         lexicon = build_moment_lexicon(
             bank,
             [c.Z @ c.inverse for c in coordinates],
-            _places(bank, coordinates),
+            _row_of(bank, coordinates),
             weights,
             k_word=smoothing.k_word,
             k_shape=smoothing.k_shape,

@@ -46,12 +46,12 @@ def f1_on(parser: Parser, trees: Sequence[Tree], *, progress: Progress | None = 
     spoken = [tree for tree in map(clean, trees) if tree is not None]
     if not spoken:
         raise SettingsError("the dev trees have no words")
-    found = []
+    predicted = []
     for number, tree in enumerate(spoken):
         if progress is not None:
             progress(number, len(spoken), "parsing dev")
-        found.append(parser.parse(tree.words).tree)
-    return evaluate(spoken, found, EvalbSettings.collins(), failed="empty").all.f1
+        predicted.append(parser.parse(tree.words).tree)
+    return evaluate(spoken, predicted, EvalbSettings.collins(), failed="empty").all.f1
 
 
 def search_states(

@@ -156,7 +156,7 @@ def learn_semi(
     progress: Progress | None = None,
 ) -> tuple[Grammar, SemiResult]:
     """Rounds of EM over the trees that the grammar was learned from and over the text."""
-    if any(isinstance(one.lexicon, MomentLexicon) for one in grammar.params):
+    if any(isinstance(model.lexicon, MomentLexicon) for model in grammar.params):
         raise SettingsError(
             "sentences without trees need the estimator clustering or em: EM cannot go on from "
             "the signed numbers of moments"
@@ -172,23 +172,26 @@ def learn_semi(
     with single_threaded():
         for number in range(settings.unlabelled_rounds):
             params = grammar.params
-            found = [Expected.none(one) for one in params]
+            expected = [Expected.none(model) for model in params]
+            # E-step of the sentences: every model adds to its own expected counts
             likelihood, n_used = 0.0, 0
-            for place, sentence in enumerate(short):
+            for done, sentence in enumerate(short):
                 if progress is not None:
-                    progress(place, len(short), f"sentences without trees, round {number + 1}")
-                gained = _expect(grammar, sentence, text.least, found, settings)
+                    progress(done, len(short), f"sentences without trees, round {number + 1}")
+                gained = _expect(grammar, sentence, text.least, expected, settings)
                 if gained is not None:
                     n_used += 1
                     likelihood += gained
+            # M-step, with the E-step of the trees in it
             of_trees = []
             totals = Totals.of(bank)
-            added = [_totals(one, new) for one, new in zip(params, found, strict=True)]
+            added = [_totals(model, new) for model, new in zip(params, expected, strict=True)]
             renewed = []
-            for one, new, more in zip(params, found, added, strict=True):
-                fresh, log_prob = _maximise(settings, bank, index, one, new, totals + more)
+            for model, new, more in zip(params, expected, added, strict=True):
+                fresh, log_prob = _maximise(settings, bank, index, model, new, totals + more)
                 renewed.append(fresh)
                 of_trees.append(log_prob)
+            # the models share one chart, so the coarse grammar gets the mean of what they expect
             coarse = CoarseGrammar.from_totals(
                 bank, totals + _mean(added), settings.smoothing.k_root
             )
@@ -200,8 +203,8 @@ def learn_semi(
 def _sentences(grammar: Grammar, text: FreeText, settings: LPCFGSettings) -> Iterable[_Sentence]:
     unlabelled = ((tokens, None, settings.unlabelled_weight) for tokens in text.unlabelled)
     partial = ((tokens, known, settings.partial_weight) for tokens, known in text.partial)
-    for given, known, weight in chain(unlabelled, partial):
-        tokens = checked_tokens(given)
+    for raw, known, weight in chain(unlabelled, partial):
+        tokens = checked_tokens(raw)
         if tokens and weight:
             yield _Sentence(grammar.forms(tokens), known, weight)
 
@@ -210,7 +213,7 @@ def _expect(
     grammar: Grammar,
     sentence: _Sentence,
     least: float,
-    found: Sequence[Expected],
+    expected: Sequence[Expected],
     settings: LPCFGSettings,
 ) -> float | None:
     """E-step on one sentence: its weighted log-likelihood, or None when it has no parse."""
@@ -232,11 +235,11 @@ def _expect(
     if chart is None:
         return None
     log_ps = []
-    for one, of_words, into in zip(params, emissions, found, strict=True):
-        log_z = add_sentence(chart, one, of_words, words, sentence.weight, least, into)
+    for model, of_words, into in zip(params, emissions, expected, strict=True):
+        log_z = add_sentence(chart, model, of_words, words, sentence.weight, least, into)
         if log_z is None:
             continue
-        log_ps.append(log_z + sum(map(one.lexicon.log_p_word, words)))
+        log_ps.append(log_z + sum(map(model.lexicon.log_p_word, words)))
     return sentence.weight * float(np.mean(log_ps)) if log_ps else None
 
 
@@ -260,18 +263,9 @@ def add_sentence(
     if swept is None or swept.sign < 0:
         return None
     chart_counts(
-        chart.applications,
-        swept.applications,
-        params.tensors,
-        chart.item_span,
-        swept.item_ptr,
-        swept.inside,
-        swept.scale,
-        swept.outside,
-        weight,
-        least,
-        into.tensor,
+        chart.applications, params.tensors, chart.item_span, swept, weight, least, into.tensor
     )
+    # inside * outside is the posterior of a state: of the roots and of the words it is the count
     posterior = (swept.inside * swept.outside).astype(float)
     for item in chart.root_items:
         a = chart.item_label[item]
@@ -304,10 +298,10 @@ def _totals(params: LatentParams, new: Expected) -> Totals:
 
 def _mean(parts: Sequence[Totals]) -> Totals:
     return Totals(
-        np.mean([one.rules for one in parts], axis=0),
-        np.mean([one.labels for one in parts], axis=0),
-        np.mean([one.over_words for one in parts], axis=0),
-        np.mean([one.roots for one in parts], axis=0),
+        np.mean([totals.rules for totals in parts], axis=0),
+        np.mean([totals.labels for totals in parts], axis=0),
+        np.mean([totals.over_words for totals in parts], axis=0),
+        np.mean([totals.roots for totals in parts], axis=0),
     )
 
 
@@ -380,5 +374,4 @@ def _with_words(lexicon: Lexicon, new: Expected) -> Lexicon:
         word_ptr=both.indptr.astype(np.int64),
         word_ts=both.indices.astype(np.int64),
         word_n=both.data.astype(float),
-        _cache={},
     )

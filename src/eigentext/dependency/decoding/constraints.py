@@ -111,11 +111,11 @@ def constrained(
     for head, dependent in forbidden:
         scores[head, dependent] = -np.inf
     for head, dependent in required:
-        kept = scores[head, dependent]
+        score = scores[head, dependent]
         scores[:, dependent] = -np.inf
         if head == 0:
             scores[0, :] = -np.inf
-        scores[head, dependent] = kept
+        scores[head, dependent] = score
     _feasible(scores, projective)
     return scores
 
@@ -139,7 +139,7 @@ def _pairs(arcs: Iterable[Arc], n: int, name: str) -> list[Arc]:
     """The arcs as a list without repetitions, each a pair of integers within the sentence."""
     if isinstance(arcs, str):
         raise TypeError(f"{name} arcs are a list of (head, dependent) pairs, not one str")
-    found: dict[Arc, None] = {}
+    checked: dict[Arc, None] = {}
     for pair in arcs:
         try:
             head, dependent = map(operator.index, pair)
@@ -155,8 +155,8 @@ def _pairs(arcs: Iterable[Arc], n: int, name: str) -> list[Arc]:
             raise SettingsError(f"{name} arc ({head}, {dependent}): expected a head from 0 to {n}")
         if head == dependent:
             raise SettingsError(f"{name} arc ({head}, {dependent}) leads from a word to itself")
-        found[head, dependent] = None
-    return list(found)
+        checked[head, dependent] = None
+    return list(checked)
 
 
 def _check(required: list[Arc], forbidden: list[Arc], scores: Scores, projective: bool) -> None:
@@ -187,11 +187,11 @@ def _check(required: list[Arc], forbidden: list[Arc], scores: Scores, projective
             if len(path) > len(head_of) + 1:
                 break  # it runs into a cycle that does not hold the start; that one is told of
     if projective:
-        for one, two in combinations(required, 2):
-            (a, b), (c, d) = sorted(one), sorted(two)
+        for first, second in combinations(required, 2):
+            (a, b), (c, d) = sorted(first), sorted(second)
             if a < c < b < d or c < a < d < b:
                 raise SettingsError(
-                    f"required arcs {one} and {two} cross: no projective tree has both"
+                    f"required arcs {first} and {second} cross: no projective tree has both"
                 )
 
 

@@ -55,10 +55,10 @@ def kbest_projective(
     scores = constrained(arc, required_arcs, forbidden_arcs, projective=True)
     k = _checked_count(k, len(scores) - 1)
     trees = np.empty((k, len(scores) - 1), np.int32)
-    found = kbest_kernel(scores, np.zeros((1, 1, 1)), False, k, trees)
-    if not found:
+    n_trees = kbest_kernel(scores, np.zeros((1, 1, 1)), False, k, trees)
+    if not n_trees:
         raise no_tree(scores, projective=True)
-    return _sorted(trees[:found], [tree_score(scores, tree) for tree in trees[:found]])
+    return _sorted(trees[:n_trees], [tree_score(scores, tree) for tree in trees[:n_trees]])
 
 
 def kbest_siblings(
@@ -83,11 +83,11 @@ def kbest_siblings(
     k = _checked_count(k, n)
     siblings = checked_sib(sib, n)
     trees = np.empty((k, n), np.int32)
-    found = kbest_kernel(scores, siblings, True, k, trees)
-    if not found:
+    n_trees = kbest_kernel(scores, siblings, True, k, trees)
+    if not n_trees:
         raise no_tree(scores, projective=True, siblings=True)
     return _sorted(
-        trees[:found], [siblings_score(scores, siblings, tree) for tree in trees[:found]]
+        trees[:n_trees], [siblings_score(scores, siblings, tree) for tree in trees[:n_trees]]
     )
 
 
@@ -109,10 +109,10 @@ def kbest_nonprojective(
     scores = constrained(arc, required_arcs, forbidden_arcs)
     k = _checked_count(k, len(scores) - 1)
     trees = np.empty((k, len(scores) - 1), np.int32)
-    found = kbest_mst_kernel(scores, k, trees)
-    if not found:
+    n_trees = kbest_mst_kernel(scores, k, trees)
+    if not n_trees:
         raise no_tree(scores, projective=False)
-    return _sorted(trees[:found], [tree_score(scores, tree) for tree in trees[:found]])
+    return _sorted(trees[:n_trees], [tree_score(scores, tree) for tree in trees[:n_trees]])
 
 
 def _checked_count(k: int, n: int) -> int:

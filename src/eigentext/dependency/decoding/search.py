@@ -81,8 +81,7 @@ class Search:
         if self.projective:
             return decode.eisner_siblings(self.arc, self.sib)
         start = self._projective_start()
-        found = nonprojective.rearrange(self.arc, self.sib, start, charge=self.charge)
-        return found[0], float(found[1])
+        return nonprojective.rearrange(self.arc, self.sib, start, charge=self.charge)
 
     def _projective_start(self) -> Heads:
         """Where the rearrangement begins: the best projective tree, else the best of all."""

@@ -1,9 +1,8 @@
 """Learning the generative parser's hidden states from gold trees.
 
 1. Words, tags and trees come as numbers: a :class:`Corpus` of flat arrays.
-2. ``cluster_states``: for each tag, inside features (word, children) and outside features (parent,
-   siblings, relation) of its words, the top singular directions of their cross-covariance (a CCA
-   with diagonal whitening), unit rows, k-means: every word of the corpus gets a state of its tag.
+2. ``cluster_states``: inside features (word, children) and outside features (parent, siblings,
+   relation) are two views of every word; ``latent.states`` finds the states of each tag in them.
 3. Counts of these states, smoothed, are valid parameters; ``fit_states`` goes on with a few
    iterations of EM, in which the tree is known and only the states are hidden.
 4. ``smoothed`` turns (expected) counts into parameters:
@@ -18,17 +17,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from eigentext.base.em import iterate
-from eigentext.linalg.ties import number_alike, unit_rows
+from eigentext.latent.features import feature_numbers, scaled_rows
+from eigentext.latent.states import kmeans_states, states_by_label
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
+    from eigentext.latent.features import FeatureRows
 
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
@@ -49,6 +51,7 @@ __all__ = [
 
 N_LENGTHS = 4  # words covered so far: up to 1, 2-3, 4-7, 8 and more
 _FIT_ROWS = 8_000  # k-means centres are fitted on so many words of a tag
+_KAPPA = 50.0  # added to counts of features, so that rare ones do not rule
 
 
 class Corpus(NamedTuple):
@@ -138,30 +141,14 @@ def _empty(corpus: Corpus, m: Ints) -> Counts:
 
 def em_counts(corpus: Corpus, params: GenerativeParams) -> tuple[Counts, float]:
     """Expected counts of all decisions given the trees, and the log likelihood."""
-    from eigentext.dependency.kernels.generative_trees import corpus_counts
+    from eigentext.dependency.kernels.generative import Automaton
+    from eigentext.dependency.kernels.generative_trees import TagStates, corpus_counts
 
     counts = _empty(corpus, params.m)
-    longest = int(np.diff(corpus.ptr).max(initial=1))
-    likelihood = corpus_counts(
-        corpus.ptr,
-        corpus.heads,
-        corpus.word,
-        corpus.tag,
-        params.first,
-        params.m,
-        corpus.kind_of,
-        length_classes(longest),
-        params.E,
-        params.T,
-        params.go,
-        1.0 - params.go,
-        params.root,
-        counts.T,
-        counts.go,
-        counts.stop,
-        counts.root,
-        counts.E,
-    )
+    tags = TagStates(params.first, params.m, corpus.kind_of)
+    length = length_classes(int(np.diff(corpus.ptr).max(initial=1)))
+    automaton = Automaton(params.T, params.go, 1.0 - params.go, params.root)
+    likelihood = corpus_counts(corpus, tags, length, params.E, automaton, counts)
     return counts, float(likelihood)
 
 
@@ -174,10 +161,10 @@ def count_states(corpus: Corpus, state: Ints, m: Ints) -> Counts:
     own = corpus._replace(word=np.arange(len(state)), tag_of=corpus.tag)
     flat = np.full((2, Q, N_LENGTHS, S), 0.5)
     even = GenerativeParams(first, m, np.full((2, Q, S, S), 1 / S), flat, np.full(S, 1 / S), E)
-    found, _ = em_counts(own, even)
+    counts, _ = em_counts(own, even)
     by_word = np.zeros((len(corpus.tag_of), M))
-    np.add.at(by_word, corpus.word, found.E)
-    return found._replace(E=by_word)
+    np.add.at(by_word, corpus.word, counts.E)
+    return counts._replace(E=by_word)
 
 
 def smoothed(corpus: Corpus, m: Ints, counts: Counts, c: Smoothing) -> GenerativeParams:
@@ -269,11 +256,8 @@ def _features(corpus: Corpus) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.ui
         np.where(head >= 0, np.abs(head - np.arange(N)), 0)
     ]
 
-    def rows(*columns: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
-        made = [
-            (np.uint64(k) << np.uint64(48)) | x.astype(np.uint64) for k, x in enumerate(columns)
-        ]
-        return np.ascontiguousarray(np.stack(made, axis=1))
+    def rows(*columns: Ints) -> npt.NDArray[np.uint64]:
+        return np.stack([feature_numbers(k, x) for k, x in enumerate(columns)], axis=1)
 
     K = len(corpus.kind_of) + 1
     inside = rows(
@@ -305,53 +289,29 @@ def _features(corpus: Corpus) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.ui
     return inside, outside
 
 
-def _kmeans(X: npt.NDArray[np.float32], m: int, rng: np.random.Generator) -> Ints:
-    import warnings
-
-    from sklearn.cluster import KMeans
-    from sklearn.exceptions import ConvergenceWarning
-
-    alike = number_alike(X, m)
-    if alike is not None:
-        return alike
-    rows = X if len(X) <= _FIT_ROWS else X[rng.choice(len(X), _FIT_ROWS, replace=False)]
-    seed = int(rng.integers(2**31))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        fitted = KMeans(m, n_init=1, max_iter=30, tol=1e-3, random_state=seed).fit(rows)
-    return np.asarray(fitted.labels_ if len(rows) == len(X) else fitted.predict(X), dtype=np.int64)
-
-
 def cluster_states(
     corpus: Corpus, states: int, *, per_state: int = 100, seed: int = 0
 ) -> tuple[Ints, Ints]:
     """A state for every word, (N,), and the number of states of every tag, (tags,)."""
-    from eigentext.constituency.features import scaled_rows
-    from eigentext.constituency.spectrum import omega_svd
-
     n_tags = len(corpus.kind_of)
-    m = np.ones(n_tags, np.int64)
-    state = np.zeros(len(corpus.word), np.int64)
     if states == 1:
-        return state, m
+        return np.zeros(len(corpus.word), np.int64), np.ones(n_tags, np.int64)
     inside, outside = _features(corpus)
-    order = np.argsort(corpus.tag, kind="stable")
-    bounds = np.searchsorted(corpus.tag[order], np.arange(n_tags + 1))
-    for t in range(n_tags):
-        rows = order[bounds[t] : bounds[t + 1]]
-        wanted = min(states, len(rows) // per_state)
-        if wanted < 2:
-            continue
-        rng = np.random.default_rng([seed, t])
-        Phi, Psi = scaled_rows(inside[rows], 50.0), scaled_rows(outside[rows], 50.0)
-        found = omega_svd(Phi, Psi, wanted + 1, rng)
-        # the first direction is the constant one: all features are counts
-        halves = [unit_rows(X[:, 1:] * found.s[1:]) for X in (found.Y, found.Z)]
-        if not halves[0].shape[1]:
-            continue
-        state[rows] = _kmeans(np.hstack(halves), wanted, rng)
-        m[t] = wanted
-    return state, m
+
+    def views(words: Ints, rng: np.random.Generator) -> tuple[FeatureRows, FeatureRows]:
+        return scaled_rows(inside[words], _KAPPA), scaled_rows(outside[words], _KAPPA)
+
+    clustering = states_by_label(
+        corpus.tag,
+        n_tags,
+        views,
+        partial(kmeans_states, fit_rows=_FIT_ROWS),
+        most_states=states,
+        per_state=per_state,
+        seed=seed,
+        leave_out=1,  # the constant direction: all features are counts
+    )
+    return clustering.state, clustering.m
 
 
 def fit_states(

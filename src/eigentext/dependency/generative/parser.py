@@ -16,17 +16,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 
 from eigentext.base.fields import Ints, Listed, Parts, Real, Reals, Shares, Spec, Strings
 from eigentext.base.model import Model, Packed
+from eigentext.base.parallel import in_order
 from eigentext.base.ragged import pointers
-from eigentext.base.tokens import checked_tokens
+from eigentext.base.tokens import checked_item, checked_list, checked_tokens
 from eigentext.dependency.generative.learn import (
     N_LENGTHS,
     Corpus,
@@ -35,18 +35,21 @@ from eigentext.dependency.generative.learn import (
     length_classes,
 )
 from eigentext.dependency.long_sentences import check_length
+from eigentext.dependency.sentence import TagColumns, TaggedSentence
 from eigentext.dependency.settings import GenerativeParserSettings
-from eigentext.errors import SettingsError
+from eigentext.errors import DataError, SettingsError
+from eigentext.formats.conllu import Sentence, each_conllu
+from eigentext.lexicon.signatures import signatures
+from eigentext.lexicon.symbols import frequent_words
 from eigentext.trees.dependency import DependencyTree
-from eigentext.trees.signatures import signatures
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
-    from eigentext.formats.conllu import Sentence
+    from eigentext.dependency.kernels.generative import Automaton, Words
 
     Floats = npt.NDArray[np.float64]
 
@@ -106,13 +109,6 @@ _SPEC = Spec(
 )
 
 
-def _kernels() -> Any:
-    """The compiled loops, imported when first needed: numba takes half a second."""
-    from eigentext.dependency.kernels import generative
-
-    return generative
-
-
 class GenerativeParse(NamedTuple):
     """A tree and its score: expected right arcs, or log p(words, tree, states)."""
 
@@ -129,7 +125,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
     >>> from eigentext.formats.conllu import make_sentence
     >>> tree = make_sentence(["dogs", "bark"], upos=["NOUN", "VERB"], head=[2, 0])
     >>> parser = GenerativeParser(n_states=1, min_count=1).fit([tree] * 5)
-    >>> parser.parse(["cats", "purr"], ["NOUN", "VERB"]).tree.heads.tolist()
+    >>> parser.parse(["cats", "purr"], upos=["NOUN", "VERB"]).tree.heads.tolist()
     [2, 0]
     """
 
@@ -146,27 +142,28 @@ class GenerativeParser(Model, GenerativeParserSettings):
     ) -> GenerativeParser:
         """Learn from sentences with heads; those with several roots are left out."""
         self.check()
-        kept = []
-        for sentence in sentences:
+        usable = []
+        for sentence in each_conllu(sentences):
             heads = sentence.heads
             if heads is None:
                 raise SettingsError("a training sentence has no heads")
             if sum(head == 0 for head in heads) == 1:
-                kept.append(sentence)
-        if not kept:
+                usable.append(sentence)
+        if not usable:
             raise SettingsError("no training sentence with exactly one root")
-        tags = [self._tags(s.column("upos"), s.column("xpos"), len(s.forms)) for s in kept]
-        words = Counter(word.lower() for s in kept for word in s.forms)
-        self._known = {word for word, n in words.items() if n >= self.min_count}
+        tags = [self._tags(TaggedSentence.from_conllu(s)) for s in usable]
+        self._known = frequent_words(
+            (word.lower() for s in usable for word in s.forms), self.min_count
+        )
         self._tag_ids: dict[str, int] = {}
         self._word_ids: dict[tuple[str, int], int] = {}
         relations: dict[str, int] = {}
         tag_of: list[int] = []
         flat: tuple[list[int], ...] = ([], [], [], [])
-        for s, its in zip(kept, tags, strict=True):
-            for place, (form, tag) in enumerate(zip(s.forms, its, strict=True)):
+        for s, its in zip(usable, tags, strict=True):
+            for i, (form, tag) in enumerate(zip(s.forms, its, strict=True)):
                 t = self._tag_ids.setdefault(tag, len(self._tag_ids))
-                key = (self._observation(form, first=place == 0), t)
+                key = (self._observation(form, first=i == 0), t)
                 if key not in self._word_ids:
                     self._word_ids[key] = len(tag_of)
                     tag_of.append(t)
@@ -178,7 +175,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
                 flat[3].append(relations.setdefault(name, len(relations) + 1))
         word, tag_ids, heads_, relation_ids = (np.array(x, np.int64) for x in flat)
         kinds = np.array([self._kind(tag) for tag in self._tag_ids], np.int64)
-        ptr = pointers(len(s.forms) for s in kept)
+        ptr = pointers(len(s.forms) for s in usable)
         corpus = Corpus(
             ptr, word, tag_ids, heads_, relation_ids, np.array(tag_of, np.int64), kinds
         )
@@ -198,7 +195,8 @@ class GenerativeParser(Model, GenerativeParserSettings):
 
     def _finish(self, params: GenerativeParams, tag_of: npt.NDArray[np.int64]) -> None:
         self.params_ = params
-        self.__dict__.pop("_logs", None)
+        for cached in ("_automaton", "_log_automaton"):
+            self.__dict__.pop(cached, None)
         self._tag_of = tag_of
         # an unseen observation of a tag: spread as the tag's rarest ones are
         M = params.E.shape[1]
@@ -206,7 +204,6 @@ class GenerativeParser(Model, GenerativeParserSettings):
         lowest = np.full(len(params.m), 1e-4)
         np.minimum.at(lowest, tag_of, low)
         self._unseen = np.where(np.arange(M) < params.m[:, None], lowest[:, None], 0.0)
-        self._stop = 1.0 - params.go
         self._kinds = np.array([self._kind(tag) for tag in self._tag_ids], np.int64)
         self._fallback = int(np.argmax(np.bincount(tag_of, minlength=len(params.m))))
 
@@ -214,51 +211,58 @@ class GenerativeParser(Model, GenerativeParserSettings):
         small = form.lower()
         if small in self._known:
             return small
-        return signatures(form, first=first, known=self._known, language=self.language)[0]  # type: ignore[arg-type]
+        language = self.settings_.language
+        return signatures(form, first=first, known=self._known, language=language)[0]
 
-    def _tags(self, upos: Sequence[str] | None, xpos: Sequence[str] | None, n: int) -> list[str]:
-        upos, xpos = upos or ["_"] * n, xpos or ["_"] * n
-        if len(upos) != n or len(xpos) != n:
-            raise ValueError(f"{len(upos)} UPOS and {len(xpos)} XPOS tags for {n} words")
-        if self.tagset == "upos":
+    def _tags(self, sentence: TaggedSentence) -> list[str]:
+        upos, xpos = sentence.upos, sentence.xpos
+        tagset = self.settings_.tagset
+        if tagset == "upos":
             return list(upos)
-        if self.tagset == "xpos":
+        if tagset == "xpos":
             return [f"_+{x}" for x in xpos]
         return [f"{u}+{x}" for u, x in zip(upos, xpos, strict=True)]
 
     # ---------------------------------------------------------------- answers
 
-    def _encoded(
-        self, tokens: Sequence[str], upos: Sequence[str] | None, xpos: Sequence[str] | None
-    ) -> tuple[Any, ...]:
+    def _encoded(self, sentence: TaggedSentence) -> Words:
         """Emissions, states and kinds of the words of one sentence, as the kernels take them."""
+        from eigentext.dependency.kernels.generative import Words
+
         self.check_fitted()
-        tokens = checked_tokens(tokens)
-        if not tokens:
-            raise ValueError("no words to parse")
-        names = self._tags(upos, xpos, len(tokens))
+        tokens = sentence.forms
+        names = self._tags(sentence)
         tags = np.array([self._tag_number(name) for name in names], np.int64)
         p = self.params_
         emit = np.empty((len(tokens), p.E.shape[1]))
-        for place, (form, t) in enumerate(zip(tokens, tags.tolist(), strict=True)):
-            word = self._word_ids.get((self._observation(form, first=place == 0), t))
-            emit[place] = self._unseen[t] if word is None else p.E[word]
+        for i, (form, t) in enumerate(zip(tokens, tags.tolist(), strict=True)):
+            word = self._word_ids.get((self._observation(form, first=i == 0), t))
+            emit[i] = self._unseen[t] if word is None else p.E[word]
         widest = int(p.m[tags].max())
-        return (
+        return Words(
             np.ascontiguousarray(emit[:, :widest]),
             p.first[tags],
             p.m[tags],
             self._kinds[tags],
             length_classes(len(tokens)),
-            p.T,
-            p.go,
-            self._stop,
-            p.root,
         )
 
+    @cached_property
+    def _automaton(self) -> Automaton:
+        """The parameters as the kernels take them."""
+        from eigentext.dependency.kernels.generative import Automaton
+
+        p = self.params_
+        return Automaton(p.T, p.go, 1.0 - p.go, p.root)
+
+    @cached_property
+    def _log_automaton(self) -> Automaton:
+        with np.errstate(divide="ignore"):
+            return type(self._automaton)(*map(np.log, self._automaton))
+
     def _tag_number(self, name: str) -> int:
-        found = self._tag_ids.get(name)
-        if found is None:  # an unseen pair: any tag with the same UPOS, or else XPOS
+        own = self._tag_ids.get(name)
+        if own is None:  # an unseen pair: any tag with the same UPOS, or else XPOS
             upos, _, xpos = name.partition("+")
             for known, number in self._tag_ids.items():
                 if upos != "_" and known.partition("+")[0] == upos:
@@ -267,121 +271,124 @@ class GenerativeParser(Model, GenerativeParserSettings):
                 if xpos and known.partition("+")[2] == xpos:
                     return number
             return self._fallback
-        return found
+        return own
 
     def log_probs(
         self,
-        tokens: Sequence[str],
-        upos: Sequence[str] | None,
-        xpos: Sequence[str] | None,
+        sentence: Sequence[str] | TaggedSentence,
         trees: npt.ArrayLike,
+        **tags: Unpack[TagColumns],
     ) -> Floats:
         """log p(words, tree) for many trees, heads (K, n), over one sentence.
 
         A tree with several roots or a cycle has probability 0.  Non-projective trees get the same
         product of decisions, but are not among those that sum to one.
         """
-        from eigentext.dependency.kernels import generative_trees
+        from eigentext.dependency.kernels.generative_trees import trees_log_probs
 
-        trees_log_probs: Any = generative_trees.trees_log_probs
-        emit, first, m, kind, length, *rest = self._encoded(tokens, upos, xpos)
+        self.check_fitted()
+        words = self._encoded(TaggedSentence.of(sentence, **tags))
+        n = len(words.emit)
         heads = np.atleast_2d(np.asarray(trees, dtype=np.int64))
-        if heads.shape[1] != len(tokens):
-            raise ValueError(f"trees of {heads.shape[1]} words for {len(tokens)} tokens")
-        if heads.min(initial=0) < 0 or heads.max(initial=0) > len(tokens):
+        if heads.shape[1] != n:
+            raise ValueError(f"trees of {heads.shape[1]} words for {n} tokens")
+        if heads.min(initial=0) < 0 or heads.max(initial=0) > n:
             raise ValueError("a head is out of range")
-        out = np.empty(len(heads))
-        trees_log_probs(heads, emit, first, m, kind, length, *rest, out)
-        return out
+        logs: Floats = trees_log_probs(heads, words, self._automaton)
+        return logs
 
-    def log_prob(
-        self,
-        tree: DependencyTree,
-        *,
-        upos: Sequence[str] | None = None,
-        xpos: Sequence[str] | None = None,
-    ) -> float:
+    def log_prob(self, tree: DependencyTree, **tags: Unpack[TagColumns]) -> float:
         """log p(words, tree); UPOS is the tree's own tags unless given."""
-        return float(self.log_probs(tree.forms, upos or tree.tags, xpos, tree.heads)[0])
-
-    def _chart(self, encoded: tuple[Any, ...]) -> tuple[float, tuple[Any, ...]]:
-        n, M = encoded[0].shape
-        Q = encoded[5].shape[1]
-        chart = (
-            np.zeros((2, n, M)),
-            np.zeros((n, n, Q, M)),
-            np.zeros((n, n, M)),
-            np.zeros((n, n), np.int64),
-            np.zeros((n, n, M, M)),
-            np.zeros((n, n), np.int64),
-        )
-        return float(_kernels().inside(*encoded, *chart)), chart
+        self.check_fitted()
+        tree = checked_item(DependencyTree, tree, "a dependency tree")
+        tags["upos"] = tags.get("upos") or tree.tags
+        return float(self.log_probs(tree.forms, tree.heads, **tags)[0])
 
     def marginals(
-        self,
-        tokens: Sequence[str],
-        upos: Sequence[str] | None = None,
-        xpos: Sequence[str] | None = None,
+        self, sentence: Sequence[str] | TaggedSentence, **tags: Unpack[TagColumns]
     ) -> tuple[Floats, float]:
         """(n + 1, n + 1) posterior of every arc [head, dependent], 0 the root; and log p(words).
 
         Every column but the first sums to one; all are 0 where p(words) is.
         """
-        check_length(len(tokens), "this parser is")
-        encoded = self._encoded(tokens, upos, xpos)
-        log_z, chart = self._chart(encoded)
-        n = len(encoded[0])
-        found = np.zeros((n + 1, n + 1))
-        if log_z == -np.inf:  # no tree has any weight: none is more likely than another
-            return found, log_z
-        own, U, F = chart[:3]
-        outer = (np.zeros_like(own), np.zeros_like(U), np.zeros_like(F))
-        _kernels().outside(*encoded, log_z, *chart, *outer, found)
-        return found, log_z
+        from eigentext.dependency.kernels.generative import inside, outside
 
-    @cached_property
-    def _logs(self) -> tuple[Floats, ...]:
-        p = self.params_
-        with np.errstate(divide="ignore"):
-            return np.log(p.T), np.log(p.go), np.log(self._stop), np.log(p.root)
+        self.check_fitted()
+        tagged = TaggedSentence.of(sentence, **tags)
+        n = len(tagged.forms)
+        check_length(n, "this parser is")
+        words = self._encoded(tagged)
+        chart, log_z = inside(words, self._automaton)
+        if log_z == -np.inf:  # no tree has any weight: none is more likely than another
+            return np.zeros((n + 1, n + 1)), log_z
+        return outside(words, self._automaton, chart, log_z), float(log_z)
 
     def parse(
         self,
-        tokens: Sequence[str],
-        upos: Sequence[str] | None = None,
-        xpos: Sequence[str] | None = None,
+        sentence: Sequence[str] | TaggedSentence,
         *,
         decoder: Literal["mbr", "viterbi"] = "mbr",
+        **tags: Unpack[TagColumns],
     ) -> GenerativeParse:
         """The tree of most expected right arcs (``mbr``), or the best tree with its states."""
         from eigentext.dependency.decoding.best import eisner
+        from eigentext.dependency.kernels.generative import viterbi
 
-        check_length(len(tokens), "this parser is")
+        self.check_fitted()
+        tagged = TaggedSentence.of(sentence, **tags)
+        check_length(len(tagged.forms), "this parser is")
         if decoder == "mbr":
-            arcs, _ = self.marginals(tokens, upos, xpos)
+            arcs, _ = self.marginals(tagged)
             heads, score = eisner(arcs)
         elif decoder == "viterbi":
-            emit, first, m, kind, length, *_ = self._encoded(tokens, upos, xpos)
-            (n, M), Q = emit.shape, self.params_.T.shape[1]
+            words = self._encoded(tagged)
             with np.errstate(divide="ignore"):
-                emit = np.log(emit)
-            heads = np.zeros(n, np.int32)
-            score = _kernels().viterbi(
-                emit,
-                first,
-                m,
-                kind,
-                length,
-                *self._logs,
-                np.empty((n, n, 2, Q, M)),
-                np.empty((n, n, M, M)),
-                np.zeros((n, n, Q, M, 2), np.int32),
-                np.zeros((n, n, M, M, 2), np.int32),
-                heads,
-            )
+                words = words._replace(emit=np.log(words.emit))
+            heads = np.zeros(len(tagged.forms), np.int32)
+            score = viterbi(words, self._log_automaton, heads)
         else:
             raise SettingsError(f"decoder is {decoder!r}, expected 'mbr' or 'viterbi'")
-        return GenerativeParse(DependencyTree(tokens, heads, tags=upos), float(score))
+        upos = None if set(tagged.upos) == {"_"} else tagged.upos
+        tree = DependencyTree(tagged.forms, heads, tags=upos)
+        return GenerativeParse(tree, float(score))
+
+    def parse_many(
+        self,
+        sentences: Iterable[Sequence[str] | Sentence],
+        *,
+        jobs: int = 1,
+        decoder: Literal["mbr", "viterbi"] = "mbr",
+    ) -> Iterator[GenerativeParse | None]:
+        """The trees of sentences in their order; None for one without tokens.
+
+        A sentence is a list of tokens, or one of CoNLL-U, whose tags are then taken.  ``jobs``
+        processes share the work; the answers do not depend on it.
+        """
+        self.check_fitted()
+        tagged = map(_tagged, checked_list(sentences, "sentences"))
+        work = in_order(partial(_parse_all, decoder=decoder), tagged, state=self, jobs=jobs)
+        return (parse for _, parse in work)
+
+    def predict(self, sentences: Iterable[Sentence], *, jobs: int = 1) -> list[Sentence]:
+        """The sentences with heads filled in; all relations are ``_``."""
+        self.check_fitted()
+        given = list(each_conllu(sentences))
+        parses = self.parse_many(given, jobs=jobs)
+        return [
+            sentence.with_columns(head=parse.tree.heads.tolist(), deprel=["_"] * len(parse.tree))
+            for sentence, parse in zip(given, parses, strict=True)
+            if parse is not None  # CoNLL-U has no sentence without words
+        ]
+
+    def score(self, sentences: Sequence[Sentence], y: None = None) -> float:
+        """The share of words with the right head, from 0 to 1, by the rules of CoNLL 2018."""
+        from eigentext.evaluate.attachment import evaluate
+
+        self.check_fitted()
+        given = list(each_conllu(sentences))
+        if not given:
+            raise DataError("<sentences>", None, "no sentences to score")
+        return evaluate(given, self.predict(given)).uas / 100
 
     # ---------------------------------------------------------------- storage
 
@@ -398,7 +405,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
 
     def _restore(self, packed: Packed) -> None:
         arrays, strings = packed.arrays, packed.strings
-        self._known = set(strings["known"])
+        self._known = frozenset(strings["known"])
         self._tag_ids = {tag: number for number, tag in enumerate(strings["tags"])}
         pairs = zip(strings["words"], arrays["tag_of"].tolist(), strict=True)
         self._word_ids = {pair: number for number, pair in enumerate(pairs)}
@@ -410,3 +417,19 @@ class GenerativeParser(Model, GenerativeParserSettings):
 
     def _summary(self) -> str:
         return f"{len(self.params_.root)} states of {len(self._tag_ids)} tags"
+
+
+def _tagged(sentence: Sequence[str] | Sentence) -> TaggedSentence | None:
+    """The record of a sentence; None for one without tokens."""
+    if isinstance(sentence, Sentence):
+        return TaggedSentence.from_conllu(sentence) if len(sentence) else None
+    tokens = checked_tokens(sentence)
+    return TaggedSentence.of(tokens) if tokens else None
+
+
+def _parse_all(
+    parser: GenerativeParser, sentences: list[TaggedSentence | None], **options: Any
+) -> list[GenerativeParse | None]:
+    return [
+        None if sentence is None else parser.parse(sentence, **options) for sentence in sentences
+    ]

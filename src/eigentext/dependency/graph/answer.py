@@ -1,21 +1,17 @@
-"""What goes into the parser and what comes out: sentences checked, trees with their scores."""
+"""What the parser learns from and what comes out: sentences with trees, trees with scores."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eigentext.base.tokens import checked_words
-from eigentext.dependency.graph.encode import Columns
-from eigentext.errors import DataError, SettingsError
+from eigentext.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from eigentext.formats.conllu import Sentence
     from eigentext.trees.dependency import DependencyTree
 
-__all__ = ["Parse", "checked_sentence", "columns_of", "given_columns", "tags_of", "with_heads"]
+__all__ = ["Parse", "with_heads"]
 
 
 @dataclass(frozen=True)
@@ -34,25 +30,8 @@ class Parse:
         return arcs_svg(tree.forms, tree.heads.tolist(), tree.relations, tags=tree.tags)
 
 
-def columns_of(sentence: Sentence) -> Columns:
-    """The columns that the parser looks at, in one walk over the lines."""
-    rows = sentence.rows
-    return Columns(*(tuple(row[place] for row in rows) for place in (1, 3, 4, 5)))
-
-
-def tags_of(columns: Columns) -> tuple[str, ...]:
-    """The tags of a tree: those of upos, or of xpos for a treebank that has no others.
-
-    >>> tags_of(given_columns(["Birds", "sing"], xpos=["NNS", "VBP"]))
-    ('NNS', 'VBP')
-    """
-    return tuple(columns.xpos if set(columns.upos) <= {"_"} else columns.upos)
-
-
 def with_heads(sentence: Sentence) -> Sentence:
     """The sentence itself, if it has a tree with one root."""
-    if isinstance(sentence, (str, bytes)):
-        raise TypeError("sentences come from formats.conllu.read_sentences, not as str")
     heads = sentence.heads
     if heads is None:
         why = "the sentence that begins here has no heads; expected a tree"
@@ -65,34 +44,3 @@ def with_heads(sentence: Sentence) -> Sentence:
         )
         raise DataError(sentence.source, sentence.first_line, why)
     return sentence
-
-
-def checked_sentence(tokens: Sequence[str]) -> list[str]:
-    """The tokens of a sentence that can be parsed: one at least, and none without content."""
-    words = checked_words(tokens)
-    if not words:
-        raise SettingsError("no tokens: a sentence has at least one")
-    return words
-
-
-def given_columns(
-    tokens: Sequence[str],
-    upos: Sequence[str] | None = None,
-    xpos: Sequence[str] | None = None,
-    feats: Sequence[str] | None = None,
-) -> Columns:
-    """Columns from tokens and what is known of them; an empty cell, or no column, is ``_``.
-
-    >>> given_columns(["Birds", "sing"], ["NOUN", ""]).upos
-    ('NOUN', '_')
-    """
-    words = checked_sentence(tokens)
-    found = []
-    for name, column in (("upos", upos), ("xpos", xpos), ("feats", feats)):
-        if isinstance(column, str):
-            raise TypeError(f"{name} is a sequence with one str per token, not one str")
-        if column is not None and len(column) != len(words):
-            raise ValueError(f"found {len(column)} {name} for {len(words)} tokens")
-        cells = ("_",) * len(words) if column is None else column
-        found.append(tuple(cell or "_" for cell in cells))
-    return Columns(tuple(words), *found)

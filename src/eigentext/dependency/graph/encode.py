@@ -1,6 +1,6 @@
 """Words and tags as numbers: sentences in, flat arrays out.
 
-1. :class:`Encoder` makes of a token (form, upos, xpos, feats) the keys of its slots, once per
+1. :class:`Encoder` makes of a token (form, upos, xpos, feats) the keys of its attributes, once per
    different token, and remembers them; a word that training saw too seldom has the key of unknown
    words.
 2. :class:`Batch` holds many sentences end to end, a row for the root before the words of each,
@@ -9,21 +9,24 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from eigentext.base.hashing import text_key
 from eigentext.corpus.typed_forms import familiar_forms
-from eigentext.dependency.graph.templates import SLOTS
+from eigentext.dependency.graph.templates import ATTRIBUTES
+from eigentext.lexicon.shapes import lowered
+from eigentext.lexicon.symbols import looked_up
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-__all__ = ["Batch", "Columns", "Encoder", "known_words"]
+    from eigentext.dependency.sentence import TaggedSentence
+
+__all__ = ["Batch", "Encoder"]
 
 KINDS = {"VERB": 1, "AUX": 1, "PUNCT": 2, "CCONJ": 3}
 _MORPH = ("Case", "VerbForm")
@@ -32,20 +35,11 @@ UNKNOWN = "\t<unknown>"  # no form has a TAB in it
 ROOT = "\t<root>"
 
 
-class Columns(NamedTuple):
-    """What is known of the words of one sentence; a column that is not known is all ``_``."""
-
-    forms: Sequence[str]
-    upos: Sequence[str]
-    xpos: Sequence[str]
-    feats: Sequence[str]
-
-
 @dataclass(frozen=True, eq=False)
 class Batch:
     """Sentences end to end; row ``starts[k]`` is the root of sentence k.
 
-    ``keys``    (rows, slots) uint64
+    ``keys``    (rows, attributes) uint64
     ``tags``    (rows, 3) int32: numbers of upos and xpos, kind
     ``heads``   (rows,) int32: head of each word in its sentence, -1 for a root row
     ``labels``  (rows,) int32: number of the relation, -1 where there is none
@@ -71,28 +65,6 @@ class Batch:
         starts = np.concatenate([[0], np.cumsum(cut[sentences + 1] - cut[sentences])])
         rows = np.concatenate([np.arange(cut[k], cut[k + 1]) for k in sentences])
         return Batch(starts, self.keys[rows], self.tags[rows], self.heads[rows], self.labels[rows])
-
-
-def known_words(sentences: Iterable[Sequence[str]], min_count: int) -> frozenset[str]:
-    """The words, as ``lower`` has them, seen at least so often.
-
-    >>> sorted(known_words([["A", "b"], ["a"]], 2))
-    ['a']
-    """
-    counts = Counter(lowered(form) for forms in sentences for form in forms)
-    return frozenset(word for word, count in counts.items() if count >= min_count)
-
-
-def lowered(form: str) -> str:
-    """Lower case, every digit a 0.
-
-    >>> lowered("Route-66")
-    'route-00'
-    """
-    word = form.lower()
-    if word.isalpha():
-        return word
-    return "".join("0" if character.isdigit() else character for character in word)
 
 
 class Encoder:
@@ -122,7 +94,7 @@ class Encoder:
 
     def _forget(self) -> None:
         self._row_of: dict[tuple[str, str, str, str], int] = {}
-        self._keys = np.zeros((1024, len(SLOTS)), np.uint64)
+        self._keys = np.zeros((1024, len(ATTRIBUTES)), np.uint64)
         self._tags = np.zeros((1024, 3), np.int32)
         self._add((ROOT, ROOT, ROOT, ROOT))
 
@@ -131,30 +103,29 @@ class Encoder:
         if row == len(self._keys):
             self._keys = np.concatenate([self._keys, np.zeros_like(self._keys)])
             self._tags = np.concatenate([self._tags, np.zeros_like(self._tags)])
-        values, tags = self.slots(*token)
+        values, tags = self.attributes(*token)
         self._keys[row] = [
-            text_key(f"{slot}\t{value}") for slot, value in zip(SLOTS, values, strict=True)
+            text_key(f"{name}\t{value}") for name, value in zip(ATTRIBUTES, values, strict=True)
         ]
         self._tags[row] = tags
         self._row_of[token] = row
         return row
 
-    def slots(
+    def attributes(
         self, form: str, upos: str, xpos: str, feats: str
     ) -> tuple[tuple[str, ...], tuple[int, int, int]]:
-        """The text in each slot, and the numbers of the tags and the kind.
+        """The text of each attribute, and the numbers of the tags and the kind.
 
-        >>> Encoder(upos=["NOUN"]).slots("Cats", "NOUN", "_", "Number=Plur")[0][:4]
+        >>> Encoder(upos=["NOUN"]).attributes("Cats", "NOUN", "_", "Number=Plur")[0][:4]
         ('NOUN', 'NOUN', 'cats', 'Cats')
         """
         lower = lowered(form)
-        if xpos == "_":
+        if xpos == "_":  # templates of xpos then say what those of upos say, not nothing
             xpos = upos
         known = self.known is None or lower in self.known or form == ROOT
         pairs = () if feats == "_" else feats.split("|")
         morph = "|".join(pair for pair in pairs if pair.partition("=")[0] in _MORPH)
-        bits = _bits(self.clusters, form)
-        near = _bits(self.near, form)
+        bits, near = _bits(self.clusters, form), _bits(self.near, form)
         values = (
             upos,
             xpos,
@@ -182,35 +153,36 @@ class Encoder:
 
     def batch(
         self,
-        sentences: Sequence[Columns],
+        sentences: Sequence[TaggedSentence],
         heads: Sequence[Sequence[int]] | None = None,
         labels: Sequence[Sequence[int]] | None = None,
     ) -> Batch:
         """Flat arrays of the sentences."""
+        # a token that was met before has its row already: texts repeat themselves
         if len(self._row_of) > _MOST_REMEMBERED:
             self._forget()
         rows: list[int] = []
         starts = np.zeros(len(sentences) + 1, np.int64)
         row_of, add = self._row_of, self._add
-        for number, columns in enumerate(sentences, start=1):
+        for number, sentence in enumerate(sentences, start=1):
             rows.append(0)
-            forms = self.familiar(columns.forms)
-            for token in zip(forms, *columns[1:], strict=True):
+            forms = self.familiar(sentence.forms)
+            for token in zip(forms, *sentence[1:], strict=True):
                 row = row_of.get(token)
                 rows.append(add(token) if row is None else row)
             starts[number] = len(rows)
+        # row 0 is the root's, which comes before the words of each sentence and has no head
         picked = np.array(rows, np.int64)
         governors = np.full(len(rows), -1, np.int32)
         relations = np.full(len(rows), -1, np.int32)
-        for column, given in ((governors, heads), (relations, labels)):
-            if given is not None and len(given):
-                column[picked != 0] = np.concatenate([np.asarray(one, np.int32) for one in given])
+        for column, known in ((governors, heads), (relations, labels)):
+            if known is not None and len(known):
+                flat = np.concatenate([np.asarray(numbers, np.int32) for numbers in known])
+                column[picked != 0] = flat
         return Batch(starts, self._keys[picked], self._tags[picked], governors, relations)
 
 
 def _bits(table: Mapping[str, str], form: str) -> str:
     """Bits of the word as it is, else in lower case; a mark where there are none."""
-    found = table.get(form)
-    if found is None:
-        found = table.get(form.lower())
-    return "none" if found is None else found
+    bits = looked_up(table, form, capital=False)
+    return "none" if bits is None else bits

@@ -13,14 +13,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from eigentext.base.averaging import Averaged
 from eigentext.base.hashing import text_key
-from eigentext.dependency.graph.templates import SLOTS
+from eigentext.dependency.graph.templates import ATTRIBUTES
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -28,13 +29,14 @@ if TYPE_CHECKING:
 
     from eigentext.base.progress import Progress
     from eigentext.dependency.graph.encode import Batch
+    from eigentext.dependency.kernels.labels import LabelWeights
 
 __all__ = ["LabelModel", "LabelSettings", "label_templates", "train_labels"]
 
 ROLES = "hdgabijcs"
 MOST_ITEMS = 8
 _ITEM = re.compile(rf"([{ROLES}])([+-][12])?\.([a-z0-9]+)")
-_SLOTS = (*SLOTS, "label", "far")
+_ATTRIBUTES = (*ATTRIBUTES, "label", "far")
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,9 @@ class LabelSettings:
 def compiled_labels(
     names: Sequence[str],
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
-    """(T, MOST_ITEMS, 3) role, slot and offset of each item, slot -1 for none; seeds (T,).
+    """(T, MOST_ITEMS, 3) role, attribute and offset of each item, and the seeds (T,).
+
+    Attribute -1: there are no more items.
 
     >>> compiled_labels(["h.upos d+1.lower"])[0][0, :2].tolist()
     [[0, 0, 0], [1, 2, 1]]
@@ -68,11 +72,11 @@ def compiled_labels(
         if not 1 <= len(items) <= MOST_ITEMS:
             raise SettingsError(f"template {name!r}: expected 1 to {MOST_ITEMS} items")
         for column, item in enumerate(items):
-            found = _ITEM.fullmatch(item)
-            if found is None or found[3] not in _SLOTS:
-                raise SettingsError(f"template {name!r}: {item!r} is not role.slot")
-            slot = _SLOTS.index(found[3])
-            spec[row, column] = ROLES.index(found[1]), slot, int(found[2] or 0)
+            match = _ITEM.fullmatch(item)
+            if match is None or match[3] not in _ATTRIBUTES:
+                raise SettingsError(f"template {name!r}: {item!r} is not role.attribute")
+            role, offset, attribute = match.groups()
+            spec[row, column] = ROLES.index(role), _ATTRIBUTES.index(attribute), int(offset or 0)
     return spec, np.array([text_key(f"label\t{name}") for name in names], np.uint64)
 
 
@@ -91,23 +95,24 @@ class LabelModel:
 
     def label(self, batch: Batch, heads: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
         """(rows,): numbers of the relations under these heads (rows,); -1 in the roots' rows."""
-        from eigentext.dependency.kernels.labels import label_all
+        from eigentext.dependency.kernels.labels import Trees, label_all
 
-        spec, seeds = compiled_labels(self.names)
+        trees = Trees(batch.starts, batch.keys, np.ascontiguousarray(heads, np.int32))
         labels = np.full(len(batch.keys), -1, np.int32)
-        label_all(
-            batch.starts,
-            batch.keys,
-            np.ascontiguousarray(heads, np.int32),
-            spec,
-            seeds,
+        label_all(trees, self.arrays(), labels)
+        return labels
+
+    def arrays(self) -> LabelWeights:
+        """The classifier as the kernels take it."""
+        from eigentext.dependency.kernels.labels import LabelWeights
+
+        return LabelWeights(
+            *compiled_labels(self.names),
             self.weights,
             np.uint64(64 - self.settings.bits),
             len(self.relations),
             self.root,
-            labels,
         )
-        return labels
 
 
 def train_labels(
@@ -120,50 +125,36 @@ def train_labels(
     progress: Progress | None = None,
 ) -> LabelModel:
     """Learn from the gold heads and labels of a batch (``sentences``: of these numbers alone)."""
-    from eigentext.dependency.kernels.labels import label_pass
+    from eigentext.dependency.kernels.labels import LabelLearner, Trees, label_pass
 
     chosen = np.arange(len(batch)) if sentences is None else np.asarray(sentences, np.int64)
     top = np.unique(batch.labels[batch.heads == 0])
+    # is there one relation that the root's words have, and no other word?
     root = -1
     if len(top) == 1 and not np.any(batch.labels[batch.heads > 0] == top[0]):
         root = int(top[0])
-    spec, seeds = compiled_labels(names)
-    # a feature's weights are the numbers from its place on: room for those of the last place
+    # a feature's weights are the numbers from its slot on: room for those of the last slot
     size = (1 << settings.bits) + len(relations)
-    weights, sums, time = np.zeros(size, np.float32), np.zeros(size), 0
+    learned, time = Averaged.zeros(size), 0
+    model = LabelModel(settings, tuple(names), tuple(relations), root, learned.weights)
+    trees = Trees(batch.starts, batch.keys, batch.heads)
+    learner = LabelLearner(settings.margin, settings.clip, learned.sums)
     if len(relations) > 1:
         for epoch in range(settings.epochs):
             rng = np.random.default_rng([settings.seed, epoch])
             wrong = np.zeros(1, np.int64)
-            time = label_pass(
-                chosen[rng.permutation(len(chosen))],
-                batch.starts,
-                batch.keys,
-                batch.heads,
-                batch.labels,
-                spec,
-                seeds,
-                weights,
-                sums,
-                np.uint64(64 - settings.bits),
-                len(relations),
-                root,
-                settings.margin,
-                settings.clip,
-                time,
-                wrong,
-            )
+            order = chosen[rng.permutation(len(chosen))]
+            time = label_pass(order, trees, batch.labels, model.arrays(), learner, time, wrong)
             if progress is not None:
                 progress(epoch + 1, settings.epochs, "training relations")
-    mean = (weights - sums / max(time, 1)).astype(np.float32)
-    return LabelModel(settings, tuple(names), tuple(relations), root, mean)
+    return replace(model, weights=learned.mean(time))
 
 
 def label_templates(*, clusters: bool = False, vectors: bool = False) -> tuple[str, ...]:
     """The templates used unless others are given."""
     names = []
     for role in "hd":
-        names += [f"{role}.{slot}" for slot in ("lower", "form", "upos", "xpos", "feats", "end")]
+        names += [f"{role}.{name}" for name in ("lower", "form", "upos", "xpos", "feats", "end")]
     names += ["d.upos d.far", "h.upos d.upos d.far", "h.xpos d.xpos d.far", "d.lower d.far"]
     names += ["h.upos d.lower d.far", "h.lower h.xpos d.lower d.xpos", "h.lower d.lower"]
     names += ["h.xpos d.lower d.xpos", "h.lower h.xpos d.xpos", "h.xpos d.xpos", "h.upos d.upos"]
@@ -201,8 +192,8 @@ def label_templates(*, clusters: bool = False, vectors: bool = False) -> tuple[s
     names += ["a.label h.lower d.upos", "s.label h.upos d.upos", "s.label d.xpos"]
     names += ["s.label h.lower d.upos", "h.label a.label d.upos"]
     names += ["g.lower h.upos d.upos", "g.upos h.lower d.upos", "g.upos h.upos d.lower"]
-    for used, slots in ((clusters, SLOTS[7:10]), (vectors, SLOTS[10:13])):
-        for bits in slots if used else ():
+    for used, depths in ((clusters, ATTRIBUTES[7:10]), (vectors, ATTRIBUTES[10:13])):
+        for bits in depths if used else ():
             names += [f"h.{bits}", f"d.{bits}", f"h.{bits} d.{bits}", f"h.{bits} d.upos"]
             names += [f"h.upos d.{bits}", f"h.upos d.upos c.{bits}"]
     return tuple(names)

@@ -12,25 +12,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from itertools import islice, pairwise
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from eigentext.base.model import Model
 from eigentext.base.parallel import in_order
-from eigentext.base.tokens import each_sentence
+from eigentext.base.tokens import checked_item, checked_sentences, each_sentence
 from eigentext.dependency.decoding.search import Search
-from eigentext.dependency.graph.answer import (
-    Parse,
-    checked_sentence,
-    columns_of,
-    given_columns,
-    tags_of,
-    with_heads,
-)
-from eigentext.dependency.graph.encode import Columns, Encoder, known_words
+from eigentext.dependency.graph.answer import Parse, with_heads
+from eigentext.dependency.graph.encode import Encoder
 from eigentext.dependency.graph.labels import (
     LabelModel,
     LabelSettings,
@@ -46,16 +39,19 @@ from eigentext.dependency.graph.templates import (
     sibling_templates,
 )
 from eigentext.dependency.graph.training import ArcModel, ArcSettings, Grandparents, train_arcs
-from eigentext.dependency.graph.vectors import vector_bits
 from eigentext.dependency.long_sentences import (
     check_length,
     joined,
     parsed_in_pieces,
     pieces_of,
 )
+from eigentext.dependency.sentence import TagColumns, TaggedSentence
 from eigentext.dependency.settings import DependencyParserSettings
 from eigentext.errors import DataError, SettingsError
-from eigentext.tagging.resources import clusters_of
+from eigentext.formats.conllu import Sentence, each_conllu
+from eigentext.lexicon.shapes import lowered
+from eigentext.lexicon.symbols import frequent_words
+from eigentext.lexicon.word_classes import clusters_of, vector_bits
 from eigentext.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
@@ -64,11 +60,11 @@ if TYPE_CHECKING:
     from eigentext.base.model import Packed
     from eigentext.base.progress import Progress
     from eigentext.dependency.graph.encode import Batch
-    from eigentext.formats.conllu import Sentence
 
 __all__ = ["DependencyParser", "Parse"]
 
 Arc = tuple[int, int]
+AnySentence: TypeAlias = "Sequence[str] | TaggedSentence"
 _CHUNK = 256  # sentences parsed at a time
 
 
@@ -103,24 +99,24 @@ class DependencyParser(Model, DependencyParserSettings):
     ) -> DependencyParser:
         """Train on sentences with heads; ``dev`` chooses the number of passes by UAS."""
         self.check()
-        read = [with_heads(sentence) for sentence in sentences]
+        read = [with_heads(sentence) for sentence in each_conllu(sentences)]
         if not read:
             raise DataError("<training sentences>", None, "no sentences, expected some with heads")
-        columns = [columns_of(sentence) for sentence in read]
+        tagged = [TaggedSentence.from_conllu(sentence) for sentence in read]
         heads = [sentence.heads or () for sentence in read]
         self.clusters_ = clusters_of(self.clusters)
         self.near_ = vector_bits(self.vectors)
         self.own_tags_: OwnTags | None = None
         if self.tags == "own":
             settings: dict[str, Any] = {"clusters": self.clusters_ or None, "seed": self.seed}
-            gold, columns = columns, jackknifed(columns, progress=progress, **settings)
+            gold, tagged = tagged, jackknifed(tagged, progress=progress, **settings)
             self.own_tags_ = OwnTags(**settings).fit(gold)
-        self.tagged_ = any(tag != "_" for one in columns for tag in (*one.upos, *one.xpos))
-        self.encoder_ = self._encoder(columns)
-        relations = sorted({name for one in read for name in one.column("deprel")})
+        self.tagged_ = any(tag != "_" for known in tagged for tag in (*known.upos, *known.xpos))
+        self.encoder_ = self._encoder(tagged)
+        relations = sorted({name for sentence in read for name in sentence.column("deprel")})
         number_of = {name: number for number, name in enumerate(relations)}
-        numbers = [[number_of[name] for name in one.column("deprel")] for one in read]
-        batch = self.encoder_.batch(columns, heads, numbers)
+        numbers = [[number_of[name] for name in sentence.column("deprel")] for sentence in read]
+        batch = self.encoder_.batch(tagged, heads, numbers)
         self.arcs_ = self._train_arcs(batch, dev, progress)
         used = {"clusters": bool(self.clusters_), "vectors": bool(self.near_)}
         self.relations_: LabelModel | None = None
@@ -145,11 +141,14 @@ class DependencyParser(Model, DependencyParserSettings):
             seed=self.seed,
         )
 
-    def _encoder(self, columns: Sequence[Columns]) -> Encoder:
-        upos = sorted({tag for one in columns for tag in one.upos})
-        xpos = sorted({tag for one in columns for tag in one.xpos} | set(upos))
+    def _encoder(self, sentences: Sequence[TaggedSentence]) -> Encoder:
+        upos = sorted({tag for sentence in sentences for tag in sentence.upos})
+        xpos = sorted({tag for sentence in sentences for tag in sentence.xpos} | set(upos))
         return Encoder(
-            known=known_words((one.forms for one in columns), self.min_count),
+            known=frequent_words(
+                (lowered(form) for sentence in sentences for form in sentence.forms),
+                self.min_count,
+            ),
             clusters=self.clusters_,
             near=self.near_,
             upos=upos,
@@ -176,19 +175,19 @@ class DependencyParser(Model, DependencyParserSettings):
             progress=progress,
         )
         self.dev_scores_: list[float] = []
-        best: list[ArcModel] = []
+        best: list[ArcModel] = []  # the model after the best pass; of equals the later one
         after_pass = None
         if dev is not None:
-            held_out = [with_heads(sentence) for sentence in dev]
+            held_out = [with_heads(sentence) for sentence in each_conllu(dev)]
             if not held_out:
                 raise DataError("<development sentences>", None, "no sentences, expected some")
-            tagged = self._columns_of(held_out)
-            test = self.encoder_.batch(tagged, [one.heads or () for one in held_out])
+            gold = [sentence.heads or () for sentence in held_out]
+            test = self.encoder_.batch(self._tagged_conllu(held_out), gold)
 
             def after_pass(model: ArcModel) -> bool:
                 words = test.heads >= 0
-                found = model.decode(test)[words] == test.heads[words]
-                self.dev_scores_.append(100.0 * float(found.mean()))
+                right = model.decode(test)[words] == test.heads[words]
+                self.dev_scores_.append(100.0 * float(right.mean()))
                 if self.dev_scores_[-1] >= max(self.dev_scores_):
                     best[:] = [model]
                 return False
@@ -205,61 +204,72 @@ class DependencyParser(Model, DependencyParserSettings):
 
     # ------------------------------------------------------------ parsing
 
-    def columns_of(self, sentence: Sentence) -> Columns:
+    def tagged_conllu(self, sentence: Sentence) -> TaggedSentence:
         """What the parser goes by in a CoNLL-U sentence."""
         self.check_fitted()
-        return self._columns_of([sentence])[0]
+        return self._tagged_conllu([checked_item(Sentence, sentence, "a CoNLL-U sentence")])[0]
 
-    def tags_for(self, sentence: Sentence, columns: Columns) -> dict[str, Any]:
+    def tags_for(self, sentence: Sentence, tagged: TaggedSentence) -> dict[str, Any]:
         """Tags of our own for the columns of a sentence that are empty."""
         self.check_fitted()
+        checked_item(Sentence, sentence, "a CoNLL-U sentence")
         if self.own_tags_ is None:
             return {}
         empty = (name for name in ("upos", "xpos") if set(sentence.column(name)) == {"_"})
-        return {name: getattr(columns, name) for name in empty}
+        return {name: getattr(tagged, name) for name in empty}
 
-    def _columns_of(self, sentences: Sequence[Sentence]) -> list[Columns]:
+    def _tagged_conllu(self, sentences: Sequence[Sentence]) -> list[TaggedSentence]:
         """Forms and tags of sentences; with taggers of our own, their tags."""
         if self.own_tags_ is not None:
-            return self.own_columns([sentence.forms for sentence in sentences])
-        return [columns_of(sentence) for sentence in sentences]
+            return self.tag_all([sentence.forms for sentence in sentences])
+        return [TaggedSentence.from_conllu(sentence) for sentence in sentences]
 
-    def own_columns(self, sentences: Sequence[Sequence[str]]) -> list[Columns]:
+    def tag_all(self, sentences: Sequence[Sequence[str]]) -> list[TaggedSentence]:
         """Words with the tags of our own taggers, which see them as training spelt their signs."""
         self.check_fitted()
+        sentences = checked_sentences(sentences)
         own = self.own_tags_
         if own is None:
             raise SettingsError("this parser has no taggers: train one with tags='own'")
         tagged = own.tag([self.encoder_.familiar(forms) for forms in sentences])
         return [
-            one._replace(forms=tuple(forms)) for one, forms in zip(tagged, sentences, strict=True)
+            sentence._replace(forms=tuple(forms))
+            for sentence, forms in zip(tagged, sentences, strict=True)
         ]
 
-    def columns(
-        self,
-        tokens: Sequence[str],
-        upos: Sequence[str] | None = None,
-        xpos: Sequence[str] | None = None,
-        feats: Sequence[str] | None = None,
-    ) -> Columns:
+    def tagged(self, sentence: AnySentence, **tags: Unpack[TagColumns]) -> TaggedSentence:
         """What the parser goes by: the tags given, or its own where none are given."""
+        return self._tagged(sentence, tags, whole=True)[0]
+
+    def _tagged(
+        self, sentence: AnySentence, tags: TagColumns, *, whole: bool
+    ) -> list[TaggedSentence]:
+        """The same, unless ``whole`` in the pieces in which a long sentence is parsed.
+
+        Taggers of our own see each piece alone, as they do in :meth:`predict`.
+        """
         self.check_fitted()
-        found = given_columns(tokens, upos, xpos, feats)
-        if upos is None and xpos is None:
-            if self.own_tags_ is not None:
-                return self.own_columns([tokens])[0]
-            if self.tagged_:
-                raise SettingsError(
-                    "this parser was trained with tags and has no taggers: give upos and xpos, or "
-                    "train one with tags='own'"
-                )
-        return found
+        given = TaggedSentence.of(sentence, **tags)
+        pieces = [given]
+        if not whole:
+            pieces = [given.part(begin, end) for begin, end in pieces_of(given.forms)]
+        has_tags = tags.get("upos") is not None or tags.get("xpos") is not None
+        if has_tags or isinstance(sentence, TaggedSentence):
+            return pieces
+        if self.own_tags_ is not None:
+            return self.tag_all([piece.forms for piece in pieces])
+        if self.tagged_:
+            raise SettingsError(
+                "this parser was trained with tags and has no taggers: give upos and xpos, or "
+                "train one with tags='own'"
+            )
+        return pieces
 
     def _search(
-        self, columns: Columns, required: Iterable[Arc], forbidden: Iterable[Arc]
+        self, sentence: TaggedSentence, required: Iterable[Arc] = (), forbidden: Iterable[Arc] = ()
     ) -> Search:
-        check_length(len(columns.forms), "marginals and demands for arcs are")
-        batch = self.encoder_.batch([columns])
+        check_length(len(sentence.forms), "marginals and demands for arcs are")
+        batch = self.encoder_.batch([sentence])
         required, forbidden = list(required), list(forbidden)
         # an arc asked for may be one that pruning takes away
         arc, sib = self.arcs_.scores(batch, 0, pruned=not (required or forbidden))
@@ -269,105 +279,79 @@ class DependencyParser(Model, DependencyParserSettings):
 
     def parse(
         self,
-        tokens: Sequence[str],
-        upos: Sequence[str] | None = None,
-        xpos: Sequence[str] | None = None,
-        feats: Sequence[str] | None = None,
+        sentence: AnySentence,
         *,
         required_arcs: Iterable[Arc] = (),
         forbidden_arcs: Iterable[Arc] = (),
+        **tags: Unpack[TagColumns],
     ) -> Parse:
         """The best tree; arcs are (head, dependent), words from 1 on, head 0 for the root.
 
-        The tree has the tags that the parser went by: upos, or xpos where there is no upos.
+        ``sentence`` is a list of words, whose tags may follow as ``upos``, ``xpos`` and ``feats``,
+        or a :class:`~eigentext.dependency.sentence.TaggedSentence`; so it is for the other
+        questions.  The tree has the tags that the parser went by: upos, or xpos where there is no
+        upos.
 
         More than 400 words are parsed in pieces, whose trees are joined and whose scores are
         added up (``approximate`` is then true); arcs can only be asked for in shorter sentences.
         """
-        tokens = checked_sentence(tokens)
-        required_arcs, forbidden_arcs = list(required_arcs), list(forbidden_arcs)
-        if len(pieces_of(tokens)) > 1 and not (required_arcs or forbidden_arcs):
-            return self._in_pieces(tokens, upos, xpos, feats)
-        columns = self.columns(tokens, upos, xpos, feats)
-        found = self._search(columns, required_arcs, forbidden_arcs)
-        heads, score = found.best()
-        return self._labelled(columns, heads[None], [score], found.approximate)[0]
+        required, forbidden = list(required_arcs), list(forbidden_arcs)
+        pieces = self._tagged(sentence, tags, whole=bool(required or forbidden))
+        parses = [self._best(piece, required, forbidden) for piece in pieces]
+        return parses[0] if len(parses) == 1 else _joined(parses)
 
-    def _in_pieces(self, tokens: Sequence[str], *tags: Sequence[str] | None) -> Parse:
-        """The tree of a sentence that is too long to be parsed whole."""
-        given_columns(tokens, *tags)  # checks their lengths
-        spans = pieces_of(tokens)
-        answers = [
-            self.parse(
-                tokens[begin:end],
-                *(None if column is None else column[begin:end] for column in tags),
-            )
-            for begin, end in spans
-        ]
-        trees = [answer.tree for answer in answers]
-        heads, names = joined(
-            spans,
-            [tree.heads.tolist() for tree in trees],
-            [tree.relations or ("_",) * len(tree.forms) for tree in trees],
-        )
-        own = [tag for tree in trees for tag in tree.tags or ()]
-        score = sum(answer.score for answer in answers)
-        return Parse(DependencyTree(tokens, heads, names, own), score, approximate=True)
+    def _best(
+        self, sentence: TaggedSentence, required: Iterable[Arc] = (), forbidden: Iterable[Arc] = ()
+    ) -> Parse:
+        search = self._search(sentence, required, forbidden)
+        heads, score = search.best()
+        return self._labelled(sentence, heads[None], [score], search.approximate)[0]
 
     def kbest(
         self,
-        tokens: Sequence[str],
-        upos: Sequence[str] | None = None,
-        xpos: Sequence[str] | None = None,
-        feats: Sequence[str] | None = None,
+        sentence: AnySentence,
         *,
         k: int = 50,
         required_arcs: Iterable[Arc] = (),
         forbidden_arcs: Iterable[Arc] = (),
+        **tags: Unpack[TagColumns],
     ) -> list[Parse]:
         """At most k different trees, best first; relations are put on each.
 
         A sentence that is parsed in pieces has one tree.
         """
-        tokens = checked_sentence(tokens)
-        required_arcs, forbidden_arcs = list(required_arcs), list(forbidden_arcs)
-        if len(pieces_of(tokens)) > 1 and not (required_arcs or forbidden_arcs):
-            return [self._in_pieces(tokens, upos, xpos, feats)]
-        columns = self.columns(tokens, upos, xpos, feats)
-        found = self._search(columns, required_arcs, forbidden_arcs)
-        heads, scores = found.kbest(k)
-        approximate = found.approximate or found.grand is not None
-        return self._labelled(columns, heads, scores.tolist(), approximate)
+        required, forbidden = list(required_arcs), list(forbidden_arcs)
+        pieces = self._tagged(sentence, tags, whole=bool(required or forbidden))
+        if len(pieces) > 1:
+            return [_joined([self._best(piece) for piece in pieces])]
+        search = self._search(pieces[0], required, forbidden)
+        heads, scores = search.kbest(k)
+        approximate = search.approximate or search.grand is not None
+        return self._labelled(pieces[0], heads, scores.tolist(), approximate)
 
     def marginals(
         self,
-        tokens: Sequence[str],
-        upos: Sequence[str] | None = None,
-        xpos: Sequence[str] | None = None,
-        feats: Sequence[str] | None = None,
+        sentence: AnySentence,
         *,
         required_arcs: Iterable[Arc] = (),
         forbidden_arcs: Iterable[Arc] = (),
+        **tags: Unpack[TagColumns],
     ) -> npt.NDArray[np.float64]:
         """(n+1, n+1): probability of arc [h, d] under p(tree) ~ exp(score)."""
-        columns = self.columns(tokens, upos, xpos, feats)
-        return self._search(columns, required_arcs, forbidden_arcs).marginals()
+        tagged = self.tagged(sentence, **tags)
+        return self._search(tagged, required_arcs, forbidden_arcs).marginals()
 
     def scores(
-        self,
-        tokens: Sequence[str],
-        upos: Sequence[str] | None = None,
-        xpos: Sequence[str] | None = None,
-        feats: Sequence[str] | None = None,
+        self, sentence: AnySentence, **tags: Unpack[TagColumns]
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64] | None]:
         """``arc`` (n+1, n+1) and, for order 2, ``sib`` (n+1, n+1, n+1)."""
-        columns = self.columns(tokens, upos, xpos, feats)
-        check_length(len(columns.forms), "scores are")
-        return self.arcs_.scores(self.encoder_.batch([columns]), 0)
+        tagged = self.tagged(sentence, **tags)
+        check_length(len(tagged.forms), "scores are")
+        return self.arcs_.scores(self.encoder_.batch([tagged]), 0)
 
     def _labelled(
         self,
-        columns: Columns,
+        sentence: TaggedSentence,
         heads: npt.NDArray[np.int32],
         scores: Sequence[float],
         approximate: bool,
@@ -375,14 +359,14 @@ class DependencyParser(Model, DependencyParserSettings):
         n_trees, n = heads.shape
         names: list[tuple[str, ...]] = [("_",) * n] * n_trees
         if self.relations_ is not None:
-            batch = self.encoder_.batch([columns] * n_trees)
+            batch = self.encoder_.batch([sentence] * n_trees)
             rows = np.full((n_trees, n + 1), -1, np.int32)
             rows[:, 1:] = heads
             numbers = self.relations_.label(batch, rows.ravel()).reshape(n_trees, n + 1)[:, 1:]
             known = self.relations_.relations
             names = [tuple(known[number] for number in row) for row in numbers.tolist()]
         return [
-            Parse(DependencyTree(columns.forms, row, name, tags_of(columns)), score, approximate)
+            Parse(DependencyTree(sentence.forms, row, name, sentence.coarse), score, approximate)
             for row, name, score in zip(heads, names, scores, strict=True)
         ]
 
@@ -405,7 +389,9 @@ class DependencyParser(Model, DependencyParserSettings):
         ``# split = 3`` says in how many.  ``jobs`` processes share the work.
         """
         self.check_fitted()
-        answers = in_order(_predict_all, sentences, state=self, jobs=jobs, chunk=_CHUNK)
+        answers = in_order(
+            _predict_all, each_conllu(sentences), state=self, jobs=jobs, chunk=_CHUNK
+        )
         return [answer for _, answer in answers]
 
     def score(self, sentences: Sequence[Sentence], y: None = None) -> float:
@@ -415,31 +401,35 @@ class DependencyParser(Model, DependencyParserSettings):
         """
         from eigentext.evaluate.attachment import evaluate
 
-        result = evaluate(sentences, self.predict(sentences))
-        return (result.las if self.labels else result.uas) / 100
+        self.check_fitted()
+        given = list(each_conllu(sentences))
+        if not given:
+            raise DataError("<sentences>", None, "no sentences to score")
+        result = evaluate(given, self.predict(given))
+        return (result.uas if self.relations_ is None else result.las) / 100
 
     def _predict(self, sentences: Sequence[Sentence]) -> list[Sentence]:
         self.check_fitted()
-        columns = self._columns_of(sentences)
-        heads, relations = self.predict_columns(columns)
+        tagged = self._tagged_conllu(sentences)
+        heads, relations = self.predict_tagged(tagged)
         answers = []
-        for sentence, one, tree, names in zip(sentences, columns, heads, relations, strict=True):
-            new: dict[str, Any] = self.tags_for(sentence, one)
+        for sentence, known, tree, names in zip(sentences, tagged, heads, relations, strict=True):
+            new: dict[str, Any] = self.tags_for(sentence, known)
             answers.append(sentence.with_columns(head=tree, deprel=names, **new))
         return answers
 
-    def predict_columns(
-        self, sentences: Sequence[Columns]
+    def predict_tagged(
+        self, sentences: Sequence[TaggedSentence]
     ) -> tuple[list[list[int]], list[list[str]]]:
-        """Heads and relations of sentences given as columns; no text is written.
+        """Heads and relations of sentences with their tags; no text is written.
 
         What is too long to be parsed whole is parsed in pieces.
         """
         self.check_fitted()
-        spans = [pieces_of(one.forms) for one in sentences]
+        spans = [pieces_of(sentence.forms) for sentence in sentences]
         pieces = [
-            Columns(*(column[begin:end] for column in one))
-            for one, cuts in zip(sentences, spans, strict=True)
+            sentence.part(begin, end)
+            for sentence, cuts in zip(sentences, spans, strict=True)
             for begin, end in cuts
         ]
         answers = zip(*self._predict_short(pieces), strict=True)
@@ -450,12 +440,12 @@ class DependencyParser(Model, DependencyParserSettings):
         return [heads for heads, _ in trees], [names for _, names in trees]
 
     def _predict_short(
-        self, sentences: Sequence[Columns]
+        self, sentences: Sequence[TaggedSentence]
     ) -> tuple[list[list[int]], list[list[str]]]:
         self.check_fitted()
         batch = self.encoder_.batch(sentences)
         heads = self.arcs_.decode(batch)
-        names = [["_"] * len(one.forms) for one in sentences]
+        names = [["_"] * len(sentence.forms) for sentence in sentences]
         cut = batch.starts
         if self.relations_ is not None:
             known = self.relations_.relations
@@ -464,8 +454,8 @@ class DependencyParser(Model, DependencyParserSettings):
                 [known[number] for number in numbers[cut[k] + 1 : cut[k + 1]]]
                 for k in range(len(batch))
             ]
-        told = heads.tolist()
-        return [told[cut[k] + 1 : cut[k + 1]] for k in range(len(batch))], names
+        flat = heads.tolist()
+        return [flat[cut[k] + 1 : cut[k + 1]] for k in range(len(batch))], names
 
     # ------------------------------------------------------------ storage
 
@@ -478,6 +468,21 @@ class DependencyParser(Model, DependencyParserSettings):
     def _summary(self) -> str:
         relations = len(self.relations_.relations) if self.relations_ else 0
         return f"2^{self.arcs_.settings.bits} weights, {relations} relations, {self.projectivity_}"
+
+
+def _joined(parses: Sequence[Parse]) -> Parse:
+    """The tree of a sentence that was too long to be parsed whole, from those of its pieces."""
+    trees = [parse.tree for parse in parses]
+    ends = np.cumsum([len(tree.forms) for tree in trees]).tolist()
+    heads, names = joined(
+        list(pairwise([0, *ends])),
+        [tree.heads.tolist() for tree in trees],
+        [tree.relations or ("_",) * len(tree.forms) for tree in trees],
+    )
+    forms = [form for tree in trees for form in tree.forms]
+    tags = [tag for tree in trees for tag in tree.tags or ()]
+    score = sum(parse.score for parse in parses)
+    return Parse(DependencyTree(forms, heads, names, tags), score, approximate=True)
 
 
 def _parse_all(parser: DependencyParser, sentences: list[list[str]]) -> list[Parse | None]:

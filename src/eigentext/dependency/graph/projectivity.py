@@ -60,8 +60,8 @@ class Projectivity:
 
     def __str__(self) -> str:
         both = (("projective", self.projective_uas), ("crossing", self.crossing_uas))
-        told = [f"{uas:.2f} {kind}" for kind, uas in both if uas is not None]
-        figures = f": UAS {', '.join(told)}, {self.words:,} words" if told else ""
+        scores = [f"{uas:.2f} {kind}" for kind, uas in both if uas is not None]
+        figures = f": UAS {', '.join(scores)}, {self.words:,} words" if scores else ""
         kind = "projective trees" if self.projective else "arcs may cross"
         return f"{kind} ({self.why}{figures})"
 
@@ -88,13 +88,13 @@ def choose_projectivity(
     """
     if told is True or (told is False and settings.order == 1):
         return Projectivity(told is True, "as told")
-    kept = Projectivity(told == "auto", "as told")
+    default = Projectivity(told == "auto", "as told")
     if not any(map(_crosses, np.split(batch.heads, batch.starts[1:-1]))):
-        return replace(kept, why="no crossing arcs") if told == "auto" else kept
+        return replace(default, why="no crossing arcs") if told == "auto" else default
     sample = np.arange(0, len(batch), max(1, round(batch.n_words / WORDS)))
     held_out = sample[EVERY - 1 :: EVERY]
     if not len(held_out):
-        return replace(kept, why="too few sentences") if told == "auto" else kept
+        return replace(default, why="too few sentences") if told == "auto" else default
     test = batch.part(held_out)
 
     def trained(*, projective: bool) -> ArcModel:
@@ -125,8 +125,8 @@ def _crossing_uas(model: ArcModel, test: Batch) -> dict[float, float]:
     """UAS in percent under each charge."""
     if model.settings.order == 1:
         return {0.0: _uas(model.decode(test), test)}
-    found = model.decode_charged(test, CHARGES)
-    return {charge: _uas(heads, test) for charge, heads in zip(CHARGES, found, strict=True)}
+    decoded = model.decode_charged(test, CHARGES)
+    return {charge: _uas(heads, test) for charge, heads in zip(CHARGES, decoded, strict=True)}
 
 
 def _uas(heads: npt.NDArray[np.int32], test: Batch) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eigentext.base.folds import held_out
-from eigentext.dependency.graph.encode import Columns
+from eigentext.dependency.sentence import TaggedSentence
 from eigentext.tagging import SequenceTagger
 
 if TYPE_CHECKING:
@@ -27,9 +27,9 @@ __all__ = ["OwnTags", "jackknifed"]
 class OwnTags:
     """One tagger for upos and one for xpos; a column that says nothing in training has none.
 
-    >>> one = Columns(("a", "b"), ("X", "Y"), ("_", "_"), ("_", "_"))
-    >>> other = Columns(("b", "a"), ("Y", "X"), ("_", "_"), ("_", "_"))
-    >>> OwnTags(epochs=3).fit([one, other] * 3).tag([("b", "a")])[0].upos
+    >>> first = TaggedSentence.of(["a", "b"], upos=["X", "Y"])
+    >>> other = TaggedSentence.of(["b", "a"], upos=["Y", "X"])
+    >>> OwnTags(epochs=3).fit([first, other] * 3).tag([("b", "a")])[0].upos
     ('Y', 'X')
     """
 
@@ -39,28 +39,28 @@ class OwnTags:
         self.settings = {"clusters": clusters, "vectors": vectors, "epochs": epochs, "seed": seed}
         self.taggers: dict[str, SequenceTagger] = {}
 
-    def fit(self, sentences: Sequence[Columns]) -> OwnTags:
+    def fit(self, sentences: Sequence[TaggedSentence]) -> OwnTags:
         """Train on the columns ``upos`` and ``xpos``."""
         for name in ("upos", "xpos"):
-            tags = [getattr(columns, name) for columns in sentences]
+            tags = [getattr(sentence, name) for sentence in sentences]
             if len({tag for row in tags for tag in row}) > 1:
                 tagger = SequenceTagger(scheme="plain", **self.settings)
-                forms = [columns.forms for columns in sentences]
+                forms = [sentence.forms for sentence in sentences]
                 self.taggers[name] = tagger.fit(forms, tags)
         return self
 
-    def tag(self, sentences: Sequence[Sequence[str]]) -> list[Columns]:
-        """Columns of sentences of which only the forms are known."""
-        found: dict[str, Sequence[Sequence[str]]] = {
+    def tag(self, sentences: Sequence[Sequence[str]]) -> list[TaggedSentence]:
+        """Tags for sentences of which only the forms are known."""
+        tags: dict[str, Sequence[Sequence[str]]] = {
             name: tagger.predict(sentences) for name, tagger in self.taggers.items()
         }
         answers = []
         for number, forms in enumerate(sentences):
             blank = ("_",) * len(forms)
             upos, xpos = (
-                tuple(found[name][number]) if name in found else blank for name in ("upos", "xpos")
+                tuple(tags[name][number]) if name in tags else blank for name in ("upos", "xpos")
             )
-            answers.append(Columns(tuple(forms), upos, xpos, blank))
+            answers.append(TaggedSentence(tuple(forms), upos, xpos, blank))
         return answers
 
     def as_arrays(self) -> dict[str, npt.NDArray[np.uint8]]:
@@ -80,12 +80,12 @@ class OwnTags:
 
 
 def jackknifed(
-    sentences: Sequence[Columns],
+    sentences: Sequence[TaggedSentence],
     *,
     ways: int = 10,
     progress: Progress | None = None,
     **settings: Any,
-) -> list[Columns]:
+) -> list[TaggedSentence]:
     """The sentences with tags predicted by taggers that have not seen them.
 
     ``settings`` are those of :class:`OwnTags`.  With fewer sentences than ``ways`` there are as
@@ -94,7 +94,7 @@ def jackknifed(
     ways = min(ways, len(sentences))
     if ways < 2:
         return list(sentences)
-    answers: list[Columns] = []
+    answers: list[TaggedSentence] = []
     for done, (others, fold) in enumerate(held_out(len(sentences), ways), start=1):
         own = OwnTags(**settings).fit([sentences[number] for number in others])
         answers += own.tag([sentences[number].forms for number in fold])

@@ -1,14 +1,14 @@
 """Templates of the graph-based parser: text such as ``h.xpos d.lower`` -> arrays for the kernels.
 
-1. A template is a list of items ``role.slot`` or ``role+1.slot``: the slot (a column of
-   ``encode``'s keys) of the head ``h``, the modifier ``d`` or the modifier's inner sibling ``s``,
-   or of a word so far to the right (``+``) or left (``-``) of it.
+1. A template is a list of items ``role.attribute`` or ``role+1.attribute``: the attribute (a
+   column of ``encode``'s keys) of the head ``h``, the modifier ``d`` or the modifier's inner
+   sibling ``s``, or of a word so far to the right (``+``) or left (``-``) of it.
 2. An item ``~tags`` adds what lies between: ``~upos`` and ``~xpos`` fire once for each different
    tag in between, ``~kinds`` once with how many verbs, punctuation marks and conjunctions there
    are, ``~rivals`` once with how many words with the head's tag and with the modifier's.
 3. All items of one role are hashed to one number per word (a *part*); a pair or triple of words
-   only adds parts and mixes the sum once.  ``hashing.mixed`` and :func:`place` are the twins of
-   what the kernels do.
+   only adds parts and mixes the sum once, into a *slot* of the weight table.
+   ``hashing.mixed`` and :func:`slot_of` are the twins of what the kernels do.
 
 Every feature has a line of 16 weights: 0 and 1 for the direction, 2 to 15 for direction and
 distance.  A template that names one role alone is summed once per word, not once per pair.
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     Keys = npt.NDArray[np.uint64]
     Ints = npt.NDArray[np.int64]
 
-__all__ = ["SLOTS", "FeatureArrays", "arc_templates", "compiled", "sibling_templates"]
+__all__ = ["ATTRIBUTES", "FeatureArrays", "arc_templates", "compiled", "sibling_templates"]
 
 # upos and xpos come first: the kernels take the tags in between from columns 0 and 1
-SLOTS = (
+ATTRIBUTES = (
     "upos",
     "xpos",
     "lower",
@@ -59,7 +59,7 @@ _ITEM = re.compile(r"([hdsg])([+-][12])?\.([a-z0-9]+)")
 
 
 class FeatureArrays(NamedTuple):
-    """Templates as the kernels read them; ``spec`` rows hold slot and offset, slot -1 for none.
+    """Templates as the kernels read them; rows of ``spec`` hold attribute (-1: none) and offset.
 
     ``head_spec, mod_spec``  (T, MOST_ITEMS, 2) templates of one word alone
     ``pair_spec``            (2, T, MOST_ITEMS, 2) of head and modifier, grouped by ``pair_bounds``
@@ -67,6 +67,8 @@ class FeatureArrays(NamedTuple):
     ``sib_spec``             (3, T, MOST_ITEMS, 2) of head, sibling, modifier, grouped by
                              ``sib_bounds`` into sibling-modifier plain, the same with ~kinds,
                              all three plain, all three with ~kinds
+    ``grand_spec``           (3, T, MOST_ITEMS, 2) of the head's head, head, modifier
+    ``*_seeds``              a hash of each template's name and role, with which its parts begin
     """
 
     head_spec: Ints
@@ -83,19 +85,19 @@ class FeatureArrays(NamedTuple):
     grand_seeds: Keys
 
 
-def place(parts: Iterable[int], bits: int) -> int:
+def slot_of(parts: Iterable[int], bits: int) -> int:
     """Where the 16 weights of a feature are centred: parts added, mixed once.
 
-    >>> place([1, 2], 22) == place([2, 1], 22)
+    >>> slot_of([1, 2], 22) == slot_of([2, 1], 22)
     True
     """
-    found = sum(parts) & MASK
-    found ^= found >> 31
-    return ((found * MIXER) & MASK) >> (64 - bits)
+    total = sum(parts) & MASK
+    total ^= total >> 31
+    return ((total * MIXER) & MASK) >> (64 - bits)
 
 
 def parse_template(text: str) -> tuple[dict[str, tuple[tuple[int, int], ...]], str]:
-    """Items of each role as (slot, offset), and the extra.
+    """Items of each role as (attribute, offset), and the extra.
 
     >>> parse_template("h.xpos h+1.xpos d.lower ~upos")
     ({'h': ((1, 0), (1, 1)), 'd': ((2, 0),)}, '~upos')
@@ -106,14 +108,15 @@ def parse_template(text: str) -> tuple[dict[str, tuple[tuple[int, int], ...]], s
         if item in EXTRAS:
             extra = item
             continue
-        found = _ITEM.fullmatch(item)
-        if found is None or found[3] not in SLOTS:
+        match = _ITEM.fullmatch(item)
+        if match is None or match[3] not in ATTRIBUTES:
             raise SettingsError(
-                f"template {text!r}: {item!r} is not role.slot; slots: {', '.join(SLOTS)}"
+                f"template {text!r}: {item!r} is not role.attribute; attributes: "
+                f"{', '.join(ATTRIBUTES)}"
             )
-        items = roles.get(found[1], ())
-        roles[found[1]] = (*items, (SLOTS.index(found[3]), int(found[2] or 0)))
-        if len(roles[found[1]]) > MOST_ITEMS:
+        role, offset, attribute = match.groups()
+        roles[role] = (*roles.get(role, ()), (ATTRIBUTES.index(attribute), int(offset or 0)))
+        if len(roles[role]) > MOST_ITEMS:
             raise SettingsError(f"template {text!r} has more than {MOST_ITEMS} items of a word")
     if not roles:
         raise SettingsError(f"template {text!r} names no word")
@@ -134,8 +137,8 @@ def compiled(
 ) -> FeatureArrays:
     """Templates as arrays; the order within the groups is that of the names.
 
-    >>> found = compiled(["h.upos", "d.upos", "h.upos d.upos"])
-    >>> found.pair_bounds.tolist(), found.sib_bounds.tolist()
+    >>> arrays = compiled(["h.upos", "d.upos", "h.upos d.upos"])
+    >>> arrays.pair_bounds.tolist(), arrays.sib_bounds.tolist()
     ([0, 1, 1, 1, 1, 1], [0, 0, 0, 0, 0])
     """
     for names in (arcs, siblings, grand):
@@ -143,6 +146,8 @@ def compiled(
             raise TypeError("templates are a list of names, not one str")
         if len(set(names)) < len(names):
             raise SettingsError("a template is named twice")
+    # The kernels loop over groups, not over templates: those of one word alone, of a pair by what
+    # they take from in between, of a triple by whether they look at the head
     alone: dict[str, list[str]] = {"h": [], "d": []}
     pairs: dict[str, list[str]] = {extra: [] for extra in EXTRAS}
     for name in arcs:
@@ -190,7 +195,7 @@ def arc_templates(*, clusters: bool = False, vectors: bool = False) -> tuple[str
     """First-order templates after McDonald et al. (2005) and Koo et al. (2008)."""
     names = []
     for role in "hd":
-        names += [f"{role}.{slot}" for slot in ("lower", "form", "xpos", "upos", "feats", "end")]
+        names += [f"{role}.{name}" for name in ("lower", "form", "xpos", "upos", "feats", "end")]
         names += [f"{role}.lower {role}.xpos", f"{role}.upos {role}.morph"]
         names += [f"{role}-1.xpos {role}.xpos {role}+1.xpos", f"{role}-1.lower {role}.xpos"]
         names += [f"{role}.xpos {role}+1.lower", f"{role}-2.upos {role}-1.upos {role}.xpos"]
@@ -209,7 +214,7 @@ def arc_templates(*, clusters: bool = False, vectors: bool = False) -> tuple[str
     names += ["h.upos d.upos ~kinds", "h.xpos d.xpos ~kinds", "h.upos d.lower ~kinds"]
     names += ["h.upos d.upos ~rivals", "h.xpos d.xpos ~rivals", "h.lower d.upos ~rivals"]
     names += ["h.upos d.upos ~upos", "h.xpos d.xpos ~xpos"]
-    for used, (a, b, c) in ((clusters, SLOTS[7:10]), (vectors, SLOTS[10:13])):
+    for used, (a, b, c) in ((clusters, ATTRIBUTES[7:10]), (vectors, ATTRIBUTES[10:13])):
         if used:
             for bits in (a, b, c):
                 names += [f"{role}.{bits}" for role in "hd"]
@@ -227,7 +232,7 @@ def sibling_templates(*, clusters: bool = False, vectors: bool = False) -> tuple
     names += ["h.upos s.upos d.upos", "h.xpos s.xpos d.xpos", "h.lower s.upos d.upos"]
     names += ["h.upos s.lower d.upos", "h.upos s.upos d.lower", "h.upos s.lower d.lower"]
     names += ["h.lower s.xpos d.xpos", "h.upos s.upos d.upos ~kinds"]
-    for used, (a, b, c) in ((clusters, SLOTS[7:10]), (vectors, SLOTS[10:13])):
+    for used, (a, b, c) in ((clusters, ATTRIBUTES[7:10]), (vectors, ATTRIBUTES[10:13])):
         if used:
             names += [f"s.{a} d.{a}", f"s.{b} d.{b}", f"s.{c} d.{c}", f"h.{a} s.{a} d.{a}"]
             names += [f"h.upos s.{b} d.{b}"]
@@ -241,7 +246,7 @@ def grandparent_templates(*, clusters: bool = False, vectors: bool = False) -> t
     names += ["g.lower h.upos d.upos", "g.upos h.lower d.upos", "g.upos h.upos d.lower"]
     names += ["g.upos h.lower d.lower", "g.lower h.lower d.upos", "g.lower h.upos d.lower"]
     names += ["g.feats h.feats d.feats"]
-    for used, (a, b, c) in ((clusters, SLOTS[7:10]), (vectors, SLOTS[10:13])):
+    for used, (a, b, c) in ((clusters, ATTRIBUTES[7:10]), (vectors, ATTRIBUTES[10:13])):
         if used:
             names += [f"g.{a} h.{a} d.{a}", f"g.{b} h.upos d.{b}", f"g.{c} d.{c}"]
     return tuple(names)

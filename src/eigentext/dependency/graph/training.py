@@ -16,12 +16,13 @@ and the answer is the mean of w over all steps.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from eigentext.base.averaging import Averaged
 from eigentext.dependency.graph.templates import FeatureArrays, compiled
 from eigentext.errors import SettingsError
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
     from eigentext.base.progress import Progress
     from eigentext.dependency.graph.encode import Batch
+    from eigentext.dependency.kernels.features import LinearModel, Sentence, Sentences
+    from eigentext.dependency.kernels.train import Decoder
 
 __all__ = ["ArcModel", "ArcSettings", "Grandparents", "train_arcs"]
 
@@ -105,8 +108,8 @@ class ArcModel:
     @property
     def arrays(self) -> FeatureArrays:
         """The templates as the kernels read them."""
-        found: FeatureArrays = self.__dict__["_arrays"]
-        return found
+        arrays: FeatureArrays = self.__dict__["_arrays"]
+        return arrays
 
     @property
     def shift(self) -> np.uint64:
@@ -115,30 +118,35 @@ class ArcModel:
 
     def decode(self, batch: Batch) -> npt.NDArray[np.int32]:
         """(rows,): the best heads of all sentences; -1 in the roots' rows."""
-        found: npt.NDArray[np.int32] = self.decode_charged(batch, [self.settings.charge])[0]
-        return found
+        heads: npt.NDArray[np.int32] = self.decode_charged(batch, [self.settings.charge])[0]
+        return heads
 
     def decode_charged(self, batch: Batch, charges: Sequence[float]) -> npt.NDArray[np.int32]:
         """(charges, rows): the same for several charges of order 2; infinity: projective trees."""
         from eigentext.dependency.kernels.train import decode_all
 
         heads = np.full((len(charges), len(batch.keys)), -1, np.int32)
-        settings = self.settings
-        decode_all(
-            batch.starts,
-            batch.keys,
-            batch.tags,
-            self.n_tags,
-            self.arrays,
-            self.weights,
-            self.shift,
-            settings.order,
-            settings.projective,
-            settings.margin,
-            np.array(charges, np.float64),
-            heads,
-        )
+        decode_all(self.sentences(batch), self.linear(), _decoder(self.settings, charges), heads)
         return heads
+
+    def linear(self) -> LinearModel:
+        """Templates and weights as the kernels take them."""
+        from eigentext.dependency.kernels.features import LinearModel
+
+        return LinearModel(self.arrays, self.weights, self.shift)
+
+    def sentences(self, batch: Batch) -> Sentences:
+        """The words of a batch as the kernels take them."""
+        from eigentext.dependency.kernels.features import Sentences
+
+        return Sentences(batch.starts, batch.keys, batch.tags, self.n_tags)
+
+    def sentence(self, batch: Batch, number: int) -> Sentence:
+        """Those of one sentence."""
+        from eigentext.dependency.kernels.features import Sentence
+
+        rows = slice(batch.starts[number], batch.starts[number + 1])
+        return Sentence(batch.keys[rows], batch.tags[rows], self.n_tags)
 
     def scores(
         self, batch: Batch, number: int, *, pruned: bool = True
@@ -150,18 +158,18 @@ class ArcModel:
         from eigentext.dependency.kernels.features import arc_scores, sibling_scores
         from eigentext.dependency.kernels.train import prune
 
-        first = int(batch.starts[number])
-        n = int(batch.starts[number + 1]) - first - 1
+        sentence, model = self.sentence(batch, number), self.linear()
+        n = len(sentence.keys) - 1
         arc = np.empty((n + 1, n + 1))
-        weights, shift = self.weights, self.shift
-        arc_scores(batch.keys, batch.tags, self.n_tags, first, n, self.arrays, weights, shift, arc)
+        arc_scores(sentence, model, arc)
         if self.settings.order == 1:
             return arc, None
+        # sib[h, s, d] is 0 where it is not filled: arcs that are ruled out are -inf anyhow
         sib = np.zeros((n + 1, n + 1, n + 1))
         keep = np.ones((n + 1, n + 1), np.bool_)
         if pruned:
             prune(arc, np.empty(0, np.int32), self.settings.margin, keep)
-        sibling_scores(batch.keys, batch.tags, first, n, self.arrays, weights, shift, keep, sib)
+        sibling_scores(sentence, model, keep, sib)
         return arc, sib
 
 
@@ -169,9 +177,8 @@ class Grandparents:
     """The grandparents' share in the scores of the trees of one sentence."""
 
     def __init__(self, model: ArcModel, batch: Batch, number: int) -> None:
-        self._model = model
-        self._keys = batch.keys
-        self._first = int(batch.starts[number])
+        self._settings, self._n_templates = model.settings, len(model.grand_names)
+        self._model, self._sentence = model.linear(), model.sentence(batch, number)
 
     def best(self, arc: Scores, sib: Scores) -> tuple[npt.NDArray[np.int32], float]:
         """The best projective tree, rearranged if arcs may cross.
@@ -179,60 +186,42 @@ class Grandparents:
         Arcs of -inf are left out, and those far below the best.
         """
         from eigentext.dependency.kernels.features import grand_scores
+        from eigentext.dependency.kernels.grandparents import grand_kernel, list_governors
         from eigentext.dependency.kernels.mst import mst_kernel
         from eigentext.dependency.kernels.rearrange import rearrange_kernel
-        from eigentext.dependency.kernels.train import grand_kernel, list_governors, prune
+        from eigentext.dependency.kernels.train import prune
 
-        n, model = len(arc) - 1, self._model
+        settings = self._settings
         arc, keep = arc.copy(), np.zeros(arc.shape, np.bool_)
-        prune(arc, np.empty(0, np.int32), model.settings.margin, keep)
-        counts = np.zeros(n + 1, np.int64)
-        governors = np.zeros((n + 1, n + 1), np.int64)
-        index = np.full((n + 1, n + 1), -1, np.int64)
-        list_governors(keep, counts, governors, index)
-        grand = np.zeros((int(counts.max()), n + 1, n + 1))
-        grand_scores(
-            self._keys,
-            self._first,
-            n,
-            model.arrays,
-            model.weights,
-            model.shift,
-            governors,
-            counts,
-            keep,
-            grand,
-        )
-        heads = np.empty(n, np.int32)
-        score = grand_kernel(arc, sib, grand, keep, governors, counts, index, heads)
-        if not model.settings.projective:
+        prune(arc, np.empty(0, np.int32), settings.margin, keep)
+        governors = list_governors(keep)
+        grand = grand_scores(self._sentence, self._model, governors, keep)
+        heads = np.empty(len(arc) - 1, np.int32)
+        score = grand_kernel(arc, sib, grand, keep, governors, heads)
+        if not settings.projective:
             if score == -np.inf:  # the arcs asked for leave none that is projective
                 mst_kernel(arc, heads)
-            score = rearrange_kernel(arc, sib, grand, index, model.settings.charge, heads)
+            score = rearrange_kernel(arc, sib, grand, governors.index, settings.charge, heads)
         return heads, float(score)
 
     def total(self, heads: npt.NDArray[np.int32]) -> float:
         """What grandparents add to the score of a tree."""
-        from eigentext.dependency.kernels.features import grand_places
+        from eigentext.dependency.kernels.features import grand_slots
 
-        n, model = len(heads), self._model
-        out = np.empty(2 * n * max(len(model.grand_names), 1), np.int64)
+        slots = np.empty(2 * len(heads) * max(self._n_templates, 1), np.int64)
         end = 0
         for d, h in enumerate(heads.tolist(), start=1):
             if h:
-                end = grand_places(
-                    self._keys,
-                    self._first,
-                    n,
-                    model.arrays,
-                    model.shift,
-                    int(heads[h - 1]),
-                    h,
-                    d,
-                    out,
-                    end,
-                )
-        return float(model.weights[out[:end]].sum(dtype=np.float64))
+                g = int(heads[h - 1])
+                end = grand_slots(self._sentence, self._model, g, h, d, slots, end)
+        return float(self._model.weights[slots[:end]].sum(dtype=np.float64))
+
+
+def _decoder(settings: ArcSettings, charges: Sequence[float]) -> Decoder:
+    from eigentext.dependency.kernels.train import Decoder
+
+    order, projective, margin = settings.order, settings.projective, settings.margin
+    return Decoder(order, projective, margin, np.array(charges, np.float64))
 
 
 def train_arcs(
@@ -251,41 +240,33 @@ def train_arcs(
 
     ``after_pass`` gets the mean so far after every pass; if it answers True, training stops.
     """
-    from eigentext.dependency.kernels.train import train_pass
+    from eigentext.dependency.kernels.train import Learner, train_pass
 
     chosen = np.arange(len(batch)) if sentences is None else np.asarray(sentences, np.int64)
     size = 1 << settings.bits
-    weights, change = np.zeros(size, np.float32), np.zeros(size, np.float32)
-    sums = np.zeros(size)
-    names = tuple(arc_names), tuple(sib_names)
-    model = ArcModel(settings, *names, n_tags, weights, tuple(grand_names))
+    learned, change = Averaged.zeros(size), np.zeros(size, np.float32)
+    model = ArcModel(
+        settings, tuple(arc_names), tuple(sib_names), n_tags, learned.weights, tuple(grand_names)
+    )
+    learner = Learner(settings.learner == "mira", settings.clip, learned.sums, change)
+    decoder = _decoder(settings, [0.0])  # a crossing arc costs nothing while we learn
     time = 0
 
     def mean() -> ArcModel:
-        found = (weights - sums / max(time, 1)).astype(np.float32)
-        return ArcModel(settings, *names, n_tags, found, model.grand_names)
+        return replace(model, weights=learned.mean(time))
 
     for epoch in range(settings.epochs):
+        # a shuffle of its own for each pass, so that fewer passes are the start of more
         order = chosen[np.random.default_rng([settings.seed, epoch]).permutation(len(chosen))]
         for part in np.array_split(order, max(len(order) // 500, 1)) if progress else [order]:
             wrong = np.zeros(1, np.int64)
             time = train_pass(
                 part,
-                batch.starts,
-                batch.keys,
-                batch.tags,
-                n_tags,
+                model.sentences(batch),
                 batch.heads,
-                model.arrays,
-                weights,
-                sums,
-                change,
-                model.shift,
-                settings.order,
-                settings.projective,
-                settings.margin,
-                settings.learner == "mira",
-                settings.clip,
+                model.linear(),
+                decoder,
+                learner,
                 time,
                 wrong,
             )

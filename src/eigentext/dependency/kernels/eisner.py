@@ -2,13 +2,17 @@
 
 Words are 1..n and 0 is the root.  ``arc[h, d]`` scores head h of dependent d, ``sib[h, s, d]`` the
 modifier d of h that follows modifier s outward on the same side (s == h: d is the first one).
-``-inf`` forbids.  Every kernel fills ``heads`` (n,), the head of word i + 1 at place i, and
+``-inf`` forbids.  Every kernel fills ``heads`` (n,), the head of word i + 1 at index i, and
 returns the score of the tree; ``-inf`` means that no tree is left, and then heads are all -1.
 Exactly one word hangs from the root.
 
 Charts are indexed [head, other end]: ``complete[h, e]`` is the best half-tree of h over all words
 from h to e, on whichever side e lies; ``incomplete[h, d]`` ends with the arc h -> d, the inner
 half of d is there and its outer half is missing.  Each tree has one derivation only.
+
+Cells are filled from narrow spans to wide ones: O(n^2) cells with O(n) choices each, so O(n^3)
+time and O(n^2) memory beside the scores.  Of equal choices the first one seen is kept, so that
+answers never depend on the run.
 """
 
 from __future__ import annotations
@@ -45,6 +49,7 @@ def fill_eisner(arc, complete, incomplete, between, split, last):
     for width in range(1, n):
         for a in range(1, n + 1 - width):
             b = a + width
+            # what joins a and b does not ask which of them is the head
             join(a, b, complete, between, split)
             incomplete[a, b] = between[a, b] + arc[a, b]
             incomplete[b, a] = between[a, b] + arc[b, a]
@@ -91,6 +96,7 @@ def eisner_kernel(arc, heads):
     last = np.empty((n + 1, n + 1), np.int32)
     fill_eisner(arc, complete, incomplete, between, split, last)
     heads[:] = -1
+    # the root is no column of the chart: it takes one word r, whose halves cover all the others
     score = -np.inf
     root = 0
     for r in range(1, n + 1):
@@ -111,6 +117,7 @@ def eisner_kernel(arc, heads):
         h, e = head_of[waiting], end_of[waiting]
         if h == e:
             continue
+        # complete[h, e] opens into the outer half of d and the two halves that join h and d
         d = last[h, e]
         heads[d - 1] = h
         head_of[waiting], end_of[waiting] = d, e
@@ -142,6 +149,7 @@ def fill_siblings(arc, sib, complete, incomplete, between, split, last, before):
         for a in range(1, n + 1 - width):
             b = a + width
             join(a, b, complete, between, split)
+            # a takes b: as its first modifier on the right, or after modifier s
             best = complete[b, a + 1] + sib[a, a, b]
             where = a
             for s in range(a + 1, b):
@@ -151,6 +159,7 @@ def fill_siblings(arc, sib, complete, incomplete, between, split, last, before):
                     where = s
             incomplete[a, b] = best + arc[a, b]
             before[a, b] = where
+            # b takes a: the same to the left
             best = complete[a, b - 1] + sib[b, b, a]
             where = b
             for s in range(a + 1, b):
@@ -222,7 +231,7 @@ def siblings_score(arc, sib, heads):
     n = len(heads)
     score = tree_score(arc, heads)
     for h in range(n + 1):
-        for step in (-1, 1):
+        for step in (-1, 1):  # outward on either side; s is the modifier before, h for none
             s = h
             d = h + step
             while 1 <= d <= n:

@@ -1,12 +1,19 @@
-"""Scores of all arcs and siblings of a sentence, and the places of the weights behind one of them.
+"""Scores of all arcs, siblings and grandparents of a sentence, and the slots of their weights.
 
-``keys`` (rows, slots) has a row for the root and each word of every sentence; ``first`` is the row
-of this sentence's root and ``n`` its number of words.  ``tags`` (rows, 3) holds small numbers of
-upos, xpos and of the kind (1 verb, 2 punctuation, 3 conjunction).  A feature's place is the sum of
-its parts, mixed; its weights are ``weights[place ^ 0..15]``, one cache line (see ``templates``).
+A *slot* is an index into the weight table.  A template makes of each word a *part*, a 64-bit hash
+of the attributes that it names (:func:`word_parts`); the feature of an arc is the sum of the parts
+of its words, mixed once into a slot (:func:`mix`).  So a sentence of n words hashes n times for
+each template, and the n^2 arcs and n^3 siblings only add.  A feature has 16 weights,
+``weights[slot ^ 0..15]``, one cache line (see ``templates``): the one at ``slot ^ side`` for the
+direction and the one at ``slot ^ far`` for direction and distance.
+
+``*_scores`` fill the scores of all arcs for the decoders; ``*_slots`` list the slots behind one
+arc for the learners.  Both must agree: what a decoder adds up is what a learner moves.
 """
 
 from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -14,48 +21,143 @@ from numba import njit
 from eigentext.base import hashing
 
 MIXER = np.uint64(hashing.MIXER)
-BEFORE = np.uint64(0x2545F4914F6CDD1D)
-BEHIND = np.uint64(0x27D4EB2F165667C5)
-NOBODY = np.uint64(0x165667B19E3779F9)
-COUNTED = np.uint64(0xD6E8FEB86659FD93)
+BEFORE = np.uint64(0x2545F4914F6CDD1D)  # key of a word before the first
+BEHIND = np.uint64(0x27D4EB2F165667C5)  # and of one after the last
+NOBODY = np.uint64(0x165667B19E3779F9)  # key of a word that is not there, such as a sibling
+COUNTED = np.uint64(0xD6E8FEB86659FD93)  # times a small number: the key of that number
 S29, S31 = np.uint64(29), np.uint64(31)
+
+
+class Sentence(NamedTuple):
+    """A sentence of n words; row 0 is the root, row i word i.
+
+    ``keys``    (n + 1, attributes) uint64: a hash of each attribute's value
+    ``tags``    (n + 1, 3): small numbers of upos and xpos, and the kind (1 verb, 2 punctuation,
+                3 conjunction)
+    ``n_tags``  both numbers are below it
+    """
+
+    keys: Any
+    tags: Any
+    n_tags: Any
+
+
+class Sentences(NamedTuple):
+    """Many of them end to end; the rows of sentence k are ``starts[k]`` to ``starts[k + 1]``."""
+
+    starts: Any
+    keys: Any
+    tags: Any
+    n_tags: Any
+
+
+class LinearModel(NamedTuple):
+    """``templates`` (a ``FeatureArrays``), ``weights`` (2^bits,), ``shift`` = 64 - bits."""
+
+    templates: Any
+    weights: Any
+    shift: Any
+
+
+class Governors(NamedTuple):
+    """The heads that each word may have.
+
+    ``counts`` (n + 1,)         how many they are
+    ``heads``  (n + 1, n + 1)   heads[d, i] is the i-th of them
+    ``index``  (n + 1, n + 1)   index[h, d] is the number i of h among those of d, -1 if it is none
+    """
+
+    counts: Any
+    heads: Any
+    index: Any
+
+
+@njit(cache=True)
+def sentence_of(sentences, k):
+    """The rows of sentence k."""
+    first, end = sentences.starts[k], sentences.starts[k + 1]
+    return Sentence(sentences.keys[first:end], sentences.tags[first:end], sentences.n_tags)
+
+
+# ---------------------------------------------------------------- hashing
 
 
 @njit(cache=True, inline="always")
 def mix(total, shift):
-    """The place of a sum of parts."""
+    """The slot of a sum of parts: its upper bits, once all bits have had a say."""
     total ^= total >> S31
     return np.int64((total * MIXER) >> shift)
 
 
-@njit(cache=True)
-def word_parts(keys, first, n, spec, seeds):
-    """(n + 1, T): for the root and each word the hashed items of every template."""
-    n_templates = spec.shape[0]
-    found = np.empty((n + 1, n_templates), np.uint64)
-    for i in range(n + 1):
-        for t in range(n_templates):
-            x = seeds[t]
-            for j in range(spec.shape[1]):
-                slot = spec[t, j, 0]
-                if slot < 0:
-                    break
-                k = i + spec[t, j, 1]
-                if k < 0:
-                    key = BEFORE
-                elif k > n:
-                    key = BEHIND
-                else:
-                    key = keys[first + k, slot]
-                x = (x ^ key) * MIXER
-                x ^= x >> S29
-            found[i, t] = x
-    return found
+@njit(cache=True, inline="always")
+def line_score(weights, slot, side, far):
+    """What one feature adds: its weight for the direction and that for the distance."""
+    return weights[slot ^ side] + weights[slot ^ far]
 
 
 @njit(cache=True, inline="always")
-def distance_place(a, b):
-    """Which of the 16 weights tells direction and distance: 2..15."""
+def put(out, at, slot, side, far):
+    """The two slots of one feature go to ``out[at:]``; the new end."""
+    out[at] = slot ^ side
+    out[at + 1] = slot ^ far
+    return at + 2
+
+
+@njit(cache=True)
+def word_part(keys, i, spec, seeds, t):
+    """Hash of the attributes that template t names of word i and its neighbours."""
+    x = seeds[t]
+    for j in range(spec.shape[1]):
+        attribute = spec[t, j, 0]
+        if attribute < 0:
+            break
+        k = i + spec[t, j, 1]
+        if k < 0:
+            key = BEFORE
+        elif k >= len(keys):
+            key = BEHIND
+        else:
+            key = keys[k, attribute]
+        x = (x ^ key) * MIXER
+        x ^= x >> S29
+    return x
+
+
+@njit(cache=True)
+def word_parts(keys, spec, seeds):
+    """(n + 1, T): for the root and each word its part in every template."""
+    parts = np.empty((len(keys), len(spec)), np.uint64)
+    for i in range(len(keys)):
+        for t in range(len(spec)):
+            parts[i, t] = word_part(keys, i, spec, seeds, t)
+    return parts
+
+
+@njit(cache=True)
+def one_word_parts(keys, i, spec, seeds):
+    """(T,): the parts of one word alone."""
+    parts = np.empty(len(spec), np.uint64)
+    for t in range(len(spec)):
+        parts[t] = word_part(keys, i, spec, seeds, t)
+    return parts
+
+
+@njit(cache=True)
+def nobody_parts(seeds):
+    """(T,): the sibling's parts where there is none."""
+    parts = np.empty(len(seeds), np.uint64)
+    for t in range(len(seeds)):
+        x = (seeds[t] ^ NOBODY) * MIXER
+        parts[t] = x ^ (x >> S29)
+    return parts
+
+
+# ---------------------------------------------------------------- what lies between two words
+
+
+@njit(cache=True, inline="always")
+def distance_offset(a, b):
+    """Which of the 16 weights tells direction and distance: 2..8 leftward, 9..15 rightward."""
     if b > a:
         away = b - a
         start = 9
@@ -72,29 +174,16 @@ def distance_place(a, b):
 
 
 @njit(cache=True)
-def lines_of(keys, first, n, spec, seeds, weights, shift):
-    """(n + 1, 16): sums of the weights of one word's own templates."""
-    parts = word_parts(keys, first, n, spec, seeds)
-    found = np.zeros((n + 1, 16))
-    for i in range(n + 1):
-        for t in range(parts.shape[1]):
-            place = mix(parts[i, t], shift)
-            for k in range(16):
-                found[i, k] += weights[place ^ k]
-    return found
-
-
-@njit(cache=True)
-def kinds_before(tags, first, n):
+def kinds_before(tags):
     """(n + 2, 3): how many verbs, marks, conjunctions stand before each row."""
-    found = np.zeros((n + 2, 3), np.int64)
-    for i in range(n + 1):
+    before = np.zeros((len(tags) + 1, 3), np.int64)
+    for i in range(len(tags)):
         for k in range(3):
-            found[i + 1, k] = found[i, k]
-        kind = tags[first + i, 2]
+            before[i + 1, k] = before[i, k]
+        kind = tags[i, 2]
         if kind > 0:
-            found[i + 1, kind - 1] += 1
-    return found
+            before[i + 1, kind - 1] += 1
+    return before
 
 
 @njit(cache=True, inline="always")
@@ -114,20 +203,44 @@ def rivals_key(n_head, n_mod):
     return COUNTED * np.uint64(1 + min(n_head, 2) + 3 * min(n_mod, 2))
 
 
+# ---------------------------------------------------------------- arcs
+
+
 @njit(cache=True)
-def arc_scores(keys, tags, n_tags, first, n, feats, weights, shift, arc):
-    """Fill ``arc[h, d]``; the diagonal and column 0 are -inf."""
-    heads = word_parts(keys, first, n, feats.pair_spec[0], feats.pair_seeds[0])
-    mods = word_parts(keys, first, n, feats.pair_spec[1], feats.pair_seeds[1])
-    head_lines = lines_of(keys, first, n, feats.head_spec, feats.head_seeds, weights, shift)
-    mod_lines = lines_of(keys, first, n, feats.mod_spec, feats.mod_seeds, weights, shift)
-    before = kinds_before(tags, first, n)
-    bounds = feats.pair_bounds
-    counts = np.empty(n_tags, np.int64)
-    seen = np.empty((2, n_tags), np.int64)  # stamp of the walk in which a tag was met
-    met = np.empty((2, n_tags), np.uint64)  # keys of the different tags met on this walk
+def summed_lines(keys, spec, seeds, weights, shift):
+    """(n + 1, 16): the lines of weights of templates that name one word alone, added up."""
+    lines = np.zeros((len(keys), 16))
+    for i in range(len(keys)):
+        for t in range(len(spec)):
+            slot = mix(word_part(keys, i, spec, seeds, t), shift)
+            for k in range(16):
+                lines[i, k] += weights[slot ^ k]
+    return lines
+
+
+@njit(cache=True)
+def arc_scores(sentence, model, arc):
+    """Fill ``arc[h, d]``, the score of head h for word d; the diagonal and column 0 are -inf.
+
+    O(n^2 T) time for T templates of pairs, and for ~upos and ~xpos as many more as there are
+    different tags in between.
+    """
+    keys, tags = sentence.keys, sentence.tags
+    templates, weights, shift = model.templates, model.weights, model.shift
+    n = len(keys) - 1
+    heads = word_parts(keys, templates.pair_spec[0], templates.pair_seeds[0])
+    mods = word_parts(keys, templates.pair_spec[1], templates.pair_seeds[1])
+    head_lines = summed_lines(keys, templates.head_spec, templates.head_seeds, weights, shift)
+    mod_lines = summed_lines(keys, templates.mod_spec, templates.mod_seeds, weights, shift)
+    before = kinds_before(tags)
+    bounds = templates.pair_bounds
+    counts = np.empty(sentence.n_tags, np.int64)  # of each upos between h and d
+    seen = np.empty((2, sentence.n_tags), np.int64)  # stamp of the walk in which a tag was met
+    met = np.empty((2, sentence.n_tags), np.uint64)  # keys of the different tags met on this walk
     seen[:] = -1
     arc[:] = -np.inf
+    # From each head we walk outwards, to the left and to the right: what lies between h and d is
+    # what the walk has passed, so tags in between are collected once per walk, not once per arc.
     for h in range(n + 1):
         for side in range(2):
             if h == 0 and side == 0:
@@ -138,135 +251,97 @@ def arc_scores(keys, tags, n_tags, first, n, feats, weights, shift, arc):
             stamp = 2 * h + side
             d = h + step
             while 1 <= d <= n:
-                far = distance_place(h, d)
+                far = distance_offset(h, d)
                 total = head_lines[h, side] + head_lines[h, far]
                 total += mod_lines[d, side] + mod_lines[d, far]
-                for t in range(bounds[1]):
-                    place = mix(heads[h, t] + mods[d, t], shift)
-                    total += weights[place ^ side] + weights[place ^ far]
+                for t in range(bounds[1]):  # plain pairs
+                    total += line_score(weights, mix(heads[h, t] + mods[d, t], shift), side, far)
                 extra = kinds_key(before, h, d)
-                for t in range(bounds[1], bounds[2]):
-                    place = mix(heads[h, t] + mods[d, t] + extra, shift)
-                    total += weights[place ^ side] + weights[place ^ far]
-                extra = rivals_key(counts[tags[first + h, 0]], counts[tags[first + d, 0]])
-                for t in range(bounds[2], bounds[3]):
-                    place = mix(heads[h, t] + mods[d, t] + extra, shift)
-                    total += weights[place ^ side] + weights[place ^ far]
-                for kind in range(2):
+                for t in range(bounds[1], bounds[2]):  # ~kinds
+                    slot = mix(heads[h, t] + mods[d, t] + extra, shift)
+                    total += line_score(weights, slot, side, far)
+                extra = rivals_key(counts[tags[h, 0]], counts[tags[d, 0]])
+                for t in range(bounds[2], bounds[3]):  # ~rivals
+                    slot = mix(heads[h, t] + mods[d, t] + extra, shift)
+                    total += line_score(weights, slot, side, far)
+                for kind in range(2):  # ~upos, ~xpos: once for each different tag in between
                     for t in range(bounds[3 + kind], bounds[4 + kind]):
                         both = heads[h, t] + mods[d, t]
                         for k in range(n_met[kind]):
-                            place = mix(both + met[kind, k], shift)
-                            total += weights[place ^ side] + weights[place ^ far]
+                            slot = mix(both + met[kind, k], shift)
+                            total += line_score(weights, slot, side, far)
                 arc[h, d] = total
+                # from here on d itself is one of those in between
                 for kind in range(2):
-                    tag = tags[first + d, kind]
+                    tag = tags[d, kind]
                     if seen[kind, tag] != stamp:
                         seen[kind, tag] = stamp
-                        met[kind, n_met[kind]] = keys[first + d, kind]
+                        met[kind, n_met[kind]] = keys[d, kind]
                         n_met[kind] += 1
-                counts[tags[first + d, 0]] += 1
+                counts[tags[d, 0]] += 1
                 d += step
 
 
 @njit(cache=True)
-def arc_places(keys, tags, n_tags, first, n, feats, shift, h, d, out, at):
-    """Append the places of the weights of arc h -> d to ``out`` from ``at``; the new end."""
+def arc_slots(sentence, model, h, d, out, at):
+    """Append the slots of the weights of arc h -> d to ``out`` from ``at``; the new end."""
+    keys, tags, templates, shift = sentence.keys, sentence.tags, model.templates, model.shift
     side = 1 if d > h else 0
-    far = distance_place(h, d)
-    bounds = feats.pair_bounds
-    before = kinds_before(tags, first, n)
+    far = distance_offset(h, d)
+    bounds = templates.pair_bounds
+    before = kinds_before(tags)
     low, high = min(h, d) + 1, max(h, d)
     n_head = 0
     n_mod = 0
     for k in range(low, high):
-        n_head += tags[first + k, 0] == tags[first + h, 0]
-        n_mod += tags[first + k, 0] == tags[first + d, 0]
-    for alone in range(2):
-        w = d if alone else h
-        spec = feats.mod_spec if alone else feats.head_spec
-        seeds = feats.mod_seeds if alone else feats.head_seeds
-        parts = one_word(keys, first, n, spec, seeds, w)
-        for t in range(len(parts)):
-            place = mix(parts[t], shift)
-            out[at] = place ^ side
-            out[at + 1] = place ^ far
-            at += 2
-    heads = one_word(keys, first, n, feats.pair_spec[0], feats.pair_seeds[0], h)
-    mods = one_word(keys, first, n, feats.pair_spec[1], feats.pair_seeds[1], d)
-    seen = np.zeros(n_tags, np.bool_)
+        n_head += tags[k, 0] == tags[h, 0]
+        n_mod += tags[k, 0] == tags[d, 0]
+    for part in one_word_parts(keys, h, templates.head_spec, templates.head_seeds):
+        at = put(out, at, mix(part, shift), side, far)
+    for part in one_word_parts(keys, d, templates.mod_spec, templates.mod_seeds):
+        at = put(out, at, mix(part, shift), side, far)
+    heads = one_word_parts(keys, h, templates.pair_spec[0], templates.pair_seeds[0])
+    mods = one_word_parts(keys, d, templates.pair_spec[1], templates.pair_seeds[1])
+    seen = np.zeros(sentence.n_tags, np.bool_)
     for t in range(bounds[5]):
         both = heads[t] + mods[t]
-        if t >= bounds[3]:
+        if t >= bounds[3]:  # ~upos, ~xpos
             kind = 0 if t < bounds[4] else 1
             seen[:] = False
             for k in range(low, high):
-                tag = tags[first + k, kind]
+                tag = tags[k, kind]
                 if not seen[tag]:
                     seen[tag] = True
-                    place = mix(both + keys[first + k, kind], shift)
-                    out[at] = place ^ side
-                    out[at + 1] = place ^ far
-                    at += 2
+                    at = put(out, at, mix(both + keys[k, kind], shift), side, far)
             continue
         if t >= bounds[2]:
             both += rivals_key(n_head, n_mod)
         elif t >= bounds[1]:
             both += kinds_key(before, h, d)
-        place = mix(both, shift)
-        out[at] = place ^ side
-        out[at + 1] = place ^ far
-        at += 2
+        at = put(out, at, mix(both, shift), side, far)
     return at
 
 
-@njit(cache=True)
-def one_word(keys, first, n, spec, seeds, i):
-    """(T,): the parts of one row alone."""
-    found = np.empty(spec.shape[0], np.uint64)
-    for t in range(spec.shape[0]):
-        x = seeds[t]
-        for j in range(spec.shape[1]):
-            slot = spec[t, j, 0]
-            if slot < 0:
-                break
-            k = i + spec[t, j, 1]
-            if k < 0:
-                key = BEFORE
-            elif k > n:
-                key = BEHIND
-            else:
-                key = keys[first + k, slot]
-            x = (x ^ key) * MIXER
-            x ^= x >> S29
-        found[t] = x
-    return found
+# ---------------------------------------------------------------- siblings
 
 
 @njit(cache=True)
-def nobody_parts(seeds):
-    """(T,): the sibling's parts where there is none."""
-    found = np.empty(len(seeds), np.uint64)
-    for t in range(len(seeds)):
-        x = (seeds[t] ^ NOBODY) * MIXER
-        found[t] = x ^ (x >> S29)
-    return found
-
-
-@njit(cache=True)
-def sibling_scores(keys, tags, first, n, feats, weights, shift, keep, sib):
+def sibling_scores(sentence, model, keep, sib):
     """Fill ``sib[h, s, d]`` for d on one side of h and s between them, or s == h for none.
 
-    Triples with an arc that ``keep[h, d]`` (or ``keep[h, s]``) rules out are left as they are.
+    Triples with an arc that ``keep[h, d]`` (or ``keep[h, s]``) rules out are left as they are, so
+    the time is that of the arcs kept: n k^2 for k heads a word, not n^3.
     """
-    spec, seeds, bounds = feats.sib_spec, feats.sib_seeds, feats.sib_bounds
-    heads = word_parts(keys, first, n, spec[0], seeds[0])
-    sibs = word_parts(keys, first, n, spec[1], seeds[1])
-    mods = word_parts(keys, first, n, spec[2], seeds[2])
+    templates, weights, shift = model.templates, model.weights, model.shift
+    spec, seeds, bounds = templates.sib_spec, templates.sib_seeds, templates.sib_bounds
+    n = len(sentence.keys) - 1
+    heads = word_parts(sentence.keys, spec[0], seeds[0])
+    sibs = word_parts(sentence.keys, spec[1], seeds[1])
+    mods = word_parts(sentence.keys, spec[2], seeds[2])
     nobody = nobody_parts(seeds[1])
-    before = kinds_before(tags, first, n)
-    n_pair = bounds[2]
-    pairs = np.full((n + 1, n + 1), np.nan)  # of sibling and modifier alone, made when needed
+    before = kinds_before(sentence.tags)
+    n_pair = bounds[2]  # the templates before it do not look at the head:
+    pairs = np.full((n + 1, n + 1), np.nan)  # [s, d], their sums, made when first needed
     for h in range(n + 1):
         for d in range(1, n + 1):
             if d == h or not keep[h, d]:
@@ -275,10 +350,10 @@ def sibling_scores(keys, tags, first, n, feats, weights, shift, keep, sib):
             step = 1 if side else -1
             s = h
             while s != d:
-                if s != h and (not keep[h, s] or h == 0):
+                if s != h and (not keep[h, s] or h == 0):  # the root has one modifier only
                     s += step
                     continue
-                far = distance_place(s, d)
+                far = distance_offset(s, d)
                 extra = kinds_key(before, s, d)
                 total = 0.0
                 if s == h or np.isnan(pairs[s, d]):
@@ -286,8 +361,7 @@ def sibling_scores(keys, tags, first, n, feats, weights, shift, keep, sib):
                         both = (nobody[t] if s == h else sibs[s, t]) + mods[d, t]
                         if t >= bounds[1]:
                             both += extra
-                        place = mix(both, shift)
-                        total += weights[place ^ side] + weights[place ^ far]
+                        total += line_score(weights, mix(both, shift), side, far)
                     if s != h:
                         pairs[s, d] = total
                 else:
@@ -297,77 +371,82 @@ def sibling_scores(keys, tags, first, n, feats, weights, shift, keep, sib):
                     all_three += nobody[t] if s == h else sibs[s, t]
                     if t >= bounds[3]:
                         all_three += extra
-                    place = mix(all_three, shift)
-                    total += weights[place ^ side] + weights[place ^ far]
+                    total += line_score(weights, mix(all_three, shift), side, far)
                 sib[h, s, d] = total
                 s += step
 
 
 @njit(cache=True)
-def sibling_places(keys, tags, first, n, feats, shift, h, s, d, out, at):
-    """Append the places of the weights of d after s below h; s == h for none; the new end."""
-    spec, seeds, bounds = feats.sib_spec, feats.sib_seeds, feats.sib_bounds
-    heads = one_word(keys, first, n, spec[0], seeds[0], h)
-    mods = one_word(keys, first, n, spec[2], seeds[2], d)
-    sibs = nobody_parts(seeds[1]) if s == h else one_word(keys, first, n, spec[1], seeds[1], s)
-    before = kinds_before(tags, first, n)
+def sibling_slots(sentence, model, h, s, d, out, at):
+    """Append the slots of the weights of d after s below h; s == h for none; the new end."""
+    keys, templates = sentence.keys, model.templates
+    spec, seeds, bounds = templates.sib_spec, templates.sib_seeds, templates.sib_bounds
+    heads = one_word_parts(keys, h, spec[0], seeds[0])
+    mods = one_word_parts(keys, d, spec[2], seeds[2])
+    sibs = nobody_parts(seeds[1]) if s == h else one_word_parts(keys, s, spec[1], seeds[1])
     side = 1 if d > h else 0
-    far = distance_place(s, d)
-    extra = kinds_key(before, s, d)
+    far = distance_offset(s, d)
+    extra = kinds_key(kinds_before(sentence.tags), s, d)
     for t in range(bounds[4]):
         total = sibs[t] + mods[t]
         if t >= bounds[2]:
             total += heads[t]
         if bounds[1] <= t < bounds[2] or t >= bounds[3]:
             total += extra
-        place = mix(total, shift)
-        out[at] = place ^ side
-        out[at + 1] = place ^ far
-        at += 2
+        at = put(out, at, mix(total, model.shift), side, far)
     return at
 
 
+# ---------------------------------------------------------------- grandparents
+
+
 @njit(cache=True, inline="always")
-def grand_place(g, h, d):
+def grand_offset(g, h, d):
     """Which of the 16 weights tells on which sides the head's head and the modifier are."""
     outside = 0 if min(h, d) < g < max(h, d) else 1
     return 2 + (4 if d > h else 0) + (2 if h > g else 0) + outside
 
 
 @njit(cache=True)
-def grand_scores(keys, first, n, feats, weights, shift, governors, counts, keep, grand):
-    """Fill ``grand[i, h, d]`` where g = ``governors[h, i]`` is a head that h may have."""
-    spec, seeds = feats.grand_spec, feats.grand_seeds
-    tops = word_parts(keys, first, n, spec[0], seeds[0])
-    heads = word_parts(keys, first, n, spec[1], seeds[1])
-    mods = word_parts(keys, first, n, spec[2], seeds[2])
+def grand_scores(sentence, model, governors, keep):
+    """grand[i, h, d]: word d below h, when h hangs from its i-th governor g; 0 where none may.
+
+    The first axis is as long as the longest list of governors (at most 10 when pruned), so memory
+    is that of the arcs kept times n, not n^3.
+    """
+    spec, seeds = model.templates.grand_spec, model.templates.grand_seeds
+    weights, shift = model.weights, model.shift
+    n = len(sentence.keys) - 1
+    tops = word_parts(sentence.keys, spec[0], seeds[0])
+    heads = word_parts(sentence.keys, spec[1], seeds[1])
+    mods = word_parts(sentence.keys, spec[2], seeds[2])
+    grand = np.zeros((governors.counts.max(), n + 1, n + 1))
     for h in range(1, n + 1):
-        for i in range(counts[h]):
-            g = governors[h, i]
+        for i in range(governors.counts[h]):
+            g = governors.heads[h, i]
             for d in range(1, n + 1):
                 if d in (h, g) or not keep[h, d]:
                     continue
                 side = 1 if d > h else 0
-                place_of = grand_place(g, h, d)
+                offset = grand_offset(g, h, d)
                 total = 0.0
                 for t in range(spec.shape[1]):
-                    place = mix(tops[g, t] + heads[h, t] + mods[d, t], shift)
-                    total += weights[place ^ side] + weights[place ^ place_of]
+                    slot = mix(tops[g, t] + heads[h, t] + mods[d, t], shift)
+                    total += line_score(weights, slot, side, offset)
                 grand[i, h, d] = total
+    return grand
 
 
 @njit(cache=True)
-def grand_places(keys, first, n, feats, shift, g, h, d, out, at):
-    """Append the places of the weights of g over h over d; the new end."""
-    spec, seeds = feats.grand_spec, feats.grand_seeds
-    tops = one_word(keys, first, n, spec[0], seeds[0], g)
-    heads = one_word(keys, first, n, spec[1], seeds[1], h)
-    mods = one_word(keys, first, n, spec[2], seeds[2], d)
+def grand_slots(sentence, model, g, h, d, out, at):
+    """Append the slots of the weights of g over h over d; the new end."""
+    keys = sentence.keys
+    spec, seeds = model.templates.grand_spec, model.templates.grand_seeds
+    tops = one_word_parts(keys, g, spec[0], seeds[0])
+    heads = one_word_parts(keys, h, spec[1], seeds[1])
+    mods = one_word_parts(keys, d, spec[2], seeds[2])
     side = 1 if d > h else 0
-    place_of = grand_place(g, h, d)
+    offset = grand_offset(g, h, d)
     for t in range(spec.shape[1]):
-        place = mix(tops[t] + heads[t] + mods[t], shift)
-        out[at] = place ^ side
-        out[at + 1] = place ^ place_of
-        at += 2
+        at = put(out, at, mix(tops[t] + heads[t] + mods[t], model.shift), side, offset)
     return at

@@ -7,20 +7,60 @@ decision that made it, what the decision was conditioned on.
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
+from eigentext.dependency.kernels.generative import Words
+
+
+class Plan(NamedTuple):
+    """The decisions of one tree; room for the longest sentence.
+
+    ``order``           words, leaves before heads
+    ``low, high``       first and last word below each
+    ``arc_q, arc_l``    (n,) sibling class and length class when the word was taken as a child
+    ``stop_q, stop_l``  (n, 2) the same when a side of the word stopped
+    """
+
+    order: Any
+    low: Any
+    high: Any
+    arc_q: Any
+    arc_l: Any
+    stop_q: Any
+    stop_l: Any
+
+
+class TagStates(NamedTuple):
+    """Of each tag: number of its first state, how many it has, its sibling class."""
+
+    first: Any
+    m: Any
+    kind: Any
+
 
 @njit(cache=True)
-def plan_tree(heads, kind, length, order, low, high, arc_q, arc_l, stop_q, stop_l):
-    """What each decision of a tree is conditioned on; returns the number of words in ``order``.
+def empty_plan(n):
+    """A plan for sentences of at most n words."""
+    return Plan(
+        np.zeros(n, np.int64),
+        np.zeros(n, np.int64),
+        np.zeros(n, np.int64),
+        np.zeros(n, np.int64),
+        np.zeros(n, np.int64),
+        np.zeros((n, 2), np.int64),
+        np.zeros((n, 2), np.int64),
+    )
 
-    order: leaves before heads; low, high: first and last word below each; arc_q, arc_l (n,): class
-    and length class when the word was taken; stop_q, stop_l (n, 2): the same when a side stopped.
-    """
+
+@njit(cache=True)
+def plan_tree(heads, words, plan):
+    """Fill the plan of a tree; how many words are in its order: fewer than n if it has a cycle."""
+    order, low, high, stop_q, stop_l = plan.order, plan.low, plan.high, plan.stop_q, plan.stop_l
     n = len(heads)
-    waiting = np.zeros(n + 1, np.int64)
+    waiting = np.zeros(n + 1, np.int64)  # children that are not in the order yet
     for d in range(n):
         waiting[heads[d]] += 1
         low[d] = d
@@ -28,15 +68,16 @@ def plan_tree(heads, kind, length, order, low, high, arc_q, arc_l, stop_q, stop_
         for side in range(2):
             stop_q[d, side] = 0
             stop_l[d, side] = 0
+    # leaves first; a head follows when the last of its children is in the order
     size = 0
     for d in range(n):
         if waiting[d + 1] == 0:
             order[size] = d
             size += 1
-    at = 0
-    while at < size:
-        d = order[at]
-        at += 1
+    done = 0
+    while done < size:
+        d = order[done]
+        done += 1
         h = heads[d] - 1
         if h >= 0:
             low[h] = min(low[h], low[d])
@@ -45,28 +86,34 @@ def plan_tree(heads, kind, length, order, low, high, arc_q, arc_l, stop_q, stop_
             if waiting[h + 1] == 0:
                 order[size] = h
                 size += 1
-    for d in range(n):  # right children come in rising order, left ones in falling order
+    # Right children come in rising order, left ones in falling order, so stop_q and stop_l hold
+    # what the next decision on that side is conditioned on: a child takes it over and renews it.
+    for d in range(n):
         h = heads[d] - 1
         if 0 <= h < d:
-            arc_q[d], arc_l[d] = stop_q[h, 1], stop_l[h, 1]
-            stop_q[h, 1], stop_l[h, 1] = kind[d], length[high[d] - h]
+            plan.arc_q[d], plan.arc_l[d] = stop_q[h, 1], stop_l[h, 1]
+            stop_q[h, 1], stop_l[h, 1] = words.kind[d], words.length[high[d] - h]
     for d in range(n - 1, -1, -1):
         h = heads[d] - 1
         if h > d:
-            arc_q[d], arc_l[d] = stop_q[h, 0], stop_l[h, 0]
-            stop_q[h, 0], stop_l[h, 0] = kind[d], length[h - low[d]]
+            plan.arc_q[d], plan.arc_l[d] = stop_q[h, 0], stop_l[h, 0]
+            stop_q[h, 0], stop_l[h, 0] = words.kind[d], words.length[h - low[d]]
     return size
 
 
 @njit(cache=True)
-def tree_up(
-    heads, emit, first, m, T, go, stop, root, order, arc_q, arc_l, stop_q, stop_l, below, message
-):
-    """log p(words, tree) with the states summed out; below, message (n, M) are filled.
+def tree_up(heads, words, automaton, plan, below, message):
+    """log p(words, tree) with the states summed out, leaves to root; O(n M^2).
 
-    below[i, h]: p(everything at and below i | state h), scaled to a largest value of 1;
-    message[d, h]: the same of child d seen from state h of its head, scaled likewise.
+    Fills (n, M) each, scaled to a largest value of 1, the logs of the scales being added up::
+
+        below[i, h]    = p(everything at and below i | state h)
+                       = p(word i | h) prod over sides of stop(h, ..) prod over children d of
+                         message[d, h]
+        message[d, h]  = go(h, ..) sum over g of T[side, q, h, g] below[d, g]     h: of d's head
     """
+    emit, first, m, T, go = words.emit, words.first, words.m, automaton.T, automaton.go
+    stop_q, stop_l = plan.stop_q, plan.stop_l
     n = len(heads)
     log_p, n_roots = 0.0, 0
     for i in range(n):
@@ -74,10 +121,11 @@ def tree_up(
             s = first[i] + h
             below[i, h] = emit[i, h]
             for side in range(2):
-                below[i, h] *= stop[side, stop_q[i, side], stop_l[i, side], s]
-    for at in range(n):
-        d = order[at]
-        h0 = heads[d] - 1
+                below[i, h] *= automaton.stop[side, stop_q[i, side], stop_l[i, side], s]
+    for k in range(n):
+        d = plan.order[k]
+        parent = heads[d] - 1
+        # all children of d have come: below[d] is whole
         peak = 0.0
         for g in range(m[d]):
             peak = max(peak, below[d, g])
@@ -86,170 +134,131 @@ def tree_up(
         log_p += math.log(peak)
         for g in range(m[d]):
             below[d, g] /= peak
-        if h0 < 0:
+        if parent < 0:
             n_roots += 1
             total = 0.0
             for g in range(m[d]):
-                total += root[first[d] + g] * below[d, g]
+                total += automaton.root[first[d] + g] * below[d, g]
             if total <= 0.0:
                 return -np.inf
             log_p += math.log(total)
             continue
-        side = 1 if d > h0 else 0
-        q = arc_q[d]
+        # the message to the head, which multiplies it into its own
+        side = 1 if d > parent else 0
+        q = plan.arc_q[d]
         peak = 0.0
-        for h in range(m[h0]):
+        for h in range(m[parent]):
             total = 0.0
             for g in range(m[d]):
-                total += T[side, q, first[h0] + h, first[d] + g] * below[d, g]
-            message[d, h] = total * go[side, q, arc_l[d], first[h0] + h]
+                total += T[side, q, first[parent] + h, first[d] + g] * below[d, g]
+            message[d, h] = total * go[side, q, plan.arc_l[d], first[parent] + h]
             peak = max(peak, message[d, h])
         if peak <= 0.0:
             return -np.inf
         log_p += math.log(peak)
         largest = 0.0
-        for h in range(m[h0]):
+        for h in range(m[parent]):
             message[d, h] /= peak
-            below[h0, h] *= message[d, h]
-            largest = max(largest, below[h0, h])
+            below[parent, h] *= message[d, h]
+            largest = max(largest, below[parent, h])
         if 0.0 < largest < 1e-100:  # a head with very many children
             log_p += math.log(largest)
-            for h in range(m[h0]):
-                below[h0, h] /= largest
+            for h in range(m[parent]):
+                below[parent, h] /= largest
     return log_p if n_roots == 1 else -np.inf
 
 
 @njit(cache=True)
-def trees_log_probs(trees, emit, first, m, kind, length, T, go, stop, root, out):
-    """out[t] = log p(words, trees[t]) for heads (K, n) over one sentence."""
-    n, M = emit.shape
-    order, low, high = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
-    arc_q, arc_l = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    stop_q, stop_l = np.zeros((n, 2), np.int64), np.zeros((n, 2), np.int64)
+def trees_log_probs(trees, words, automaton):
+    """(K,) log p(words, trees[t]) for heads (K, n) over one sentence; -inf for what is no tree."""
+    n, M = words.emit.shape
+    plan = empty_plan(n)
     below, message = np.zeros((n, M)), np.zeros((n, M))
+    logs = np.empty(len(trees))
     for t in range(len(trees)):
-        size = plan_tree(trees[t], kind, length, order, low, high, arc_q, arc_l, stop_q, stop_l)
-        if size < n:
-            out[t] = -np.inf
-            continue
-        out[t] = tree_up(
-            trees[t],
-            emit,
-            first,
-            m,
-            T,
-            go,
-            stop,
-            root,
-            order,
-            arc_q,
-            arc_l,
-            stop_q,
-            stop_l,
-            below,
-            message,
-        )
+        if plan_tree(trees[t], words, plan) < n:
+            logs[t] = -np.inf
+        else:
+            logs[t] = tree_up(trees[t], words, automaton, plan, below, message)
+    return logs
 
 
 @njit(cache=True)
-def corpus_counts(
-    ptr,
-    heads,
-    word,
-    tag,
-    first_of,
-    m_of,
-    kind_of,
-    length,
-    E,
-    T,
-    go,
-    stop,
-    root,
-    nT,
-    n_go,
-    n_stop,
-    n_root,
-    nE,
-):
+def _count_arc(d, parent, words, T, plan, below, post, counts):
+    """Fill post[d] from that of its head, and count the arc's transition and its ``go``."""
+    first, m = words.first, words.m
+    side = 1 if d > parent else 0
+    q, length = plan.arc_q[d], plan.arc_l[d]
+    for g in range(m[d]):
+        post[d, g] = 0.0
+    for h in range(m[parent]):
+        sh = first[parent] + h
+        counts.go[side, q, length, sh] += post[parent, h]
+        norm = 0.0
+        for g in range(m[d]):
+            norm += T[side, q, sh, first[d] + g] * below[d, g]
+        if norm <= 0.0:
+            continue
+        for g in range(m[d]):
+            x = post[parent, h] * (T[side, q, sh, first[d] + g] * below[d, g]) / norm
+            counts.T[side, q, sh, first[d] + g] += x
+            post[d, g] += x
+
+
+@njit(cache=True)
+def corpus_counts(corpus, tags, length, E, automaton, counts):
     """One E step over gold trees: expected counts are added up; returns the log likelihood.
 
-    heads, word, tag of all sentences end to end, sentence s at ptr[s]:ptr[s + 1].  E, nE (words of
-    all tags, M): p(word | h-th state of its tag).
+    ``corpus``  trees end to end (a ``Corpus``);  ``tags`` (a :class:`TagStates`)
+    ``length``  (longest + 1,) length classes
+    ``E``       (words of all tags, M) p(word | h-th state of its tag)
+    ``counts``  (a ``Counts``) in the shapes of the parameters
+
+    :func:`tree_up` has what is below each word; from the root down follows, with the state of the
+    head known in distribution, ::
+
+        post[d, g]  = p(state g of d | tree and words)
+                    = sum over h of post[parent, h] T(g | h) below[d, g] / norm(h)
+
+    and each term of the sum is the expected count of its transition.  O(N M^2) for N words.
     """
-    M = E.shape[1]
+    T, M = automaton.T, E.shape[1]
     longest = 0
-    for s in range(len(ptr) - 1):
-        longest = max(longest, ptr[s + 1] - ptr[s])
-    order, low = np.zeros(longest, np.int64), np.zeros(longest, np.int64)
-    high = np.zeros(longest, np.int64)
-    arc_q, arc_l = np.zeros(longest, np.int64), np.zeros(longest, np.int64)
-    stop_q, stop_l = np.zeros((longest, 2), np.int64), np.zeros((longest, 2), np.int64)
+    for s in range(len(corpus.ptr) - 1):
+        longest = max(longest, corpus.ptr[s + 1] - corpus.ptr[s])
+    plan = empty_plan(longest)
     below, message = np.zeros((longest, M)), np.zeros((longest, M))
-    post = np.zeros((longest, M))  # p(state | tree), then used from the root down
-    xi = np.zeros((M, M))
+    post = np.zeros((longest, M))
     likelihood = 0.0
-    for s in range(len(ptr) - 1):
-        a, b = ptr[s], ptr[s + 1]
-        n = b - a
-        tree = heads[a:b]
-        first, m, kind = first_of[tag[a:b]], m_of[tag[a:b]], kind_of[tag[a:b]]
-        size = plan_tree(tree, kind, length, order, low, high, arc_q, arc_l, stop_q, stop_l)
-        if size < n:
+    for s in range(len(corpus.ptr) - 1):
+        a, b = corpus.ptr[s], corpus.ptr[s + 1]
+        heads, word, tag = corpus.heads[a:b], corpus.word[a:b], corpus.tag[a:b]
+        words = Words(E[word], tags.first[tag], tags.m[tag], tags.kind[tag], length)
+        if plan_tree(heads, words, plan) < b - a:
             continue
-        emit = E[word[a:b]]
-        log_p = tree_up(
-            tree,
-            emit,
-            first,
-            m,
-            T,
-            go,
-            stop,
-            root,
-            order,
-            arc_q,
-            arc_l,
-            stop_q,
-            stop_l,
-            below,
-            message,
-        )
+        log_p = tree_up(heads, words, automaton, plan, below, message)
         if log_p == -np.inf:
             continue
         likelihood += log_p
-        for at in range(n - 1, -1, -1):
-            d = order[at]
-            h0 = tree[d] - 1
-            if h0 < 0:
+        first, m = words.first, words.m
+        for k in range(b - a - 1, -1, -1):  # heads before dependents
+            d = plan.order[k]
+            parent = heads[d] - 1
+            if parent < 0:
                 total = 0.0
                 for g in range(m[d]):
-                    post[d, g] = root[first[d] + g] * below[d, g]
+                    post[d, g] = automaton.root[first[d] + g] * below[d, g]
                     total += post[d, g]
                 for g in range(m[d]):
                     post[d, g] /= total
-                    n_root[first[d] + g] += post[d, g]
+                    counts.root[first[d] + g] += post[d, g]
             else:
-                side = 1 if d > h0 else 0
-                q, lc = arc_q[d], arc_l[d]
-                for g in range(m[d]):
-                    post[d, g] = 0.0
-                for h in range(m[h0]):
-                    sh = first[h0] + h
-                    n_go[side, q, lc, sh] += post[h0, h]
-                    norm = 0.0
-                    for g in range(m[d]):
-                        xi[h, g] = T[side, q, sh, first[d] + g] * below[d, g]
-                        norm += xi[h, g]
-                    if norm <= 0.0:
-                        continue
-                    for g in range(m[d]):
-                        x = post[h0, h] * xi[h, g] / norm
-                        nT[side, q, sh, first[d] + g] += x
-                        post[d, g] += x
+                _count_arc(d, parent, words, T, plan, below, post, counts)
+            # both sides of d stopped, and d said its word
             for side in range(2):
+                q, stop_l = plan.stop_q[d, side], plan.stop_l[d, side]
                 for g in range(m[d]):
-                    n_stop[side, stop_q[d, side], stop_l[d, side], first[d] + g] += post[d, g]
+                    counts.stop[side, q, stop_l, first[d] + g] += post[d, g]
             for g in range(m[d]):
-                nE[word[a + d], g] += post[d, g]
+                counts.E[word[d], g] += post[d, g]
     return likelihood

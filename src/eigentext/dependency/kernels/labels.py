@@ -1,13 +1,15 @@
 """Relations of the arcs of a tree: from the root down, children from left to right.
 
-A template's items are hashed in turn into a place; the weights of all relations for it are the
+A template's items are hashed in turn into a slot; the weights of all relations for it are the
 ``n_labels`` numbers from there on.  Items name a word by its role to the arc h -> d: h, d, the
 head's head g, the children of h next to d on its left and right a and b, the first and last child
-of d i and j, every child of d c, every other child of h s.  Slot ``n_slots`` is the relation that
-the word got already, slot ``n_slots + 1`` the distance.
+of d i and j, every child of d c, every other child of h s.  Attribute ``n_attributes`` is the
+relation that the word got already, attribute ``n_attributes + 1`` the distance.
 """
 
 from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -19,191 +21,241 @@ from eigentext.dependency.kernels.features import (
     MIXER,
     NOBODY,
     S29,
-    distance_place,
+    distance_offset,
 )
 
 EACH_CHILD, EACH_SIBLING = 7, 8
+FIRST, LAST, NEXT, PREVIOUS, ORDER = range(5)  # columns of ``family``
+
+
+class Trees(NamedTuple):
+    """Sentences with trees, end to end; those of sentence k are rows starts[k] to starts[k + 1].
+
+    ``keys`` (rows, attributes), the root of a sentence in its first row; ``heads`` (rows,)
+    """
+
+    starts: Any
+    keys: Any
+    heads: Any
+
+
+class LabelledTree(NamedTuple):
+    """One tree while it gets its relations.
+
+    ``keys``    (n + 1, attributes)
+    ``heads``   (n,)
+    ``labels``  (n,) numbers of the relations given so far, -1 for none
+    ``kin``     (n + 1, 5) what :func:`family` says
+    """
+
+    keys: Any
+    heads: Any
+    labels: Any
+    kin: Any
+
+
+class LabelWeights(NamedTuple):
+    """A linear classifier of relations over shared features.
+
+    ``spec, seeds``  the templates: (T, items, 3) role, attribute and offset; (T,)
+    ``weights``      (2^bits + n_labels,): those of the feature in slot p are weights[p + label]
+    ``shift``        64 - bits
+    ``root_label``   the relation of the root's word and of no other; -1: it varies
+    """
+
+    spec: Any
+    seeds: Any
+    weights: Any
+    shift: Any
+    n_labels: Any
+    root_label: Any
+
+
+class LabelLearner(NamedTuple):
+    """``margin`` to win by, longest step ``clip``, ``sums`` of time times change."""
+
+    margin: Any
+    clip: Any
+    sums: Any
 
 
 @njit(cache=True)
-def family(heads, n):
+def family(heads):
     """(n + 1, 5): first child, last child, next and previous child of the same head; the order.
 
-    The last column lists the words from the root down.
+    The last column lists the words from the root down: heads before dependents.
     """
-    found = np.full((n + 1, 5), -1, np.int64)
+    n = len(heads)
+    kin = np.full((n + 1, 5), -1, np.int64)
     for d in range(1, n + 1):
         h = heads[d - 1]
-        if found[h, 0] < 0:
-            found[h, 0] = d
+        if kin[h, FIRST] < 0:
+            kin[h, FIRST] = d
         else:
-            found[d, 3] = found[h, 1]
-            found[found[h, 1], 2] = d
-        found[h, 1] = d
+            kin[d, PREVIOUS] = kin[h, LAST]
+            kin[kin[h, LAST], NEXT] = d
+        kin[h, LAST] = d
+    # breadth first: the column is the queue itself
     done = 0
-    found[0, 4] = 0
+    kin[0, ORDER] = 0
     ready = 1
     while done < ready:
-        child = found[found[done, 4], 0]
+        child = kin[kin[done, ORDER], FIRST]
         while child > 0:
-            found[ready, 4] = child
+            kin[ready, ORDER] = child
             ready += 1
-            child = found[child, 2]
+            child = kin[child, NEXT]
         done += 1
-    return found
+    return kin
 
 
 @njit(cache=True, inline="always")
-def slot_key(keys, first, n, labels, row, slot, offset, h, d):
+def item_key(tree, row, attribute, offset, h, d):
     """Key of one item; a row of -1 is a word that is not there."""
-    n_slots = keys.shape[1]
-    if slot == n_slots + 1:
-        return COUNTED * np.uint64(distance_place(h, d))
+    n_attributes = tree.keys.shape[1]
+    if attribute == n_attributes + 1:
+        return COUNTED * np.uint64(distance_offset(h, d))
     if row < 0:
         return NOBODY
-    if slot == n_slots:
-        return COUNTED * np.uint64(labels[row - 1] + 2) if row > 0 else BEFORE
+    if attribute == n_attributes:
+        return COUNTED * np.uint64(tree.labels[row - 1] + 2) if row > 0 else BEFORE
     row += offset
     if row < 0:
         return BEFORE
-    if row > n:
+    if row >= len(tree.keys):
         return BEHIND
-    return keys[first + row, slot]
+    return tree.keys[row, attribute]
 
 
 @njit(cache=True)
-def label_places(keys, first, n, heads, labels, kin, d, spec, seeds, shift, out):
-    """Places of the templates of the arc to d; how many."""
+def label_slots(tree, model, d, out):
+    """Slots of the templates of the arc to d; how many."""
+    heads, kin, spec = tree.heads, tree.kin, model.spec
     h = heads[d - 1]
-    rows = np.empty(9, np.int64)
+    rows = np.empty(9, np.int64)  # the word in each role, in the order of ``ROLES``
     rows[0], rows[1] = h, d
     rows[2] = heads[h - 1] if h > 0 else -1
-    rows[3], rows[4] = kin[d, 3], kin[d, 2]
-    rows[5], rows[6] = kin[d, 0], kin[d, 1]
+    rows[3], rows[4] = kin[d, PREVIOUS], kin[d, NEXT]
+    rows[5], rows[6] = kin[d, FIRST], kin[d, LAST]
     side = np.uint64(1 if d > h else 0)
-    at = 0
+    n_slots = 0
     for t in range(spec.shape[0]):
-        x = seeds[t] + side
+        # items hash in the order of the template; those of "every" word are left for later
+        x = model.seeds[t] + side
         each = 0
         for j in range(spec.shape[1]):
-            slot = spec[t, j, 1]
-            if slot < 0:
+            attribute = spec[t, j, 1]
+            if attribute < 0:
                 break
             role = spec[t, j, 0]
             if role >= EACH_CHILD:
                 each = role
                 continue
-            key = slot_key(keys, first, n, labels, rows[role], slot, spec[t, j, 2], h, d)
+            key = item_key(tree, rows[role], attribute, spec[t, j, 2], h, d)
             x = (x ^ key) * MIXER
             x ^= x >> S29
         if each == 0:
-            out[at] = np.int64((x * MIXER) >> shift)
-            at += 1
+            out[n_slots] = np.int64((x * MIXER) >> model.shift)
+            n_slots += 1
             continue
-        word = kin[d, 0] if each == EACH_CHILD else kin[h, 0]
+        # the template fires for every child of d, or every other child of h: the items of that
+        # word are hashed behind those that all of them share
+        word = kin[d, FIRST] if each == EACH_CHILD else kin[h, FIRST]
         while word > 0:
             if word != d:
                 y = x
                 for j in range(spec.shape[1]):
-                    slot = spec[t, j, 1]
-                    if slot < 0:
+                    attribute = spec[t, j, 1]
+                    if attribute < 0:
                         break
                     if spec[t, j, 0] == each:
-                        key = slot_key(keys, first, n, labels, word, slot, spec[t, j, 2], h, d)
+                        key = item_key(tree, word, attribute, spec[t, j, 2], h, d)
                         y = (y ^ key) * MIXER
                         y ^= y >> S29
-                out[at] = np.int64((y * MIXER) >> shift)
-                at += 1
-            word = kin[word, 2]
-    return at
+                out[n_slots] = np.int64((y * MIXER) >> model.shift)
+                n_slots += 1
+            word = kin[word, NEXT]
+    return n_slots
 
 
 @njit(cache=True)
-def score_labels(places, n_places, weights, scores):
-    """Sums of the weights of each relation."""
+def score_labels(slots, n_slots, model, scores):
+    """Sums of the weights of each relation; the root's is out of the question for other words."""
+    weights = model.weights
     scores[:] = 0.0
-    for i in range(n_places):
-        p = places[i]
+    for i in range(n_slots):
+        p = slots[i]
         for k in range(len(scores)):
             scores[k] += weights[p + k]
+    if model.root_label >= 0:
+        scores[model.root_label] = -np.inf
 
 
 @njit(cache=True)
-def label_all(starts, keys, heads, spec, seeds, weights, shift, n_labels, root_label, labels):
+def label_all(trees, model, labels):
     """Relations of all sentences; the root's word gets ``root_label`` if that is not -1, and no
-    other word does."""
-    scores = np.empty(n_labels, np.float32)
-    for number in range(len(starts) - 1):
-        first = starts[number]
-        n = starts[number + 1] - first - 1
-        mine = labels[first + 1 : first + 1 + n]
+    other word does.
+
+    Greedy, O(n T n_labels): a word's relation is chosen once, when those of its head and of the
+    siblings on its left are known, since the templates look at them.
+    """
+    scores = np.empty(model.n_labels, np.float32)
+    for k in range(len(trees.starts) - 1):
+        first, end = trees.starts[k], trees.starts[k + 1]
+        mine = labels[first + 1 : end]
         mine[:] = -1
-        tree = heads[first + 1 : first + 1 + n]
-        kin = family(tree, n)
-        places = np.empty(spec.shape[0] * (n + 1), np.int64)
-        for i in range(1, n + 1):
-            d = kin[i, 4]
-            if tree[d - 1] == 0 and root_label >= 0:
-                mine[d - 1] = root_label
+        heads = trees.heads[first + 1 : end]
+        tree = LabelledTree(trees.keys[first:end], heads, mine, family(heads))
+        slots = np.empty(len(model.spec) * (end - first), np.int64)
+        for i in range(1, end - first):
+            d = tree.kin[i, ORDER]
+            if heads[d - 1] == 0 and model.root_label >= 0:
+                mine[d - 1] = model.root_label
                 continue
-            many = label_places(keys, first, n, tree, mine, kin, d, spec, seeds, shift, places)
-            score_labels(places, many, weights, scores)
-            if root_label >= 0:
-                scores[root_label] = -np.inf
+            n_slots = label_slots(tree, model, d, slots)
+            score_labels(slots, n_slots, model, scores)
             mine[d - 1] = np.argmax(scores)
 
 
 @njit(cache=True)
-def label_pass(
-    sentences,
-    starts,
-    keys,
-    heads,
-    gold,
-    spec,
-    seeds,
-    weights,
-    sums,
-    shift,
-    n_labels,
-    root_label,
-    margin,
-    clip,
-    time,
-    wrong,
-):
-    """One pass of training on gold trees: each relation must win by ``margin``; the new time."""
-    scores = np.empty(n_labels, np.float32)
-    for number in sentences:
-        first = starts[number]
-        n = starts[number + 1] - first - 1
-        mine = np.full(n, -1, np.int32)
-        tree = heads[first + 1 : first + 1 + n]
-        kin = family(tree, n)
-        places = np.empty(spec.shape[0] * (n + 1), np.int64)
-        for i in range(1, n + 1):
-            d = kin[i, 4]
+def label_pass(chosen, trees, gold, model, learner, time, wrong):
+    """One pass of training on gold trees: each relation must win by ``margin``; the new time.
+
+    ``chosen`` are numbers of sentences, ``gold`` (rows,) the right relations, ``time`` the words
+    seen before, ``wrong`` (1,) counts wrong relations.  Templates see the relations that the
+    classifier chose itself, as they will when it labels new trees.
+    """
+    weights, sums = model.weights, learner.sums
+    scores = np.empty(model.n_labels, np.float32)
+    for k in chosen:
+        first, end = trees.starts[k], trees.starts[k + 1]
+        mine = np.full(end - first - 1, -1, np.int32)
+        heads = trees.heads[first + 1 : end]
+        tree = LabelledTree(trees.keys[first:end], heads, mine, family(heads))
+        slots = np.empty(len(model.spec) * (end - first), np.int64)
+        for i in range(1, end - first):
+            d = tree.kin[i, ORDER]
             right = gold[first + d]
-            if tree[d - 1] == 0 and root_label >= 0:
-                mine[d - 1] = root_label
+            if heads[d - 1] == 0 and model.root_label >= 0:  # no question, so nothing to learn
+                mine[d - 1] = model.root_label
                 continue
             time += 1
-            many = label_places(keys, first, n, tree, mine, kin, d, spec, seeds, shift, places)
-            score_labels(places, many, weights, scores)
-            if root_label >= 0:
-                scores[root_label] = -np.inf
+            n_slots = label_slots(tree, model, d, slots)
+            score_labels(slots, n_slots, model, scores)
             mine[d - 1] = np.argmax(scores)
             wrong[0] += mine[d - 1] != right
+            # the best of the other relations
             won = scores[right]
             scores[right] = -np.inf
             rival = np.argmax(scores)
-            missing = margin - (won - scores[rival])
+            missing = learner.margin - (won - scores[rival])
             if missing <= 0.0:
                 continue
-            step = min(clip, missing / (2.0 * many))
-            for k in range(many):
-                weights[places[k] + right] += step
-                sums[places[k] + right] += step * time
-                weights[places[k] + rival] -= step
-                sums[places[k] + rival] -= step * time
+            # the least step that closes the gap: it moves 2 weights for each slot
+            step = min(learner.clip, missing / (2.0 * n_slots))
+            for j in range(n_slots):
+                weights[slots[j] + right] += step
+                sums[slots[j] + right] += step * time
+                weights[slots[j] + rival] -= step
+                sums[slots[j] + rival] -= step * time
     return time

@@ -1,15 +1,54 @@
 """Compiled passes over trees: scores by operators, and upward and downward passes of latent trees.
 
-Trees of one sentence share the words; heads are (trees, n), 1..n, 0 for a root.
+Trees of one sentence share the words; heads are (trees, n), 1..n, 0 for a root.  ``ids``
+(channels, n) say which row of the stacked emission tables each word shows, -1 for nothing.
 """
+
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
 
+class Observables(NamedTuple):
+    """Spectral operators of dimension k.
+
+    ``c_1, c_inf`` (k,); ``E_turned`` (2, k, k) the E' of each side; ``D`` (k, k, k); ``rows``
+    (R, k) the y of every observation
+    """
+
+    c_1: Any
+    c_inf: Any
+    E_turned: Any
+    D: Any
+    rows: Any
+
+
+class LatentWords(NamedTuple):
+    """``ids`` (channels, n); ``lo, hi`` (n,): the states that a word can have are lo to hi - 1."""
+
+    ids: Any
+    lo: Any
+    hi: Any
+
+
+class TreeShape(NamedTuple):
+    """What counts of the tree itself.
+
+    ``edges``   which classes of edges there are, see :func:`structure`
+    ``starts``  (3,) the emission row of the first class of each kind of structure, -1: not shown
+    """
+
+    edges: Any
+    starts: Any
+
+
 @njit(cache=True)
 def order_leaves_first(heads, order, n_waiting):
-    """Fill ``order`` with the words 0..n-1, dependents before heads; how many were reached."""
+    """Fill ``order`` with the words 0..n-1, dependents before heads; how many were reached.
+
+    Fewer than n are reached if there is a cycle.
+    """
     n = heads.shape[0]
     n_waiting[:] = 0
     for d in range(n):
@@ -20,10 +59,10 @@ def order_leaves_first(heads, order, n_waiting):
         if n_waiting[d] == 0:
             order[used] = d
             used += 1
-    at = 0
-    while at < used:
-        head = heads[order[at]] - 1
-        at += 1
+    done = 0
+    while done < used:
+        head = heads[order[done]] - 1
+        done += 1
         if head >= 0:
             n_waiting[head] -= 1
             if n_waiting[head] == 0:
@@ -34,7 +73,7 @@ def order_leaves_first(heads, order, n_waiting):
 
 @njit(cache=True)
 def _times_d(row, D, v, out):
-    """out = row' D(v)."""
+    """out = row' D(v), where D(v)[i, m] = sum over j of v[j] D[i, j, m]."""
     k = row.shape[0]
     out[:] = 0.0
     for i in range(k):
@@ -45,11 +84,18 @@ def _times_d(row, D, v, out):
 
 
 @njit(cache=True)
-def operator_scores(ids, heads, c_1, c_inf, E_turned, D, rows, signs, logs):
+def operator_scores(ids, heads, operators, signs, logs):
     """Sign and log |score| of each tree; False where heads make a cycle.
 
-    ``ids`` (channels, n) rows of ``rows``, -1 missing; ``E_turned`` (2, k, k) the E' of each side.
+    From the leaves up, a row vector for each word, scaled to a largest entry of 1::
+
+        r[i]' = c_inf' prod over children j, nearest first, of D(E_side' r[j])
+                       prod over channels of D(y of what the word shows)
+        score = prod over roots of r[root]' c_1
+
+    O(n k^3) for each tree.  A score can be negative or 0, hence the sign.
     """
+    c_1, c_inf, D = operators.c_1, operators.c_inf, operators.D
     n_trees, n = heads.shape
     k = c_1.shape[0]
     order, n_waiting = np.empty(n, np.int64), np.empty(n, np.int64)
@@ -61,6 +107,8 @@ def operator_scores(ids, heads, c_1, c_inf, E_turned, D, rows, signs, logs):
         log_scale, sign = 0.0, 1
         for at in range(n):
             i = order[at]
+            # the D's commute only at exact moments, so their order is fixed: left children, right
+            # children, then what is observed
             row[:] = c_inf
             for side in range(2):
                 step = -1 if side == 0 else 1  # nearest first
@@ -70,14 +118,14 @@ def operator_scores(ids, heads, c_1, c_inf, E_turned, D, rows, signs, logs):
                         for a in range(k):
                             total = 0.0
                             for b in range(k):
-                                total += E_turned[side, a, b] * r[j, b]
+                                total += operators.E_turned[side, a, b] * r[j, b]
                             v[a] = total
                         _times_d(row, D, v, new)
                         row[:] = new
                     j += step
             for c in range(ids.shape[0]):
                 if ids[c, i] >= 0:
-                    _times_d(row, D, rows[ids[c, i]], new)
+                    _times_d(row, D, operators.rows[ids[c, i]], new)
                     row[:] = new
             size = np.abs(row).max()
             if not size > 0.0:
@@ -118,7 +166,7 @@ def structure(heads, order, edges, classes, shown):
     n = heads.shape[0]
     left, right = np.zeros(n, np.int64), np.zeros(n, np.int64)
     size = np.ones(n, np.int64)
-    for d in range(n):
+    for d in range(n):  # children on the right come from the nearest to the farthest
         h = heads[d] - 1
         classes[d] = 0
         shown[1, d] = 0
@@ -135,13 +183,13 @@ def structure(heads, order, edges, classes, shown):
         far = abs(d - h)
         bucket = 1 + (far > 1) + (far > 2) + (far > 4) + (far > 8)
         shown[1, d] = bucket if d > h else bucket + 5
-    for d in range(n - 1, -1, -1):
+    for d in range(n - 1, -1, -1):  # and those on the left from the last to the first
         h = heads[d] - 1
         if h > d:
             left[h] += 1
             if edges == ORDERED and left[h] > 1:
                 classes[d] += 2
-    for at in range(n):
+    for at in range(n):  # dependents before heads: a subtree is whole when its head adds it
         d = order[at]
         if heads[d] > 0:
             size[heads[d] - 1] += size[d]
@@ -201,6 +249,7 @@ def _message(r, lo, hi, T, parent_lo, parent_hi, m):
 
 @njit(cache=True)
 def _at_root(r, lo, hi, pi):
+    """log of the sum over the root's states of pi[h] r[h]."""
     value = 0.0
     for h in range(lo, hi):
         value += pi[h] * r[h]
@@ -208,41 +257,49 @@ def _at_root(r, lo, hi, pi):
 
 
 @njit(cache=True)
-def tree_log_probs(ids, lo, hi, heads, edges, starts, rows, T, pi, logs):
+def tree_log_probs(words, heads, shape, tables, logs):
     """log p of each tree over one sentence; False where heads make a cycle.
 
-    ``ids`` (channels, n) rows of ``rows``, -1 missing; ``lo, hi`` (n,) the states a word can have;
-    ``T`` (classes, k, k) [parent, child]; ``starts`` (3,) the row of the first class of each kind
-    of structure that is shown, or -1.
+    ``tables``: ``pi`` (k,), ``T`` (classes, k, k) [parent, child], ``rows`` (R, k).  From the
+    leaves up, for the states h that word i can have::
+
+        r[i, h] = p(all that i and the words below it show | state h of i)
+                = prod over channels of rows[id, h] prod over children j of message(j, h)
+        message(j, h) = sum over g of T[class of j's edge, h, g] r[j, g]
+
+    r is divided by its largest entry before it goes up; the logs of these make up the answer.
+    O(n m^2) for each tree, with m states a word.
     """
+    lo, hi, rows = words.lo, words.hi, tables.rows
     n_trees, n = heads.shape
-    k = pi.shape[0]
+    k = tables.pi.shape[0]
     order, n_waiting = np.empty(n, np.int64), np.empty(n, np.int64)
     classes, shown = np.empty(n, np.int64), np.empty((3, n), np.int64)
     e, r, m = np.empty((n, k)), np.empty((n, k)), np.empty(k)
-    for i in range(n):
-        _emissions(ids, rows, i, lo[i], hi[i], e[i])
+    for i in range(n):  # what the words show is the same in all trees
+        _emissions(words.ids, rows, i, lo[i], hi[i], e[i])
     for t in range(n_trees):
         own = heads[t]
         if order_leaves_first(own, order, n_waiting) < n:
             return False
-        structure(own, order, edges, classes, shown)
+        # what words show of the tree itself differs from tree to tree
+        structure(own, order, shape.edges, classes, shown)
         for i in range(n):
             for h in range(lo[i], hi[i]):
                 r[i, h] = e[i, h]
             for c in range(3):
-                if starts[c] >= 0:
+                if shape.starts[c] >= 0:
                     for h in range(lo[i], hi[i]):
-                        r[i, h] *= rows[starts[c] + shown[c, i], h]
+                        r[i, h] *= rows[shape.starts[c] + shown[c, i], h]
         total = 0.0
         for at in range(n):
             i = order[at]
             total += _scaled(r[i], lo[i], hi[i])
             j = own[i] - 1
             if j < 0:
-                total += _at_root(r[i], lo[i], hi[i], pi)
+                total += _at_root(r[i], lo[i], hi[i], tables.pi)
                 continue
-            _message(r[i], lo[i], hi[i], T[classes[i]], lo[j], hi[j], m)
+            _message(r[i], lo[i], hi[i], tables.T[classes[i]], lo[j], hi[j], m)
             for h in range(lo[j], hi[j]):
                 r[j, h] *= m[h]
             if r[j, lo[j]] < 1e-200:  # many children: keep the product in range
@@ -252,84 +309,98 @@ def tree_log_probs(ids, lo, hi, heads, edges, starts, rows, T, pi, logs):
 
 
 @njit(cache=True)
-def posteriors_and_counts(
-    ids, lo, hi, heads, ptr, classes, rows, T, pi, posteriors, row_counts, T_counts, pi_counts
-):
+def posteriors_and_counts(forest, tables, posteriors, counts):
     """Upward and downward passes over a forest: log likelihood, and what EM counts.
 
-    ``ids`` (channels, N), ``lo, hi`` (N,), ``classes`` (N,) of edges; ``posteriors`` (N, k) is
-    filled where it has rows, p(state | all words of the tree).  Counts are added to.  NaN where
-    heads make a cycle.
+    ``forest``      an ``EncodedForest``: trees end to end
+    ``tables``      as in :func:`tree_log_probs`; ``counts`` in their shapes are added to
+    ``posteriors``  (N, k), filled where it has rows: p(state | all words of the tree)
+
+    Up as in :func:`tree_log_probs`, with the messages kept; then from the root down::
+
+        out[i, h] ~ p(all that the words not below i show, state h of i); pi[h] at the root
+        out[i, b] = sum over a of rest[a] T[class, a, b]
+        rest[a]   = out[j, a] r[j, a] / message(i, a)     j: the head of i; all but what i told it
+        p(h | tree) ~ out[i, h] r[i, h]
+
+    O(N m^2) for N words with m states each.  NaN where heads make a cycle.
     """
-    k = pi.shape[0]
+    ids, T = forest.ids, tables.T
+    k = tables.pi.shape[0]
+    ptr = forest.ptr
     longest = 0
     for t in range(ptr.shape[0] - 1):
         longest = max(longest, ptr[t + 1] - ptr[t])
     order, n_waiting = np.empty(longest, np.int64), np.empty(longest, np.int64)
     r, m, out = np.empty((longest, k)), np.empty((longest, k)), np.empty((longest, k))
-    e, given = np.empty(k), np.empty(k)
+    post, rest = np.empty(k), np.empty(k)
     log_likelihood = 0.0
     for t in range(ptr.shape[0] - 1):
-        first = ptr[t]
-        n = ptr[t + 1] - first
-        own = heads[first : ptr[t + 1]]
+        first, end = ptr[t], ptr[t + 1]
+        n = end - first
+        own = forest.heads[first:end]
         if order_leaves_first(own, order, n_waiting) < n:
             return np.nan
-        low, high = lo[first : ptr[t + 1]], hi[first : ptr[t + 1]]
+        low, high = forest.lo[first:end], forest.hi[first:end]
+        classes = forest.classes[first:end]
         for i in range(n):
-            _emissions(ids, rows, first + i, low[i], high[i], r[i])
+            _emissions(ids, tables.rows, first + i, low[i], high[i], r[i])
+        # up: the messages are kept, since the way down divides by them
         total = 0.0
         for at in range(n):
             i = order[at]
             total += _scaled(r[i], low[i], high[i])
             j = own[i] - 1
             if j < 0:
-                total += _at_root(r[i], low[i], high[i], pi)
+                total += _at_root(r[i], low[i], high[i], tables.pi)
                 continue
-            _message(r[i], low[i], high[i], T[classes[first + i]], low[j], high[j], m[i])
+            _message(r[i], low[i], high[i], T[classes[i]], low[j], high[j], m[i])
             for h in range(low[j], high[j]):
                 r[j, h] *= m[i, h]
             if r[j, low[j]] < 1e-200:
                 total += _scaled(r[j], low[j], high[j])
         log_likelihood += total
-        if total == -np.inf:
+        if total == -np.inf:  # impossible under the tables: nothing to count
             continue
+        # down: heads before dependents
         for at in range(n - 1, -1, -1):
             i = order[at]
             j = own[i] - 1
             if j < 0:
                 for h in range(low[i], high[i]):
-                    out[i, h] = pi[h]
+                    out[i, h] = tables.pi[h]
             else:
-                c = classes[first + i]
+                c = classes[i]
                 for b in range(low[i], high[i]):
                     out[i, b] = 0.0
-                for a in range(low[j], high[j]):  # all that the parent knows but for this child
-                    given[a] = out[j, a] * r[j, a] / m[i, a] if m[i, a] > 0.0 else 0.0
+                for a in range(low[j], high[j]):
+                    rest[a] = out[j, a] * r[j, a] / m[i, a] if m[i, a] > 0.0 else 0.0
                     for b in range(low[i], high[i]):
-                        out[i, b] += given[a] * T[c, a, b]
+                        out[i, b] += rest[a] * T[c, a, b]
+                # p(a, b | tree) = rest[a] T[a, b] r[b] / size: the expected count of the edge
                 size = 0.0
                 for b in range(low[i], high[i]):
                     size += out[i, b] * r[i, b]
                 for a in range(low[j], high[j]):
-                    weight = given[a] / size
+                    weight = rest[a] / size
                     for b in range(low[i], high[i]):
-                        T_counts[c, a, b] += weight * T[c, a, b] * r[i, b]
+                        counts.T[c, a, b] += weight * T[c, a, b] * r[i, b]
                 for b in range(low[i], high[i]):
                     out[i, b] /= size
+            # p(h | tree), counted for the root and for all that the word shows
             size = 0.0
             for h in range(low[i], high[i]):
-                e[h] = out[i, h] * r[i, h]
-                size += e[h]
+                post[h] = out[i, h] * r[i, h]
+                size += post[h]
             for h in range(low[i], high[i]):
-                e[h] /= size
+                post[h] /= size
                 if j < 0:
-                    pi_counts[h] += e[h]
+                    counts.pi[h] += post[h]
                 if posteriors.shape[0] > 0:
-                    posteriors[first + i, h] = e[h]
+                    posteriors[first + i, h] = post[h]
             for c in range(ids.shape[0]):
                 x = ids[c, first + i]
                 if x >= 0:
                     for h in range(low[i], high[i]):
-                        row_counts[x, h] += e[h]
+                        counts.rows[x, h] += post[h]
     return log_likelihood

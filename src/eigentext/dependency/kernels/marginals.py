@@ -69,8 +69,15 @@ def _befores(h, d, arc, sib, complete, incomplete, between, terms):
 def inside_outside(arc, sib, second, marginals):
     """Projective trees with one root: fills ``marginals`` (n+1, n+1), returns log Z.
 
-    The charts of the decoders with log-sums for maxima; then from wide spans to narrow ones each
-    cell's derivative of log Z goes to the parts of its terms, by exp(term - cell).
+    The charts of the decoders with log-sums for maxima: ``complete[h, e]`` is the log of the sum
+    over all half-trees of h up to e, and so on.  Then from wide spans to narrow ones each cell's
+    derivative of log Z goes to the parts of its terms, by exp(term - cell)::
+
+        d_complete[x] = d log Z / d complete[x] = sum over the cells y with a term t that x is part
+                        of, of d_y exp(t - y)
+
+    That of ``incomplete[h, d]`` is the marginal of arc h -> d itself, since each such cell has the
+    arc's score in every term.  O(n^3) time and O(n^2) memory, forwards and backwards.
     """
     size = arc.shape[0]
     n = size - 1
@@ -80,6 +87,7 @@ def inside_outside(arc, sib, second, marginals):
     terms = np.empty(size)
     for w in range(1, size):
         complete[w, w] = 0.0
+    # inside: from narrow spans to wide ones
     for width in range(1, n):
         for a in range(1, size - width):
             b = a + width
@@ -102,6 +110,7 @@ def inside_outside(arc, sib, second, marginals):
             marginals[h, d] = 0.0
     if log_z == -np.inf:
         return log_z
+    # outside: the same sums backwards
     d_complete = np.zeros((size, size))
     d_between = np.zeros((size, size))
     for r in range(1, size):
@@ -146,7 +155,7 @@ def inside_outside(arc, sib, second, marginals):
 
 @njit(cache=True)
 def _exchange(matrix, m):
-    """Words 1 and m of the matrix over 0..m change places."""
+    """Words 1 and m of the matrix over 0..m trade rows and columns."""
     for x in range(m + 1):
         matrix[1, x], matrix[m, x] = matrix[m, x], matrix[1, x]
     for x in range(m + 1):
@@ -171,7 +180,9 @@ def matrix_tree(arc, marginals):
     Backwards, with G[h, d] = derivative of log Z by log w[h, d]: the share of the second term of
     w' in G'[h, d] goes to [v, d] and to [h, v], and 1 - (all such shares) to p[v].
 
-    ``stages`` keeps w before each step, words in rows and columns 1..m, the root in row 0.
+    ``stages`` keeps w before each step, words in rows and columns 1..m, the root in row 0; all on
+    logs.  O(n^3) time and memory: a determinant would do with O(n^2) memory, but loses digits
+    where its terms cancel.
     """
     n = arc.shape[0] - 1
     starts = np.empty(n + 1, np.int64)
@@ -189,7 +200,7 @@ def matrix_tree(arc, marginals):
             stages[h * side + d] = arc[h, d] if h != d and d > 0 else -np.inf
             marginals[h, d] = 0.0
     log_z = 0.0
-    for m in range(n, 1, -1):
+    for m in range(n, 1, -1):  # word m of those left goes out
         side = m + 1
         w = stages[starts[m] : starts[m] + side * side].reshape(side, side)
         p = -np.inf
@@ -207,7 +218,7 @@ def matrix_tree(arc, marginals):
         log_z += p
         after = stages[starts[m - 1] : starts[m - 1] + m * m].reshape(m, m)
         for h in range(m):
-            through = w[h, m] - p
+            through = w[h, m] - p  # h -> m -> d becomes h -> d
             for d in range(1, m):
                 after[h, d] = -np.inf
                 if h != d:
@@ -215,6 +226,7 @@ def matrix_tree(arc, marginals):
     log_z += stages[starts[1] + 1]
     if log_z == -np.inf:
         return log_z
+    # backwards: ``marginals`` holds G over the words that are left, and word m comes back
     marginals[0, 1] = 1.0
     for m in range(2, n + 1):
         side = m + 1
@@ -228,12 +240,14 @@ def matrix_tree(arc, marginals):
                 grade = marginals[h, d]
                 if grade == 0.0 or h == d:
                     continue
+                # w'[h, d] was a sum of two: each gets its share of the derivative
                 share = grade * math.exp(w[m, d] + through - after[h, d])
                 marginals[h, d] = grade * math.exp(w[h, d] - after[h, d])
                 marginals[m, d] += share
                 dealt += share
             marginals[h, m] += dealt
             passed += dealt
+        # log p[m] is a term of log Z (1), and divides each of the shares passed through m
         for h in range(1, m):
             marginals[h, m] += (1.0 - passed) * math.exp(w[h, m] - log_p[m])
         if swapped[m]:

@@ -25,7 +25,7 @@ def tree_score(arc, heads):
 def subtrees(heads):
     """Numbers under which the words below w in the tree follow w, and how many those are with w.
 
-    So x is w or below it if 0 <= number[x] - number[w] < below[w]; place 0 is not used.
+    So x is w or below it if 0 <= number[x] - number[w] < below[w]; entry 0 is not used.
     """
     n = len(heads)
     child = np.zeros(n + 1, np.int32)
@@ -37,6 +37,7 @@ def subtrees(heads):
     below = np.ones(n + 1, np.int32)
     order = np.empty(n + 1, np.int32)
     stack = np.empty(n + 1, np.int32)
+    # depth first, numbers in the order of the visits: all that is below w comes right after w
     stack[0] = child[0]
     depth = 1
     count = 0
@@ -51,7 +52,7 @@ def subtrees(heads):
             stack[depth] = c
             depth += 1
             c = sibling[c]
-    for k in range(count - 1, 0, -1):
+    for k in range(count - 1, 0, -1):  # dependents before heads
         below[heads[order[k] - 1]] += below[order[k]]
     return number, below
 
@@ -101,6 +102,7 @@ def contract(arc, heads, into, chosen_tail, chosen_tip, chosen_score, settled):
         state[start] = 1
         length = 1
         while True:
+            # v, the end of the path, takes the best arc that enters it
             v = path[length - 1]
             best = -np.inf
             u = 0
@@ -108,7 +110,7 @@ def contract(arc, heads, into, chosen_tail, chosen_tip, chosen_score, settled):
                 if h != v and state[h] != 3 and enter[v, h] > best:
                     best = enter[v, h]
                     u = h
-            if u == 0:
+            if u == 0:  # no word can be its head: the root has to
                 n_roots += 1
                 best = enter[v, 0]
                 if n_roots > 1 or best == -np.inf:
@@ -133,6 +135,9 @@ def contract(arc, heads, into, chosen_tail, chosen_tip, chosen_score, settled):
                 if c == u:
                     break
                 state[c] = 3
+            # Entering the cycle at one of its nodes throws out that node's chosen arc, so an arc
+            # that enters counts what it has more than that one.  Of the arcs from one outside
+            # node x only the best stays, with the words it really joins; leaving arcs likewise.
             first = chosen_score[node_of[u]]
             for x in range(size):
                 if state[x] != 3 and x != u and enter[u, x] != -np.inf:
@@ -154,7 +159,8 @@ def contract(arc, heads, into, chosen_tail, chosen_tip, chosen_score, settled):
                         tip[x, u] = tip[x, c]
             node_of[u] = n_nodes
             n_nodes += 1
-    # the arc into a node breaks all cycles between that node and the word it enters
+    # Expansion, the latest cycle first: the arc into a node breaks all cycles between that node
+    # and the word it enters, whose own chosen arcs are settled away by it
     for node in range(n_nodes - 1, 0, -1):
         if settled[node]:
             continue
@@ -206,14 +212,14 @@ def mst_best_and_next(arc, heads):
     word = 0
     for w in range(1, size):
         node = w
-        less = 0.0
+        less = 0.0  # the chosen arcs on the way from w up to node
         while node >= 0:
             if not settled[node]:
                 tip, tail = tips[node], tails[node]
                 start, stop = (0, 1) if tail == 0 else (1, size)
                 for h in range(start, stop):
                     if h > 0 and 0 <= enter_at[h] - enter_at[tip] < below[tip]:
-                        continue
+                        continue  # from below: that would close a cycle
                     if (w == tip and h == tail) or arc[h, w] == -np.inf:
                         continue
                     value = chosen[node] - (arc[h, w] - less)
@@ -232,23 +238,28 @@ def kbest_mst_kernel(arc, k, trees):
     A part of the space is all trees with some arcs fixed and some banned.  Each keeps its best
     tree and the arc a that its second best lacks.  The part with the highest second best is split
     into the trees with a (whose best is the same) and those without (whose best is that one).
+
+    Each of the 2k - 1 parts takes one search in O(n^2): O(k n^2) time, O(k n) memory.
     """
     size = arc.shape[0]
     n = size - 1
-    made = 2 * k - 1  # the whole, then in turns the part without a and the part with a
-    parent = np.empty(made, np.int32)
-    bound_word = np.empty(made, np.int32)  # the arc into this word is fixed or banned, as against
-    bound_head = np.empty(made, np.int32)  # the parent's part
-    tree_of = np.empty(made, np.int32)
-    split_word = np.empty(made, np.int32)
-    promise = np.empty(made)  # the score of the second best, -inf if there is none or it was split
+    n_parts = 2 * k - 1  # the whole, then in turns the part without a and the part with a
+    parent = np.empty(n_parts, np.int32)
+    # as against the parent's part, the arc from bound_head into bound_word is fixed or banned
+    bound_word = np.empty(n_parts, np.int32)
+    bound_head = np.empty(n_parts, np.int32)
+    tree_of = np.empty(n_parts, np.int32)
+    split_word = np.empty(n_parts, np.int32)
+    # the score of the second best tree, -inf if there is none or the part was split
+    promise = np.empty(n_parts)
     current = np.empty((size, size))
     heads = np.empty(n, np.int32)
-    found = 0
+    n_trees = 0
     part = 0
-    for child in range(made):
+    for child in range(n_parts):
         with_arc = child > 0 and child % 2 == 0
         if child > 0 and not with_arc:
+            # split the part whose second best is the best of all
             part = 0
             for x in range(1, child):
                 if promise[x] > promise[part]:
@@ -264,26 +275,27 @@ def kbest_mst_kernel(arc, k, trees):
         for h in range(size):
             for w in range(size):
                 current[h, w] = arc[h, w]
+        # all that was fixed (even numbers) or banned (odd ones) on the way to this part
         at = child
         while at > 0:
-            w, kept = bound_word[at], bound_head[at]
+            w, head = bound_word[at], bound_head[at]
             for h in range(size):
-                if (h == kept) != (at % 2 == 0):
+                if (h == head) != (at % 2 == 0):
                     current[h, w] = -np.inf
             at = parent[at]
         score, loss, word = mst_best_and_next(current, heads)
         if score == -np.inf:
             continue
-        old = tree_of[part] if with_arc else found
+        old = tree_of[part] if with_arc else n_trees
         for w in range(1, size):
             if not with_arc:
-                trees[found, w - 1] = heads[w - 1]
+                trees[n_trees, w - 1] = heads[w - 1]
             elif heads[w - 1] != trees[old, w - 1]:  # as good as the old one: this is the next
                 loss, word = 0.0, w
-        found += not with_arc
+        n_trees += not with_arc
         tree_of[child] = old
         split_word[child] = word
         promise[child] = score - loss
-        if found == k:
+        if n_trees == k:
             break
-    return found
+    return n_trees

@@ -48,6 +48,7 @@ def whole_score(arc, sib, grand, index, charge, heads):
 def _beside(h, d, arc, sib, heads):
     """Arc and siblings that d as a modifier of h adds, whether it is one now or not (h not 0)."""
     n = len(heads)
+    # the modifiers of h next to d: s towards the head (h itself for none), after beyond d
     step = 1 if d > h else -1
     s = d - step
     while s != h and heads[s - 1] != h:
@@ -55,6 +56,7 @@ def _beside(h, d, arc, sib, heads):
     after = d + step
     while 1 <= after <= n and heads[after - 1] != h:
         after += step
+    # d comes between the two: one pair of siblings goes, two come
     value = arc[h, d] + sib[h, s, d]
     if 1 <= after <= n:
         value += sib[h, d, after] - sib[h, s, after]
@@ -101,7 +103,10 @@ def rearrange_kernel(arc, sib, grand, index, charge, heads):
 
     One change is another head for a word, not below it; or another word for the root, whose old
     word then goes below the new one.  The best change is made first.  The result is a tree from
-    which no change leads up, not always the best tree.
+    which no change leads up, not always the best tree (McDonald and Pereira 2006).
+
+    A round looks at n^2 changes and takes O(n) for each, with a charge O(n^2) for those that might
+    win: what a change adds and takes away is scored, not the whole tree.
     """
     n = len(heads)
     least = 1e-12 * np.abs(whole_score(arc, sib, grand, index, charge, heads))
@@ -114,12 +119,14 @@ def rearrange_kernel(arc, sib, grand, index, charge, heads):
             if d == root:
                 continue
             old = heads[d - 1]
+            # what goes when d leaves its head; and what comes when d takes the root's place
             loss = _worth(old, d, arc, sib, grand, index, heads)
             rooted = arc[0, d] + sib[0, 0, d] - arc[0, root] - sib[0, 0, root]
             if rooted > -np.inf:
                 rooted += _below(0, d, grand, index, heads, 0)
                 rooted -= _below(0, root, grand, index, heads, d)
             for h in range(1, n + 1):
+                # h below d cannot become its head: d goes to the root, the old root below h
                 under = 0 <= number[h] - number[d] < below[d]
                 if h == old or arc[h, root if under else d] == -np.inf:
                     continue
@@ -131,6 +138,7 @@ def rearrange_kernel(arc, sib, grand, index, charge, heads):
                     gain += _below(h, root, grand, index, heads, d)
                 else:
                     continue
+                # crossing arcs are counted only where a change could win without any of them
                 if charge > 0.0 and gain + charge * crossing > best:
                     _change(heads, d, h, root, under)
                     gain -= charge * (crossing_arcs(heads) - crossing)

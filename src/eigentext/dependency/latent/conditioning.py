@@ -76,6 +76,7 @@ def bound_7(
         raise SettingsError("bound (7) needs eps > 0, 0 < delta < 1, and a word and a level")
     if not (smallest > 0 and sigma_k > 0):
         return float("inf")
+    # near_one: the bound's first-order eps / s against the exact (1 + eps)^(1/s) - 1
     s = 12 * words + 2 * levels
     near_one = (eps / s) ** 2 / np.expm1(np.log1p(eps) / s) ** 2
     with np.errstate(over="ignore", divide="ignore"):
@@ -95,6 +96,7 @@ def examine(
     """Conditions of the moments; ``largest`` is the largest absolute value in the dictionary."""
     if not moments.n:
         raise SettingsError("no event: the trees have not once a node with children on both sides")
+    # the bound is for vectors in the unit cube, so each moment is scaled by its degree
     mu = moments.root / max(moments.n_roots, 1.0) / largest
     Sigma_L, Sigma_R, Omega = (
         x / moments.n / largest**2 for x in (moments.Sigma_L, moments.Sigma_R, moments.Omega)
@@ -104,6 +106,7 @@ def examine(
     inverses = {name: np.linalg.pinv(x, rcond=1e-14) for name, x in named.items()}
     matrices = {**named, "E_L": Omega @ inverses["Sigma_R"], "E_R": Omega.T @ inverses["Sigma_L"]}
     values = {name: np.linalg.svd(x, compute_uv=False) for name, x in matrices.items()}
+    # Lambda: the smallest absolute entry of all that the operators are made of
     entries = [mu, K, *named.values(), *inverses.values()]
     smallest = min(float(np.abs(x).min()) for x in entries)
     sigma_k = min(float(values[name][-1]) for name in named)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from eigentext.errors import DataError, RankError, SettingsError
+from eigentext.lexicon.symbols import UNKNOWN
 from eigentext.linalg.conditioning import guarded_pinv
 from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.svd import truncated_svd
@@ -47,8 +48,8 @@ __all__ = [
 class Dictionary:
     """``U`` (n, k); ``kind`` says what V is; ``p`` (n,) the shares of the observations, for CCA.
 
-    >>> found = Dictionary(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), "svd")
-    >>> found.y().tolist()
+    >>> two = Dictionary(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), "svd")
+    >>> two.y().tolist()
     [[0.5, 0.0], [0.5, 0.0], [0.0, 1.0]]
     """
 
@@ -74,6 +75,7 @@ class Dictionary:
         """(n, k) y_x for each x; None for kind ``other``: that takes moments of neighbours."""
         if self.kind == "other":
             return None
+        # y = V (U'V)^-1, so that U'y is the identity
         V = self.U if self.kind == "svd" else self.U * np.asarray(self.p)[:, None]
         with single_threaded():
             inverse, _ = guarded_pinv(V.T @ self.U, symbol="V'U", max_condition=1e14)
@@ -88,13 +90,13 @@ def neighbour_counts(forest: Forest, size: int) -> Sequence[npt.NDArray[np.float
     from scipy.sparse import coo_array
 
     seen, parents, sides = forest.seen[0], forest.parents, forest.sides
-    found = []
+    counts = []
     for side in (0, 1):
         c = np.flatnonzero((sides == side) & (seen >= 0))
         c = c[seen[parents[c]] >= 0]
         cells = (np.ones(len(c)), (seen[c], seen[parents[c]]))
-        found.append(coo_array(cells, shape=(size, size)).tocsr())
-    return found
+        counts.append(coo_array(cells, shape=(size, size)).tocsr())
+    return counts
 
 
 def treebank_dictionary(
@@ -118,6 +120,7 @@ def treebank_dictionary(
 
     if k < 1:
         raise SettingsError(f"k {k}: expected at least 1")
+    # row x: what stands around the nodes that show x; entries are counts of edges
     left, right = neighbour_counts(forest, size)
     stacked = hstack([left, right, left.T, right.T], format="csr")
     if k > min(stacked.shape):
@@ -125,18 +128,21 @@ def treebank_dictionary(
     symbol = "the matrix of tree neighbours"
     totals = np.asarray(stacked.sum(axis=1)).ravel()
     if kind == "svd":
+        # columns become p(x | neighbour), so that a frequent neighbour counts no more than others
         p_given = diags_array(1.0 / np.maximum(np.asarray(stacked.sum(axis=0)).ravel(), 1.0))
-        found = truncated_svd(stacked @ p_given, k, seed=seed, symbol=symbol)
-        return Dictionary(np.asarray(found.U, np.float64), "svd", None, found.S)
+        svd = truncated_svd(stacked @ p_given, k, seed=seed, symbol=symbol)
+        return Dictionary(np.asarray(svd.U, np.float64), "svd", None, svd.S)
     if kind != "cca":
         raise SettingsError(f"kind {kind!r}: expected svd or cca")
+    # CCA of one-hot views: the covariances are diagonal, so whitening divides rows and columns by
+    # the roots of their totals; what never occurs has no direction and stays 0
     columns = np.asarray(stacked.sum(axis=0)).ravel()
     rows = _inverse_root(totals + kappa, totals > 0)
     scaled = diags_array(rows) @ stacked @ diags_array(_inverse_root(columns + kappa, columns > 0))
-    found = truncated_svd(scaled.tocsr(), k, seed=seed, symbol=symbol)
+    svd = truncated_svd(scaled.tocsr(), k, seed=seed, symbol=symbol)
     weights = (totals + kappa) * (totals > 0)
     n = max(weights.sum(), 1.0)
-    return Dictionary(rows[:, None] * found.U * np.sqrt(n), "cca", weights / n, found.S)
+    return Dictionary(rows[:, None] * svd.U * np.sqrt(n), "cca", weights / n, svd.S)
 
 
 def text_dictionary(
@@ -151,7 +157,7 @@ def text_dictionary(
     ``k`` keeps the first so many columns.  A name is looked up as it stands, in small letters,
     and without its tag; a signature takes ``<unk>``, and what is not found zeros.
     """
-    places = {word: at for at, word in enumerate(words)}
+    row_of = {word: at for at, word in enumerate(words)}
     array = np.asarray(vectors, np.float64)
     if array.ndim != 2 or len(array) != len(words):
         raise DataError("vectors", None, f"{len(words)} words, but vectors {array.shape}")
@@ -162,12 +168,13 @@ def text_dictionary(
     U = np.zeros((observations.sizes[0], array.shape[1]))
     pairs = observations.channels[0] == "word|tag"
     for at, name in enumerate(observations.names[0]):
+        # "dog|NOUN" is looked up as dog: texts have no tags
         form = name.rpartition("|")[0] if pairs and "|" in name else name
-        place = next((places[x] for x in (form, form.capitalize()) if x in places), None)
-        if place is None:
-            place = places.get("<unk>")
-        if place is not None:
-            U[at] = array[place]
+        row = next((row_of[x] for x in (form, form.capitalize()) if x in row_of), None)
+        if row is None:
+            row = row_of.get(UNKNOWN)
+        if row is not None:
+            U[at] = array[row]
     return Dictionary(U, "other")
 
 
@@ -194,12 +201,12 @@ def learn_text_dictionary(
         sentences = list(sentences)
     if method == "lrmvl":
         model = LRMVL(k + k % 2, min_count=min_count, seed=seed).fit(sentences)
-        found = model.embeddings_
-        return text_dictionary(observations, found.words, found.vectors, k=k)
+        embeddings = model.embeddings_
+        return text_dictionary(observations, embeddings.words, embeddings.vectors, k=k)
     if method == "cca":
         cca = CCAEmbedding(k, contexts="lr1", scaling="sqrt", min_count=min_count, seed=seed)
-        found = cca.fit(sentences).embeddings_
-        return text_dictionary(observations, found.words, found.vectors, k=k)
+        embeddings = cca.fit(sentences).embeddings_
+        return text_dictionary(observations, embeddings.words, embeddings.vectors, k=k)
     if method != "svd":
         raise SettingsError(f"method {method!r}: expected svd, cca or lrmvl")
     counts = count_sentences(sentences, contexts="-1", min_count=min_count)

@@ -60,21 +60,22 @@ def states_of(model: LatentTreeModel, *, top: int = 8) -> Iterator[LatentState]:
     names = model.observations_.names[0]
     tags = model.observations_.tags
     share = model.shares_
-    heading = [names[int(params.O[:, h].argmax())] for h in range(model.n_states)]
-    classes = _CLASSES[model.edges]
+    learned = model.settings_
+    heading = [names[x] for x in params.O.argmax(axis=0).tolist()]
+    classes = _CLASSES[learned.edges]
     T = np.asarray(params.T)
     for h in np.argsort(-share, kind="stable"):
         words = [(names[x], float(params.O[x, h])) for x in _first(params.O[:, h], top)]
         flat = T[:, :, h]
-        pairs = [divmod(int(at), model.n_states) for at in _first(flat.ravel(), top)]
+        pairs = [divmod(int(at), learned.n_states) for at in _first(flat.ravel(), top)]
         children = [(classes[c], heading[b], float(flat[c, b])) for c, b in pairs]
-        tag = tags[model.ranges_.group[h]] if model.split else ""
+        tag = tags[model.ranges_.group[h]] if learned.split else ""
         yield LatentState(int(h), tag, float(share[h]), words, children)
 
 
 def _first(values: npt.NDArray[np.float64], top: int) -> npt.NDArray[np.intp]:
-    found = np.argsort(-values, kind="stable")[:top]
-    return found[values[found] > 0]
+    order = np.argsort(-values, kind="stable")[:top]
+    return order[values[order] > 0]
 
 
 def sample_words(
@@ -83,10 +84,11 @@ def sample_words(
     """Draw what each word of a tree shows: for each channel its name, one tuple per word."""
     from eigentext.dependency.kernels.latent import forest_structure
 
+    model.check_fitted()
     array = check_heads(np.asarray(heads)[None], len(heads))[0]
     n = len(array)
     classes, shown = np.zeros(n, np.int64), np.zeros((3, n), np.int64)
-    if not forest_structure(array, np.array([0, n]), EDGES[model.edges], classes, shown):
+    if not forest_structure(array, np.array([0, n]), EDGES[model.settings_.edges], classes, shown):
         raise ValueError("heads form a cycle")
     rng = np.random.default_rng(seed)
     draws = rng.random(n)
@@ -97,8 +99,8 @@ def sample_words(
             if word in states or (head >= 0 and head not in states):
                 continue
             tables = model.tables_
-            given = tables.pi if head < 0 else tables.T[classes[word], states[head]]
-            states[word] = _drawn(given, draws[word])
+            distribution = tables.pi if head < 0 else tables.T[classes[word], states[head]]
+            states[word] = _drawn(distribution, draws[word])
     params = model.params
     channels = list(zip(model.observations_.names, (params.O, *params.more), strict=False))
     return [

@@ -14,7 +14,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -78,8 +78,7 @@ class LatentSmoothing:
                 raise SettingsError(f"smoothing {name} must be 0 or more, not {value}")
 
 
-@dataclass(frozen=True, eq=False)
-class EncodedForest:
+class EncodedForest(NamedTuple):
     """A forest as the kernels take it.
 
     ``ids`` (channels, N) rows of the stacked emission tables, -1 missing; ``lo, hi`` (N,) the
@@ -103,8 +102,7 @@ class EncodedForest:
         return np.asarray(self.heads == 0)
 
 
-@dataclass(frozen=True, eq=False)
-class Tables:
+class Tables(NamedTuple):
     """``pi`` (k,); ``T`` (classes, k, k) [parent, child], rows sum to one; ``rows`` (R, k): the
     emission tables of all channels, one above the other, each channel's columns sum to one.
     """
@@ -114,8 +112,7 @@ class Tables:
     rows: Floats
 
 
-@dataclass(frozen=True, eq=False)
-class Counts:
+class Counts(NamedTuple):
     """(Expected) counts, shaped as :class:`Tables`."""
 
     pi: Floats
@@ -168,11 +165,12 @@ def states_per_tag(forest: Forest, tag_of: Ints, k: int) -> list[int]:
         raise SettingsError(f"{k} states, but the trees show {len(present)} observations only")
     tags = tag_of[seen[seen >= 0]]
     weight = np.sqrt(np.bincount(tags[tags >= 0], minlength=n_tags))
-    found = np.ones(n_tags, np.int64)
+    n_states = np.ones(n_tags, np.int64)
+    # by the root: a tag four times as frequent gets twice as many states
     for _ in range(k - n_tags):  # the next state goes where the weight per state is largest
-        room = found < types
-        found[np.argmax(np.where(room, weight / found, -1.0))] += 1
-    return found.tolist()
+        room = n_states < types
+        n_states[np.argmax(np.where(room, weight / n_states, -1.0))] += 1
+    return n_states.tolist()
 
 
 def kinds_of_structure(structure: str) -> tuple[str, ...]:
@@ -237,8 +235,8 @@ def spectral_states(forest: Forest, size: int, ranges: StateRanges, *, seed: int
     if k == 1:
         return state
     rank = max(1, min(k, len(present) - 1, _MOST_DIMENSIONS))
-    found = treebank_dictionary(forest, size, rank, kappa=_KAPPA, seed=seed)
-    vectors = unit_rows(found.U * np.asarray(found.correlations))
+    dictionary = treebank_dictionary(forest, size, rank, kappa=_KAPPA, seed=seed)
+    vectors = unit_rows(dictionary.U * np.asarray(dictionary.correlations))
     with single_threaded():
         for group in np.unique(ranges.group):
             first, n_states = (
@@ -258,9 +256,9 @@ def _by_vectors(vectors: Floats, totals: Floats, n_states: int, seed: int) -> In
     alike = number_alike(vectors, n_states)
     if alike is not None:
         # the same vectors stay together as far as every state can have its observations
-        found = np.empty(len(alike), np.int64)
-        found[np.lexsort((-totals, alike))] = np.arange(len(alike)) * n_states // len(alike)
-        return found
+        states = np.empty(len(alike), np.int64)
+        states[np.lexsort((-totals, alike))] = np.arange(len(alike)) * n_states // len(alike)
+        return states
     means = KMeans(n_states, n_init=4, max_iter=100, random_state=seed)
     return np.asarray(means.fit_predict(vectors, sample_weight=totals), np.int64)
 
@@ -270,6 +268,7 @@ def counts_of_states(encoded: EncodedForest, states: Ints, k: int) -> Counts:
     counts = Counts.zeros(int(encoded.starts[-1]), encoded.n_classes, k)
     roots = encoded.roots
     np.add.at(counts.pi, states[roots], 1.0)
+    # heads are numbers within a sentence; parent is the row in the whole forest
     start = np.repeat(encoded.ptr[:-1], np.diff(encoded.ptr))
     parent = start + encoded.heads - 1
     child = np.flatnonzero(~roots)
@@ -319,11 +318,13 @@ def spread_of(counts: Counts, starts: Ints, ranges: StateRanges) -> Tables:
     same = (ranges.group[:, None] == np.arange(ranges.group.max() + 1)).astype(float)  # (k, tags)
     states = _to_one(counts.T.sum(axis=(0, 1)) + counts.pi + _LITTLE)
     pi = _to_one(counts.pi + _LITTLE * states)
+    # transitions back off from the parent's state to its tag, then to all tags, then to all states
     by_tag = np.einsum("cab,at->ctb", counts.T, same)
     T = _rows_to_one(by_tag + _LITTLE * _rows_to_one(by_tag.sum(axis=1, keepdims=True) + states))
     rows = np.empty_like(counts.rows)
     for at in range(len(starts) - 1):
         own = slice(starts[at], starts[at + 1])
+        # of each observation how often a tag's states show it, all states of the tag alike
         share = counts.rows[own] @ same
         if at == 0:  # a tag's states do not show the words of other tags
             n = starts[1]
@@ -356,22 +357,8 @@ def expected_counts(encoded: EncodedForest, tables: Tables) -> tuple[float, Coun
     from eigentext.dependency.kernels.latent import posteriors_and_counts
 
     counts = Counts.zeros(len(tables.rows), encoded.n_classes, len(tables.pi))
-    value = posteriors_and_counts(
-        encoded.ids,
-        encoded.lo,
-        encoded.hi,
-        encoded.heads,
-        encoded.ptr,
-        encoded.classes,
-        tables.rows,
-        tables.T,
-        tables.pi,
-        np.zeros((0, len(tables.pi))),
-        counts.rows,
-        counts.T,
-        counts.pi,
-    )
-    return float(value), counts
+    no_posteriors = np.zeros((0, len(tables.pi)))
+    return float(posteriors_and_counts(encoded, tables, no_posteriors, counts)), counts
 
 
 def run_em(

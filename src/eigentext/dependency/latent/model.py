@@ -41,6 +41,7 @@ from eigentext.base.fields import (
     Ints as IntArray,
 )
 from eigentext.base.model import Model, Packed
+from eigentext.base.tokens import checked_item
 from eigentext.dependency.latent import learn
 from eigentext.dependency.latent.learn import (
     EDGES,
@@ -50,9 +51,17 @@ from eigentext.dependency.latent.learn import (
     Tables,
     table_starts,
 )
-from eigentext.dependency.latent.observations import Forest, Observations, channels_of, check_heads
+from eigentext.dependency.latent.observations import (
+    Forest,
+    Observations,
+    channels_of,
+    check_heads,
+    each_tree,
+)
 from eigentext.dependency.settings import LatentTreeSettings
 from eigentext.errors import SettingsError
+from eigentext.lexicon.symbols import UNKNOWN
+from eigentext.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -60,7 +69,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
-    from eigentext.trees.dependency import DependencyTree
 
     Floats = npt.NDArray[np.float64]
     Ints = npt.NDArray[np.int64]
@@ -98,8 +106,8 @@ def _holds(
     rows = int(table_starts(sizes, settings["structure"])[-1])
     if len(arrays["0.rows"]) != rows:
         raise ValueError(f"array '0.rows' has {len(arrays['0.rows'])} rows, expected {rows}")
-    if any("<unk>" not in names for names in strings.values()):
-        raise ValueError("strings 'names': one list is without <unk>")
+    if any(UNKNOWN not in names for names in strings.values()):
+        raise ValueError(f"strings 'names': one list is without {UNKNOWN}")
 
 
 _SPEC = Spec(
@@ -172,7 +180,7 @@ class LatentTreeModel(Model, LatentTreeSettings):
     ) -> LatentTreeModel:
         """Learn from trees; ``progress`` hears of each EM iteration."""
         self.check()
-        bank = list(trees)
+        bank = list(each_tree(trees))
         self.observations_ = Observations.learn(
             bank, self.observations, min_count=self.min_count, language=self.language
         )
@@ -216,8 +224,8 @@ class LatentTreeModel(Model, LatentTreeSettings):
         tables, values, last = learn.run_em(
             encoded, start, prior, smoothing, self.n_iter, progress=told
         )
-        found = counts if last is None else last
-        shares = found.pi + found.T.sum(axis=(0, 1))
+        final = counts if last is None else last
+        shares = final.pi + final.T.sum(axis=(0, 1))
         return tables, values, shares / shares.sum()
 
     @property
@@ -242,18 +250,18 @@ class LatentTreeModel(Model, LatentTreeSettings):
             forest,
             self.observations_.sizes,
             self.ranges_,
-            edges=self.edges,
-            structure=self.structure,
+            edges=self.settings_.edges,
+            structure=self.settings_.structure,
         )
 
     @property
     def _starts(self) -> Ints:
-        return learn.table_starts(self.observations_.sizes, self.structure)
+        return learn.table_starts(self.observations_.sizes, self.settings_.structure)
 
     @property
     def _structure_starts(self) -> Ints:
         """(3,) the first row of each kind of structure, -1 where it is not shown."""
-        kinds = learn.kinds_of_structure(self.structure)
+        kinds = learn.kinds_of_structure(self.settings_.structure)
         first = dict(zip(kinds, self._starts[len(self.observations_.sizes) :], strict=False))
         return np.array([first.get(kind, -1) for kind in learn.STRUCTURE], np.int64)
 
@@ -275,6 +283,8 @@ class LatentTreeModel(Model, LatentTreeSettings):
 
         Several roots are independent of each other.
         """
+        self.check_fitted()
+        tree = checked_item(DependencyTree, tree, "a dependency tree")
         return float(self.log_probs(tree.forms, tree.tags, tree.heads[None])[0])
 
     def log_probs(
@@ -284,28 +294,18 @@ class LatentTreeModel(Model, LatentTreeSettings):
 
         Words and tags may be None where they are not known; they are summed out.
         """
-        from eigentext.dependency.kernels.latent import tree_log_probs
+        from eigentext.dependency.kernels.latent import LatentWords, TreeShape, tree_log_probs
 
         self.check_fitted()
-        array = check_heads(heads, len(forms))
         seen = self.observations_.encode(forms, tags).astype(np.int64)
+        array = check_heads(heads, len(forms))
         starts = self._starts
         ids = np.where(seen >= 0, seen + starts[: len(seen), None], -1)
+        words = LatentWords(ids, self.ranges_.lo[seen[0]], self.ranges_.hi[seen[0]])
+        shape = TreeShape(EDGES[self.settings_.edges], self._structure_starts)
         logs, total = np.empty(len(array)), np.zeros(len(array))
         for tables in self.members_:
-            fine = tree_log_probs(
-                ids,
-                self.ranges_.lo[seen[0]],
-                self.ranges_.hi[seen[0]],
-                array,
-                EDGES[self.edges],
-                self._structure_starts,
-                tables.rows,
-                tables.T,
-                tables.pi,
-                logs,
-            )
-            if not fine:
+            if not tree_log_probs(words, array, shape, tables, logs):
                 raise ValueError("heads form a cycle")
             total += logs
         return total / len(self.members_)
@@ -326,30 +326,22 @@ class LatentTreeModel(Model, LatentTreeSettings):
         encoded = self._encode(Forest.of([tree], self.observations_))
         tables = self.tables_
         k = len(tables.pi)  # of what was learned: n_states may have been set anew since
-        found = np.zeros((len(tree), k))
+        posteriors = np.zeros((len(tree), k))
         counts = learn.Counts.zeros(len(tables.rows), encoded.n_classes, k)
-        posteriors_and_counts(
-            encoded.ids,
-            encoded.lo,
-            encoded.hi,
-            encoded.heads,
-            encoded.ptr,
-            encoded.classes,
-            tables.rows,
-            tables.T,
-            tables.pi,
-            found,
-            counts.rows,
-            counts.T,
-            counts.pi,
-        )
-        return found
+        posteriors_and_counts(encoded, tables, posteriors, counts)
+        return posteriors
 
     def log_likelihood(self, trees: Iterable[DependencyTree]) -> float:
         """Sum of log p over trees (of the first model)."""
         self.check_fitted()
         encoded = self._encode(Forest.of(trees, self.observations_))
         return learn.expected_counts(encoded, self.tables_)[0]
+
+    def score(self, trees: Sequence[DependencyTree], y: None = None) -> float:
+        """Mean log p of a word (of the first model): more is better, as searches want it."""
+        self.check_fitted()
+        bank = list(each_tree(trees))
+        return self.log_likelihood(bank) / max(sum(map(len, bank)), 1)
 
     def sample(self, heads: Sequence[int], *, seed: int = 0) -> list[tuple[str, ...]]:
         """Draw what each word of a tree shows: for each channel its name, one tuple per word."""

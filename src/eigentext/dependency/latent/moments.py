@@ -79,11 +79,12 @@ class TreeMoments:
         k = U.shape[1]
         K, left, right, omega = np.zeros((k, k, k)), *(np.zeros((k, k)) for _ in range(3))
         seen, parents = forest.seen[0], forest.parents
+        # an event is a node p with children a and b; nodes first, then what they show
         a, p, b = _triples(forest) if directed else _pairs(forest)
         ok = (seen[a] >= 0) & (seen[p] >= 0) & (seen[b] >= 0)
         a, p, b = seen[a[ok]], seen[p[ok]], seen[b[ok]]
         with single_threaded():
-            for at in range(0, len(p), _AT_ONCE):
+            for at in range(0, len(p), _AT_ONCE):  # the outer products would fill the memory
                 u_a, u_p, u_b = (U[x[at : at + _AT_ONCE]] for x in (a, p, b))
                 outer = (u_a[:, :, None] * u_p[:, None, :]).reshape(len(u_a), -1)
                 K += (outer.T @ u_b).reshape(k, k, k)
@@ -95,7 +96,7 @@ class TreeMoments:
         return cls(K, left, right, omega, U[roots].sum(axis=0), float(len(p)), float(len(roots)))
 
     def __add__(self, other: TreeMoments) -> TreeMoments:
-        names = [one.name for one in fields(self)]
+        names = [field.name for field in fields(self)]
         return TreeMoments(*(getattr(self, name) + getattr(other, name) for name in names))
 
     @property
@@ -110,6 +111,7 @@ class TreeMoments:
         _need(self.n, "a node with a left and a right child")
         how: dict[str, Any] = {"max_condition": max_condition, "on_rank": on_rank}
         with single_threaded():
+            # E_L = Omega Sigma_R^-1 and D(y) = E_L^-1 K(y) Sigma_R^-1, as in the docstring above
             right, r1 = guarded_pinv(self.Sigma_R / self.n, symbol="Sigma_R", **how)
             left, r2 = guarded_pinv(self.Sigma_L / self.n, symbol="Sigma_L", **how)
             omega = self.Omega / self.n
@@ -157,6 +159,7 @@ class InstrumentMoments:
             [0.0] * 2,
         )
         for side in (0, 1):
+            # an event is a child c on this side of node i, with something that i has besides c
             c = np.flatnonzero((sides == side) & (seen >= 0) & (seen[parents] >= 0))
             i = parents[c]
             has_z = (parents[i] >= 0) | (other[c] >= 0)
@@ -184,7 +187,7 @@ class InstrumentMoments:
         return cls(cz, iz, ciz, np.array(n), U[roots].sum(axis=0), float(len(roots)))
 
     def __add__(self, other: InstrumentMoments) -> InstrumentMoments:
-        names = [one.name for one in fields(self)]
+        names = [field.name for field in fields(self)]
         return InstrumentMoments(*(getattr(self, name) + getattr(other, name) for name in names))
 
     @property
@@ -210,11 +213,12 @@ class InstrumentMoments:
                 if not self.n[side]:
                     continue
                 cz, iz, ciz = (x[side] / self.n[side] for x in (self.cz, self.iz, self.ciz))
+                # two-stage least squares: E u_i = u_c in the mean given z
                 inverse, report = guarded_pinv(iz, symbol=f"E[u_i z'] ({name})", **how)
                 E[side] = cz @ inverse
                 through, second = guarded_pinv(cz, symbol=f"E[u_c z'] ({name})", **how)
-                one = np.einsum("am,mi,ijn,nb->ajb", iz, through, ciz, inverse, optimize=True)
-                D += one * (self.n[side] / self.n.sum())
+                D_side = np.einsum("am,mi,ijn,nb->ajb", iz, through, ciz, inverse, optimize=True)
+                D += D_side * (self.n[side] / self.n.sum())
                 _, third = guarded_pinv(E[side], symbol=f"E_{name}", on_rank="ignore")
                 reports += [report, second, third]
         return E[0], E[1], D, tuple(reports)
@@ -239,9 +243,9 @@ def link_moments(forest: Forest, U: Floats, sizes: Sequence[int]) -> tuple[list[
     sums = []
     for channel, size in enumerate(sizes):
         ok = (seen >= 0) & (forest.seen[channel] >= 0)  # the same events for u and for delta
-        found = np.zeros((size, 4 * k))
-        np.add.at(found, forest.seen[channel][ok], flat[ok])
-        sums.append(found)
+        total = np.zeros((size, 4 * k))
+        np.add.at(total, forest.seen[channel][ok], flat[ok])
+        sums.append(total)
     ok = seen >= 0
     with single_threaded():
         return sums, vector[ok].T @ flat[ok]
@@ -253,7 +257,7 @@ def _need(n: float, what: str) -> None:
 
 
 def _children(forest: Forest) -> tuple[Ints, Ints, Ints]:
-    """Children sorted by parent and place, their parents, and starts (N + 1,) by parent."""
+    """Children sorted by parent and position, their parents, and starts (N + 1,) by parent."""
     child = np.flatnonzero(forest.parents >= 0)
     parent = forest.parents[child]
     order = np.argsort(parent, kind="stable")
@@ -277,8 +281,8 @@ def _pairs(forest: Forest) -> tuple[Ints, Ints, Ints]:
     """Every ordered pair of two children of the same parent."""
     child, parent, starts = _children(forest)
     a, p, b = _spread(child, parent, starts[parent], starts[parent + 1] - starts[parent], child)
-    two = a != b
-    return a[two], p[two], b[two]
+    different = a != b
+    return a[different], p[different], b[different]
 
 
 def _spread(a: Ints, p: Ints, first: Ints, n: Ints, child: Ints) -> tuple[Ints, Ints, Ints]:

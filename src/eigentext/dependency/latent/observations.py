@@ -20,22 +20,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eigentext.base.ragged import pointers
+from eigentext.base.tokens import checked_tokens, each_of
 from eigentext.errors import DataError, SettingsError
-from eigentext.trees.signatures import signatures
+from eigentext.lexicon.signatures import LANGUAGES, signatures
+from eigentext.lexicon.symbols import UNKNOWN, first_known
+from eigentext.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import numpy.typing as npt
 
-    from eigentext.trees.dependency import DependencyTree
+    from eigentext.lexicon.signatures import Language
 
     Ints = npt.NDArray[np.int64]
     Small = npt.NDArray[np.int32]
 
-__all__ = ["UNKNOWN", "Forest", "Observations", "channels_of", "check_heads"]
+__all__ = ["Forest", "Observations", "channels_of", "check_heads", "each_tree"]
 
-UNKNOWN = "<unk>"
 _FEW = 4  # a signature seen less often gives way to a coarser one
 CHANNELS = ("word", "tag", "word|tag")
 
@@ -60,7 +62,7 @@ class Observations:
     names: tuple[tuple[str, ...], ...]
     min_count: int = 2
     lower: bool = True
-    language: str = "english"
+    language: Language = "english"
     _known: dict[tuple[int, str], int] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
@@ -71,13 +73,13 @@ class Observations:
         *,
         min_count: int = 2,
         lower: bool = True,
-        language: str = "english",
+        language: Language = "english",
     ) -> Observations:
         """Number what occurs in the trees, the most frequent first."""
         channels = channels_of(spec)
         if min_count < 1:
             raise SettingsError(f"min_count {min_count}: expected at least 1")
-        if language not in ("english", "generic"):
+        if language not in LANGUAGES:
             raise SettingsError(f"language must be 'english' or 'generic', not {language!r}")
         counts: list[Counter[str]] = [Counter() for _ in channels]
         shapes: list[Counter[str]] = [Counter() for _ in channels]
@@ -100,18 +102,18 @@ class Observations:
                     continue
                 seen = counts[at][_joined(name, word, tag)]
                 if seen < min_count:  # a word seen once or twice speaks for all unseen ones
-                    for shape in signatures(form, language=language):  # type: ignore[arg-type]
+                    for shape in signatures(form, language=language):
                         shapes[at][_joined(name, shape, tag)] += n
         names = []
         for at, name in enumerate(channels):
             floor = min_count if "word" in name else 1
-            kept = [(-n, value) for value, n in counts[at].items() if n >= floor]
-            kept += [
+            values = [(-n, value) for value, n in counts[at].items() if n >= floor]
+            values += [
                 (-n, value)
                 for value, n in shapes[at].items()
                 if value != UNKNOWN and (n >= _FEW or value.startswith(UNKNOWN))
             ]
-            names.append((*(value for _, value in sorted(kept)), UNKNOWN))
+            names.append((*(value for _, value in sorted(values)), UNKNOWN))
         return cls(spec, tuple(names), min_count, lower, language)
 
     @property
@@ -122,12 +124,12 @@ class Observations:
     @property
     def sizes(self) -> tuple[int, ...]:
         """How many values each channel has."""
-        return tuple(len(one) for one in self.names)
+        return tuple(len(names) for names in self.names)
 
     @cached_property
     def numbers(self) -> tuple[dict[str, int], ...]:
         """For each channel the number of each name."""
-        return tuple({name: at for at, name in enumerate(one)} for one in self.names)
+        return tuple({name: at for at, name in enumerate(names)} for names in self.names)
 
     @cached_property
     def tags(self) -> tuple[str, ...]:
@@ -140,15 +142,14 @@ class Observations:
     def tag_of(self) -> Ints:
         """(n,) for each observation of the first channel the number of its tag, or -1."""
         number = {tag: at for at, tag in enumerate(self.tags)}
-        found = [number.get(name.rpartition("|")[2], -1) for name in self.names[0][:-1]]
-        return np.array([*found, -1], np.int64)
+        tags = [number.get(name.rpartition("|")[2], -1) for name in self.names[0][:-1]]
+        return np.array([*tags, -1], np.int64)
 
     def encode(self, forms: Sequence[str | None], tags: Sequence[str | None] | None) -> Small:
         """(channels, n) numbers; -1 where the form or tag is None."""
-        if isinstance(forms, str):
-            raise SettingsError(f"a sentence is a list of tokens, not the string {forms[:40]!r}")
+        checked_tokens(forms, gaps=True)
         n = len(forms)
-        found = np.full((len(self.names), n), -1, np.int32)
+        ids = np.full((len(self.names), n), -1, np.int32)
         for channel, name in enumerate(self.channels):
             if "tag" in name and tags is None:
                 raise DataError("trees", None, f"a tree without tags: {self.spec!r} needs them")
@@ -157,27 +158,24 @@ class Observations:
                 form = forms[at]
                 if ("tag" in name and tag is None) or ("word" in name and form is None):
                     continue
-                found[channel, at] = self._number(channel, name, form or "", tag or "")
-        return found
+                ids[channel, at] = self._number(channel, name, form or "", tag or "")
+        return ids
 
     def _number(self, channel: int, name: str, form: str, tag: str) -> int:
         key = (channel, f"{form}\t{tag}" if name == "word|tag" else tag if name == "tag" else form)
-        found = self._known.get(key)
-        if found is not None:
-            return found
+        number = self._known.get(key)
+        if number is not None:
+            return number
         numbers = self.numbers[channel]
         word = form.lower() if self.lower else form
-        found = numbers.get(_joined(name, word, tag))
-        if found is None and name != "tag":
-            for shape in signatures(form, language=self.language):  # type: ignore[arg-type]
-                found = numbers.get(_joined(name, shape, tag))
-                if found is not None:
-                    break
-        if found is None:
-            found = numbers[UNKNOWN]
+        symbol = _joined(name, word, tag)
+        if symbol not in numbers:
+            shapes = () if name == "tag" else signatures(form, language=self.language)
+            symbol = first_known((_joined(name, shape, tag) for shape in shapes), numbers)
+        number = numbers[symbol]
         if len(self._known) < 200_000:
-            self._known[key] = found
-        return found
+            self._known[key] = number
+        return number
 
 
 def _joined(name: str, word: str, tag: str) -> str:
@@ -186,12 +184,17 @@ def _joined(name: str, word: str, tag: str) -> str:
 
 def channels_of(spec: str) -> tuple[str, ...]:
     """The channels that are joined by + in a specification; what is none is a SettingsError."""
-    found = tuple(spec.split("+"))
-    if not all(name in CHANNELS for name in found) or len(set(found)) < len(found):
+    channels = tuple(spec.split("+"))
+    if not all(name in CHANNELS for name in channels) or len(set(channels)) < len(channels):
         raise SettingsError(
             f"observations {spec!r}: expected {', '.join(CHANNELS)}, or several joined by +"
         )
-    return found
+    return channels
+
+
+def each_tree(trees: object) -> Iterator[DependencyTree]:
+    """Dependency trees one by one; what is none is a SettingsError."""
+    return each_of(DependencyTree, trees, "dependency trees")
 
 
 def check_heads(heads: npt.ArrayLike, n: int) -> Small:
@@ -200,15 +203,15 @@ def check_heads(heads: npt.ArrayLike, n: int) -> Small:
     >>> check_heads([[0, 1], [2, 0]], 2).tolist()
     [[0, 1], [2, 0]]
     """
-    found = np.asarray(heads)
-    if found.ndim != 2 or found.shape[1] != n or (found.size and found.dtype.kind not in "iu"):
+    array = np.asarray(heads)
+    if array.ndim != 2 or array.shape[1] != n or (array.size and array.dtype.kind not in "iu"):
         raise ValueError(
-            f"expected heads of shape (trees, {n}) and integers, found {found.dtype} "
-            f"of shape {found.shape}"
+            f"expected heads of shape (trees, {n}) and integers, found {array.dtype} "
+            f"of shape {array.shape}"
         )
-    if found.size and (found.min() < 0 or found.max() > n):
+    if array.size and (array.min() < 0 or array.max() > n):
         raise ValueError(f"a head is out of range: expected 0..{n}")
-    return np.ascontiguousarray(found, np.int32)
+    return np.ascontiguousarray(array, np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,7 +231,7 @@ class Forest:
     def of(cls, trees: Iterable[DependencyTree], observations: Observations) -> Forest:
         """Encode trees."""
         seen, heads = [], []
-        for tree in trees:
+        for tree in each_tree(trees):
             seen.append(observations.encode(tree.forms, tree.tags))
             heads.append(tree.heads)
         if not seen:
@@ -250,8 +253,8 @@ class Forest:
     def sides(self) -> npt.NDArray[np.int8]:
         """(N,) 0 for a left child, 1 for a right child, -1 for a root."""
         here = np.arange(len(self.heads))
-        found = np.where(self.parents > here, 0, 1).astype(np.int8)
-        return np.where(self.parents < 0, -1, found).astype(np.int8)
+        side = np.where(self.parents > here, 0, 1).astype(np.int8)
+        return np.where(self.parents < 0, -1, side).astype(np.int8)
 
     def part(self, begin: int, end: int) -> Forest:
         """Trees ``begin`` to ``end``, for shards."""

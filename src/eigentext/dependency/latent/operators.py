@@ -21,19 +21,25 @@ from typing import TYPE_CHECKING, Literal, cast
 import numpy as np
 
 from eigentext.base.model import Model, Packed
+from eigentext.base.tokens import checked_item
 from eigentext.dependency.latent.dictionaries import Dictionary, treebank_dictionary
 from eigentext.dependency.latent.moments import InstrumentMoments, TreeMoments, link_moments
-from eigentext.dependency.latent.observations import Forest, Observations, channels_of, check_heads
+from eigentext.dependency.latent.observations import (
+    Forest,
+    Observations,
+    channels_of,
+    check_heads,
+    each_tree,
+)
 from eigentext.dependency.settings import SpectralTreeSettings
 from eigentext.errors import DataError, SettingsError
 from eigentext.linalg.conditioning import ConditionReport, OnRank, guarded_pinv
+from eigentext.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     import numpy.typing as npt
-
-    from eigentext.trees.dependency import DependencyTree
 
     Floats = npt.NDArray[np.float64]
 
@@ -72,6 +78,7 @@ class TreeOperators:
         children: list[list[int]] = [[] for _ in range(n + 1)]
         for word, head in enumerate(heads, start=1):
             children[head].append(word)
+        # r[i]' = c_inf' prod over children of D(E' r_j) prod over channels of D(y_x), see above
         order = list(children[0])
         for word in order:  # grows while it is walked: heads before dependents
             order.extend(children[word])
@@ -130,7 +137,7 @@ def make_operators(
             on_rank=on_rank,
         )
         reports = (*reports, report)
-        y += [(one / n) @ inverse for one in sums[len(y) :]]
+        y += [(total / n) @ inverse for total in sums[len(y) :]]
     elif first is None:
         raise SettingsError("a dictionary of this kind needs the moments of tree neighbours")
     if not moments.n_roots:
@@ -165,7 +172,7 @@ class SpectralTreeOperators(Model, SpectralTreeSettings):
     def fit(self, trees: Iterable[DependencyTree]) -> SpectralTreeOperators:
         """Learn observations, dictionary, moments and observables from trees."""
         self.check()
-        bank = list(trees)
+        bank = list(each_tree(trees))
         self.observations_ = Observations.learn(bank, self.observations, min_count=self.min_count)
         self.n_scored_ = self.n_negative_ = 0
         forest, sizes = Forest.of(bank, self.observations_), self.observations_.sizes
@@ -202,10 +209,13 @@ class SpectralTreeOperators(Model, SpectralTreeSettings):
     @property
     def negative_rate(self) -> float:
         """Share of the trees scored so far whose score was 0 or less."""
+        self.check_fitted()
         return self.n_negative_ / self.n_scored_ if self.n_scored_ else 0.0
 
     def log_score(self, tree: DependencyTree) -> float:
         """The log of the tree's score, by the policy for negative ones."""
+        self.check_fitted()
+        tree = checked_item(DependencyTree, tree, "a dependency tree")
         return float(self.log_scores(tree.forms, tree.tags, tree.heads[None])[0])
 
     def log_scores(
@@ -219,23 +229,25 @@ class SpectralTreeOperators(Model, SpectralTreeSettings):
         self, forms: Sequence[str], tags: Sequence[str] | None, heads: npt.ArrayLike
     ) -> tuple[npt.NDArray[np.int8], Floats]:
         """Sign (-1, 0, 1) and log of the absolute score of several trees over one sentence."""
-        from eigentext.dependency.kernels.latent import operator_scores
+        from eigentext.dependency.kernels.latent import Observables, operator_scores
 
         self.check_fitted()
-        array = check_heads(heads, len(forms))
         seen = self.observations_.encode(forms, tags)
+        array = check_heads(heads, len(forms))
         ops = self.operators_
         rows = np.concatenate(ops.y)
-        starts = np.cumsum([0, *(len(one) for one in ops.y[:-1])])
+        starts = np.cumsum([0, *(len(table) for table in ops.y[:-1])])
         ids = np.where(seen >= 0, seen + starts[:, None], -1).astype(np.int64)
         signs, logs = np.zeros(len(array), np.int8), np.zeros(len(array))
         turned = np.ascontiguousarray(ops.E.transpose(0, 2, 1))
-        if not operator_scores(ids, array, ops.c_1, ops.c_inf, turned, ops.D, rows, signs, logs):
+        observables = Observables(ops.c_1, ops.c_inf, turned, ops.D, rows)
+        if not operator_scores(ids, array, observables, signs, logs):
             raise ValueError("heads form a cycle")
         return signs, logs
 
     def by_policy(self, signs: npt.NDArray[np.int8], logs: Floats, n_words: int) -> Floats:
         """Log scores, with what is not positive treated as ``negatives`` says, and counted."""
+        self.check_fitted()
         bad = signs <= 0
         self.n_scored_ += len(signs)
         self.n_negative_ += int(bad.sum())

@@ -4,8 +4,8 @@ A chain is a tree in which every word has one child, so both are a
 :class:`~eigentext.dependency.latent.model.LatentTreeModel` with one transition matrix:
 
 - ``PathHMM``: every path from the root to a leaf is a sequence; a tree's score is the sum of log p
-  over its paths, so words near the root count once for each leaf below them.  Papers/000 (section
-  3) says why that is no distribution over trees.
+  over its paths, so words near the root count once for each leaf below them.  Dhillon et al.
+  (2012), section 3, say why that is no distribution over trees.
 - ``SurfaceHMM``: the sentence itself is the sequence; all trees of a list get the same score.
 """
 
@@ -39,14 +39,14 @@ def root_paths(heads: Sequence[int]) -> list[list[int]]:
     [[2, 1], [2, 3, 4]]
     """
     inner = set(heads)
-    found = []
+    paths = []
     for leaf in range(1, len(heads) + 1):
         if leaf not in inner:
             path = [leaf]
             while heads[path[-1] - 1]:
                 path.append(heads[path[-1] - 1])
-            found.append(path[::-1])
-    return found
+            paths.append(path[::-1])
+    return paths
 
 
 class _ChainModel:
@@ -85,9 +85,9 @@ class _ChainModel:
     @classmethod
     def from_bytes(cls, raw: bytes) -> Self:
         """What :meth:`to_bytes` wrote."""
-        made = cls()
-        made.model = LatentTreeModel.from_bytes(raw)
-        return made
+        model = cls()
+        model.model = LatentTreeModel.from_bytes(raw)
+        return model
 
 
 class PathHMM(_ChainModel):

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eigentext.base.folds import held_out
+from eigentext.base.settings import declared
 from eigentext.dependency.rerank.features import (
     Distance,
     Expert,
-    Known,
     Valence,
     expert_column,
-    known_of,
 )
+from eigentext.dependency.sentence import TaggedSentence
 from eigentext.dependency.settings import EXPERTS
 from eigentext.errors import RankError, SettingsError
 from eigentext.trees.dependency import DependencyTree
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from eigentext.dependency.rerank.lists import KBestLists
     from eigentext.formats.conllu import Sentence
 
-__all__ = ["expert_from_bytes", "expert_to_bytes", "fit_expert", "jackknifed"]
+__all__ = ["check_settings", "expert_from_bytes", "expert_to_bytes", "fit_expert", "jackknifed"]
 
 _STATES = 200  # of the latent tree model, unless told
 
@@ -48,9 +48,11 @@ class _OfTags:
     def __init__(self, model: Any, method: str = "log_probs") -> None:
         self.model, self.method = model, method
 
-    def log_probs(self, known: Known, heads: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    def log_probs(
+        self, sentence: TaggedSentence, heads: npt.NDArray[Any]
+    ) -> npt.NDArray[np.float64]:
         ask = getattr(self.model, self.method)
-        logs: npt.NDArray[np.float64] = ask(known.forms, known.coarse, heads)
+        logs: npt.NDArray[np.float64] = ask(sentence.forms, sentence.coarse, heads)
         return logs
 
 
@@ -58,33 +60,59 @@ class _Generative:
     def __init__(self, model: Any) -> None:
         self.model = model
 
-    def log_probs(self, known: Known, heads: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        logs: npt.NDArray[np.float64] = self.model.log_probs(*known, heads)
+    def log_probs(
+        self, sentence: TaggedSentence, heads: npt.NDArray[Any]
+    ) -> npt.NDArray[np.float64]:
+        logs: npt.NDArray[np.float64] = self.model.log_probs(sentence, heads)
         return logs
 
 
 def _trees(sentences: Sequence[Sentence]) -> list[DependencyTree]:
     return [
-        DependencyTree(one.forms, one.heads or (), tags=known_of(one).coarse) for one in sentences
+        DependencyTree(
+            sentence.forms,
+            sentence.heads or (),
+            tags=TaggedSentence.from_conllu(sentence).coarse,
+        )
+        for sentence in sentences
     ]
 
 
 def _latent(trees: list[DependencyTree], seed: int, settings: dict[str, Any]) -> Any:
-    """A latent tree model; unless told, with as many states as the trees support."""
+    """A latent tree model, with valence; unless told, with as many states as trees support."""
     from eigentext.dependency.latent.model import LatentTreeModel
 
-    if "n_states" in settings:
-        return LatentTreeModel(seed=seed, **settings).fit(trees)
     n_tags = len({tag for tree in trees for tag in tree.tags or ()})
-    n_states = _STATES
+    n_states = settings.get("n_states", _STATES)
     while True:
-        more = {"structure": "valence", "split": n_states >= n_tags, **settings}
+        usual = {"structure": "valence", "split": n_states >= n_tags, "seed": seed}
         try:
-            return LatentTreeModel(n_states, seed=seed, **more).fit(trees)
+            return LatentTreeModel(**{**usual, **settings, "n_states": n_states}).fit(trees)
         except (RankError, SettingsError):
-            if n_states == 1:
+            if "n_states" in settings or n_states == 1:
                 raise
             n_states = max(1, n_states * 2 // 3)
+
+
+def check_settings(name: str, settings: dict[str, Any]) -> None:
+    """Raise SettingsError for what the model of an expert does not have, or cannot be.
+
+    >>> check_settings("latent", {"states": 5})
+    Traceback (most recent call last):
+    ...
+    eigentext.errors.SettingsError: latent.states is not known here
+    """
+    from eigentext.dependency.generative.parser import GenerativeParser
+    from eigentext.dependency.latent.model import LatentTreeModel
+
+    kind = LatentTreeModel if name == "latent" else GenerativeParser
+    known = {key for key, setting in declared(kind).items() if setting.stored}
+    if more := sorted(settings.keys() - known):
+        raise SettingsError(f"{name}.{more[0]} is not known here")
+    try:
+        kind(**settings).check()
+    except SettingsError as error:
+        raise SettingsError(f"{name}.{error}") from None
 
 
 def fit_expert(
@@ -101,10 +129,12 @@ def fit_expert(
         model = SpectralTreeOperators(seed=seed, **settings).fit(_trees(sentences))
         return _OfTags(model, "log_scores")
     if name == "generative":
-        return _Generative(GenerativeParser(seed=seed, **settings).fit(sentences))
+        return _Generative(GenerativeParser(**{"seed": seed, **settings}).fit(sentences))
     if name in ("valence", "distance"):
         kind = Valence if name == "valence" else Distance
-        return kind.of((known_of(one), one.heads or ()) for one in sentences)
+        return kind.of(
+            (TaggedSentence.from_conllu(source), source.heads or ()) for source in sentences
+        )
     if name in ("paths", "surface"):
         chain = PathHMM if name == "paths" else SurfaceHMM
         return _OfTags(chain(seed=seed, **settings).fit(_trees(sentences)))
@@ -128,8 +158,8 @@ def jackknifed(
         if progress is not None:
             progress(fold, folds, "experts")
         expert = fit([sentences[at] for at in others])
-        known = [known_of(sentences[at]) for at in numbers]
-        parts.append(expert_column(expert, known, lists.part(numbers[0], numbers[-1] + 1)))
+        tagged = [TaggedSentence.from_conllu(sentences[number]) for number in numbers]
+        parts.append(expert_column(expert, tagged, lists.part(numbers[0], numbers[-1] + 1)))
     return np.concatenate(parts)
 
 

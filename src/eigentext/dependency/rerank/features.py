@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.dependency.rerank.lists import KBestLists
-    from eigentext.formats.conllu import Sentence
+    from eigentext.dependency.sentence import TaggedSentence
 
     Floats = npt.NDArray[np.float64]
     Ints = npt.NDArray[np.int64]
@@ -38,41 +38,16 @@ __all__ = [
     "Distance",
     "Expert",
     "FeatureTable",
-    "Known",
     "Templates",
     "Valence",
     "expert_column",
-    "known_of",
 ]
-
-
-class Known(NamedTuple):
-    """What is known of the words of a sentence."""
-
-    forms: Sequence[str]
-    upos: Sequence[str]
-    xpos: Sequence[str]
-
-    @property
-    def tags(self) -> Sequence[str]:
-        """XPOS where there are any, else UPOS."""
-        return self.upos if set(self.xpos) <= {"_"} else self.xpos
-
-    @property
-    def coarse(self) -> Sequence[str]:
-        """UPOS where there are any, else XPOS."""
-        return self.xpos if set(self.upos) <= {"_"} else self.upos
-
-
-def known_of(sentence: Sentence) -> Known:
-    """Forms and tags of a CoNLL-U sentence."""
-    return Known(sentence.forms, sentence.column("upos"), sentence.column("xpos"))
 
 
 class Expert(Protocol):
     """A model of trees; ``heads`` (K, n), one answer for each tree of one sentence."""
 
-    def log_probs(self, known: Known, heads: npt.NDArray[Any]) -> Floats:
+    def log_probs(self, sentence: TaggedSentence, heads: npt.NDArray[Any]) -> Floats:
         """(K,) log p."""
         ...
 
@@ -90,9 +65,9 @@ class Templates:
     tags: tuple[str, ...]
 
     @classmethod
-    def of(cls, sentences: Iterable[Known]) -> Templates:
+    def of(cls, sentences: Iterable[TaggedSentence]) -> Templates:
         """All tags that occur."""
-        return cls(tuple(sorted({tag for known in sentences for tag in known.tags})))
+        return cls(tuple(sorted({tag for sentence in sentences for tag in sentence.fine})))
 
     @cached_property
     def _number(self) -> dict[str, int]:
@@ -107,16 +82,19 @@ class Templates:
         self, tags: Sequence[str], heads: npt.NDArray[Any]
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         """The tree and the number of every template that applies, sorted by tree."""
+        # tags are digits in base A: 0 unknown, A - 1 the root; the first A^3 numbers are pairs of
+        # children, the other 2 A^3 (side, modifier, head, grandparent)
         A = len(self.tags) + 2
         own = np.array([A - 1, *(self._number.get(tag, 0) for tag in tags)], np.int64)
         K, n = heads.shape
-        places = np.arange(1, n + 1)
+        words = np.arange(1, n + 1)
         above = heads.astype(np.int64)
         with_root = np.concatenate([np.zeros((K, 1), np.int64), above], axis=1)
         grand = np.take_along_axis(with_root, above, axis=1)
-        side = (above < places).astype(np.int64)
+        side = (above < words).astype(np.int64)
         trios = ((side * A + own[1:]) * A + own[above]) * A + own[grand] + A**3  # (K, n)
-        left, right = above > places, (above < places) & (above > 0)
+        # every left child a with every right child b of the same head
+        left, right = above > words, (above < words) & (above > 0)
         tree, a, b = np.nonzero(
             left[:, :, None] & right[:, None, :] & (above[:, :, None] == above[:, None, :])
         )
@@ -149,14 +127,14 @@ class _Counted:
 
     def log(self, condition: Any, outcome: Any) -> float:
         """The smoothed log probability."""
-        found = self._cache.get((condition, outcome))
-        if found is None:
+        value = self._cache.get((condition, outcome))
+        if value is None:
             plain = self._plain.get(outcome, self._least)
             n = self.counts.get((condition, outcome), 0)
             total = self._conditions.get(condition, 0)
-            found = float(np.log((n + self.alpha * plain) / (total + self.alpha)))
-            self._cache[condition, outcome] = found
-        return found
+            value = float(np.log((n + self.alpha * plain) / (total + self.alpha)))
+            self._cache[condition, outcome] = value
+        return value
 
 
 def _length(distance: int) -> int:
@@ -167,8 +145,10 @@ def _length(distance: int) -> int:
 class Valence:
     """log p of the numbers of left and right children of every word, given its tag.
 
-    >>> lonely = Valence.of([(Known(["a"], ["X"], ["_"]), [0])])
-    >>> bool(np.exp(lonely.log_probs(Known(["a"], ["X"], ["_"]), np.array([[0]])))[0] > 0.5)
+    >>> from eigentext.dependency.sentence import TaggedSentence
+    >>> alone = TaggedSentence.of(["a"], upos=["X"])
+    >>> lonely = Valence.of([(alone, [0])])
+    >>> bool(np.exp(lonely.log_probs(alone, np.array([[0]])))[0] > 0.5)
     True
     """
 
@@ -176,17 +156,17 @@ class Valence:
         self.table = _Counted(counts)
 
     @classmethod
-    def of(cls, trees: Iterable[tuple[Known, Sequence[int]]]) -> Valence:
+    def of(cls, trees: Iterable[tuple[TaggedSentence, Sequence[int]]]) -> Valence:
         """Count gold trees."""
         counts: Counter[tuple[Any, Any]] = Counter()
-        for known, heads in trees:
-            for tag, pair in zip(known.tags, _valences(np.array([heads]))[0], strict=True):
+        for sentence, heads in trees:
+            for tag, pair in zip(sentence.fine, _valences(np.array([heads]))[0], strict=True):
                 counts[tag, int(pair)] += 1
         return cls(counts)
 
-    def log_probs(self, known: Known, heads: npt.NDArray[Any]) -> Floats:
+    def log_probs(self, sentence: TaggedSentence, heads: npt.NDArray[Any]) -> Floats:
         """(K,) log p of the valences of each tree."""
-        log, tags = self.table.log, known.tags
+        log, tags = self.table.log, sentence.fine
         return np.array(
             [sum(map(log, tags, row)) for row in _valences(heads).tolist()], dtype=np.float64
         )
@@ -195,12 +175,12 @@ class Valence:
 def _valences(heads: npt.NDArray[Any], cap: int = 4) -> Ints:
     """(K, n): number of left children, capped, times (cap + 1), plus those on the right."""
     K, n = heads.shape
-    places = np.arange(1, n + 1)
-    found = np.zeros((2, K, n + 1), np.int64)
+    words = np.arange(1, n + 1)
+    counts = np.zeros((2, K, n + 1), np.int64)
     rows = np.broadcast_to(np.arange(K)[:, None], (K, n))
-    side = (heads < places).astype(np.int64)
-    np.add.at(found, (side, rows, heads), 1)
-    capped = np.minimum(found[:, :, 1:], cap)
+    side = (heads < words).astype(np.int64)
+    np.add.at(counts, (side, rows, heads), 1)
+    capped = np.minimum(counts[:, :, 1:], cap)
     return np.asarray(capped[0] * (cap + 1) + capped[1])
 
 
@@ -211,20 +191,20 @@ class Distance:
         self.table = _Counted(counts)
 
     @classmethod
-    def of(cls, trees: Iterable[tuple[Known, Sequence[int]]]) -> Distance:
+    def of(cls, trees: Iterable[tuple[TaggedSentence, Sequence[int]]]) -> Distance:
         """Count gold trees."""
         counts: Counter[tuple[Any, Any]] = Counter()
-        for known, heads in trees:
-            tags = ("", *known.tags)
+        for sentence, heads in trees:
+            tags = ("", *sentence.fine)
             for d, h in enumerate(heads, start=1):
                 if h:
                     counts[f"{tags[h]} {tags[d]}", _side_length(d, h)] += 1
         return cls(counts)
 
-    def log_probs(self, known: Known, heads: npt.NDArray[Any]) -> Floats:
+    def log_probs(self, sentence: TaggedSentence, heads: npt.NDArray[Any]) -> Floats:
         """(K,) log p of the lengths of each tree's arcs."""
-        tags, log = ("", *known.tags), self.table.log
-        n = len(known.forms)
+        tags, log = ("", *sentence.fine), self.table.log
+        n = len(sentence.forms)
         table = np.zeros((n + 1, n + 1))
         for d in range(1, n + 1):
             for h in set(heads[:, d - 1].tolist()) - {0}:
@@ -258,7 +238,7 @@ class FeatureTable:
     @classmethod
     def of(
         cls,
-        sentences: Sequence[Known],
+        sentences: Sequence[TaggedSentence],
         lists: KBestLists,
         templates: Templates,
         columns: Mapping[str, npt.ArrayLike] | None = None,
@@ -268,11 +248,11 @@ class FeatureTable:
         if len(sentences) != len(lists):
             raise SettingsError(f"{len(sentences)} sentences for {len(lists)} lists")
         codes, widths = [], []
-        for number, known in enumerate(sentences):
-            one = lists[number]
-            rows, found = templates.codes(known.tags, one.heads)
-            codes.append(found)
-            widths.append(np.bincount(rows, minlength=len(one.heads)))
+        for number, sentence in enumerate(sentences):
+            heads = lists[number].heads
+            rows, own = templates.codes(sentence.fine, heads)
+            codes.append(own)
+            widths.append(np.bincount(rows, minlength=len(heads)))
         width = np.concatenate([*widths, np.empty(0, np.int64)])
         indptr = np.concatenate([[0], np.cumsum(width)]).astype(np.int64)
         dense = np.column_stack(
@@ -292,12 +272,12 @@ class FeatureTable:
 
     def with_columns(self, names: Sequence[str]) -> FeatureTable:
         """The same with only these dense columns."""
-        places = [self.names.index(name) for name in names]
+        columns = [self.names.index(name) for name in names]
         return FeatureTable(
             self.tree_at,
             self.indptr,
             self.codes,
-            self.dense[:, places],
+            self.dense[:, columns],
             tuple(names),
             self.right,
             self.lengths,
@@ -305,11 +285,11 @@ class FeatureTable:
 
 
 def expert_column(
-    expert: Expert, sentences: Sequence[Known], lists: KBestLists, least: float = -1e4
+    expert: Expert, sentences: Sequence[TaggedSentence], lists: KBestLists, least: float = -1e4
 ) -> npt.NDArray[np.float32]:
     """log p of every tree of every list; what is impossible counts ``least``."""
-    found = [
-        np.maximum(expert.log_probs(known, lists[number].heads.astype(np.int32)), least)
-        for number, known in enumerate(sentences)
+    columns = [
+        np.maximum(expert.log_probs(sentence, lists[number].heads.astype(np.int32)), least)
+        for number, sentence in enumerate(sentences)
     ]
-    return np.concatenate([*found, np.empty(0)]).astype(np.float32)
+    return np.concatenate([*columns, np.empty(0)]).astype(np.float32)

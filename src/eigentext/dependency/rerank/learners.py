@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from eigentext.base.averaging import Averaged
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -55,9 +56,10 @@ def _spread(table: FeatureTable) -> Floats:
     sizes = np.diff(table.tree_at)
     dense = table.dense.astype(np.float64)
     sums = np.add.reduceat(dense, table.tree_at[:-1], axis=0)
+    # only differences within a list matter: a column that is high for a whole list says nothing
     centred = dense - np.repeat(sums / sizes[:, None], sizes, axis=0)
-    found = np.sqrt((centred**2).mean(0))
-    return np.asarray(np.where(found > 1e-12, found, 1.0))
+    rms = np.sqrt((centred**2).mean(0))
+    return np.asarray(np.where(rms > 1e-12, rms, 1.0))
 
 
 def tree_scores(table: FeatureTable, weights: Weights) -> Floats:
@@ -90,10 +92,10 @@ def perceptron(
     right = _checked(table)
     spread = _spread(table)
     dense = table.dense / spread
-    v = np.zeros(dense.shape[1])
+    of_columns = Averaged.zeros(dense.shape[1], np.float64)
+    of_templates = Averaged.zeros(size, np.float64)
+    v, w = of_columns.weights, of_templates.weights
     v[0] = base
-    w = np.zeros(size)
-    v_late, w_late = np.zeros_like(v), np.zeros(size)  # updates times when they came
     at, indptr, codes = table.tree_at, table.indptr, table.codes
     oracle = [int(right[a:b].argmax()) for a, b in pairwise(at)]
     time = 0
@@ -104,21 +106,21 @@ def perceptron(
             time += 1
             if b - a == 1:
                 continue
+            # scores of the trees a to b of one list: dense columns, and the sums of its templates
             first = indptr[a]
             parts = w[codes[first : indptr[b]]]
             scores = dense[a:b] @ v + np.add.reduceat(parts, indptr[a:b] - first)
-            found, gold = a + int(scores.argmax()), a + oracle[number]
-            if right[found] >= right[gold]:
+            best, gold = a + int(scores.argmax()), a + oracle[number]
+            if right[best] >= right[gold]:
                 continue
-            step = dense[gold] - dense[found]
+            step = dense[gold] - dense[best]
             v += step
-            v_late += time * step
-            for tree, sign in ((gold, 1.0), (found, -1.0)):
+            of_columns.sums[:] += time * step
+            for tree, sign in ((gold, 1.0), (best, -1.0)):
                 those = codes[indptr[tree] : indptr[tree + 1]]
                 np.add.at(w, those, sign)
-                np.add.at(w_late, those, sign * time)
-    time += 1
-    mean_v, mean_w = v - v_late / time, w - w_late / time
+                np.add.at(of_templates.sums, those, sign * time)
+    mean_v, mean_w = of_columns.mean(time + 1), of_templates.mean(time + 1)
     return Weights(table.names, mean_v / spread, mean_w.astype(np.float32))
 
 
@@ -145,6 +147,7 @@ def log_linear(
     spread = _spread(table)
     dense = table.dense / spread
     D = dense.shape[1]
+    # L-BFGS sees the templates that occur, numbered anew: X[tree, template] counts them
     used, columns = np.unique(table.codes, return_inverse=True)
     if not templates:
         used, columns = used[:0], columns[:0]
@@ -169,14 +172,17 @@ def log_linear(
         scores = dense @ v + X @ w
         p, log_sum = normal(scores)
         if target == "best":
+            # -log p(trees with most right heads); by the scores its slope is p - p given those
             good, good_sum = normal(np.where(is_best, scores, -np.inf))
             value = float((log_sum - good_sum).sum())
             slope = p - good
         else:
+            # heads lost in expectation; d E[right] / d score = p (right - E[right])
             gain = p * right
             expected = np.add.reduceat(gain, starts)
             value = float((most - expected).sum())
             slope = p * (expected[list_of] - right)
+        # dense columns are few and have the spread 1: a hundredth of the templates' penalty
         value += 0.5 * l2 * float(w @ w) + 0.005 * l2 * float(v @ v)
         return value, np.concatenate(
             [slope @ dense + 0.01 * l2 * v, X_turned @ slope.astype(np.float32) + l2 * w]
@@ -190,9 +196,9 @@ def log_linear(
                 at = table.names.index(name)
                 first[at] = value * spread[at]
         first[D:] = start.templates[used]
-    found = minimize(
+    solution = minimize(
         loss, first, jac=True, method="L-BFGS-B", options={"maxiter": iterations, "maxcor": 8}
     ).x
     full = np.zeros(size, np.float32)
-    full[used] = found[D:]
-    return Weights(table.names, found[:D] / spread, full)
+    full[used] = solution[D:]
+    return Weights(table.names, solution[:D] / spread, full)

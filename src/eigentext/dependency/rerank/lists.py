@@ -82,7 +82,7 @@ class KBestLists(Stored):
     >>> lists = KBestLists.of([([[0, 1], [2, 0]], [3.0, 1.0]), ([[0]], [0.5])])
     >>> len(lists), lists[0].heads.tolist(), lists[1].scores.tolist()
     (2, [[0, 1], [2, 0]], [0.5])
-    >>> lists.best_places([[2, 0], [0]]).tolist()
+    >>> lists.best_indices([[2, 0], [0]]).tolist()
     [1, 0]
     """
 
@@ -106,20 +106,20 @@ class KBestLists(Stored):
     def of(cls, lists: Iterable[tuple[npt.ArrayLike, npt.ArrayLike]]) -> KBestLists:
         """From one (heads, scores) pair for each sentence."""
         pairs = list(lists)
-        heads = [np.atleast_2d(np.asarray(one, np.int16)) for one, _ in pairs]
-        scores = [np.asarray(one, np.float32) for _, one in pairs]
+        heads = [np.atleast_2d(np.asarray(trees, np.int16)) for trees, _ in pairs]
+        scores = [np.asarray(values, np.float32) for _, values in pairs]
         nothing_heads, nothing_scores = np.empty(0, np.int16), np.empty(0, np.float32)
         return cls(
-            np.array([one.shape[1] for one in heads], np.int64),
-            np.array([one.shape[0] for one in heads], np.int64),
-            np.concatenate([*(one.ravel() for one in heads), nothing_heads]),
+            np.array([trees.shape[1] for trees in heads], np.int64),
+            np.array([trees.shape[0] for trees in heads], np.int64),
+            np.concatenate([*(trees.ravel() for trees in heads), nothing_heads]),
             np.concatenate([*scores, nothing_scores]),
         )
 
     @classmethod
     def joined(cls, parts: Sequence[KBestLists]) -> KBestLists:
         """The lists of several stretches, one after the other."""
-        return cls(*(np.concatenate([getattr(one, name) for one in parts]) for name in _ARRAYS))
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in _ARRAYS))
 
     def __repr__(self) -> str:
         return f"<KBestLists: {len(self):,} sentences, {len(self.scores):,} trees>"
@@ -141,17 +141,17 @@ class KBestLists(Stored):
         """Number of right heads of every tree of every list, end to end."""
         if len(gold) != len(self):
             raise SettingsError(f"{len(gold)} gold trees for {len(self)} lists")
-        found = []
+        counts = []
         for number, heads in enumerate(gold):
             if len(heads) != self.lengths[number]:
                 raise SettingsError(
                     f"gold tree {number} has {len(heads)} words, its list {self.lengths[number]}"
                 )
-            found.append((self[number].heads == np.asarray(heads)).sum(1, dtype=np.int32))
-        return np.concatenate([*found, np.empty(0, np.int32)])
+            counts.append((self[number].heads == np.asarray(heads)).sum(1, dtype=np.int32))
+        return np.concatenate([*counts, np.empty(0, np.int32)])
 
-    def best_places(self, gold: Sequence[Sequence[int]]) -> npt.NDArray[np.int64]:
-        """For every sentence the place of the tree with most right heads, the first of equals."""
+    def best_indices(self, gold: Sequence[Sequence[int]]) -> npt.NDArray[np.int64]:
+        """For every sentence the index of the tree with most right heads, the first of equals."""
         right = self.right(gold)
         at = self._tree_at
         return np.array([int(right[at[i] : at[i + 1]].argmax()) for i in range(len(self))])
@@ -167,7 +167,8 @@ class KBestLists(Stored):
     def cut(self, k: int) -> KBestLists:
         """Only the first k trees of every list."""
         return KBestLists.of(
-            (one.heads[:k], one.scores[:k]) for one in map(self.__getitem__, range(len(self)))
+            (trees.heads[:k], trees.scores[:k])
+            for trees in map(self.__getitem__, range(len(self)))
         )
 
     def _pack(self) -> Packed:
@@ -175,7 +176,7 @@ class KBestLists(Stored):
         return Packed(arrays, settings=self.made_with)
 
     @classmethod
-    def _unpack(cls, packed: Packed, **given: Any) -> KBestLists:
+    def _unpack(cls, packed: Packed, **unstored: Any) -> KBestLists:
         return cls(*(packed.arrays[name] for name in _ARRAYS), made_with=packed.settings)
 
 
@@ -201,11 +202,12 @@ def without_punctuation(sentence: Sentence) -> Sentence | None:
     new: list[int | None] | None = None
     if heads is not None:
         new, root = [], 0
-        for place in number:
-            above = heads[place]
+        for index in number:  # up to the next head that stays
+            above = heads[index]
             while above and not keep[above - 1]:
                 above = heads[above - 1]
             new.append(number[above - 1] if above else 0)
+        # several words may now hang from the root: the first is the root, the others below it
         for at, head in enumerate(new):
             if head == 0:
                 if root:
@@ -235,20 +237,21 @@ def lists_of(
 ) -> KBestLists:
     """The k best trees of every sentence under a trained parser, unlabelled."""
     from eigentext.dependency.decoding.search import Search
-    from eigentext.dependency.graph.answer import columns_of
     from eigentext.dependency.graph.training import Grandparents
+    from eigentext.dependency.sentence import TaggedSentence
 
     settings = parser.arcs_.settings
-    batch = parser.encoder_.batch([columns_of(sentence) for sentence in sentences])
-    found = []
+    tagged = [TaggedSentence.from_conllu(sentence) for sentence in sentences]
+    batch = parser.encoder_.batch(tagged)
+    lists = []
     for number in range(len(sentences)):
         arc, sib = parser.arcs_.scores(batch, number)
         grand = Grandparents(parser.arcs_, batch, number) if settings.grandparents else None
         heads, scores = Search(arc, sib, settings.projective, grand=grand).kbest(k)
-        found.append((heads.astype(np.int16), scores.astype(np.float32)))
+        lists.append((heads.astype(np.int16), scores.astype(np.float32)))
         if progress is not None:
             progress(number + 1, len(sentences), "k best trees")
-    return KBestLists.of(found)
+    return KBestLists.of(lists)
 
 
 def cross_validated(
@@ -283,11 +286,11 @@ def cross_validated(
             if fold_parser is None:
                 learned_from = [sentences[i] for i in others]
                 fold_parser = _fold_parser(parser, learned_from, folder, fold, settings)
-            made = lists_of(fold_parser, [sentences[i] for i in stretch], k=k)
+            lists = lists_of(fold_parser, [sentences[i] for i in stretch], k=k)
             if path is not None:
-                made.made_with = settings
-                made.save(path)
-            parts.append(made)
+                lists.made_with = settings
+                lists.save(path)
+            parts.append(lists)
             if progress is not None:
                 progress(int(stretch[-1]) + 1, len(sentences), f"lists, fold {fold + 1}")
     return KBestLists.joined(parts)
@@ -305,8 +308,7 @@ def _loaded(path: Path, settings: Mapping[str, Any]) -> KBestLists:
 
 def _key_of(parser: DependencyParser) -> str:
     """A key for its settings; clusters and vectors by what they are, not by their file's name."""
-    from eigentext.dependency.graph.vectors import vector_bits
-    from eigentext.tagging.resources import clusters_of
+    from eigentext.lexicon.word_classes import clusters_of, vector_bits
 
     settings = parser.get_params(deep=False)
     settings["clusters"] = clusters_of(parser.clusters)

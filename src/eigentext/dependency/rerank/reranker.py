@@ -17,22 +17,22 @@ from sklearn.base import clone
 
 from eigentext.base.fields import Bits, Ints, Listed, Parts, Reals, Spec, Strings, Text
 from eigentext.base.model import Model, Packed
-from eigentext.dependency.graph.answer import columns_of
+from eigentext.base.tokens import checked_item
 from eigentext.dependency.graph.tags import jackknifed
 from eigentext.dependency.rerank import experts
 from eigentext.dependency.rerank.features import (
     Expert,
     FeatureTable,
-    Known,
     Templates,
     expert_column,
-    known_of,
 )
 from eigentext.dependency.rerank.learners import Weights, log_linear, perceptron, tree_scores
 from eigentext.dependency.rerank.lists import KBestLists, cross_validated
+from eigentext.dependency.sentence import TaggedSentence
 from eigentext.dependency.settings import EXPERTS, RerankerSettings
 from eigentext.errors import SettingsError
-from eigentext.tagging.resources import clusters_of
+from eigentext.formats.conllu import Sentence, each_conllu
+from eigentext.lexicon.word_classes import clusters_of
 
 if TYPE_CHECKING:
     import os
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.dependency.graph.answer import Parse
     from eigentext.dependency.graph.parser import DependencyParser
-    from eigentext.formats.conllu import Sentence
 
 __all__ = ["Reranker"]
 
@@ -79,11 +78,13 @@ class Reranker(Model, RerankerSettings):
         super().check()
         if len(set(self.experts)) < len(self.experts):
             raise SettingsError(f"experts are {', '.join(self.experts)}: one of them twice")
+        experts.check_settings("latent", self._settings_of("latent"))
+        experts.check_settings("generative", self._settings_of("generative"))
 
     def _settings_of(self, expert: str) -> dict[str, Any]:
         if expert == "latent":
-            told = {} if self.n_states is None else {"n_states": self.n_states}
-            return {**told, **(self.latent or {})}
+            states = {} if self.n_states is None else {"n_states": self.n_states}
+            return {**states, **(self.latent or {})}
         return dict(self.generative or {}) if expert == "generative" else {}
 
     # ---------------------------------------------------------------- learning
@@ -105,7 +106,7 @@ class Reranker(Model, RerankerSettings):
         ``folder``  where lists are kept, so that a run that was stopped goes on
         """
         self.check()
-        sentences = _tagged(list(sentences), base)
+        sentences = _tagged(list(each_conllu(sentences)), base)
         if lists is None:
             if base is None:
                 raise SettingsError("give a base parser, or lists of its trees")
@@ -117,7 +118,7 @@ class Reranker(Model, RerankerSettings):
                 folder=folder,
                 progress=progress,
             )
-        known = [known_of(sentence) for sentence in sentences]
+        tagged = [TaggedSentence.from_conllu(sentence) for sentence in sentences]
         gold = [sentence.heads or () for sentence in sentences]
         columns = {}
         self.experts_: dict[str, Expert] = {}
@@ -130,13 +131,14 @@ class Reranker(Model, RerankerSettings):
                 fit_one, sentences, lists, folds=self.folds, progress=progress
             )
             self.experts_[name] = fit_one(sentences)
-        self.templates_ = Templates.of(known)
-        table = FeatureTable.of(known, lists, self.templates_, columns, gold)
+        self.templates_ = Templates.of(tagged)
+        table = FeatureTable.of(tagged, lists, self.templates_, columns, gold)
         self.weights_ = self.weights_from(table)
         return self
 
     def weights_from(self, table: FeatureTable) -> Weights:
         """Weights from a table of features."""
+        self.check_fitted()
         size = self.templates_.size
         if self.learner == "perceptron":
             return perceptron(table, size, seed=self.seed)
@@ -144,20 +146,23 @@ class Reranker(Model, RerankerSettings):
 
     # ---------------------------------------------------------------- answers
 
-    def choose(self, sentence: Sentence | Known, parses: Sequence[Parse]) -> list[Parse]:
+    def choose(self, sentence: Sentence | TaggedSentence, parses: Sequence[Parse]) -> list[Parse]:
         """The trees of one sentence, best first, with the reranker's scores."""
+        self.check_fitted()
         if not parses:
             return []
-        self.check_fitted()
-        known = sentence if isinstance(sentence, Known) else known_of(sentence)
+        if not isinstance(sentence, TaggedSentence):
+            checked_item(Sentence, sentence, "a CoNLL-U sentence")
+            sentence = TaggedSentence.from_conllu(sentence)
         heads = np.array([parse.tree.heads for parse in parses])
-        if heads.shape[1] != len(known.forms):
-            raise ValueError(f"trees of {heads.shape[1]} words for {len(known.forms)} words")
+        if heads.shape[1] != len(sentence.forms):
+            raise ValueError(f"trees of {heads.shape[1]} words for {len(sentence.forms)} words")
         lists = KBestLists.of([(heads, [parse.score for parse in parses])])
         columns = {
-            name: expert_column(expert, [known], lists) for name, expert in self.experts_.items()
+            name: expert_column(expert, [sentence], lists)
+            for name, expert in self.experts_.items()
         }
-        table = FeatureTable.of([known], lists, self.templates_, columns)
+        table = FeatureTable.of([sentence], lists, self.templates_, columns)
         scores = tree_scores(table, self.weights_)
         order = np.argsort(-scores, kind="stable")
         return [replace(parses[at], score=float(scores[at])) for at in order]
@@ -204,9 +209,9 @@ def _tagged(sentences: list[Sentence], base: DependencyParser | None) -> list[Se
     """The sentences as they are, or with the tags that such a parser will see."""
     if base is None or base.tags != "own":
         return sentences
-    given = [columns_of(sentence) for sentence in sentences]
-    found = jackknifed(given, clusters=clusters_of(base.clusters) or None, seed=base.seed)
+    gold = [TaggedSentence.from_conllu(sentence) for sentence in sentences]
+    tagged = jackknifed(gold, clusters=clusters_of(base.clusters) or None, seed=base.seed)
     return [
-        sentence.with_columns(upos=one.upos, xpos=one.xpos, feats=one.feats)
-        for sentence, one in zip(sentences, found, strict=True)
+        sentence.with_columns(upos=known.upos, xpos=known.xpos, feats=known.feats)
+        for sentence, known in zip(sentences, tagged, strict=True)
     ]

@@ -73,10 +73,10 @@ def _almor_file() -> str:
         return named
     from eigentext.datasets import locate
 
-    found = locate("almor")
-    if found is None:
+    path = locate("almor")
+    if path is None:
         raise SettingsError(
             "analyzer 'almor' needs its database: almor:FILE, or set EIGENTEXT_ALMOR, or "
             "eigentext data get almor"
         )
-    return str(found)
+    return str(path)

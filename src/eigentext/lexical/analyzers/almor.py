@@ -80,18 +80,18 @@ class AlmorAnalyzer(ArabicAnalyzer):
         if not is_arabic(shown):
             return (_outsider(word, shown),)
         letters, key = bare(shown), matching_key(shown)
-        found: list[Analysis] = []
+        readings: list[Analysis] = []
         if len(key) <= _LONGEST:
-            found = _checked(self._engine.readings(key), letters)
+            readings = _checked(self._engine.readings(key), letters)
             if any(char in MARKS for char in shown):
-                found = _allowed_by_marks(found, shown)
-            found = _near_enough(found, self._spelling)
-            if not found and self._backoff != "none":
+                readings = _allowed_by_marks(readings, shown)
+            readings = _near_enough(readings, self._spelling)
+            if not readings and self._backoff != "none":
                 which = "ALL" if self._backoff == "all" else "PROP"
-                found = _checked(self._engine.guesses(key, letters, which), letters)
-        if not found:
-            found = [_bare_guess(word, letters or shown)]
-        return tuple(_ordered(found))
+                readings = _checked(self._engine.guesses(key, letters, which), letters)
+        if not readings:
+            readings = [_bare_guess(word, letters or shown)]
+        return tuple(_ordered(readings))
 
 
 def _reopen(path: str, backoff: str, spelling: str) -> AlmorAnalyzer:
@@ -101,7 +101,7 @@ def _reopen(path: str, backoff: str, spelling: str) -> AlmorAnalyzer:
 def _checked(readings: list[Analysis], typed: str) -> list[Analysis]:
     """Each reading once, marked with the distance of its letters from the typed ones."""
     seen: set[tuple[object, ...]] = set()
-    kept = []
+    distinct = []
     for reading in readings:
         features = reading.features
         identity = (reading.lemma, reading.vocalised, reading.tag, *features.values())
@@ -109,8 +109,8 @@ def _checked(readings: list[Analysis], typed: str) -> list[Analysis]:
             continue
         seen.add(identity)
         features["spelling"] = str(spelling_cost(typed, bare(reading.vocalised)))  # type: ignore[index]
-        kept.append(reading)
-    return kept
+        distinct.append(reading)
+    return distinct
 
 
 def _near_enough(readings: list[Analysis], spelling: str) -> list[Analysis]:
@@ -156,7 +156,7 @@ def _outsider(word: str, shown: str) -> Analysis:
     else:
         kind, pos, tag = "punctuation", "punc", "PUNC"
     features = {"pos": pos, "spelling": "0"}
-    return Analysis(word, word, ((word, tag),), tag, features, "", "", None, kind)
+    return Analysis.whole(word, tag, features, source=kind)
 
 
 def unknown_word(word: str) -> Analysis:
@@ -180,5 +180,4 @@ def _bare_guess(word: str, letters: str) -> Analysis:
         "enc0": "0",
         "spelling": "0",
     }
-    segments = ((word, "NOUN_PROP"),)
-    return Analysis(letters, word, segments, "NOUN_PROP", features, "", "", None, "backoff")
+    return Analysis.whole(word, "NOUN_PROP", features, lemma=letters)

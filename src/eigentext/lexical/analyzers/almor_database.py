@@ -83,22 +83,22 @@ class AlmorDatabase:
 
     def stem_features(self, stem: Stem) -> Features:
         """The features of a stem, over the defaults of its part of speech."""
-        given = self._features(stem.raw, stem.line)
-        if "pos" not in given or "diac" not in given:
+        features = self._features(stem.raw, stem.line)
+        if "pos" not in features or "diac" not in features:
             why = "expected a stem with pos: and diac: features"
             raise DataError(self.path, stem.line, why)
-        return {**self.defaults.get(given["pos"], {}), **given}
+        return {**self.defaults.get(features["pos"], {}), **features}
 
     def _features(self, text: str, line: int) -> Features:
-        found: Features = {}
+        features: Features = {}
         for item in text.split(" "):
             name, colon, value = item.partition(":")
             if not item or name in _NOT_KEPT:
                 continue
             if not colon or not name:
                 raise DataError(self.path, line, f"expected feature:value, found {item!r}")
-            found[name] = value
-        return found
+            features[name] = value
+        return features
 
 
 def read_database(path: str | os.PathLike[str]) -> AlmorDatabase:

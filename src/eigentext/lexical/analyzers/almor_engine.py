@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from eigentext.base.remembering import Remembered, Remembering
 from eigentext.lexical.analysis import Analysis
 from eigentext.lexical.analyzers.arabic_spelling import (
     DAMMA,
@@ -27,7 +28,6 @@ from eigentext.lexical.analyzers.arabic_spelling import (
     join_stem,
     join_suffix,
 )
-from eigentext.lexical.remembering import Remembered, Remembering
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -106,7 +106,7 @@ class AlmorEngine:
 
     def readings(self, key: str) -> list[Analysis]:
         """All readings of the key that the tables know."""
-        found: list[Analysis] = []
+        analyses: list[Analysis] = []
         known = self.database.stems
         for prefix, letters, suffix in self.cuts(key):
             stems = known.get(letters)
@@ -115,8 +115,8 @@ class AlmorEngine:
             around = self._pairs(prefix, suffix)
             for stem in stems:
                 for pair in around.get(stem.category, ()):
-                    self._build(pair, self._core(stem), "analyzer", found)
-        return found
+                    self._build(pair, self._core(stem), "analyzer", analyses)
+        return analyses
 
     def guesses(self, key: str, letters: str, which: str) -> list[Analysis]:
         """Readings of an unknown word: any letters inside any affixes that fit.
@@ -124,7 +124,7 @@ class AlmorEngine:
         ``letters`` is the word as typed, without vowel signs; it must cut as its key does, or the
         key itself is shown.
         """
-        found: list[Analysis] = []
+        analyses: list[Analysis] = []
         templates = self._templates.get(which, [])
         shown = letters if len(letters) == len(key) else key
         for prefix, middle, _suffix in self.cuts(key):
@@ -143,8 +143,8 @@ class AlmorEngine:
                     prior=GUESSED,
                 )
                 for pair in around.get(stem.category, ()):
-                    self._build(pair, guess, "backoff", found)
-        return found
+                    self._build(pair, guess, "backoff", analyses)
+        return analyses
 
     def _pairs(self, prefix: str, suffix: str) -> dict[str, list[_Around]]:
         """The merged pairs for these letters, by the stem category they may enclose."""
@@ -153,7 +153,7 @@ class AlmorEngine:
     def _merged_pairs(self, letters: tuple[str, str]) -> dict[str, list[_Around]]:
         prefix, suffix = letters
         database = self.database
-        found: dict[str, list[_Around]] = {}
+        by_category: dict[str, list[_Around]] = {}
         for first in database.prefixes[prefix]:
             after_prefix = database.stem_after.get(first.category, set())
             for last in database.suffixes[suffix]:
@@ -162,29 +162,31 @@ class AlmorEngine:
                 merged = _merge(first, last)
                 for category in after_prefix:
                     if last.category in database.suffix_after.get(category, ()):
-                        found.setdefault(category, []).append(merged)
-        return found
+                        by_category.setdefault(category, []).append(merged)
+        return by_category
 
     def _core(self, stem: Stem) -> _Core:
         core = self._cores.get(stem.line)
         if core is None:
-            given = self.database.stem_features(stem)
-            names = [name for name in self.database.order if name in given]
-            names += [name for name in given if name not in names]
-            frequency = _number(given.get("pos_lex_freq", ""))
+            features = self.database.stem_features(stem)
+            names = [name for name in self.database.order if name in features]
+            names += [name for name in features if name not in names]
+            frequency = _number(features.get("pos_lex_freq", ""))
             core = _Core(
-                lemma=given.get("lex", given["diac"]),
-                vocalised=given["diac"],
-                segments=_segments(given.get("bw") or f"{given['diac']}/{given['pos'].upper()}"),
-                gloss=_readable(given.get("gloss", "")),
-                root=given.get("root", ""),
+                lemma=features.get("lex", features["diac"]),
+                vocalised=features["diac"],
+                segments=_segments(
+                    features.get("bw") or f"{features['diac']}/{features['pos'].upper()}"
+                ),
+                gloss=_readable(features.get("gloss", "")),
+                root=features.get("root", ""),
                 prior=frequency if frequency is not None and frequency > UNSEEN else UNSEEN,
-                features={name: given[name] for name in names if name not in _KEPT_APART},
+                features={name: features[name] for name in names if name not in _KEPT_APART},
             )
             self._cores.put(stem.line, core)
         return core
 
-    def _build(self, around: _Around, core: _Core, source: str, found: list[Analysis]) -> None:
+    def _build(self, around: _Around, core: _Core, source: str, analyses: list[Analysis]) -> None:
         features = core.features.copy()
         features.update(around.features)
         for name, form in (("gen", "form_gen"), ("num", "form_num")):
@@ -196,34 +198,20 @@ class AlmorEngine:
         tag = "+".join([name for _, name in segments])
         gloss = " + ".join((*around.gloss_before, core.gloss, *around.gloss_after))
         front = join_stem(around.prefix, core.vocalised, article=around.article)
-        mood_said = features.get("mod")
-        if features.get("asp") == "i" and (mood_said == "u" or mood_said in _MOOD_VOWELS):
-            for mood in around.moods if mood_said == "u" else (mood_said,):
-                whole = _with_mood(front, around.suffix, mood)
-                found.append(
-                    Analysis(
-                        core.lemma,
-                        whole,
-                        segments,
-                        tag,
-                        {**features, "mod": mood},
-                        gloss,
-                        core.root,
-                        core.prior,
-                        source,
-                    )
-                )
-            return
-        whole = join_suffix(front, around.suffix)
-        found.append(
-            Analysis(
-                core.lemma, whole, segments, tag, features, gloss, core.root, core.prior, source
-            )
-        )
+        mood_feature = features.get("mod")
+        if features.get("asp") == "i" and (mood_feature == "u" or mood_feature in _MOOD_VOWELS):
+            forms = [
+                (_with_mood(front, around.suffix, mood), {**features, "mod": mood})
+                for mood in (around.moods if mood_feature == "u" else (mood_feature,))
+            ]
+        else:
+            forms = [(join_suffix(front, around.suffix), features)]
+        more = gloss, core.root, core.prior, source
+        analyses += [Analysis(core.lemma, form, segments, tag, own, *more) for form, own in forms]
 
 
 def _merge(prefix: Affix, suffix: Affix) -> _Around:
-    both = {**_said(suffix), **_said(prefix)}
+    both = {**_word_features(suffix), **_word_features(prefix)}
     tags = suffix.features.get("bw", "")
     moods = "isj"
     if "MOOD:SJ" in tags:
@@ -245,7 +233,7 @@ def _merge(prefix: Affix, suffix: Affix) -> _Around:
     )
 
 
-def _said(affix: Affix) -> dict[str, str]:
+def _word_features(affix: Affix) -> dict[str, str]:
     """What an affix says of the whole word."""
     return {
         name: value

@@ -61,20 +61,20 @@ def inflected(reading: Analysis, wanted: Mapping[str, str]) -> Analysis:
     case, state = wanted.get("cas", ""), wanted.get("stt", "")
     if case not in _CASES or not reading.segments:
         return reading
-    given = reading.features.get("cas"), reading.features.get("stt")
+    current = reading.features.get("cas"), reading.features.get("stt")
     before, pronoun = _without_pronoun(reading)
     segments = list(reading.segments[: len(reading.segments) - len(pronoun)])
     own = segments[-1] if segments[-1][1].startswith("CASE_") else None
     proper = reading.features.get("pos") == "noun_prop"
     name_in_a = proper and state == "i" and bare(before).endswith("ة")
-    if given == (case, state) and not name_in_a:
+    if current == (case, state) and not name_in_a:
         return reading
     if own is not None:
         if not before.endswith(own[0]) or bare(own[0]):
             return reading  # the ending is written in letters
         segments.pop()
         before = before.removesuffix(own[0])
-    elif given[0] != "u":
+    elif current[0] != "u":
         return reading
     ending = _ending(before, case, state, proper=proper, plural=wanted.get("num") == "p")
     if ending:
@@ -131,22 +131,22 @@ def with_lemma(vocalised: str, lemma: str) -> str:
     wanted = [letter for letter, _ in theirs]
     for start in range(len(shown) - len(wanted) + 1):
         if wanted and shown[start : start + len(wanted)] == wanted:
-            for place, (letter, marks) in enumerate(theirs[:-1], start=start):
-                doubled = SHADDA in ours[place][1] and place == start  # after the article
+            for position, (letter, marks) in enumerate(theirs[:-1], start=start):
+                doubled = SHADDA in ours[position][1] and position == start  # after the article
                 keep = SHADDA if doubled and SHADDA not in marks else ""
                 if not marks.strip(SHADDA) and letter not in LONG_VOWELS:
-                    marks += _IMPLIED.get(shown[place + 1], "")  # lemmas leave it out
-                ours[place] = letter, keep + marks
+                    marks += _IMPLIED.get(shown[position + 1], "")  # lemmas leave it out
+                ours[position] = letter, keep + marks
             return "".join(letter + marks for letter, marks in ours)
     return vocalised
 
 
 def _letters(word: str) -> list[tuple[str, str]]:
     """Each letter with its signs."""
-    found: list[tuple[str, str]] = []
+    letters: list[tuple[str, str]] = []
     for char in word:
-        if char in MARKS and found:
-            found[-1] = found[-1][0], found[-1][1] + char
+        if char in MARKS and letters:
+            letters[-1] = letters[-1][0], letters[-1][1] + char
         else:
-            found.append((char, ""))
-    return found
+            letters.append((char, ""))
+    return letters

@@ -93,9 +93,9 @@ def spelling_cost(typed: str, read: str) -> int:
     if len(typed) != len(read):
         return CONTRADICTION
     return sum(
-        1 if one + other in _LEFT_OUT else CONTRADICTION
-        for one, other in zip(typed, read, strict=True)
-        if one != other
+        1 if typed_letter + read_letter in _LEFT_OUT else CONTRADICTION
+        for typed_letter, read_letter in zip(typed, read, strict=True)
+        if typed_letter != read_letter
     )
 
 
@@ -125,23 +125,23 @@ def marks_agree(typed: str, read: str) -> bool:
     if len(ours) != len(theirs):
         return True  # letters were folded or assimilated: no sign can be compared
     vowels = MARKS - {SHADDA, SUKUN, "\u0670"}
-    for place, ((_, want), (_, have)) in enumerate(zip(ours, theirs, strict=True)):
+    for position, ((_, want), (_, have)) in enumerate(zip(ours, theirs, strict=True)):
         if SUKUN in want and have & vowels:
             return False
         missing = (want - {SUKUN, "\u0670"}) - have
         if not missing:
             continue
-        follows = ours[place + 1][0] if place + 1 < len(ours) else ""
+        follows = ours[position + 1][0] if position + 1 < len(ours) else ""
         silent = follows in LONG_VOWELS and not have & vowels and SHADDA not in missing
-        tanwin = missing <= {"\u064b"} and _tanwin_near(theirs, place)
+        tanwin = missing <= {"\u064b"} and _tanwin_near(theirs, position)
         if not silent and not tanwin:
             return False
     return True
 
 
-def _tanwin_near(letters: list[tuple[str, frozenset[str]]], place: int) -> bool:
+def _tanwin_near(letters: list[tuple[str, frozenset[str]]], position: int) -> bool:
     """The tanwin of an accusative is typed on the alif or on the letter before it."""
-    near = letters[max(place - 1, 0) : place + 2]
+    near = letters[max(position - 1, 0) : position + 2]
     return any("\u064b" in marks for _, marks in near)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from eigentext.base.remembering import Remembering
 from eigentext.lexical.analysis import READINGS_KEPT, Analysis, check_word
 from eigentext.lexical.analyzers.arabic_endings import inflected
 from eigentext.lexical.analyzers.arabic_spelling import matching_key
-from eigentext.lexical.remembering import Remembering
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,7 +6,7 @@ longest common substring of form and lemma stays.  Forms with a capital may be l
 
 from __future__ import annotations
 
-from difflib import SequenceMatcher
+from difflib import Match, SequenceMatcher
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -80,9 +80,8 @@ def shape(word: str) -> str:
     return "A" if word[0].isupper() else "a"
 
 
-def _common(form: str, lemma: str) -> tuple[int, int, int]:
-    match = SequenceMatcher(None, form, lemma, autojunk=False).find_longest_match()
-    return match.a, match.b, match.size
+def _longest_match(form: str, lemma: str) -> Match:
+    return SequenceMatcher(None, form, lemma, autojunk=False).find_longest_match()
 
 
 @lru_cache(maxsize=65536)
@@ -94,14 +93,14 @@ def find_rule(form: str, lemma: str, language: str = "") -> EditRule:
     >>> find_rule("Evler", "ev").lowered
     True
     """
-    as_typed = _common(form, lemma)
+    match = _longest_match(form, lemma)
     lowered = lower(form, language)
-    small = _common(lowered, lemma)
-    use_lower = small[2] > as_typed[2]
-    start, place, size = small if use_lower else as_typed
-    given = lowered if use_lower else form
+    match_lowered = _longest_match(lowered, lemma)
+    use_lower = match_lowered.size > match.size
+    if use_lower:
+        form, match = lowered, match_lowered
+    start, lemma_start, size = match
     if size == 0:
-        return EditRule(use_lower, "", "", given, lemma)
-    return EditRule(
-        use_lower, given[:start], lemma[:place], given[start + size :], lemma[place + size :]
-    )
+        return EditRule(use_lower, "", "", form, lemma)
+    end, lemma_end = start + size, lemma_start + size
+    return EditRule(use_lower, form[:start], lemma[:lemma_start], form[end:], lemma[lemma_end:])

@@ -24,12 +24,13 @@ import numpy as np
 from eigentext.base import settings
 from eigentext.base.fields import Ints, Parts, Pointers, Spec, Strings, Text, Whole
 from eigentext.base.ragged import pointers
+from eigentext.base.remembering import Remembering
 from eigentext.base.stored import Packed, Stored
 from eigentext.errors import SettingsError
+from eigentext.formats.conllu import each_conllu
 from eigentext.lexical.analysis import Analysis, check_word
 from eigentext.lexical.analyzers.common import RememberingAnalyzer
 from eigentext.lexical.analyzers.edit_rules import EditRule, find_rule, fold, folds, lower, shape
-from eigentext.lexical.remembering import Remembering
 from eigentext.lexical.settings import LearnedAnalyzerSettings
 
 if TYPE_CHECKING:
@@ -143,12 +144,12 @@ class LearnedAnalyzer(RememberingAnalyzer, Stored):
 
         ``chosen`` are the settings that :class:`LearnedAnalyzerSettings` declares.
         """
-        made = LearnedAnalyzerSettings(**chosen)
-        settings.check(made)
-        language = made.language
+        options = LearnedAnalyzerSettings(**chosen)
+        settings.check(options)
+        language = options.language
         numbers: dict[_Reading, int] = {}
         forms: dict[str, Counter[int]] = defaultdict(Counter)
-        for sentence in sentences:
+        for sentence in each_conllu(sentences):
             for token in sentence.tokens:
                 features = {"upos": token.upos, **token.features}
                 lemma = token.lemma if token.lemma != "_" else token.form
@@ -162,19 +163,17 @@ class LearnedAnalyzer(RememberingAnalyzer, Stored):
             raise SettingsError("no words to learn from")
         endings: dict[str, Counter[int]] = defaultdict(Counter)
         for form, counts in forms.items():
-            for key in _endings(form, language):
-                for number in counts:  # once a form: new words are like rare ones
-                    endings[key][number] += 1
-            for key in _endings(form, language, folded=True):
-                for number in counts:
-                    endings[key][number] += 1
+            for folded in (False, True):
+                for key in _endings(form, language, folded=folded):
+                    for number in counts:  # once a form: new words are like rare ones
+                        endings[key][number] += 1
         pruned = {
             key: dict(sorted(counts.items(), key=lambda c: (-c[1], c[0]))[:_KEPT_RULES])
             for key, counts in endings.items()
             if len(key) <= 7 or sum(counts.values()) > 1
         }
         known = {form: dict(counts) for form, counts in forms.items()}
-        return cls(list(numbers), known, pruned, made)
+        return cls(list(numbers), known, pruned, options)
 
     @property
     def known_forms(self) -> frozenset[str]:
@@ -197,7 +196,7 @@ class LearnedAnalyzer(RememberingAnalyzer, Stored):
 
     def _read(self, word: str) -> tuple[Analysis, ...]:
         """Readings seen with the form, then those of its endings, likelier ones first."""
-        found: dict[tuple[object, ...], Analysis] = {}
+        analyses: dict[tuple[object, ...], Analysis] = {}
         lowered = lower(word, self._language)
         seen = False
         for form in dict.fromkeys((word, lowered)):
@@ -207,28 +206,23 @@ class LearnedAnalyzer(RememberingAnalyzer, Stored):
                 lemma = self._readings[number].rule.apply(form, self._language)
                 if lemma is not None:
                     prior = math.log10(count / self._total)
-                    self._add(found, form, lemma, number, prior, "learned")
+                    self._add(analyses, form, lemma, number, prior, "learned")
+        unknown = (Analysis.whole(word, "X", {"upos": "X"}),)
         if not seen and len(word) > 100:
-            return (
-                Analysis(word, word, ((word, "X"),), "X", {"upos": "X"}, "", "", None, "backoff"),
-            )
-        room = self.settings.limit - len(found)
+            return unknown
+        room = self.settings.limit - len(analyses)
         for weight, number, lemma in self._by_endings(word, lowered):
             if room <= 0:
                 break
-            before = len(found)
+            before = len(analyses)
             source = "learned" if seen else "backoff"
-            self._add(found, word, lemma, number, math.log10(weight) - 4.0, source)
-            room -= len(found) - before
-        if not found:
-            return (
-                Analysis(word, word, ((word, "X"),), "X", {"upos": "X"}, "", "", None, "backoff"),
-            )
-        return tuple(found.values())
+            self._add(analyses, word, lemma, number, math.log10(weight) - 4.0, source)
+            room -= len(analyses) - before
+        return tuple(analyses.values()) or unknown
 
     def _add(
         self,
-        found: dict[tuple[object, ...], Analysis],
+        analyses: dict[tuple[object, ...], Analysis],
         word: str,
         lemma: str,
         number: int,
@@ -237,22 +231,16 @@ class LearnedAnalyzer(RememberingAnalyzer, Stored):
     ) -> None:
         reading = self._readings[number]
         key = (lemma, reading.tag, reading.features)
-        if key in found:
+        if key in analyses:
             return
         features = dict(reading.features)
         back = len(reading.rule.back)
         tag = reading.tag if reading.tag != "_" else features.get("upos", "X")
-        segments = ((word[: len(word) - back], tag), (word[len(word) - back :], "SUFFIX"))
-        found[key] = Analysis(
-            lemma,
-            word,
-            segments if 0 < back < len(word) else ((word, tag),),
-            reading.tag,
-            features,
-            "",
-            "",
-            prior,
-            source,
+        segments = [(word, tag)]
+        if 0 < back < len(word):
+            segments = [(word[:-back], tag), (word[-back:], "SUFFIX")]
+        analyses[key] = Analysis(
+            lemma, word, tuple(segments), reading.tag, features, prior=prior, source=source
         )
 
     def _by_endings(self, word: str, lowered: str) -> list[tuple[float, int, str]]:
@@ -267,14 +255,14 @@ class LearnedAnalyzer(RememberingAnalyzer, Stored):
         lemmas: dict[int, str | None] = {}
         ranked = []
         for number, p in share.items():
-            place = self._rule_of[number]
-            if place in lemmas:
-                lemma = lemmas[place]
+            rule_id = self._rule_of[number]
+            if rule_id in lemmas:
+                lemma = lemmas[rule_id]
             else:
-                rule = self._rules[place]
+                rule = self._rules[rule_id]
                 fits = rule.back in (small if rule.lowered else typed)
                 lemma = rule.apply(word, self._language) if fits else None
-                lemmas[place] = lemma
+                lemmas[rule_id] = lemma
             if lemma is not None:
                 ranked.append((self._weight(number, lemma, p), number, lemma))
         ranked += self._by_folded_endings(word, lowered, lemmas)
@@ -297,11 +285,11 @@ class LearnedAnalyzer(RememberingAnalyzer, Stored):
         ends = _ends(fold(lowered, self._language), self._longest_back)
         ranked = []
         for number, p in self._shares(key).items():
-            place = self._rule_of[number]
-            back = self._folded_back[place]
-            if back is None or back not in ends or exact.get(place) is not None:
+            rule_id = self._rule_of[number]
+            back = self._folded_back[rule_id]
+            if back is None or back not in ends or exact.get(rule_id) is not None:
                 continue
-            rule = self._rules[place]
+            rule = self._rules[rule_id]
             is_name = self._upos[number] == "PROPN" and not rule.lowered
             text = word if is_name else lowered
             lemma = text[: len(text) - len(back)] + rule.new_back
@@ -357,7 +345,7 @@ class LearnedAnalyzer(RememberingAnalyzer, Stored):
         return Packed(arrays, strings, settings=settings.values_of(self.settings))
 
     @classmethod
-    def _unpack(cls, packed: Packed, **given: Any) -> LearnedAnalyzer:
+    def _unpack(cls, packed: Packed, **unstored: Any) -> LearnedAnalyzer:
         readings = [_from_json(text) for text in packed.strings["readings"]]
         tables: dict[str, Table] = {}
         for name in ("forms", "endings"):
@@ -365,15 +353,15 @@ class LearnedAnalyzer(RememberingAnalyzer, Stored):
             pairs = packed.arrays[f"{name}_counts"].tolist()
             keys = zip(packed.strings[name], starts[:-1], starts[1:], strict=True)
             tables[name] = {key: dict(pairs[start:end]) for key, start, end in keys}
-        made = LearnedAnalyzerSettings(**{**packed.settings, **given})
-        settings.check(made)
-        return cls(readings, tables["forms"], tables["endings"], made)
+        options = LearnedAnalyzerSettings(**{**packed.settings, **unstored})
+        settings.check(options)
+        return cls(readings, tables["forms"], tables["endings"], options)
 
 
 def _from_json(text: str) -> _Reading:
     lowered, front, new_front, back, new_back, tag, features = json.loads(text)
     texts = (front, new_front, back, new_back, tag, *(part for pair in features for part in pair))
-    if not all(isinstance(one, str) for one in texts):
+    if not all(isinstance(piece, str) for piece in texts):
         raise ValueError(f"{text!r} is no reading")
     rule = EditRule(bool(lowered), front, new_front, back, new_back)
     return _Reading(rule, tag, tuple((name, value) for name, value in features))

@@ -50,10 +50,10 @@ class LexiconAnalyzer:
         """All readings of the word, in the order of the table."""
         if not check_word(word):
             return []
-        found = self._table.get(word) or self._table.get(self.normalise(word))
-        if found:
-            return list(found)
-        return [Analysis(word, word, ((word, "X"),), "X", {}, "", "", None, "backoff")]
+        readings = self._table.get(word) or self._table.get(self.normalise(word))
+        if readings:
+            return list(readings)
+        return [Analysis.whole(word, "X")]
 
 
 def read_lexicon(path: str | os.PathLike[str]) -> dict[str, list[Analysis]]:

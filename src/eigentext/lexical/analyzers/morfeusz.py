@@ -41,7 +41,7 @@ class MorfeuszAnalyzer(RememberingAnalyzer):
         return check_word(word).lower()
 
     def _read(self, word: str) -> tuple[Analysis, ...]:
-        found: dict[tuple[str, str], Analysis] = {}
+        analyses: dict[tuple[str, str], Analysis] = {}
         graph = [entry[2] for entry in self._engine.analyse(word)]
         graph += [
             entry[2]
@@ -52,11 +52,10 @@ class MorfeuszAnalyzer(RememberingAnalyzer):
         for form, lemma, tag, *_ in graph:
             if tag == "ign":
                 continue
-            for one in expand_tag(tag):
-                found[lemma, one] = Analysis(
-                    lemma, form, ((form, one),), one, {}, "", "", None, "analyzer"
-                )
-        return tuple(found.values()) or tuple(_guesses(word))
+            for simple_tag in expand_tag(tag):
+                reading = Analysis.whole(form, simple_tag, lemma=lemma, source="analyzer")
+                analyses[lemma, simple_tag] = reading
+        return tuple(analyses.values()) or tuple(_guesses(word))
 
 
 def _with_context(word: str) -> list[tuple[str, str]]:
@@ -86,11 +85,11 @@ def _guesses(word: str) -> list[Analysis]:
     """An unknown word: a name or noun, in every number, case and gender."""
     if not any(char.isalpha() for char in word):
         tag = "dig" if any(char.isdigit() for char in word) else "interp"
-        return [Analysis(word, word, ((word, tag),), tag, {}, "", "", None, "backoff")]
+        return [Analysis.whole(word, tag)]
     tags = [
         *expand_tag("subst:sg.pl:nom.gen.dat.acc.inst.loc.voc:m1.m2.m3.f.n"),
         "ign",
         "frag",
         "interj",
     ]
-    return [Analysis(word, word, ((word, t),), t, {}, "", "", None, "backoff") for t in tags]
+    return [Analysis.whole(word, tag) for tag in tags]

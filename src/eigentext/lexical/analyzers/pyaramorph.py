@@ -76,7 +76,7 @@ class PyaramorphAnalyzer(ArabicAnalyzer):
 
     def _read(self, word: str) -> tuple[Analysis, ...]:
         shown = bare(plain(word))
-        found: dict[tuple[str, str, str], Analysis] = {}
+        analyses: dict[tuple[str, str, str], Analysis] = {}
         if is_arabic(shown) and shown.isalpha() and len(shown) <= 60:
             with contextlib.redirect_stdout(io.StringIO()):
                 answers = self._engine.analyze_text(shown)
@@ -85,8 +85,8 @@ class PyaramorphAnalyzer(ArabicAnalyzer):
             for text in answers[0][1:] if len(answers) == 1 else ():
                 reading = _reading(text)
                 if reading:
-                    found.setdefault((reading.lemma, reading.vocalised, reading.tag), reading)
-        return tuple(found.values()) or (unknown_word(word),)
+                    analyses.setdefault((reading.lemma, reading.vocalised, reading.tag), reading)
+        return tuple(analyses.values()) or (unknown_word(word),)
 
 
 def from_buckwalter(text: str) -> str:
@@ -120,9 +120,6 @@ def _reading(text: str) -> Analysis | None:
         "+".join(tags),
         features_of_tags(segments),
         " + ".join(part for part in gloss.split(" + ") if part.strip("_ ")),
-        "",
-        None,
-        "analyzer",
     )
 
 
@@ -147,11 +144,11 @@ def features_of_tags(segments: list[tuple[str, str]]) -> dict[str, str]:
         "cas": "u",
         "stt": "u",
     }
-    cores = [place for place, (_, tag) in enumerate(segments) if tag in _POS or tag in _VERBS]
+    cores = [index for index, (_, tag) in enumerate(segments) if tag in _POS or tag in _VERBS]
     core = cores[-1] if cores else 0
-    for place, (surface, tag) in enumerate(segments):
+    for index, (surface, tag) in enumerate(segments):
         letter = bare(surface)[:1]
-        if place < core:
+        if index < core:
             if tag == "DET":
                 features["prc0"], features["stt"] = "Al_det", "d"
             elif letter in "وف" and letter and "CONJ" in tag:
@@ -160,14 +157,14 @@ def features_of_tags(segments: list[tuple[str, str]]) -> dict[str, str]:
                 features["prc1"] = {"ب": "bi_prep", "ل": "li_prep", "ك": "ka_prep"}.get(
                     letter, "sa_fut"
                 )
-        if place == core:
+        if index == core:
             features["pos"] = "verb" if tag in _VERBS else _POS.get(tag, "part")
             features["asp"] = _VERBS.get(tag, "na")
         subject, pronoun = _SUBJECT.search(tag), _PRONOUN.search(tag)
         if subject:
             features["per"], features["gen"] = subject[1], (subject[2] or "M").lower()
             features["num"] = subject[3].lower()
-        if pronoun and place > core:
+        if pronoun and index > core:
             features["enc0"] = f"{pronoun[1]}{pronoun[2].lower()}{pronoun[3].lower()}_pron"
         if "NSUFF" in tag:
             features["gen"] = "f" if "FEM" in tag else "m"

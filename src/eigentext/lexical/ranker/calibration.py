@@ -31,8 +31,8 @@ def temperature(first: Ints, row_scores: Floats, gold_row: Ints, words: Ints) ->
         shares = probabilities(first, row_scores / np.exp(log_temperature))
         return float(-np.log(np.maximum(shares[gold_row[words]], 1e-12)).mean())
 
-    found = minimize_scalar(loss, bounds=(-0.7, 3.0), method="bounded", options={"xatol": 1e-3})
-    return float(np.exp(found.x))
+    optimum = minimize_scalar(loss, bounds=(-0.7, 3.0), method="bounded", options={"xatol": 1e-3})
+    return float(np.exp(optimum.x))
 
 
 def calibration_error(sure: Floats, right: npt.NDArray[np.bool_], bins: int = 10) -> float:
@@ -43,7 +43,7 @@ def calibration_error(sure: Floats, right: npt.NDArray[np.bool_], bins: int = 10
     """
     if not len(sure):
         return 0.0
-    place = np.minimum((sure * bins).astype(int), bins - 1)
-    size = np.bincount(place, minlength=bins)
-    gap = np.bincount(place, sure, bins) - np.bincount(place, right.astype(float), bins)
+    bin_index = np.minimum((sure * bins).astype(int), bins - 1)
+    size = np.bincount(bin_index, minlength=bins)
+    gap = np.bincount(bin_index, sure, bins) - np.bincount(bin_index, right.astype(float), bins)
     return float(np.abs(gap[size > 0]).sum() / len(sure))

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eigentext.base.ragged import pointers
-from eigentext.lexical.ranker.records import CountColumns
+from eigentext.lexical.ranker.records import CountColumns, Counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -86,7 +86,7 @@ class CountTable:
         from eigentext.lexical.ranker.kernels import hash_table
 
         size = len(self.slots)
-        while size < keys * 4 // 3:
+        while size < keys * 4 // 3:  # at most three quarters full: probes stay short
             size *= 2
         if size > len(self.slots):
             larger = np.zeros(size, np.uint64)
@@ -95,6 +95,7 @@ class CountTable:
 
     def sorted_items(self) -> tuple[Hashes, npt.NDArray[np.int32]]:
         """All keys in order, with their counts: for files and comparisons."""
+        # a slot is 40 bits of key over 24 of count, so that slots sort as keys do
         slots = np.sort(self.slots[self.slots != 0])
         return slots >> np.uint64(24), (slots & np.uint64(0xFFFFFF)).astype(np.int32)
 
@@ -165,8 +166,7 @@ def statistics(
         counting.look_up(
             words,
             encoded.feature_table(atoms, counted.used),
-            counted.slots,
-            own,
+            Counted(counted.slots, own, counted.n_words - n_own),
             stats.together,
             stats.alone,
             stats.base,
@@ -182,7 +182,7 @@ def _parts(
     leave_out: Sequence[npt.NDArray[np.int64]],
 ) -> Iterator[tuple[Ints, Hashes, int]]:
     """Words with the counts to take off, and of how many words these are."""
-    rest = np.ones(len(atoms), np.bool_)
+    rest = np.ones(len(atoms), np.bool_)  # words of documents that were not counted
     for own in leave_out:
         if not len(own):
             continue
@@ -219,9 +219,7 @@ def ratio_columns(
         counting.ratios(
             words,
             encoded.feature_table(atoms, counted.used),
-            counted.slots,
-            own,
-            max(counted.n_words - n_own, 1),
+            Counted(counted.slots, own, max(counted.n_words - n_own, 1)),
             np.float32(strength),
             logs,
             CountColumns(z, bucket),
@@ -260,6 +258,8 @@ def columns(
     bucket = np.zeros((n, n_atoms + 1), np.int8)
     if transform == "ratio":
         z[:, -1] = shares(stats, encoded)
+        # log of (c/p + k) / (n + k): c times with the feature, p the value's share, n times the
+        # feature, k the strength; 0 for a feature never counted, which tells nothing
         share = np.exp(z[:, -1])
         for a in range(n_atoms):
             alone = stats.alone[per_unit, a].astype(np.float32)
@@ -267,6 +267,7 @@ def columns(
                 alone + np.float32(strength)
             )
             z[:, a] = np.where(alone > 0, np.log(ratio), 0.0)
+        # a weight of its own for ratios of rare features: seen up to 1, 3, 15 times, or oftener
         bucket[:, :-1] = np.digitize(stats.alone, (2, 4, 16))
         return z, bucket
     z[:, :-1] = stats.together
@@ -290,16 +291,16 @@ def noise(
     """
     n, n_atoms = stats.alone.shape
     per_unit = np.repeat(np.arange(n), np.diff(encoded.unit_first))
-    made = np.zeros((len(stats.base), n_atoms + 1), np.float32)
-    made[:, :-1] = stats.together
-    made[:, -1] = stats.base
+    variance = np.zeros((len(stats.base), n_atoms + 1), np.float32)
+    variance[:, :-1] = stats.together
+    variance[:, -1] = stats.base
     if transform == "ratio":
         share = np.exp(shares(stats, encoded))[:, None]
-        made[:, :-1] /= (stats.together + np.float32(strength) * share) ** 2
-        made[:, -1] /= (stats.base + np.float32(0.5)) ** 2
+        variance[:, :-1] /= (stats.together + np.float32(strength) * share) ** 2
+        variance[:, -1] /= (stats.base + np.float32(0.5)) ** 2
     elif transform == "variance":
-        made[:, :-1] /= _binomial_variance(stats, per_unit) ** 2
-    return made
+        variance[:, :-1] /= _binomial_variance(stats, per_unit) ** 2
+    return variance
 
 
 def _binomial_variance(stats: Statistics, per_unit: Ints) -> Floats:
@@ -343,6 +344,8 @@ class DocumentCounts:
         self.matrix = self._rows(self._words)
         values = np.concatenate(self._values) if n else np.zeros(0, np.uint64)
         owner = np.repeat(np.arange(n), [len(v) for v in self._values])
+        # (value, document) pairs with their counts, in CSR by value: those of the value v are
+        # documents[first[v]:first[v + 1]]
         order = np.lexsort((owner, values))
         values, owner = values[order], owner[order]
         new = np.ones(len(values), np.bool_)
@@ -396,16 +399,18 @@ class DocumentCounts:
             if number is not None:
                 known[document][number] = known[document].get(number, 0) + 1
         similar = (self._rows(known) @ self._by_word()).toarray()
-        for document, number in enumerate(own):
+        for document, number in enumerate(own):  # no document tells of itself
             if number >= 0:
                 similar[document, number] = 0.0
         n_targets = encoded.gold_hash.shape[1]
+        # a document has its words' values once for each target
         mass = similar @ (self.sizes / max(n_targets, 1))
         if not len(self.values):
             return np.zeros(len(encoded.unit_hash), np.float32)
-        place = np.searchsorted(self.values, encoded.unit_hash)
-        place = np.minimum(place, len(self.values) - 1)
-        rows = np.where(self.values[place] == encoded.unit_hash, place, -1)
+        position = np.searchsorted(self.values, encoded.unit_hash)
+        position = np.minimum(position, len(self.values) - 1)
+        # the row of each unit's value among those counted, -1 if it never was
+        rows = np.where(self.values[position] == encoded.unit_hash, position, -1)
         of_unit = np.repeat(encoded.document_of, np.diff(encoded.unit_first))
         together = np.zeros(len(encoded.unit_hash))
         counting.document_overlap(
@@ -416,6 +421,7 @@ class DocumentCounts:
             counting.document_overlap(
                 rows, of_unit, self.first, self.documents, self.counts, similar**2, spread
             )
+            # Var of a sum of s n with Var(n) = n is the sum of s^2 n; then the slope of the log
             noise[:] = spread / (together + strength * np.exp(log_share)) ** 2
         ratio = (together * np.exp(-log_share) + strength) / (mass[of_unit] + strength)
         out: Floats = np.log(ratio).astype(np.float32)

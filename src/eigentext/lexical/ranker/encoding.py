@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from eigentext.base.remembering import Remembered
 from eigentext.errors import SettingsError
 from eigentext.lexical.analysis import GUESSES
 from eigentext.lexical.candidates import NO_PRIOR, Candidate, Candidates
 from eigentext.lexical.ranker.features import Forms, Hashes, Typed, hash64
 from eigentext.lexical.ranker.records import CandidateRows, FeatureTable
-from eigentext.lexical.remembering import Remembered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -66,12 +66,12 @@ class Observed:
 
     def labels(self, form: str, leave_out: int = -1) -> tuple[Label, ...]:
         """The form's labels in documents other than ``leave_out``."""
-        found = self.documents.get(form)
-        if not found:
+        by_label = self.documents.get(form)
+        if not by_label:
             return ()
         if leave_out < 0:
-            return tuple(found)
-        return tuple(label for label, places in found.items() if places != {leave_out})
+            return tuple(by_label)
+        return tuple(label for label, documents in by_label.items() if documents != {leave_out})
 
 
 class Targets:
@@ -93,26 +93,28 @@ class Targets:
         hard: Sequence[str] = (),
         only: Sequence[str] | None = None,
     ) -> None:
-        places = {name: (place,) for place, name in enumerate(scheme.elements)}
-        every = tuple(range(len(scheme.elements)))
-        parts: dict[str, tuple[int, ...]] = {"label": every, **places}
-        parts["morph"] = tuple(p for p in every if scheme.elements[p] != "lemma")
+        index_of = {name: index for index, name in enumerate(scheme.elements)}
+        every = tuple(index_of.values())
+        # the elements of a label that each target joins
+        parts: dict[str, tuple[int, ...]] = {"label": every}
+        parts |= {name: (index,) for name, index in index_of.items()}
+        parts["morph"] = tuple(index for name, index in index_of.items() if name != "lemma")
         if hard:
-            parts["hard"] = tuple(sorted(places[name][0] for name in hard))
+            parts["hard"] = tuple(sorted(index_of[name] for name in hard))
         parts |= dict.fromkeys(_EXTRA, ())
         if only is not None:
             unknown = [name for name in only if name not in parts]
             if unknown:
                 raise SettingsError(f"no target {unknown[0]!r}; known: {', '.join(parts)}")
-            parts = {name: place for name, place in parts.items() if name in only}
+            parts = {name: indices for name, indices in parts.items() if name in only}
         self.names = tuple(parts)
         self._parts: list[tuple[str, tuple[int, ...]]] = [
-            (f"target\x1f{name}\x1f", place) for name, place in parts.items() if place
+            (f"target\x1f{name}\x1f", indices) for name, indices in parts.items() if indices
         ]
         self._extra = [name for name in _EXTRA if name in parts]
         self._hashed: Remembered[tuple[Label, str], Hashes] = Remembered(LABELS_KEPT)
         self._scheme = scheme
-        self._lemma = places.get("lemma", (0,))[0]
+        self._lemma = index_of.get("lemma", 0)
         self._class = parts.get("morph", every)[:1] or (0,)
 
     def unknown(self, word: str) -> Label:
@@ -122,16 +124,16 @@ class Targets:
 
     def hashes(self, label: Label, tags: str = "") -> Hashes:
         """One hash for each target; ``tags`` are those of the readings."""
-        found = self._hashed.get((label, tags))
-        if found is None:
-            made = np.array(self._made(label, tags), np.uint64)
-            found = self._hashed.put((label, tags), made)
-        return found
+        hashes = self._hashed.get((label, tags))
+        if hashes is None:
+            hashes = np.array(self._new_hashes(label, tags), np.uint64)
+            self._hashed.put((label, tags), hashes)
+        return hashes
 
-    def _made(self, label: Label, tags: str) -> list[int]:
+    def _new_hashes(self, label: Label, tags: str) -> list[int]:
         hashes = []
-        for head, place in self._parts:
-            hashes.append(hash64(head + "\x1f".join([label[p] for p in place])))
+        for head, indices in self._parts:
+            hashes.append(hash64(head + "\x1f".join([label[p] for p in indices])))
         if self._extra:
             kind = label[self._class[0]]
             lemma = label[self._lemma]
@@ -166,8 +168,8 @@ def hard_elements(
     doubt: defaultdict[str, float] = defaultdict(float)
     for word, times in Counter(words).items():
         labels = [candidate.label for candidate in candidates(word)]
-        for place, name in enumerate(scheme.elements):
-            values = len({label[place] for label in labels})
+        for index, name in enumerate(scheme.elements):
+            values = len({label[index] for label in labels})
             if name != "lemma" and values > 1:
                 doubt[name] += times * (values - 1) / values
     order = sorted(scheme.elements, key=lambda name: (-doubt[name], name))
@@ -218,7 +220,7 @@ class Encoded:
 
 class _Entry(NamedTuple):
     candidates: list[Candidate]
-    place: dict[Label, int]
+    row_of: dict[Label, int]
     unit_hash: Hashes
     unit_target: npt.NDArray[np.int32]
     row_units: npt.NDArray[np.int32]
@@ -308,9 +310,9 @@ class Encoder:
         candidates = source(word)
         if not candidates:
             candidates = [Candidate(self.targets.unknown(word), (), NO_PRIOR, "backoff")]
-        return self._made(candidates)
+        return self._new_entry(candidates)
 
-    def _made(self, candidates: list[Candidate]) -> _Entry:
+    def _new_entry(self, candidates: list[Candidate]) -> _Entry:
         from eigentext.lexical.ranker.kernels import counting
 
         n_targets = len(self.targets.names)
@@ -357,14 +359,14 @@ class Encoder:
         np.cumsum([len(entry.unit_hash) for entry in entries], out=unit_first[1:])
         gold_hash = np.zeros((n, n_targets), np.uint64)
         gold_row = np.full(n, -1, np.int64)
-        for place, label in enumerate(gold):
+        for token, label in enumerate(gold):
             if label is not None:
-                row = entries[place].place.get(label)
+                row = entries[token].row_of.get(label)
                 if row is None:
-                    gold_hash[place] = self.targets.hashes(label)
+                    gold_hash[token] = self.targets.hashes(label)
                 else:
-                    gold_hash[place] = entries[place].row_hash[row]
-                    gold_row[place] = first[place] + row
+                    gold_hash[token] = entries[token].row_hash[row]
+                    gold_row[token] = first[token] + row
         row_units = _stacked([entry.row_units for entry in entries], (0, n_targets), np.int32)
         row_units += np.where(
             row_units >= 0, np.repeat(unit_first[:-1], np.diff(first))[:, None], 0

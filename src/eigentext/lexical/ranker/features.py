@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from eigentext.base.hashing import MIXER, text_key
+from eigentext.base.remembering import Remembering
 from eigentext.errors import SettingsError
 from eigentext.lexical.ranker.templates import parse
-from eigentext.lexical.remembering import Remembering
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -134,20 +134,20 @@ def table(
     out = np.zeros((n, len(templates)), np.uint64)
     shifts: dict[int, npt.NDArray[np.int64]] = {}
     columns: dict[str, Hashes] = {}
-    place = np.arange(n)
+    position = np.arange(n)
     for column, template in enumerate(templates):
         mixed = np.full(n, hash64(f"template\x1f{template}"), np.uint64)
         for kind, offset in parse(template):
             if kind not in columns:
                 columns[kind] = _column(kind, typed, predicted)
             if offset not in shifts:
-                there = np.clip(place + offset, 0, max(n - 1, 0))
-                inside = (place + offset == there) & (sentence_of[there] == sentence_of)
-                shifts[offset] = np.where(inside, there, n)
+                there = np.clip(position + offset, 0, max(n - 1, 0))
+                inside = (position + offset == there) & (sentence_of[there] == sentence_of)
+                shifts[offset] = np.where(inside, there, n)  # n: beyond the sentence
             mixed = (mixed ^ columns[kind][shifts[offset]]) * _MULTIPLY
             mixed ^= mixed >> np.uint64(31)
             mixed *= _SPREAD
-        out[:, column] = mixed | np.uint64(1)
+        out[:, column] = mixed | np.uint64(1)  # never 0, which is no feature
     return out
 
 

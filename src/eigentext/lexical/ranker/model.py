@@ -21,8 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from eigentext.base.model import Model
-from eigentext.base.tokens import checked_tokens
-from eigentext.errors import SettingsError
+from eigentext.base.tokens import checked_tokens, each_of
+from eigentext.errors import DataError, SettingsError
 from eigentext.lexical.analyzers import open_analyzer
 from eigentext.lexical.candidates import Candidates
 from eigentext.lexical.documents import Document, Word
@@ -42,16 +42,16 @@ from eigentext.lexical.ranker.second_pass import (
     Columns,
     Stage,
     best_rows,
-    look,
+    counted_pairs,
+    only_count,
+    pass_columns,
     predicted_targets,
     together,
-    weighed,
 )
 from eigentext.lexical.ranker.softmax import Inputs, fit_softmax, probabilities, scores
-from eigentext.lexical.ranker.vector_classes import bits_of_vectors
 from eigentext.lexical.schemes.labels import Label, LabelScheme, load_scheme
 from eigentext.lexical.settings import RankerSettings
-from eigentext.tagging.resources import clusters_of
+from eigentext.lexicon.word_classes import clusters_of, means_bits, vectors_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -117,7 +117,7 @@ class LexicalRanker(Model, RankerSettings):
         learn from that document: training words then look like new ones.
         """
         self.check()
-        counted, held_out = self._split(list(documents))
+        counted, held_out = self._split(list(each_of(Document, documents, "documents")))
         tell = progress or (lambda *_: None)
         tell(0, self.passes + 1, "analyses")
         forms = [w.form for d in counted for w in d.words() if w.label is not None]
@@ -127,7 +127,7 @@ class LexicalRanker(Model, RankerSettings):
             candidates = Candidates(open_analyzer(self.analyzer), load_scheme(self.scheme))
         self.clusters_ = clusters_of(self.clusters)
         if self.vectors is not None:
-            self.clusters_ = bits_of_vectors(self.vectors, seed=self.seed)
+            self.clusters_ = means_bits(*vectors_of(self.vectors, scale=1.0), seed=self.seed)
         with candidates.keeping_all():
             self.hard_ = hard_elements(candidates.scheme, candidates, forms)
             self._use(candidates)
@@ -144,8 +144,9 @@ class LexicalRanker(Model, RankerSettings):
     @property
     def first_templates(self) -> tuple[str, ...]:
         """Features of the first pass, with those of clusters where there are some."""
+        self.check_fitted()
         more = templates.CLUSTERED if self.clusters_ else ()
-        return tuple(dict.fromkeys((*self.templates, *more)))
+        return tuple(dict.fromkeys((*self.settings_.templates, *more)))
 
     def _fit(
         self,
@@ -193,19 +194,20 @@ class LexicalRanker(Model, RankerSettings):
         for number in range(self.passes):
             tell(number + 1, self.passes + 1, f"pass {number + 1}")
             own_templates = self.first_templates if number == 0 else self.second
-            counts = CountTable(weighed(own_templates, names), least=self.min_count)
+            counts = CountTable(counted_pairs(own_templates, names), least=self.min_count)
             last = number + 1 == self.passes
             inputs = []
             for part, e in enumerate(both):
-                idle = last and part == 0 and held_out is not None  # predicts for no further pass
-                parts[part] = columns = self._look(
+                if last and part == 0 and held_out is not None:  # predicts for no further pass
+                    only_count(own_templates, counts, e, predicted[part])
+                    continue
+                parts[part] = columns = self._columns(
                     own_templates,
                     counts,
                     e,
                     predicted[part],
                     parts[part],
                     training=part == 0,
-                    count_only=idle,
                     with_noise=self.weights == "james-stein",
                 )
                 inputs.append(together(e, columns))
@@ -214,9 +216,11 @@ class LexicalRanker(Model, RankerSettings):
             if last:
                 self._calibrate(inputs[-1])
                 break
-            for part, given in enumerate(inputs):
-                rows = best_rows(given.encoded.first, scores(given, weights))
-                predicted[part] = predicted_targets(names, given.encoded, rows, oracle=self.oracle)
+            for part, part_inputs in enumerate(inputs):
+                rows = best_rows(part_inputs.encoded.first, scores(part_inputs, weights))
+                predicted[part] = predicted_targets(
+                    names, part_inputs.encoded, rows, oracle=self.oracle
+                )
 
     def _learn(
         self, inputs: Inputs, bits: int, words: npt.NDArray[np.int64] | None = None
@@ -258,7 +262,7 @@ class LexicalRanker(Model, RankerSettings):
         counts.finish()
         return counts
 
-    def _look(
+    def _columns(
         self,
         own_templates: Sequence[str],
         counts: CountTable,
@@ -267,22 +271,17 @@ class LexicalRanker(Model, RankerSettings):
         after: Columns | None,
         *,
         training: bool = False,
-        count_only: bool = False,
         with_noise: bool = False,
     ) -> Columns:
-        n = int(encoded.document_of[-1]) + 1 if len(encoded.words) else 0
-        return look(
+        return pass_columns(
             own_templates,
             counts,
             encoded,
             predicted,
             after=after,
-            count=training,
-            count_only=count_only,
-            leave_out=training,
+            training=training,
             documents=self.document_counts_ if after is None else None,
-            own=range(n) if training else [-1] * n,
-            transform=self.transform,
+            transform=self.settings_.transform,
             with_noise=with_noise,
         )
 
@@ -293,13 +292,14 @@ class LexicalRanker(Model, RankerSettings):
     ) -> tuple[Encoded, npt.NDArray[np.float64]]:
         """The words as arrays, and the score of every row; ``fixed`` is by the word's number."""
         self.check_fitted()
+        documents = list(each_of(Document, documents, "documents"))
         encoded = self.encoder_(documents, self.observed_)
         decided = {number: self.targets_.hashes(label) for number, label in (fixed or {}).items()}
         predicted: dict[str, Hashes] | None = None
         part: Columns | None = None
         row_scores = np.zeros(len(encoded.row_hash))
         for stage in self.stages_:
-            part = self._look(stage.templates, stage.counts, encoded, predicted, part)
+            part = self._columns(stage.templates, stage.counts, encoded, predicted, part)
             row_scores = scores(together(encoded, part), stage.weights)
             predicted = predicted_targets(
                 self.targets_.names,
@@ -314,7 +314,10 @@ class LexicalRanker(Model, RankerSettings):
         """The share of scored words whose right label is first: A1, from 0 to 1."""
         from eigentext.lexical.crossval import evaluate_ranker
 
-        return evaluate_ranker(self, documents).scores.full.a1 / 100.0
+        a1 = evaluate_ranker(self, documents).scores.full.a1
+        if np.isnan(a1):
+            raise DataError("<documents>", None, "no words with labels to score")
+        return a1 / 100.0
 
     def rank(
         self,
@@ -330,20 +333,21 @@ class LexicalRanker(Model, RankerSettings):
         """
         self.check_fitted()
         sentences = [checked_tokens(tokens), *map(checked_tokens, document or ())]
-        given = Document("", [[Word(token) for token in sentence] for sentence in sentences])
+        whole = Document("", [[Word(token) for token in sentence] for sentence in sentences])
         n = len(self.scheme_.elements)
         for number, label in (fixed or {}).items():
             if not 0 <= number < len(tokens):
                 raise SettingsError(f"fixed: no token {number} among {len(tokens)}")
             if not isinstance(label, tuple) or len(label) != n:
                 raise SettingsError(f"fixed: {label!r}, expected a tuple of {n} elements")
-        return next(iter(self.rank_documents([given], fixed=fixed)))[0]
+        return next(iter(self.rank_documents([whole], fixed=fixed)))[0]
 
     def rank_documents(
         self, documents: Iterable[Document], *, fixed: Mapping[int, Label] | None = None
     ) -> Iterator[list[list[RankedWord]]]:
         """Rank every word of documents, sentence by sentence; gold labels are not looked at."""
-        for document in documents:
+        self.check_fitted()
+        for document in each_of(Document, documents, "documents"):
             encoded, row_scores = self.score_documents([document], fixed=fixed)
             shares = probabilities(encoded.first, row_scores / self.temperature_)
             ranked = iter(self._ranked(encoded, row_scores, shares, fixed or {}))
@@ -364,39 +368,41 @@ class LexicalRanker(Model, RankerSettings):
         order = np.lexsort((-row_scores, of_row)).tolist()
         shares_of, score_of = shares.tolist(), row_scores.tolist()
         guesses = np.logical_and.reduceat(encoded.numeric[:, GUESS] > 0, encoded.first[:-1])
-        for place, (form, given, guessed) in enumerate(
+        for token, (form, candidates, guessed) in enumerate(
             zip(encoded.words, encoded.candidates, guesses.tolist(), strict=True)
         ):
-            begin = first[place]
+            begin = first[token]
             ranked = []
-            for row in order[begin : first[place + 1]]:
-                label, analyses, _, source = given[row - begin]
+            for row in order[begin : first[token + 1]]:
+                label, analyses, _, source = candidates[row - begin]
                 ranked.append(
                     RankedCandidate(label, shares_of[row], score_of[row], analyses, source)
                 )
-            if place in fixed:
-                ranked = with_decision(ranked, fixed[place])
+            if token in fixed:
+                ranked = with_decision(ranked, fixed[token])
             margin = ranked[0].probability - (ranked[1].probability if len(ranked) > 1 else 0.0)
             yield RankedWord(form, ranked, margin, guessed)
 
     # ---- files
 
     @classmethod
-    def load(cls, path: Source, *, analyzer: str | Analyzer | None = None, **given: Any) -> Self:
+    def load(
+        cls, path: Source, *, analyzer: str | Analyzer | None = None, **unstored: Any
+    ) -> Self:
         """Read a ranker; ``analyzer`` says where the analyzer lies now, if elsewhere."""
         if analyzer is not None:
-            given["analyzer"] = analyzer
-        return super().load(path, **given)
+            unstored["analyzer"] = analyzer
+        return super().load(path, **unstored)
 
     @classmethod
-    def _made_of(cls, file: ModelFile, given: Mapping[str, Any]) -> Self:
+    def _from_file(cls, file: ModelFile, unstored: Mapping[str, Any]) -> Self:
         """The analyzer is no part of the file: what is wrong with it is not the file's fault."""
-        ranker = super()._made_of(file, given)
+        ranker = super()._from_file(file, unstored)
         ranker._use(Candidates(open_analyzer(ranker.analyzer), load_scheme(ranker.scheme)))
         return ranker
 
     @classmethod
-    def _unpack(cls, packed: Packed, **given: Any) -> Self:
+    def _unpack(cls, packed: Packed, **unstored: Any) -> Self:
         clusters = zip(
             packed.strings["cluster_words"], packed.strings["cluster_bits"], strict=True
         )
@@ -405,7 +411,7 @@ class LexicalRanker(Model, RankerSettings):
             "scheme": LabelScheme.from_json(packed.facts["scheme"], packed.path),
             "clusters": dict(clusters) or None,
         }
-        return super()._unpack(packed, **{**inside, **given})
+        return super()._unpack(packed, **{**inside, **unstored})
 
     def _pack_learned(self) -> Packed:
         return storage.pack(self)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
 
-__all__ = ["BUCKETS", "CandidateRows", "CountColumns", "FeatureTable", "Weights"]
+__all__ = ["BUCKETS", "CandidateRows", "CountColumns", "Counted", "FeatureTable", "Weights"]
 
 BUCKETS = 4
 """Weights differ by how often the feature was seen: once, 2 to 3, 4 to 15, more."""
@@ -33,6 +33,14 @@ class FeatureTable(NamedTuple):
     unit_first: Ints  # [n + 1] where the units of each word begin
     unit_hash: Hashes  # [U]
     unit_target: npt.NDArray[np.int32]  # [U]
+
+
+class Counted(NamedTuple):
+    """Counts of features, of values and of both together, as kernels/hash_table.py holds them."""
+
+    slots: Hashes
+    own: Hashes  # counts to take off, those of the words' own document; of length 1: none
+    n_words: int  # of all counts, without the own
 
 
 class CandidateRows(NamedTuple):

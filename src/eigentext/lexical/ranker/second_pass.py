@@ -35,7 +35,15 @@ if TYPE_CHECKING:
     from eigentext.lexical.ranker.encoding import Encoded
     from eigentext.lexical.ranker.records import Weights
 
-__all__ = ["Columns", "Stage", "best_rows", "look", "predicted_targets", "weighed"]
+__all__ = [
+    "Columns",
+    "Stage",
+    "best_rows",
+    "counted_pairs",
+    "only_count",
+    "pass_columns",
+    "predicted_targets",
+]
 
 Ints = npt.NDArray[np.int64]
 _WHOLE = ("label", "lemma", "morph", "hard")
@@ -62,7 +70,7 @@ class Columns:
     noise: npt.NDArray[np.float32] | None = None  # the variance of z, where it is asked for
 
 
-def weighed(templates: Sequence[str], targets: Sequence[str]) -> npt.NDArray[np.bool_]:
+def counted_pairs(templates: Sequence[str], targets: Sequence[str]) -> npt.NDArray[np.bool_]:
     """Which (template, target) pairs are counted.
 
     The paper's templates go with every target.  In a larger set a template that holds the word and
@@ -78,71 +86,86 @@ def weighed(templates: Sequence[str], targets: Sequence[str]) -> npt.NDArray[np.
     return used
 
 
-def look(
+def only_count(
+    templates: Sequence[str],
+    counts: CountTable,
+    encoded: Encoded,
+    predicted: Mapping[str, Hashes] | None,
+) -> None:
+    """Add the words' own features to the counts of a pass, when nothing else is asked of them."""
+    counts.add(_atoms(templates, encoded, predicted), encoded.gold_hash, encoded.countable)
+
+
+def pass_columns(
     templates: Sequence[str],
     counts: CountTable,
     encoded: Encoded,
     predicted: Mapping[str, Hashes] | None,
     *,
     after: Columns | None = None,
-    count: bool = False,
-    count_only: bool = False,
-    leave_out: bool = False,
+    training: bool = False,
     documents: DocumentCounts | None = None,
-    own: Sequence[int] = (),
     transform: str = "ratio",
     with_noise: bool = False,
 ) -> Columns:
-    """The columns of a pass; ``count`` first adds the words' own to the counts.
+    """The columns of a pass.
 
     ``after`` are those of the first pass, or of an earlier one of this width, whose arrays are
-    then written over.  ``leave_out`` takes each document's own counts off.  ``with_noise`` also
-    gives the variance of every column.
+    then written over.  ``training`` first adds the words' own to the counts (those of
+    ``documents`` are there already), and then takes each document's own off for its words.
+    ``with_noise`` also gives the variance of every column.
     """
-    known = {**(predicted or {}), "class": encoded.class_hash}
-    atoms = table(templates, encoded.typed, encoded.sentence_of, known)
+    atoms = _atoms(templates, encoded, predicted)
     counted = encoded.countable
-    by_document = np.split(counted, np.flatnonzero(np.diff(encoded.document_of[counted])) + 1)
-    if count:
+    left_out: Sequence[Ints] = ()
+    if training:
         counts.add(atoms, encoded.gold_hash, counted)
-    if count_only:
-        units, n = len(encoded.unit_hash), len(encoded.words)
-        nothing = np.zeros((units, 0), np.float32), np.zeros((n, 0), np.int8)
-        return Columns(atoms, counts.used, *nothing, 0, 0)
-    made = _room(templates, counts, encoded, after, int(documents is not None))
+        left_out = np.split(counted, np.flatnonzero(np.diff(encoded.document_of[counted])) + 1)
+    result = _allocated(templates, counts, encoded, after, int(documents is not None))
     if with_noise:
         before = None if after is None else after.noise
-        made.noise = np.zeros_like(made.z)
+        result.noise = np.zeros_like(result.z)
         if before is not None:
-            made.noise[:, : made.first_pass] = before[:, : made.first_pass]
-    start = made.first_pass if after else 0
-    made.atoms[:, made.atoms.shape[1] - atoms.shape[1] :] = atoms
-    left_out = by_document if leave_out else ()
+            result.noise[:, : result.first_pass] = before[:, : result.first_pass]
+    # columns, left to right: the first pass' features, the value's own share, that of documents;
+    # a later pass puts its features behind them
+    start = result.first_pass if after else 0
+    result.atoms[:, result.atoms.shape[1] - atoms.shape[1] :] = atoms
     if transform == "ratio":
         own_column = log_share = ratio_columns(
-            counts, encoded, atoms, made.z, made.bucket, start, leave_out=left_out
+            counts, encoded, atoms, result.z, result.bucket, start, leave_out=left_out
         )
     else:
         stats = statistics(counts, encoded, atoms, leave_out=left_out)
         z, _ = columns(stats, encoded, transform=transform)
-        made.z[:, start : start + atoms.shape[1]] = z[:, :-1]
+        result.z[:, start : start + atoms.shape[1]] = z[:, :-1]
         own_column, log_share = z[:, -1], shares(stats, encoded)
     if after is None:
-        made.z[:, atoms.shape[1]] = own_column
+        result.z[:, atoms.shape[1]] = own_column
     last = None
-    if made.noise is not None:
+    if result.noise is not None:
         stats = statistics(counts, encoded, atoms, leave_out=left_out)
         n_new = atoms.shape[1] + (after is None)
-        made.noise[:, start : start + n_new] = noise(stats, encoded, transform=transform)[
+        result.noise[:, start : start + n_new] = noise(stats, encoded, transform=transform)[
             :, :n_new
         ]
-        last = made.noise[:, -1]
+        last = result.noise[:, -1]
     if documents is not None:
-        made.z[:, -1] = documents.column(encoded, log_share, own, noise=last)
-    return made
+        n = int(encoded.document_of[-1]) + 1 if len(encoded.words) else 0
+        own = range(n) if training else [-1] * n
+        result.z[:, -1] = documents.column(encoded, log_share, own, noise=last)
+    return result
 
 
-def _room(
+def _atoms(
+    templates: Sequence[str], encoded: Encoded, predicted: Mapping[str, Hashes] | None
+) -> Hashes:
+    """The features of every word, among them the word's class and what was predicted."""
+    known = {**(predicted or {}), "class": encoded.class_hash}
+    return table(templates, encoded.typed, encoded.sentence_of, known)
+
+
+def _allocated(
     templates: Sequence[str],
     counts: CountTable,
     encoded: Encoded,
@@ -167,7 +190,7 @@ def _room(
     first, n_atoms = after.first_pass, after.first_pass_atoms
     if after.z.shape[1] == first + n_own:
         return after
-    made = Columns(
+    result = Columns(
         np.empty((n, n_atoms + n_own), np.uint64),
         np.vstack([after.used[:n_atoms], counts.used]),
         np.empty((units, first + n_own), np.float32),
@@ -175,10 +198,10 @@ def _room(
         first,
         n_atoms,
     )
-    made.atoms[:, :n_atoms] = after.atoms[:, :n_atoms]
-    made.z[:, :first] = after.z[:, :first]
-    made.bucket[:, :first] = after.bucket[:, :first]
-    return made
+    result.atoms[:, :n_atoms] = after.atoms[:, :n_atoms]
+    result.z[:, :first] = after.z[:, :first]
+    result.bucket[:, :first] = after.bucket[:, :first]
+    return result
 
 
 def together(encoded: Encoded, part: Columns) -> Inputs:
@@ -196,8 +219,8 @@ def best_rows(first: Ints, scores: npt.NDArray[np.float64]) -> Ints:
         return np.zeros(0, np.int64)
     top = np.repeat(np.maximum.reduceat(scores, first[:-1]), np.diff(first))
     at_top = np.flatnonzero(scores == top)
-    _, place = np.unique(np.searchsorted(first, at_top, side="right"), return_index=True)
-    return at_top[place]
+    _, first_of_word = np.unique(np.searchsorted(first, at_top, side="right"), return_index=True)
+    return at_top[first_of_word]
 
 
 def predicted_targets(
@@ -214,6 +237,6 @@ def predicted_targets(
         hashes = np.where(encoded.gold_hash != 0, encoded.gold_hash, hashes)
     if fixed:
         hashes = hashes.copy()
-        for place, decided in fixed.items():
-            hashes[place] = decided
+        for token, decided in fixed.items():
+            hashes[token] = decided
     return {name: hashes[:, column] for column, name in enumerate(names)}

@@ -32,7 +32,7 @@ from eigentext.base.stored import Packed
 from eigentext.lexical.ranker.counts import CountTable, DocumentCounts
 from eigentext.lexical.ranker.encoding import NUMERIC, Observed, Targets
 from eigentext.lexical.ranker.records import BUCKETS, Weights
-from eigentext.lexical.ranker.second_pass import Stage, weighed
+from eigentext.lexical.ranker.second_pass import Stage, counted_pairs
 from eigentext.lexical.schemes.labels import load_scheme
 
 if TYPE_CHECKING:
@@ -140,7 +140,8 @@ def pack(ranker: LexicalRanker) -> Packed:
     arrays["labels_of_form"] = np.array([len(labels) for labels in seen], np.int32)
     strings["labels"] = [label for labels in seen for label in labels]
     strings["seen"] = sorted(ranker.seen_)
-    name = ranker.analyzer if isinstance(ranker.analyzer, str) else ranker.analyzer.name
+    analyzer = ranker.settings_.analyzer
+    name = analyzer if isinstance(analyzer, str) else analyzer.name
     facts = {
         "analyzer": name,
         "scheme": ranker.scheme_.to_json(),  # as text: its rules depend on the order of keys
@@ -182,7 +183,9 @@ def _stage(
 ) -> Stage:
     templates = ranker.second if number else ranker.first_templates
     size, n_words = a[f"{number}/size"].tolist()
-    table = CountTable.unpacked(weighed(templates, names), a[f"{number}/counts"], size, n_words)
+    table = CountTable.unpacked(
+        counted_pairs(templates, names), a[f"{number}/counts"], size, n_words
+    )
     dense, numeric = a[f"{number}/dense"], a[f"{number}/numeric"]
     # the first pass also weighs the values' own frequency, and documents; later ones all of that
     columns = len(ranker.first_templates) + 1 + bool(ranker.document_counts)

@@ -56,17 +56,18 @@ def fit_weights(inputs: Inputs, words: Ints, method: str, *, seed: int = 0) -> W
         raise SettingsError(f"weights: expected one of {', '.join(METHODS)}, found {method!r}")
     if method == "james-stein":
         return _weights(inputs, _james_stein(inputs, words))
+    # learned on columns of unit variance, so that one penalty suits all; then scaled back
     x, right, first = design(inputs, words)
     spread = x.std(axis=0)
     spread[spread == 0] = np.inf
     return _weights(inputs, _FITTED[method](x, x / spread, right, first, seed) / spread)
 
 
-def _weights(inputs: Inputs, found: Floats) -> Weights:
+def _weights(inputs: Inputs, solution: Floats) -> Weights:
     """One weight for each (column, target), whatever the frequency class."""
     e = inputs.encoded
     weights = Weights.full(0.0, inputs.z.shape[1], e.row_units.shape[1], e.numeric.shape[1])
-    weights.dense[:] = found.reshape(1, inputs.z.shape[1], -1).repeat(BUCKETS, axis=0)
+    weights.dense[:] = solution.reshape(1, inputs.z.shape[1], -1).repeat(BUCKETS, axis=0)
     return weights
 
 
@@ -76,12 +77,14 @@ def _james_stein(inputs: Inputs, words: Ints) -> Floats:
         raise SettingsError("james-stein needs the variance of the columns")
     x, _, _ = design(inputs, words)
     variance, _, _ = design(replace(inputs, z=inputs.noise), words)
+    # 1 - E[noise] / E[z^2]: the share of a column that is not chance, none below 0
     squares = (x**2).mean(axis=0)
     shrunk = 1.0 - variance.mean(axis=0) / np.maximum(squares, 1e-30)
     return np.where(squares > 0, np.maximum(shrunk, 0.0), 0.0)
 
 
 def _regression(x: Floats, scaled: Floats, right: Floats, first: Ints, seed: int) -> Floats:
+    # ridge regression with an intercept: centred columns and answers
     centred = scaled - scaled.mean(axis=0)
     gram = centred.T @ centred + 1e-3 * len(right) * np.eye(scaled.shape[1])
     solved: Floats = np.linalg.solve(gram, centred.T @ (right - right.mean()))
@@ -119,8 +122,10 @@ def _softmax(x: Floats, scaled: Floats, right: Floats, first: Ints, seed: int) -
         return float(value) / len(gold), slope / len(gold)
 
     start = np.zeros(scaled.shape[1])
-    found: Floats = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 100}).x
-    return found
+    solution: Floats = minimize(
+        loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 100}
+    ).x
+    return solution
 
 
 _FITTED: dict[str, Callable[[Floats, Floats, Floats, Ints, int], Floats]] = {

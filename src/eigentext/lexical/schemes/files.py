@@ -105,23 +105,23 @@ def read_settings(text: str, source: str) -> tuple[SchemeSettings, Any]:
     import json
 
     try:
-        given = json.loads(text)
+        declared = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise DataError(source, None, f"expected JSON: {error}") from error
-    if not isinstance(given, dict):
-        raise DataError(source, None, f"expected a JSON object, found {type(given).__name__}")
-    base = given.pop("base", None)
+    if not isinstance(declared, dict):
+        raise DataError(source, None, f"expected a JSON object, found {type(declared).__name__}")
+    base = declared.pop("base", None)
     if base is not None and not isinstance(base, str | dict):
         raise DataError(source, None, "base: expected a scheme's name or a scheme")
     try:
-        settings = SchemeSettings.model_validate(given)
+        settings = SchemeSettings.model_validate(declared)
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(map(str, first["loc"])) or "the scheme"
-        raise DataError(source, None, f"{place}: {first['msg']}") from error
+        location = ".".join(map(str, first["loc"])) or "the scheme"
+        raise DataError(source, None, f"{location}: {first['msg']}") from error
     for element in settings.elements:
         sources = (element.feature, element.tag_part, element.rest, element.join, element.char)
-        if sum(given is not None for given in sources) != 1:
+        if sum(value is not None for value in sources) != 1:
             why = "expected one of feature, tag_part, rest, join, char"
             raise DataError(source, None, f"element {element.name}: {why}")
         if (element.join or element.char) and base is None:

@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from eigentext.base.remembering import Remembered
 from eigentext.errors import DataError, SettingsError
 from eigentext.lexical.analysis import Analysis
-from eigentext.lexical.remembering import Remembered
 from eigentext.lexical.schemes.files import SchemeSettings, read_settings
 from eigentext.lexical.schemes.rules import (
     Condition,
@@ -82,8 +82,8 @@ class LabelScheme:
         self.missing = settings.missing
         self.elements = tuple(element.name for element in settings.elements)
         self.base = base
-        self._place = {name: place for place, name in enumerate(self.elements)}
-        if len(self._place) < len(self.elements):
+        self._index_of = {name: index for index, name in enumerate(self.elements)}
+        if len(self._index_of) < len(self.elements):
             raise SettingsError(f"scheme {self.name}: expected each element once")
         known = base.elements if base else ()
         taken = _taken(settings)
@@ -91,7 +91,7 @@ class LabelScheme:
             self._compute = [
                 compile_element(
                     element,
-                    self._place,
+                    self._index_of,
                     settings.missing,
                     base=known,
                     taken=taken,
@@ -101,8 +101,8 @@ class LabelScheme:
             ]
             self._rules = tuple(
                 _Rule(
-                    tuple(compile_condition(*item, self._place) for item in rule.when.items()),
-                    {self._place[name]: value for name, value in rule.set.items()},
+                    tuple(compile_condition(*item, self._index_of) for item in rule.when.items()),
+                    {self._index_of[name]: value for name, value in rule.set.items()},
                     rule.also,
                     {k[1:]: v for k, v in rule.read_as.items() if k.startswith("@")},
                     {k: v for k, v in rule.read_as.items() if not k.startswith("@")},
@@ -145,8 +145,8 @@ class LabelScheme:
             for label in labels:
                 if rule.values and rule.holds(analysis, label):
                     changed = label.copy() if rule.also else label
-                    for place, value in rule.values.items():
-                        changed[place] = value
+                    for index, value in rule.values.items():
+                        changed[index] = value
                     if rule.also:
                         more.append(changed)
             labels = labels + more
@@ -163,38 +163,38 @@ class LabelScheme:
         """
         if self.base is None:
             return label
-        found = self._refactored.get(label)
-        if found is None:
+        refactored = self._refactored.get(label)
+        if refactored is None:
             features = self.base.as_mapping(label)
-            source = Analysis("", "", (), "", features, "", "", None, "")
-            found = tuple(compute(source, [])[0] for compute in self._compute)
-            self._refactored.put(label, found)
-        return found
+            source = Analysis("", "", (), "", features, source="")
+            refactored = tuple(compute(source, [])[0] for compute in self._compute)
+            self._refactored.put(label, refactored)
+        return refactored
 
     def agreement(self, analysis: Analysis, label: Label) -> int:
         """In how many elements one of the analysis' labels is like this one."""
-        return max(_alike(own, label) for own in self.project(analysis))
+        return max(_n_equal(own, label) for own in self.project(analysis))
 
     def settled(self, analysis: Analysis, label: Label) -> dict[str, str]:
         """What the label says, by the analysis' own features.
 
         >>> scheme = load_scheme("arabic14")
-        >>> name = Analysis("x", "x", (), "", {"pos": "noun_prop", "cas": "u"}, "", "", None, "x")
+        >>> name = Analysis("x", "x", (), "", {"pos": "noun_prop", "cas": "u"})
         >>> label = scheme.from_mapping({"lemma": "x", "pos": "N", "cas": "g", "stt": "i"})
         >>> scheme.settled(name, label)["cas"]
         'g'
         """
         if self.base:
             projected = self.base.project(analysis)
-            near = max(projected, key=lambda own: _alike(self.refactor(own), label))
+            near = max(projected, key=lambda own: _n_equal(self.refactor(own), label))
             return self.base.settled(analysis, near)
-        found = {}
+        features = {}
         for element, value in zip(self.settings.elements, label, strict=True):
             name = element.feature
             if name is not None and not name.startswith("@") and value != self.missing:
-                inverse = (given for given, made in element.map.items() if made == value)
-                found[name] = next(inverse, value)
-        return found
+                inverse = (raw for raw, mapped in element.map.items() if mapped == value)
+                features[name] = next(inverse, value)
+        return features
 
     def from_conllu(self, token: Token) -> Label:
         """The gold label of a treebank's token, by the same rules as an analysis'."""
@@ -204,7 +204,7 @@ class LabelScheme:
 
     def gold(self, form: str, lemma: str, tag: str, features: Mapping[str, str]) -> Label:
         """The label of gold columns; open elements and additional readings do not apply."""
-        source = Analysis(lemma, form, (), tag, features, "", "", None, "gold")
+        source = Analysis(lemma, form, (), tag, features, source="gold")
         return self.project(source)[0]
 
     def from_mapping(self, values: Mapping[str, str]) -> Label:
@@ -231,8 +231,10 @@ class LabelScheme:
         True
         """
         label = self.from_mapping(values)
-        said = self.as_mapping(label)
-        if any(said.get(name) in given for name, given in self.settings.unlabelled.items()):
+        features = self.as_mapping(label)
+        if any(
+            features.get(name) in markers for name, markers in self.settings.unlabelled.items()
+        ):
             return None
         return label
 
@@ -244,7 +246,7 @@ class LabelScheme:
         r"""The label as one string, for files; :meth:`decode` takes it back.
 
         >>> scheme = load_scheme("turkish")
-        >>> label = tuple(f"{place}\x1f" for place in range(len(scheme.elements)))
+        >>> label = tuple(f"{index}\x1f" for index in range(len(scheme.elements)))
         >>> scheme.decode(scheme.encode(label)) == label
         True
         """
@@ -261,10 +263,10 @@ class LabelScheme:
 
     def to_json(self) -> str:
         """The whole scheme, base included, for a model file."""
-        said: dict[str, Any] = self.settings.model_dump(by_alias=True, exclude_defaults=True)
+        record: dict[str, Any] = self.settings.model_dump(by_alias=True, exclude_defaults=True)
         if self.base:
-            said["base"] = json.loads(self.base.to_json())
-        return json.dumps(said, ensure_ascii=False)
+            record["base"] = json.loads(self.base.to_json())
+        return json.dumps(record, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str, source: str = "scheme") -> LabelScheme:
@@ -289,8 +291,8 @@ class LabelScheme:
         return LabelScheme.from_json, (self.to_json(), self.name)
 
 
-def _alike(one: Label, other: Label) -> int:
-    return sum(a == b for a, b in zip(one, other, strict=True))
+def _n_equal(label: Label, other: Label) -> int:
+    return sum(a == b for a, b in zip(label, other, strict=True))
 
 
 def _taken(settings: SchemeSettings) -> frozenset[str]:
@@ -327,15 +329,15 @@ def load_scheme(name_or_path: str | os.PathLike[str] | LabelScheme) -> LabelSche
     """
     if isinstance(name_or_path, LabelScheme):
         return name_or_path
-    given = os.fspath(name_or_path)
-    if given in scheme_names():
-        path = files("eigentext.lexical.schemes").joinpath(f"{given}.json")
-        return LabelScheme.from_json(path.read_text(encoding="utf-8"), given)
-    if not os.path.exists(given):
+    name = os.fspath(name_or_path)
+    if name in scheme_names():
+        path = files("eigentext.lexical.schemes").joinpath(f"{name}.json")
+        return LabelScheme.from_json(path.read_text(encoding="utf-8"), name)
+    if not os.path.exists(name):
         shipped = ", ".join(scheme_names())
-        raise SettingsError(f"no label scheme {given!r}: expected a file or one of {shipped}")
+        raise SettingsError(f"no label scheme {name!r}: expected a file or one of {shipped}")
     try:
-        with open(given, encoding="utf-8") as stream:
-            return LabelScheme.from_json(stream.read(), given)
+        with open(name, encoding="utf-8") as stream:
+            return LabelScheme.from_json(stream.read(), name)
     except (OSError, UnicodeDecodeError) as error:
-        raise DataError(given, None, f"cannot be read: {error}") from error
+        raise DataError(name, None, f"cannot be read: {error}") from error

@@ -42,23 +42,23 @@ def _matcher(patterns: str | tuple[str, ...]) -> Callable[[str], bool]:
 
 def _reader(source: str, absent: str) -> Callable[[Analysis], str]:
     if source.startswith("@") and source[1:] in _FIELDS:
-        place = source[1:]
-        return lambda analysis: getattr(analysis, place)
+        field = source[1:]
+        return lambda analysis: getattr(analysis, field)
     if source.startswith("@"):
         raise KeyError(source)
     return lambda analysis: analysis.features.get(source, absent)
 
 
 def compile_condition(
-    name: str, patterns: str | tuple[str, ...], place_of: Mapping[str, int]
+    name: str, patterns: str | tuple[str, ...], index_of: Mapping[str, int]
 ) -> Condition:
     """A condition on a finished label: an element's value, or with ``@`` a feature or a field."""
     matches = _matcher(patterns)
     if name.startswith("@"):
         read = _reader(name if name[1:] in _FIELDS else name[1:], "")
         return lambda analysis, _label: matches(read(analysis))
-    place = place_of[name]
-    return lambda _analysis, label: matches(label[place])
+    index = index_of[name]
+    return lambda _analysis, label: matches(label[index])
 
 
 def _rewriter(element: ElementSettings, missing: str) -> Callable[[str], str]:
@@ -84,7 +84,7 @@ def _rewriter(element: ElementSettings, missing: str) -> Callable[[str], str]:
 
 def compile_element(
     element: ElementSettings,
-    place_of: Mapping[str, int],
+    index_of: Mapping[str, int],
     missing: str,
     *,
     base: Sequence[str] = (),
@@ -95,9 +95,9 @@ def compile_element(
     rewrite = _rewriter(element, missing)
     read = _source(element, missing, base, taken, separator)
     opened = {value: tuple(values) for value, values in element.open.items()}
-    stands = _earlier(element, element.when, place_of)
+    stands = _earlier(element, element.when, index_of)
     instead = [
-        (_earlier(element, other.when, place_of), _reader(other.feature, ""))
+        (_earlier(element, other.when, index_of), _reader(other.feature, ""))
         for other in element.instead
     ]
     nothing = (missing,)
@@ -121,7 +121,7 @@ def compile_element(
 def _earlier(
     element: ElementSettings,
     when: Mapping[str, str | tuple[str, ...]],
-    place_of: Mapping[str, int],
+    index_of: Mapping[str, int],
 ) -> Callable[[Analysis, Sequence[Values]], bool]:
     """Whether features, and the values of elements before this one, are as the settings ask."""
     on_features, on_elements = [], []
@@ -129,13 +129,13 @@ def _earlier(
         if name.startswith("@"):
             read = _reader(name if name[1:] in _FIELDS else name[1:], "")
             on_features.append((read, _matcher(patterns)))
-        elif place_of[name] < place_of[element.name]:
-            on_elements.append((place_of[name], _matcher(patterns)))
+        elif index_of[name] < index_of[element.name]:
+            on_elements.append((index_of[name], _matcher(patterns)))
         else:
             raise KeyError(name)
 
     def holds(analysis: Analysis, earlier: Sequence[Values]) -> bool:
-        return all(matches(earlier[place][0]) for place, matches in on_elements) and all(
+        return all(matches(earlier[index][0]) for index, matches in on_elements) and all(
             matches(read(analysis)) for read, matches in on_features
         )
 
@@ -181,9 +181,9 @@ def _source(
             return missing if all(value == missing for value in values) else ".".join(values)
 
         return join
-    name, place = element.char or ("", 0)
+    name, position = element.char or ("", 0)
     _check_base((name,), base)
-    return lambda analysis: analysis.features[name][place : place + 1]
+    return lambda analysis: analysis.features[name][position : position + 1]
 
 
 def _check_base(names: Sequence[str], base: Sequence[str]) -> None:

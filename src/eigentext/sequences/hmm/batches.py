@@ -13,7 +13,7 @@ The room is bounded (64 MB, and some rows at least) whatever the number and leng
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -82,26 +82,92 @@ class Plan:
         widest = int(np.diff(bounds).max(initial=1))
         return cls(data.first[:-1][owners], lengths, owners, n_long, bounds, widest, n_rows)
 
+    @property
+    def batches(self) -> Batches:
+        """What the compiled passes over batches run through."""
+        return Batches(self.starts, self.lengths, self.owners, self.bounds)
+
 
 def _bounds(lengths: Ints, begin: int, most: int) -> Ints:
     """Cut after about ``_CACHED`` tokens or ``_ROWS_THAT_PAY`` sequences, never past ``most``."""
-    found, tokens, count = [begin], 0, 0
+    bounds, tokens, count = [begin], 0, 0
     for at, length in enumerate(lengths[begin:].tolist(), start=begin):
         full = count >= _ROWS_THAT_PAY and tokens + length > _CACHED
         if count and (full or tokens + length > most):
-            found.append(at)
+            bounds.append(at)
             tokens, count = 0, 0
         tokens, count = tokens + length, count + 1
     if len(lengths) > begin:
-        found.append(len(lengths))
-    return np.array(found, np.int64)
+        bounds.append(len(lengths))
+    return np.array(bounds, np.int64)
+
+
+class Chain(NamedTuple):
+    """Parameters as the compiled passes take them, in one precision.
+
+    ``pi`` (k,), ``T`` (k, k) and its transpose, ``E`` (V, k) emissions turned over;
+    ``cap``  the largest number that a pass may hold
+    """
+
+    pi: npt.NDArray[Any]
+    T: npt.NDArray[Any]
+    T_turned: npt.NDArray[Any]
+    E: npt.NDArray[Any]
+    cap: np.floating[Any]
+
+
+class Room(NamedTuple):
+    """What the passes write on; see kernels/forward_backward.py for what the rows are.
+
+    ``alpha, W`` (rows, k), ``beta`` (sequences of the widest batch, k), ``scale`` (rows,)
+    ``rows``     (steps + 1,) the first row of each time step
+    """
+
+    alpha: npt.NDArray[Any]
+    W: npt.NDArray[Any]
+    beta: npt.NDArray[Any]
+    scale: npt.NDArray[Any]
+    rows: Ints
+
+
+class Batches(NamedTuple):
+    """The sequences of a plan that go together; see :class:`Plan`."""
+
+    starts: Ints
+    lengths: Ints
+    owners: Ints
+    bounds: Ints
+
+
+class Wanted(NamedTuple):
+    """What both passes give; of a table that is not wanted the first dimension is 0.
+
+    ``initial`` (k,), ``moved`` (k, k), ``emitted`` (V, k)  expected counts
+    ``smoothed`` (N, k)                                     p(h_t | x_1 .. x_n)
+    ``best`` (N,)                                           the most probable state by itself
+    """
+
+    initial: Floats
+    moved: Floats
+    emitted: Floats
+    smoothed: Floats
+    best: npt.NDArray[np.int32]
+
+
+class Filtered(NamedTuple):
+    """What the forward pass gives, likewise.
+
+    ``surprisal`` (N,);  ``filtered`` (N, k) p(h_t | x_1 .. x_t);  ``last`` (S, k) the same after
+    the last token of each sequence
+    """
+
+    surprisal: Floats
+    filtered: Floats
+    last: Floats
 
 
 class Machine:
-    """Parameters and room for the compiled passes over one text.
-
-    ``emission`` is turned over: (V, k).
-    """
+    """Parameters and room for the compiled passes over one text."""
 
     def __init__(self, data: Encoded, n_states: int, n_symbols: int) -> None:
         if data.n_tokens and int(data.ids.max()) >= n_symbols:
@@ -112,26 +178,31 @@ class Machine:
         self.n_symbols = n_symbols
         self.plan = Plan.of(data, n_states)
         self.n_states = n_states
-        self.alpha: npt.NDArray[Any] = np.empty((0, n_states))
+        self.room: Room | None = None
 
     def set(
         self, initial: Floats, transition: Floats, emission: Floats, precision: Precision
     ) -> None:
-        """Take parameters in the precision that is wanted."""
+        """Take parameters in the precision that is wanted; ``emission`` is turned over: (V, k)."""
         dtype = np.float64 if precision == "double" else np.float32
         smallest = _SMALLEST[precision]
-        self.pi = _without_dust(initial, smallest, dtype)
-        self.T = _without_dust(transition, smallest, dtype)
-        self.T_turned = np.ascontiguousarray(self.T.T)
-        self.E = _without_dust(emission, smallest, dtype)
-        self.cap = dtype(_LARGEST[precision])
-        if not len(self.alpha) or self.alpha.dtype != dtype:
-            rows = self.plan.n_rows
-            self.alpha = np.empty((rows, self.n_states), dtype)
-            self.W = np.empty((0, self.n_states), dtype)
-            self.beta = np.empty((self.plan.widest, self.n_states), dtype)
-            self.scale = np.empty(rows, dtype)
-            self.rows = np.empty(rows + 2, np.int64)
+        T = _without_dust(transition, smallest, dtype)
+        self.chain = Chain(
+            pi=_without_dust(initial, smallest, dtype),
+            T=T,
+            T_turned=np.ascontiguousarray(T.T),
+            E=_without_dust(emission, smallest, dtype),
+            cap=dtype(_LARGEST[precision]),
+        )
+        if self.room is None or self.room.alpha.dtype != dtype:
+            rows, k = self.plan.n_rows, self.n_states
+            self.room = Room(
+                alpha=np.empty((rows, k), dtype),
+                W=np.empty((0, k), dtype),  # made when a backward pass asks for it
+                beta=np.empty((self.plan.widest, k), dtype),
+                scale=np.empty(rows, dtype),
+                rows=np.empty(rows + 2, np.int64),
+            )
 
     def expect(
         self,
@@ -147,40 +218,27 @@ class Machine:
         """
         from eigentext.sequences.kernels import forward_backward as kernels
 
-        k, plan = self.n_states, self.plan
-        if not len(self.W):
-            self.W = np.empty_like(self.alpha)
+        k, plan, room = self.n_states, self.plan, self._room()
+        if not len(room.W):
+            self.room = room = room._replace(W=np.empty_like(room.alpha))
         none = np.empty((0, k))
-        pairs = np.zeros((k, k))
-        given = (
-            self.pi,
-            self.T,
-            self.T_turned,
-            self.E,
-            self.alpha,
-            self.W,
-            self.beta,
-            self.scale,
-            self.rows,
-            self.cap,
-            none[:, 0] if initial is None else initial,
-            pairs,
-            none if emitted is None else emitted,
-            none if smoothed is None else smoothed,
-            np.empty(0, np.int32) if best is None else best,
+        wanted = Wanted(
+            initial=none[:, 0] if initial is None else initial,
+            moved=np.zeros((k, k)),
+            emitted=none if emitted is None else emitted,
+            smoothed=none if smoothed is None else smoothed,
+            best=np.empty(0, np.int32) if best is None else best,
         )
         ids, total, n_impossible = self.data.ids, 0.0, 0
         with single_threaded():
             for at in range(plan.n_long):
                 value, missed = kernels.expect_long(
-                    ids, plan.starts[at], plan.lengths[at], plan.n_rows, *given
+                    ids, plan.starts[at], plan.lengths[at], self.chain, room, wanted
                 )
                 total, n_impossible = total + value, n_impossible + missed
-            value, missed = kernels.expect_batches(
-                ids, plan.starts, plan.lengths, plan.bounds, *given
-            )
+            value, missed = kernels.expect_batches(ids, plan.batches, self.chain, room, wanted)
         if moved is not None:
-            moved += pairs * self.T
+            moved += wanted.moved * self.chain.T
         return total + value, n_impossible + missed
 
     def go_forward(
@@ -189,42 +247,24 @@ class Machine:
         """The forward pass alone; ``last`` (S, k) has the states after the last token."""
         from eigentext.sequences.kernels import forward_backward as kernels
 
-        plan, none = self.plan, np.empty((0, self.n_states))
-        wanted = (
+        plan, room, none = self.plan, self._room(), np.empty((0, self.n_states))
+        tables = Filtered(
             surprisal,
-            none if filtered is None else filtered,
-            none if last is None else last,
+            filtered=none if filtered is None else filtered,
+            last=none if last is None else last,
         )
-        room = (self.alpha, self.scale, self.rows)
+        ids = self.data.ids
         with single_threaded():
             for at in range(plan.n_long):
-                kernels.forward_long(
-                    self.data.ids,
-                    plan.starts[at],
-                    plan.lengths[at],
-                    plan.owners[at],
-                    plan.n_rows,
-                    self.pi,
-                    self.T,
-                    self.E,
-                    *room,
-                    *wanted,
-                )
-            kernels.forward_batches(
-                self.data.ids,
-                plan.starts,
-                plan.lengths,
-                plan.owners,
-                plan.bounds,
-                self.pi,
-                self.T,
-                self.E,
-                *room,
-                plan.widest,
-                *wanted,
-            )
+                start, length, owner = plan.starts[at], plan.lengths[at], plan.owners[at]
+                kernels.forward_long(ids, start, length, owner, self.chain, room, tables)
+            kernels.forward_batches(ids, plan.batches, self.chain, room, tables)
+
+    def _room(self) -> Room:
+        if self.room is None:
+            raise RuntimeError("no parameters yet: set() comes before the passes")
+        return self.room
 
 
 def _without_dust(array: Floats, smallest: float, dtype: type) -> npt.NDArray[Any]:
-    found = np.where(array < smallest, 0.0, array)
-    return np.ascontiguousarray(found, dtype)
+    return np.ascontiguousarray(np.where(array < smallest, 0.0, array), dtype)

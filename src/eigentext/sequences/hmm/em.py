@@ -98,7 +98,7 @@ def _expectation(
     machine.set(initial, transition, emission, precision)
     counts = np.zeros_like(initial), np.zeros_like(transition), np.zeros_like(emission)
     value, n_impossible = machine.expect(*counts)
-    sound = np.isfinite(value) and all(np.isfinite(one).all() for one in counts)
+    sound = np.isfinite(value) and all(np.isfinite(array).all() for array in counts)
     if precision == "single" and (n_impossible or not sound):
         return _expectation(machine, initial, transition, emission, "double")
     if n_impossible or not sound:

@@ -69,9 +69,9 @@ def surprisals(parameters: Parameters, data: Encoded) -> Floats:
     >>> surprisals(coin, Encoded.of([[0, 1]])).round(3).tolist()
     [0.693, 0.693]
     """
-    found = np.zeros(data.n_tokens)
-    _machine(parameters, data).go_forward(found)
-    return found
+    values = np.zeros(data.n_tokens)
+    _machine(parameters, data).go_forward(values)
+    return values
 
 
 def log_likelihoods(parameters: Parameters, data: Encoded) -> Floats:
@@ -91,11 +91,11 @@ def sums_by_sequence(values: Floats, data: Encoded) -> Floats:
     >>> sums_by_sequence(np.array([1.0, 2.0, 4.0]), Encoded.of([[0, 0], [], [0]])).tolist()
     [3.0, 0.0, 4.0]
     """
-    found = np.zeros(len(data))
+    sums = np.zeros(len(data))
     full = np.flatnonzero(data.lengths)
     if len(full):
-        found[full] = np.add.reduceat(values, data.first[full])
-    return found
+        sums[full] = np.add.reduceat(values, data.first[full])
+    return sums
 
 
 def filtered(parameters: Parameters, data: Encoded) -> Floats:
@@ -106,9 +106,9 @@ def filtered(parameters: Parameters, data: Encoded) -> Floats:
     >>> filtered(sure, Encoded.of([[0, 1]])).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
-    found = np.zeros((data.n_tokens, parameters.n_states))
-    _machine(parameters, data).go_forward(np.zeros(data.n_tokens), filtered=found)
-    return found
+    posteriors = np.zeros((data.n_tokens, parameters.n_states))
+    _machine(parameters, data).go_forward(np.zeros(data.n_tokens), filtered=posteriors)
+    return posteriors
 
 
 def smoothed(parameters: Parameters, data: Encoded) -> Floats:
@@ -119,9 +119,9 @@ def smoothed(parameters: Parameters, data: Encoded) -> Floats:
     >>> smoothed(chain, Encoded.of([[0, 1]])).tolist()
     [[1.0, 0.0], [1.0, 0.0]]
     """
-    found = np.zeros((data.n_tokens, parameters.n_states))
-    _machine(parameters, data).expect(smoothed=found)
-    return found
+    posteriors = np.zeros((data.n_tokens, parameters.n_states))
+    _machine(parameters, data).expect(smoothed=posteriors)
+    return posteriors
 
 
 def posterior_decode(parameters: Parameters, data: Encoded) -> npt.NDArray[np.int32]:
@@ -132,9 +132,9 @@ def posterior_decode(parameters: Parameters, data: Encoded) -> npt.NDArray[np.in
     >>> posterior_decode(sure, Encoded.of([[0, 1]])).tolist()
     [0, 1]
     """
-    found = np.zeros(data.n_tokens, np.int32)
-    _machine(parameters, data).expect(best=found)
-    return found
+    states = np.zeros(data.n_tokens, np.int32)
+    _machine(parameters, data).expect(best=states)
+    return states
 
 
 def viterbi(parameters: Parameters, data: Encoded) -> npt.NDArray[np.int32]:
@@ -151,9 +151,9 @@ def viterbi(parameters: Parameters, data: Encoded) -> npt.NDArray[np.int32]:
     with np.errstate(divide="ignore"):
         pi, T = np.log(parameters.initial), np.log(parameters.transition)
         E = np.log(rows)
-    found = np.zeros(data.n_tokens, np.int32)
-    compiled(data.ids, data.first, _SEGMENT, pi, T, E, found)
-    return found
+    states = np.zeros(data.n_tokens, np.int32)
+    compiled(data.ids, data.first, _SEGMENT, pi, T, E, states)
+    return states
 
 
 def next_symbols(parameters: Parameters, data: Encoded) -> Floats:

@@ -124,12 +124,12 @@ class HMM(Model, HMMSettings):
     def check(self) -> None:
         """Raise SettingsError for a setting that is not what was declared."""
         super().check()
-        given = self.parameters
-        if given is not None and given.n_states != self.n_states:
+        start = self.parameters
+        if start is not None and start.n_states != self.n_states:
             raise SettingsError(
-                f"parameters have {given.n_states} states, but n_states is {self.n_states}"
+                f"parameters have {start.n_states} states, but n_states is {self.n_states}"
             )
-        if self.n_starts > 1 and (given is not None or self.start != "random"):
+        if self.n_starts > 1 and (start is not None or self.start != "random"):
             raise SettingsError(f"n_starts is {self.n_starts}: several are for a random start")
 
     def _begin(self, data: Encoded, symbols: Symbols, seed: int) -> Parameters:

@@ -56,9 +56,9 @@ class Parameters:
         k = len(self.initial)
         shapes = (("transition", (k, k)), ("emission", (k, self.emission.shape[1])))
         for name, shape in shapes:
-            found = getattr(self, name).shape
-            if found != shape or 0 in shape:
-                raise SettingsError(f"{name}: expected shape {shape} without 0, found {found}")
+            actual = getattr(self, name).shape
+            if actual != shape or 0 in shape:
+                raise SettingsError(f"{name}: expected shape {shape} without 0, found {actual}")
         for name in ("initial", "transition", "emission"):
             array = getattr(self, name)
             if not np.isfinite(array).all() or bool((array < 0).any()):
@@ -94,7 +94,7 @@ class Parameters:
             raise SettingsError(f"seed {seed}: expected 0 or more")
         rng = np.random.default_rng(seed)
         drawn = [rng.exponential(size=(n, m)) for n, m in _shapes(n_states, n_symbols)]
-        initial, transition, emission = (one / one.sum(axis=1, keepdims=True) for one in drawn)
+        initial, transition, emission = (t / t.sum(axis=1, keepdims=True) for t in drawn)
         return cls(initial[0], transition, emission)
 
 

@@ -18,6 +18,7 @@ after the last.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,12 +40,37 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
 
-__all__ = ["deal", "stepwise_em"]
+__all__ = ["StepSize", "deal", "stepwise_em"]
 
 _TOKENS_OF_A_PART = 10_000
 _MOST_PARTS = 400
 _LONGEST_PIECE = 5_000  # tokens; a sequence of a million should still give many steps
 _BEGINNING = 100  # tokens that tell the first state
+
+
+@dataclass(frozen=True)
+class StepSize:
+    """Step j replaces the share (j + delay)^-power of the running counts.
+
+    ``power``  from 0.5 to 1: with less, later parts would never settle the counts
+    ``delay``  above 1, so that the first step leaves something of the start
+
+    >>> StepSize(power=1.0, delay=4.0).share(0)
+    0.25
+    """
+
+    power: float = 0.6
+    delay: float = 3.0
+
+    def __post_init__(self) -> None:
+        if not 0.5 <= self.power <= 1:
+            raise SettingsError(f"power {self.power!r}: expected from 0.5 to 1")
+        if not self.delay > 1:
+            raise SettingsError(f"delay {self.delay!r}: expected more than 1")
+
+    def share(self, j: int) -> float:
+        """eta_j."""
+        return float((j + self.delay) ** -self.power)
 
 
 def stepwise_em(
@@ -53,8 +79,7 @@ def stepwise_em(
     *,
     passes: int = 2,
     parts: int | None = None,
-    power: float = 0.6,
-    delay: float = 3.0,
+    step: StepSize | None = None,
     smoothing: float = 0.0,
     precision: Precision = "single",
     seed: int = 0,
@@ -63,7 +88,7 @@ def stepwise_em(
     """Improve parameters by EM in small steps.
 
     ``parts``       steps of a pass (default: one for every 10,000 tokens, 400 at most)
-    ``power``, ``delay``  of the size of steps; power above 0.5 and up to 1, delay above 1
+    ``step``        how far each step goes (default: ``StepSize()``)
     ``smoothing``   at the end, this share of every emission row is the unigram of the data
     ``progress``    hears of each pass: its number, log likelihood on the way, parameters
 
@@ -73,11 +98,12 @@ def stepwise_em(
     >>> from eigentext.sequences.observations import Encoded
     >>> data = Encoded.of([[0, 1, 0, 1, 0, 1], [1, 0, 1, 0]] * 20)
     >>> start = Parameters([0.5, 0.5], [[0.4, 0.6], [0.6, 0.4]], [[0.7, 0.3], [0.2, 0.8]])
-    >>> found = stepwise_em(start, data, passes=9, parts=5)
-    >>> found.params.transition.round(1).tolist()
+    >>> learned = stepwise_em(start, data, passes=9, parts=5)
+    >>> learned.params.transition.round(1).tolist()
     [[0.0, 1.0], [1.0, 0.0]]
     """
-    _check(passes, parts, power, delay, smoothing)
+    _check(passes, parts, smoothing)
+    step = StepSize() if step is None else step
     if not data.n_tokens:
         raise DataError("sequences", None, "no tokens to learn from")
     k, V = start.n_states, start.n_symbols
@@ -87,8 +113,8 @@ def stepwise_em(
     running = _Running(start, precision)
     counts = np.bincount(data.ids, minlength=V) + 0.5
     unigram: Floats = np.asarray(counts / counts.sum())
-    found: list[float] = []
-    j = 0
+    log_likelihoods: list[float] = []
+    n_steps = 0
     for number in range(passes):
         total = 0.0
         with single_threaded():
@@ -97,15 +123,15 @@ def stepwise_em(
                 if n_bad or not np.isfinite(value):
                     raise DataError("sequences", None, _IMPOSSIBLE.format(n_bad))
                 total += value
-                running.move((j + delay) ** -power, machine.data)
-                j += 1
-        found.append(total)
+                running.move(step.share(n_steps), machine.data)
+                n_steps += 1
+        log_likelihoods.append(total)
         if progress is not None:
             progress(number + 1, total, running.parameters(unigram, smoothing))
     parameters = running.parameters(unigram, smoothing)
     if pieces.lengths.max() < data.lengths.max() and passes:
         parameters = _with_beginnings(parameters, data)
-    return EMResult(parameters, tuple(found))
+    return EMResult(parameters, tuple(log_likelihoods))
 
 
 _IMPOSSIBLE = (
@@ -117,18 +143,17 @@ _IMPOSSIBLE = (
 def deal(data: Encoded, parts: int, seed: int = 0) -> list[Encoded]:
     """Sequences that are not empty, dealt at random into so many parts (fewer if they are few).
 
-    >>> [one.n_tokens for one in deal(Encoded.of([[0, 1], [], [2, 2], [1, 0]]), 3)]
+    >>> [part.n_tokens for part in deal(Encoded.of([[0, 1], [], [2, 2], [1, 0]]), 3)]
     [2, 2, 2]
     """
-    kept = np.flatnonzero(data.lengths)
-    order = np.random.default_rng(seed).permutation(kept)
-    found = []
+    order = np.random.default_rng(seed).permutation(np.flatnonzero(data.lengths))
+    dealt = []
     for some in np.array_split(order, min(parts, len(order))):
         lengths = data.lengths[some]
         first = pointers(lengths)
-        places = np.repeat(data.first[some] - first[:-1], lengths) + np.arange(first[-1])
-        found.append(Encoded(data.ids[places], first))
-    return found
+        tokens = np.repeat(data.first[some] - first[:-1], lengths) + np.arange(first[-1])
+        dealt.append(Encoded(data.ids[tokens], first))
+    return dealt
 
 
 def _cut(data: Encoded) -> Encoded:
@@ -155,13 +180,9 @@ def _with_beginnings(parameters: Parameters, data: Encoded) -> Parameters:
     return Parameters(initial / initial.sum(), parameters.transition, parameters.emission)
 
 
-def _check(passes: int, parts: int | None, power: float, delay: float, smoothing: float) -> None:
+def _check(passes: int, parts: int | None, smoothing: float) -> None:
     if passes < 0 or (parts is not None and parts < 1):
         raise SettingsError(f"{passes} passes, {parts} parts: expected 0 and 1 at least")
-    if not 0.5 <= power <= 1:
-        raise SettingsError(f"power {power!r}: expected from 0.5 to 1")
-    if not delay > 1:
-        raise SettingsError(f"delay {delay!r}: expected more than 1")
     if not 0 <= smoothing < 1:
         raise SettingsError(f"smoothing {smoothing!r}: expected from 0 to below 1")
 
@@ -184,14 +205,14 @@ class _Running:
 
     def expect(self, machine: Machine) -> tuple[float, int]:
         """Put the expected counts of a part into ``new``; log likelihood, impossible tokens."""
-        given = _shares(self.first), _shares(self.moved)
-        machine.set(*given, self.emission, self.precision)
+        initial, transition = _shares(self.first), _shares(self.moved)
+        machine.set(initial, transition, self.emission, self.precision)
         value, n_bad = machine.expect(*self.new)
-        sound = np.isfinite(value) and all(np.isfinite(one).all() for one in self.new[:2])
+        sound = np.isfinite(value) and all(np.isfinite(table).all() for table in self.new[:2])
         if self.precision == "single" and (n_bad or not sound):  # float32 cannot hold it
-            for one in self.new:
-                one[:] = 0
-            machine.set(*given, _shares(self.emitted.T).T, "double")
+            for table in self.new:
+                table[:] = 0
+            machine.set(initial, transition, _shares(self.emitted.T).T, "double")
             value, n_bad = machine.expect(*self.new)
         return value, n_bad
 
@@ -199,12 +220,12 @@ class _Running:
         """Replace the share ``eta`` of the running counts by the new ones."""
         from eigentext.sequences.kernels.stepwise import blend_counts
 
-        for kept, new, size in (
+        for running, new, size in (
             (self.first, self.new[0], len(part)),
             (self.moved, self.new[1], part.n_tokens),
         ):
-            kept *= 1 - eta
-            kept += new * (eta / size)
+            running *= 1 - eta
+            running += new * (eta / size)
             new[:] = 0
         weight = eta / part.n_tokens
         blend_counts(self.emitted, self.new[2], 1 - eta, weight, self.totals, self.emission)

@@ -20,12 +20,14 @@ def _viterbi_segment(ids, begin, n, log_T, log_E, score, back, new):
     for t in range(n):
         new[:] = -np.inf
         back[t] = 0
+        # no branches in the inner loop, so that it runs in vectors
         for i in range(k):
             for j in range(k):
                 value = score[i] + log_T[i, j]
                 better = value > new[j]
                 new[j] = value if better else new[j]
                 back[t, j] = i if better else back[t, j]
+        # the best score of every token is 0: sums of logs neither grow nor vanish
         x = ids[begin + t]
         most = -np.inf
         for j in range(k):
@@ -62,6 +64,8 @@ def viterbi(ids, first, segment, log_pi, log_T, log_E, path):
                 score[j] += log_E[ids[first[s]], j] - most
         begin = first[s] + 1  # the first token has no back pointers
         n_segments = (length - 1 + segment - 1) // segment
+        # Forward once, keeping the scores at the borders of segments alone; then segment by
+        # segment from the last: its back pointers are found anew and followed.
         borders = np.empty((n_segments + 1, k))
         borders[0] = score
         for g in range(n_segments):

@@ -9,10 +9,12 @@ belongs to time t of sequence b::
     W_t        = O[., x_t+1] beta_t+1 / scale_t+1    beta_t  = T W_t
     p(h_t | x) = alpha_t beta_t                      p(h_t, h_t+1 | x) = alpha_t T W_t
 
-``E`` is the emission turned over (V, k).  A symbol that no state can show has scale 0 and is
+A time step of all batches together costs O(k^2) a token, and room is that of the longest batch.
+The records that the passes take (the chain, the room, what is wanted) are those of
+hmm/batches.py.  A symbol that no state can show has scale 0 and is
 passed over as if it had not been seen.  A long sequence goes segment by segment: forward once to
-keep alpha at the borders, then once more from the last segment to the first.  ``alpha``, ``W``,
-``beta``, ``T`` and ``E`` may be float64 or float32; sums over the text are float64.
+keep alpha at the borders, then once more from the last segment to the first.  Chain and room may
+be float64 or float32; sums over the text are float64.
 """
 
 import numpy as np
@@ -23,14 +25,17 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
 @njit(cache=True, fastmath=FAST)
-def forward(ids, starts, lengths, prior, T, E, alpha, scale, rows):
+def forward(ids, starts, lengths, prior, chain, room):
     """Fill ``alpha``, ``scale`` and ``rows``; how many steps, and how many tokens had scale 0.
 
     ``prior`` (B, k) holds p(h_1) of each sequence.
     """
+    T, E = chain.T, chain.E
+    alpha, scale, rows = room.alpha, room.scale, room.rows
     k = T.shape[0]
     active, t, n_impossible = starts.shape[0], 0, 0
     rows[0] = 0
+    # alpha_t[j] = (sum over i of alpha_t-1[i] T[i, j]) E[x_t, j] / scale_t
     while active > 0:
         begin = rows[t]
         if t == 0:
@@ -53,14 +58,19 @@ def forward(ids, starts, lengths, prior, T, E, alpha, scale, rows):
                 scale[r] = 0
         t += 1
         rows[t] = begin + active
+        # the shortest are last: those that have ended leave the batch at its end
         while active > 0 and lengths[active - 1] <= t:
             active -= 1
     return t, n_impossible
 
 
 @njit(cache=True, fastmath=FAST)
-def _future(x, scale, E, beta, W, r, b, cap):
-    """Row r of ``W`` from row b of ``beta``, the symbol x and its scale."""
+def _future(x, scale, chain, beta, b, W, r):
+    """Row r of ``W`` from row b of ``beta``, the symbol x and its scale.
+
+    No number passes ``cap``: a tiny scale may make infinities, and those NaN where alpha is 0.
+    """
+    E, cap = chain.E, chain.cap
     if scale > 0:
         share = 1 / scale
         for j in range(E.shape[1]):
@@ -72,29 +82,35 @@ def _future(x, scale, E, beta, W, r, b, cap):
 
 
 @njit(cache=True, fastmath=FAST)
-def backward(ids, starts, T_turned, E, scale, rows, n_steps, beta, W, t, follows, cap):
+def backward(ids, starts, chain, room, n_steps, t, follows):
     """One step back: ``W`` at time t and ``beta`` (B, k) from those of time t + 1.
 
     ``follows``: the one sequence goes on behind this batch, and ``W`` of the last step is there.
     """
+    W, beta, rows = room.W, room.beta, room.rows
     begin, count = rows[t], rows[t + 1] - rows[t]
-    going = 0
+    going = 0  # so many sequences of time t have a token at time t + 1
     if t + 1 < n_steps:
         after = rows[t + 1]
         going = rows[t + 2] - after
         for b in range(going):
-            _future(ids[starts[b] + t + 1], scale[after + b], E, beta, W, begin + b, b, cap)
+            x = ids[starts[b] + t + 1]
+            _future(x, room.scale[after + b], chain, beta, b, W, begin + b)
     elif follows:
         going = count
+    # after the last token comes nothing: beta is 1, and no pair of states has a weight
     W[begin + going : begin + count] = 0
     beta[going:count] = 1
     if going > 0:
-        np.dot(W[begin : begin + going], T_turned, beta[:going])
+        np.dot(W[begin : begin + going], chain.T_turned, beta[:going])
 
 
 @njit(cache=True, fastmath=FAST)
-def _collect(ids, starts, rows, t, alpha, beta, emitted, smoothed, best):
+def _collect(ids, starts, room, t, wanted):
     """Put p(h_t | x) where it is wanted: counts (V, k), or tables by token; (0, k) is unwanted."""
+    alpha, beta, rows = room.alpha, room.beta, room.rows
+    emitted, smoothed, best = wanted.emitted, wanted.smoothed, wanted.best
+    # p(h_t = j | x) = alpha_t[j] beta_t[j]
     k = alpha.shape[1]
     begin = rows[t]
     for b in range(rows[t + 1] - begin):
@@ -119,11 +135,12 @@ def _collect(ids, starts, rows, t, alpha, beta, emitted, smoothed, best):
 
 
 @njit(cache=True, fastmath=FAST)
-def _add_pairs(alpha, W, n_rows, pairs, moved):
-    np.dot(alpha[:n_rows].T, W[:n_rows], pairs)
-    for a in range(pairs.shape[0]):
+def _add_pairs(room, n_rows, pairs, moved):
+    """moved[i, j] += sum over rows of alpha_t[i] W_t[j]: one product for a whole batch."""
+    np.dot(room.alpha[:n_rows].T, room.W[:n_rows], pairs)
+    for i in range(pairs.shape[0]):
         for j in range(pairs.shape[1]):
-            moved[a, j] += pairs[a, j]
+            moved[i, j] += pairs[i, j]
 
 
 @njit(cache=True)
@@ -135,174 +152,116 @@ def _sum_of_logs(scale, n_rows):
 
 
 @njit(cache=True, fastmath=FAST)
-def expect_batches(
-    ids,
-    starts,
-    lengths,
-    bounds,
-    pi,
-    T,
-    T_turned,
-    E,
-    alpha,
-    W,
-    beta,
-    scale,
-    rows,
-    cap,
-    initial,
-    moved,
-    emitted,
-    smoothed,
-    best,
-):
+def expect_batches(ids, batches, chain, room, wanted):
     """Both passes over all batches: expected counts, or posteriors, whichever have room.
 
-    ``bounds``: batch i is ``starts[bounds[i] : bounds[i + 1]]``.  ``moved`` still has to be
-    multiplied by T.  Returns the log likelihood and the number of impossible tokens.
+    ``moved`` still has to be multiplied by T.  Returns the log likelihood and the number of
+    impossible tokens.
     """
-    k = T.shape[0]
-    prior = np.empty((beta.shape[0], k), T.dtype)
-    prior[:] = pi
-    pairs = np.empty((k, k), T.dtype)
+    k = chain.T.shape[0]
+    prior = np.empty((room.beta.shape[0], k), chain.T.dtype)
+    prior[:] = chain.pi
+    pairs = np.empty((k, k), chain.T.dtype)
     log_likelihood, n_impossible = 0.0, 0
-    for i in range(bounds.shape[0] - 1):
-        begun, lasting = starts[bounds[i] : bounds[i + 1]], lengths[bounds[i] : bounds[i + 1]]
-        n_steps, missed = forward(ids, begun, lasting, prior, T, E, alpha, scale, rows)
+    for i in range(batches.bounds.shape[0] - 1):
+        first, last = batches.bounds[i], batches.bounds[i + 1]
+        starts, lengths = batches.starts[first:last], batches.lengths[first:last]
+        n_steps, missed = forward(ids, starts, lengths, prior, chain, room)
         n_impossible += missed
-        log_likelihood += _sum_of_logs(scale, rows[n_steps])
+        n_rows = room.rows[n_steps]
+        log_likelihood += _sum_of_logs(room.scale, n_rows)
         for t in range(n_steps - 1, -1, -1):
-            backward(ids, begun, T_turned, E, scale, rows, n_steps, beta, W, t, False, cap)
-            _collect(ids, begun, rows, t, alpha, beta, emitted, smoothed, best)
-        if emitted.shape[0] > 0:
-            for b in range(begun.shape[0]):
+            backward(ids, starts, chain, room, n_steps, t, False)
+            _collect(ids, starts, room, t, wanted)
+        if wanted.emitted.shape[0] > 0:
+            # beta is that of time 0 now, whose rows are the first of alpha
+            for b in range(starts.shape[0]):
                 for j in range(k):
-                    initial[j] += alpha[b, j] * beta[b, j]
-            _add_pairs(alpha, W, rows[n_steps], pairs, moved)
+                    wanted.initial[j] += room.alpha[b, j] * room.beta[b, j]
+            _add_pairs(room, n_rows, pairs, wanted.moved)
     return log_likelihood, n_impossible
 
 
 @njit(cache=True, fastmath=FAST)
-def expect_long(
-    ids,
-    start,
-    length,
-    segment,
-    pi,
-    T,
-    T_turned,
-    E,
-    alpha,
-    W,
-    beta,
-    scale,
-    rows,
-    cap,
-    initial,
-    moved,
-    emitted,
-    smoothed,
-    best,
-):
-    """The same for one long sequence, in segments; ``alpha`` and ``W`` have ``segment`` rows."""
-    k = T.shape[0]
+def expect_long(ids, start, length, chain, room, wanted):
+    """The same for one long sequence, in segments of as many tokens as the room has rows.
+
+    Time is that of one and a half times both passes; only p(h) at the borders is kept.
+    """
+    T, alpha = chain.T, room.alpha
+    k, segment = T.shape[0], alpha.shape[0]
     n_segments = (length + segment - 1) // segment
     borders = np.empty((n_segments, 1, k), T.dtype)  # p(h) at the first token of each segment
-    borders[0, 0] = pi
+    borders[0, 0] = chain.pi
     pairs = np.empty((k, k), T.dtype)
-    where, lasting = np.empty(1, np.int64), np.empty(1, np.int64)
+    starts, lengths = np.empty(1, np.int64), np.empty(1, np.int64)
     log_likelihood, n_impossible = 0.0, 0
     for s in range(n_segments):
-        where[0] = start + s * segment
-        lasting[0] = min(segment, length - s * segment)
-        n, missed = forward(ids, where, lasting, borders[s], T, E, alpha, scale, rows)
+        starts[0] = start + s * segment
+        lengths[0] = min(segment, length - s * segment)
+        n, missed = forward(ids, starts, lengths, borders[s], chain, room)
         n_impossible += missed
-        log_likelihood += _sum_of_logs(scale, n)
+        log_likelihood += _sum_of_logs(room.scale, n)
         if s + 1 < n_segments:
             np.dot(alpha[n - 1 : n], T, borders[s + 1])
-    future = np.zeros((1, k), T.dtype)
+    future = np.zeros((1, k), T.dtype)  # W of the last token of a segment, from the one behind
     for s in range(n_segments - 1, -1, -1):
-        where[0] = start + s * segment
-        lasting[0] = min(segment, length - s * segment)
-        n, missed = forward(ids, where, lasting, borders[s], T, E, alpha, scale, rows)
+        starts[0] = start + s * segment
+        lengths[0] = min(segment, length - s * segment)
+        n, missed = forward(ids, starts, lengths, borders[s], chain, room)
         follows = s + 1 < n_segments
         if follows:
-            W[n - 1] = future[0]
+            room.W[n - 1] = future[0]
         for t in range(n - 1, -1, -1):
-            backward(ids, where, T_turned, E, scale, rows, n, beta, W, t, follows, cap)
-            _collect(ids, where, rows, t, alpha, beta, emitted, smoothed, best)
-        if emitted.shape[0] > 0:
-            _add_pairs(alpha, W, n, pairs, moved)
-        _future(ids[where[0]], scale[0], E, beta, future, 0, 0, cap)
-    if emitted.shape[0] > 0:
+            backward(ids, starts, chain, room, n, t, follows)
+            _collect(ids, starts, room, t, wanted)
+        if wanted.emitted.shape[0] > 0:
+            _add_pairs(room, n, pairs, wanted.moved)
+        _future(ids[starts[0]], room.scale[0], chain, room.beta, 0, future, 0)
+    if wanted.emitted.shape[0] > 0:
         for j in range(k):
-            initial[j] += alpha[0, j] * beta[0, j]
+            wanted.initial[j] += alpha[0, j] * room.beta[0, j]
     return log_likelihood, n_impossible
 
 
 @njit(cache=True, fastmath=FAST)
-def _keep(begun, lasting, rows, n_steps, alpha, scale, surprisal, filtered, last, owners):
-    """Copy what is wanted of a forward pass to its place; (0, k) is unwanted."""
+def _copy_out(starts, lengths, owners, n_steps, room, tables):
+    """Copy what is wanted of a forward pass into its tables; (0, k) is unwanted."""
+    alpha, rows = room.alpha, room.rows
+    surprisal, filtered, last = tables
     for t in range(n_steps):
         for b in range(rows[t + 1] - rows[t]):
-            at, r = begun[b] + t, rows[t] + b
-            surprisal[at] = -np.log(np.float64(scale[r]))
+            at, r = starts[b] + t, rows[t] + b
+            surprisal[at] = -np.log(np.float64(room.scale[r]))
             if filtered.shape[0] > 0:
                 filtered[at] = alpha[r]
     if last.shape[0] > 0:
-        for b in range(begun.shape[0]):
-            last[owners[b]] = alpha[rows[lasting[b] - 1] + b]
+        for b in range(starts.shape[0]):
+            last[owners[b]] = alpha[rows[lengths[b] - 1] + b]
 
 
 @njit(cache=True, fastmath=FAST)
-def forward_batches(
-    ids,
-    starts,
-    lengths,
-    owners,
-    bounds,
-    pi,
-    T,
-    E,
-    alpha,
-    scale,
-    rows,
-    widest,
-    surprisal,
-    filtered,
-    last,
-):
+def forward_batches(ids, batches, chain, room, tables):
     """-log p(x_t | x_1..t-1), filtered states, and those after the last token (S, k)."""
-    prior = np.empty((widest, T.shape[0]), T.dtype)
-    prior[:] = pi
-    for i in range(bounds.shape[0] - 1):
-        lo, hi = bounds[i], bounds[i + 1]
-        n_steps, _ = forward(ids, starts[lo:hi], lengths[lo:hi], prior, T, E, alpha, scale, rows)
-        _keep(
-            starts[lo:hi],
-            lengths[lo:hi],
-            rows,
-            n_steps,
-            alpha,
-            scale,
-            surprisal,
-            filtered,
-            last,
-            owners[lo:hi],
-        )
+    prior = np.empty((room.beta.shape[0], chain.T.shape[0]), chain.T.dtype)
+    prior[:] = chain.pi
+    for i in range(batches.bounds.shape[0] - 1):
+        first, last = batches.bounds[i], batches.bounds[i + 1]
+        starts, lengths = batches.starts[first:last], batches.lengths[first:last]
+        n_steps, _ = forward(ids, starts, lengths, prior, chain, room)
+        _copy_out(starts, lengths, batches.owners[first:last], n_steps, room, tables)
 
 
 @njit(cache=True, fastmath=FAST)
-def forward_long(
-    ids, start, length, owner, segment, pi, T, E, alpha, scale, rows, surprisal, filtered, last
-):
+def forward_long(ids, start, length, owner, chain, room, tables):
     """The same for one long sequence, in segments."""
+    T, segment = chain.T, room.alpha.shape[0]
     prior = np.empty((1, T.shape[0]), T.dtype)
-    prior[0] = pi
-    where, lasting = np.empty(1, np.int64), np.empty(1, np.int64)
+    prior[0] = chain.pi
+    starts, lengths = np.empty(1, np.int64), np.empty(1, np.int64)
     owners = np.full(1, owner, np.int64)
     for begin in range(0, length, segment):
-        where[0], lasting[0] = start + begin, min(segment, length - begin)
-        n, _ = forward(ids, where, lasting, prior, T, E, alpha, scale, rows)
-        _keep(where, lasting, rows, n, alpha, scale, surprisal, filtered, last, owners)
-        np.dot(alpha[n - 1 : n], T, prior)
+        starts[0], lengths[0] = start + begin, min(segment, length - begin)
+        n, _ = forward(ids, starts, lengths, prior, chain, room)
+        _copy_out(starts, lengths, owners, n, room, tables)
+        np.dot(room.alpha[n - 1 : n], T, prior)

@@ -1,21 +1,40 @@
 """Compiled recursion of observable operators over sequences."""
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numba import njit
 
 
+class OperatorArrays(NamedTuple):
+    """Operators as the recursion takes them; see spectral/operators.py.
+
+    ``start``     (k,) b_1
+    ``usual``     (k,) the mean state
+    ``rows``      (V, k) b_inf' B_x of every symbol
+    ``matrices``  (V, k, k) B_x, or (k, k, k) with ``y`` (V, k), which is else (0, k)
+    """
+
+    start: Any
+    usual: Any
+    rows: Any
+    matrices: Any
+    y: Any
+
+
 @njit(cache=True)
-def operator_states(ids, first, start, usual, rows, matrices, y, weak, signs_matter, states, raw):
+def operator_states(ids, first, operators, weak, signs_matter, states, raw):
     """State before each token, and p(token | state) as the operators have it.
 
-    b_t+1 = B_x b_t / (b_inf' B_x b_t).  Where that p is not above ``weak[x]`` and signs matter,
-    the state begins anew from the mean state ``usual`` and the symbol; where that gives nothing
-    either, from the mean state.  ``matrices`` (V, k, k), or (k, k, k) with ``y`` (V, k), which is
-    else (0, k).
+    Where that p is not above ``weak[x]`` and signs matter, the state begins anew from the mean
+    state and the symbol; where that gives nothing either, from the mean state.
     """
+    start, usual, rows, matrices, y = operators
     k = start.shape[0]
     reduced = y.shape[0] > 0
-    state, other = np.empty(k), np.empty(k)
+    state, following = np.empty(k), np.empty(k)
+    # b_t+1 = B_x b_t / p,  p = b_inf' B_x b_t.  Time O(k^2) a token, O(k^3) of a reduced model,
+    # where B_x = sum over j of y[x, j] matrices[j] is never made.
     for s in range(first.shape[0] - 1):
         state[:] = start
         for t in range(first[s], first[s + 1]):
@@ -46,5 +65,5 @@ def operator_states(ids, first, start, usual, rows, matrices, y, weak, signs_mat
                 else:
                     for m in range(k):
                         total += matrices[x, i, m] * state[m]
-                other[i] = total / p
-            state[:] = other
+                following[i] = total / p
+            state[:] = following

@@ -12,6 +12,7 @@ def blend_counts(running, new, keep, add, totals, emission):
     """
     V, k = running.shape
     totals[:] = 0
+    # one sweep over (V, k) for all three: the table is larger than the cache
     for x in range(V):
         for j in range(k):
             value = keep * running[x, j] + add * new[x, j]

@@ -20,6 +20,7 @@ from numba import njit
 def chain_marginals(cand_ptr, start, pair_ptr, pairs, single):
     """Share of each candidate among all sequences; returns the log of the sum of all scores."""
     n = len(cand_ptr) - 1
+    # behind[c]: the sum of all ways from candidate c to the end, over the largest of its token
     behind = np.ones(len(single))
     total = 0.0
     for i in range(n - 2, -1, -1):
@@ -37,6 +38,7 @@ def chain_marginals(cand_ptr, start, pair_ptr, pairs, single):
         total += math.log(top)
         for c in range(cand_ptr[i], cand_ptr[i + 1]):
             behind[c] /= top
+    # before[c]: the same from the beginning to c, divided so that before . behind is 1
     before = np.empty(len(single))
     for c in range(cand_ptr[0], cand_ptr[1]):
         before[c] = start[c]
@@ -62,18 +64,20 @@ def chain_marginals(cand_ptr, start, pair_ptr, pairs, single):
 
 
 @njit(cache=True)
-def chain_kbest(cand_ptr, start, pair_ptr, pairs, found, scores):
+def chain_kbest(cand_ptr, start, pair_ptr, pairs, paths, scores):
     """The sequences with the highest scores, best first: rows of candidate numbers.
 
-    ``found`` (most, n), ``scores`` (most,) logs; returns how many there are with any weight.
+    ``paths`` (most, n), ``scores`` (most,) logs; returns how many there are with any weight.
     """
     n = len(cand_ptr) - 1
-    most = len(found)
+    most = len(paths)
     n_cand = cand_ptr[n]
     score = np.full((n_cand, most), -np.inf)
     came_from = np.full((n_cand, most), -1, np.int32)
     came_rank = np.zeros((n_cand, most), np.int32)
     filled = np.zeros(n_cand, np.int32)
+    # score[c, r]: the r-th best log score of a path that ends in candidate c, with the candidate
+    # and the rank that it came from; ``filled`` of them, in falling order
     for c in range(cand_ptr[0], cand_ptr[1]):
         if start[c] > 0.0:
             score[c, 0] = math.log(start[c])
@@ -90,14 +94,16 @@ def chain_kbest(cand_ptr, start, pair_ptr, pairs, found, scores):
                     value = score[c, rank] + log_weight
                     if filled[d] == most and value <= score[d, most - 1]:
                         break
-                    place = min(filled[d], most - 1)
-                    while place > 0 and score[d, place - 1] < value:
-                        score[d, place] = score[d, place - 1]
-                        came_from[d, place] = came_from[d, place - 1]
-                        came_rank[d, place] = came_rank[d, place - 1]
-                        place -= 1
-                    score[d, place], came_from[d, place], came_rank[d, place] = value, c, rank
+                    # insertion into the sorted list; among equals the earlier stays ahead
+                    slot = min(filled[d], most - 1)
+                    while slot > 0 and score[d, slot - 1] < value:
+                        score[d, slot] = score[d, slot - 1]
+                        came_from[d, slot] = came_from[d, slot - 1]
+                        came_rank[d, slot] = came_rank[d, slot - 1]
+                        slot -= 1
+                    score[d, slot], came_from[d, slot], came_rank[d, slot] = value, c, rank
                     filled[d] = min(filled[d] + 1, most)
+    # the lists of the last token's candidates, merged, and each path followed back
     taken = np.zeros(n_cand, np.int32)
     for answer in range(most):
         best = -1
@@ -112,6 +118,6 @@ def chain_kbest(cand_ptr, start, pair_ptr, pairs, found, scores):
         c, rank = best, taken[best]
         taken[best] += 1
         for i in range(n - 1, -1, -1):
-            found[answer, i] = c
+            paths[answer, i] = c
             c, rank = came_from[c, rank], came_rank[c, rank]
     return most

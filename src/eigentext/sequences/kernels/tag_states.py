@@ -81,7 +81,7 @@ def backward(cells, model, beta):
         model.end,
         model.end_at,
     )
-    keep, one, mean, mean_word, p_next = (
+    keep, any_state, mean, mean_word, p_next = (
         model.keep,
         model.one,
         model.mean,
@@ -92,6 +92,8 @@ def backward(cells, model, beta):
     n = len(cand_ptr) - 1
     total = 0.0
     for i in range(n - 1, -1, -1):
+        # the rank-one part does not depend on c but through one factor: its sum over the next
+        # candidates is taken once, rest = sum over d of p_next[d] (mean_d . beta[d])
         rest = 0.0
         if i + 1 < n:
             for d in range(cand_ptr[i + 1], cand_ptr[i + 2]):
@@ -109,41 +111,42 @@ def backward(cells, model, beta):
             own = beta[s_ptr[c] : s_ptr[c] + ma]
             word = e[e_ptr[c] : e_ptr[c] + mw]
             own[:] = 0.0
+            # own[h1] = sum over d, h2, h3 of tensor[a, b][h1, h2, h3] word[h2] beta[d][h3]
             if i + 1 < n:
                 for d in range(cand_ptr[i + 1], cand_ptr[i + 2]):
                     b = cand[d]
-                    place = at[a, b]
-                    if place < 0:
+                    entry = at[a, b]
+                    if entry < 0:
                         continue
                     mb = m[b]
                     behind = beta[s_ptr[d] : s_ptr[d] + mb]
                     for x in range(ma):
                         value = 0.0
                         for y in range(mw):
-                            row = tensor[place : place + mb]
+                            row = tensor[entry : entry + mb]
                             part = 0.0
                             for z in range(mb):
                                 part += row[z] * behind[z]
                             value += part * word[y]
-                            place += mb
+                            entry += mb
                         own[x] += value
             elif end_at[a] >= 0:
-                place = end_at[a]
+                entry = end_at[a]
                 for x in range(ma):
                     for y in range(mw):
-                        own[x] += end[place + x * mw + y] * word[y]
-            middling = 0.0
+                        own[x] += end[entry + x * mw + y] * word[y]
+            middling = 0.0  # what the word weighs in the mean state of the tag
             for y in range(mw):
                 middling += mean_word[word_ptr[a] + y] * word[y]
             middling *= (1.0 - keep[a]) * rest
             for x in range(ma):
-                own[x] = keep[a] * own[x] + middling * one[state_ptr[a] + x]
+                own[x] = keep[a] * own[x] + middling * any_state[state_ptr[a] + x]
                 top = max(top, abs(own[x]))
         if top == 0.0:
             return -np.inf
         total += math.log(top)
-        for place in range(s_ptr[cand_ptr[i]], s_ptr[cand_ptr[i + 1]]):
-            beta[place] /= top
+        for s in range(s_ptr[cand_ptr[i]], s_ptr[cand_ptr[i + 1]]):
+            beta[s] /= top
     return total
 
 
@@ -171,7 +174,7 @@ def forward(cells, model, beta, alpha, single, pair_ptr, pairs):
     """
     cand_ptr, cand, e_ptr, e, s_ptr = cells
     m, m_word, tensor, at, root = model.m, model.m_word, model.tensor, model.at, model.root
-    keep, one, mean, mean_word, p_next = (
+    keep, any_state, mean, mean_word, p_next = (
         model.keep,
         model.one,
         model.mean,
@@ -186,6 +189,7 @@ def forward(cells, model, beta, alpha, single, pair_ptr, pairs):
         for x in range(m[a]):
             alpha[s_ptr[c] + x] = root[state_ptr[a] + x]
     for i in range(n):
+        # alpha . beta summed over a token's cells is Z, at every token up to that token's scale
         z = 0.0
         for c in range(cand_ptr[i], cand_ptr[i + 1]):
             value = 0.0
@@ -208,27 +212,29 @@ def forward(cells, model, beta, alpha, single, pair_ptr, pairs):
             behind = beta[s_ptr[d] : s_ptr[d] + mb]
             onward = alpha[s_ptr[d] : s_ptr[d] + mb]
             onward[:] = 0.0
+            # step[h3] = sum over h1 of alpha[c][h1] A[h1, h3] from one candidate c; the sum over c
+            # is alpha of the next token, and step . beta the weight of the pair (c, d)
             for c in range(cand_ptr[i], cand_ptr[i + 1]):
                 a = cand[c]
                 ma, mw = m[a], m_word[a]
                 word = e[e_ptr[c] : e_ptr[c] + mw]
                 before = alpha[s_ptr[c] : s_ptr[c] + ma]
                 step[:mb] = 0.0
-                place = at[a, b]
-                if place >= 0:
+                entry = at[a, b]
+                if entry >= 0:
                     for x in range(ma):
                         for y in range(mw):
-                            row = tensor[place : place + mb]
+                            row = tensor[entry : entry + mb]
                             weight = keep[a] * before[x] * word[y]
                             for z3 in range(mb):
                                 step[z3] += weight * row[z3]
-                            place += mb
+                            entry += mb
                 middling = 0.0
                 for y in range(mw):
                     middling += mean_word[word_ptr[a] + y] * word[y]
                 level = 0.0
                 for x in range(ma):
-                    level += one[state_ptr[a] + x] * before[x]
+                    level += any_state[state_ptr[a] + x] * before[x]
                 weight = (1.0 - keep[a]) * middling * level * p_next[b]
                 value = 0.0
                 for z3 in range(mb):

@@ -136,8 +136,8 @@ class SpectralHMM(Model, SpectralHMMSettings):
         """``-log p(x_t | x_1 .. x_t-1)`` of every token, one array a sequence."""
         self.check_fitted()
         data = self.symbols_.encode(X)
-        found = self.surprisals_encoded(data)
-        return np.split(found, data.first[1:-1]) if len(data) else []
+        surprisal = self.surprisals_encoded(data)
+        return np.split(surprisal, data.first[1:-1]) if len(data) else []
 
     def surprisals_encoded(self, data: Encoded) -> Floats:
         """(N,) for sequences that are numbers already."""
@@ -164,15 +164,15 @@ class SpectralHMM(Model, SpectralHMMSettings):
         >>> model.log_prob([["b"], []]).round(4).tolist()
         [-1.0986, 0.0]
         """
-        return np.array([0.0 - float(one.sum()) for one in self.surprisals(X)])
+        return np.array([0.0 - float(surprisal.sum()) for surprisal in self.surprisals(X)])
 
     def score(self, X: Iterable[Sequence[str]], y: object = None) -> float:
         """Mean log-likelihood of a token."""
-        found = self.surprisals(X)
-        n = sum(map(len, found))
+        surprisals = self.surprisals(X)
+        n = sum(map(len, surprisals))
         if not n:
             raise DataError("sequences", None, "no tokens to score")
-        return -sum(float(one.sum()) for one in found) / n
+        return -sum(float(surprisal.sum()) for surprisal in surprisals) / n
 
     def perplexity(self, X: Iterable[Sequence[str]]) -> float:
         """``exp(- log p / number of tokens)``."""
@@ -195,7 +195,7 @@ class SpectralHMM(Model, SpectralHMMSettings):
         asked[first[1:] - 1] = False
         self._judge(raw[asked], data.ids)
         predicted, negative = self._predict(states[first[1:] - 1])
-        self._report(raw[asked], data.ids, float(negative.sum()), places=len(data))
+        self._report(raw[asked], data.ids, float(negative.sum()), n_positions=len(data))
         return predicted
 
     def sample(self, n: int = 1, length: int = 20, *, seed: int = 0) -> list[list[str]]:
@@ -217,23 +217,26 @@ class SpectralHMM(Model, SpectralHMMSettings):
             for _ in range(length):
                 passed = np.cumsum(self.next_symbols(part), axis=1)
                 chances = rng.random((len(part), 1)) * passed[:, -1:]
-                for one, x in zip(part, (passed <= chances).sum(axis=1).tolist(), strict=True):
-                    one.append(names[min(x, len(names) - 1)])
+                for sequence, x in zip(
+                    part, (passed <= chances).sum(axis=1).tolist(), strict=True
+                ):
+                    sequence.append(names[min(x, len(names) - 1)])
         return drawn
 
     def raw_probability(self, X: Iterable[Sequence[str]]) -> tuple[npt.NDArray[np.int8], Floats]:
         """Sign and log of the absolute value of ``b_inf' B_xn ... B_x1 b_1``, as it comes out."""
         self.check_fitted()
         data = self.symbols_.encode(X)
-        found = [self.operators_.signed_probability(data[at]) for at in range(len(data))]
-        signs = np.array([sign for sign, _ in found], np.int8)
+        signed = [self.operators_.signed_probability(data[at]) for at in range(len(data))]
+        signs = np.array([sign for sign, _ in signed], np.int8)
         n_bad = int((signs <= 0).sum())
         self.negatives_ = NegativeReport(len(signs), n_bad, float("nan"))
-        return signs, np.array([log for _, log in found])
+        return signs, np.array([log for _, log in signed])
 
     @property
     def negative_rate_(self) -> float:
         """Share of the tokens of the last query with no positive value (of sequences, for raw)."""
+        self.check_fitted()
         if not hasattr(self, "negatives_"):
             raise AttributeError("negative_rate_ is there after a query, such as score(X)")
         return self.negatives_.rate
@@ -249,7 +252,7 @@ class SpectralHMM(Model, SpectralHMMSettings):
 
     def _states(self, data: Encoded) -> tuple[Floats, Floats]:
         """State before each token (N, k), and the operators' value of the token (N,)."""
-        from eigentext.sequences.kernels.operators import operator_states
+        from eigentext.sequences.kernels.operators import OperatorArrays, operator_states
 
         ops = self.operators_
         states, raw = np.empty((data.n_tokens, ops.k)), np.empty(data.n_tokens)
@@ -257,11 +260,7 @@ class SpectralHMM(Model, SpectralHMMSettings):
         operator_states(
             data.ids,
             data.first,
-            ops.start,
-            ops.usual,
-            self._rows,
-            ops.matrices,
-            y,
+            OperatorArrays(ops.start, ops.usual, self._rows, ops.matrices, y),
             self._weak(),
             self.negatives != "abs",
             states,
@@ -300,10 +299,10 @@ class SpectralHMM(Model, SpectralHMMSettings):
             raise DataError("sequences", None, why)
 
     def _report(
-        self, raw: Floats, ids: npt.NDArray[np.int32], mass: float, places: int | None = None
+        self, raw: Floats, ids: npt.NDArray[np.int32], mass: float, n_positions: int | None = None
     ) -> None:
         n_bad = int((~(raw > self._weak()[ids])).sum())
-        self.negatives_ = NegativeReport(len(raw), n_bad, mass / max(places or len(raw), 1))
+        self.negatives_ = NegativeReport(len(raw), n_bad, mass / max(n_positions or len(raw), 1))
 
     # ------------------------------------------------------------ storage
 

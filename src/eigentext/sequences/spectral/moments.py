@@ -71,7 +71,7 @@ class Moments:
         begin = data.first[:-1][data.lengths > 0]
         if not len(begin):
             raise DataError("sequences", None, "no tokens to learn from")
-        at = _followed(data, 2)
+        at = _followed(data, 2)  # where a triple begins
         if not len(at):
             longest = int(data.lengths.max())
             why = f"the longest has {longest} tokens: triples of neighbours need at least 3"
@@ -105,9 +105,9 @@ class Moments:
         V = self.n_symbols
         weights = np.ones(self.n_triples) if self.weights is None else self.weights
         # copies: adding up what is double sorts the arrays in place
-        made = csr_array((weights.copy(), self.left.copy(), self.bounds.copy()), shape=(V, V))
-        made.sum_duplicates()
-        return made
+        matrix = csr_array((weights.copy(), self.left.copy(), self.bounds.copy()), shape=(V, V))
+        matrix.sum_duplicates()
+        return matrix
 
 
 def exact_moments(parameters: Parameters, length: int) -> Moments:
@@ -122,12 +122,14 @@ def exact_moments(parameters: Parameters, length: int) -> Moments:
         raise SettingsError(f"length {length}: triples need at least 3")
     pi, T, O = parameters.initial, parameters.transition, parameters.emission  # noqa: E741
     V = parameters.n_symbols
+    # the distribution of the state at each token; a triple may begin at all but the last two
     states = [pi]
     for _ in range(length - 1):
         states.append(states[-1] @ T)
     pooled = np.mean(states[: length - 2], axis=0)
+    # p(left a, middle x, right c) = sum over their states i, j, l
     table = np.einsum("i,ia,ij,jx,jl,lc->xac", pooled, O, T, O, T, O, optimize=True)
-    middle, left, right = (one.ravel().astype(np.int32) for one in np.indices((V, V, V)))
+    middle, left, right = (axis.ravel().astype(np.int32) for axis in np.indices((V, V, V)))
     counts = np.sum(states, axis=0) @ O
     return Moments(pi @ O, left, middle, right, counts, table.ravel())
 
@@ -146,13 +148,13 @@ def pairs_of(data: Encoded, n_symbols: int) -> Any:
     order = _by_symbol(left, n_symbols)
     starts = pointers(np.bincount(left, minlength=n_symbols))
     ones = np.ones(len(at), np.int64)
-    made = csr_array((ones, data.ids[at + 1][order], starts), shape=(n_symbols, n_symbols))
-    made.sum_duplicates()
-    return made
+    matrix = csr_array((ones, data.ids[at + 1][order], starts), shape=(n_symbols, n_symbols))
+    matrix.sum_duplicates()
+    return matrix
 
 
 def _followed(data: Encoded, n_after: int) -> npt.NDArray[np.int64]:
-    """Places of tokens with ``n_after`` more behind them in the same sequence."""
+    """Positions of tokens with ``n_after`` more behind them in the same sequence."""
     good = np.ones(data.n_tokens, np.bool_)
     for back in range(1, n_after + 1):
         good[data.first[1:][data.lengths >= back] - back] = False
@@ -223,11 +225,12 @@ def dictionary(
     root_2 = root_1 = None
     scaled = counted / counted.data.sum()
     if kind == "cca":
+        # D_2^(-1/2) P_21 D_1^(-1/2), D the totals of symbols (and kappa): CCA of one-hot views
         root_2, root_1 = _inverse_root(rows, kappa), _inverse_root(columns, kappa)
         scaled = counted.copy()
         scaled.data = root_1[scaled.indices] * scaled.data
         scaled.data *= np.repeat(root_2, np.diff(scaled.indptr))
-    found = truncated_svd(
+    svd = truncated_svd(
         scaled,
         k,
         dtype=np.float64 if fine else np.float32,
@@ -236,9 +239,10 @@ def dictionary(
         symbol="P_21, the pairs of neighbours",
         rank_tol=1e-9 if fine else 1e-6,
     )
-    U, R, S = found.U.astype(np.float64), found.Vt.T.astype(np.float64), found.S.astype(np.float64)
+    U, R, S = svd.U.astype(np.float64), svd.Vt.T.astype(np.float64), svd.S.astype(np.float64)
     if root_1 is None or root_2 is None:
         return Dictionary(U, U, R, S, kind, kappa)
+    # back from whitened to plain coordinates; the columns of O lie in the span of D_2 U
     U, R = U * root_2[:, None], R * root_1[:, None]
     return Dictionary(U, U * (rows + kappa)[:, None], R, S, kind, kappa)
 

@@ -87,8 +87,8 @@ class Operators:
         """(V, k): row x is ``b_inf' B_x``, so that row times state is p(x | state)."""
         kind = self.matrices.dtype
         with single_threaded():
-            found = np.matmul(self.stop.astype(kind), self.matrices)
-            return found if self.y is None else np.asarray(self.y @ found)
+            products = np.matmul(self.stop.astype(kind), self.matrices)
+            return products if self.y is None else np.asarray(self.y @ products)
 
     def signed_probability(self, ids: Sequence[int] | npt.NDArray[Any]) -> tuple[int, float]:
         """Sign and log of the absolute value of ``b_inf' B_xn ... B_x1 b_1``; (0, -inf) for 0.
@@ -149,17 +149,17 @@ def _inverse(
 ) -> tuple[Floats, ConditionReport]:
     """Of any scale: counts or probabilities."""
     size = float(np.abs(matrix).max()) or 1.0
-    found, report = guarded_pinv(matrix / size, max_condition=max_condition, symbol=symbol)
-    return found / size, report
+    inverse, report = guarded_pinv(matrix / size, max_condition=max_condition, symbol=symbol)
+    return inverse / size, report
 
 
 def _matrices(moments: Moments, U: Floats, left: Floats) -> npt.NDArray[Any]:
     """``U' P_3x1 left`` of every symbol x (V, k, k)."""
     V, k = U.shape
     kind = np.float64 if V * k * k * 8 <= _DOUBLE else np.float32
-    made = np.zeros((V, k, k), kind)
-    _fill(moments, U.astype(kind), left.astype(kind), 0, made)
-    return made
+    matrices = np.zeros((V, k, k), kind)
+    _fill(moments, U.astype(kind), left.astype(kind), 0, matrices)
+    return matrices
 
 
 def _tensor(moments: Moments, U: Floats, left: Floats) -> Floats:
@@ -167,14 +167,14 @@ def _tensor(moments: Moments, U: Floats, left: Floats) -> Floats:
     V, k = U.shape
     kind = np.float64 if V <= _FEW_SYMBOLS else np.float32
     after, before = U.astype(kind), left.astype(kind)
-    made = np.zeros((k, k * k))
+    tensor = np.zeros((k, k * k))
     block = np.empty((max(1, min(V, _BLOCK // (k * k))), k, k), kind)
     for low in range(0, V, len(block)):
         part = block[: V - low]
         part[:] = 0
         _fill(moments, after, before, low, part)
-        made += after[low : low + len(part)].T @ part.reshape(len(part), k * k)
-    return made.reshape(k, k, k)
+        tensor += after[low : low + len(part)].T @ part.reshape(len(part), k * k)
+    return tensor.reshape(k, k, k)
 
 
 def _fill(

@@ -61,10 +61,10 @@ class Candidates(NamedTuple):
     @classmethod
     def of(cls, tokens: Sequence[str], words: WordTags) -> Candidates:
         """What the words of a sentence may be."""
-        found = [words.scores(token, first=at == 0) for at, token in enumerate(tokens)]
-        ptr = pointers([len(one.tags) for one in found])
-        tags = np.concatenate([one.tags for one in found])
-        return cls(ptr, tags, np.concatenate([one.scores for one in found]))
+        scored = [words.scores(token, first=at == 0) for at, token in enumerate(tokens)]
+        ptr = pointers([len(scores.tags) for scores in scored])
+        tags = np.concatenate([scores.tags for scores in scored])
+        return cls(ptr, tags, np.concatenate([scores.scores for scores in scored]))
 
     @classmethod
     def given(cls, tokens: Sequence[str], tags: Sequence[int], words: WordTags) -> Candidates:
@@ -136,14 +136,14 @@ class Chain:
         end_at = np.full(n_tags, -1)
         end: list[Floats] = []
         e_end = _of_end(params, end_label)
-        places = zip(params.rule_ptr[:-1].tolist(), params.rules.tolist(), strict=True)
-        for place, (a, _, c) in places:
+        rules = zip(params.rule_ptr[:-1].tolist(), params.rules.tolist(), strict=True)
+        for start, (a, _, c) in rules:
             tag = tag_of[a]
             if c in tag_of:
-                at[tag, tag_of[c]] = place
+                at[tag, tag_of[c]] = start
                 continue
             size = int(m[tag] * m_word[tag])
-            whole = params.tensor[place : place + size * len(e_end)]
+            whole = params.tensor[start : start + size * len(e_end)]
             end_at[tag] = sum(map(len, end))
             end.append(whole.reshape(size, -1).astype(float) @ e_end)
         root = np.concatenate(
@@ -209,12 +209,12 @@ class Chain:
         Under the moments estimator the outside vector of the word and tag, over its tag's score.
         """
         key = (word, first)
-        found = self._cache.get(key)
-        if found is None:
+        states = self._cache.get(key)
+        if states is None:
             if len(self._cache) >= _CACHE_LIMIT:
                 self._cache.clear()
-            found = self._cache[key] = self._word_states(word, first)
-        return found
+            states = self._cache[key] = self._word_states(word, first)
+        return states
 
     def _word_states(self, word: str, first: bool) -> Floats:
         lexicon, tag = self.params.lexicon, self._lexicon_tags
@@ -288,9 +288,9 @@ class Chain:
 
 def _first(m: Ints) -> Floats:
     """1 for the first state of each tag, 0 for the others: the constant of the moments."""
-    found = np.zeros(int(m.sum()))
-    found[np.cumsum(m) - m] = 1.0
-    return found
+    states = np.zeros(int(m.sum()))
+    states[np.cumsum(m) - m] = 1.0
+    return states
 
 
 def _of_end(params: LatentParams, end_label: int) -> Floats:
@@ -305,11 +305,11 @@ def _of_end(params: LatentParams, end_label: int) -> Floats:
 def _state_shares(params: LatentParams, over_word: Ints) -> Floats:
     """P(state | tag) over words, as the lexicon has it."""
     lexicon = params.lexicon
-    found = []
+    shares = []
     for tag in np.searchsorted(lexicon.tags, over_word).tolist():
         p = lexicon.p_ts[lexicon.tag_ptr[tag] : lexicon.tag_ptr[tag + 1]]
-        found.append(p / p.sum())
-    return np.concatenate(found)
+        shares.append(p / p.sum())
+    return np.concatenate(shares)
 
 
 def _chain_shares(params: LatentParams, m: Ints, m_word: Ints, at: Ints, root: Floats) -> Floats:

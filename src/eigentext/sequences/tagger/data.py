@@ -28,9 +28,9 @@ def numbered(X: Iterable[Sequence[str]], y: Iterable[Sequence[str]]) -> Tagged:
     Tagged(names=('X', 'Y'), sentences=[['a', 'b'], ['b']], tags=[[0, 1], [0]])
     """
     sentences, names = checked_tagged(X, y)
-    kept = [words for words in sentences if words]
-    if not kept:
+    spoken = [words for words in sentences if words]
+    if not spoken:
         raise DataError("<training sentences>", None, "no tokens, expected some to learn from")
     order = sorted({tag for row in names for tag in row})
     number_of = {tag: number for number, tag in enumerate(order)}
-    return Tagged(tuple(order), kept, [[number_of[tag] for tag in row] for row in names if row])
+    return Tagged(tuple(order), spoken, [[number_of[tag] for tag in row] for row in names if row])

@@ -46,14 +46,14 @@ class TagChain(NamedTuple):
         # rows: one for each candidate but the last token's, as long as the next token is wide
         length = np.repeat(width[1:], width[:-1])
         row_at = np.cumsum(length) - length
-        for one in models:
-            pairs = np.maximum(one.pairs, _NONE)
+        for model in models:
+            pairs = np.maximum(model.pairs, _NONE)
             if len(length):
                 of_row = np.add.reduceat(pairs, row_at)
                 log_pairs += np.log(pairs / np.repeat(of_row, length))
                 log_start += np.log(of_row[:first])
             else:
-                log_start += np.log(np.maximum(one.single, _NONE))
+                log_start += np.log(np.maximum(model.single, _NONE))
         n = len(models)
         return cls(candidates, np.exp(log_start / n), np.exp(log_pairs / n))
 
@@ -86,7 +86,7 @@ class TagChain(NamedTuple):
         from eigentext.sequences.kernels.tag_chain import chain_kbest
 
         c = self.candidates
-        found = np.zeros((n, len(c.ptr) - 1), dtype=np.int64)
+        paths = np.zeros((n, len(c.ptr) - 1), dtype=np.int64)
         scores = np.zeros(n)
-        k = chain_kbest(c.ptr, self.start, c.pair_ptr, self.pairs, found, scores)
-        return c.tags[found[:k]], scores[:k]
+        k = chain_kbest(c.ptr, self.start, c.pair_ptr, self.pairs, paths, scores)
+        return c.tags[paths[:k]], scores[:k]

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eigentext.constituency.features import feature_numbers, give_features
+from eigentext.constituency.features import give_features
+from eigentext.latent.features import feature_numbers
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -40,10 +41,10 @@ class _Around:
 
     def at(self, column: Ints, distance: int) -> Ints:
         n = len(column)
-        place = self._token + distance
-        place = np.where((place >= 0) & (place < n), place, n)
-        same = self._sentence[place] == self._sentence[self._token]
-        return np.where(same, np.append(column, _NOTHING)[place], _NOTHING)
+        position = self._token + distance
+        position = np.where((position >= 0) & (position < n), position, n)
+        same = self._sentence[position] == self._sentence[self._token]
+        return np.where(same, np.append(column, _NOTHING)[position], _NOTHING)
 
 
 def chain_views(

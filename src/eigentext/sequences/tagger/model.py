@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from eigentext.base.model import Model, Packed
-from eigentext.base.tokens import checked_words, each_sentence
-from eigentext.errors import SettingsError
+from eigentext.base.tokens import checked_tagged, checked_words, each_sentence
+from eigentext.errors import DataError, SettingsError
 from eigentext.sequences.settings import LatentTaggerSettings
 from eigentext.sequences.tagger.chain import Candidates, Chain
 from eigentext.sequences.tagger.data import numbered
@@ -170,11 +170,11 @@ class LatentTagger(Model, LatentTaggerSettings):
         return self._table(chain, len(words))
 
     def _table(self, chain: TagChain | None, n: int) -> Floats:
-        found = np.zeros((n, len(self.tags_)))
+        table = np.zeros((n, len(self.tags_)))
         if chain is not None:
             c = chain.candidates
-            found[np.repeat(np.arange(n), np.diff(c.ptr)), c.tags] = chain.marginals()[0]
-        return found
+            table[np.repeat(np.arange(n), np.diff(c.ptr)), c.tags] = chain.marginals()[0]
+        return table
 
     def kbest(self, tokens: Sequence[str], k: int = 5) -> list[TagSequence]:
         """The k sequences with the largest shares, best first; none for an empty sentence."""
@@ -222,10 +222,10 @@ class LatentTagger(Model, LatentTaggerSettings):
         if tags is not None:
             if len(tags) != len(words):
                 raise SettingsError(f"{len(tags)} tags for {len(words)} tokens")
-            place = {tag: at for at, tag in enumerate(self.tags_)}
-            if not set(tags) <= set(place):
+            tag_id = {tag: at for at, tag in enumerate(self.tags_)}
+            if not set(tags) <= set(tag_id):
                 return float("-inf")
-            return self._log_prob_tagged(words, [place[tag] for tag in tags])
+            return self._log_prob_tagged(words, [tag_id[tag] for tag in tags])
         return self._log_prob_of(words, Candidates.of(words, self.words_)) if words else 0.0
 
     def _log_prob_tagged(self, words: list[str], tags: Sequence[int]) -> float:
@@ -234,17 +234,20 @@ class LatentTagger(Model, LatentTaggerSettings):
         )
 
     def _log_prob_of(self, words: list[str], candidates: Candidates) -> float:
-        found = []
+        log_scores = []
         for chain in self.chains_:
             value, sign = chain.log_score(words, candidates)
-            found.append(value if sign > 0 else float("-inf"))
+            log_scores.append(value if sign > 0 else float("-inf"))
         constant = sum(self.words_.log_p_word(word) for word in words)
-        return float(np.logaddexp.reduce(found) - np.log(len(found))) + constant
+        return float(np.logaddexp.reduce(log_scores) - np.log(len(log_scores))) + constant
 
     def score(self, X: Iterable[Sequence[str]], y: Iterable[Sequence[str]]) -> float:
         """Share of right tags."""
         self.check_fitted()
-        return evaluate_tagger(self.stream, self.words_.knows, X, y).accuracy / 100
+        sentences, tags = checked_tagged(X, y)
+        if not any(sentences):
+            raise DataError("<sentences>", None, "no tokens to score")
+        return evaluate_tagger(self.stream, self.words_.knows, sentences, tags).accuracy / 100
 
     def _chain_of(self, words: list[str]) -> tuple[TagChain | None, float, bool]:
         """The chain over tags, the share of negative posteriors, and is it the fallback?"""
@@ -252,10 +255,10 @@ class LatentTagger(Model, LatentTaggerSettings):
         if not words:
             return None, 0.0, False
         candidates = Candidates.of(words, self.words_)
-        found = [chain.posteriors(words, candidates) for chain in self.chains_]
-        good = [one for one in found if one is not None]
+        posteriors = [chain.posteriors(words, candidates) for chain in self.chains_]
+        good = [p_model for p_model in posteriors if p_model is not None]
         if good:
-            negative = float(np.mean([one.negative for one in good]))
+            negative = float(np.mean([p_model.negative for p_model in good]))
             return TagChain.of(candidates, good), negative, False
         p = np.concatenate(
             [self.words_.scores(word, first=at == 0).p for at, word in enumerate(words)]

@@ -25,7 +25,7 @@ from eigentext.constituency.storage_fields import (
     params_fit,
 )
 from eigentext.sequences.tagger.chain import Chain
-from eigentext.sequences.tagger.looks import LookModel
+from eigentext.sequences.tagger.shapes import ShapeModel
 from eigentext.sequences.tagger.words import WordTags
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SPEC", "pack_tagger", "restore_tagger"]
 
-_WORD_ARRAYS = ("word_ptr", "word_tag", "word_n", "look_ptr", "look_tag", "look_n")
-_WORD_NUMBERS = ("k_word", "k_look", "k_lower", "keep")
+_WORD_ARRAYS = ("word_ptr", "word_tag", "word_n", "shape_ptr", "shape_tag", "shape_n")
+_WORD_NUMBERS = ("k_word", "k_shape", "k_lower", "keep")
 
 
 def _parts(settings: dict[str, Any]) -> Parts:
@@ -51,11 +51,11 @@ def _parts(settings: dict[str, Any]) -> Parts:
             "tags.word_ptr": Pointers("tagged_words", "word_tags"),
             "tags.word_tag": Ints(("word_tags",), low=0, below="tags"),
             "tags.word_n": Reals(("word_tags",), **counted),
-            "tags.look_ptr": Pointers("looks", "look_tags"),
-            "tags.look_tag": Ints(("look_tags",), low=0, below="tags"),
-            "tags.look_n": Reals(("look_tags",), **counted),
-            "look_weights": Reals(
-                ("look_features+1", "tags"), ("float32",), -1e6, 1e6, optional=True
+            "tags.shape_ptr": Pointers("tagged_shapes", "shape_tags"),
+            "tags.shape_tag": Ints(("shape_tags",), low=0, below="tags"),
+            "tags.shape_n": Reals(("shape_tags",), **counted),
+            "shape_weights": Reals(
+                ("shape_features+1", "tags"), ("float32",), -1e6, 1e6, optional=True
             ),
         },
         {
@@ -63,8 +63,8 @@ def _parts(settings: dict[str, Any]) -> Parts:
             "tags": Strings("tags", distinct=True),
             "labels": Strings("labels", distinct=True),
             "tagged_words": Strings("tagged_words", distinct=True),
-            "looks": Strings("looks", distinct=True),
-            "look_features": Strings("look_features", distinct=True),
+            "tagged_shapes": Strings("tagged_shapes", distinct=True),
+            "shape_features": Strings("shape_features", distinct=True),
         },
     )
 
@@ -100,14 +100,14 @@ def pack_tagger(tagger: LatentTagger) -> Packed:
     arrays: dict[str, np.ndarray] = {"rules": params[0].rules, **packed.arrays}
     arrays.update({f"tags.{name}": getattr(words, name) for name in _WORD_ARRAYS})
     if words.model is not None:
-        arrays["look_weights"] = words.model.weights
+        arrays["shape_weights"] = words.model.weights
     strings = {
         **packed.strings,
         "tags": tagger.tags_,
         "labels": tagger.chains_[0].labels,
         "tagged_words": words.words,
-        "looks": words.looks,
-        "look_features": () if words.model is None else words.model.features,
+        "tagged_shapes": words.shapes,
+        "shape_features": () if words.model is None else words.model.features,
     }
     facts = {
         "lexicon": packed.numbers,
@@ -124,12 +124,12 @@ def restore_tagger(tagger: LatentTagger, packed: Packed) -> None:
     tagger.n_sentences_ = facts["n_sentences"]
     counts: dict[str, Any] = {name: arrays[f"tags.{name}"] for name in _WORD_ARRAYS}
     model = None
-    if "look_weights" in arrays:
-        model = LookModel(tuple(strings["look_features"]), arrays["look_weights"])
+    if "shape_weights" in arrays:
+        model = ShapeModel(tuple(strings["shape_features"]), arrays["shape_weights"])
     tagger.words_ = WordTags(
         tagger.tags_,
         words=tuple(strings["tagged_words"]),
-        looks=tuple(strings["looks"]),
+        shapes=tuple(strings["tagged_shapes"]),
         model=model,
         **counts,
         **facts["word_tags"],

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from eigentext.constituency.treebank import Language
+    from eigentext.lexicon.signatures import Language
 
     Ints = npt.NDArray[np.int64]
 
@@ -52,15 +52,15 @@ def skeletal_trees(
     n = np.array([len(tokens) for tokens in sentences])
     tag = np.concatenate([np.asarray(row, dtype=np.int64) for row in tags])
     sentence = np.repeat(np.arange(len(n)), n)
-    place = np.arange(len(tag)) - np.repeat(np.cumsum(n) - n, n)
+    position = np.arange(len(tag)) - np.repeat(np.cumsum(n) - n, n)
     # sentence s has 2 n + 1 nodes: spine, tag, spine, tag, ..., end
     first = np.cumsum(2 * n + 1) - (2 * n + 1)
-    spine = first[sentence] + 2 * place
+    spine = first[sentence] + 2 * position
     total = int((2 * n + 1).sum())
     sizes = np.ones(total, dtype=np.int64)
     label = np.full(total, 2 * n_tags)
     head = np.empty(total, dtype=np.int64)
-    sizes[spine] = 2 * (n[sentence] - place) + 1
+    sizes[spine] = 2 * (n[sentence] - position) + 1
     label[spine], label[spine + 1] = n_tags + tag, tag
     at = np.arange(len(tag)) + sentence  # in the running text, where each sentence has an end mark
     head[spine] = head[spine + 1] = at

@@ -1,15 +1,15 @@
 """What a word says of its tag: one lexicon for every generative tagger here.
 
 1. Words are counted with their tags.  A word seen rarely also speaks for words never seen: it is
-   counted under its looks, from coarse to fine (:func:`looks_of`): all words, its case and marks,
+   counted under its shapes, from coarse to fine (:func:`shapes_of`): all words, case and marks,
    then its endings of one letter, two letters, ... with its case.
 2. P(t | levels) is built up along those levels, each drawn towards the one before with the weight
-   of ``k_look`` words:  p <- (c(look, t) + k_look p) / (c(look) + k_look).  P(t | looks) is the
-   geometric mean of that and of a log-linear model of the same words (``looks``).
-3. P(t | w) = (c(w, t) + k_word P(t | looks)) / (c(w) + k_word).  A capital at the beginning of a
+   of ``k_shape`` words:  p <- (c(shape, t) + k_shape p) / (c(shape) + k_shape).  P(t | shape) is
+   the geometric mean of that and of a log-linear model of the same words (``shapes``).
+3. P(t | w) = (c(w, t) + k_word P(t | shape)) / (c(w) + k_word).  A capital at the beginning of a
    sentence says little: the counts of the same word in small letters are added.  An unknown word
    that is known in small letters (GREAT) takes those counts, with the weight ``k_lower`` against
-   its looks.
+   its shape.
 4. The score of a tag is P(t | w) / P(t), which is p(w | t) up to p(w).
 
 The bigram, the trigram and the latent tagger share it, so that they differ in one thing: what they
@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from eigentext.sequences.tagger.looks import LONGEST_SEEN, LookModel
-from eigentext.tagging.templates import looks
+from eigentext.lexicon.shapes import slots_of
+from eigentext.sequences.tagger.shapes import LONGEST_SEEN, ShapeModel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,23 +37,23 @@ if TYPE_CHECKING:
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
 
-__all__ = ["TagScores", "WordTags", "looks_of"]
+__all__ = ["TagScores", "WordTags", "shapes_of"]
 
 _CACHE_LIMIT = 50_000
 _RARE = 10  # a word seen at most so often speaks for unknown ones
 
 
-def looks_of(word: str, *, first: bool) -> tuple[str, ...]:
-    """The looks of a word from coarse to fine.
+def shapes_of(word: str, *, first: bool) -> tuple[str, ...]:
+    """The shapes of a word from coarse to fine.
 
-    >>> looks_of("Overthinking", first=True)
+    >>> shapes_of("Overthinking", first=True)
     ('', 'title1', 'title1+++', 'title1+++g', 'title1+++ng', 'title1+++ing', 'title1+++king')
     """
-    seen = looks(word[-LONGEST_SEEN:])
+    seen = slots_of(word[-LONGEST_SEEN:])
     case = seen["case"] + "1" * first
-    shape = case + "+" + seen["kind"]
-    endings = [shape + seen[f"suf{n}"] for n in (1, 2, 3, 4) if f"suf{n}" in seen]
-    return ("", case, shape, *endings)
+    marks = case + "+" + seen["kind"]
+    endings = [marks + seen[f"suf{n}"] for n in (1, 2, 3, 4) if f"suf{n}" in seen]
+    return ("", case, marks, *endings)
 
 
 class TagScores(NamedTuple):
@@ -66,11 +66,11 @@ class TagScores(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class WordTags:
-    """Counts of words and looks with tags.
+    """Counts of words and shapes with tags.
 
     ``names``      (T,) the tags
     ``words``      known words; row w of the counts: ``word_tag/word_n[word_ptr[w]:word_ptr[w+1]]``
-    ``looks``      known looks, counted over rare words; same layout
+    ``shapes``     known shapes, counted over rare words; same layout
     ``model``      the log-linear model of rare words; None where they all have one tag
     ``keep``       a tag with less than this share of the best tag's is left out; 0 keeps all
     """
@@ -80,13 +80,13 @@ class WordTags:
     word_ptr: Ints
     word_tag: Ints
     word_n: Floats
-    looks: tuple[str, ...]
-    look_ptr: Ints
-    look_tag: Ints
-    look_n: Floats
-    model: LookModel | None = None
+    shapes: tuple[str, ...]
+    shape_ptr: Ints
+    shape_tag: Ints
+    shape_n: Floats
+    model: ShapeModel | None = None
     k_word: float = 0.2
-    k_look: float = 3.0
+    k_shape: float = 3.0
     k_lower: float = 2.0
     keep: float = 1e-4
     _cache: dict[tuple[str, bool], TagScores] = field(default_factory=dict, repr=False)
@@ -107,7 +107,7 @@ class WordTags:
         """
         counts = Counter(word for tokens in sentences for word in tokens)
         words: dict[str, int] = {}
-        of_looks: dict[str, int] = {}
+        of_shapes: dict[str, int] = {}
         known: list[tuple[int, int, float]] = []
         rare: list[tuple[int, int, float]] = []
         types = Counter(
@@ -121,21 +121,21 @@ class WordTags:
                 # A word seen c times tells of unseen words with weight 1 / sqrt(c) an occurrence.
                 weight = n / math.sqrt(counts[word])
                 rare.extend(
-                    (of_looks.setdefault(look, len(of_looks)), tag, weight)
-                    for look in looks_of(word, first=first)
+                    (of_shapes.setdefault(shape, len(of_shapes)), tag, weight)
+                    for shape in shapes_of(word, first=first)
                 )
         size = len(names)
         few = [key for key in types if counts[key[0]] <= _RARE]
         weights = [types[key] / math.sqrt(counts[key[0]]) for key in few]
-        model = LookModel.fit(
+        model = ShapeModel.fit(
             size, [(word, first) for word, _, first in few], [tag for _, tag, _ in few], weights
         )
         return cls(
             tuple(names),
             tuple(words),
             *_rows(known, len(words), size),
-            tuple(of_looks),
-            *_rows(rare, len(of_looks), size),
+            tuple(of_shapes),
+            *_rows(rare, len(of_shapes), size),
             model,
             **settings,
         )
@@ -146,9 +146,9 @@ class WordTags:
         return {word: number for number, word in enumerate(self.words)}
 
     @cached_property
-    def look_number(self) -> dict[str, int]:
-        """Looks -> row of the counts."""
-        return {look: number for number, look in enumerate(self.looks)}
+    def shape_number(self) -> dict[str, int]:
+        """Shape -> row of the counts."""
+        return {shape: number for number, shape in enumerate(self.shapes)}
 
     @cached_property
     def p_tag(self) -> Floats:
@@ -174,48 +174,48 @@ class WordTags:
     def scores(self, word: str, *, first: bool) -> TagScores:
         """Tags that this word may have, in rising order, and how well they fit."""
         key = (word, first)
-        found = self._cache.get(key)
-        if found is None:
+        scores = self._cache.get(key)
+        if scores is None:
             if len(self._cache) >= _CACHE_LIMIT:
                 self._cache.clear()
             p = self.p_given_word(word, first=first)
             kept = np.flatnonzero((p >= self.keep * p.max()) & (p > 0))
-            found = self._cache[key] = TagScores(kept, p[kept], p[kept] / self.p_tag[kept])
-        return found
+            scores = self._cache[key] = TagScores(kept, p[kept], p[kept] / self.p_tag[kept])
+        return scores
 
     def score_of(self, word: str, tag: int, *, first: bool) -> float:
         """The score of one tag, also of one that would be left out."""
-        found = self.scores(word, first=first)
-        at = int(np.searchsorted(found.tags, tag))
-        if at < len(found.tags) and found.tags[at] == tag:
-            return float(found.scores[at])
+        candidates = self.scores(word, first=first)
+        at = int(np.searchsorted(candidates.tags, tag))
+        if at < len(candidates.tags) and candidates.tags[at] == tag:
+            return float(candidates.scores[at])
         return float(self.p_given_word(word, first=first)[tag] / self.p_tag[tag])
 
     def _row(self, word: str) -> Floats:
         row = self.word_number.get(word)
         if row is None:
             return np.zeros(len(self.names))
-        place = slice(self.word_ptr[row], self.word_ptr[row + 1])
+        columns = slice(self.word_ptr[row], self.word_ptr[row + 1])
         return np.bincount(
-            self.word_tag[place], weights=self.word_n[place], minlength=len(self.names)
+            self.word_tag[columns], weights=self.word_n[columns], minlength=len(self.names)
         ).astype(float)
 
     def p_given_levels(self, word: str, *, first: bool) -> Floats:
-        """(T,) P(t | levels), along the looks from coarse to fine."""
+        """(T,) P(t | levels), along the shapes from coarse to fine."""
         p = self.p_tag
-        for look in looks_of(word, first=first):
-            row = self.look_number.get(look)
+        for shape in shapes_of(word, first=first):
+            row = self.shape_number.get(shape)
             if row is None:
                 break
-            place = slice(self.look_ptr[row], self.look_ptr[row + 1])
-            n = self.look_n[place]
-            p = self.k_look * p
-            p[self.look_tag[place]] += n
-            p /= n.sum() + self.k_look
+            columns = slice(self.shape_ptr[row], self.shape_ptr[row + 1])
+            n = self.shape_n[columns]
+            p = self.k_shape * p
+            p[self.shape_tag[columns]] += n
+            p /= n.sum() + self.k_shape
         return np.asarray(p)
 
-    def p_given_looks(self, word: str, *, first: bool) -> Floats:
-        """(T,) P(t | looks)."""
+    def p_given_shape(self, word: str, *, first: bool) -> Floats:
+        """(T,) P(t | shape)."""
         p = self.p_given_levels(word, first=first)
         if self.model is None:
             return p
@@ -236,7 +236,7 @@ class WordTags:
         n = counts.sum()
         if n and not k:
             return np.asarray(counts / n)
-        return np.asarray((counts + k * self.p_given_looks(word, first=first)) / (n + k))
+        return np.asarray((counts + k * self.p_given_shape(word, first=first)) / (n + k))
 
 
 def _rows(

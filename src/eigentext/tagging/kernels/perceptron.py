@@ -14,6 +14,8 @@ so an update adds Delta to ``weights`` and (c - 1) Delta to ``sums``: cost only 
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numba import njit
 
@@ -25,6 +27,46 @@ _NONE = np.uint64(0)
 _ONE = np.uint64(1)
 
 
+class Text(NamedTuple):
+    """Sentences in numbers; sentence s is the tokens ``starts[s] : starts[s + 1]``.
+
+    ``features``            (tokens, templates) static features, -1 for none
+    ``cells, kinds``        (tokens, templates with tags) first cells, -1 for none; how many tags
+                            before (1 or 2) each template looks at
+    ``vector_of, vectors``  (tokens,) the row of each token's vector, -1 for none; (n, d)
+    """
+
+    starts: Any
+    features: Any
+    cells: Any
+    kinds: Any
+    vector_of: Any
+    vectors: Any
+
+
+class Weights(NamedTuple):
+    """``row_of`` (features and cells,);  ``rows`` (rows, T);  ``dense`` (around a token, T, d)."""
+
+    row_of: Any
+    rows: Any
+    dense: Any
+
+
+class Sums(NamedTuple):
+    """(c - 1) Delta_c summed, of ``Weights.rows`` and ``Weights.dense``: what averaging needs."""
+
+    rows: Any
+    dense: Any
+
+
+class Answers(NamedTuple):
+    """The n best of each sentence: ``tags`` (n, tokens), ``scores`` (n, sentences), ``count``."""
+
+    tags: Any
+    scores: Any
+    count: Any
+
+
 @njit(cache=True)
 def feature_keys(types, starts, slot_keys, parts, seeds, out):
     """Keys (tokens, templates) of sentences given by word ids; 0 where a slot is missing."""
@@ -33,13 +75,14 @@ def feature_keys(types, starts, slot_keys, parts, seeds, out):
         first, last = starts[s], starts[s + 1]
         for i in range(first, last):
             for t in range(n_templates):
+                # the seed of the template, then each part mixed in: order counts
                 key = seeds[t]
                 for p in range(most):
                     slot = parts[t, p, 0]
                     if slot < 0:
                         break
                     at = i + parts[t, p, 1]
-                    if at < first:
+                    if at < first:  # words 0 and 1 stand for before and behind the sentence
                         word = 0
                     elif at >= last:
                         word = 1
@@ -60,6 +103,7 @@ def feature_keys(types, starts, slot_keys, parts, seeds, out):
 def fill_table(keys, table_keys, table_values):
     """Put distinct keys into an empty open-addressing table (a power of two, half empty)."""
     mask = np.uint64(len(table_keys) - 1)
+    # linear probing from the low bits of the key; half empty, so a few steps at most
     for n in range(len(keys)):
         at = keys[n] & mask
         while table_keys[at] != _NONE:
@@ -87,8 +131,10 @@ def look_up(keys, table_keys, table_values, out):
 
 
 @njit(cache=True)
-def static_scores(i, first, last, features, row_of, weights, vector_of, vectors, dense, scores):
+def static_scores(i, first, last, text, model, scores):
     """Scores of all tags by what does not depend on tags: features, and vectors around."""
+    features, vector_of, vectors = text.features, text.vector_of, text.vectors
+    row_of, weights, dense = model
     n_tags = weights.shape[1]
     for k in range(n_tags):
         scores[k] = 0.0
@@ -121,32 +167,17 @@ def cell_of(first_cell, kind, t1, t2, n_tags):
 
 
 @njit(cache=True)
-def train(
-    order,
-    begin,
-    starts,
-    features,
-    cells,
-    kinds,
-    gold,
-    row_of,
-    weights,
-    sums,
-    vector_of,
-    vectors,
-    dense,
-    dense_sums,
-    margins,
-    counters,
-):
+def train(order, begin, text, gold, model, sums, margins, counters):
     """One pass over sentences order[begin:]; stops early when there may be too few rows.
 
     ``counters``: rows used, tokens seen, mistakes.  Returns how far it came in ``order``.
     """
+    starts, features, cells, kinds, vector_of, vectors = text
+    row_of, weights, dense = model
     n_tags = weights.shape[1]
     scores = np.empty(n_tags)
     n_kinds = len(kinds)
-    now = np.empty(n_kinds, np.int64)
+    cells_now = np.empty(n_kinds, np.int64)
     reach = dense.shape[0] // 2
     most = features.shape[1] + n_kinds
     for position in range(begin, len(order)):
@@ -156,14 +187,12 @@ def train(
             return position
         t1, t2 = n_tags, n_tags
         for i in range(first, last):
-            static_scores(
-                i, first, last, features, row_of, weights, vector_of, vectors, dense, scores
-            )
+            static_scores(i, first, last, text, model, scores)
             for d in range(n_kinds):
-                now[d] = -1
+                cells_now[d] = -1
                 if cells[i, d] >= 0:
-                    now[d] = cell_of(cells[i, d], kinds[d], t1, t2, n_tags)
-                    r = row_of[now[d]]
+                    cells_now[d] = cell_of(cells[i, d], kinds[d], t1, t2, n_tags)
+                    r = row_of[cells_now[d]]
                     if r >= 0:
                         for k in range(n_tags):
                             scores[k] += weights[r, k]
@@ -177,10 +206,12 @@ def train(
                     rival = k
             if best != want:
                 counters[2] += 1
+            # The update: the gold tag must win over the best of the others by its margin.
             if rival >= 0 and scores[want] - scores[rival] <= margins[want]:
-                before = float(counters[1])
+                seen = float(counters[1])  # c - 1
                 for t in range(most):
-                    f = features[i, t] if t < features.shape[1] else now[t - features.shape[1]]
+                    static = t < features.shape[1]
+                    f = features[i, t] if static else cells_now[t - features.shape[1]]
                     if f < 0:
                         continue
                     r = row_of[f]
@@ -190,8 +221,8 @@ def train(
                         counters[0] += 1
                     weights[r, want] += 1.0
                     weights[r, rival] -= 1.0
-                    sums[r, want] += before
-                    sums[r, rival] -= before
+                    sums.rows[r, want] += seen
+                    sums.rows[r, rival] -= seen
                 for o in range(dense.shape[0]):
                     at = i + o - reach
                     if at >= first and at < last and vector_of[at] >= 0:
@@ -199,36 +230,22 @@ def train(
                         for d in range(len(x)):
                             dense[o, want, d] += x[d]
                             dense[o, rival, d] -= x[d]
-                            dense_sums[o, want, d] += before * x[d]
-                            dense_sums[o, rival, d] -= before * x[d]
+                            sums.dense[o, want, d] += seen * x[d]
+                            sums.dense[o, rival, d] -= seen * x[d]
             counters[1] += 1
+            # It goes on with its own tag, right or wrong: so it will have to when it tags.
             t2, t1 = t1, best
     return len(order)
 
 
 @njit(cache=True)
-def search(
-    starts,
-    features,
-    cells,
-    kinds,
-    row_of,
-    weights,
-    vector_of,
-    vectors,
-    dense,
-    legal,
-    may_end,
-    width,
-    n_best,
-    tags_out,
-    scores_out,
-    found_out,
-):
-    """The n best tag sequences of each sentence by a beam; width 1 is greedy.
+def search(text, model, legal, may_end, width, answers):
+    """The n best tag sequences of each sentence by a beam of so many; width 1 is greedy.
 
-    ``tags_out`` (n_best, tokens), ``scores_out`` (n_best, sentences), ``found_out`` (sentences).
+    ``legal`` (T + 1, T) which tag may follow which;  ``may_end`` (T,) which may be the last
     """
+    starts, cells, kinds = text.starts, text.cells, text.kinds
+    row_of, weights, _ = model
     n_tags = weights.shape[1]
     n_kinds = len(kinds)
     static = np.empty(n_tags)
@@ -236,21 +253,24 @@ def search(
     longest = 0
     for s in range(len(starts) - 1):
         longest = max(longest, starts[s + 1] - starts[s])
+    # Hypothesis h at token n of the sentence: total[h] the score of its tags up to there,
+    # tag[n, h] the last of them, back[n, h] the hypothesis at n - 1 that it goes on from.
+    # Each is followed by every legal tag, and the ``width`` best stay:
+    #   total'[h, k] = total[h] + static[k] + weights of the cells that the two tags before pick
+    # Time O(width T (templates with tags + width)) a token.
     tag = np.empty((longest, width), np.int32)
     back = np.empty((longest, width), np.int32)
     total = np.empty(width)
     new_total = np.empty(width)
     for s in range(len(starts) - 1):
         first, last = starts[s], starts[s + 1]
-        n_kept = 1
+        n_hypotheses = 1
         total[0] = 0.0
         for i in range(first, last):
             n = i - first
-            static_scores(
-                i, first, last, features, row_of, weights, vector_of, vectors, dense, static
-            )
+            static_scores(i, first, last, text, model, static)
             n_new = 0
-            for h in range(n_kept):
+            for h in range(n_hypotheses):
                 t1 = tag[n - 1, h] if n > 0 else n_tags
                 t2 = tag[n - 2, back[n - 1, h]] if n > 1 else n_tags
                 for k in range(n_tags):
@@ -279,13 +299,14 @@ def search(
                     new_total[at] = value
                     tag[n, at] = k
                     back[n, at] = h
-            n_kept = n_new
-            for h in range(n_kept):
+            n_hypotheses = n_new
+            for h in range(n_hypotheses):
                 total[h] = new_total[h]
-        found_out[s] = min(n_best, n_kept) if last > first else 0
-        for b in range(found_out[s]):
-            scores_out[b, s] = total[b]
+        n_best = min(answers.tags.shape[0], n_hypotheses) if last > first else 0
+        answers.count[s] = n_best
+        for b in range(n_best):
+            answers.scores[b, s] = total[b]
             h = b
             for i in range(last - 1, first - 1, -1):
-                tags_out[b, i] = tag[i - first, h]
+                answers.tags[b, i] = tag[i - first, h]
                 h = back[i - first, h]

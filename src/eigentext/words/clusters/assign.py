@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eigentext.corpus.vocabulary import UNKNOWN
 from eigentext.errors import SettingsError
 from eigentext.evaluate.clustering import information_of_pairs
 from eigentext.linalg.determinism import single_threaded
@@ -55,7 +56,7 @@ def assign(clustering: Clustering, counts: Counts, *, by: str = "information") -
     ids = dict(zip(clustering.words, clustering.labels.tolist(), strict=True))
     words = np.flatnonzero(counts.unigrams > 0)
     names = [counts.words[w] for w in words.tolist()]
-    if "<unk>" not in ids and names[-1] == "<unk>":
+    if UNKNOWN not in ids and names[-1] == UNKNOWN:
         words, names = words[:-1], names[:-1]
     tokens = counts.unigrams[words]
     labels = np.array([ids.get(name, -1) for name in names], dtype=np.int64)
@@ -63,7 +64,7 @@ def assign(clustering: Clustering, counts: Counts, *, by: str = "information") -
     pairs = context_counts(counts, (1,), words)[0]
     old_sizes = np.bincount(clustering.labels, minlength=m).astype(np.int64)
     with single_threaded():
-        state = ExchangeState(clustering.pairs, old_sizes)
+        state = ExchangeState.of_table(clustering.pairs, old_sizes)
         fresh = order[labels[order] < 0]
         if by == "centroid" and fresh.size:
             labels[fresh] = _nearest(clustering.pairs, pairs, labels, fresh)
@@ -84,9 +85,9 @@ def _new_pairs(
     known[fresh] = False
     old = pairs.tocoo()
     between = known[old.row] & known[old.col]
-    kept = pairs.copy()
-    kept.data = np.where(between, 0, old.data)
-    return cluster_pairs(kept, labels, m)
+    new_pairs = pairs.copy()
+    new_pairs.data = np.where(between, 0, old.data)
+    return cluster_pairs(new_pairs, labels, m)
 
 
 def _nearest(
@@ -123,12 +124,12 @@ def _joined(
     labels: npt.NDArray[np.int64],
     table: npt.NDArray[np.int64],
 ) -> Clustering:
-    place = {word: i for i, word in enumerate(old.words)}
+    index_of = {word: i for i, word in enumerate(old.words)}
     counts = old.counts.copy()
     fresh = []
     for i, name in enumerate(names):
-        if name in place:
-            counts[place[name]] += tokens[i]
+        if name in index_of:
+            counts[index_of[name]] += tokens[i]
         else:
             fresh.append(i)
     words = (*old.words, *(names[i] for i in fresh))

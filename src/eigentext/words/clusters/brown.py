@@ -6,8 +6,7 @@ from the likelihood is merged.  The m clusters that are left are merged down to 
 Only pairs of words that are in are counted, and n(c) are the tokens of cluster c in the whole
 text, as p1 and p2 are in figure 7.  All losses are kept up to date by O(1) work per pair, as
 there; pairs that a merge leaves as they were (both clusters never beside the smaller part) are
-skipped,
-which makes a merge O(m times neighbouring clusters) where figure 7 is O(m^2).
+skipped, which makes a merge O(m times neighbouring clusters) where figure 7 is O(m^2).
 """
 
 from __future__ import annotations
@@ -51,7 +50,6 @@ def brown(
     n_words = pairs.shape[0]
     if not 1 <= n_clusters <= n_words:
         raise SettingsError(f"{n_clusters} clusters of {n_words} words: expected 1 to {n_words}")
-    lists = NeighbourLists.of(pairs)
     slot_of = np.full(n_words, -1, dtype=np.int64)
     merges = np.zeros((n_clusters - 1, 2), dtype=np.int64)
     losses = np.zeros(n_clusters - 1)
@@ -59,8 +57,7 @@ def brown(
         np.asarray(order, dtype=np.int64),
         n_clusters,
         np.maximum(tokens, 1).astype(np.float64),
-        *lists.after,
-        *lists.before,
+        NeighbourLists.of(pairs),
         slot_of,
         merges,
         losses,

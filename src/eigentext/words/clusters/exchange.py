@@ -13,7 +13,7 @@ O(its neighbours), trying all m clusters O(m times its neighbouring clusters).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -28,42 +28,71 @@ if TYPE_CHECKING:
 __all__ = ["ExchangeState", "NeighbourLists", "Refinement", "frequency_start", "refine"]
 
 # a move must raise N times the mutual information by this much: far above rounding
-_LEAST_GAIN = 1e-6
+LEAST_GAIN = 1e-6
 _AT_ONCE = 5000  # words between two reports of progress
 
 
-@dataclass(frozen=True)
-class NeighbourLists:
-    """Right and left neighbours of every word: CSR parts, counts as float64 (exact)."""
+class Neighbours(NamedTuple):
+    """Those of word w are ``words[starts[w] : starts[w + 1]]``, each with its count."""
 
-    after: tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
-    before: tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
+    starts: npt.NDArray[np.int64]
+    words: npt.NDArray[np.int32]
+    counts: npt.NDArray[np.float64]
+
+    @classmethod
+    def of(cls, matrix: Any) -> Neighbours:
+        """The rows of a CSR matrix; float64 holds its counts exactly."""
+        return cls(
+            matrix.indptr.astype(np.int64),
+            matrix.indices.astype(np.int32),
+            matrix.data.astype(np.float64),
+        )
+
+
+class NeighbourLists(NamedTuple):
+    """Right and left neighbours of every word."""
+
+    after: Neighbours
+    before: Neighbours
 
     @classmethod
     def of(cls, pairs: Any) -> NeighbourLists:
         """From (n, n) CSR counts of how often one word stands before another."""
-        return cls(_parts(pairs), _parts(pairs.T.tocsr()))
+        return cls(Neighbours.of(pairs), Neighbours.of(pairs.T.tocsr()))
 
 
-def _parts(matrix: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
-    return (
-        matrix.indptr.astype(np.int64),
-        matrix.indices.astype(np.int32),
-        matrix.data.astype(np.float64),
-    )
+class ExchangeState(NamedTuple):
+    """Counts of cluster pairs, which the kernels keep up to date.
 
+    ``sizes``            (m,) words of each cluster
+    ``ahead, back``      (m, m) ``ahead[a, b]``: how often a stands before b; its transpose, so
+                         that the loop over all target clusters reads memory in order
+    ``f_ahead, f_back``  x log x of the same
+    ``left, right``      (m,) sums of the rows and of the columns of ``ahead``
+    """
 
-class ExchangeState:
-    """Counts of cluster pairs ``ahead[a, b]``, transposed, and their x log x; kept by kernels."""
+    sizes: npt.NDArray[np.int64]
+    ahead: npt.NDArray[np.float64]
+    back: npt.NDArray[np.float64]
+    f_ahead: npt.NDArray[np.float64]
+    f_back: npt.NDArray[np.float64]
+    left: npt.NDArray[np.float64]
+    right: npt.NDArray[np.float64]
 
-    def __init__(self, ahead: npt.NDArray[Any], sizes: npt.NDArray[np.int64]) -> None:
-        self.ahead = np.ascontiguousarray(ahead, dtype=np.float64)
-        self.back = np.ascontiguousarray(self.ahead.T)
-        self.f_ahead = self.ahead * np.log(np.where(self.ahead > 0, self.ahead, 1.0))
-        self.f_back = np.ascontiguousarray(self.f_ahead.T)
-        self.left = self.ahead.sum(axis=1)
-        self.right = self.ahead.sum(axis=0)
-        self.sizes = sizes
+    @classmethod
+    def of_table(cls, table: npt.NDArray[Any], sizes: npt.NDArray[np.int64]) -> ExchangeState:
+        """From counts of cluster pairs."""
+        ahead = np.ascontiguousarray(table, dtype=np.float64)
+        f_ahead = ahead * np.log(np.where(ahead > 0, ahead, 1.0))
+        return cls(
+            sizes,
+            ahead,
+            back=np.ascontiguousarray(ahead.T),
+            f_ahead=f_ahead,
+            f_back=np.ascontiguousarray(f_ahead.T),
+            left=ahead.sum(axis=1),
+            right=ahead.sum(axis=0),
+        )
 
     @classmethod
     def of(cls, pairs: Any, labels: npt.NDArray[np.int64], n_clusters: int) -> ExchangeState:
@@ -72,24 +101,12 @@ class ExchangeState:
         # those left out get a cluster of their own for the sum, which is then dropped
         table = cluster_pairs(pairs, np.where(known, labels, n_clusters), n_clusters + 1)
         sizes = np.bincount(labels[known], minlength=n_clusters).astype(np.int64)
-        return cls(table[:-1, :-1], sizes)
+        return cls.of_table(table[:-1, :-1], sizes)
 
     @property
     def information(self) -> float:
         """The mutual information of what is in."""
         return information_of_pairs(self.ahead)
-
-    def arrays(self) -> tuple[npt.NDArray[Any], ...]:
-        """What the kernels work on, in their order."""
-        return (
-            self.sizes,
-            self.ahead,
-            self.back,
-            self.f_ahead,
-            self.f_back,
-            self.left,
-            self.right,
-        )
 
 
 @dataclass
@@ -139,33 +156,33 @@ def refine(
 
     if passes < 0:
         raise SettingsError(f"{passes} passes: expected 0 or more")
-    found = Refinement(np.array(labels, dtype=np.int64))
+    refined = Refinement(np.array(labels, dtype=np.int64))
     lists = neighbours if neighbours is not None else NeighbourLists.of(pairs)
-    state = state if state is not None else ExchangeState.of(pairs, found.labels, n_clusters)
+    state = state if state is not None else ExchangeState.of(pairs, refined.labels, n_clusters)
     if (state.sizes == 0).any():
         raise SettingsError("a cluster is empty at the start: expected a word in each")
     order = np.asarray(order, dtype=np.int64)
-    fixed = (*lists.after, *lists.before, found.labels, *state.arrays(), _LEAST_GAIN)
-    waiting = order[found.labels[order] < 0]
+    waiting = order[refined.labels[order] < 0]
 
-    def one_pass(stage: str, visited: npt.NDArray[np.int64], before: int, total: int) -> float:
+    def visit(stage: str, visited: npt.NDArray[np.int64], before: int, total: int) -> float:
         """Visit words, some at a time, so that progress can be told; the gain."""
         moves, gain = 0, 0.0
         for start in range(0, visited.size, _AT_ONCE):
             if progress is not None:
                 progress(before + start, total, stage)
-            some = kernels.exchange_pass(visited[start : start + _AT_ONCE], *fixed)
-            moves, gain = moves + int(some[0]), gain + float(some[1])
-        found.moves.append(moves)
+            some = visited[start : start + _AT_ONCE]
+            moved, gained = kernels.exchange_pass(some, lists, refined.labels, state, LEAST_GAIN)
+            moves, gain = moves + int(moved), gain + float(gained)
+        refined.moves.append(moves)
         return gain
 
     if waiting.size:
-        one_pass("insertion", waiting, 0, waiting.size)
-        found.information.append(state.information)
+        visit("insertion", waiting, 0, waiting.size)
+        refined.information.append(state.information)
     total = max(float(state.ahead.sum()), 1.0)
     for number in range(passes):
-        gain = one_pass("exchange", order, number * order.size, passes * order.size)
-        found.information.append(state.information)
+        gain = visit("exchange", order, number * order.size, passes * order.size)
+        refined.information.append(state.information)
         if gain / total < tol:
             break
-    return found
+    return refined

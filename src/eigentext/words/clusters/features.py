@@ -14,6 +14,7 @@ from eigentext.base.model import NotFittedError
 from eigentext.base.ragged import pointers
 from eigentext.base.tokens import checked_tokens
 from eigentext.corpus.tokenise import tokenise
+from eigentext.corpus.vocabulary import UNKNOWN
 from eigentext.errors import SettingsError
 from eigentext.words.clusters.model import SpectralClusters, read_clusters
 
@@ -92,7 +93,7 @@ class ClusterFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         from scipy.sparse import csr_array
 
         self._check_fitted()
-        of_unknown = self.word_columns_.get("<unk>", [])
+        of_unknown = self.word_columns_.get(UNKNOWN, [])
         rows = [
             list(
                 chain.from_iterable(self.word_columns_.get(token, of_unknown) for token in tokens)

@@ -101,12 +101,12 @@ def paths_of_merges(merges: npt.NDArray[np.integer[Any]], n_clusters: int) -> li
     """
     members = {k: [k] for k in range(n_clusters)}
     bits: list[list[str]] = [[] for _ in range(n_clusters)]
-    for kept, freed in merges.tolist():
-        for k in members[kept]:
+    for union, freed in merges.tolist():
+        for k in members[union]:
             bits[k].append("0")
         for k in members[freed]:
             bits[k].append("1")
-        members[kept] += members.pop(freed)
+        members[union] += members.pop(freed)
     return ["".join(reversed(path)) for path in bits]
 
 
@@ -143,12 +143,12 @@ def _middle(
     n_groups = 2**depth
     by_vectors = np.empty(m, dtype=np.int64)
     by_vectors[order] = ward(vectors[order], n_groups).labels
-    plain, found = (
+    from_frequency, from_vectors = (
         refine(pairs, start, n_groups, order, passes=50)
         for start in (frequency_start(order, n_groups), by_vectors)
     )
-    better = found.information[-1] > plain.information[-1] + _TIE
-    labels = found.labels if better else plain.labels
+    better = from_vectors.information[-1] > from_frequency.information[-1] + _TIE
+    labels = from_vectors.labels if better else from_frequency.labels
     bits = [""] * n_groups
     members = [[g] for g in range(n_groups)]
     table = cluster_pairs(pairs, labels, n_groups)
@@ -201,8 +201,8 @@ def _match(losses: npt.NDArray[np.float64]) -> list[tuple[int, int]]:
     matched: list[tuple[int, int]] = []
     # equal losses may differ in the last digits, which must not decide
     steps = np.round(losses / (_TIE * max(float(np.abs(losses[losses < np.inf]).max()), 1e-300)))
-    for place in np.argsort(steps, axis=None, kind="stable").tolist():
-        i, j = divmod(place, g)
+    for cell in np.argsort(steps, axis=None, kind="stable").tolist():
+        i, j = divmod(cell, g)
         if i < j and i in free and j in free:
             matched.append((i, j))
             free -= {i, j}
@@ -292,16 +292,16 @@ def _change_sides(
     """Exchange between siblings, in place, until the mutual information rises no more."""
     from scipy.sparse import csr_array
 
-    from eigentext.words.clusters.exchange import ExchangeState, NeighbourLists
+    from eigentext.words.clusters.exchange import LEAST_GAIN, ExchangeState, NeighbourLists
     from eigentext.words.kernels import exchange as kernels
 
     pairs = csr_array(counts)
     lists = NeighbourLists.of(pairs)
     state = ExchangeState.of(pairs, groups, sibling.shape[0])
     order = np.argsort(-weights, kind="stable").astype(np.int64)
-    arguments = (order, *lists.after, *lists.before, groups, sibling, *state.arrays(), 1e-6)
     for _ in range(_ROUNDS):
-        if kernels.sibling_pass(*arguments) == 0:  # moves
+        moves = kernels.sibling_pass(order, lists, groups, sibling, state, LEAST_GAIN)
+        if moves == 0:
             return
 
 
@@ -315,9 +315,9 @@ def prefix_information(
     """
     from scipy.sparse import csr_array
 
-    found = {}
+    information = {}
     for length in lengths:
         numbers: dict[str, int] = {}
         labels = [numbers.setdefault(path[:length], len(numbers)) for path in paths]
-        found[length] = mutual_information(csr_array(np.asarray(pairs)), np.array(labels))
-    return found
+        information[length] = mutual_information(csr_array(np.asarray(pairs)), np.array(labels))
+    return information

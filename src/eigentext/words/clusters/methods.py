@@ -104,8 +104,8 @@ def cluster_counts(
     >>> from eigentext.words.settings import ClusterSettings
     >>> text = [s.split() for s in ["a cat ran", "a dog ran", "the cat sat", "the dog sat"]] * 3
     >>> counts = count_sentences(text, contexts="lr1")
-    >>> found = cluster_counts(counts, ClusterSettings(n_clusters=3))
-    >>> cluster_of = dict(zip(found.words, found.labels.tolist()))
+    >>> clustering = cluster_counts(counts, ClusterSettings(n_clusters=3))
+    >>> cluster_of = dict(zip(clustering.words, clustering.labels.tolist()))
     >>> cluster_of["cat"] == cluster_of["dog"]
     True
     """
@@ -122,7 +122,7 @@ def cluster_counts(
                 raise DataError("counts", None, "no two words stand side by side, expected text")
             tokens = counts.unigrams[words]
             order = np.arange(words.shape[0])
-        found = Clustering(
+        clustering = Clustering(
             tuple(counts.words[w] for w in words.tolist()),
             tokens,
             np.zeros(0, dtype=np.int64),
@@ -138,7 +138,7 @@ def cluster_counts(
         elif settings.method == "exchange":
             labels, merges = frequency_start(order, m), None
         else:
-            labels, merges = _spectral_start(counts, words, settings, found, progress)
+            labels, merges = _spectral_start(counts, words, settings, clustering, progress)
         with timed(seconds, "exchange"):
             own = 0 if settings.method in ("paper", "brown") else 5
             passes = own if settings.passes is None else settings.passes
@@ -147,16 +147,16 @@ def cluster_counts(
                 result = refine(
                     ahead, labels, m, order, passes=passes, neighbours=lists, progress=progress
                 )
-                labels, found.history = result.labels, result.information
+                labels, clustering.history = result.labels, result.information
         with timed(seconds, "hierarchy"):
-            found.labels = labels
-            found.pairs = cluster_pairs(ahead, labels, m)
-            found.information = information_of_pairs(found.pairs)
+            clustering.labels = labels
+            clustering.pairs = cluster_pairs(ahead, labels, m)
+            clustering.information = information_of_pairs(clustering.pairs)
             if merges is not None and settings.hierarchy is None:
-                found.paths = paths_of_merges(merges, m)
+                clustering.paths = paths_of_merges(merges, m)
             else:
-                found.paths = hierarchy(found.pairs, settings.hierarchy or "bisect")
-    return found
+                clustering.paths = hierarchy(clustering.pairs, settings.hierarchy or "bisect")
+    return clustering
 
 
 def _by_frequency(counts: Counts) -> npt.NDArray[np.intp]:
@@ -176,11 +176,11 @@ def _spectral_start(
     counts: Counts,
     words: npt.NDArray[np.intp],
     settings: ClusterSettings,
-    found: Clustering,
+    clustering: Clustering,
     progress: Progress | None,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64] | None]:
     """Labels (-1 where there is no vector) and, when all words have one, Ward's merges."""
-    seconds, n_words, m = found.seconds, words.shape[0], settings.n_clusters
+    seconds, n_words, m = clustering.seconds, words.shape[0], settings.n_clusters
     whole = settings.method == "paper"
     n_core = n_words if whole else min(max(_CORE_WORDS, 10 * m), n_words)
     rank = m if whole else min(m, max(100, 2 * m // 5))
@@ -202,8 +202,8 @@ def _spectral_start(
         )
     with timed(seconds, "ward"):
         result = ward(vectors.vectors, m, progress=progress)
-    found.gamma = result.gamma
-    found.singular_values = np.asarray(vectors.singular_values, dtype=np.float64)
+    clustering.gamma = result.gamma
+    clustering.singular_values = np.asarray(vectors.singular_values, dtype=np.float64)
     labels = np.full(n_words, -1, dtype=np.int64)
     labels[:n_core] = result.labels
     untouched = n_core == n_words and not (settings.passes or not whole)

@@ -21,6 +21,7 @@ from eigentext.base.tokens import checked_tokens
 from eigentext.base.values import Real, Whole
 from eigentext.corpus.counting import count_sentences
 from eigentext.corpus.counts import Counts
+from eigentext.corpus.vocabulary import UNKNOWN
 from eigentext.errors import ModelFileError
 from eigentext.words.clusters.methods import Clustering, cluster_counts, contexts_to_count
 from eigentext.words.settings import ClusterSettings
@@ -112,7 +113,7 @@ class SpectralClusters(ClusterMixin, Model, ClusterSettings):  # type: ignore[mi
     def predict(self, words: Iterable[str]) -> npt.NDArray[np.int64]:
         """The cluster of each word; that of ``<unk>`` for others, or -1 where there is none."""
         self.check_fitted()
-        unknown = self._ids.get("<unk>")
+        unknown = self._ids.get(UNKNOWN)
         ids = [self._ids.get(word, unknown) for word in checked_tokens(words, "what is asked for")]
         return np.array([-1 if i is None else self.labels_[i] for i in ids], dtype=np.int64)
 
@@ -152,7 +153,8 @@ class SpectralClusters(ClusterMixin, Model, ClusterSettings):  # type: ignore[mi
 
         self.check_fitted()
         counts = X if isinstance(X, Counts) else count_sentences(X, contexts="r1")
-        copy: SpectralClusters = clone(self)
+        copy: SpectralClusters = clone(self.settings_)
+        copy._remember_settings()
         return copy._take(assign(self.clustering_, counts, by=by))
 
     def write_paths(self, path: Source) -> int:

@@ -65,15 +65,15 @@ def context_counts(
     Counts of +d serve -d too (transposed), whichever of them was asked for when counting.
     """
     distances = [near for near, far in counts.contexts.spans if near == far]
-    found: dict[int, Any] = {}
+    by_distance: dict[int, Any] = {}
     for distance in sorted({abs(p) for p in positions}):
         if counts.contexts.bag or distance not in distances:
             raise SettingsError(
                 f"these counts have contexts {counts.contexts}, but distance {distance} is needed"
             )
         half = counts.halves[counts.contexts.spans.index((distance, distance))]
-        found[distance] = half if words is None else half[words][:, words]
-    return [found[p] if p > 0 else found[-p].T.tocsr() for p in positions]
+        by_distance[distance] = half if words is None else half[words][:, words]
+    return [by_distance[p] if p > 0 else by_distance[-p].T.tocsr() for p in positions]
 
 
 def omega(
@@ -119,18 +119,18 @@ def embed(
     [[1.0, 0.0], [0.0, 1.0]]
     """
     dtype = np.float64 if Omega.shape[0] * Omega.shape[1] <= _SMALL else np.float32
-    found = truncated_svd(
+    svd = truncated_svd(
         Omega, rank, dtype=dtype, overlap=overlap, seed=seed, symbol="Omega", progress=progress
     )
-    kept = clear_of_noise(found.S, noise)
-    if kept < found.rank:
+    n_clear = clear_of_noise(svd.S, noise)
+    if n_clear < svd.rank:
         warnings.warn(
-            f"only {kept} of {found.rank} directions stand out from the noise of counting: "
+            f"only {n_clear} of {svd.rank} directions stand out from the noise of counting: "
             "the others are left out",
             RankWarning,
             stacklevel=2,
         )
-    vectors = unit_rows(found.U[:, :kept] * (found.S[:kept] ** power).astype(found.U.dtype))
+    vectors = unit_rows(svd.U[:, :n_clear] * (svd.S[:n_clear] ** power).astype(svd.U.dtype))
     if not np.isfinite(vectors).all():
         raise DataError("Omega", None, "word vectors are not finite")
-    return WordVectors(vectors, found.S[:kept], found.report)
+    return WordVectors(vectors, svd.S[:n_clear], svd.report)

@@ -86,7 +86,7 @@ def ward(
         tight = np.ones(slots, dtype=np.bool_)
         searches = 0
         sums[:m] = points[:m]
-        state = (cost, active, sizes, squares, nearest, bound, tight, tie)
+        clusters = kernels.ActiveClusters(cost, active, sizes, squares, nearest, bound, tight, tie)
         for start in range(m, n_words, _BATCH):
             if progress is not None:
                 progress(start, n_words, "ward")
@@ -96,14 +96,13 @@ def ward(
             mutual = np.ascontiguousarray((batch @ batch.T).astype(np.float64))
             stop = start + batch.shape[0]
             searches += kernels.ward_batch(
-                start, lengths[start:stop], mutual, *state, dots, slot_label, parents
+                start, lengths[start:stop], mutual, clusters, dots, slot_label, parents
             )
             sums = _sums_by_slot(points, stop, parents, slot_label, active)
         labels, order = _labels(parents, slot_label, active)
         merges = np.zeros((m - 1, 2), dtype=np.int64)
         costs = np.zeros(m - 1)
-        none = np.zeros((slots, 0))
-        searches += kernels.ward_finish(*state, none, merges, costs)
+        searches += kernels.ward_finish(clusters, merges, costs)
     # slots are numbered anew, by the first word that is in them
     return WardResult(labels, order[merges], costs, searches / max(n_words - 1, 1))
 

@@ -174,7 +174,7 @@ def _ppmi(
     from eigentext.words.kernels import ppmi as kernels
 
     starts = np.empty_like(matrix.indptr)
-    kept, values = np.empty_like(matrix.indices), np.empty(matrix.nnz, dtype=np.float32)
+    indices, values = np.empty_like(matrix.indices), np.empty(matrix.nnz, dtype=np.float32)
     with np.errstate(divide="ignore"):  # a total of 0 has no entries
         row_logs, column_logs = np.log(rows), np.log(columns)
         offset = float(np.log(rows.sum()) - np.log(shift))
@@ -186,10 +186,10 @@ def _ppmi(
         column_logs,
         offset,
         starts,
-        kept,
+        indices,
         values,
     )
-    return csr_array((values[:used], kept[:used], starts), shape=matrix.shape)
+    return csr_array((values[:used], indices[:used], starts), shape=matrix.shape)
 
 
 def cca_embeddings(
@@ -296,11 +296,11 @@ class CCAEmbedding(TransformerMixin, Model, CCASettings):  # type: ignore[misc]
         Unknown words count as ``<unk>`` where it has a vector, else they are left out.
         """
         self.check_fitted()
-        places, vectors = self.embeddings_.places, self.embeddings_.vectors
-        unknown = places.get(UNKNOWN)
+        row_of, vectors = self.embeddings_.row_of, self.embeddings_.vectors
+        unknown = row_of.get(UNKNOWN)
         rows = []
         for sentence in each_sentence(X):
-            ids = [places.get(token, unknown) for token in sentence]
+            ids = [row_of.get(token, unknown) for token in sentence]
             known = [i for i in ids if i is not None]
             zeros = np.zeros(vectors.shape[1], dtype=np.float32)
             rows.append(vectors[known].mean(axis=0) if known else zeros)

@@ -32,7 +32,7 @@ from eigentext.base.values import Whole
 from eigentext.corpus.counts import Counts
 from eigentext.corpus.encoding import EncodedText, encode_sentences
 from eigentext.corpus.vocabulary import UNKNOWN
-from eigentext.errors import SettingsError
+from eigentext.errors import RankError, SettingsError
 from eigentext.linalg.cca import cca_from_moments
 from eigentext.linalg.determinism import random_block, single_threaded
 from eigentext.words.embeddings.vectors import Embeddings, vectors_from
@@ -49,6 +49,7 @@ Float32s = npt.NDArray[np.float32]
 Float64s = npt.NDArray[np.float64]
 Int32s = npt.NDArray[np.int32]
 
+_NOISE = 1e-6  # a correlation of rounding in single precision
 _BLOCK_TOKENS = 4096
 _LONGEST_SENTENCE = 1 << 16  # a longer line is smoothed in pieces of this length
 
@@ -71,7 +72,7 @@ class LRMVL(TransformerMixin, Model, LRMVLSettings):  # type: ignore[misc]
     of a token.
 
     >>> sentences = [["a", "cat", "ran"], ["a", "dog", "ran"], ["the", "cat", "sat"],
-    ...              ["the", "dog", "sat"]]
+    ...              ["the", "dog", "ran"]]
     >>> model = LRMVL(2, kappa=0.1).fit(sentences)
     >>> [tokens.shape for tokens in model.transform([["a", "cat"], ["the", "dog", "sat"]])]
     [(2, 4), (3, 4)]
@@ -154,12 +155,12 @@ class LRMVL(TransformerMixin, Model, LRMVLSettings):  # type: ignore[misc]
         self.check_fitted()
         vectors = self.embeddings_.vectors
         U = np.concatenate([vectors, np.zeros((1, vectors.shape[1]), dtype=np.float32)])
-        places = self.embeddings_.places
-        unknown = places.get(UNKNOWN, len(U) - 1)
+        row_of = self.embeddings_.row_of
+        unknown = row_of.get(UNKNOWN, len(U) - 1)
         tokens = checked_tokens(sentence)
-        ids = np.array([places.get(token, unknown) for token in tokens], dtype=np.int32)
-        rates = np.array(self.rates, dtype=np.float32)
-        words, L, R = _room(len(ids), len(rates), U.shape[1])
+        ids = np.array([row_of.get(token, unknown) for token in tokens], dtype=np.int32)
+        rates = np.array(self.settings_.rates, dtype=np.float32)
+        words, L, R = _allocated(len(ids), len(rates), U.shape[1])
         m = kernels.smooth(ids, 0, len(ids), U, rates, words, L, R)
         with single_threaded():
             parts = [L.reshape(m, -1) @ self.left_, R.reshape(m, -1) @ self.right_]
@@ -198,6 +199,8 @@ def _learn(
     blocks = list(_blocks(ids))
     rates = np.array(settings.rates, dtype=np.float32)
     size, n_iter = settings.n_components, settings.n_iter
+    # vectors by chance, then in turn: contexts of these vectors, A and B of the contexts, vectors
+    # by A and B; the last round gives A and B for the vectors that stay
     start = random_block(len(counts), size, seed=settings.seed, stream=11, dtype=np.float32)
     U = vectors_from(start, np.ones(size), 0.0)
     correlations = np.zeros(0)
@@ -241,7 +244,7 @@ def _blocks(ids: Int32s) -> Iterator[tuple[int, int]]:
         yield begin, end
 
 
-def _room(n_tokens: int, n_rates: int, size: int) -> tuple[Int32s, Float32s, Float32s]:
+def _allocated(n_tokens: int, n_rates: int, size: int) -> tuple[Int32s, Float32s, Float32s]:
     shape = (n_tokens, n_rates, size)
     words = np.empty(n_tokens, dtype=np.int32)
     return words, np.empty(shape, dtype=np.float32), np.empty(shape, dtype=np.float32)
@@ -259,7 +262,7 @@ def _moments(
     from eigentext.words.kernels import lrmvl as kernels
 
     c = len(rates) * U.shape[1]
-    words, L, R = _room(max(end - begin for begin, end in blocks), len(rates), U.shape[1])
+    words, L, R = _allocated(max(end - begin for begin, end in blocks), len(rates), U.shape[1])
     LL, RR, LR = np.zeros((3, c, c))
     left, right = np.zeros((2, len(U) if by_word else 0, c))
     share = 1.0 if covariance_tokens is None else min(1.0, covariance_tokens / len(ids))
@@ -281,21 +284,25 @@ def _moments(
             kernels.add_by_word(words, m, flat_left, left)
             kernels.add_by_word(words, m, flat_right, right)
     n_tokens = int((ids >= 0).sum()) if not by_word else seen
+    # covariances of some blocks stand for all; the sums by word are of all tokens
     scale = n_tokens / max(taken, 1)
     return _Moments(LL * scale, RR * scale, LR * scale, left, right)
 
 
 def _sides(moments: _Moments, settings: LRMVLSettings) -> tuple[Float64s, Float64s]:
-    """CCA of the words before against the words after."""
-    found = cca_from_moments(
-        moments.LR,
-        moments.LL,
-        moments.RR,
-        settings.n_components // 2,
-        ridge=settings.kappa,
-        seed=settings.seed,
+    """CCA of the words before against the words after.
+
+    Contexts are sums in single precision: a smaller correlation than ``_NOISE`` is of rounding,
+    and its direction would be another one on another processor.
+    """
+    asked = settings.n_components // 2
+    result = cca_from_moments(
+        moments.LR, moments.LL, moments.RR, asked, ridge=settings.kappa, seed=settings.seed
     )
-    return found.projections[0], found.projections[1]
+    above = int((result.correlations > _NOISE).sum())
+    if above < asked:
+        raise RankError("the correlation of the words before and after", asked=asked, got=above)
+    return result.projections[0], result.projections[1]
 
 
 def _words(
@@ -310,7 +317,7 @@ def _words(
     SS = np.block([[A.T @ moments.LL @ A, across], [across.T, B.T @ moments.RR @ B]])
     WS = np.concatenate([moments.left @ A, moments.right @ B], axis=1)
     scale = np.diag(SS).mean()  # S has no unit of its own: kappa is about counts of words
-    found = cca_from_moments(
+    result = cca_from_moments(
         WS / np.sqrt(scale / counts.sum()),
         counts,
         SS * (counts.sum() / scale),
@@ -318,5 +325,5 @@ def _words(
         ridge=settings.kappa,
         seed=settings.seed,
     )
-    U = vectors_from(found.projections[0], found.correlations, settings.exponent)
-    return U, found.correlations
+    U = vectors_from(result.projections[0], result.correlations, settings.exponent)
+    return U, result.correlations

@@ -80,8 +80,8 @@ def parse_query(query: str, known: Iterable[str] = ()) -> tuple[str, ...]:
     """
     if query in known:
         return (query,)
-    found = _ANALOGY.fullmatch(query)
-    return (query,) if found is None else (found[1], found[2], found[3])
+    match = _ANALOGY.fullmatch(query)
+    return (query,) if match is None else (match[1], match[2], match[3])
 
 
 def nearest_words(
@@ -94,31 +94,32 @@ def nearest_words(
 
     >>> words = ["man", "king", "woman", "queen", "sea"]
     >>> vectors = np.array([[1.0, 0, 1], [1, 1, 1], [-1, 0, 1], [-1, 1, 1], [0, -1, 0]])
-    >>> [found[0][0] for found in nearest_words(words, vectors, ["man", "man:king::woman"], 1)]
+    >>> [near[0][0] for near in nearest_words(words, vectors, ["man", "man:king::woman"], 1)]
     ['king', 'queen']
     """
     if isinstance(queries, str):
         raise TypeError("nearest_words() takes a list of queries, not one str: [query]")
     if k < 1:
         raise SettingsError(f"k is {k}, expected at least 1")
-    places = {word: row for row, word in enumerate(words)}
-    asked = [[_place(places, word) for word in parse_query(query, places)] for query in queries]
+    row_of = {word: row for row, word in enumerate(words)}
+    asked = [[_row(row_of, word) for word in parse_query(query, row_of)] for query in queries]
     unit = _unit(vectors)
-    found: list[Neighbours] = []
+    neighbours: list[Neighbours] = []
     step = max(1, _CELLS_AT_ONCE // max(len(words), 1))
     for first in range(0, len(asked), step):
         block = asked[first : first + step]
         cosines = _unit(np.stack([_aim(unit, rows) for rows in block])) @ unit.T
         for row, rows in zip(cosines, block, strict=True):
             row[rows] = -np.inf
-            found.append([(words[i], float(row[i])) for i in _largest(row, k, len(set(rows)))])
-    return found
+            nearest = _largest(row, k, len(set(rows)))
+            neighbours.append([(words[i], float(row[i])) for i in nearest])
+    return neighbours
 
 
-def _place(places: dict[str, int], word: str) -> int:
-    if word in places:
-        return places[word]
-    near = near_spellings(word, places)
+def _row(row_of: dict[str, int], word: str) -> int:
+    if word in row_of:
+        return row_of[word]
+    near = near_spellings(word, row_of)
     hint = f"; near spellings: {', '.join(near)}" if near else ""
     raise SettingsError(f"the word {word!r} is not in the vocabulary{hint}")
 
@@ -131,14 +132,14 @@ def _aim(unit: NDArray[np.float32], rows: list[int]) -> NDArray[np.float32]:
 
 
 def _largest(row: NDArray[np.float32], k: int, left_out: int) -> list[int]:
-    """The places of the k largest numbers, largest first, ties by place."""
+    """The indices of the k largest numbers, largest first, ties by index."""
     k = min(k, len(row) - left_out)
     if k <= 0:
         return []
     least = np.partition(row, len(row) - k)[len(row) - k]
     candidates = np.flatnonzero(row >= least)
     order = np.argsort(-row[candidates], kind="stable")[:k]
-    return [int(place) for place in candidates[order]]
+    return [int(i) for i in candidates[order]]
 
 
 def _unit(vectors: NDArray[np.floating]) -> NDArray[np.float32]:

@@ -30,7 +30,7 @@ class Embeddings:
     singular_values: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
 
     @property
-    def places(self) -> dict[str, int]:
+    def row_of(self) -> dict[str, int]:
         """The row of each word."""
         return {word: row for row, word in enumerate(self.words)}
 

@@ -7,66 +7,77 @@
 with s(a) the number of pairs that cluster a is in, on either side, and n(a) its tokens.  It is
 kept for all pairs.  A new word and a merge change it by terms that vanish unless one of the two
 clusters is beside the smaller part, so an update costs O(m times the neighbouring clusters), not
-O(m^2).  ``pairs[a, b]`` is how often a stands before b, ``mirror`` its transpose.
+O(m^2).  By the formula, with x_k = n(v, k), y_k = n(w, k) and k every third cluster:
+
+    loss[v, w] = sum over k of f(x_k) + f(y_k) - f(x_k + y_k), the same of columns,
+                 + the four cells of v and w among themselves (``_corner``)
+                 + s(v) log(n(v + w) / n(v)) + s(w) log(n(v + w) / n(w))  (``_totals_part``)
 """
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numba import njit
 
-from eigentext.words.kernels.exchange import _bits_of, _float_of, _gather
+from eigentext.words.kernels.logarithms import x_log_x
+from eigentext.words.kernels.neighbours import clear, empty_sides, pairs_of
 
-_HALF_LOG_2 = 0.5 * np.log(2.0)
-_LOG_2 = np.log(2.0)
-_ROOT_2 = np.sqrt(2.0)
 _TIE = 1e-6  # losses are about N times mutual information: far above rounding, far below a token
 
 
-@njit(inline="always", error_model="numpy")
-def _f(y):
-    """y log y to full precision, 0 at 0, without a call (see kernels/exchange.py)."""
-    bits = _bits_of(y)
-    exponent = (bits >> 52) - 1023
-    t = _float_of((bits & 0x000FFFFFFFFFFFFF) | 0x3FF0000000000000)
-    s = (t - _ROOT_2) / (t + _ROOT_2)
-    q = s * s
-    series = 2 / 11 + q * (2 / 13 + q * (2 / 15 + q * (2 / 17 + q * (2 / 19))))
-    series = 2.0 + q * (2 / 3 + q * (2 / 5 + q * (2 / 7 + q * (2 / 9 + q * series))))
-    return y * (exponent * _LOG_2 + (_HALF_LOG_2 + s * series))
+class MergeTable(NamedTuple):
+    """The clusters in slots, of which the free ones are not ``active``.
+
+    ``tokens, shares``  (slots,) n(a) and s(a) of the formula above
+    ``pairs, mirror``   (slots, slots) how often a stands before b, and the transpose
+    ``loss``            (slots, slots) what a merge takes; infinite on the diagonal and where a
+                        slot is free, symmetric
+    """
+
+    active: Any
+    tokens: Any
+    shares: Any
+    pairs: Any
+    mirror: Any
+    loss: Any
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})
 def _add_joint(d, row, out):
     """``out[v] += f(d) + f(row[v]) - f(d + row[v])`` for every slot v."""
-    f_d = _f(d)
+    f_d = x_log_x(d)
     for v in range(row.shape[0]):
         x = row[v]
-        out[v] += (f_d + _f(x)) - _f(d + x)
+        out[v] += (f_d + x_log_x(x)) - x_log_x(d + x)
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})
 def _add_growth(old, new, row, out):
     """What ``_add_joint`` gives for ``new``, less what it gives for ``old``."""
-    change = _f(new) - _f(old)
+    change = x_log_x(new) - x_log_x(old)
     for v in range(row.shape[0]):
         x = row[v]
-        out[v] += (change + _f(old + x)) - _f(new + x)
+        out[v] += (change + x_log_x(old + x)) - x_log_x(new + x)
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})
 def _add_union(x_v, y_v, xs, ys, growth, out):
     """The change of the pair (v, w), for every w, when columns xs and ys become their sum."""
-    here = _f(x_v + y_v) - _f(x_v) - _f(y_v)
+    here = x_log_x(x_v + y_v) - x_log_x(x_v) - x_log_x(y_v)
     for w in range(xs.shape[0]):
         x, y = xs[w], ys[w]
-        out[w] += ((here + growth[w]) + _f(x_v + x)) + (_f(y_v + y) - _f((x_v + x) + (y_v + y)))
+        out[w] += ((here + growth[w]) + x_log_x(x_v + x)) + (
+            x_log_x(y_v + y) - x_log_x((x_v + x) + (y_v + y))
+        )
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})
 def _corner(v, w, pairs):
+    """The four cells of v and w among themselves, which a merge makes one."""
     a, b, c, d = pairs[v, v], pairs[v, w], pairs[w, v], pairs[w, w]
-    return (_f(a) + _f(b)) + (_f(c) + _f(d)) - _f((a + b) + (c + d))
+    return (x_log_x(a) + x_log_x(b)) + (x_log_x(c) + x_log_x(d)) - x_log_x((a + b) + (c + d))
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})
@@ -79,8 +90,9 @@ def _mirror_row(v, active, loss):
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})
-def _totals_part(u, active, shares, tokens, loss):
+def _totals_part(u, table):
     """Add the part of the loss that comes from the totals to row u."""
+    active, tokens, shares, loss = table.active, table.tokens, table.shares, table.loss
     for v in range(active.shape[0]):
         if active[v] and v != u:
             both = np.log(tokens[u] + tokens[v])
@@ -89,49 +101,42 @@ def _totals_part(u, active, shares, tokens, loss):
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})
-def add_word(
-    w,
-    slot,
-    n_tokens,
-    after_starts,
-    after,
-    after_n,
-    before_starts,
-    before,
-    before_n,
-    slot_of,
-    active,
-    tokens,
-    shares,
-    pairs,
-    mirror,
-    loss,
-    sums_a,
-    sums_b,
-    touched_a,
-    touched_b,
-):
-    """Put a word into a free slot as a cluster of its own and bring all losses up to date."""
+def _add_third(side, loss):
+    """A third cluster (the new one) beside both v and o makes their union dearer."""
+    sums, clusters = side
+    for i in range(len(clusters)):
+        v = clusters[i]
+        for j in range(i):
+            o = clusters[j]
+            x, y = sums[v], sums[o]
+            e = x_log_x(x) + x_log_x(y) - x_log_x(x + y)
+            loss[v, o] += e
+            loss[o, v] += e
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"})
+def _take_own(side, pairs, row):
+    """Where the third cluster k is one of the two it is none: take its term out of row[k]."""
+    for k in side.clusters:
+        d, x = side.sums[k], pairs[k, k]
+        row[k] -= x_log_x(d) + x_log_x(x) - x_log_x(d + x)
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"})
+def add_word(w, slot, n_tokens, lists, slot_of, table, room):
+    """Put a word into a free slot as a cluster of its own and bring all losses up to date.
+
+    Time O(m times the clusters beside the word).
+    """
+    active, tokens, shares, pairs, mirror, loss = table
     slots = active.shape[0]
-    n_a, own = _gather(after_starts, after, after_n, w, slot_of, sums_a, touched_a)
-    n_b, _ = _gather(before_starts, before, before_n, w, slot_of, sums_b, touched_b)
-    # old pairs: a third cluster beside both of them makes their union dearer
-    for i in range(n_a):
-        v = touched_a[i]
-        for j in range(i):
-            o = touched_a[j]
-            x, y = sums_a[v], sums_a[o]
-            e = _f(x) + _f(y) - _f(x + y)
-            loss[v, o] += e
-            loss[o, v] += e
-    for i in range(n_b):
-        v = touched_b[i]
-        for j in range(i):
-            o = touched_b[j]
-            x, y = sums_b[v], sums_b[o]
-            e = _f(x) + _f(y) - _f(x + y)
-            loss[v, o] += e
-            loss[o, v] += e
+    word = pairs_of(w, lists, slot_of, room)
+    own, after, before = word.own, word.after, word.before
+    sums_a, sums_b = after.sums, before.sums
+    # old clusters: the new one is a third for every pair of those beside it ...
+    _add_third(after, loss)
+    _add_third(before, loss)
+    # ... and the pairs with it are new to their totals
     share = 2.0 * own
     for v in range(slots):
         more = sums_a[v] + sums_b[v]
@@ -144,25 +149,16 @@ def add_word(
                     e = more * (np.log(tokens[v] + tokens[o]) - log_v)
                     loss[v, o] += e
                     loss[o, v] += e
-    # the new cluster against all others
+    # the new cluster against all others: the sum over every third cluster k, first with k = v
     row = loss[slot]
     for v in range(slots):
         row[v] = 0.0
-    for i in range(n_a):
-        k = touched_a[i]
+    for k in after.clusters:
         _add_joint(sums_a[k], mirror[k], row)
-    for i in range(n_b):
-        k = touched_b[i]
+    for k in before.clusters:
         _add_joint(sums_b[k], pairs[k], row)
-    # where the third cluster is one of the two, all four cells become one
-    for i in range(n_a):
-        k = touched_a[i]
-        d, x = sums_a[k], pairs[k, k]
-        row[k] -= _f(d) + _f(x) - _f(d + x)
-    for i in range(n_b):
-        k = touched_b[i]
-        d, x = sums_b[k], pairs[k, k]
-        row[k] -= _f(d) + _f(x) - _f(d + x)
+    _take_own(after, pairs, row)
+    _take_own(before, pairs, row)
     pairs[slot, slot] = own
     mirror[slot, slot] = own
     for v in range(slots):
@@ -177,13 +173,10 @@ def add_word(
     for v in range(slots):
         if active[v] and v != slot and (sums_a[v] + sums_b[v] + own > 0.0):
             row[v] += _corner(slot, v, pairs)
-    _totals_part(slot, active, shares, tokens, loss)
+    _totals_part(slot, table)
     _mirror_row(slot, active, loss)
     slot_of[w] = slot
-    for i in range(n_a):
-        sums_a[touched_a[i]] = 0.0
-    for i in range(n_b):
-        sums_b[touched_b[i]] = 0.0
+    clear(word)
 
 
 @njit(cache=True, error_model="numpy", fastmath={"nnan", "nsz", "contract"})
@@ -211,27 +204,33 @@ def cheapest(loss):
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})
-def merge(s, t, active, tokens, shares, pairs, mirror, loss, growth, xs, ys):
+def merge(s, t, table):
     """Join slot t to slot s and free t.  The work grows with the number of t's neighbours."""
+    active, tokens, shares, pairs, mirror, loss = table
     slots = active.shape[0]
+    growth, xs, ys = np.zeros(slots), np.zeros(slots), np.zeros(slots)
     # pairs of other clusters: columns s and t (then rows s and t) become one
     for side in range(2):
-        table = mirror if side == 0 else pairs  # table[s, v] = n(v, s), then n(s, v)
+        counts = mirror if side == 0 else pairs  # counts[s, v] = n(v, s), then n(s, v)
         for v in range(slots):
-            xs[v], ys[v] = table[s, v], table[t, v]
+            xs[v], ys[v] = counts[s, v], counts[t, v]
         xs[s] = xs[t] = ys[s] = ys[t] = 0.0
         for v in range(slots):
-            growth[v] = _f(xs[v] + ys[v]) - _f(xs[v]) - _f(ys[v]) if ys[v] > 0.0 else 0.0
+            growth[v] = (
+                x_log_x(xs[v] + ys[v]) - x_log_x(xs[v]) - x_log_x(ys[v]) if ys[v] > 0.0 else 0.0
+            )
         for v in range(slots):
             if ys[v] > 0.0:
                 _add_union(xs[v], ys[v], xs, ys, growth, loss[v])
+        # rows of t's neighbours have changed; the others take the change from their columns
         for v in range(slots):
             if ys[v] > 0.0:
                 for w in range(slots):
                     if ys[w] == 0.0:
                         loss[w, v] = loss[v, w]
                 loss[v, v] = np.inf
-    # the union against all others, from what s had
+    # the union against all others, from what s had: its totals, its corner and t as a third
+    # cluster go first
     row = loss[s]
     for v in range(slots):
         if active[v] and v != s and v != t:
@@ -240,24 +239,26 @@ def merge(s, t, active, tokens, shares, pairs, mirror, loss, growth, xs, ys):
             row[v] -= shares[v] * (log_both - np.log(tokens[v]))
             row[v] -= _corner(s, v, pairs)
             x, y = pairs[s, t], pairs[v, t]
-            row[v] -= _f(x) + _f(y) - _f(x + y)
+            row[v] -= x_log_x(x) + x_log_x(y) - x_log_x(x + y)
             x, y = pairs[t, s], pairs[t, v]
-            row[v] -= _f(x) + _f(y) - _f(x + y)
+            row[v] -= x_log_x(x) + x_log_x(y) - x_log_x(x + y)
         else:
             row[v] = 0.0
+    # then every third cluster k beside t grows in the eyes of the union (k = v has no such term)
     for k in range(slots):
         if k in (s, t):
             continue
         if pairs[t, k] > 0.0:
             old, new = pairs[s, k], pairs[s, k] + pairs[t, k]
-            kept = row[k]
+            own_term = row[k]
             _add_growth(old, new, mirror[k], row)
-            row[k] = kept
+            row[k] = own_term
         if pairs[k, t] > 0.0:
             old, new = pairs[k, s], pairs[k, s] + pairs[k, t]
-            kept = row[k]
+            own_term = row[k]
             _add_growth(old, new, pairs[k], row)
-            row[k] = kept
+            row[k] = own_term
+    # the counts of the union, and its corner and totals anew
     inside = (pairs[s, s] + pairs[t, t]) + (pairs[s, t] + pairs[t, s])
     for v in range(slots):
         if v != s and v != t:
@@ -277,7 +278,7 @@ def merge(s, t, active, tokens, shares, pairs, mirror, loss, growth, xs, ys):
     for v in range(slots):
         if active[v] and v != s:
             row[v] += _corner(s, v, pairs)
-    _totals_part(s, active, shares, tokens, loss)
+    _totals_part(s, table)
     _mirror_row(s, active, loss)
     for v in range(slots):
         loss[t, v] = loss[v, t] = np.inf
@@ -296,68 +297,44 @@ def smaller(i, j, pairs, mirror):
 
 
 @njit(cache=True)
-def brown(
-    order,
-    n_active,
-    tokens_of,
-    after_starts,
-    after,
-    after_n,
-    before_starts,
-    before,
-    before_n,
-    slot_of,
-    merges,
-    losses,
-):
+def _merge_cheapest(table):
+    """Merge the pair with the least loss; gives (kept slot, freed slot, loss)."""
+    a, b, price = cheapest(table.loss)
+    s, t = smaller(a, b, table.pairs, table.mirror)
+    merge(s, t, table)
+    return s, t, price
+
+
+@njit(cache=True)
+def brown(order, n_active, tokens_of, lists, slot_of, merges, losses):
     """Figure 1: words come in by frequency, each beyond the first m followed by one merge.
 
     ``slot_of`` (n,) ends as the slot of each word when all are in; ``merges`` (m - 1, 2) and
     ``losses`` as the merges of those down to one, as (kept, freed) slots.
     """
-    n, m = order.shape[0], n_active
+    m = n_active
     slots = m + 1
-    active = np.zeros(slots, dtype=np.bool_)
-    tokens, shares = np.ones(slots), np.zeros(slots)
-    pairs, mirror = np.zeros((slots, slots)), np.zeros((slots, slots))
-    loss = np.full((slots, slots), np.inf)
-    sums_a, sums_b = np.zeros(slots), np.zeros(slots)
-    touched_a, touched_b = np.empty(slots, dtype=np.int64), np.empty(slots, dtype=np.int64)
-    growth, xs, ys = np.zeros(slots), np.zeros(slots), np.zeros(slots)
+    table = MergeTable(
+        np.zeros(slots, dtype=np.bool_),
+        np.ones(slots),
+        np.zeros(slots),
+        np.zeros((slots, slots)),
+        np.zeros((slots, slots)),
+        np.full((slots, slots), np.inf),
+    )
+    room = empty_sides(slots)
+    # the words of a slot are a chain: first, following, ..., last
     first, last = np.full(slots, -1, dtype=np.int64), np.full(slots, -1, dtype=np.int64)
     following = np.full(slot_of.shape[0], -1, dtype=np.int64)
-    for i in range(n):
+    for i in range(order.shape[0]):
         w = order[i]
         slot = 0
-        while active[slot]:
+        while table.active[slot]:
             slot += 1
-        add_word(
-            w,
-            slot,
-            tokens_of[w],
-            after_starts,
-            after,
-            after_n,
-            before_starts,
-            before,
-            before_n,
-            slot_of,
-            active,
-            tokens,
-            shares,
-            pairs,
-            mirror,
-            loss,
-            sums_a,
-            sums_b,
-            touched_a,
-            touched_b,
-        )
+        add_word(w, slot, tokens_of[w], lists, slot_of, table, room)
         first[slot] = last[slot] = w
         if i >= m:
-            a, b, _ = cheapest(loss)
-            s, t = smaller(a, b, pairs, mirror)
-            merge(s, t, active, tokens, shares, pairs, mirror, loss, growth, xs, ys)
+            s, t, _ = _merge_cheapest(table)
             x = first[t]
             while x >= 0:
                 slot_of[x] = s
@@ -365,9 +342,4 @@ def brown(
             following[last[s]] = first[t]
             last[s] = last[t]
     for k in range(merges.shape[0]):
-        a, b, price = cheapest(loss)
-        s, t = smaller(a, b, pairs, mirror)
-        merge(s, t, active, tokens, shares, pairs, mirror, loss, growth, xs, ys)
-        merges[k, 0] = s
-        merges[k, 1] = t
-        losses[k] = price
+        merges[k, 0], merges[k, 1], losses[k] = _merge_cheapest(table)

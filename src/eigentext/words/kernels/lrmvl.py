@@ -21,7 +21,7 @@ def smooth(ids, begin, end, U, rates, words, left, right):
     m = 0
     first = 0
     for i in range(begin, end + 1):
-        if i < end and ids[i] >= 0:
+        if i < end and ids[i] >= 0:  # the left contexts as the tokens come
             words[m] = ids[i]
             for j in range(n_rates):
                 if m == first:
@@ -35,6 +35,7 @@ def smooth(ids, begin, end, U, rates, words, left, right):
                         left[m, j, d] = keep * left[m - 1, j, d] + a * U[before, d]
             m += 1
             continue
+        # the sentence has ended: the same from its last token back
         for t in range(m - 1, first - 1, -1):
             for j in range(n_rates):
                 if t == m - 1:

@@ -9,8 +9,30 @@ their last digits are rounding, which is not the same on every processor.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numba import njit
+
+
+class ActiveClusters(NamedTuple):
+    """The clusters in slots, of which the free ones are not ``active``.
+
+    ``cost``            (slots, slots) of merging two, symmetric (Eq. 2)
+    ``sizes, squares``  (slots,) words of each, and the squared length of its centroid
+    ``nearest, bound``  (slots,) the cluster with the least cost, and that cost; where it is not
+                        ``tight``, the bound may be too low and the nearest another
+    ``tie``             the share of a cost within which costs are equal
+    """
+
+    cost: Any
+    active: Any
+    sizes: Any
+    squares: Any
+    nearest: Any
+    bound: Any
+    tight: Any
+    tie: Any
 
 
 @njit(inline="always")
@@ -19,24 +41,29 @@ def _cheaper(x, y, tie):
 
 
 @njit(cache=True)
-def _tighten(c, cost, active, nearest, bound, tie):
+def _tighten(c, clusters):
     """Find the nearest active cluster of c by a scan of its row."""
-    row = cost[c]
+    row, active, tie = clusters.cost[c], clusters.active, clusters.tie
     least = np.inf
-    at = -1
+    nearest = -1
     for k in range(row.shape[0]):
         if active[k] and k != c and _cheaper(row[k], least, tie):
             least = row[k]
-            at = k
-    nearest[c] = at
-    bound[c] = least
+            nearest = k
+    clusters.nearest[c] = nearest
+    clusters.bound[c] = least
+    clusters.tight[c] = True
 
 
 @njit(cache=True)
-def _merge_cheapest(cost, active, sizes, squares, nearest, bound, tight, tie, dots):
+def _merge_cheapest(clusters, dots):
     """Merge the cheapest pair (figure 5, 2b to 2e); gives (kept, freed, cost, tightenings)."""
+    cost, active, sizes, squares, nearest, bound, tight, tie = clusters
     n_slots = active.shape[0]
     n_tightened = 0
+    # Of every pair, one of its two bounds is never too high: a tight one that is least is the
+    # least cost of all.  A merge loosens few, and a row is searched only when its bound comes out
+    # on top: O(m) for a merge and for each of its gamma searches, not O(m^2).
     while True:
         best = -1
         for c in range(n_slots):
@@ -44,8 +71,7 @@ def _merge_cheapest(cost, active, sizes, squares, nearest, bound, tight, tie, do
                 best = c
         if tight[best]:
             break
-        _tighten(best, cost, active, nearest, bound, tie)
-        tight[best] = True
+        _tighten(best, clusters)
         n_tightened += 1
     other = nearest[best]
     i, j = min(best, other), max(best, other)
@@ -53,6 +79,7 @@ def _merge_cheapest(cost, active, sizes, squares, nearest, bound, tight, tie, do
     both = n_i + n_j
     price = cost[i, j]
     active[j] = False
+    # Lance and Williams: the cost of the union with k from the three costs among i, j and k
     for k in range(n_slots):
         if active[k] and k != i:
             n_k = sizes[k]
@@ -75,28 +102,19 @@ def _merge_cheapest(cost, active, sizes, squares, nearest, bound, tight, tie, do
 
 
 @njit(cache=True)
-def ward_batch(
-    first,
-    lengths,
-    mutual,
-    cost,
-    active,
-    sizes,
-    squares,
-    nearest,
-    bound,
-    tight,
-    tie,
-    dots,
-    slot_label,
-    parents,
-):
+def ward_batch(first, lengths, mutual, clusters, dots, slot_label, parents):
     """Take in a batch of words, each followed by one merge; gives the number of tightenings.
 
     ``lengths`` (t,) are the words' squared lengths, ``mutual`` (t, t) their inner products.
     ``slot_label[s]`` is the node that stands in slot s (a word's own number, at first), and
     ``parents[x]`` the node that x was merged into.
     """
+    cost, active, sizes, squares = (
+        clusters.cost,
+        clusters.active,
+        clusters.sizes,
+        clusters.squares,
+    )
     n_tightened = 0
     for t in range(lengths.shape[0]):
         free = 0
@@ -105,6 +123,7 @@ def ward_batch(
         for k in range(active.shape[0]):
             if active[k]:
                 n_k = sizes[k]
+                # |mean_k - word|^2; rounding may leave it just below zero
                 distance = max(squares[k] - 2.0 * dots[k, t] + lengths[t], 0.0)
                 value = n_k / (n_k + 1.0) * distance
                 cost[free, k] = value
@@ -115,26 +134,21 @@ def ward_batch(
         slot_label[free] = first + t
         for s in range(dots.shape[1]):
             dots[free, s] = mutual[t, s]
-        _tighten(free, cost, active, nearest, bound, tie)
-        tight[free] = True
-        i, j, _, count = _merge_cheapest(
-            cost, active, sizes, squares, nearest, bound, tight, tie, dots
-        )
+        # The bounds of the others stay: one that is nearest to the new word has the pair in its
+        # own row only, and the new word's bound is the one that finds it.
+        _tighten(free, clusters)
+        i, j, _, count = _merge_cheapest(clusters, dots)
         parents[slot_label[j]] = slot_label[i]
         n_tightened += count
     return n_tightened
 
 
 @njit(cache=True)
-def ward_finish(cost, active, sizes, squares, nearest, bound, tight, tie, dots, merges, prices):
+def ward_finish(clusters, merges, prices):
     """Merge the active clusters down to one; row k of ``merges`` is (kept slot, freed slot)."""
+    no_words = np.zeros((clusters.active.shape[0], 0))
     n_tightened = 0
     for k in range(merges.shape[0]):
-        i, j, price, count = _merge_cheapest(
-            cost, active, sizes, squares, nearest, bound, tight, tie, dots
-        )
-        merges[k, 0] = i
-        merges[k, 1] = j
-        prices[k] = price
+        merges[k, 0], merges[k, 1], prices[k], count = _merge_cheapest(clusters, no_words)
         n_tightened += count
     return n_tightened

@@ -21,7 +21,8 @@ from eigentext.base.fields import Parts, Sparse, Spec, Strings
 from eigentext.base.model import Model, Packed
 from eigentext.base.modelfile import pack_csr
 from eigentext.base.tokens import each_sentence
-from eigentext.errors import DataError
+from eigentext.corpus.vocabulary import UNKNOWN
+from eigentext.errors import DataError, SettingsError
 from eigentext.words.lm.kneser_ney import KneserNeyBigram
 from eigentext.words.settings import ClassBigramSettings
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ClassBigram"]
 
-UNKNOWN, END = "<unk>", "</s>"
+END = "</s>"
 
 
 @dataclass(eq=False, repr=False)
@@ -127,13 +128,13 @@ class ClassBigram(Model, ClassBigramSettings):
     def _pairs_probability(
         self, before: npt.NDArray[np.int64], after: npt.NDArray[np.int64], mix: float
     ) -> npt.NDArray[np.float64]:
-        found = np.zeros(before.shape[0])
+        probability = np.zeros(before.shape[0])
         if mix > 0:
             step = self.transition_[self.class_of_[before], self.class_of_[after]]
-            found += mix * step * self.emission_[after]
+            probability += mix * step * self.emission_[after]
         if mix < 1:
-            found += (1 - mix) * self.word_model_.probabilities(before, after)
-        return found
+            probability += (1 - mix) * self.word_model_.probabilities(before, after)
+        return probability
 
     def log_prob(self, tokens: Sequence[str], *, mix: float | None = None) -> float:
         """log p(x_1 .. x_N, end), natural logarithm."""
@@ -142,6 +143,8 @@ class ClassBigram(Model, ClassBigramSettings):
         end = np.array([self._ids[END]])
         before, after = np.concatenate([end, ids]), np.concatenate([ids, end])
         mix = self.mix if mix is None else mix
+        if not 0 <= mix <= 1:
+            raise SettingsError(f"mix is {mix}, expected a number from 0 to 1")
         return float(np.log(self._pairs_probability(before, after, mix)).sum())
 
     def perplexity(self, sentences: Iterable[Sequence[str]], *, mix: float | None = None) -> float:
@@ -200,10 +203,13 @@ class ClassBigram(Model, ClassBigramSettings):
         return Packed(pack_csr("pairs", self.pairs_), strings)
 
     @classmethod
-    def _unpack(cls, packed: Packed, **given: Any) -> ClassBigram:
+    def _unpack(cls, packed: Packed, **unstored: Any) -> ClassBigram:
         # the file keeps the clusters as two lists of strings
         words, classes = packed.strings["words"], packed.strings["classes"]
-        return super()._unpack(packed, clusters=dict(zip(words, classes, strict=True)), **given)
+        own = {"clusters": dict(zip(words, classes, strict=True))}
+        model = super()._unpack(packed, **{**unstored, **own})
+        model.set_params(**unstored)  # for a fit to come: what was learned has its own
+        return model
 
     def _restore(self, packed: Packed) -> None:
         self._number_words(self.clusters or {})

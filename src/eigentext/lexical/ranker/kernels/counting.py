@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from eigentext.lexical.ranker.kernels.hash_table import add, get, mix, place_shift, probe
+from eigentext.lexical.ranker.kernels.hash_table import add, get, mix, probe, slot_shift
 
 _S24 = np.uint64(24)
 _ZERO = np.uint64(0)
@@ -48,7 +48,7 @@ def factored(row_hash, row_units, unit_hash, unit_target):
 def count_features(tokens, atoms, slots):
     """Count features alone over some tokens; the number of new keys."""
     new = 0
-    shift = place_shift(slots)
+    shift = slot_shift(slots)
     for token in tokens:
         for a in range(atoms.shape[1]):
             if atoms[token, a] != _ZERO:
@@ -64,7 +64,7 @@ def count(tokens, atoms, gold, used, seen, least, slots):
     pairs are counted, ``seen`` how often features come in all: those below ``least`` are not.
     """
     new = 0
-    shift, seen_shift = place_shift(slots), place_shift(seen)
+    shift, seen_shift = slot_shift(slots), slot_shift(seen)
     for token in tokens:
         for t in range(gold.shape[1]):
             new += add(slots, shift, gold[token, t] >> _S24, 1)
@@ -80,15 +80,16 @@ def count(tokens, atoms, gold, used, seen, least, slots):
 
 
 @njit(cache=True)
-def look_up(tokens, table, slots, own, together, alone, base):
-    """Counts of every unit of some tokens with every feature, less those of ``own``.
+def look_up(tokens, table, counted, together, alone, base):
+    """Counts of every unit of some tokens with every feature, less their own.
 
-    ``table`` is a ``FeatureTable``; ``together`` [U, A], ``alone`` [n, A] and ``base`` [U] are
-    filled.
+    ``table`` is a ``FeatureTable``, ``counted`` a ``Counted``; ``together`` [U, A], ``alone``
+    [n, A] and ``base`` [U] are filled.
     """
     atoms, unit_first, unit_hash = table.atoms, table.unit_first, table.unit_hash
+    slots, own, _ = counted
     take_off = len(own) > 1
-    shift, own_shift = place_shift(slots), place_shift(own)
+    shift, own_shift = slot_shift(slots), slot_shift(own)
     for token in tokens:
         for a in range(atoms.shape[1]):
             atom = atoms[token, a]
@@ -116,7 +117,7 @@ def look_up(tokens, table, slots, own, together, alone, base):
 
 
 @njit(cache=True)
-def ratios(tokens, table, slots, own, n_words, strength, logs, columns, start, base):
+def ratios(tokens, table, counted, strength, logs, columns, start, base):
     """:func:`look_up` and the smoothed log ratios of its counts at once.
 
     With c(a, u), c(a) and c(u) the counts of the pair, of feature a and of unit u among N words,
@@ -127,18 +128,19 @@ def ratios(tokens, table, slots, own, n_words, strength, logs, columns, start, b
     0 to 1, 2 to 3, 4 to 15 times, or more.  Both are filled from column ``start`` on, and
     ``base`` [U] with c(u); ``logs`` holds the logarithms of small (c + k).
 
-    The first places of a feature's keys are all read before any is looked at: the processor then
-    waits for memory once and not for each key.
+    A token costs (units x features) look-ups.  The first slots of a feature's keys are all read
+    before any is looked at: the processor then waits for memory once and not for each key.
     """
     atoms, unit_first, unit_hash = table.atoms, table.unit_first, table.unit_hash
     z, bucket = columns.z, columns.bucket
+    slots, own, n_words = counted
     take_off = len(own) > 1
-    shift, own_shift = place_shift(slots), place_shift(own)
+    shift, own_shift = slot_shift(slots), slot_shift(own)
     n_atoms = atoms.shape[1]
-    rare = np.zeros(256, np.float32)
+    rare = np.zeros(256, np.float32)  # 1 / p(u)
     keys = np.zeros(256, np.uint64)
-    first_slots = np.zeros(256, np.uint64)
-    alone = np.zeros(n_atoms, np.uint64)
+    first_entries = np.zeros(256, np.uint64)
+    alone = np.zeros(n_atoms, np.uint64)  # first entries of the features themselves
     for token in tokens:
         begin, end = unit_first[token], unit_first[token + 1]
         if begin == end:
@@ -146,14 +148,14 @@ def ratios(tokens, table, slots, own, n_words, strength, logs, columns, start, b
         if end - begin > len(keys):
             rare = np.zeros(2 * (end - begin), np.float32)
             keys = np.zeros(len(rare), np.uint64)
-            first_slots = np.zeros(len(rare), np.uint64)
+            first_entries = np.zeros(len(rare), np.uint64)
         for a in range(n_atoms):
             alone[a] = slots[atoms[token, a] >> _S24 >> shift]
         for u in range(begin, end):
-            first_slots[u - begin] = slots[unit_hash[u] >> _S24 >> shift]
+            first_entries[u - begin] = slots[unit_hash[u] >> _S24 >> shift]
         for u in range(begin, end):
             key = unit_hash[u] >> _S24
-            times = probe(slots, key >> shift, first_slots[u - begin], key)
+            times = probe(slots, key >> shift, first_entries[u - begin], key)
             if take_off and times > 0:
                 times -= get(own, own_shift, key)
             base[u] = times
@@ -171,17 +173,18 @@ def ratios(tokens, table, slots, own, n_words, strength, logs, columns, start, b
                 for u in range(begin, end):
                     z[u, start + a] = 0.0
                 continue
+            # z = above - below, the logarithms of numerator and denominator
             below = logs[seen] if seen < len(logs) else np.float32(np.log(seen + strength))
             for u in range(begin, end):
                 if base[u] > 0 and table.used[a, table.unit_target[u]]:
                     key = mix(atom, unit_hash[u]) >> _S24
                     keys[u - begin] = key
-                    first_slots[u - begin] = slots[key >> shift]
+                    first_entries[u - begin] = slots[key >> shift]
             for u in range(begin, end):
                 times = 0
                 if base[u] > 0 and table.used[a, table.unit_target[u]]:
                     key = keys[u - begin]
-                    times = probe(slots, key >> shift, first_slots[u - begin], key)
+                    times = probe(slots, key >> shift, first_entries[u - begin], key)
                     if take_off and times > 0:
                         times -= get(own, own_shift, key)
                 above = logs[0]

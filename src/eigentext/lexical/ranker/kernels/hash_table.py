@@ -1,7 +1,8 @@
 """Counts of keys in one open table; arrays and scalars only.
 
 A key is the upper 40 bits of a hash: of a context feature, of a label element's value, or of both
-mixed.  A slot holds a key and, in the lower 24 bits, its count; zero is an empty slot.  With ten
+mixed.  An entry of the table is a key and, in the lower 24 bits, its count; zero is an
+empty slot.  With ten
 million keys one in 100,000 that was never counted is taken for another.
 """
 
@@ -33,8 +34,8 @@ def mix(left, right):
 
 
 @njit(cache=True, inline="always")
-def place_shift(slots):
-    """How far a key goes down to its place: places are in the order of keys."""
+def slot_shift(slots):
+    """How far a key is shifted down to its slot: slots are in the order of keys."""
     shift = 40
     size = len(slots)
     while size > 1:
@@ -46,55 +47,56 @@ def place_shift(slots):
 @njit(cache=True)
 def add(slots, shift, key, amount):
     """Add to a key's count, which stops at 2^24 - 1; 1 if the key is new."""
+    # linear probing; the table is at most three quarters full, so runs are short
     mask = np.uint64(len(slots) - 1)
-    place = key >> shift
-    while slots[place] != _ZERO:
-        if slots[place] >> _S24 == key:
-            count = min((slots[place] & _COUNT) + np.uint64(amount), _COUNT)
-            slots[place] = (key << _S24) | count
+    slot = key >> shift
+    while slots[slot] != _ZERO:
+        if slots[slot] >> _S24 == key:
+            count = min((slots[slot] & _COUNT) + np.uint64(amount), _COUNT)
+            slots[slot] = (key << _S24) | count
             return 0
-        place = (place + _ONE) & mask
-    slots[place] = (key << _S24) | min(np.uint64(amount), _COUNT)
+        slot = (slot + _ONE) & mask
+    slots[slot] = (key << _S24) | min(np.uint64(amount), _COUNT)
     return 1
 
 
 @njit(cache=True, inline="always")
-def probe(slots, place, slot, key):
-    """The count of a key whose first place holds ``slot``."""
+def probe(slots, slot, entry, key):
+    """The count of a key whose first slot holds ``entry``."""
     mask = np.uint64(len(slots) - 1)
-    while slot != _ZERO:
-        if slot >> _S24 == key:
-            return np.int64(slot & _COUNT)
-        place = (place + _ONE) & mask
-        slot = slots[place]
+    while entry != _ZERO:
+        if entry >> _S24 == key:
+            return np.int64(entry & _COUNT)
+        slot = (slot + _ONE) & mask
+        entry = slots[slot]
     return 0
 
 
 @njit(cache=True)
 def get(slots, shift, key):
     """A key's count."""
-    place = key >> shift
-    return probe(slots, place, slots[place], key)
+    slot = key >> shift
+    return probe(slots, slot, slots[slot], key)
 
 
 @njit(cache=True)
 def moved(slots, larger):
     """Put every count into a larger table; its first key comes first."""
-    shift = place_shift(larger)
-    for place in range(len(slots)):
-        if slots[place] != _ZERO:
-            add(larger, shift, slots[place] >> _S24, np.int64(slots[place] & _COUNT))
+    shift = slot_shift(larger)
+    for slot in range(len(slots)):
+        if slots[slot] != _ZERO:
+            add(larger, shift, slots[slot] >> _S24, np.int64(slots[slot] & _COUNT))
 
 
 @njit(cache=True)
-def _write(out, place, number):
-    """Seven bits a byte, the lowest first; the place after them."""
+def _write(out, at, number):
+    """Seven bits a byte, the lowest first; the position after them."""
     while number >= 128:
-        out[place] = (number & 127) | 128
+        out[at] = (number & 127) | 128
         number >>= 7
-        place += 1
-    out[place] = number
-    return place + 1
+        at += 1
+    out[at] = number
+    return at + 1
 
 
 @njit(cache=True)
@@ -103,33 +105,34 @@ def pack(keys, counts, out):
 
     ``out`` takes 10 bytes a key at most.
     """
-    place = 0
+    at = 0
     before = np.uint64(0)
+    # two bits of the gap's number hold the count less 1; 3 there says that the rest follows
     for i in range(len(keys)):
         gap = np.int64(keys[i] - before)
         before = keys[i]
-        place = _write(out, place, (gap << 2) | min(counts[i], 4) - 1)
+        at = _write(out, at, (gap << 2) | min(counts[i], 4) - 1)
         if counts[i] >= 4:
-            place = _write(out, place, np.int64(counts[i] - 4))
-    return place
+            at = _write(out, at, np.int64(counts[i] - 4))
+    return at
 
 
 @njit(cache=True)
 def unpack(packed, slots):
     """What :func:`pack` wrote, as slots; False if it is not all of them and no more."""
-    place = 0
+    at = 0
     key = np.uint64(0)
     for i in range(len(slots)):
         count = np.int64(0)
         for part in range(2):
             number, shift, more = np.int64(0), 0, True
             while more:
-                if place == len(packed) or shift > 49:
+                if at == len(packed) or shift > 49:
                     return False
-                number |= np.int64(packed[place] & 127) << shift
-                more = packed[place] >= 128
+                number |= np.int64(packed[at] & 127) << shift
+                more = packed[at] >= 128
                 shift += 7
-                place += 1
+                at += 1
             if part == 1:
                 count += number
                 break
@@ -140,4 +143,4 @@ def unpack(packed, slots):
         if key >= np.uint64(1 << 40) or count >= 1 << 24:
             return False
         slots[i] = (key << np.uint64(24)) | np.uint64(count)
-    return place == len(packed)
+    return at == len(packed)

@@ -65,12 +65,13 @@ def learn(order, gold_row, table, rows, columns, weights, squares, rate, scores)
     dense, sparse, bits = weights.dense, weights.sparse, weights.bits
     shift = np.uint64(64 - bits)
     unit_gradient = np.zeros(4096, np.float64)
-    one = np.zeros(1, np.int64)
+    single = np.zeros(1, np.int64)
     loss = 0.0
     for token in order:
         begin, stop = first[token], first[token + 1]
-        one[0] = token
-        score(one, table, rows, columns, weights, scores)
+        single[0] = token
+        score(single, table, rows, columns, weights, scores)
+        # softmax over the candidates of the token, less the largest score so that exp is safe
         top = scores[begin]
         for row in range(begin + 1, stop):
             top = max(top, scores[row])
@@ -97,7 +98,7 @@ def learn(order, gold_row, table, rows, columns, weights, squares, rate, scores)
                     weights.numeric[k] -= rate * g / np.sqrt(squares.numeric[k])
         for u in range(start, end):
             g = unit_gradient[u - start]
-            if abs(g) < 1e-4:
+            if abs(g) < 1e-4:  # the token is settled: most are, and their updates cost most
                 continue
             t = table.unit_target[u]
             for a in range(dense.shape[1]):
@@ -109,7 +110,7 @@ def learn(order, gold_row, table, rows, columns, weights, squares, rate, scores)
             if bits:
                 for a in range(atoms.shape[1]):
                     if atoms[token, a] != _ZERO and table.used[a, t]:
-                        place = mix(atoms[token, a], unit_hash[u]) >> shift
-                        squares.sparse[place] += g * g
-                        sparse[place] -= rate * g / np.sqrt(squares.sparse[place])
+                        slot = mix(atoms[token, a], unit_hash[u]) >> shift
+                        squares.sparse[slot] += g * g
+                        sparse[slot] -= rate * g / np.sqrt(squares.sparse[slot])
     return loss / max(len(order), 1)

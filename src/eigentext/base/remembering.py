@@ -48,12 +48,12 @@ class Remembered(Generic[K, V]):
 
     def get(self, key: K) -> V | None:
         """The value, if it is remembered."""
-        found = self._young.get(key)
-        if found is None:
-            found = self._old.get(key)
-            if found is not None:
-                self.put(key, found)
-        return found
+        value = self._young.get(key)
+        if value is None:
+            value = self._old.get(key)
+            if value is not None:
+                self.put(key, value)
+        return value
 
     def put(self, key: K, value: V) -> V:
         """Remember the value, and give it back."""
@@ -88,5 +88,5 @@ class Remembering(Generic[K, V]):
 
     def __call__(self, key: K) -> V:
         """The answer, remembered or new."""
-        found = self.answers.get(key)
-        return self.answers.put(key, self.function(key)) if found is None else found
+        answer = self.answers.get(key)
+        return self.answers.put(key, self.function(key)) if answer is None else answer

@@ -1,9 +1,9 @@
-"""What the looks of a word say of its tag: a log-linear model over rare words.
+"""What the shape of a word says of its tag: a log-linear model over rare words.
 
 1. :func:`features_of` names what there is to see: case, marks, shape, beginnings and endings, the
    length, and whether the word begins a sentence.
-2. :meth:`LookModel.fit` learns weights from the words seen rarely (they are what unknown words are
-   like), p(t | looks) ~ exp(b_t + sum_f W[f, t]), with a Gaussian prior on W.
+2. :meth:`ShapeModel.fit` learns weights from rare words (they are what unknown words are
+   like), p(t | shape) ~ exp(b_t + sum_f W[f, t]), with a Gaussian prior on W.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eigentext.base.ragged import pointers
-from eigentext.tagging.templates import looks
+from eigentext.lexicon.shapes import slots_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
 
-__all__ = ["LONGEST_SEEN", "LookModel", "features_of"]
+__all__ = ["LONGEST_SEEN", "ShapeModel", "features_of"]
 
 LONGEST_SEEN = 40  # characters at the end of a word that are looked at
 _PRIOR = 0.5  # variance of a weight, in units of one occurrence
@@ -41,25 +41,25 @@ def features_of(word: str, *, first: bool) -> list[str]:
     >>> features_of("Re-run", first=True)[:4]
     ['case=title', 'kind=++dash', 'form=Xx-x', 'shape=Xx-xxx']
     """
-    seen = looks(word[-LONGEST_SEEN:])
+    seen = slots_of(word[-LONGEST_SEEN:])
     case = seen["case"]
-    found = [f"case={case}", f"kind={seen['kind']}"]
-    found += [f"form={seen['form'][:_SHAPE]}", f"shape={seen['shape'][:_SHAPE]}"]
-    found += [f"{slot}={seen[slot]}" for slot in _ENDS if slot in seen]
-    found += [f"end={seen.get('suf2', '')}/{case}", f"lower={seen['lower']}"]
-    found.append(f"length={min(len(word), 8)}")
+    names = [f"case={case}", f"kind={seen['kind']}"]
+    names += [f"form={seen['form'][:_SHAPE]}", f"shape={seen['shape'][:_SHAPE]}"]
+    names += [f"{slot}={seen[slot]}" for slot in _ENDS if slot in seen]
+    names += [f"end={seen.get('suf2', '')}/{case}", f"lower={seen['lower']}"]
+    names.append(f"length={min(len(word), 8)}")
     if "-" in seen["lower"]:
-        found.append(f"last={seen['lower'].rpartition('-')[2]}")
+        names.append(f"last={seen['lower'].rpartition('-')[2]}")
     if first:
-        found += ["first", f"first={case}"]
-    return found
+        names += ["first", f"first={case}"]
+    return names
 
 
 _ENDS = ("suf1", "suf2", "suf3", "suf4", "pre1", "pre2", "pre3")
 
 
 @dataclass(frozen=True, eq=False)
-class LookModel:
+class ShapeModel:
     """``weights`` (F + 1, T) of the ``features``; the last row are the b_t."""
 
     features: tuple[str, ...]
@@ -72,7 +72,7 @@ class LookModel:
         words: Sequence[tuple[str, bool]],
         tags: Sequence[int],
         weights: Sequence[float],
-    ) -> LookModel | None:
+    ) -> ShapeModel | None:
         """From (word, begins a sentence), its tag and its weight; None if all have one tag."""
         if len(set(tags)) < 2:
             return None
@@ -97,25 +97,25 @@ class LookModel:
             warnings.simplefilter("ignore", ConvergenceWarning)  # near enough is good enough
             model = LogisticRegression(C=_PRIOR, max_iter=_ITERATIONS, tol=1e-3)
             model.fit(X, np.asarray(tags), sample_weight=np.asarray(weights))
-        found = np.zeros((len(number) + 1, n_tags), np.float32)
-        found[-1] = _LEAST
+        coefficients = np.zeros((len(number) + 1, n_tags), np.float32)
+        coefficients[-1] = _LEAST
         classes = model.classes_
         if len(classes) == 2:  # one column for the two: the other one is zero
-            found[-1, classes[0]] = 0.0
+            coefficients[-1, classes[0]] = 0.0
             classes = classes[1:]
-        found[:-1, classes] = model.coef_.T[: len(number)]
-        found[-1, classes] = model.intercept_
-        return cls(tuple(number), found)
+        coefficients[:-1, classes] = model.coef_.T[: len(number)]
+        coefficients[-1, classes] = model.intercept_
+        return cls(tuple(number), coefficients)
 
     @cached_property
     def _number(self) -> dict[str, int]:
         return {name: at for at, name in enumerate(self.features)}
 
     def p(self, word: str, *, first: bool) -> Floats:
-        """(T,) P(t | looks).
+        """(T,) P(t | shape).
 
         >>> words = [("runs", False), ("cats", False), ("hits", False), ("bats", False)]
-        >>> model = LookModel.fit(2, words, [0, 1, 0, 1], [1.0] * 4)
+        >>> model = ShapeModel.fit(2, words, [0, 1, 0, 1], [1.0] * 4)
         >>> model.p("mats", first=False).round(1).tolist()
         [0.4, 0.6]
         """

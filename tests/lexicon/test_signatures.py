@@ -1,4 +1,4 @@
-"""Signatures: facts about looks, and a list that never fails."""
+"""Signatures: facts about shapes, and a list that never fails."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigentext.errors import SettingsError
-from eigentext.trees.signatures import signature, signatures
+from eigentext.lexicon.signatures import signature, signatures
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from eigentext.constituency.features import scaled_rows
-from eigentext.constituency.spectrum import FeatureRows, omega_svd
+from eigentext.latent.features import FeatureRows, scaled_rows
+from eigentext.latent.spectrum import omega_svd
 
 FEATURES = hnp.arrays(
     np.uint64,

@@ -1,4 +1,4 @@
-"""Signatures: what an unknown word still tells by its looks.
+"""Signatures: what an unknown word still tells by its shape.
 
 1. A word is looked at for case (and whether it starts the sentence), digits, hyphens, and its end.
 2. ``signatures`` gives short strings from fine to coarse; a model uses the finest that it has
@@ -11,14 +11,19 @@ categories and the last one to three letters, for any script.
 from __future__ import annotations
 
 import unicodedata
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Container
 
-__all__ = ["signature", "signatures"]
+__all__ = ["LANGUAGES", "Language", "signature", "signatures"]
+
+Language = Literal["english", "generic"]
+"""Whose endings the signatures of rare and unknown words look at."""
+
+LANGUAGES: tuple[Language, ...] = get_args(Language)
 
 # longest first; "s" is dealt with apart, because of "ss", "us" and "is"
 _ENDINGS = (
@@ -59,14 +64,14 @@ def _marks(word: str) -> str:
     if word.isalpha():
         return ""
     categories = {unicodedata.category(character) for character in word}
-    found = []
+    marks = []
     if any(category in ("Nd", "Nl", "No") for category in categories):
-        found.append("digit")
+        marks.append("digit")
     if "Pd" in categories:
-        found.append("dash")
+        marks.append("dash")
     if any(category[0] in "PSC" and category != "Pd" for category in categories):
-        found.append("sign")
-    return "-".join(found)
+        marks.append("sign")
+    return "-".join(marks)
 
 
 def _english_ending(word: str) -> str:
@@ -85,15 +90,15 @@ def _last_letters(word: str) -> str:
     folded = word.casefold()
     if folded[-3:].isalpha():
         return folded[-3:]
-    kept: list[str] = []
+    letters: list[str] = []
     for character in reversed(folded):
-        if unicodedata.category(character)[0] not in "LM" or len(kept) == 3:
+        if unicodedata.category(character)[0] not in "LM" or len(letters) == 3:
             break
-        kept.append(character)
-    return "".join(reversed(kept))
+        letters.append(character)
+    return "".join(reversed(letters))
 
 
-def _looks(word: str, first: bool, known: Container[str], language: str) -> tuple[str, str, str]:
+def _shape(word: str, first: bool, known: Container[str], language: str) -> tuple[str, str, str]:
     """The case, the case with the marks, and the longest ending."""
     case, marks = _case(word, first=first, known=known), _marks(word)
     if language == "english":
@@ -110,7 +115,7 @@ def signatures(
     *,
     first: bool = False,
     known: Container[str] = (),
-    language: Literal["english", "generic"] = "english",
+    language: Language = "english",
 ) -> tuple[str, ...]:
     """Return the signatures of a word, from fine to coarse, without repetitions.
 
@@ -124,10 +129,10 @@ def signatures(
     >>> signatures("hestanna", language="generic")
     ('<lower-nna>', '<lower-na>', '<lower-a>', '<lower>', '<unk>')
     """
-    case, looks, ending = _looks(word, first, known, language)
+    case, shape, ending = _shape(word, first, known, language)
     shorter = range(len(ending) if language == "generic" else min(1, len(ending)))
-    levels = [f"<{looks}-{ending[at:]}>" for at in shorter]
-    return tuple(dict.fromkeys((*levels, f"<{looks}>", f"<{case}>", "<unk>")))
+    levels = [f"<{shape}-{ending[at:]}>" for at in shorter]
+    return tuple(dict.fromkeys((*levels, f"<{shape}>", f"<{case}>", "<unk>")))
 
 
 def signature(
@@ -135,12 +140,12 @@ def signature(
     *,
     first: bool = False,
     known: Container[str] = (),
-    language: Literal["english", "generic"] = "english",
+    language: Language = "english",
 ) -> str:
     """Return the finest signature of a word.
 
     >>> signature("1,234.5"), signature("USSR"), signature("Qatari"), signature("كتابها")
     ('<none-digit-sign>', '<upper>', '<Capital>', '<uncased>')
     """
-    _, looks, ending = _looks(word, first, known, language)
-    return f"<{looks}-{ending}>" if ending else f"<{looks}>"
+    _, shape, ending = _shape(word, first, known, language)
+    return f"<{shape}-{ending}>" if ending else f"<{shape}>"

@@ -1,11 +1,8 @@
-"""Compiled loops over bytes and ids.  Arrays and scalars only; nothing is validated here.
+"""Compiled loops over bytes: words to ids.  Nothing is validated here.
 
 1. ``intern_text``   bytes -> ids of word types (a hash table of exact byte strings), counted
 2. ``intern_types``  types of one table -> ids in another: merging tables, or looking up
 3. ``translate``     ids of one table -> ids of another
-4. ``count_ids``, ``fill_buckets``, ``sum_buckets``, ``buckets_to_rows``
-                     ids -> one sorted CSR matrix of pair counts, by a dense accumulator per column
-5. ``merge_rows``    two sorted CSR row blocks -> their sum
 
 The hash table is open addressing over ``slots[:, 2]``: column 0 is the key, column 1 is
 ``length << 32 | id + 1`` (0 = empty).  A word of up to 7 bytes *is* its key, so equality of key
@@ -14,7 +11,7 @@ and length is equality of words; for longer words the key is a hash and the byte
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit, types
@@ -22,7 +19,7 @@ from numba.extending import intrinsic
 
 from eigentext.base import hashing
 
-# Places in the state vector of intern_text.
+# What stands where in the state vector of intern_text.
 POSITION, N_OUT, N_TYPES, LINE, IN_LINE, N_TOKENS, N_SENTENCES = range(7)
 
 _HIGH = np.uint64(0x8080808080808080)
@@ -33,10 +30,37 @@ _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
 
 
-def _type_trailing_zeros(typing_context: Any, value: Any) -> Any:
+class RawBytes(NamedTuple):
+    """Bytes, and the same as the (unaligned) uint64 that begins at each of them."""
+
+    raw: Any
+    words: Any
+
+
+class TableArrays(NamedTuple):
+    """The arrays of a word table; see the module and ``WordTable``.
+
+    ``slots, shift, hash_mask``    (slots, 2); a key spread over all bits, shifted, is its slot
+    ``arena, arena_words``         the bytes of all words end to end, and as in :class:`RawBytes`
+    ``offsets``                    word i is ``arena[offsets[i] : offsets[i + 1]]``
+    ``counts, first_lines``        of each word: tokens, and the line where it came first
+    """
+
+    slots: Any
+    shift: Any
+    hash_mask: Any
+    arena: Any
+    arena_words: Any
+    offsets: Any
+    counts: Any
+    first_lines: Any
+
+
+@intrinsic
+def _trailing_zeros(typing_context, value):
     """Count trailing zero bits of a uint64 (one machine instruction)."""
 
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def codegen(context, builder, signature, arguments):
         from llvmlite import ir  # type: ignore[import-untyped]
 
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
@@ -44,22 +68,19 @@ def _type_trailing_zeros(typing_context: Any, value: Any) -> Any:
     return types.uint64(types.uint64), codegen
 
 
-_trailing_zeros: Any = intrinsic(_type_trailing_zeros)
-
-
 @njit(cache=True, nogil=True, inline="always")
-def _is_white(byte: int) -> bool:
+def _is_white(byte):
     return byte == 32 or (byte >= 9 and byte <= 13)
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _mix(value: Any, word: Any) -> Any:
+def _mix(value, word):
     value = (value ^ word) * _MULTIPLIER
     return value ^ (value >> np.uint64(29))
 
 
 @njit(cache=True, nogil=True)
-def _same_bytes(words_a: Any, start_a: int, words_b: Any, start_b: int, length: Any) -> bool:
+def _same_bytes(words_a, start_a, words_b, start_b, length):
     """Compare two byte strings, eight bytes at a time (both arrays can be read 8 bytes beyond)."""
     full = length & ~7
     for at in range(0, full, 8):
@@ -69,11 +90,11 @@ def _same_bytes(words_a: Any, start_a: int, words_b: Any, start_b: int, length: 
     if tail == 0:
         return True
     mask = (_ONE << np.uint64(8 * tail)) - _ONE
-    return bool((words_a[start_a + full] & mask) == (words_b[start_b + full] & mask))
+    return (words_a[start_a + full] & mask) == (words_b[start_b + full] & mask)
 
 
 @njit(cache=True, nogil=True)
-def _hash_long(words: Any, start: int, length: Any) -> Any:
+def _hash_long(words, start, length):
     """Hash of a word of eight bytes or more; must agree with the loop in intern_text."""
     value = _ZERO
     full = length & ~7
@@ -86,26 +107,14 @@ def _hash_long(words: Any, start: int, length: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def intern_text(
-    text: Any,
-    words: Any,
-    end: int,
-    slots: Any,
-    shift: int,
-    hash_mask: Any,
-    arena: Any,
-    arena_words: Any,
-    offsets: Any,
-    counts: Any,
-    first_lines: Any,
-    out: Any,
-    state: Any,
-) -> bool:
-    """Turn ``text[state[POSITION]:end]`` into ids; False when the table must grow first.
+def intern_text(text, end, table, out, state):
+    """Turn bytes ``state[POSITION]`` to ``end`` into ids; False when the table must grow first.
 
-    ``words`` is ``text`` seen as unaligned uint64 at every byte; the text must end in white space
-    at ``end - 1``.  A sentence end is -1 in ``out``; blank lines only count as lines.
+    The text must end in white space at ``end - 1``.  A sentence end is -1 in ``out``; blank lines
+    only count as lines.
     """
+    raw, words = text
+    slots, shift, hash_mask, arena, arena_words, offsets, counts, first_lines = table
     position = state[POSITION]
     n_out = state[N_OUT]
     n_types = state[N_TYPES]
@@ -119,24 +128,25 @@ def intern_text(
     while position < end:
         start = position
         word = words[position]
-        found = (word - _BELOW_33) & ~word & _HIGH
+        # The high bit of each byte below 33, of which the lowest is exact: eight bytes at a time.
+        low = (word - _BELOW_33) & ~word & _HIGH
         plain = True
-        if found != _ZERO:
-            bits = _trailing_zeros(found) & ~np.uint64(7)
+        if low != _ZERO:
+            bits = _trailing_zeros(low) & ~np.uint64(7)
             separator = (word >> bits) & np.uint64(255)
-            length: Any = np.int64(bits >> np.uint64(3))
+            length = np.int64(bits >> np.uint64(3))
             key = word & ((_ONE << bits) - _ONE)
             plain = _is_white(separator)
-        else:
+        else:  # eight bytes or more: the key is a hash of all of them
             key = _ZERO
             while True:
                 key = _mix(key, word)
                 position += 8
                 word = words[position]
-                found = (word - _BELOW_33) & ~word & _HIGH
-                if found != _ZERO:
+                low = (word - _BELOW_33) & ~word & _HIGH
+                if low != _ZERO:
                     break
-            bits = _trailing_zeros(found) & ~np.uint64(7)
+            bits = _trailing_zeros(low) & ~np.uint64(7)
             separator = (word >> bits) & np.uint64(255)
             length = position - start + np.int64(bits >> np.uint64(3))
             if bits != _ZERO:
@@ -144,9 +154,9 @@ def intern_text(
             plain = _is_white(separator)
         if not plain:  # a control character inside a word: go byte by byte
             length = 0
-            while not _is_white(text[start + length]):
+            while not _is_white(raw[start + length]):
                 length += 1
-            separator = np.uint64(text[start + length])
+            separator = np.uint64(raw[start + length])
             if length < 8:
                 key = words[start] & ((_ONE << np.uint64(8 * length)) - _ONE)
             else:
@@ -156,6 +166,7 @@ def intern_text(
                 key &= hash_mask
             slot = np.int64(((key * _MULTIPLIER) & hash_mask) >> shift_bits)
             size = np.uint64(length) << np.uint64(32)
+            # linear probing, to the word itself or to an empty slot, where it is added
             while True:
                 tag = slots[slot, 1]
                 if tag == _ZERO:
@@ -165,7 +176,7 @@ def intern_text(
                         break
                     identity = n_types
                     for at in range(length):
-                        arena[used + at] = text[start + at]
+                        arena[used + at] = raw[start + at]
                     offsets[n_types + 1] = used + length
                     first_lines[n_types] = line
                     counts[n_types] = 0
@@ -207,32 +218,19 @@ def intern_text(
 
 
 @njit(cache=True, nogil=True)
-def intern_types(
-    blob: Any,
-    words: Any,
-    type_offsets: Any,
-    first: int,
-    part: int,
-    n_parts: int,
-    slots: Any,
-    shift: int,
-    hash_mask: Any,
-    arena: Any,
-    arena_words: Any,
-    offsets: Any,
-    n_types: int,
-    add: bool,
-    mapping: Any,
-) -> tuple[int, int]:
-    """Look up the types of ``blob`` from number ``first`` on; returns (how far, table size).
+def intern_types(types, type_offsets, first, table, n_types, add, part, n_parts, mapping):
+    """Look up types from number ``first`` on; returns (how far, table size).
 
-    ``mapping[i]`` becomes the id in the table, or -1 when the type is not there and ``add`` is
-    false, or when its hash belongs to another of the ``n_parts`` parts.
+    Type i is ``types.raw[type_offsets[i] : type_offsets[i + 1]]``.  ``mapping[i]`` becomes its id
+    in the table, or -1 when the type is not there and ``add`` is false, or when its hash belongs
+    to another of the ``n_parts`` parts.
     """
+    raw, words = types
+    slots, shift, hash_mask, arena, arena_words, offsets, _, _ = table
     shift_bits = np.uint64(shift)
     last_slot = slots.shape[0] - 1
-    n_given = type_offsets.shape[0] - 1
-    for number in range(first, n_given):
+    n_looked_up = type_offsets.shape[0] - 1
+    for number in range(first, n_looked_up):
         start = type_offsets[number]
         length = type_offsets[number + 1] - start
         if length < 8:
@@ -240,6 +238,7 @@ def intern_types(
         else:
             key = _hash_long(words, start, length) & hash_mask
         spread = (key * _MULTIPLIER) & hash_mask
+        # another half of the hash than the slots: a part fills its table evenly
         if (
             n_parts > 1
             and np.int64((spread ^ (spread >> np.uint64(32))) & _LOW_32) % n_parts != part
@@ -258,7 +257,7 @@ def intern_types(
                 if n_types == offsets.shape[0] - 1 or used + length + 8 > arena.shape[0]:
                     return number, n_types
                 for at in range(length):
-                    arena[used + at] = blob[start + at]
+                    arena[used + at] = raw[start + at]
                 offsets[n_types + 1] = used + length
                 slots[slot, 0] = key
                 slots[slot, 1] = size | np.uint64(n_types + 1)
@@ -271,11 +270,11 @@ def intern_types(
                     mapping[number] = identity
                     break
             slot = (slot + 1) & last_slot
-    return n_given, n_types
+    return n_looked_up, n_types
 
 
 @njit(cache=True, nogil=True)
-def rehash(old: Any, new: Any, shift: int, hash_mask: Any) -> None:
+def rehash(old, new, shift, hash_mask):
     """Move all entries of one slot array to a larger one (their keys are kept with them)."""
     shift_bits = np.uint64(shift)
     last_slot = new.shape[0] - 1
@@ -289,9 +288,7 @@ def rehash(old: Any, new: Any, shift: int, hash_mask: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def gather_types(
-    blob: Any, offsets: Any, order: Any, gap: int, out: Any, out_offsets: Any
-) -> None:
+def gather_types(blob, offsets, order, gap, out, out_offsets):
     """Copy the chosen types one after the other, with a gap of some bytes after each."""
     used = 0
     for i in range(order.shape[0]):
@@ -304,7 +301,7 @@ def gather_types(
 
 
 @njit(cache=True, nogil=True)
-def prefixes(blob: Any, offsets: Any, chosen: Any, skip: int, out: Any) -> None:
+def prefixes(blob, offsets, chosen, skip, out):
     """Bytes ``skip`` to ``skip + 8`` of the chosen types as big-endian numbers, zero-padded."""
     for i in range(chosen.shape[0]):
         value = _ZERO
@@ -318,111 +315,7 @@ def prefixes(blob: Any, offsets: Any, chosen: Any, skip: int, out: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def translate(ids: Any, mapping: Any, out: Any) -> None:
+def translate(ids, mapping, out):
     """``out[i] = mapping[ids[i]]``; the sentence end -1 stays."""
     for i in range(ids.shape[0]):
         out[i] = -1 if ids[i] < 0 else mapping[ids[i]]
-
-
-@njit(cache=True, nogil=True)
-def count_ids(ids: Any, begin: int, end: int, sizes: Any) -> None:
-    """How often each id occurs from ``begin`` to ``end``: added to ``sizes``."""
-    for i in range(begin, end):
-        if ids[i] >= 0:
-            sizes[ids[i]] += 1
-
-
-@njit(cache=True, nogil=True)
-def fill_buckets(
-    ids: Any, begin: int, end: int, nearest: int, farthest: int, ends: Any, bucket: Any
-) -> None:
-    """Put the left word of each pair into the bucket of its right word.
-
-    A pair is (ids[i - d], ids[i]) with begin <= i < end, nearest <= d <= farthest, and no sentence
-    end between them.  ``ends[c]`` is where bucket c begins; it moves to where the bucket ends.
-    """
-    for i in range(begin, end):
-        if ids[i] >= 0:
-            for distance in range(1, min(farthest, i) + 1):
-                left = ids[i - distance]
-                if left < 0:
-                    break
-                if distance >= nearest:
-                    at = ends[ids[i]]
-                    bucket[at] = left
-                    ends[ids[i]] = at + 1
-
-
-@njit(cache=True, nogil=True)
-def sum_buckets(bucket: Any, starts: Any, ends: Any, dense: Any, sums: Any, row_sizes: Any) -> int:
-    """Reduce each bucket to its distinct rows, in place, with how often each occurs in ``sums``.
-
-    The buckets are closed up: afterwards ``ends[c]`` is where column c ends, and column c + 1
-    begins.  ``row_sizes[r + 1]`` is the number of distinct columns of row r.  ``dense`` is all
-    zero before and after.
-    """
-    used = 0
-    for column in range(starts.shape[0]):
-        begin = used
-        for at in range(starts[column], ends[column]):
-            row = bucket[at]
-            bucket[used] = row  # used <= at, so nothing unread is overwritten
-            used += dense[row] == 0
-            dense[row] += 1
-        for at in range(begin, used):
-            row = bucket[at]
-            sums[at] = dense[row]
-            dense[row] = 0
-            row_sizes[row + 1] += 1
-        ends[column] = used
-    return used
-
-
-@njit(cache=True, nogil=True)
-def buckets_to_rows(rows: Any, sums: Any, ends: Any, cursor: Any, indices: Any, data: Any) -> None:
-    """Transpose columns of (row, sum) into rows whose columns come out in ascending order."""
-    begin = 0
-    for column in range(ends.shape[0]):
-        for at in range(begin, ends[column]):
-            place = cursor[rows[at]]
-            indices[place] = column
-            data[place] = sums[at]
-            cursor[rows[at]] = place + 1
-        begin = ends[column]
-
-
-@njit(cache=True, nogil=True)
-def merge_rows(
-    starts_a: Any,
-    columns_a: Any,
-    data_a: Any,
-    starts_b: Any,
-    columns_b: Any,
-    data_b: Any,
-    starts: Any,
-    columns: Any,
-    data: Any,
-) -> int:
-    """Sum of two blocks of sorted CSR rows; returns the number of entries written."""
-    used = 0
-    starts[0] = 0
-    for row in range(starts_a.shape[0] - 1):
-        a = starts_a[row] - starts_a[0]
-        b = starts_b[row] - starts_b[0]
-        end_a = starts_a[row + 1] - starts_a[0]
-        end_b = starts_b[row + 1] - starts_b[0]
-        while a < end_a or b < end_b:
-            from_a = b == end_b or (a < end_a and columns_a[a] <= columns_b[b])
-            from_b = a == end_a or (b < end_b and columns_b[b] <= columns_a[a])
-            columns[used] = columns_a[a] if from_a else columns_b[b]
-            value = np.int64(0)
-            if from_a:
-                value += data_a[a]
-                a += 1
-            if from_b:
-                value += data_b[b]
-                b += 1
-            data[used] = value
-            used += 1
-        starts[row + 1] = used
-    return used

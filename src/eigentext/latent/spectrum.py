@@ -35,10 +35,11 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from eigentext.latent.features import FeatureRows
+
     Floats = npt.NDArray[np.float32]
 
 __all__ = [
-    "FeatureRows",
     "Spectra",
     "Spectrum",
     "converged_coordinates",
@@ -49,30 +50,6 @@ __all__ = [
 ]
 
 _SPARE = 6  # directions beyond those asked for: they make the last ones converge
-
-
-class FeatureRows(NamedTuple):
-    """A sparse matrix with F entries in each of its M rows: places and values, both (M, F)."""
-
-    columns: npt.NDArray[np.int32]
-    values: Floats
-    width: int
-
-    def times(self, W: Floats) -> Floats:
-        """X W, dense (M, k)."""
-        from eigentext.constituency.kernels.spectrum import project
-
-        out = np.empty((len(self.columns), W.shape[1]), np.float32)
-        project(self.columns, self.values, W, out)
-        return out
-
-    def transposed_times(self, other: FeatureRows, W: Floats) -> Floats:
-        """X' (Y W), dense (d, k), where Y is the other matrix over the same rows."""
-        from eigentext.constituency.kernels.spectrum import cross
-
-        out = np.empty((self.width, W.shape[1]), np.float32)
-        cross(self.columns, self.values, other.columns, other.values, W, out)
-        return out
 
 
 class Spectrum(NamedTuple):
@@ -100,12 +77,12 @@ class Spectra(NamedTuple):
     @classmethod
     def of(
         cls,
-        found: Sequence[npt.NDArray[np.floating]],
+        values: Sequence[npt.NDArray[np.floating]],
         smallest: npt.NDArray[np.float64] | None = None,
     ) -> Spectra:
         """From one vector for each nonterminal; an empty one where none was computed."""
-        ptr = pointers(map(len, found))
-        return cls(np.concatenate([*found, np.empty(0)]).astype(np.float64), ptr, smallest)
+        ptr = pointers(map(len, values))
+        return cls(np.concatenate([*values, np.empty(0)]).astype(np.float64), ptr, smallest)
 
     def at(self, a: int) -> npt.NDArray[np.float64]:
         """The singular values of nonterminal a."""
@@ -128,8 +105,9 @@ def omega_svd(
 ) -> Spectrum:
     """Top singular directions of Phi' Psi / M as coordinates of the M nodes.
 
+    >>> from eigentext.latent.features import FeatureRows
     >>> one = FeatureRows(np.array([[0], [1]], np.int32), np.ones((2, 1), np.float32), 2)
-    >>> omega_svd(one, one, 1, np.random.default_rng(0)).s.tolist()
+    >>> omega_svd(one, one, 1, np.random.default_rng(0)).s.round(4).tolist()
     [0.5]
     """
     M = len(Phi.columns)
@@ -154,6 +132,7 @@ def omega_svd(
 def noise_level(Phi: FeatureRows, Psi: FeatureRows, rng: np.random.Generator) -> float:
     """The largest singular value that chance alone gives Omega = Phi' Psi / M.
 
+    >>> from eigentext.latent.features import FeatureRows
     >>> same = FeatureRows(np.zeros((9, 1), np.int32), np.ones((9, 1), np.float32), 1)
     >>> noise_level(same, same, np.random.default_rng(0))
     0.0
@@ -184,16 +163,16 @@ def converged_coordinates(
     left, right = (_sparse(X) for X in (Phi, Psi))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankWarning)  # a smaller rank is an answer
-        found = truncated_svd(
+        svd = truncated_svd(
             left.T @ right.multiply(w[:, None]).tocsr(),
             rank,
             tol=1e-10,
             on_rank="warn",
             symbol="Omega",
         )
-    keep = int((1e-5 * max(float(found.S[0]), 1e-30) < found.S).sum()) if len(found.S) else 0
-    keep = keep if keep and found.S[0] > 1e-5 else 0
-    return left @ found.U[:, :keep], right @ found.Vt[:keep].T, found.S[:keep]
+    keep = int((1e-5 * max(float(svd.S[0]), 1e-30) < svd.S).sum()) if len(svd.S) else 0
+    keep = keep if keep and svd.S[0] > 1e-5 else 0
+    return left @ svd.U[:, :keep], right @ svd.Vt[:keep].T, svd.S[:keep]
 
 
 def _sparse(X: FeatureRows) -> Any:

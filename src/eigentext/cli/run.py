@@ -1,0 +1,140 @@
+"""One run of a command: the flags that all commands of a sort share, and what they do.
+
+@with_flags(HMMSettings)
+def train(files: options.Sources, given: Given, run: Training) -> None:
+    with run.reading("iterations") as (log, progress):   # --on-error, --quiet
+        ...
+    run.save(model, files, {"tokens": n})                # --output, --data-*, --quiet, --json
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from eigentext.base.files.opening import SkipLog
+from eigentext.base.progress import Progress
+from eigentext.cli import options
+from eigentext.cli.command import Flags
+from eigentext.cli.output import Clock, progress_bar, remark, show_figures
+
+__all__ = ["Applying", "Run", "Training"]
+
+
+@dataclass(kw_only=True)
+class Run(Flags):
+    """A command that reads files and tells figures."""
+
+    LAST: ClassVar = ("data_name", "data_licence", "on_error", "quiet", "json")
+
+    on_error: options.OnError = "stop"
+    quiet: options.Quiet = False
+    json: options.Json = False
+    clock: Clock = field(init=False, default_factory=Clock)
+    skipped: int = field(init=False, default=0)
+
+    @contextmanager
+    def reading(self, unit: str = "bytes") -> Iterator[tuple[SkipLog | None, Progress]]:
+        """What readers take as ``on_error``, and progress; says at the end what was skipped."""
+        log = SkipLog() if self.on_error == "skip" else None
+        with progress_bar(quiet=self.quiet, unit=unit) as progress:
+            yield log, progress
+        if log is not None and log.count:
+            self.skipped = log.count
+            self.remark(f"skipped {log.count} item(s) that could not be read:")
+            for message in log.messages:
+                self.remark(f"  {message}")
+
+    def remark(self, text: str) -> None:
+        """One line to the person at the terminal."""
+        remark(text, quiet=self.quiet)
+
+    def tell(self, figures: Mapping[str, Any], *, results_on_stdout: bool = False) -> None:
+        """Figures of this run, unless it is to be quiet."""
+        if self.json or not self.quiet:
+            show_figures(figures, as_json=self.json, results_on_stdout=results_on_stdout)
+
+
+@dataclass(kw_only=True)
+class Training(Run):
+    """A command that writes a model."""
+
+    output: options.ModelOutput
+    data_name: options.DataName = None
+    data_licence: options.DataLicence = None
+
+    def __post_init__(self) -> None:
+        """A model that cannot be written is an error before it has been learned."""
+        from eigentext.base.files.opening import check_writable
+
+        check_writable(self.output)
+
+    def about(self, sources: list[str]) -> dict[str, object]:
+        """What a model's header says of the data it was made from."""
+        return {"name": self.data_name, "licence": self.data_licence, "files": sources}
+
+    def save(
+        self,
+        model: Any,
+        sources: list[str],
+        figures: Mapping[str, Any],
+        *,
+        beside: str | None = None,
+    ) -> None:
+        """Write the model, and tell how it was made; what was skipped and the seconds come last.
+
+        ``beside`` is another file that the command writes, after the model, which must not be lost
+        with it; where either is stdout, figures are not.
+        """
+        model.save(self.output, data=self.about(sources))
+        figures = {**figures, "skipped": self.skipped, **self.clock.figures()}
+        self.tell(figures, results_on_stdout="-" in (self.output, beside))
+
+
+@dataclass(kw_only=True)
+class Applying(Run):
+    """A command that writes an answer for everything it reads."""
+
+    output: options.Output = "-"
+
+    def write(self, answers: Iterable[str], *, blocks: bool = False) -> None:
+        """The answers, lines or ``blocks`` of them; the file is there when all of them are."""
+        from eigentext.base.files.writing import write_lines
+        from eigentext.formats.blocks import write_blocks
+
+        if blocks:
+            write_blocks(answers, self.output)
+        else:
+            write_lines(self.output, answers)
+
+    def write_scores(
+        self, name: str, scores: Iterable[tuple[float, int]], format_: str
+    ) -> dict[str, Any]:
+        """A line for each tree with its score; figures of all of them.
+
+        ``scores`` has each tree's score and number of words.  A score of -inf is null in JSON, is
+        counted, and left out of the total.
+        """
+        figures = {"trees": 0, "words": 0, name: 0.0, "impossible": 0}
+
+        def lines() -> Iterator[str]:
+            for score, n_words in scores:
+                possible = score > float("-inf")
+                figures["trees"] += 1
+                if possible:
+                    figures["words"] += n_words
+                    figures[name] += score
+                else:
+                    figures["impossible"] += 1
+                record = {name: score if possible else None, "words": n_words}
+                yield json.dumps(record) if format_ == "jsonl" else f"{score:.6f}"
+
+        self.write(lines())
+        return figures
+
+    def tell(self, figures: Mapping[str, Any], *, results_on_stdout: bool | None = None) -> None:
+        """Figures of this run; on stderr where the answers are on stdout."""
+        super().tell(figures, results_on_stdout=self.output == "-")

@@ -1,0 +1,80 @@
+"""Dependency trees from the files a command was given, CoNLL-U or CoNLL-X."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from eigentext.base.files.opening import OnError
+from eigentext.errors import DataError
+
+if TYPE_CHECKING:
+    from eigentext.formats.conll import TenColumnSentence
+    from eigentext.formats.conllu import Sentence
+    from eigentext.trees.dependency import DependencyTree
+
+__all__ = ["sentences_of", "training_trees", "trees_of"]
+
+
+def sentences_of(path: str, on_error: OnError | None = None) -> Iterator[TenColumnSentence]:
+    """The sentences of a CoNLL-U or, by its name, CoNLL-X file; one without any is an error."""
+    from eigentext.errors import SettingsError
+    from eigentext.formats import conllu, conllx
+    from eigentext.formats.convert import format_of
+
+    try:
+        reader = conllx if format_of(path) == "conllx" else conllu
+    except SettingsError:  # a name that tells nothing
+        reader = conllu
+    sentences: Iterable[TenColumnSentence] = reader.read_sentences(path, on_error=on_error)
+    empty = True
+    for sentence in sentences:
+        empty = False
+        yield sentence
+    if empty:
+        raise DataError(path, None, "no sentences in this file")
+
+
+def trees_of(
+    sources: Iterable[str], *, on_error: OnError | None = None
+) -> Iterator[tuple[Sentence, DependencyTree]]:
+    """Sentences with their trees; one without heads is an error.
+
+    Tags are those of column UPOS, and of XPOS where that is empty.
+    """
+    from eigentext.base.files.opening import expand
+    from eigentext.formats import conllu, conllx
+
+    for source in expand(sources):
+        for columns in sentences_of(source, on_error):
+            sentence = columns
+            if isinstance(columns, conllx.Sentence):
+                sentence = conllx.to_conllu(columns)
+            if not isinstance(sentence, conllu.Sentence) or sentence.heads is None:
+                why = "the sentence that begins here has no heads; expected a tree"
+                error = DataError(columns.source, columns.first_line, why)
+                if on_error is None:
+                    raise error
+                on_error(error)
+                continue
+            blank = set(sentence.column("upos")) == {"_"}
+            yield sentence, conllu.to_dependency_tree(sentence, tags="xpos" if blank else "upos")
+
+
+def training_trees(sources: list[str], on_error: OnError | None = None) -> list[Sentence]:
+    """Sentences with a tree of one root; another is an error of its file, or skipped."""
+    from eigentext.dependency.graph.answer import with_heads
+    from eigentext.formats.conllu import read_sentences
+
+    sentences = []
+    for source in sources:
+        for sentence in read_sentences(source, on_error=on_error):
+            try:
+                sentences.append(with_heads(sentence))
+            except DataError as error:
+                if on_error is None:
+                    raise
+                on_error(error)
+    if not sentences:
+        raise DataError(", ".join(sources), None, "no sentences, expected some with heads")
+    return sentences

@@ -1,0 +1,1 @@
+"""Compiled loops of this room; the drivers are typed, and call them with arrays."""

@@ -1,0 +1,94 @@
+"""One view of a sentence for all models of the room: its words, and what is known of them.
+
+Whoever asks a parser gives a list of words, with columns of tags as keywords if there are any, or
+a :class:`TaggedSentence`.  :meth:`TaggedSentence.of` makes one of all these, and checks it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
+
+from eigentext.base.tokens import checked_words
+from eigentext.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eigentext.formats.conllu import Sentence
+
+__all__ = ["TagColumns", "TaggedSentence"]
+
+_CONLLU = (1, 3, 4, 5)  # where form, upos, xpos and feats are in a line
+
+
+class TagColumns(TypedDict, total=False):
+    """What may be known of the words beside their forms, one str for each word."""
+
+    upos: Sequence[str] | None
+    xpos: Sequence[str] | None
+    feats: Sequence[str] | None
+
+
+class TaggedSentence(NamedTuple):
+    """The words of a sentence and their columns; one that is not known is all ``_``."""
+
+    forms: Sequence[str]
+    upos: Sequence[str]
+    xpos: Sequence[str]
+    feats: Sequence[str]
+
+    @classmethod
+    def of(
+        cls,
+        sentence: Sequence[str] | TaggedSentence,
+        *,
+        upos: Sequence[str] | None = None,
+        xpos: Sequence[str] | None = None,
+        feats: Sequence[str] | None = None,
+    ) -> TaggedSentence:
+        """From words and what is known of them; an empty cell, or no column, is ``_``.
+
+        >>> TaggedSentence.of(["Birds", "sing"], upos=["NOUN", ""]).upos
+        ('NOUN', '_')
+        """
+        columns = {"upos": upos, "xpos": xpos, "feats": feats}
+        if isinstance(sentence, cls):
+            if any(column is not None for column in columns.values()):
+                raise TypeError("a TaggedSentence has its tags: give none beside it")
+            return sentence
+        words = checked_words(sentence)
+        if not words:
+            raise SettingsError("no tokens: a sentence has at least one")
+        checked = []
+        for name, column in columns.items():
+            if isinstance(column, str):
+                raise TypeError(f"{name} is a sequence with one str per token, not one str")
+            if column is not None and len(column) != len(words):
+                raise ValueError(f"found {len(column)} {name} for {len(words)} tokens")
+            cells = ("_",) * len(words) if column is None else column
+            checked.append(tuple(cell or "_" for cell in cells))
+        return cls(tuple(words), *checked)
+
+    @classmethod
+    def from_conllu(cls, sentence: Sentence) -> TaggedSentence:
+        """The columns of a CoNLL-U sentence, in one walk over its lines."""
+        rows = sentence.rows
+        return cls(*(tuple(row[column] for row in rows) for column in _CONLLU))
+
+    @property
+    def coarse(self) -> Sequence[str]:
+        """UPOS where there are any, else XPOS.
+
+        >>> TaggedSentence.of(["Birds", "sing"], xpos=["NNS", "VBP"]).coarse
+        ('NNS', 'VBP')
+        """
+        return self.xpos if set(self.upos) <= {"_"} else self.upos
+
+    @property
+    def fine(self) -> Sequence[str]:
+        """XPOS where there are any, else UPOS."""
+        return self.upos if set(self.xpos) <= {"_"} else self.xpos
+
+    def part(self, begin: int, end: int) -> TaggedSentence:
+        """The words from ``begin`` to ``end``, counted from 0."""
+        return TaggedSentence(*(column[begin:end] for column in self))

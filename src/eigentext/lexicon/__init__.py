@@ -1,0 +1,1 @@
+"""Words: what taggers, grammars, parsers and the ranker share about them."""

@@ -1,0 +1,389 @@
+"""A small model of every kind: what it is, what it learns from, and what it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from eigentext.formats.conllu import make_sentence
+
+TEXT = [
+    line.split()
+    for line in (
+        "the dog saw a cat .",
+        "a cat saw the dog .",
+        "the old dog ran .",
+        "Mary saw John .",
+        "a bird sang .",
+        "the cat ran .",
+    )
+] * 4
+BITS = {"the": "00", "a": "00", "dog": "010", "cat": "010", "saw": "10", "ran": "11"}
+TREES = [
+    make_sentence(
+        ["the", "dog", "saw", "a", "cat"],
+        upos=["DET", "NOUN", "VERB", "DET", "NOUN"],
+        xpos=["DT", "NN", "VBD", "DT", "NN"],
+        head=[2, 3, 0, 5, 3],
+        deprel=["det", "nsubj", "root", "det", "obj"],
+    ),
+    make_sentence(
+        ["Mary", "ran"],
+        upos=["PROPN", "VERB"],
+        xpos=["NNP", "VBD"],
+        head=[2, 0],
+        deprel=["nsubj", "root"],
+    ),
+    make_sentence(
+        ["old", "dogs", "ran", "home"],
+        upos=["ADJ", "NOUN", "VERB", "ADV"],
+        xpos=["JJ", "NNS", "VBD", "RB"],
+        head=[2, 3, 0, 3],
+        deprel=["amod", "nsubj", "root", "advmod"],
+    ),
+] * 6
+SENTENCE = ["the", "dog", "Mary", "sang", "cat"]
+UPOS = ["DET", "NOUN", "PROPN", "VERB", "NOUN"]
+HEADS = [2, 4, 4, 0, 4]
+TAGGED = (
+    [["we", "met", "Ann", "today"], ["Bob", "met", "us"], ["we", "ran"]] * 5,
+    [["O", "O", "B-PER", "O"], ["B-PER", "O", "O"], ["O", "O"]] * 5,
+)
+
+
+class Small(NamedTuple):
+    """How a model is made, with nothing learned; what it learns from; what it answers."""
+
+    home: str  # module:Class under eigentext
+    make: Callable[[Any], Any]  # of the class, a model
+    data: Callable[[], tuple[tuple[Any, ...], dict[str, Any]]]  # what fit takes
+    ask: Callable[[Any], Any]  # of the model that has learned, answers
+    changed: Callable[[Any], Any] = lambda model: model  # after fit
+
+    @property
+    def kind(self) -> Any:
+        """The class."""
+        module, name = self.home.split(":")
+        return getattr(import_module(f"eigentext.{module}"), name)
+
+    def untrained(self) -> Any:
+        """The model before ``fit``."""
+        return self.make(self.kind)
+
+    def trained(self) -> Any:
+        """The model after ``fit``."""
+        positional, named = self.data()
+        return self.changed(self.untrained().fit(*positional, **named))
+
+
+def _given(*positional: Any, **named: Any) -> Callable[[], tuple[tuple[Any, ...], dict[str, Any]]]:
+    return lambda: (positional, named)
+
+
+# ---------------------------------------------------------------- dependency trees
+
+
+def _trees() -> list[Any]:
+    from eigentext.trees.dependency import DependencyTree
+
+    return [DependencyTree(s.forms, s.heads, tags=s.column("upos")) for s in TREES]
+
+
+def tree() -> Any:
+    """The tree that is asked about."""
+    from eigentext.trees.dependency import DependencyTree
+
+    return DependencyTree(SENTENCE, HEADS, tags=UPOS)
+
+
+def _fewer_weights(parser: Any) -> Any:
+    """The same with a smaller table of relations, for a smaller file."""
+    relations = parser.relations_
+    parser.relations_ = replace(
+        relations,
+        settings=replace(relations.settings, bits=10),
+        weights=relations.weights[: (1 << 10) + len(relations.relations)],
+    )
+    return parser
+
+
+def _parses(parser: Any) -> Any:
+    upos = None if parser.own_tags_ is not None else UPOS
+    best = parser.parse(SENTENCE, upos=upos)
+    several = parser.kbest(SENTENCE, upos=upos, k=2)
+    seen = [(one.tree.heads.tolist(), one.tree.relations, one.score) for one in (best, *several)]
+    marginals = []
+    if parser.arcs_.settings.order == 1:
+        marginals = parser.marginals(SENTENCE, upos=upos).tolist()
+    return seen, marginals, parser.score(TREES[:3])
+
+
+def _latent_answers(model: Any) -> Any:
+    from eigentext.dependency.latent.inspection import states_of
+
+    params = model.params
+    return (
+        model.log_prob(tree()),
+        model.posteriors(tree()).tolist(),
+        model.log_likelihood([tree()]),
+        model.sample([2, 0], seed=1),
+        [one.tolist() for one in (params.pi, params.T, params.O, *params.more)],
+        list(states_of(model, top=2)),
+    )
+
+
+def _generative_answers(parser: Any) -> Any:
+    answers = [parser.parse(SENTENCE, upos=UPOS, decoder=one) for one in ("mbr", "viterbi")]
+    return (
+        [(one.tree.heads.tolist(), one.score) for one in answers],
+        parser.marginals(SENTENCE, upos=UPOS)[1],
+        parser.log_probs(SENTENCE, [HEADS], upos=UPOS).tolist(),
+    )
+
+
+def _lists() -> Any:
+    from eigentext.dependency.rerank.lists import KBestLists
+
+    heads = {5: [[2, 3, 0, 5, 3], [3, 3, 0, 5, 3]], 2: [[2, 0], [0, 1]]}
+    heads[4] = [[2, 3, 0, 3], [3, 3, 0, 3]]
+    return KBestLists.of([(heads[len(s.forms)], [2.0, 1.0]) for s in TREES])
+
+
+def parses() -> list[Any]:
+    """Trees over the sentence that is asked about, as a parser gives them."""
+    from eigentext.dependency.graph.answer import Parse
+    from eigentext.trees.dependency import DependencyTree
+
+    return [
+        Parse(DependencyTree(SENTENCE, heads, tags=UPOS), 1.0)
+        for heads in (HEADS, [2, 0, 2, 2, 4])
+    ]
+
+
+def _chosen(reranker: Any) -> Any:
+    answers = reranker.choose(make_sentence(SENTENCE, upos=UPOS), parses())
+    return [(one.tree.heads.tolist(), one.score) for one in answers]
+
+
+# ---------------------------------------------------------------- constituents
+
+
+@cache
+def constituent_trees() -> list[Any]:
+    """Some trees of the sample."""
+    from eigentext.datasets import load_english
+    from eigentext.trees.constituent import Tree
+
+    return [Tree.from_brackets(line) for line in load_english("train")][:40]
+
+
+def _classes() -> Any:
+    from eigentext.formats.brown_paths import PathEntry
+    from eigentext.lexicon.word_classes import WordClasses
+
+    return WordClasses.from_paths(PathEntry(bits, word, 1) for word, bits in BITS.items())
+
+
+def _constituents(parser: Any) -> Any:
+    from eigentext.constituency.inspection import nonterminals, rules_by_probability, states_of
+
+    words = ["The", "farmer", "sold", "the", "xyzzy", "."]
+    answer = parser.parse(words, kbest=2, marginals=True)
+    answers = [answer, parser.parse(["Yes"])]
+    if len(parser.grammar_.params) == 1:
+        answers.append(parser.parse(["The", "farmer", "sold", "."], decoder="viterbi"))
+    labels = list(nonterminals(parser.grammar_))[:2]
+    return (
+        [(str(one.tree), one.log_score, one.log_prob, one.flags) for one in answers],
+        parser.log_prob(answer.tree),
+        parser.sentence_log_prob(["The", "farmer", "sold", "."]),
+        str(list(rules_by_probability(parser.grammar_, top=2))),
+        str([list(states_of(parser.grammar_, one.label, top=2)) for one in labels]),
+        parser.score(constituent_trees()[:2]),
+    )
+
+
+# ---------------------------------------------------------------- sequences and words
+
+
+def _hmm_answers(model: Any) -> Any:
+    return (
+        [one.tolist() for one in model.predict([SENTENCE])],
+        model.perplexity([SENTENCE]),
+        model.sample(1, 4),
+        model.spread_,
+    )
+
+
+def _operator_answers(model: Any) -> Any:
+    return (
+        model.perplexity([SENTENCE]),
+        model.next_symbols([SENTENCE]).tolist(),
+        [one.tolist() for one in model.raw_probability([SENTENCE])],
+        model.sample(1, 4),
+    )
+
+
+def _latent_tags(tagger: Any) -> Any:
+    answer = tagger.analyse(SENTENCE, kbest=2)
+    return (
+        answer._replace(marginals=answer.marginals.tolist()),
+        tagger.predict([SENTENCE, ["ran"]]),
+        tagger.log_prob(SENTENCE),
+    )
+
+
+def _clusters_answers(model: Any) -> Any:
+    return (
+        model.transform(SENTENCE),
+        model.word_paths(),
+        model.assign(TEXT[:2]).word_paths(),
+        model.write_paths("memory://small/words.paths"),
+    )
+
+
+def _bigram_answers(model: Any) -> Any:
+    return (
+        model.perplexity([SENTENCE]),
+        model.distribution("the"),
+        model.sample(1, longest=5),
+    )
+
+
+def _vectors_answers(model: Any) -> Any:
+    sentences = model.transform([["dog", "xyzzy"], SENTENCE])
+    model.embeddings_.export("memory://small/vectors.txt")
+    return model.neighbours("dog", 2), [one.tolist() for one in sentences]
+
+
+# ---------------------------------------------------------------- words and their analyses
+
+
+@cache
+def documents() -> list[Any]:
+    """Documents whose words have labels."""
+    from eigentext.lexical import load_scheme
+    from eigentext.lexical.documents import Document, Word
+
+    scheme = load_scheme("arabic14")
+
+    def word(form: str, pos: str) -> Word:
+        return Word(form, scheme.from_mapping({"lemma": form, "pos": pos, "det": "0"}))
+
+    return [Document(f"d{i}", [[word("من", "P"), word("علم", "N")]]) for i in range(4)]
+
+
+def _ranked(ranker: Any) -> Any:
+    words = ranker.rank(["من", "علم", "كتب"])
+    answers = [(one.form, one.best.label, one.best.score, one.margin) for one in words]
+    return answers, ranker.score(documents()[:1]), ranker.first_templates
+
+
+_NEAR = {"dog": [1.0, 0.0], "cat": [0.9, 0.1], "ran": [0.0, 1.0]}
+_VECTORS = {"Ann": [1.0, 0.0], "Bob": [0.9, 0.1], "met": [0.0, 1.0]}
+
+SMALL: dict[str, Small] = {
+    "class-bigram": Small(
+        "words.lm.class_bigram:ClassBigram", lambda kind: kind(BITS), _given(TEXT), _bigram_answers
+    ),
+    "clusters": Small(
+        "words.clusters.model:SpectralClusters",
+        lambda kind: kind(3),
+        _given(TEXT),
+        _clusters_answers,
+    ),
+    "dependency-generative": Small(
+        "dependency.generative.parser:GenerativeParser",
+        lambda kind: kind(n_states=2, n_iter=1, min_count=1, per_state=1),
+        _given(TREES),
+        _generative_answers,
+    ),
+    "dependency-reranker": Small(
+        "dependency.rerank.reranker:Reranker",
+        lambda kind: kind(
+            experts=("latent", "generative", "valence"),
+            kbest=2,
+            folds=2,
+            latent={"n_states": 6, "n_iter": 1},
+            generative={"n_states": 1, "n_iter": 0},
+        ),
+        lambda: ((TREES,), {"lists": _lists()}),
+        _chosen,
+    ),
+    "embeddings": Small(
+        "words.embeddings.cca:CCAEmbedding", lambda kind: kind(4), _given(TEXT), _vectors_answers
+    ),
+    "graph-parser": Small(
+        "dependency.graph.parser:DependencyParser",
+        lambda kind: kind(epochs=1, bits=10, clusters=BITS, vectors=_NEAR, labels=False),
+        _given(TREES),
+        _parses,
+    ),
+    "graph-parser with taggers": Small(
+        "dependency.graph.parser:DependencyParser",
+        lambda kind: kind(order=1, epochs=1, tags="own", bits=10),
+        _given(TREES),
+        _parses,
+        _fewer_weights,
+    ),
+    "hmm": Small(
+        "sequences.hmm.model:HMM",
+        lambda kind: kind(2, start="random", n_iter=1, n_starts=2),
+        _given(TEXT),
+        _hmm_answers,
+    ),
+    "latent-tagger": Small(
+        "sequences.tagger.model:LatentTagger",
+        lambda kind: kind(n_states=2, n_models=2),
+        _given([s.forms for s in TREES], [s.column("upos") for s in TREES]),
+        _latent_tags,
+    ),
+    "latent-tree": Small(
+        "dependency.latent.model:LatentTreeModel",
+        lambda kind: kind(6, n_iter=1, n_models=2, structure="valence"),
+        lambda: ((_trees(),), {}),
+        _latent_answers,
+    ),
+    "lexical": Small(
+        "lexical.ranker.model:LexicalRanker",
+        lambda kind: kind(bits=10, passes=2, clusters={"من": "01"}),
+        lambda: ((documents(),), {}),
+        _ranked,
+    ),
+    "lpcfg": Small(
+        "constituency.model:LPCFG",
+        lambda kind: kind(n_states=2),
+        lambda: ((constituent_trees(),), {"classes": _classes()}),
+        _constituents,
+    ),
+    "lpcfg of moments": Small(
+        "constituency.model:LPCFG",
+        lambda kind: kind(n_states=2, n_models=2),
+        lambda: ((constituent_trees(),), {}),
+        _constituents,
+    ),
+    "lrmvl": Small(
+        "words.embeddings.lrmvl:LRMVL", lambda kind: kind(4), _given(TEXT), _vectors_answers
+    ),
+    "spectral-hmm": Small(
+        "sequences.spectral.model:SpectralHMM",
+        lambda kind: kind(2),
+        _given(TEXT),
+        _operator_answers,
+    ),
+    "spectral-hmm reduced": Small(
+        "sequences.spectral.model:SpectralHMM",
+        lambda kind: kind(2, estimator="fru"),
+        _given(TEXT),
+        _operator_answers,
+    ),
+    "tagger": Small(
+        "tagging.tagger:SequenceTagger",
+        lambda kind: kind(epochs=2, clusters=BITS, vectors=_VECTORS),
+        _given(*TAGGED),
+        lambda tagger: tagger.kbest(["we", "met", "Ann", "xyz"], 2),
+    ),
+}
