@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from eigentext.cli.main import app
 from eigentext.datasets import write_sample
+from eigentext.errors import DataError, SettingsError
 from eigentext.formats.conllu import read_sentences
 from eigentext.lexical.ranker.model import LexicalRanker
 from eigentext.lexical.schemes.labels import load_scheme
@@ -85,3 +86,20 @@ def test_figures_as_json(folder):
     assert figures["words"] > 200
     assert figures["a2"] >= figures["a1"] > 50
     assert set(figures["elements"]) == set(load_scheme("arabic14").elements)
+
+
+@pytest.mark.parametrize("command", [["eval", "a.ranker"], ["crossval"]])
+def test_an_element_that_the_scheme_has_not_cannot_be_left_out(folder, monkeypatch, command):
+    monkeypatch.chdir(folder)
+    done = call(app, ["lex", *command, "sample/arabic.jsonl", "--without", "cas,foo"])
+    assert isinstance(done.exception, SettingsError)  # which main() makes exit code 2
+    assert "--without foo: the scheme has no such element; it has lemma," in str(done.exception)
+
+
+def test_an_empty_treebank_is_named(tmp_path):
+    empty = tmp_path / "empty.conllu"
+    empty.write_text("")
+    done = call(app, ["lex", "learn-analyzer", str(empty), "-o", str(tmp_path / "rules.eig")])
+    assert isinstance(done.exception, DataError)  # which main() makes exit code 2
+    assert str(done.exception).startswith(f"{empty}: no sentences")
+    assert not (tmp_path / "rules.eig").exists()

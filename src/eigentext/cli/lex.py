@@ -94,10 +94,13 @@ def learn_analyzer(sources: options.Sources, run: Training, given: Given) -> Non
         $ eigentext lex analyse sample/text.txt --analyzer learned:rules.eig -o readings.tsv
     """
     from eigentext.base.files.opening import expand
+    from eigentext.errors import DataError
     from eigentext.formats.conllu import read_sentences
     from eigentext.lexical.analyzers.learned import LearnedAnalyzer
 
     with run.reading() as (log, _):
-        treebank = (s for file in expand(sources) for s in read_sentences(file, on_error=log))
+        treebank = [s for file in expand(sources) for s in read_sentences(file, on_error=log)]
+        if not treebank:
+            raise DataError(", ".join(sources), None, "no sentences, expected some with lemmas")
         learned = LearnedAnalyzer.fit(treebank, **given.settings(LearnedAnalyzerSettings))
     run.save(learned, sources, {"forms": len(learned.known_forms)})

@@ -12,15 +12,36 @@ from eigentext.cli.lex_rank import Model, OtherAnalyzer
 from eigentext.cli.lex_train import DocumentsBy, read_labelled
 from eigentext.cli.output import show_figures
 from eigentext.cli.run import Run
+from eigentext.errors import SettingsError
 from eigentext.lexical.settings import RankerSettings
 
 if TYPE_CHECKING:
     from eigentext.evaluate.ranking import RankingScores
     from eigentext.lexical.crossval import FoldResult
+    from eigentext.lexical.schemes.labels import LabelScheme
 
 Without = Annotated[
-    str, typer.Option("--without", help="Elements that the second figures leave out, by commas.")
+    str | None,
+    typer.Option(
+        "--without",
+        help="Elements that the second figures leave out, by commas; unless told cas, where the "
+        "scheme has it.",
+    ),
 ]
+
+
+def _left_out(without: str | None, scheme: LabelScheme) -> list[str]:
+    """The elements that the second figures leave out."""
+    if without is None:
+        return [name for name in ("cas",) if name in scheme.elements]
+    names = [name.strip() for name in without.split(",")]
+    for name in names:
+        if name not in scheme.elements:
+            raise SettingsError(
+                f"--without {name}: the scheme has no such element; it has "
+                f"{', '.join(scheme.elements)}"
+            )
+    return names
 
 
 @with_flags()
@@ -30,7 +51,7 @@ def eval_(
     run: Run,
     analyzer: OtherAnalyzer = None,
     documents: DocumentsBy = "auto",
-    without: Without = "cas",
+    without: Without = None,
 ) -> None:
     """Score a ranker on labelled documents: A1, A2, per element, seen and unseen, by document.
 
@@ -44,9 +65,10 @@ def eval_(
     from eigentext.lexical.ranker.model import LexicalRanker
 
     ranker = LexicalRanker.load(model, analyzer=analyzer)
+    left_out = _left_out(without, ranker.scheme_)
     with run.reading() as (log, _):
         gold = read_labelled(sources, ranker.scheme_, documents, log)
-    result = evaluate_ranker(ranker, gold, without=without.split(","))
+    result = evaluate_ranker(ranker, gold, without=left_out)
     _show([result], run)
 
 
@@ -57,7 +79,7 @@ def crossval(
     given: Given,
     documents: DocumentsBy = "auto",
     folds: Annotated[int, typer.Option("--folds", min=2, help="Folds, by document.")] = 10,
-    without: Without = "cas",
+    without: Without = None,
 ) -> None:
     """Train and score in folds by document.
 
@@ -73,10 +95,12 @@ def crossval(
         return LexicalRanker(**given.settings(RankerSettings))
 
     make().check()
+    scheme = load_scheme(make().scheme)
+    left_out = _left_out(without, scheme)
     with run.reading("folds") as (log, progress):
-        gold = read_labelled(sources, load_scheme(make().scheme), documents, log)
+        gold = read_labelled(sources, scheme, documents, log)
         results = list(
-            cross_validate(gold, make, folds=folds, without=without.split(","), progress=progress)
+            cross_validate(gold, make, folds=folds, without=left_out, progress=progress)
         )
     _show(results, run)
 
