@@ -108,7 +108,7 @@ BAD: dict[str, tuple[str, bytes, str]] = {  # name of the file, content, what is
     "not UTF-8": (
         "s.conllu",
         (GOOD.encode() + _row(1, "d\xe9j\xe0", 0).encode("latin-1") + b"\n"),
-        r"s\.conllu:5: not UTF-8: found byte 0xe9",
+        r"s\.conllu:5: not UTF-8: byte 0xe9 at position 4 of the line",
     ),
     "truncated gz": (
         "s.conllu.gz",

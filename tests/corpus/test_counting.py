@@ -225,7 +225,17 @@ def test_bad_bytes_name_the_line(write, bad, shard_bytes):
     with pytest.raises(DataError) as caught:
         count([write(text)], memory=budget, jobs=2)
     assert caught.value.line == 3
-    assert "UTF-8" in caught.value.why
+    assert caught.value.why.startswith("not UTF-8: byte 0x")
+
+
+def test_a_model_is_no_text(tmp_path):
+    from eigentext.sequences import HMM
+
+    model = tmp_path / "h.model"
+    HMM(2, n_iter=1).fit([["a", "b", "a", "b"]] * 3).save(model)
+    with pytest.raises(DataError, match=r"h\.model:1: a model that eigentext wrote") as caught:
+        count([str(model)])
+    assert caught.value.line == 1
 
 
 def test_two_halves_of_a_character_are_not_one(write):

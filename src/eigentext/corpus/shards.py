@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eigentext.base.files.archives import suffix_of
-from eigentext.base.files.opening import LONGEST_LINE, TOO_LONG, open_binary
+from eigentext.base.files.opening import LONGEST_LINE, NO_TEXT, TOO_LONG, is_model, open_binary
 from eigentext.base.files.storage import driver_errors, filesystem_of, is_url, reason
 from eigentext.corpus.interning import PAD, Types, WordTable
 from eigentext.errors import DataError, StorageError
@@ -339,6 +339,8 @@ def read_segments(
 
 def _look_at_first_line(shard: Shard, raw: bytearray, begin: int, end: int) -> bool:
     """Refuse what is no text by its first line; False while there has been none."""
+    if is_model(bytes(raw[begin : min(end, begin + 100)])):
+        raise DataError(shard.source, 1, NO_TEXT)
     for number, content in enumerate(bytes(raw[begin:end]).split(b"\n"), start=1):
         if content.strip():
             check_text(shard.source, number, content.decode(errors="replace"))
@@ -385,7 +387,7 @@ def _raise_bad_word(shard: Shard, types: Types, first_lines: npt.NDArray[np.int6
 
 def _why(error: UnicodeDecodeError) -> str:
     shown = ascii(error.object[:40])[1:]
-    return f"byte 0x{error.object[error.start]:02x} in {shown} is not UTF-8 ({error.reason})"
+    return f"not UTF-8: byte 0x{error.object[error.start]:02x} in {shown}"
 
 
 def lines_before(shard: Shard) -> int:

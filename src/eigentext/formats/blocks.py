@@ -24,6 +24,7 @@ from eigentext.base.files.opening import (
     Source,
     atomic_write,
     is_model,
+    not_utf8,
     open_binary,
     raise_or_tell,
 )
@@ -102,7 +103,8 @@ def _decoded(
         text = b"".join(raw_lines).decode("utf-8")
     except UnicodeDecodeError as fault:
         bad_line = first_line + fault.object.count(b"\n", 0, fault.start)
-        why = f"not UTF-8: found byte 0x{fault.object[fault.start]:02x}"
+        line_start = fault.object.rfind(b"\n", 0, fault.start) + 1
+        why = not_utf8(fault.object[line_start:], fault.start - line_start)
         raise_or_tell(DataError(path, bad_line, why), on_error)
     else:
         yield Block(path, first_line, text)

@@ -164,15 +164,12 @@ def halving_bits(
     >>> bits["a"] == bits["b"] != bits["c"]
     True
     """
-    if len(words) != len(vectors):
-        raise SettingsError(f"{len(words)} words, but {len(vectors)} vectors")
     if depth < 1:
         raise SettingsError(f"depth must be 1 or more, found {depth}")
     from eigentext.linalg.determinism import single_threaded
     from eigentext.linalg.ties import principal_axes
 
-    X = np.asarray(vectors, np.float64)
-    X = X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12)
+    X = _directions(words, vectors, np.float64)
     bits = [""] * len(words)
     waiting = [np.arange(len(words))]
     while waiting:
@@ -189,6 +186,17 @@ def halving_bits(
             if len(half) and len(bits[half[0]]) < depth:
                 waiting.append(half)
     return dict(zip(words, bits, strict=True))
+
+
+def _directions(
+    words: Sequence[str], vectors: npt.NDArray[np.floating], dtype: npt.DTypeLike
+) -> npt.NDArray[Any]:
+    """The vectors of the words, each brought to length 1."""
+    from eigentext.linalg.ties import unit_rows
+
+    if len(words) != len(vectors):
+        raise SettingsError(f"{len(words)} words, but {len(vectors)} vectors")
+    return unit_rows(np.asarray(vectors, dtype))
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,16 +244,13 @@ class WordClasses:
         >>> of("a") == of("b") != of("c")
         True
         """
-        if len(words) != len(vectors):
-            raise SettingsError(f"{len(words)} words, but {len(vectors)} vectors")
         if classes < 1:
             raise SettingsError(f"classes must be at least 1, not {classes}")
         from sklearn.cluster import KMeans, kmeans_plusplus
 
         from eigentext.linalg.determinism import single_threaded
 
-        X = np.asarray(vectors, np.float32)
-        X = X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12)
+        X = _directions(words, vectors, np.float32)
         rows = X[:_FIT_ROWS]
         n = _n_means(rows, classes)
         with single_threaded():

@@ -41,6 +41,7 @@ __all__ = [
     "check_writable",
     "expand",
     "is_model",
+    "not_utf8",
     "numbered_lines",
     "open_binary",
     "raise_or_tell",
@@ -286,6 +287,15 @@ def is_model(start: bytes) -> bool:
     return start[8:].startswith(b'{"__metadata__":{"eigentext":')
 
 
+def not_utf8(line: bytes, at: int) -> str:
+    """Why a line cannot be read: its byte ``at``.
+
+    >>> not_utf8(b"caf\\xe9", 3)
+    'not UTF-8: byte 0xe9 at position 4 of the line'
+    """
+    return f"not UTF-8: byte 0x{line[at]:02x} at position {at + 1} of the line"
+
+
 def raise_or_tell(error: DataError, on_error: OnError | None) -> None:
     """What readers do with a bad item: stop, or tell of it and go on."""
     if on_error is None:
@@ -362,8 +372,7 @@ def _decoded_singly(
         try:
             yield number, whole_line.decode()
         except UnicodeDecodeError as error:
-            bad = whole_line[error.start]
-            why = f"not UTF-8: byte 0x{bad:02x} at position {error.start + 1} of the line"
+            why = not_utf8(whole_line, error.start)
             if number == 1 and line.startswith((b"\xff\xfe", b"\xfe\xff")):
                 why += " (this looks like UTF-16; expected UTF-8)"
             raise_or_tell(DataError(path, number, why), on_error)

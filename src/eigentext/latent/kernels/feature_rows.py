@@ -45,20 +45,23 @@ def number_features(features: Array, columns: Array, counts: Array) -> int:
     return found
 
 
+@njit(cache=True, fastmath=True, inline="always")
+def project_row(columns: Array, values: Array, W: Array, row: Array) -> None:
+    """row = x W, for one row x of X: the sum of the rows of W that its entries name."""
+    for j in range(len(row)):
+        row[j] = 0.0
+    for f in range(len(columns)):
+        v = values[f]
+        source = W[columns[f]]
+        for j in range(len(row)):
+            row[j] += v * source[j]
+
+
 @njit(cache=True, fastmath=True)
 def project(columns: Array, values: Array, W: Array, out: Array) -> None:
     """out = X W."""
-    n, width = columns.shape
-    k = W.shape[1]
-    for i in range(n):
-        row = out[i]
-        for x in range(k):
-            row[x] = 0.0
-        for f in range(width):
-            v = values[i, f]
-            source = W[columns[i, f]]
-            for x in range(k):
-                row[x] += v * source[x]
+    for i in range(len(columns)):
+        project_row(columns[i], values[i], W, out[i])
 
 
 @njit(cache=True, fastmath=True)
@@ -67,18 +70,11 @@ def cross(
 ) -> None:
     """out = X' (Y W) in one sweep over the nodes; Y is the other matrix."""
     n, width = columns.shape
-    other_width = other_columns.shape[1]
     k = W.shape[1]
     row = np.empty(k, np.float32)
     out[:] = 0.0
     for i in range(n):
-        for x in range(k):
-            row[x] = 0.0
-        for f in range(other_width):
-            v = other_values[i, f]
-            source = W[other_columns[i, f]]
-            for x in range(k):
-                row[x] += v * source[x]
+        project_row(other_columns[i], other_values[i], W, row)
         for f in range(width):
             v = values[i, f]
             target = out[columns[i, f]]
