@@ -38,7 +38,6 @@ def test_a_grid_of_settings_is_searched(name: str) -> None:
     search = GridSearchCV(small.untrained(), GRIDS[name], cv=2, error_score="raise").fit(*data)
     scores = search.cv_results_["mean_test_score"]
     assert np.isfinite(scores).all()
-    assert search.best_score_ == max(scores)
     (setting,) = GRIDS[name]
     best = search.best_estimator_
     assert getattr(best.settings_, setting) == search.best_params_[setting]

@@ -280,6 +280,9 @@ def test_lex_eval_tells_what_was_skipped_and_knows_its_documents(tmp_path, capsy
         ("hmm inspect m.hmm --most 5", "--most is for a text, not for a model"),
         ("dep inspect m.latent -k 5", "--n-states is for a treebank, not for a model"),
         ("dep inspect t.conllu --state 1", "--state is for a model, not for a treebank"),
+        ("dep parse m t.conllu --tokeniser french", "--tokeniser is for raw text"),
+        ("dep parse m text --from tokens --newlines end", "--newlines is for raw text"),
+        ("tag apply m text --raw --column xpos", "--column is for text with tags"),
     ],
 )
 def test_a_flag_that_means_nothing_here_is_refused(tmp_path, monkeypatch, capsys, line, flag):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -13,7 +14,10 @@ from eigentext.base.model import NotFittedError
 from eigentext.cli import dep_parse
 from eigentext.cli.main import run
 from eigentext.dependency import DependencyParser, long_sentences
+from eigentext.dependency.graph.tree_score import tree_score
+from eigentext.dependency.rerank.lists import lists_of
 from eigentext.dependency.rerank.reranker import _untrained
+from eigentext.dependency.sentence import TaggedSentence
 from eigentext.errors import DataError, ModelFileError, SettingsError
 from eigentext.evaluate.attachment import evaluate
 from eigentext.formats.conllu import make_sentence, parse_sentence, read_sentences, write_sentences
@@ -51,6 +55,30 @@ def crossing_parser() -> DependencyParser:
 def test_the_training_trees_come_back(parser):
     found = parser.predict(one.with_columns(head=None, deprel=None) for one in TREES)
     assert [one.verbatim for one in found] == [one.verbatim for one in TREES]
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_the_score_of_a_tree_and_lists_count_what_crossing_costs(order):
+    crossing = [
+        sentence("a/X b/Y c/X d/Y", [3, 4, 0, 3], "dep dep root dep"),
+        sentence("b/Y a/X d/Y c/X", [3, 0, 2, 1], "dep root dep dep"),
+        sentence("a/X c/X b/Y d/Y", [2, 0, 4, 2], "dep root dep dep"),
+    ] * 3
+    free = DependencyParser(order=order, projective=False, **SMALL).fit(crossing)
+    free.arcs_ = replace(free.arcs_, settings=replace(free.arcs_.settings, charge=0.3))
+    seen = 0
+    lists = lists_of(free, crossing, k=5)
+    for number, one in enumerate(crossing):
+        best = free.parse(TaggedSentence.from_conllu(one))
+        seen += not best.tree.is_projective()
+        assert tree_score(free, one, best.tree) == pytest.approx(best.score, abs=1e-5)
+        kbest = free.kbest(TaggedSentence.from_conllu(one), k=5)
+        heads, scores = lists[number]
+        assert [tree.tree.heads.tolist() for tree in kbest] == heads.tolist()
+        np.testing.assert_allclose([tree.score for tree in kbest], scores, atol=1e-5)
+        worth = [tree_score(free, one, answer.tree) for answer in kbest]
+        np.testing.assert_allclose(worth, scores, atol=1e-5)
+    assert seen  # or the charge would not matter
 
 
 def test_predict_and_parse_agree(parser):

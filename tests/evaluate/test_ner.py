@@ -128,6 +128,8 @@ def test_odd_tags_and_bad_input() -> None:
         evaluate([["O"]], [["O"], ["O"]])
     empty = evaluate([], [])
     assert (empty.f1, empty.macro_f1, empty.token_accuracy) == (0.0, 0.0, 0.0)
+    with pytest.raises(DataError, match="0 tags where the gold"):
+        evaluate([["O"]], [()])
 
 
 @pytest.mark.requires("data")

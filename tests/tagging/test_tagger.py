@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -269,3 +271,16 @@ def test_among_equal_scores_the_first_tag_stays_ahead(beam):
     tagger.fit([["a", "b", "c"]] * 3, [["A", "B", "C"]] * 3)
     tagger.model_.weights[:] = 0.0
     assert tagger.tag(["x", "y"]) == ["A", "A"]
+
+
+def test_a_loaded_tagger_is_small_to_show_and_to_send():
+    rng = np.random.default_rng(0)
+    vectors = {f"w{n}": rng.normal(size=5) for n in range(400)}
+    X = [[f"w{n}", f"w{n + 1}"] for n in range(0, 40, 2)]
+    tagger = SequenceTagger(epochs=1, vectors=vectors, scheme="plain")
+    loaded = SequenceTagger.from_bytes(tagger.fit(X, [["A", "B"]] * len(X)).to_bytes())
+    assert "vectors=<400 vectors of 5 numbers>" in repr(loaded)
+    assert len(pickle.dumps(loaded)) < 1.5 * len(pickle.dumps(tagger.set_params(vectors=None)))
+    again = clone(loaded).fit(X, [["A", "B"]] * len(X))
+    assert again.predict(X) == loaded.predict(X)
+    np.testing.assert_array_equal(again.vectors_, loaded.vectors_)

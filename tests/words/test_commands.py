@@ -269,3 +269,17 @@ def test_rates_are_in_what_a_stage_counts(monkeypatch):
     assert "directions/s" in shown
     assert re.search(r"reading[^\r\n]*B/s", shown)
     assert not re.search(r"(exchange|svd)[^\r\n]*B/s", shown)
+
+
+def test_clusters_are_written_before_their_figures_are_made(tmp_path, monkeypatch):
+    from eigentext.words.clusters import hierarchy
+
+    def fails(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr(hierarchy, "prefix_information", fails)
+    (tmp_path / "text").write_text("a cat ran\na dog sat\n" * 3)
+    made = ["words", "cluster", str(tmp_path / "text"), "-m", "2", "-o"]
+    assert run([*made, str(tmp_path / "quiet"), "-q"]) == 0
+    assert run([*made, str(tmp_path / "told")]) != 0
+    assert (tmp_path / "told").read_bytes()[:8]

@@ -85,6 +85,8 @@ def parse(
     from eigentext.dependency.long_sentences import MOST_WORDS
     from eigentext.formats.conllu import write_sentences
 
+    if from_ != "raw":
+        text.refuse("is for raw text")
     predict = _predictor(model, from_, kbest, rerank, marginals)
     count = split = 0
 

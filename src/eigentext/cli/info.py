@@ -82,9 +82,18 @@ def _flat(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if isinstance(value, dict) and value:
             yield from ((f"{name}.{inner}", text) for inner, text in _flat(value))
         elif isinstance(value, (dict, list)):
-            yield name, shortened(", ".join(map(readable, value)), _LONGEST) or "none"
+            yield name, shortened(", ".join(map(_exact, value)), _LONGEST) or "none"
         else:
-            yield name, shortened(readable(value), _LONGEST)
+            yield name, shortened(_exact(value), _LONGEST)
+
+
+def _exact(value: Any) -> str:
+    """A value as it can be given again: numbers are not rounded.
+
+    >>> _exact(0.0123456), _exact(True)
+    ('0.0123456', 'True')
+    """
+    return repr(value) if isinstance(value, float) else readable(value)
 
 
 def _helps(kind: str) -> dict[str, str]:

@@ -25,7 +25,7 @@ Without = Annotated[
     typer.Option(
         "--without",
         help="Elements that the second figures leave out, by commas; unless told cas, where the "
-        "scheme has it.",
+        'scheme has it; none: "".',
     ),
 ]
 
@@ -34,7 +34,7 @@ def _left_out(without: str | None, scheme: LabelScheme) -> list[str]:
     """The elements that the second figures leave out."""
     if without is None:
         return [name for name in ("cas",) if name in scheme.elements]
-    names = [name.strip() for name in without.split(",")]
+    names = [name for name in map(str.strip, without.split(",")) if name]
     for name in names:
         if name not in scheme.elements:
             raise SettingsError(

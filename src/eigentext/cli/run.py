@@ -10,7 +10,7 @@ def train(files: options.Sources, given: Given, run: Training) -> None:
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -52,9 +52,14 @@ class Run(Flags):
         """One line to the person at the terminal."""
         remark(text, quiet=self.quiet)
 
+    @property
+    def tells(self) -> bool:
+        """Does anybody want to see figures?"""
+        return self.json or not self.quiet
+
     def tell(self, figures: Mapping[str, Any], *, results_on_stdout: bool = False) -> None:
-        """Figures of this run, unless it is to be quiet."""
-        if self.json or not self.quiet:
+        """Figures of this run, unless it is to be quiet; on stderr where stdout has results."""
+        if self.tells:
             show_figures(figures, as_json=self.json, results_on_stdout=results_on_stdout)
 
 
@@ -80,18 +85,21 @@ class Training(Run):
         self,
         model: Any,
         sources: list[str],
-        figures: Mapping[str, Any],
+        figures: Mapping[str, Any] | Callable[[], Mapping[str, Any]],
         *,
         beside: str | None = None,
     ) -> None:
         """Write the model, and tell how it was made; what was skipped and the seconds come last.
 
-        ``beside`` is another file that the command writes, after the model, which must not be lost
-        with it; where either is stdout, figures are not.
+        ``figures`` that are work to make are a function: it is called when the model is safe, and
+        only if somebody wants to see them.  ``beside`` is another file that the command writes,
+        after the model, which must not be lost with it; where either is stdout, figures are not.
         """
         model.save(self.output, data=self.about(sources))
-        figures = {**figures, "skipped": self.skipped, **self.clock.figures()}
-        self.tell(figures, results_on_stdout="-" in (self.output, beside))
+        if self.tells:
+            known = figures() if callable(figures) else figures
+            known = {**known, "skipped": self.skipped, **self.clock.figures()}
+            self.tell(known, results_on_stdout="-" in (self.output, beside))
 
 
 @dataclass(kw_only=True)
@@ -135,6 +143,6 @@ class Applying(Run):
         self.write(lines())
         return figures
 
-    def tell(self, figures: Mapping[str, Any], *, results_on_stdout: bool | None = None) -> None:
+    def tell(self, figures: Mapping[str, Any], *, results_on_stdout: bool = False) -> None:
         """Figures of this run; on stderr where the answers are on stdout."""
-        super().tell(figures, results_on_stdout=self.output == "-")
+        super().tell(figures, results_on_stdout=results_on_stdout or self.output == "-")

@@ -116,6 +116,8 @@ def apply(
 
     if text.raw and columns.from_ != "auto":
         raise SettingsError(f"--raw and --from {columns.from_}: expected one of them")
+    if text.raw:
+        columns.refuse("is for text with tags")
     tagger = SequenceTagger.load(model)
     tagger.beam = beam or tagger.beam
     as_json = format_ == "jsonl" or kbest > 1

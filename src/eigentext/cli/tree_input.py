@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from eigentext.base.files.opening import OnError
+from eigentext.base.files.opening import OnError, raise_or_tell
 from eigentext.errors import DataError
 
 if TYPE_CHECKING:
@@ -52,10 +52,7 @@ def trees_of(
                 sentence = conllx.to_conllu(columns)
             if not isinstance(sentence, conllu.Sentence) or sentence.heads is None:
                 why = "the sentence that begins here has no heads; expected a tree"
-                error = DataError(columns.source, columns.first_line, why)
-                if on_error is None:
-                    raise error
-                on_error(error)
+                raise_or_tell(DataError(columns.source, columns.first_line, why), on_error)
                 continue
             blank = set(sentence.column("upos")) == {"_"}
             yield sentence, conllu.to_dependency_tree(sentence, tags="xpos" if blank else "upos")
@@ -72,9 +69,7 @@ def training_trees(sources: list[str], on_error: OnError | None = None) -> list[
             try:
                 sentences.append(with_heads(sentence))
             except DataError as error:
-                if on_error is None:
-                    raise
-                on_error(error)
+                raise_or_tell(error, on_error)
     if not sentences:
         raise DataError(", ".join(sources), None, "no sentences, expected some with heads")
     return sentences

@@ -126,14 +126,16 @@ def add(
 
         $ eigentext words add a.counts b.counts -o both.counts
     """
+    from eigentext.base.files.opening import check_writable
     from eigentext.corpus.counts import Counts
 
+    check_writable(output)
     total = Counts.load(counts[0])
     for path in counts[1:]:
         total = total + Counts.load(path)
     if len(counts) == 1:
         remark("only one file of counts: the sum is a copy of it", quiet=quiet)
-    total.save(output)
+    total.save(output, data={"files": counts})
     if json or not quiet:
         figures = {"tokens": total.n_tokens, "vocabulary": len(total.words)}
         show_figures(figures, as_json=json, results_on_stdout=output == "-")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -80,7 +81,8 @@ def cluster(
         seconds = {"input": time.process_time() - began}
         model.fit(counted, progress=progress)
     seconds |= model.clustering_.seconds
-    run.save(model, sources, _figures(model, counted.n_tokens, seconds), beside=paths)
+    figures = partial(_figures, model, counted.n_tokens, seconds)
+    run.save(model, sources, figures, beside=paths)
     if paths is not None:
         model.write_paths(paths)
 

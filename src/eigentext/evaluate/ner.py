@@ -182,13 +182,12 @@ def evaluate(
     in_predicted: Counter[str] = Counter()
     counts: list[tuple[int, int, int]] = []
     n_tokens = n_correct = 0
-    missing: Sequence[str] = ()
     theirs = iter(predicted)
     number = 0
     for number, gold_tags in enumerate(gold, start=1):
-        tags = next(theirs, missing)
-        if tags is missing or len(tags) != len(gold_tags):
-            have = "no sentence" if tags is missing else f"{len(tags)} tags"
+        tags = next(theirs, None)
+        if tags is None or len(tags) != len(gold_tags):
+            have = "no sentence" if tags is None else f"{len(tags)} tags"
             why = f"sentence {number}: {have} where the gold sentence has {len(gold_tags)} tags"
             raise DataError(names[1], None, why)
         mine = set(entities(gold_tags, mode=mode, scheme=scheme))

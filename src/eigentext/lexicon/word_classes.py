@@ -1,7 +1,7 @@
 """Classes of words from elsewhere: what unlabelled text knows of a rare or unknown word.
 
 1. :func:`clusters_of` reads a Brown ``paths`` file, word -> bits; :func:`vectors_of` word vectors.
-   Either may come from memory.
+   Either may come from memory, vectors as any mapping (:class:`WordVectors` is a light one).
 2. Vectors become bits, so that templates read them as they read the paths of a clustering, in two
    ways: :func:`means_bits` by k-means within k-means, for templates that look at the first 3, 6
    and 9 bits; :func:`halving_bits` along main axes, where every further bit is a halving.
@@ -23,7 +23,7 @@ from eigentext.errors import DataError, SettingsError
 from eigentext.lexicon.symbols import looked_up
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import numpy.typing as npt
 
@@ -31,7 +31,15 @@ if TYPE_CHECKING:
 
     Ints = npt.NDArray[np.int64]
 
-__all__ = ["WordClasses", "clusters_of", "halving_bits", "means_bits", "vector_bits", "vectors_of"]
+__all__ = [
+    "WordClasses",
+    "WordVectors",
+    "clusters_of",
+    "halving_bits",
+    "means_bits",
+    "vector_bits",
+    "vectors_of",
+]
 
 _FIT_ROWS = 20_000  # one k-means looks at the vectors of so many words, the first of the file
 _MEANS = 8  # of a level of k-means within k-means: three bits
@@ -59,6 +67,38 @@ def clusters_of(source: str | os.PathLike[str] | Mapping[str, str] | None) -> di
     return bits_of
 
 
+class WordVectors(Mapping[str, "npt.NDArray[np.float32]"]):
+    """Vectors by word, over the rows of one matrix: small to show, to keep and to send.
+
+    >>> vectors = WordVectors(["a", "b"], np.eye(2, dtype=np.float32))
+    >>> vectors, vectors["b"].tolist(), list(vectors)
+    (<2 vectors of 2 numbers>, [0.0, 1.0], ['a', 'b'])
+    """
+
+    def __init__(self, words: Sequence[str], matrix: npt.NDArray[np.float32]) -> None:
+        self.words, self.matrix = tuple(words), matrix
+
+    @cached_property
+    def _row_of(self) -> dict[str, int]:
+        return {word: row for row, word in enumerate(self.words)}
+
+    def __getitem__(self, word: str) -> npt.NDArray[np.float32]:
+        row: npt.NDArray[np.float32] = self.matrix[self._row_of[word]]
+        return row
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.words)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __repr__(self) -> str:
+        return f"<{len(self.words):,} vectors of {self.matrix.shape[1]} numbers>"
+
+    def __reduce__(self) -> tuple[type[WordVectors], tuple[Any, ...]]:
+        return WordVectors, (self.words, self.matrix)
+
+
 def vectors_of(
     source: str | os.PathLike[str] | Mapping[str, Any] | None, scale: float
 ) -> tuple[list[str], npt.NDArray[np.float32]]:
@@ -72,7 +112,10 @@ def vectors_of(
     """
     if source is None:
         return [], np.zeros((0, 0), np.float32)
-    if isinstance(source, Mapping):
+    if isinstance(source, WordVectors):
+        words, matrix = list(source.words), source.matrix
+        name = "<vectors>"
+    elif isinstance(source, Mapping):
         words = list(source)
         rows = [np.asarray(source[word], np.float32) for word in words]
         if not rows or len({row.shape for row in rows}) != 1 or rows[0].ndim != 1:

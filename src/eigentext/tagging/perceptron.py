@@ -162,11 +162,6 @@ class Learner:
         return LinearModel(table, self._bases, first, row_of, weights, dense)
 
 
-def empty_vectors() -> Floats:
-    """Vectors of no words."""
-    return np.zeros((0, 0), np.float32)
-
-
 def search(
     model: LinearModel,
     words: WordTable,

@@ -26,6 +26,7 @@ from eigentext.base.fields import (
 )
 from eigentext.base.model import Packed
 from eigentext.base.packing import pack_csr, unpack_csr
+from eigentext.lexicon.word_classes import WordVectors
 from eigentext.tagging.features import FeatureTable
 from eigentext.tagging.perceptron import N_OFFSETS, LinearModel
 from eigentext.tagging.schemes import TagSet
@@ -144,4 +145,4 @@ def restore_tagger(tagger: SequenceTagger, packed: Packed) -> None:
     tagger.vector_words_, tagger.vectors_ = list(strings["vector_words"]), a["vectors"]
     # settings as well, so that a tagger of the same settings can be trained
     tagger.clusters = tagger.clusters_ or None
-    tagger.vectors = dict(zip(tagger.vector_words_, tagger.vectors_, strict=True)) or None
+    tagger.vectors = WordVectors(tagger.vector_words_, tagger.vectors_) or None

@@ -18,7 +18,7 @@ from eigentext.base.tokens import checked_tagged, checked_words, each_sentence
 from eigentext.errors import DataError, SettingsError
 from eigentext.evaluate.ner import evaluate
 from eigentext.formats.columns import find_tag_fault
-from eigentext.lexicon.word_classes import clusters_of, vectors_of
+from eigentext.lexicon.word_classes import WordVectors, clusters_of, vectors_of
 from eigentext.tagging import selection, storage
 from eigentext.tagging.features import WordTable
 from eigentext.tagging.perceptron import Learner, LinearModel, search
@@ -151,7 +151,7 @@ class SequenceTagger(Model, TaggerSettings):
     def _quick(self, margin: float) -> SequenceTagger:
         """An untrained copy with a margin, for half as many passes."""
         settings = self.get_params(deep=False)
-        vectors = dict(zip(self.vector_words_, self.vectors_, strict=True)) or None
+        vectors = WordVectors(self.vector_words_, self.vectors_) or None
         settings |= {"clusters": self.clusters_, "vectors": vectors, "scheme": "bio2"}
         settings |= {
             "entity_margin": margin,

@@ -21,7 +21,6 @@ import numpy.typing as npt
 from eigentext.base.model import Model
 from eigentext.base.parallel import in_order
 from eigentext.base.tokens import checked_item, checked_sentences, each_sentence
-from eigentext.dependency.decoding.search import Search
 from eigentext.dependency.graph.answer import Parse, with_heads
 from eigentext.dependency.graph.encode import Encoder
 from eigentext.dependency.graph.labels import (
@@ -38,7 +37,7 @@ from eigentext.dependency.graph.templates import (
     grandparent_templates,
     sibling_templates,
 )
-from eigentext.dependency.graph.training import ArcModel, ArcSettings, Grandparents, train_arcs
+from eigentext.dependency.graph.training import ArcModel, ArcSettings, train_arcs
 from eigentext.dependency.long_sentences import (
     check_length,
     joined,
@@ -59,6 +58,7 @@ if TYPE_CHECKING:
 
     from eigentext.base.model import Packed
     from eigentext.base.progress import Progress
+    from eigentext.dependency.decoding.search import Search
     from eigentext.dependency.graph.encode import Batch
 
 __all__ = ["DependencyParser", "Parse"]
@@ -270,12 +270,7 @@ class DependencyParser(Model, DependencyParserSettings):
     ) -> Search:
         check_length(len(sentence.forms), "marginals and demands for arcs are")
         batch = self.encoder_.batch([sentence])
-        required, forbidden = list(required), list(forbidden)
-        # an arc asked for may be one that pruning takes away
-        arc, sib = self.arcs_.scores(batch, 0, pruned=not (required or forbidden))
-        settings = self.arcs_.settings
-        grand = Grandparents(self.arcs_, batch, 0) if settings.grandparents else None
-        return Search(arc, sib, settings.projective, required, forbidden, grand, settings.charge)
+        return self.arcs_.search(batch, 0, list(required), list(forbidden))
 
     def parse(
         self,

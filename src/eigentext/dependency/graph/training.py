@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from eigentext.base.progress import Progress
+    from eigentext.dependency.decoding.search import Search
     from eigentext.dependency.graph.encode import Batch
     from eigentext.dependency.kernels.features import LinearModel, Sentence, Sentences
     from eigentext.dependency.kernels.train import Decoder
@@ -171,6 +172,35 @@ class ArcModel:
             prune(arc, np.empty(0, np.int32), self.settings.margin, keep)
         sibling_scores(sentence, model, keep, sib)
         return arc, sib
+
+    def search(
+        self,
+        batch: Batch,
+        number: int,
+        required: Sequence[tuple[int, int]] = (),
+        forbidden: Sequence[tuple[int, int]] = (),
+    ) -> Search:
+        """The trees of sentence ``number`` that have the required arcs and no forbidden ones."""
+        from eigentext.dependency.decoding.search import Search
+
+        settings = self.settings
+        # an arc asked for may be one that pruning takes away
+        arc, sib = self.scores(batch, number, pruned=not (required or forbidden))
+        grand = Grandparents(self, batch, number) if settings.grandparents else None
+        return Search(arc, sib, settings.projective, required, forbidden, grand, settings.charge)
+
+    def tree_score(self, batch: Batch, number: int, heads: npt.NDArray[np.int32]) -> float:
+        """What any tree of sentence ``number`` scores, also with arcs that no search looks at."""
+        from eigentext.dependency.kernels.eisner import siblings_score, tree_score
+        from eigentext.dependency.kernels.rearrange import crossing_arcs
+
+        arc, sib = self.scores(batch, number, pruned=False)
+        if sib is None:
+            return float(tree_score(arc, heads))
+        score = siblings_score(arc, sib, heads) - self.settings.charge * crossing_arcs(heads)
+        if self.settings.grandparents:
+            score += Grandparents(self, batch, number).total(heads)
+        return float(score)
 
 
 class Grandparents:

@@ -112,8 +112,10 @@ def best_tree(sentence, model, decoder, arc, gold, heads):
     sib = np.zeros((n + 1, n + 1, n + 1))
     sibling_scores(sentence, model, keep, sib)
     grand = np.zeros((0, n + 1, n + 1))  # no rows: no scores of grandparents
-    governors = list_governors(keep)
+    index = np.zeros((0, 0), np.int64)  # which nobody then looks up
     if model.templates.grand_seeds.shape[1]:
+        governors = list_governors(keep)
+        index = governors.index
         grand = grand_scores(sentence, model, governors, keep)
         grand_kernel(arc, sib, grand, keep, governors, heads[0])
     else:
@@ -123,7 +125,7 @@ def best_tree(sentence, model, decoder, arc, gold, heads):
         for k in range(len(charges) - 1, -1, -1):  # the first row is the start of all: last
             heads[k] = heads[0]
             if charges[k] < np.inf:
-                rearrange_kernel(arc, sib, grand, governors.index, charges[k], heads[k])
+                rearrange_kernel(arc, sib, grand, index, charges[k], heads[k])
 
 
 @njit(cache=True)

@@ -236,18 +236,13 @@ def lists_of(
     progress: Progress | None = None,
 ) -> KBestLists:
     """The k best trees of every sentence under a trained parser, unlabelled."""
-    from eigentext.dependency.decoding.search import Search
-    from eigentext.dependency.graph.training import Grandparents
     from eigentext.dependency.sentence import TaggedSentence
 
-    settings = parser.arcs_.settings
     tagged = [TaggedSentence.from_conllu(sentence) for sentence in sentences]
     batch = parser.encoder_.batch(tagged)
     lists = []
     for number in range(len(sentences)):
-        arc, sib = parser.arcs_.scores(batch, number)
-        grand = Grandparents(parser.arcs_, batch, number) if settings.grandparents else None
-        heads, scores = Search(arc, sib, settings.projective, grand=grand).kbest(k)
+        heads, scores = parser.arcs_.search(batch, number).kbest(k)
         lists.append((heads.astype(np.int16), scores.astype(np.float32)))
         if progress is not None:
             progress(number + 1, len(sentences), "k best trees")

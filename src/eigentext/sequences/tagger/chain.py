@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from eigentext.base.ragged import pointers
+from eigentext.base.remembering import Remembered
 from eigentext.constituency.lexicon_moments import MomentLexicon
 from eigentext.sequences.tagger.trees import label_places
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Candidates", "Chain", "Posteriors"]
 
-_CACHE_LIMIT = 50_000
+_MOST_WORDS = 50_000  # whose scores are remembered
 
 
 class Candidates(NamedTuple):
@@ -116,7 +117,9 @@ class Chain:
     root: Floats
     keep: Floats
     p_next: Floats
-    _cache: dict[tuple[str, bool], Floats] = field(default_factory=dict, repr=False)
+    _known: Remembered[tuple[str, bool], Floats] = field(
+        default_factory=lambda: Remembered(_MOST_WORDS), init=False, repr=False
+    )
 
     @classmethod
     def of(
@@ -209,12 +212,8 @@ class Chain:
         Under the moments estimator the outside vector of the word and tag, over its tag's score.
         """
         key = (word, first)
-        states = self._cache.get(key)
-        if states is None:
-            if len(self._cache) >= _CACHE_LIMIT:
-                self._cache.clear()
-            states = self._cache[key] = self._word_states(word, first)
-        return states
+        states = self._known.get(key)
+        return self._known.put(key, self._word_states(word, first)) if states is None else states
 
     def _word_states(self, word: str, first: bool) -> Floats:
         lexicon, tag = self.params.lexicon, self._lexicon_tags

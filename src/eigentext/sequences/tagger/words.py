@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from eigentext.base.remembering import Remembered
 from eigentext.lexicon.shapes import slots_of
 from eigentext.sequences.tagger.shapes import LONGEST_SEEN, ShapeModel
 
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TagScores", "WordTags", "shapes_of"]
 
-_CACHE_LIMIT = 50_000
+_MOST_WORDS = 50_000  # whose scores are remembered
 _RARE = 10  # a word seen at most so often speaks for unknown ones
 
 
@@ -89,7 +90,9 @@ class WordTags:
     k_shape: float = 3.0
     k_lower: float = 2.0
     keep: float = 1e-4
-    _cache: dict[tuple[str, bool], TagScores] = field(default_factory=dict, repr=False)
+    _known: Remembered[tuple[str, bool], TagScores] = field(
+        default_factory=lambda: Remembered(_MOST_WORDS), init=False, repr=False
+    )
 
     @classmethod
     def count(
@@ -174,13 +177,12 @@ class WordTags:
     def scores(self, word: str, *, first: bool) -> TagScores:
         """Tags that this word may have, in rising order, and how well they fit."""
         key = (word, first)
-        scores = self._cache.get(key)
+        scores = self._known.get(key)
         if scores is None:
-            if len(self._cache) >= _CACHE_LIMIT:
-                self._cache.clear()
             p = self.p_given_word(word, first=first)
             kept = np.flatnonzero((p >= self.keep * p.max()) & (p > 0))
-            scores = self._cache[key] = TagScores(kept, p[kept], p[kept] / self.p_tag[kept])
+            scores = TagScores(kept, p[kept], p[kept] / self.p_tag[kept])
+            self._known.put(key, scores)
         return scores
 
     def score_of(self, word: str, tag: int, *, first: bool) -> float:
