@@ -14,7 +14,6 @@ import unicodedata
 from typing import TYPE_CHECKING, Literal, get_args
 
 from eigentext.errors import SettingsError
-from eigentext.lexicon.symbols import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -133,7 +132,7 @@ def signatures(
     case, shape, ending = _shape(word, first, known, language)
     shorter = range(len(ending) if language == "generic" else min(1, len(ending)))
     levels = [f"<{shape}-{ending[at:]}>" for at in shorter]
-    return tuple(dict.fromkeys((*levels, f"<{shape}>", f"<{case}>", UNKNOWN)))
+    return tuple(dict.fromkeys((*levels, f"<{shape}>", f"<{case}>", "<unk>")))
 
 
 def signature(
