@@ -1,0 +1,270 @@
+"""The whole pipeline beside UDPipe 1.2: trained on the same files, scored by the official scorer.
+
+    EIGENTEXT_DATA=... python benchmarks/pipeline.py
+    python benchmarks/pipeline.py --treebanks hu-szeged ewt --systems ours
+    python benchmarks/pipeline.py --show
+
+For each treebank and system: train in a process of its own (CPU seconds, memory), parse the raw
+text of the test set, and its words as they are given, score both with ``udtools``, and count words
+a CPU second on one core.  Rows are kept in .bench/pipeline; ``published`` are UDPipe's rows for UD
+2.5 in ``$EIGENTEXT_DATA/peers``, of older releases of the treebanks.
+
+PADT is trained on its part a (the last tenth of its sentences are the dev set) and tested on part
+b.  ``ours+text`` is ours with English raw text, whose clusters become features.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from _data import data, kept
+
+COLUMNS = {
+    "words": "Words",
+    "sents": "Sentences",
+    "upos": "UPOS",
+    "xpos": "XPOS",
+    "ufeats": "UFeats",
+    "lemma": "Lemmas",
+    "uas": "UAS",
+    "las": "LAS",
+    "mlas": "MLAS",
+    "blex": "BLEX",
+}
+"""Column of the table -> metric of the scorer."""
+PUBLISHED = {
+    "ewt": "English-EWT",
+    "gum": "English-GUM",
+    "fr-sequoia": "French-Sequoia",
+    "tr-imst": "Turkish-IMST",
+    "pt-bosque": "Portuguese-Bosque",
+    "hu-szeged": "Hungarian-Szeged",
+    "ar-padt": "Arabic-PADT",
+}
+SYSTEMS = ("ours", "ours+text", "udpipe")
+LEAST_WORDS = 50_000  # the text is repeated so long before its speed is taken
+
+
+class Split(NamedTuple):
+    """The files of a treebank, as CoNLL-U text."""
+
+    train: str
+    dev: str
+    test: str
+
+
+def split_of(name: str) -> Split:
+    """Training, development and test part of a treebank in the data folder."""
+    if name == "ar-padt":
+        folder = data() / "lexical" / name
+        blocks = (folder / "a.conllu").read_text(encoding="utf-8").strip("\n").split("\n\n")
+        cut = len(blocks) * 9 // 10
+        parts = ["\n\n".join(part) + "\n\n" for part in (blocks[:cut], blocks[cut:])]
+        return Split(*parts, (folder / "b.conllu").read_text(encoding="utf-8"))
+    folder = data() / "dependency" / name
+    return Split(*((folder / f"{part}.conllu").read_text("utf-8") for part in Split._fields))
+
+
+class Ours:
+    """Our pipeline, with the face of the rival's."""
+
+    def __init__(self, path: Path) -> None:
+        from eigentext import load
+
+        self.nlp = load(path)
+
+    def raw(self, text: str) -> str:
+        """Everything from raw text."""
+        return str(self.nlp(text).to_conllu())
+
+    def words(self, conllu: str) -> str:
+        """Tags and trees for the words of a CoNLL-U text."""
+        return str(self.nlp(conllu, given="words").to_conllu())
+
+
+def train(system: str, treebank: str, target: Path) -> dict[str, Any]:
+    """Train, write the model, and tell what it took; called in a process of its own."""
+    split = split_of(treebank)
+    if system == "udpipe":
+        from rivals import udpipe
+
+        compiled = 0.0
+        began = time.process_time()
+        udpipe.train(split.train, split.dev, target)
+    else:
+        from eigentext import Pipeline
+
+        files = []
+        for part in ("train", "dev"):
+            files.append(target.with_suffix(f".{part}.conllu"))
+            files[-1].write_text(getattr(split, part), encoding="utf-8")
+        small = "\n\n".join(split.train.strip("\n").split("\n\n")[:40]) + "\n\n"
+        tiny = target.with_suffix(".tiny.conllu")
+        tiny.write_text(small, encoding="utf-8")
+        began = time.process_time()
+        Pipeline.train([str(tiny)])  # the first call compiles
+        compiled = time.process_time() - began
+        text = str(data() / "text" / "wiki.txt.xz") if system == "ours+text" else None
+        began = time.process_time()
+        Pipeline.train([str(files[0])], text=text).save(target)
+    return {
+        "train_cpu_s": time.process_time() - began,
+        "compile_cpu_s": compiled,
+        "train_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "file_mb": target.stat().st_size / 1e6,
+    }
+
+
+def scores(gold: str, system: str) -> dict[str, float]:
+    """The official F1 of each column."""
+    from udtools import udeval
+
+    evaluation = udeval.evaluate(*(udeval.load_conllu(io.StringIO(t)) for t in (gold, system)))
+    return {name: 100 * evaluation[metric].f1 for name, metric in COLUMNS.items()}
+
+
+def run(system: str, treebank: str, path: Path) -> dict[str, Any]:
+    """Parse the test set both ways; called in a process of its own."""
+    from eigentext.segmentation import raw_text
+
+    from eigentext.formats.conllu import read_sentences
+
+    gold = split_of(treebank).test
+    sentences = list(read_sentences(io.StringIO(gold)))
+    raw = raw_text(sentences)
+    if system == "udpipe":
+        from rivals.udpipe import UDPipe
+
+        model: Any = UDPipe(path)
+    else:
+        model = Ours(path)
+    row: dict[str, Any] = {"Raw text": scores(gold, model.raw(raw))}
+    row["Gold tok"] = scores(gold, model.words(gold))
+    n_words = sum(len(sentence.tokens) for sentence in sentences)
+    times = -(-LEAST_WORDS // n_words)
+    began = time.process_time()
+    for _ in range(times):
+        model.raw(raw)
+    row["words_s"] = times * n_words / (time.process_time() - began)
+    row["run_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return row
+
+
+def published(treebank: str) -> dict[str, dict[str, float]]:
+    """UDPipe's own rows for this treebank."""
+    rows: dict[str, dict[str, float]] = {}
+    with (data() / "peers" / "udpipe-1.2-ud-2.5.tsv").open(encoding="utf-8") as lines:
+        for row in csv.DictReader(lines, delimiter="\t"):
+            if row["treebank"] == PUBLISHED[treebank]:
+                figures = {name: row[name] for name in COLUMNS}
+                rows[row["mode"]] = {k: float(v) for k, v in figures.items() if v != "-"}
+    return rows
+
+
+def child(stage: str, system: str, treebank: str, path: Path) -> dict[str, Any]:
+    """``train`` or ``run`` in a process of its own, on one thread."""
+    command = [sys.executable, __file__, "--stage", stage, "--systems", system]
+    command += ["--treebanks", treebank, "--model", str(path)]
+    threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+    done = subprocess.run(
+        command, check=True, stdout=subprocess.PIPE, text=True, env={**os.environ, **threads}
+    )
+    answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return answer
+
+
+def line(name: str, figures: dict[str, float]) -> str:
+    """One row of a table."""
+    cells = (f"{figures[c]:.2f}" if c in figures else "-" for c in COLUMNS)
+    return f"| {name} | " + " | ".join(cells) + " |"
+
+
+def show(keep: Path, treebanks: list[str], systems: list[str]) -> None:
+    """The tables of what is kept."""
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    for treebank in treebanks:
+        for system in systems:
+            file = keep / f"{treebank}--{system}.json"
+            if file.exists():
+                rows[treebank, system] = json.loads(file.read_text())
+    for mode in ("Raw text", "Gold tok"):
+        print(f"\n{mode}\n\n| treebank, system | " + " | ".join(COLUMNS.values()) + " |")
+        print("|" + "---|" * (len(COLUMNS) + 1))
+        gains: dict[str, list[tuple[float, float]]] = {}
+        for treebank in treebanks:
+            known = published(treebank)[mode]
+            rivals = {"UDPipe 1.2, published": known}
+            if (treebank, "udpipe") in rows:
+                rivals["UDPipe 1.2, trained here"] = rows[treebank, "udpipe"][mode]
+            for name, figures in rivals.items():
+                print(line(f"{treebank}, {name}", figures))
+            for system in systems:
+                if system == "udpipe" or (treebank, system) not in rows:
+                    continue
+                ours = rows[treebank, system][mode]
+                print(line(f"**{treebank}, {system}**", ours))
+                for name, figures in rivals.items():
+                    gains.setdefault(f"{system} less {name}", []).append(
+                        (ours["las"] - figures["las"], ours["mlas"] - figures["mlas"])
+                    )
+        for name, differences in gains.items():
+            n = len(differences)
+            las, mlas = (sum(column) / n for column in zip(*differences, strict=True))
+            print(f"\nmean of {n}, {name}: LAS {las:+.2f}, MLAS {mlas:+.2f}")
+    print("\n| treebank, system | train CPU s | train MB | file MB | run MB | words/s | ratio |")
+    print("|---|---|---|---|---|---|---|")
+    for (treebank, system), row in rows.items():
+        rival = rows.get((treebank, "udpipe"))
+        ratio = f"{row['words_s'] / rival['words_s']:.1f}" if rival else "-"
+        print(
+            f"| {treebank}, {system} | {row['train_cpu_s']:.0f} | {row['train_mb']:.0f} | "
+            f"{row['file_mb']:.1f} | {row['run_mb']:.0f} | {row['words_s']:,.0f} | {ratio} |"
+        )
+
+
+def main() -> None:
+    """Make the rows that are missing, then print the tables."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--treebanks", nargs="*", default=list(PUBLISHED), choices=PUBLISHED)
+    parser.add_argument("--systems", nargs="*", default=list(SYSTEMS), choices=SYSTEMS)
+    parser.add_argument("--keep", type=Path, default=kept(__file__))
+    parser.add_argument("--show", action="store_true", help="only print what is kept")
+    parser.add_argument("--stage", choices=("train", "run"), help="one step, used by the script")
+    parser.add_argument("--model", type=Path, help="the model of that step")
+    chosen = parser.parse_args()
+    if chosen.stage:
+        step = train if chosen.stage == "train" else run
+        print(json.dumps(step(chosen.systems[0], chosen.treebanks[0], chosen.model)))
+        return
+    chosen.keep.mkdir(parents=True, exist_ok=True)
+    for treebank in () if chosen.show else chosen.treebanks:
+        for system in chosen.systems:
+            if system == "ours+text" and treebank not in ("ewt", "gum"):
+                continue  # the text is English
+            file = chosen.keep / f"{treebank}--{system}.json"
+            if file.exists():
+                continue
+            model = chosen.keep / f"{treebank}--{system}.model"
+            training = chosen.keep / f"{treebank}--{system}.train.json"
+            if not (model.exists() and training.exists()):
+                training.write_text(json.dumps(child("train", system, treebank, model)))
+            row = json.loads(training.read_text()) | child("run", system, treebank, model)
+            file.write_text(json.dumps(row))
+            print(treebank, system, json.dumps(row), file=sys.stderr)
+    show(chosen.keep, chosen.treebanks, chosen.systems)
+
+
+if __name__ == "__main__":
+    main()
