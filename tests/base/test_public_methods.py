@@ -37,7 +37,7 @@ def _argument(kind: Any, method: str, name: str) -> Any:
     """Something that the parameter may be."""
     if name in ("X", "y", "sentences"):
         if kind.__name__ in DEPENDENCY and method != "parse_many":
-            return TREES[:1] if method != "predict_tagged" else []
+            return TREES[:1] if method != "trees" else []
         if kind.__name__ == "LPCFG" and method == "score":
             return small.constituent_trees()[:1]
         return UPOS if kind.__name__ == "SpectralClusters" and method != "assign" else [SENTENCE]
@@ -125,7 +125,7 @@ def _methods() -> Iterator[Any]:
         if " " in name:  # another model of the same class
             continue
         for method in ("fit", *_public(kind)):
-            if _is_property(kind, method) or method == "predict_tagged":
+            if _is_property(kind, method) or method == "trees":
                 continue  # which takes records of sentences
             for parameter in inspect.signature(getattr(kind, method)).parameters:
                 heads = (kind.__name__, parameter) == ("GenerativeParser", "trees")

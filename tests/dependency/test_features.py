@@ -25,6 +25,7 @@ def sentences(most: int = 7):
         st.sampled_from(UPOS),
         st.sampled_from([*XPOS, "_"]),
         st.sampled_from(["_", "Case=Nom|Number=Sing", "VerbForm=Fin"]),
+        st.sampled_from(["_", "cat", "run"]),
     )
     return st.lists(word, min_size=1, max_size=most).map(
         lambda rows: TaggedSentence(*map(tuple, zip(*rows, strict=True)))
@@ -192,8 +193,8 @@ def test_grandparents_follow_the_templates(columns):
 
 
 def test_sentences_of_a_batch_do_not_see_each_other():
-    one = TaggedSentence(("a", "b"), ("NOUN", "VERB"), ("NN", "VB"), ("_", "_"))
-    two = TaggedSentence(("c",), ("ADJ",), ("JJ",), ("_",))
+    one = TaggedSentence.of(("a", "b"), upos=("NOUN", "VERB"), xpos=("NN", "VB"))
+    two = TaggedSentence.of(("c",), upos=("ADJ",), xpos=("JJ",))
     model = model_of(T.arc_templates(), T.sibling_templates())
     alone = model.scores(encoder().batch([one]), 0)
     among = model.scores(encoder().batch([two, one, two]), 1)
@@ -204,7 +205,7 @@ def test_sentences_of_a_batch_do_not_see_each_other():
 def test_unknown_words_share_a_key_but_keep_their_endings():
     known = Encoder(known=frozenset({"cat"}))
     cat, dog, fog = known.batch(
-        [TaggedSentence((form,), ("NOUN",), ("_",), ("_",)) for form in ("Cat", "dog", "fog")]
+        [TaggedSentence.of((form,), upos=("NOUN",)) for form in ("Cat", "dog", "fog")]
     ).keys[[1, 3, 5]]
     lower, form, end = (T.ATTRIBUTES.index(name) for name in ("lower", "form", "end"))
     assert dog[lower] == fog[lower] != cat[lower]
@@ -214,7 +215,7 @@ def test_unknown_words_share_a_key_but_keep_their_endings():
 
 def test_an_encoder_that_forgets_gives_the_same_numbers(monkeypatch):
     monkeypatch.setattr("eigentext.dependency.graph.encode._MOST_REMEMBERED", 1)
-    columns = TaggedSentence(("a", "b"), ("NOUN", "VERB"), ("NN", "VB"), ("_", "_"))
+    columns = TaggedSentence.of(("a", "b"), upos=("NOUN", "VERB"), xpos=("NN", "VB"))
     mine = encoder()
     first = mine.batch([columns])
     again = mine.batch([columns, columns])

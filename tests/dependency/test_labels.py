@@ -44,7 +44,7 @@ def trees(draw):
     forms = draw(st.lists(st.sampled_from(["a", "b", "Cc"]), min_size=n, max_size=n))
     tags = draw(st.lists(st.sampled_from(UPOS), min_size=n, max_size=n))
     labels = draw(st.lists(st.integers(-1, 5), min_size=n, max_size=n))
-    columns = TaggedSentence(tuple(forms), tuple(tags), tuple(tags), ("_",) * n)
+    columns = TaggedSentence.of(forms, upos=tags, xpos=tags)
     return columns, heads, labels
 
 
@@ -126,7 +126,7 @@ def test_words_come_from_the_root_down(drawn):
 
 
 def batch_of(n_trees=1, labels=(0, 1, 2)):
-    one = TaggedSentence(("a", "dog", "barks"), UPOS[:3], UPOS[:3], ("_",) * 3)
+    one = TaggedSentence.of(("a", "dog", "barks"), upos=UPOS[:3], xpos=UPOS[:3])
     encoder = Encoder(upos=UPOS, xpos=UPOS)
     return encoder.batch([one] * n_trees, [[2, 3, 0]] * n_trees, [list(labels)] * n_trees)
 

@@ -212,7 +212,7 @@ def test_a_sentence_that_is_too_long_is_parsed_in_pieces(tags, monkeypatch):
     assert (before.heads, after.heads) == (TREES[2].heads, TREES[0].heads)
     tagged = model.tagged(forms, **given)
     if not own:
-        assert model.predict_tagged([tagged, tagged]) == ([heads] * 2, [relations] * 2)
+        assert model.trees([tagged, tagged]) == ([heads] * 2, [relations] * 2)
 
 
 def test_what_needs_a_whole_sentence_is_refused_for_a_long_one(free, monkeypatch):
@@ -512,7 +512,7 @@ def test_bad_input(parser):
     with pytest.raises(NotFittedError):
         DependencyParser().tag_all([["a"]])
     with pytest.raises(NotFittedError):
-        DependencyParser().predict_tagged([])
+        DependencyParser().trees([])
     with pytest.raises(DataError, match="no heads"):
         DependencyParser().fit([make_sentence(["a"])])
     with pytest.raises(DataError, match="no sentences"):

@@ -34,7 +34,7 @@ def test_all_ways_to_name_a_sentence_give_the_same_answers():
 
 def test_columns_that_say_nothing_are_underscores():
     tagged = TaggedSentence.of(WORDS, xpos=["DT", "", "VB"])
-    assert tagged.upos == tagged.feats == ("_", "_", "_")
+    assert tagged.upos == tagged.feats == tagged.lemmas == ("_", "_", "_")
     assert tagged.xpos == tagged.coarse == tagged.fine == ("DT", "_", "VB")
     assert TaggedSentence.of(WORDS, upos=UPOS, xpos=["a", "b", "c"]).coarse == tuple(UPOS)
     assert tagged.part(1, 3) == TaggedSentence.of(WORDS[1:], xpos=["", "VB"])
@@ -56,3 +56,10 @@ def test_columns_that_say_nothing_are_underscores():
 def test_what_is_no_sentence_is_refused(sentence, tags, error, why):
     with pytest.raises(error, match=why):
         TaggedSentence.of(sentence, **tags)
+
+
+def test_lemmas_come_from_the_file():
+    tree = make_sentence(WORDS, lemma=["the", "dog", "bark"], upos=UPOS)
+    assert TaggedSentence.from_conllu(tree).lemmas == ("the", "dog", "bark")
+    given = TaggedSentence.of(WORDS, upos=UPOS, lemmas=["the", "dog", "bark"])
+    assert given == TaggedSentence.from_conllu(tree)

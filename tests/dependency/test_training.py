@@ -35,7 +35,7 @@ BITS = 14
 def columns(text: str) -> TaggedSentence:
     pairs = [item.split("/") for item in text.split()]
     forms, tags = (tuple(column) for column in zip(*pairs, strict=True))
-    return TaggedSentence(forms, tags, tags, ("_",) * len(forms))
+    return TaggedSentence.of(forms, upos=tags, xpos=tags)
 
 
 def encoder() -> Encoder:

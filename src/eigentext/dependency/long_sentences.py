@@ -103,7 +103,7 @@ def parsed_in_pieces(
 def _whole(
     sentence: Sentence, parse: Callable[[list[Sentence]], Iterable[Sentence]], most: int
 ) -> Sentence:
-    known = {name: sentence.column(name) for name in ("upos", "xpos", "feats")}
+    known = {name: sentence.column(name) for name in ("lemma", "upos", "xpos", "feats")}
     spans = pieces_of(sentence.forms, most)
     answers = []
     for begin, end in spans:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TagColumns", "TaggedSentence"]
 
-_CONLLU = (1, 3, 4, 5)  # where form, upos, xpos and feats are in a line
+_CONLLU = (1, 3, 4, 5, 2)  # where form, upos, xpos, feats and lemma are in a line
 
 
 class TagColumns(TypedDict, total=False):
@@ -27,6 +27,7 @@ class TagColumns(TypedDict, total=False):
     upos: Sequence[str] | None
     xpos: Sequence[str] | None
     feats: Sequence[str] | None
+    lemmas: Sequence[str] | None
 
 
 class TaggedSentence(NamedTuple):
@@ -36,6 +37,7 @@ class TaggedSentence(NamedTuple):
     upos: Sequence[str]
     xpos: Sequence[str]
     feats: Sequence[str]
+    lemmas: Sequence[str]
 
     @classmethod
     def of(
@@ -45,13 +47,14 @@ class TaggedSentence(NamedTuple):
         upos: Sequence[str] | None = None,
         xpos: Sequence[str] | None = None,
         feats: Sequence[str] | None = None,
+        lemmas: Sequence[str] | None = None,
     ) -> TaggedSentence:
         """From words and what is known of them; an empty cell, or no column, is ``_``.
 
         >>> TaggedSentence.of(["Birds", "sing"], upos=["NOUN", ""]).upos
         ('NOUN', '_')
         """
-        columns = {"upos": upos, "xpos": xpos, "feats": feats}
+        columns = {"upos": upos, "xpos": xpos, "feats": feats, "lemmas": lemmas}
         if isinstance(sentence, cls):
             if any(column is not None for column in columns.values()):
                 raise TypeError("a TaggedSentence has its tags: give none beside it")

@@ -95,7 +95,7 @@ class DependencyComponent(ModelComponent):
         whole = list(chain.from_iterable(map(_sentences, count(), docs)))
         spoken = [sentence for sentence in whole if sentence.positions]
         known = self._tagged(docs, spoken)
-        heads, relations = self.trained_model.predict_tagged(known) if known else ([], [])
+        heads, relations = self.trained_model.trees(known) if known else ([], [])
         links: list[list[tuple[int, str]]] = [[(i, "") for i in range(len(doc))] for doc in docs]
         for sentence, tree, names in zip(spoken, heads, relations, strict=True):
             for position, head, name in zip(sentence.positions, tree, names, strict=True):
@@ -149,6 +149,7 @@ def _words(tokens: Sequence[Token]) -> TaggedSentence:
         tuple(token.pos_ or "_" for token in tokens),
         tuple(token.tag_ or "_" for token in tokens),
         tuple(str(token.morph) or "_" for token in tokens),
+        tuple(token.lemma_ or "_" for token in tokens),
     )
 
 

@@ -1,8 +1,8 @@
 """Words and tags as numbers: sentences in, flat arrays out.
 
-1. :class:`Encoder` makes of a token (form, upos, xpos, feats) the keys of its attributes, once per
-   different token, and remembers them; a word that training saw too seldom has the key of unknown
-   words.
+1. :class:`Encoder` makes of a token (form, upos, xpos, feats, lemma) the keys of its attributes,
+   once per different token, and remembers them; a word that training saw too seldom has the key of
+   unknown words.
 2. :class:`Batch` holds many sentences end to end, a row for the root before the words of each,
    with heads and relation numbers where they are known.  Kernels read nothing else.
 """
@@ -33,6 +33,7 @@ _MORPH = ("Case", "VerbForm")
 _MOST_REMEMBERED = 400_000
 UNKNOWN = "\t<unknown>"  # no form has a TAB in it
 ROOT = "\t<root>"
+Token = tuple[str, str, str, str, str]  # form, upos, xpos, feats, lemma
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,12 +94,12 @@ class Encoder:
         self._forget()
 
     def _forget(self) -> None:
-        self._row_of: dict[tuple[str, str, str, str], int] = {}
+        self._row_of: dict[Token, int] = {}
         self._keys = np.zeros((1024, len(ATTRIBUTES)), np.uint64)
         self._tags = np.zeros((1024, 3), np.int32)
-        self._add((ROOT, ROOT, ROOT, ROOT))
+        self._add((ROOT,) * 5)
 
-    def _add(self, token: tuple[str, str, str, str]) -> int:
+    def _add(self, token: Token) -> int:
         row = len(self._row_of)
         if row == len(self._keys):
             self._keys = np.concatenate([self._keys, np.zeros_like(self._keys)])
@@ -112,7 +113,7 @@ class Encoder:
         return row
 
     def attributes(
-        self, form: str, upos: str, xpos: str, feats: str
+        self, form: str, upos: str, xpos: str, feats: str, lemma: str = "_"
     ) -> tuple[tuple[str, ...], tuple[int, int, int]]:
         """The text of each attribute, and the numbers of the tags and the kind.
 
@@ -140,6 +141,7 @@ class Encoder:
             near[:4],
             near[:6],
             near,
+            lemma if lemma != "_" else lower,  # templates then say what those of forms say
         )
         numbers = (self._numbers[0].get(upos, 0), self._numbers[1].get(xpos, 0))
         return values, (*numbers, KINDS.get(upos, 0))

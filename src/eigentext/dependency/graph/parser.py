@@ -282,10 +282,10 @@ class DependencyParser(Model, DependencyParserSettings):
     ) -> Parse:
         """The best tree; arcs are (head, dependent), words from 1 on, head 0 for the root.
 
-        ``sentence`` is a list of words, whose tags may follow as ``upos``, ``xpos`` and ``feats``,
-        or a :class:`~eigentext.dependency.sentence.TaggedSentence`; so it is for the other
-        questions.  The tree has the tags that the parser went by: upos, or xpos where there is no
-        upos.
+        ``sentence`` is a list of words, whose tags may follow as ``upos``, ``xpos``, ``feats`` and
+        ``lemmas``, or a :class:`~eigentext.dependency.sentence.TaggedSentence`; so it is for the
+        other questions.  The tree has the tags that the parser went by: upos, or xpos where there
+        is no upos.
 
         More than 400 words are parsed in pieces, whose trees are joined and whose scores are
         added up (``approximate`` is then true); arcs can only be asked for in shorter sentences.
@@ -406,19 +406,26 @@ class DependencyParser(Model, DependencyParserSettings):
     def _predict(self, sentences: Sequence[Sentence]) -> list[Sentence]:
         self.check_fitted()
         tagged = self._tagged_conllu(sentences)
-        heads, relations = self.predict_tagged(tagged)
+        heads, relations = self.trees(tagged)
         answers = []
         for sentence, known, tree, names in zip(sentences, tagged, heads, relations, strict=True):
             new: dict[str, Any] = self.tags_for(sentence, known)
             answers.append(sentence.with_columns(head=tree, deprel=names, **new))
         return answers
 
-    def predict_tagged(
+    def trees(
         self, sentences: Sequence[TaggedSentence]
     ) -> tuple[list[list[int]], list[list[str]]]:
-        """Heads and relations of sentences with their tags; no text is written.
+        """Heads and relations of sentences with their tags, all at once; no text is written.
 
         What is too long to be parsed whole is parsed in pieces.
+
+        >>> from eigentext.formats.conllu import make_sentence
+        >>> tree = make_sentence(["dogs", "bark"], upos=["NOUN", "VERB"], head=[2, 0],
+        ...                      deprel=["nsubj", "root"])
+        >>> parser = DependencyParser(epochs=2, bits=16).fit([tree] * 3)
+        >>> parser.trees([TaggedSentence.of(["cats", "sleep"], upos=["NOUN", "VERB"])])
+        ([[2, 0]], [['nsubj', 'root']])
         """
         self.check_fitted()
         spans = [pieces_of(sentence.forms) for sentence in sentences]

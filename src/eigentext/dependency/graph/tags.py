@@ -60,7 +60,7 @@ class OwnTags:
             upos, xpos = (
                 tuple(tags[name][number]) if name in tags else blank for name in ("upos", "xpos")
             )
-            answers.append(TaggedSentence(tuple(forms), upos, xpos, blank))
+            answers.append(TaggedSentence(tuple(forms), upos, xpos, blank, blank))
         return answers
 
     def as_arrays(self) -> dict[str, npt.NDArray[np.uint8]]:

@@ -49,6 +49,7 @@ ATTRIBUTES = (
     "near4",
     "near6",
     "near",
+    "lemma",
 )
 MOST_ITEMS = 6
 AFTER = 0xD6E8FEB86659FD93

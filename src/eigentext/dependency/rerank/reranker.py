@@ -212,6 +212,8 @@ def _tagged(sentences: list[Sentence], base: DependencyParser | None) -> list[Se
     gold = [TaggedSentence.from_conllu(sentence) for sentence in sentences]
     tagged = jackknifed(gold, clusters=clusters_of(base.clusters) or None, seed=base.seed)
     return [
-        sentence.with_columns(upos=known.upos, xpos=known.xpos, feats=known.feats)
+        sentence.with_columns(
+            upos=known.upos, xpos=known.xpos, feats=known.feats, lemma=known.lemmas
+        )
         for sentence, known in zip(sentences, tagged, strict=True)
     ]
