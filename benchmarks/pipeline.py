@@ -135,9 +135,8 @@ def scores(gold: str, system: str) -> dict[str, float]:
 
 def run(system: str, treebank: str, path: Path) -> dict[str, Any]:
     """Parse the test set both ways; called in a process of its own."""
-    from eigentext.segmentation import raw_text
-
     from eigentext.formats.conllu import read_sentences
+    from eigentext.segmentation import raw_text
 
     gold = split_of(treebank).test
     sentences = list(read_sentences(io.StringIO(gold)))

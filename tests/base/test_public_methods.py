@@ -67,6 +67,7 @@ def _argument(kind: Any, method: str, name: str) -> Any:
         "n_sentences": 1,
         "k": 2,
         "word": "dog",
+        "text": "The dog ran.",
     }
     return plain[name]
 

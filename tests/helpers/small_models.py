@@ -206,6 +206,34 @@ def _constituents(parser: Any) -> Any:
     )
 
 
+# ---------------------------------------------------------------- raw text
+
+
+def _raw_sentences() -> list[Any]:
+    """Sentences with punctuation, a number with a space inside, and a multiword token."""
+    from eigentext.formats.conllu import parse_sentence
+
+    def row(number: str, form: str, misc: str = "_") -> str:
+        return "\t".join([number, form, *"_" * 7, misc]) + "\n"
+
+    no_space = "SpaceAfter=No"
+    first = row("1", "Ann") + row("2", "ran", no_space) + row("3", ".")
+    second = row("1", "Bob") + row("2", "has") + row("3", "10 000") + row("4", "cats", no_space)
+    second += row("5", "!", no_space)
+    third = row("1", "We") + row("2-3", "cannot") + row("2", "can") + row("3", "not")
+    third += row("4", "sing", no_space) + row("5", ".")
+    fourth = row("1-2", "Annie's") + row("1", "Annie") + row("2", "'s") + row("3", "dog")
+    return [parse_sentence(one) for one in (first, second, third, "# newpar\n" + fourth)] * 4
+
+
+def _segments(segmenter: Any) -> Any:
+    return (
+        segmenter.segment("Bob ran. We cannot sing!\n\nTom's 12 000 dogs"),
+        segmenter.segment_sentence("Ann cannot run."),
+        segmenter.words_of(["We", "cannot", "sing"]),
+    )
+
+
 # ---------------------------------------------------------------- sequences and words
 
 
@@ -367,6 +395,12 @@ SMALL: dict[str, Small] = {
     ),
     "lrmvl": Small(
         "words.embeddings.lrmvl:LRMVL", lambda kind: kind(4), _given(TEXT), _vectors_answers
+    ),
+    "segmenter": Small(
+        "segmentation.model:Segmenter",
+        lambda kind: kind(epochs=4, bits=8),
+        lambda: ((_raw_sentences(),), {}),
+        _segments,
     ),
     "spectral-hmm": Small(
         "sequences.spectral.model:SpectralHMM",

@@ -1,0 +1,213 @@
+"""Does a sentence end behind this token?  Features of tokens, training, answers.
+
+The last token of a paragraph ends a sentence, whatever it is.  Elsewhere the model sees the tokens
+around, how they are written, the space between them, and the sentence that began at token b: its
+length, its first token, and whether brackets and quotes are open.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from eigentext.segmentation.kernels.squeeze import PARAGRAPH_CLASS, SPACE
+from eigentext.segmentation.kernels.tables import SEED, bucket, mix, step, total, value_of
+
+N_KEYS = 64  # room for the features of a place
+
+
+class Tokens(NamedTuple):
+    """The tokens of a squeezed text.
+
+    ``hashes``  of the letters;  ``shapes``: of their classes, runs as one;  ``firsts``: class of
+    the first letter;  ``lasts``: hash of the last two letters;  ``lengths``
+    ``gaps``    class of what stands behind a token: 0 nothing, 1 white space, 2 a line break,
+                3 the end of the paragraph
+    ``opens``   1 for an opening bracket, -1 for a closing one, 2 for a quote that is both
+    ``cases``   (low, high) how often it is written small, and with a capital inside a sentence
+    """
+
+    hashes: Any
+    shapes: Any
+    firsts: Any
+    lasts: Any
+    lengths: Any
+    gaps: Any
+    opens: Any
+    low: Any
+    high: Any
+
+
+@njit(cache=True)
+def describe(chars, classes, starts, ends, case_keys, case_values, sentence_first, line_break):
+    """``Tokens``; ``sentence_first`` (tokens,) in training: 1 for the first token of a sentence.
+
+    ``case_values`` hold low + 16 high, both as buckets; in training this very token is left out
+    of its own count by the driver, which stores counts up to 15.
+    """
+    n = len(starts)
+    hashes = np.empty(n, np.uint64)
+    shapes = np.empty(n, np.uint64)
+    firsts = np.empty(n, np.uint8)
+    lasts = np.empty(n, np.uint64)
+    lengths = np.empty(n, np.int64)
+    gaps = np.empty(n, np.uint8)
+    opens = np.empty(n, np.int8)
+    low = np.empty(n, np.uint8)
+    high = np.empty(n, np.uint8)
+    for t in range(n):
+        start, end = starts[t], ends[t]
+        key, shape, last = SEED, SEED, np.uint8(0)
+        for i in range(start, end):
+            key = mix(key, chars[i])
+            kind = classes[i]
+            if kind != last:
+                shape = mix(shape, kind)
+            last = kind
+        hashes[t], shapes[t], firsts[t] = key, shape, classes[start]
+        lasts[t] = mix(mix(np.uint64(end - start > 1), chars[end - 1]), classes[end - 2])
+        lengths[t] = end - start
+        kind = classes[end]
+        gaps[t] = 0
+        if kind == SPACE:
+            gaps[t] = 2 if chars[end] == line_break else 1
+        elif kind == PARAGRAPH_CLASS:
+            gaps[t] = 3
+        opens[t] = 0
+        kind = classes[start]
+        if end - start == 1:
+            if kind == 14 or kind == 16:
+                opens[t] = 1
+            elif kind == 15 or kind == 17:
+                opens[t] = -1
+            elif chars[start] == 34:
+                opens[t] = 2
+        count = np.int64(value_of(key, case_keys, case_values))
+        small, large = count & 15, count >> 4
+        if sentence_first[t] != 2:  # in training: do not count this very token
+            if firsts[t] == 4 and small > 0:
+                small -= 1
+            elif firsts[t] == 3 and sentence_first[t] == 0 and large > 0:
+                large -= 1
+        low[t], high[t] = bucket(small), bucket(large)
+    return Tokens(hashes, shapes, firsts, lasts, lengths, gaps, opens, low, high)
+
+
+@njit(cache=True)
+def keys_at(tokens, first, last, t, b, depth, quotes, out):
+    """Features of the place behind token t of a paragraph first..last; sentence from b."""
+    h, sh = tokens.hashes, tokens.shapes
+    none = np.uint64(99)
+    t0, s0 = h[t], sh[t]
+    t1, s1 = h[t + 1], sh[t + 1]  # t is never the last
+    t2 = h[t + 2] if t + 2 <= last else none
+    s2 = sh[t + 2] if t + 2 <= last else none
+    tm1 = h[t - 1] if t > first else none
+    sm1 = sh[t - 1] if t > first else none
+    tm2 = h[t - 2] if t - 1 > first else none
+    gap = tokens.gaps[t]
+    gap1 = tokens.gaps[t + 1]
+    case1 = mix(mix(np.uint64(tokens.low[t + 1]), tokens.high[t + 1]), tokens.firsts[t + 1])
+    size = bucket(t + 1 - b) if t + 1 - b < 9 else 8 + min((t + 1 - b) // 10, 5)
+    left = min(last - t, 6)
+    state = mix(mix(np.uint64(1), min(max(depth, 0), 2)), quotes)
+    n = 0
+    out[n] = mix(np.uint64(101), t0)
+    out[n + 1] = mix(mix(np.uint64(102), t0), gap)
+    out[n + 2] = mix(mix(np.uint64(103), t0), t1)
+    out[n + 3] = mix(mix(np.uint64(104), t1), tokens.firsts[t + 1])
+    out[n + 4] = mix(mix(np.uint64(105), s0), s1)
+    out[n + 5] = mix(mix(mix(np.uint64(106), t0), s1), gap)
+    out[n + 6] = mix(mix(mix(np.uint64(107), t0), s1), s2)
+    out[n + 7] = mix(mix(mix(np.uint64(108), s0), t1), tokens.firsts[t + 1])
+    out[n + 8] = mix(mix(np.uint64(109), tm1), t0)
+    out[n + 9] = mix(mix(mix(np.uint64(110), tm1), t0), s1)
+    out[n + 10] = mix(mix(mix(np.uint64(111), tm1), t0), t1)
+    out[n + 11] = mix(mix(mix(np.uint64(112), t0), t1), t2)
+    out[n + 12] = mix(mix(mix(np.uint64(113), t0), s1), case1)
+    out[n + 13] = mix(mix(mix(np.uint64(114), s0), s1), case1)
+    out[n + 14] = mix(mix(mix(mix(np.uint64(115), sm1), t0), case1), s2)
+    out[n + 15] = mix(mix(np.uint64(116), size), t0)
+    out[n + 16] = mix(mix(np.uint64(117), size), mix(s0, s1))
+    out[n + 17] = mix(mix(np.uint64(118), left), t0)
+    out[n + 18] = mix(mix(np.uint64(119), state), t0)
+    out[n + 19] = mix(mix(mix(np.uint64(120), state), t0), t1)
+    out[n + 20] = mix(mix(mix(np.uint64(121), state), t0), case1)
+    out[n + 21] = mix(mix(np.uint64(122), h[b]), t0)
+    out[n + 22] = mix(mix(mix(np.uint64(123), sh[b]), s0), s1)
+    out[n + 23] = mix(mix(mix(np.uint64(124), tokens.lasts[t]), min(tokens.lengths[t], 6)), s1)
+    out[n + 24] = mix(mix(mix(np.uint64(125), tokens.lasts[t]), gap), case1)
+    out[n + 25] = mix(mix(np.uint64(126), t1), t2)
+    out[n + 26] = mix(mix(mix(np.uint64(127), sm1), s0), mix(s1, s2))
+    out[n + 27] = mix(mix(mix(np.uint64(128), tm2), tm1), t0)
+    out[n + 28] = mix(mix(mix(np.uint64(129), gap), gap1), mix(s0, s1))
+    out[n + 29] = mix(mix(mix(np.uint64(130), gap), case1), size)
+    out[n + 30] = mix(mix(mix(np.uint64(131), gap), left), mix(s0, s1))
+    out[n + 31] = mix(np.uint64(132), gap)
+    out[n + 32] = mix(mix(mix(np.uint64(133), t1), tokens.firsts[t + 1]), gap)
+    return n + 33
+
+
+@njit(cache=True)
+def paragraphs_of(gaps):
+    """The last token of each paragraph."""
+    count = 0
+    for t in range(len(gaps)):
+        count += gaps[t] == 3
+    lasts = np.empty(count, np.int64)
+    count = 0
+    for t in range(len(gaps)):
+        if gaps[t] == 3:
+            lasts[count] = t
+            count += 1
+    return lasts
+
+
+@njit(cache=True)
+def train(tokens, lasts, ends, order, weights, squares, shift, rate):
+    """One pass over sentences, of which ``ends`` has the last tokens; the sum of the losses."""
+    keys = np.empty(N_KEYS, np.uint64)
+    loss = 0.0
+    for o in range(len(order)):
+        sentence = order[o]
+        b = ends[sentence - 1] + 1 if sentence > 0 else 0
+        p = np.searchsorted(lasts, b)
+        first, last = lasts[p - 1] + 1 if p > 0 else 0, lasts[p]
+        depth, quotes = 0, 0
+        for t in range(b, ends[sentence] + 1):
+            if t == last:
+                break
+            if tokens.opens[t] == 2:
+                quotes = 1 - quotes
+            else:
+                depth = max(depth + tokens.opens[t], 0)
+            n = keys_at(tokens, first, last, t, b, depth, quotes, keys)
+            score = total(weights, keys, n, shift)
+            gold = 1.0 if t == ends[sentence] else 0.0
+            loss += step(weights, squares, keys, n, shift, score, gold, rate)
+    return loss
+
+
+@njit(cache=True)
+def answer(tokens, lasts, weights, shift, threshold):
+    """For each token whether a sentence ends with it."""
+    keys = np.empty(N_KEYS, np.uint64)
+    is_end = np.zeros(len(tokens.hashes), np.bool_)
+    for p in range(len(lasts)):
+        first = lasts[p - 1] + 1 if p > 0 else 0
+        b = first
+        depth, quotes = 0, 0
+        for t in range(first, lasts[p]):
+            if tokens.opens[t] == 2:
+                quotes = 1 - quotes
+            else:
+                depth = max(depth + tokens.opens[t], 0)
+            n = keys_at(tokens, first, lasts[p], t, b, depth, quotes, keys)
+            if total(weights, keys, n, shift) > threshold:
+                is_end[t] = True
+                b = t + 1
+                depth, quotes = 0, 0
+        is_end[lasts[p]] = True
+    return is_end

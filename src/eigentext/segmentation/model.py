@@ -1,0 +1,173 @@
+"""``Segmenter``: raw text in; sentences, tokens and the words of multiword tokens out.
+
+1. ``fit`` lays the sentences of a treebank out as raw text (``raw.py``) and learns three stages
+   from it: where tokens end (``tokens.py``), which tokens end a sentence (``sentence_ends.py``),
+   and which tokens stand for several words (``multiword.py``).
+2. ``segment`` squeezes the text into numbers (``characters.py``) and asks one stage after the
+   other; ``segment_sentence`` and ``words_of`` begin later, where more is known.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from eigentext.base.model import Model, Packed
+from eigentext.base.tokens import checked_tokens
+from eigentext.errors import DataError, SettingsError
+from eigentext.segmentation import storage
+from eigentext.segmentation.characters import squeezed
+from eigentext.segmentation.multiword import MultiwordStage
+from eigentext.segmentation.raw import lay_out
+from eigentext.segmentation.sentence_ends import SentenceStage
+from eigentext.segmentation.settings import SegmenterSettings
+from eigentext.segmentation.tokens import TokenStage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from eigentext.base.progress import Progress
+    from eigentext.formats.conllu import Sentence
+
+__all__ = ["SegmentedSentence", "Segmenter", "SurfaceToken"]
+
+_SPACES = re.compile(r"\s+")
+
+
+class SurfaceToken(NamedTuple):
+    """A token: ``text[start:end]`` is what stands in the text.
+
+    ``words`` are the two or more syntactic words of a multiword token, none of an ordinary one.
+    """
+
+    start: int
+    end: int
+    words: tuple[str, ...]
+
+
+class SegmentedSentence(NamedTuple):
+    """The tokens of a sentence; ``new_paragraph``: it is the first of a paragraph."""
+
+    tokens: tuple[SurfaceToken, ...]
+    new_paragraph: bool
+
+
+@dataclass(eq=False, repr=False)
+class Segmenter(Model, SegmenterSettings):
+    """Sentences, tokens and multiword tokens of raw text, learned from a treebank.
+
+    Settings: :class:`SegmenterSettings`.
+
+    >>> from eigentext.formats.conllu import make_sentence
+    >>> misc = ["_", "SpaceAfter=No", "_"]
+    >>> treebank = [make_sentence([*pair.split(), "."], misc=misc) for pair in
+    ...     ("Ann ran", "Bob sang", "Ben sat", "Eve left", "Tom fell")] * 4
+    >>> segmenter = Segmenter().fit(treebank)
+    >>> text = "Ann sang. Tom sat."
+    >>> for sentence in segmenter.segment(text):
+    ...     print([text[token.start:token.end] for token in sentence.tokens])
+    ['Ann', 'sang', '.']
+    ['Tom', 'sat', '.']
+    """
+
+    KIND = "segmenter"
+    SPEC = storage.SPEC
+
+    def fit(self, sentences: Iterable[Sentence], *, progress: Progress | None = None) -> Segmenter:
+        """Learn from the sentences of a treebank, in their order."""
+        self.check()
+        layout = lay_out(sentences)
+        if not layout.spans:
+            raise DataError("<treebank>", None, "no tokens, expected some to learn from")
+        plain = squeezed(layout.text, line_breaks=True)
+        self.line_breaks_ = bool(np.any(plain.chars == storage.LINE_BREAK))
+        text = plain
+        places = np.full(len(layout.text) + 1, -1, np.int64)
+        real = text.classes > 2
+        places[text.at[real]] = np.flatnonzero(real)
+        spans = np.array(layout.spans, np.int64)
+        starts, ends = places[spans[:, 0]], places[spans[:, 1] - 1] + 1
+        settings = {"epochs": self.epochs, "bits": self.bits, "seed": self.seed}
+
+        def told(stage: str) -> Callable[[int], None]:
+            return lambda epoch: progress(epoch, self.epochs, stage) if progress else None
+
+        self.tokens_ = TokenStage.learn(text, starts, ends, **settings, told=told("tokens"))
+        self.sentences_ = SentenceStage.learn(
+            text,
+            starts,
+            ends,
+            np.array(layout.ends, np.int64) - 1,
+            **settings,
+            told=told("sentences"),
+        )
+        forms = [form_of(layout.text[start:end]) for start, end in layout.spans]
+        self.multiwords_ = MultiwordStage.learn(forms, layout.words)
+        return self
+
+    def segment(self, text: str) -> list[SegmentedSentence]:
+        """The sentences of raw text; a blank line ends a paragraph."""
+        self.check_fitted()
+        given = squeezed(_checked(text), line_breaks=self.line_breaks_)
+        starts, ends = self.tokens_.answer(given)
+        if not len(starts):
+            return []
+        is_end, is_last = self.sentences_.answer(given, starts, ends)
+        tokens = self._tokens(text, given.at[starts].tolist(), (given.at[ends - 1] + 1).tolist())
+        after = np.flatnonzero(is_end) + 1
+        new = [True, *is_last[after[:-1] - 1].tolist()]
+        bounds = [0, *after.tolist()]
+        return [
+            SegmentedSentence(tuple(tokens[first:last]), paragraph)
+            for (first, last), paragraph in zip(pairwise(bounds), new, strict=True)
+        ]
+
+    def segment_sentence(self, text: str) -> SegmentedSentence:
+        """The tokens of a text that is one sentence, whatever stands in it."""
+        self.check_fitted()
+        given = squeezed(_checked(text), paragraphs=False, line_breaks=self.line_breaks_)
+        starts, ends = self.tokens_.answer(given)
+        spans = given.at[starts].tolist(), (given.at[ends - 1] + 1).tolist()
+        return SegmentedSentence(tuple(self._tokens(text, *spans)), True)
+
+    def words_of(self, forms: Sequence[str]) -> list[tuple[str, ...]]:
+        """The words of the tokens of one sentence: none for an ordinary token."""
+        self.check_fitted()
+        return self.multiwords_.answer(list(map(form_of, checked_tokens(forms))))
+
+    def _tokens(self, text: str, starts: list[int], ends: list[int]) -> list[SurfaceToken]:
+        forms = [text[start:end] for start, end in zip(starts, ends, strict=True)]
+        if self.tokens_.spaces:
+            forms = list(map(form_of, forms))
+        return list(map(SurfaceToken, starts, ends, self.multiwords_.answer(forms)))
+
+    def _pack_learned(self) -> Packed:
+        return storage.pack_segmenter(self)
+
+    def _restore(self, packed: Packed) -> None:
+        storage.restore_segmenter(self, packed)
+
+    def _summary(self) -> str:
+        return (
+            f"{len(self.tokens_.known.keys):,} tokens, "
+            f"{len(self.multiwords_.table):,} multiword forms"
+        )
+
+
+def form_of(piece: str) -> str:
+    """FORM of a piece of text: its white space, if it has some, as single spaces.
+
+    >>> form_of("10\\u00a0 000")
+    '10 000'
+    """
+    return _SPACES.sub(" ", piece)
+
+
+def _checked(text: str) -> str:
+    if not isinstance(text, str):
+        raise SettingsError(f"a text is a string, not {type(text).__name__}")
+    return text
