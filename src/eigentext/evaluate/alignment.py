@@ -47,11 +47,22 @@ class Words:
     sizes: list[int] = field(default_factory=list)  # words of each sentence
     origins: list[tuple[str, int]] = field(default_factory=list)  # file, line of each sentence
     text: str = ""
+    has_heads: bool = True
+    need_heads: bool = True
 
     @classmethod
-    def of(cls, sentences: Iterable[TenColumnSentence], *, subtypes: bool = False) -> Words:
-        """Lay the sentences end to end; relations are cut at ``:`` unless ``subtypes``."""
-        words = cls()
+    def of(
+        cls,
+        sentences: Iterable[TenColumnSentence],
+        *,
+        subtypes: bool = False,
+        need_heads: bool = True,
+    ) -> Words:
+        """Lay the sentences end to end; relations are cut at ``:`` unless ``subtypes``.
+
+        A sentence without heads is an error, unless they are not needed.
+        """
+        words = cls(need_heads=need_heads)
         characters: list[str] = []
         position = 0
         for sentence in sentences:
@@ -83,11 +94,15 @@ class Words:
             self.starts.append(span[0])
             self.ends.append(span[1])
             self.in_range.append(inside or unit is not None)
-            self.forms.append(row[1])
+            # a word that is a token has no spaces in it, as the official scorer has it
+            self.forms.append(row[1] if inside or unit is not None else surface)
             self.lemmas.append(row[2])
             self.upos.append(row[3])
             self.xpos.append(row[4])
             self.feats.append(row[5])
+            if row[6] == "_" and not self.need_heads:
+                self.has_heads = False
+                row[6] = "0"
             if row[6] == "_":
                 why = "the sentence that begins here has no heads; expected a tree to score"
                 raise DataError(sentence.source, sentence.first_line, why)

@@ -46,6 +46,7 @@ __all__ = [
     "Score",
     "compare_systems",
     "evaluate",
+    "spans_score",
 ]
 
 
@@ -121,7 +122,8 @@ def _complete(counts: Sequence[Score]) -> float:
     return 100.0 * sum(whole) / len(whole) if whole else 0.0
 
 
-def _spans_score(gold: list[tuple[int, int]], system: list[tuple[int, int]]) -> Score:
+def spans_score(gold: list[tuple[int, int]], system: list[tuple[int, int]]) -> Score:
+    """How many spans both sides have."""
     common = Counter(gold) & Counter(system)
     return Score(common.total(), len(gold), len(system))
 
@@ -157,8 +159,8 @@ def evaluate(
     spoken = Comparison(mine, its, punctuation=False) if punctuation else both
     others = other_relations(mine)
     scores = {
-        "Tokens": _spans_score(mine.token_spans, its.token_spans),
-        "Sentences": _spans_score(mine.sentence_spans, its.sentence_spans),
+        "Tokens": spans_score(mine.token_spans, its.token_spans),
+        "Sentences": spans_score(mine.sentence_spans, its.sentence_spans),
         "Words": both.count(lambda g, s: True),
         "UPOS": both.count(both.same_upos),
         "XPOS": both.count(both.same_xpos),

@@ -33,7 +33,15 @@ from eigentext.errors import DataError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["Block", "content_lines", "read_blocks", "read_items", "shown", "write_blocks"]
+__all__ = [
+    "Block",
+    "blocks_of",
+    "content_lines",
+    "read_blocks",
+    "read_items",
+    "shown",
+    "write_blocks",
+]
 
 MOST_BYTES = 4 * LONGEST_LINE  # of a block
 
@@ -94,6 +102,28 @@ def read_blocks(source: Source, *, on_error: OnError | None = None) -> Iterator[
             raise
     if has_content and not bad:
         yield from _decoded(path, first_line, held, on_error)
+
+
+def blocks_of(text: str, source: str = "<text>") -> Iterator[Block]:
+    r"""The blocks of a text that is at hand.
+
+    >>> [(block.first_line, block.text) for block in blocks_of("a\nb\n\n\nc")]
+    [(1, 'a\nb\n\n\n'), (5, 'c')]
+    """
+    held: list[str] = []
+    first_line = 1
+    has_content = after_blank = False
+    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
+        if line in ("", "\r"):
+            after_blank = True
+        else:
+            if after_blank and has_content:
+                yield Block(source, first_line, "\n".join([*held, ""]))
+                held, first_line = [], number
+            after_blank, has_content = False, True
+        held.append(line)
+    if has_content:
+        yield Block(source, first_line, "\n".join(held))
 
 
 def _decoded(

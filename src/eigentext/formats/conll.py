@@ -18,7 +18,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 from eigentext.errors import DataError
-from eigentext.formats.blocks import Block, content_lines, read_items, shown, write_blocks
+from eigentext.formats.blocks import (
+    Block,
+    blocks_of,
+    content_lines,
+    read_items,
+    shown,
+    write_blocks,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -63,6 +70,11 @@ class TenColumnSentence:
     def parse(cls, text: str) -> Self:
         """Check one sentence that is at hand as text; faults are DataErrors of ``<text>``."""
         return cls._of_block(Block("<text>", 1, text))
+
+    @classmethod
+    def parse_all(cls, text: str, *, source: str = "<text>") -> Iterator[Self]:
+        """The sentences of a text that is at hand; ``source`` is for messages."""
+        return map(cls._of_block, blocks_of(text, source))
 
     @classmethod
     def read(cls, source: Source, *, on_error: OnError | None = None) -> Iterator[Self]:

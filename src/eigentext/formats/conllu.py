@@ -22,18 +22,20 @@ from eigentext.formats.conll import TenColumnSentence, new_lines, write_sentence
 from eigentext.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 __all__ = [
     "EmptyNode",
     "Range",
     "Sentence",
     "Token",
+    "comments_as_dict",
     "each_conllu",
     "from_dependency_tree",
     "make_sentence",
     "parse_pairs",
     "parse_sentence",
+    "parse_sentences",
     "read_sentences",
     "to_dependency_tree",
     "write_sentences",
@@ -138,15 +140,7 @@ class Sentence(TenColumnSentence):
         >>> parse_sentence("# newdoc id = d7\\n# sent_id s-1\\n1" + "\\t_" * 9).metadata
         {'newdoc id': 'd7', 'sent_id': 's-1'}
         """
-        metadata: dict[str, str] = {}
-        for comment in self.comments:
-            key, equals, value = comment[1:].partition("=")
-            if equals:
-                metadata[key.strip()] = value.strip()
-            else:
-                key, _, value = comment[1:].strip().partition(" ")
-                metadata.setdefault(key, value.strip())  # a bare word never hides a `key = value`
-        return metadata
+        return comments_as_dict(self.comments)
 
     @property
     def text(self) -> str:
@@ -176,7 +170,21 @@ class Sentence(TenColumnSentence):
 
 
 parse_sentence = Sentence.parse
+parse_sentences = Sentence.parse_all
 read_sentences = Sentence.read
+
+
+def comments_as_dict(comments: Iterable[str]) -> dict[str, str]:
+    """Comment lines as a dict, see :attr:`Sentence.metadata`."""
+    metadata: dict[str, str] = {}
+    for comment in comments:
+        key, equals, value = comment[1:].partition("=")
+        if equals:
+            metadata[key.strip()] = value.strip()
+        else:
+            key, _, value = comment[1:].strip().partition(" ")
+            metadata.setdefault(key, value.strip())  # a bare word never hides a `key = value`
+    return metadata
 
 
 def each_conllu(sentences: object) -> Iterator[Sentence]:

@@ -1,0 +1,129 @@
+"""All measures of the CoNLL 2018 shared task, as its official scorer gives them.
+
+The pairs and their questions are those of :mod:`eigentext.evaluate.attachment_counts`; here every
+measure also has the number of aligned words it was asked of, and the percentages are made by the
+official formulas, so that they are the same to the last bit:
+
+    precision = correct / system   recall = correct / gold   F1 = 2 correct / (system + gold)
+    aligned accuracy = correct / aligned
+
+CLAS, MLAS and BLEX are given for whatever relations there are, as the official scorer does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from eigentext.evaluate.alignment import Words
+from eigentext.evaluate.attachment import spans_score
+from eigentext.evaluate.attachment_counts import Comparison, is_content
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from eigentext.formats.conll import TenColumnSentence
+
+__all__ = ["MEASURES", "Measure", "evaluate"]
+
+MEASURES = (
+    "Tokens",
+    "Sentences",
+    "Words",
+    "UPOS",
+    "XPOS",
+    "UFeats",
+    "AllTags",
+    "Lemmas",
+    "UAS",
+    "LAS",
+    "CLAS",
+    "MLAS",
+    "BLEX",
+)
+
+
+class Measure(NamedTuple):
+    """Counts of one measure; percentages are made of them.
+
+    ``aligned`` is None for those that are not asked of aligned words.
+
+    >>> found = Measure(correct=3, gold=4, system=6, aligned=4)
+    >>> found.precision, found.recall, found.f1, found.aligned_accuracy
+    (50.0, 75.0, 60.0, 75.0)
+    """
+
+    correct: int
+    gold: int
+    system: int
+    aligned: int | None = None
+
+    @property
+    def precision(self) -> float:
+        """Percentage of the system's items that are right."""
+        return 100 * (self.correct / self.system if self.system else 0.0)
+
+    @property
+    def recall(self) -> float:
+        """Percentage of the gold items that were found."""
+        return 100 * (self.correct / self.gold if self.gold else 0.0)
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of the two, in percent."""
+        total = self.system + self.gold
+        return 100 * (2 * self.correct / total if total else 0.0)
+
+    @property
+    def aligned_accuracy(self) -> float | None:
+        """Percentage of the aligned words that are right; None where words are not asked."""
+        if self.aligned is None:
+            return None
+        return 100 * (self.correct / self.aligned if self.aligned else 0.0)
+
+
+def evaluate(
+    gold: Iterable[TenColumnSentence], system: Iterable[TenColumnSentence]
+) -> dict[str, Measure]:
+    """Every measure by its name; those of trees only where both sides have heads.
+
+    >>> from eigentext.formats.conllu import make_sentence
+    >>> words = ["dogs", "bark", "."]
+    >>> right = make_sentence(words, head=[2, 0, 2], deprel=["nsubj", "root", "punct"])
+    >>> wrong = make_sentence(words, head=[2, 0, 1], deprel=["obj", "root", "punct"])
+    >>> scores = evaluate([right], [wrong])
+    >>> round(scores["UAS"].f1, 2), round(scores["LAS"].f1, 2), scores["CLAS"].f1
+    (66.67, 33.33, 50.0)
+    """
+    mine, its = Words.of(gold, need_heads=False), Words.of(system, need_heads=False)
+    both = Comparison(mine, its)
+
+    def count(
+        agree: Callable[[int, int], bool],
+        counted: Callable[[Words, int], bool] = lambda words, word: True,
+    ) -> Measure:
+        score = both.count(agree, counted)
+        return Measure(*score, sum(counted(mine, g) for g, _ in both.pairs))
+
+    found = {
+        "Tokens": Measure(*spans_score(mine.token_spans, its.token_spans)),
+        "Sentences": Measure(*spans_score(mine.sentence_spans, its.sentence_spans)),
+        "Words": Measure(*both.count(lambda g, s: True)),
+        "UPOS": count(both.same_upos),
+        "XPOS": count(both.same_xpos),
+        "UFeats": count(both.same_feats),
+        "AllTags": count(both.same_tags),
+        "Lemmas": count(both.same_lemma),
+    }
+    if mine.has_heads and its.has_heads:
+
+        def lexical(g: int, s: int) -> bool:
+            return both.labelled(g, s) and both.same_lemma(g, s)
+
+        found |= {
+            "UAS": count(both.same_head),
+            "LAS": count(both.labelled),
+            "CLAS": count(both.labelled, is_content),
+            "MLAS": count(both.morphology_agrees(), is_content),
+            "BLEX": count(lexical, is_content),
+        }
+    return found

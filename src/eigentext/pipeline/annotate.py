@@ -1,0 +1,210 @@
+"""Drafts filled by the stages: morphology, then trees, then what else the pipeline has.
+
+All sentences of all Docs go through a stage together, so that its compiled loops see long batches.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from eigentext.dependency.long_sentences import MOST_WORDS
+from eigentext.dependency.sentence import TaggedSentence
+from eigentext.formats.ptb import format_tree
+from eigentext.pipeline.doc import Alternatives, TreeReading, WordReading
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eigentext.dependency import DependencyParser
+    from eigentext.morphology import MorphTagger
+    from eigentext.pipeline.doc import Doc, DocSentence
+    from eigentext.pipeline.model import Pipeline
+
+__all__ = ["Asked", "filled", "sorted_feats"]
+
+ROOT = "root"
+_sorted: dict[str, str] = {"_": "_"}  # FEATS as they came -> in the order that UD asks for
+_MOST_SORTED = 1 << 16
+
+
+class Asked(NamedTuple):
+    """What is wanted of the answers besides the best ones.
+
+    ``keep_tags``      UPOS, XPOS, FEATS and LEMMA are given
+    ``top``            so many readings of each word and trees of each sentence; 0: none
+    ``probabilities``  of the tags and heads that are given
+    """
+
+    keep_tags: bool = False
+    top: int = 0
+    probabilities: bool = False
+
+
+def sorted_feats(feats: str) -> str:
+    """Features in the order that Universal Dependencies asks for.
+
+    >>> sorted_feats("Number=Sing|Case=Nom")
+    'Case=Nom|Number=Sing'
+    """
+    known = _sorted.get(feats)
+    if known is None:
+        if len(_sorted) >= _MOST_SORTED:
+            _sorted.clear()
+        items = feats.split("|")
+        known = "|".join(sorted(items, key=lambda item: (item.partition("=")[0].lower(), item)))
+        _sorted[feats] = known
+    return known
+
+
+def filled(pipeline: Pipeline, docs: Sequence[Doc], asked: Asked) -> list[Doc]:
+    """The Docs with all that the stages know."""
+    sentences = [sentence for doc in docs for sentence in doc.sentences]
+    if not sentences:
+        return list(docs)
+    if pipeline.morphology_ is not None and not asked.keep_tags:
+        sentences = _tagged(pipeline.morphology_, sentences)
+    if pipeline.parser_ is not None:
+        sentences = _parsed(pipeline.parser_, sentences, universal=pipeline.universal_)
+    if pipeline.const_ is not None:
+        trees = pipeline.const_.predict([sentence.columns.forms for sentence in sentences])
+        sentences = [
+            replace(sentence, constituency=format_tree(tree))
+            for sentence, tree in zip(sentences, trees, strict=True)
+        ]
+    if pipeline.ner_ is not None:
+        tags = pipeline.ner_.predict([sentence.columns.forms for sentence in sentences])
+        sentences = [
+            replace(sentence, entities=found)
+            for sentence, found in zip(sentences, tags, strict=True)
+        ]
+    if asked.top or asked.probabilities:
+        sentences = [
+            replace(sentence, alternatives=alternatives(pipeline, sentence, asked))
+            for sentence in sentences
+        ]
+    answers, at = [], 0
+    for doc in docs:
+        n = len(doc.sentences)
+        answers.append(replace(doc, sentences=tuple(sentences[at : at + n])))
+        at += n
+    return answers
+
+
+def _tagged(morphology: MorphTagger, sentences: Sequence[DocSentence]) -> list[DocSentence]:
+    found = morphology.tag([sentence.columns.forms for sentence in sentences])
+    return [
+        replace(
+            sentence,
+            columns=sentence.columns._replace(
+                lemmas=lemmas, upos=upos, xpos=xpos, feats=list(map(sorted_feats, feats))
+            ),
+        )
+        for sentence, (upos, xpos, feats, lemmas) in zip(sentences, found, strict=True)
+    ]
+
+
+def _parsed(
+    parser: DependencyParser, sentences: Sequence[DocSentence], *, universal: bool
+) -> list[DocSentence]:
+    heads, relations = parser.trees(list(map(tagged_sentence, sentences)))
+    mended = map(with_one_root, heads, relations) if universal else relations
+    return [
+        replace(
+            sentence,
+            columns=sentence.columns._replace(heads=tree, deprels=names, deps=None),
+            empty_nodes=(),
+        )
+        for sentence, tree, names in zip(sentences, heads, mended, strict=True)
+    ]
+
+
+def tagged_sentence(sentence: DocSentence) -> TaggedSentence:
+    """What the parser goes by."""
+    columns = sentence.columns
+    blank = ("_",) * len(columns.forms)
+    return TaggedSentence(
+        columns.forms,
+        columns.upos or blank,
+        columns.xpos or blank,
+        columns.feats or blank,
+        columns.lemmas or blank,
+    )
+
+
+def with_one_root(heads: Sequence[int], relations: list[str]) -> list[str]:
+    """Relations in which ``root`` is the root's, and no other word's.
+
+    >>> with_one_root([2, 0, 2], ["det", "dep", "root"])
+    ['det', 'root', 'dep']
+    """
+    top = heads.index(0)
+    if relations[top] == ROOT and relations.count(ROOT) == 1:
+        return relations
+    names = ["dep" if name == ROOT else name for name in relations]
+    names[top] = ROOT
+    return names
+
+
+# ---------------------------------------------------------------- how sure, and what else
+
+
+def alternatives(pipeline: Pipeline, sentence: DocSentence, asked: Asked) -> Alternatives:
+    """Readings of words and trees with probabilities, and those of what was answered."""
+    readings = trees = tags_p = arcs_p = None
+    columns = sentence.columns
+    if pipeline.morphology_ is not None and not asked.keep_tags:
+        found = pipeline.morphology_.nbest(columns.forms, max(asked.top, _LOOKED_AT))
+        if asked.probabilities and columns.upos is not None:
+            tags_p = [
+                sum(
+                    reading.probability
+                    for reading in word
+                    if (reading.upos, reading.xpos, sorted_feats(reading.feats)) == mine
+                )
+                for word, mine in zip(
+                    found,
+                    zip(columns.upos, columns.xpos or (), columns.feats or (), strict=True),
+                    strict=True,
+                )
+            ]
+        if asked.top:
+            readings = [
+                [
+                    WordReading(r.upos, r.xpos, sorted_feats(r.feats), r.lemma, r.probability)
+                    for r in word[: asked.top]
+                ]
+                for word in found
+            ]
+    if pipeline.parser_ is not None:
+        tagged = tagged_sentence(sentence)
+        if len(columns.forms) <= MOST_WORDS:
+            if asked.probabilities and columns.heads is not None:
+                chances = pipeline.parser_.marginals(tagged)
+                arcs_p = [
+                    float(chances[head, word]) for word, head in enumerate(columns.heads, start=1)
+                ]
+            if asked.top:
+                trees = _trees(pipeline.parser_, tagged, asked.top, pipeline.universal_)
+    return Alternatives(readings, trees, tags_p, arcs_p)
+
+
+_LOOKED_AT = 5  # readings among which the one that was chosen is sought
+
+
+def _trees(
+    parser: DependencyParser, tagged: TaggedSentence, k: int, universal: bool
+) -> list[TreeReading]:
+    """The k best trees; their shares by exp of their scores, which are those of a margin."""
+    found = parser.kbest(tagged, k=k)
+    best = max(parse.score for parse in found)
+    weights = [math.exp(parse.score - best) for parse in found]
+    trees = []
+    for parse, weight in zip(found, weights, strict=True):
+        heads = parse.tree.heads.tolist()
+        names = list(parse.tree.relations or ("_",) * len(heads))
+        names = with_one_root(heads, names) if universal else names
+        share = weight / sum(weights)
+        trees.append(TreeReading(tuple(heads), tuple(names), float(parse.score), share))
+    return trees

@@ -1,0 +1,262 @@
+r"""What is to be annotated, as Docs whose sentences have tokens and forms, and nothing more yet.
+
+Raw text goes through the segmenter; of text whose sentences or tokens are known, only the rest is
+asked of it.  Of CoNLL-U, comments stay, and as many columns as are given.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from eigentext.errors import SettingsError
+from eigentext.formats import conllu
+from eigentext.formats.text import split_tokens
+from eigentext.pipeline.doc import Columns, Doc, DocSentence, DocToken
+from eigentext.pipeline.pieces import Piece
+from eigentext.pipeline.settings import GIVEN
+from eigentext.pipeline.writing import escaped, space_after
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from eigentext.segmentation import SegmentedSentence, Segmenter
+
+__all__ = ["checked_given", "draft", "sentences_in"]
+
+_new_token = tuple.__new__
+
+
+def checked_given(given: str | None) -> str | None:
+    """One of the levels, or None."""
+    if given is not None and given not in GIVEN:
+        names = ", ".join(GIVEN)
+        raise SettingsError(f"given is {given!r}, expected None or one of {names}")
+    return given
+
+
+def draft(
+    segmenter: Segmenter | None, source: Any, given: str | None, doc_id: str | None = None
+) -> Doc:
+    """The Doc that is to be filled."""
+    checked_given(given)
+    if isinstance(source, str):
+        source = Piece(0, source, True, True)
+    if isinstance(source, Piece):
+        return _of_text(segmenter, source, given, doc_id)
+    if isinstance(source, Doc):
+        return _of_doc(segmenter, source, given)
+    items = list(source)
+    if items and isinstance(items[0], conllu.Sentence):
+        return _of_doc(segmenter, Doc.from_conllu(items, doc_id=doc_id), given)
+    if given != "tokens":
+        raise SettingsError("lists of tokens are annotated with given='tokens'")
+    return of_tokens(segmenter, items, doc_id)
+
+
+def _of_text(
+    segmenter: Segmenter | None, piece: Piece, given: str | None, doc_id: str | None
+) -> Doc:
+    """A text, or a stretch of one."""
+    if given is None:
+        found = _needed(segmenter).segment(piece.text)
+    elif given == "sentences":
+        found = _by_line(_needed(segmenter), piece.text)
+    elif given == "tokens":
+        found = _by_space(segmenter, piece.text)
+    else:
+        raise SettingsError(f"given {given!r}: expected CoNLL-U sentences or a Doc, found text")
+    sentences = sentences_in(piece.text, found, last=piece.last)
+    if sentences and not piece.new_paragraph:
+        sentences = (replace(sentences[0], new_paragraph=False), *sentences[1:])
+    return Doc(piece.text, sentences, doc_id, piece.start)
+
+
+def _needed(segmenter: Segmenter | None) -> Segmenter:
+    if segmenter is None:
+        raise SettingsError(
+            "this pipeline has no segmenter: give it tokens (given='tokens') or CoNLL-U"
+        )
+    return segmenter
+
+
+# ---------------------------------------------------------------- raw text
+
+
+def sentences_in(
+    text: str, segmented: Sequence[SegmentedSentence], *, last: bool = True
+) -> tuple[DocSentence, ...]:
+    """Sentences with tokens and forms, from the places that a segmenter gave.
+
+    ``last``: no other text follows this one.
+    """
+    sentences: list[DocSentence] = []
+    total = len(segmented)
+    if total:  # white space before the first token
+        before = text[: segmented[0].tokens[0].start]
+    for at, (tokens, new_paragraph) in enumerate(segmented, start=1):
+        nexts = [token[0] for token in tokens[1:]]
+        nexts.append(segmented[at].tokens[0].start if at < total else len(text))
+        made: list[DocToken] = []
+        forms: list[str] = []
+        number = 1
+        for (start, end, words), following in zip(tokens, nexts, strict=True):
+            form = text[start:end]
+            gap = text[end:following]
+            misc = "_" if gap == " " else space_after(gap) if gap else "SpaceAfter=No"
+            pieces = form.split()
+            if len(pieces) != 1 and " ".join(pieces) != form:
+                misc = _joined(misc, f"SpacesInToken={escaped(form)}")
+                form = " ".join(pieces)
+            if words:
+                last_word = number + len(words) - 1
+                forms += words
+            else:
+                last_word = number
+                forms.append(form)
+            made.append(_new_token(DocToken, (start, end, form, misc, number, last_word)))
+            number = last_word + 1
+        sentences.append(DocSentence(made, Columns(forms), new_paragraph))
+    if sentences:
+        _mend_ends(text, sentences, before, last=last)
+    return tuple(sentences)
+
+
+def _mend_ends(text: str, sentences: list[DocSentence], before: str, *, last: bool) -> None:
+    """What the first token says of the space before it, and the last of the space after it."""
+    if last:
+        tokens = sentences[-1].tokens
+        final: DocToken = tokens[-1]
+        inside = [item for item in final.misc.split("|") if item.startswith("SpacesInToken=")]
+        misc = _joined(space_after(text[final.end :], last=True), "|".join(inside) or "_")
+        sentences[-1] = replace(sentences[-1], tokens=[*tokens[:-1], final._replace(misc=misc)])
+    if before:
+        tokens = sentences[0].tokens
+        misc = _joined(f"SpacesBefore={escaped(before)}", tokens[0].misc)
+        sentences[0] = replace(sentences[0], tokens=[tokens[0]._replace(misc=misc), *tokens[1:]])
+
+
+def _joined(first: str, second: str) -> str:
+    if "_" in (first, second):
+        return second if first == "_" else first
+    return f"{first}|{second}"
+
+
+def _by_line(segmenter: Segmenter, text: str) -> list[SegmentedSentence]:
+    """One sentence a line; an empty line ends a paragraph."""
+    from eigentext.segmentation import SegmentedSentence, SurfaceToken
+
+    cut = segmenter.segment_sentence
+    found: list[SegmentedSentence] = []
+    at, new_paragraph = 0, True
+    for line in text.split("\n"):
+        if line.strip():
+            tokens = cut(line).tokens
+            moved = tuple(SurfaceToken(at + a, at + b, words) for a, b, words in tokens)
+            if moved:
+                found.append(SegmentedSentence(moved, new_paragraph))
+                new_paragraph = False
+        else:
+            new_paragraph = True
+        at += len(line) + 1
+    return found
+
+
+def _by_space(segmenter: Segmenter | None, text: str) -> list[SegmentedSentence]:
+    """One sentence a line, its tokens between white space."""
+    from eigentext.segmentation import SegmentedSentence, SurfaceToken
+
+    found: list[SegmentedSentence] = []
+    at, new_paragraph = 0, True
+    for line in text.split("\n"):
+        forms = split_tokens(line)
+        new_paragraph = new_paragraph or not forms
+        if forms:
+            words_of = [()] * len(forms) if segmenter is None else segmenter.words_of(forms)
+            tokens, place = [], 0
+            for form, words in zip(forms, words_of, strict=True):
+                place = line.index(form, place)
+                tokens.append(SurfaceToken(at + place, at + place + len(form), words))
+                place += len(form)
+            found.append(SegmentedSentence(tuple(tokens), new_paragraph))
+            new_paragraph = False
+        at += len(line) + 1
+    return found
+
+
+# ---------------------------------------------------------------- tokens and more
+
+
+def of_tokens(
+    segmenter: Segmenter | None, sentences: Iterable[Sequence[str]], doc_id: str | None = None
+) -> Doc:
+    """Of lists of tokens; the text has a blank between tokens and a line end after a sentence."""
+    from eigentext.base.tokens import checked_words, each_sentence
+
+    pieces: list[str] = []
+    made: list[DocSentence] = []
+    at = 0
+    for forms in map(checked_words, each_sentence(sentences)):
+        if not forms:
+            continue
+        if pieces:
+            pieces.append("\n")
+            at += 1
+        expanded = [()] * len(forms) if segmenter is None else segmenter.words_of(forms)
+        tokens: list[DocToken] = []
+        words: list[str] = []
+        for form, several in zip(forms, expanded, strict=True):
+            first = len(words) + 1
+            words += several or (form,)
+            tokens.append(DocToken(at, at + len(form), form, "_", first, len(words)))
+            at += len(form) + 1
+        at -= 1
+        pieces.append(" ".join(forms))
+        made.append(DocSentence(tokens, Columns(words), not made))
+    return Doc("".join(pieces), tuple(made), doc_id)
+
+
+def _of_doc(segmenter: Segmenter | None, doc: Doc, given: str | None) -> Doc:
+    """Of an annotated Doc, as much as is given; its comments stay."""
+    if given is None:
+        return Doc(doc.text, sentences_in(doc.text, _needed(segmenter).segment(doc.text)), doc.id)
+    if given == "sentences":
+        return _segmented_anew(_needed(segmenter), doc)
+    sentences: list[DocSentence] = []
+    for sentence in doc.sentences:
+        if given == "tokens":
+            sentences.append(_expanded_anew(segmenter, sentence))
+        else:
+            sentences.append(sentence)
+    return replace(doc, sentences=tuple(sentences))
+
+
+def _segmented_anew(segmenter: Segmenter, doc: Doc) -> Doc:
+    """The same sentences, other tokens."""
+    from eigentext.segmentation import SegmentedSentence, SurfaceToken
+
+    found: list[SegmentedSentence] = []
+    for sentence in doc.sentences:
+        begin = sentence.start
+        tokens = segmenter.segment_sentence(doc.text[begin : sentence.end]).tokens
+        moved = tuple(SurfaceToken(begin + a, begin + b, words) for a, b, words in tokens)
+        found.append(SegmentedSentence(moved, sentence.new_paragraph))
+    made = sentences_in(doc.text, found)
+    kept = tuple(
+        replace(new, comments=old.comments, sent_id=old.sent_id)
+        for new, old in zip(made, doc.sentences, strict=True)
+    )
+    return replace(doc, sentences=kept)
+
+
+def _expanded_anew(segmenter: Segmenter | None, sentence: DocSentence) -> DocSentence:
+    """The same tokens, their words by the segmenter."""
+    forms = [token.form for token in sentence.tokens]
+    expanded = [()] * len(forms) if segmenter is None else segmenter.words_of(forms)
+    tokens: list[DocToken] = []
+    words: list[str] = []
+    for token, several in zip(sentence.tokens, expanded, strict=True):
+        first = len(words) + 1
+        words += several or (token.form,)
+        tokens.append(token._replace(first=first, last=len(words)))
+    return replace(sentence, tokens=tokens, columns=Columns(words), empty_nodes=())

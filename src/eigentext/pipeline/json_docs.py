@@ -1,0 +1,156 @@
+"""Docs as JSON, one object each, and back.
+
+::
+
+    {"text": "Hi!", "sentences": [{"new_paragraph": true,
+      "tokens": [{"start": 0, "end": 2, "form": "Hi", "misc": "_", "words": [1, 1]}, ...],
+      "words": [{"id": 1, "form": "Hi", "lemma": "hi", "upos": "INTJ", "head": 0, ...}, ...]}]}
+
+A column that is not known is left out, and so is every field that says nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from eigentext.errors import DataError
+from eigentext.pipeline.doc import (
+    Alternatives,
+    Columns,
+    Doc,
+    DocSentence,
+    DocToken,
+    TreeReading,
+    WordReading,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["as_dict", "as_json", "from_json"]
+
+# the name of a column -> the key of a word
+_KEYS = {
+    "forms": "form",
+    "lemmas": "lemma",
+    "upos": "upos",
+    "xpos": "xpos",
+    "feats": "feats",
+    "heads": "head",
+    "deprels": "deprel",
+    "deps": "deps",
+    "misc": "misc",
+}
+
+
+def as_json(doc: Doc) -> str:
+    """One line."""
+    return json.dumps(as_dict(doc), ensure_ascii=False, separators=(",", ":"))
+
+
+def as_dict(doc: Doc) -> dict[str, Any]:
+    """In JSON's own types."""
+    record: dict[str, Any] = {"text": doc.text}
+    if doc.id is not None:
+        record["id"] = doc.id
+    if doc.start:
+        record["start"] = doc.start
+    record["sentences"] = [_sentence_as_dict(sentence) for sentence in doc.sentences]
+    return record
+
+
+def _sentence_as_dict(sentence: DocSentence) -> dict[str, Any]:
+    record: dict[str, Any] = {}
+    if sentence.sent_id is not None:
+        record["sent_id"] = sentence.sent_id
+    if sentence.new_paragraph:
+        record["new_paragraph"] = True
+    if sentence.comments is not None:
+        record["comments"] = list(sentence.comments)
+    if sentence.empty_nodes:
+        record["empty_nodes"] = [list(node) for node in sentence.empty_nodes]
+    record["tokens"] = [
+        {"start": a, "end": b, "form": form, "misc": misc, "words": [first, last]}
+        for a, b, form, misc, first, last in sentence.tokens
+    ]
+    columns = sentence.columns
+    known = {key: getattr(columns, name) for name, key in _KEYS.items()}
+    if sentence.entities is not None:
+        known["ner"] = sentence.entities
+    rows = {key: values for key, values in known.items() if values is not None}
+    keys = ("id", *rows)
+    numbers = range(1, len(columns.forms) + 1)
+    record["words"] = [
+        dict(zip(keys, row, strict=True)) for row in zip(numbers, *rows.values(), strict=True)
+    ]
+    if sentence.constituency is not None:
+        record["constituency"] = sentence.constituency
+    if sentence.alternatives is not None:
+        found = sentence.alternatives
+        if found.readings is not None:
+            record["readings"] = [[r._asdict() for r in word] for word in found.readings]
+        if found.trees is not None:
+            record["trees"] = [tree._asdict() for tree in found.trees]
+        if found.tags_p is not None:
+            record["tags_p"] = list(found.tags_p)
+        if found.arcs_p is not None:
+            record["arcs_p"] = list(found.arcs_p)
+    return record
+
+
+def from_json(
+    source: str | bytes | Mapping[str, Any],
+) -> tuple[str, tuple[DocSentence, ...], str | None, int]:
+    """The fields of the Doc of a JSON object, or of its text."""
+    if isinstance(source, (str, bytes)):
+        try:
+            source = json.loads(source)
+        except ValueError as error:
+            raise DataError("<json>", None, f"not JSON: {error}") from None
+    try:
+        record: Any = source
+        sentences = tuple(map(_sentence, record["sentences"]))
+        return str(record["text"]), sentences, record.get("id"), int(record.get("start", 0))
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        missing = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise DataError("<json>", None, f"not a document of ours: {missing}") from None
+
+
+def _sentence(record: Any) -> DocSentence:
+    tokens = [
+        DocToken(t["start"], t["end"], t["form"], t["misc"], *t["words"]) for t in record["tokens"]
+    ]
+    words = record["words"]
+    columns: dict[str, Any] = {
+        name: [word[key] for word in words]
+        for name, key in _KEYS.items()
+        if words and key in words[0]
+    }
+    found = None
+    if any(name in record for name in Alternatives._fields):
+        readings = record.get("readings")
+        trees = record.get("trees")
+        found = Alternatives(
+            None if readings is None else [[WordReading(**r) for r in w] for w in readings],
+            None
+            if trees is None
+            else [
+                TreeReading(tuple(t["heads"]), tuple(t["deprels"]), t["score"], t["probability"])
+                for t in trees
+            ],
+            record.get("tags_p"),
+            record.get("arcs_p"),
+        )
+    comments = record.get("comments")
+    return DocSentence(
+        tokens,
+        Columns(**columns),
+        new_paragraph=bool(record.get("new_paragraph", False)),
+        sent_id=record.get("sent_id"),
+        comments=None if comments is None else tuple(comments),
+        empty_nodes=tuple((int(n), str(line)) for n, line in record.get("empty_nodes", ())),
+        constituency=record.get("constituency"),
+        entities=[word["ner"] for word in words] if words and "ner" in words[0] else None,
+        alternatives=found,
+    )

@@ -1,0 +1,254 @@
+"""``Pipeline``: treebanks in, a pipeline out; then text in, a :class:`Doc` out.
+
+1. ``train`` reads CoNLL-U files, ``fit`` takes their sentences: ``training`` makes the stages.
+2. A call makes a draft of its input (``drafts``) and has the stages fill it (``annotate``).
+3. The file holds the stages as the bytes of their own files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from eigentext.base.fields import Bits, Parts, Spec
+from eigentext.base.model import Model, Packed, from_bytes
+from eigentext.base.parallel import in_order
+from eigentext.base.registry import wrong_kind
+from eigentext.errors import SettingsError
+from eigentext.pipeline.annotate import Asked, alternatives, filled
+from eigentext.pipeline.doc import Alternatives, Doc, DocSentence
+from eigentext.pipeline.drafts import checked_given, draft
+from eigentext.pipeline.settings import PipelineSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from eigentext.base.files.opening import OnError, Source
+    from eigentext.base.progress import Progress
+    from eigentext.constituency import LPCFG
+    from eigentext.dependency import DependencyParser
+    from eigentext.formats.conllu import Sentence
+    from eigentext.morphology import MorphTagger
+    from eigentext.segmentation import Segmenter
+    from eigentext.tagging import SequenceTagger
+
+__all__ = ["KIND_OF", "Pipeline"]
+
+KIND_OF = {
+    "segmenter": "segmenter",
+    "morphology": "morph-tagger",
+    "parser": "graph-parser",
+    "const": "lpcfg",
+    "ner": "tagger",
+}
+_CHUNK = 32  # texts annotated at a time
+
+
+@dataclass(eq=False, repr=False)
+class Pipeline(Model, PipelineSettings):
+    """Segmentation, morphology and trees by models that were trained together.
+
+    After ``fit``, ``segmenter_``, ``morphology_`` and ``parser_`` are the stages (None where one
+    was left out), ``const_`` and ``ner_`` what was given besides; ``counts_`` tells of the
+    treebank, ``dev_scores_`` has F1 of every CoNLL 2018 measure on the development treebank.
+    """
+
+    KIND = "pipeline"
+    SPEC = Spec({}, Parts({f"stage.{name}": Bits((name,), optional=True) for name in KIND_OF}))
+
+    # ------------------------------------------------------------ training
+
+    @classmethod
+    def train(
+        cls,
+        treebanks: Source | Iterable[Source],
+        *,
+        dev: Source | Iterable[Source] | None = None,
+        text: Source | Iterable[Source] | None = None,
+        const: Any = None,
+        ner: Any = None,
+        models: Mapping[str, Any] | None = None,
+        work: Source | None = None,
+        jobs: int = 1,
+        on_error: OnError | None = None,
+        progress: Progress | None = None,
+        **settings: Any,
+    ) -> Self:
+        """A pipeline of the CoNLL-U files ``treebanks``; the rest as :meth:`fit` takes it."""
+        from eigentext.pipeline.training import read_treebanks
+
+        pipeline = cls(**settings)
+        pipeline.check()
+        return pipeline.fit(
+            read_treebanks(treebanks, on_error=on_error),
+            dev=None if dev is None else read_treebanks(dev, on_error=on_error),
+            text=text,
+            const=const,
+            ner=ner,
+            models=models,
+            work=work,
+            jobs=jobs,
+            progress=progress,
+        )
+
+    def fit(
+        self,
+        X: Iterable[Sentence],
+        y: None = None,
+        *,
+        dev: Iterable[Sentence] | None = None,
+        text: Source | Iterable[Source] | None = None,
+        const: Any = None,
+        ner: Any = None,
+        models: Mapping[str, Any] | None = None,
+        work: Source | None = None,
+        jobs: int = 1,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Train the stages on sentences of CoNLL-U.
+
+        Args:
+            X: sentences with all columns
+            y: nothing
+            dev: sentences that the pipeline is scored on at the end, from their raw text
+            text: files of text without annotation: clusters and vectors of its words are
+                features of every stage
+            const: a constituency parser, or its file
+            ner: a tagger of entities, or its file
+            models: trained stages, or their files, in the place of new ones, by the name of the
+                stage
+            work: a folder for what is done; a run that was broken off goes on from there
+            jobs: processes; the answer does not depend on it
+            progress: called as ``progress(done, total, stage)``
+        """
+        from eigentext.pipeline.training import train_stages
+
+        self.check()
+        given = {**(models or {}), **({"const": const} if const is not None else {})}
+        given |= {"ner": ner} if ner is not None else {}
+        train_stages(
+            self, X, dev=dev, text=text, given=given, work=work, jobs=jobs, progress=progress
+        )
+        return self
+
+    # ------------------------------------------------------------ annotating
+
+    def __call__(
+        self,
+        text: Any,
+        *,
+        given: str | None = None,
+        top: int = 0,
+        probabilities: bool = False,
+        doc_id: str | None = None,
+    ) -> Doc:
+        """Annotate a text.
+
+        ``given`` says what is known of it: None: raw text; ``sentences``: one a line; ``tokens``:
+        text with one sentence a line and white space between tokens, lists of tokens, or CoNLL-U
+        whose tokens stay; ``words``: CoNLL-U whose words stay; ``tags``: CoNLL-U whose UPOS,
+        XPOS, FEATS and LEMMA stay as well.  CoNLL-U is a Doc or a list of sentences.
+
+        ``top`` asks for so many readings of each word and trees of each sentence, and
+        ``probabilities`` for those of the answers: see ``sentence.alternatives``.
+        """
+        return self._annotated(
+            [(text, doc_id)], given, Asked(given == "tags", top, probabilities)
+        )[0]
+
+    def pipe(
+        self,
+        texts: Iterable[Any],
+        *,
+        jobs: int = 1,
+        given: str | None = None,
+        top: int = 0,
+        probabilities: bool = False,
+    ) -> Iterator[Doc]:
+        """The Docs of many texts, in order; they do not depend on ``jobs``, the processes."""
+        self.check_fitted()
+        state = (self, checked_given(given), Asked(given == "tags", top, probabilities))
+        for _, doc in in_order(_annotate_all, texts, state=state, jobs=jobs, chunk=_CHUNK):
+            yield doc
+
+    def kbest(self, sentence: Any, k: int = 5) -> Alternatives:
+        """The k best readings of each word and trees of a sentence, with probabilities.
+
+        ``sentence`` is a :class:`DocSentence`, a list of words, or a text that is one sentence.
+        """
+        if k < 1:
+            raise SettingsError(f"k is {k}, expected a whole number of at least 1")
+        if not isinstance(sentence, DocSentence):
+            given = "sentences" if isinstance(sentence, str) else "tokens"
+            doc = self(sentence if isinstance(sentence, str) else [sentence], given=given)
+            if len(doc.sentences) != 1:
+                raise SettingsError(f"expected one sentence, found {len(doc.sentences)}")
+            sentence = doc.sentences[0]
+        return alternatives(self, sentence, Asked(top=k, probabilities=True))
+
+    def _annotated(
+        self, texts: Sequence[tuple[Any, str | None]], given: str | None, asked: Asked
+    ) -> list[Doc]:
+        self.check_fitted()
+        drafts = [draft(self.segmenter_, text, given, doc_id) for text, doc_id in texts]
+        return filled(self, drafts, asked)
+
+    # ------------------------------------------------------------ storage
+
+    def _take(self, stages: Mapping[str, Any]) -> None:
+        """Have these models; a stage that is not named is left out."""
+        self.segmenter_: Segmenter | None = stages.get("segmenter")
+        self.morphology_: MorphTagger | None = stages.get("morphology")
+        self.parser_: DependencyParser | None = stages.get("parser")
+        self.const_: LPCFG | None = stages.get("const")
+        self.ner_: SequenceTagger | None = stages.get("ner")
+
+    def _stages(self) -> dict[str, Any]:
+        """The models there are, by the name of their stage."""
+        stages = {name: getattr(self, f"{name}_") for name in KIND_OF}
+        return {name: model for name, model in stages.items() if model is not None}
+
+    def use(self, name: str, model: Any) -> None:
+        """Put a trained model in the place of a stage; None: the pipeline goes without it."""
+        if name not in KIND_OF:
+            raise SettingsError(f"stage {name!r}, expected one of {', '.join(KIND_OF)}")
+        if model is not None and KIND_OF[name] != model.KIND:
+            raise wrong_kind(f"<{name}>", model.KIND, KIND_OF[name])
+        setattr(self, f"{name}_", model)
+
+    def _pack_learned(self) -> Packed:
+        arrays = {
+            f"stage.{name}": np.frombuffer(model.to_bytes(), np.uint8)
+            for name, model in self._stages().items()
+        }
+        facts = {
+            "counts": self.counts_,
+            "dev_scores": self.dev_scores_,
+            "universal": self.universal_,
+        }
+        return Packed(arrays, {}, facts)
+
+    def _restore(self, packed: Packed) -> None:
+        stages: dict[str, Any] = {}
+        for name, kind in KIND_OF.items():
+            raw = packed.arrays.get(f"stage.{name}")
+            if raw is not None:
+                where = f"{packed.path}: {name}"
+                stages[name] = from_bytes(raw.tobytes(), name=where)
+                if kind != stages[name].KIND:
+                    raise wrong_kind(where, stages[name].KIND, kind)
+        self._take(stages)
+        self.counts_ = dict(packed.facts["counts"])
+        self.dev_scores_ = dict(packed.facts["dev_scores"])
+        self.universal_ = bool(packed.facts["universal"])
+
+    def _summary(self) -> str:
+        return ", ".join(self._stages()) + f" of {self.counts_.get('words', 0):,} words"
+
+
+def _annotate_all(state: tuple[Pipeline, str | None, Asked], texts: list[Any]) -> list[Doc]:
+    """What a worker process does."""
+    pipeline, given, asked = state
+    return pipeline._annotated([(text, None) for text in texts], given, asked)

@@ -1,0 +1,61 @@
+"""A pipeline held against a treebank, by all measures of the CoNLL 2018 shared task."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eigentext.evaluate.conll18 import Measure, evaluate
+from eigentext.formats import conllu
+from eigentext.pipeline.drafts import checked_given
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eigentext.base.progress import Progress
+    from eigentext.pipeline.model import Pipeline
+
+__all__ = ["answers", "score"]
+
+
+def score(
+    pipeline: Pipeline,
+    gold: Sequence[conllu.Sentence],
+    *,
+    given: str | None = None,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> dict[str, Measure]:
+    """The measures of the pipeline's answers for the raw text of a treebank.
+
+    With ``given``, its sentences, tokens, words or tags are those of the treebank.
+    """
+    return evaluate(gold, answers(pipeline, gold, given=given, jobs=jobs, progress=progress))
+
+
+def answers(
+    pipeline: Pipeline,
+    gold: Sequence[conllu.Sentence],
+    *,
+    given: str | None = None,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> list[conllu.Sentence]:
+    """What the pipeline makes of the text of a treebank."""
+    from eigentext.pipeline.pieces import cut
+    from eigentext.segmentation import raw_text
+
+    sources: list[Any]
+    if checked_given(given) is None:
+        sources = list(cut(iter([raw_text(gold)])))
+    else:
+        sources = [gold[at : at + _SENTENCES] for at in range(0, len(gold), _SENTENCES)]
+    found: list[conllu.Sentence] = []
+    docs = pipeline.pipe(sources, given=given, jobs=jobs)
+    for done, doc in enumerate(docs, start=1):
+        found += conllu.parse_sentences(doc.to_conllu(newdoc=False), source="<pipeline>")
+        if progress is not None:
+            progress(done, len(sources), "annotating")
+    return found
+
+
+_SENTENCES = 256  # of a treebank annotated at a time

@@ -1,0 +1,58 @@
+"""Settings of the pipeline, for Python and ``pipe train`` alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from eigentext.base.settings import setting
+from eigentext.base.values import Anything, Listed, Named, Text, Whole
+
+__all__ = ["GIVEN", "STAGES", "Given", "PipelineSettings", "Stage"]
+
+Stage = Literal["segmenter", "morphology", "parser"]
+STAGES: tuple[str, ...] = get_args(Stage)
+Given = Literal["sentences", "tokens", "words", "tags"]
+GIVEN: tuple[str, ...] = get_args(Given)
+
+
+@dataclass
+class PipelineSettings:
+    """Settings of a pipeline."""
+
+    without: tuple[str, ...] = setting(
+        (),
+        Listed(Text(STAGES), len(STAGES)),
+        "Stages to leave out, joined by commas: segmenter, morphology, parser.",
+    )
+    folds: int = setting(
+        5,
+        Whole(0),
+        "The parser learns from tags that models of the other parts give each part; 0: from the "
+        "treebank's own.",
+    )
+    clusters: Any = setting(
+        None,
+        Anything(),
+        "Clusters of words for all stages: a Brown paths file, or a mapping to bit strings.",
+        path=True,
+    )
+    vectors: Any = setting(
+        None,
+        Anything(),
+        "Vectors of words for all stages: a word2vec file, or a mapping to vectors.",
+        path=True,
+    )
+    text_tokens: int = setting(
+        3_000_000, Whole(1000), "At most so many tokens of the text without annotation are read."
+    )
+    segmenter: dict[str, Any] | None = setting(
+        None, Named({}), "Settings of the segmenter, by name.", flag=False
+    )
+    morphology: dict[str, Any] | None = setting(
+        None, Named({}), "Settings of the morphological tagger, by name.", flag=False
+    )
+    parser: dict[str, Any] | None = setting(
+        None, Named({}), "Settings of the dependency parser, by name.", flag=False
+    )
+    seed: int = setting(0, Whole(0), "Start of every random choice.")

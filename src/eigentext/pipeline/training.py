@@ -1,0 +1,290 @@
+"""The stages trained one after the other, each on what the ones before it really answer.
+
+1. segmenter: from the treebank's raw text.
+2. words: of text without annotation, cut by the segmenter, clusters of words, which all further
+   stages look at (``unlabelled``).
+3. morphology: on the treebank; and ``folds`` times on the parts of it without one, to tag that
+   one, so that
+4. the parser learns from tags as they will be, with their mistakes, and not from gold ones.
+
+With a work folder, every stage that is done is a file there under the fingerprint of all that it
+was made from, and a run that was broken off goes on after the last of them.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from eigentext.base.fingerprint import fingerprint
+from eigentext.base.model import load
+from eigentext.base.registry import wrong_kind
+from eigentext.errors import DataError, SettingsError, StorageError
+from eigentext.formats import conllu
+from eigentext.pipeline.annotate import ROOT, sorted_feats
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from eigentext.base.files.opening import OnError, Source
+    from eigentext.base.progress import Progress
+    from eigentext.pipeline.model import Pipeline
+
+__all__ = ["listed", "read_treebanks", "train_stages"]
+
+# the version of what a work folder holds: raised when the same settings would give another model
+_WORK_VERSION = 1
+
+
+def read_treebanks(
+    sources: Source | Iterable[Source], *, on_error: OnError | None = None
+) -> list[conllu.Sentence]:
+    """The sentences of CoNLL-U files, one or several; none at all is an error."""
+    from eigentext.base.files.opening import expand
+
+    sentences: list[conllu.Sentence] = []
+    for name in expand(listed(sources)):
+        before = len(sentences)
+        sentences += conllu.read_sentences(name, on_error=on_error)
+        if len(sentences) == before:
+            raise DataError(name, None, "no sentences in this file, expected CoNLL-U")
+    if not sentences:
+        raise DataError("<treebanks>", None, "no files, expected CoNLL-U")
+    return sentences
+
+
+def listed(sources: Source | Iterable[Source]) -> list[str]:
+    """One source or several, as a list of names."""
+    if isinstance(sources, (str, os.PathLike)):
+        return [os.fspath(sources)]
+    return [os.fspath(source) for source in sources]
+
+
+def train_stages(
+    pipeline: Pipeline,
+    sentences: Iterable[conllu.Sentence],
+    *,
+    dev: Iterable[conllu.Sentence] | None,
+    text: Source | Iterable[Source] | None,
+    given: Mapping[str, Any],
+    work: Source | None,
+    jobs: int,
+    progress: Progress | None,
+) -> None:
+    """Train what was not given and not left out, and score the whole on ``dev``."""
+    treebank = list(conllu.each_conllu(sentences))
+    if not treebank:
+        raise DataError("<treebank>", None, "no sentences, expected some to learn from")
+    stages = {name: _model_of(name, model) for name, model in given.items()}
+    for name in stages:
+        if name in pipeline.without:
+            raise SettingsError(f"{name} is given and left out: expected one of them")
+    todo = [n for n in _TRAINED if n not in stages and n not in pipeline.without]
+    files = _Work(work)
+    told = _Told(progress, len(todo))
+    about = fingerprint([sentence.verbatim for sentence in treebank], _WORK_VERSION)
+    settings = {"seed": pipeline.seed}
+
+    if "segmenter" in todo:
+        from eigentext.segmentation import Segmenter
+
+        segmenter = Segmenter(**_known(Segmenter, settings) | (pipeline.segmenter or {}))
+        key = fingerprint(about, segmenter.get_params())
+        stages["segmenter"] = files.made(
+            "segmenter", key, lambda: segmenter.fit(treebank, progress=told.of("segmenter"))
+        )
+    shared = {"clusters": pipeline.clusters, "vectors": pipeline.vectors}
+    if text is not None:
+        from eigentext.pipeline.unlabelled import words_of_text
+
+        shared |= words_of_text(
+            pipeline, stages.get("segmenter"), text, files, told.of("words of text")
+        )
+    settings |= {name: value for name, value in shared.items() if value is not None}
+    learned_from = treebank
+    if "morphology" in todo:
+        stages["morphology"], learned_from = _morphology(
+            pipeline, treebank, settings, files, about, told, jobs, parse="parser" in todo
+        )
+    elif "parser" in todo and "morphology" in stages:
+        # a tagger that was given may have seen these sentences: its tags are what the parser gets
+        tagged = stages["morphology"].tag([sentence.forms for sentence in treebank])
+        learned_from = _with_tags(treebank, tagged)
+    if "parser" in todo:
+        from eigentext.dependency import DependencyParser
+        from eigentext.dependency.graph.answer import with_heads
+
+        parser = DependencyParser(**_known(DependencyParser, settings) | (pipeline.parser or {}))
+        trees = [with_heads(sentence) for sentence in learned_from]
+        key = fingerprint([s.verbatim for s in trees], _keyed(parser.get_params()))
+        stages["parser"] = files.made(
+            "parser", key, lambda: parser.fit(trees, progress=told.of("parser"))
+        )
+    pipeline._take(stages)
+    pipeline.counts_ = _counts(treebank)
+    pipeline.universal_ = _has_universal_roots(treebank)
+    pipeline.dev_scores_ = {}
+    if dev is not None:
+        from eigentext.pipeline.scoring import score
+
+        result = score(pipeline, list(dev))
+        pipeline.dev_scores_ = {name: found.f1 for name, found in result.items()}
+
+
+_TRAINED = ("segmenter", "morphology", "parser")
+
+
+def _model_of(name: str, model: Any) -> Any:
+    """The model of a stage, from its file if a file is given."""
+    from eigentext.pipeline.model import KIND_OF
+
+    if name not in KIND_OF:
+        raise SettingsError(f"stage {name!r}, expected one of {', '.join(KIND_OF)}")
+    where = os.fspath(model) if isinstance(model, (str, os.PathLike)) else f"<{name}>"
+    if isinstance(model, (str, os.PathLike)):
+        model = load(model)
+    if getattr(model, "KIND", None) != KIND_OF[name]:
+        raise wrong_kind(where, getattr(model, "KIND", "?"), KIND_OF[name])
+    model.check_fitted()
+    return model
+
+
+def _known(cls: type, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Those settings that a model of this class has."""
+    from eigentext.base.settings import declared
+
+    names = declared(cls)
+    return {name: value for name, value in settings.items() if name in names}
+
+
+def _keyed(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings for a fingerprint: files by their names, vectors by their numbers."""
+    from eigentext.lexicon.word_classes import WordVectors
+
+    keyed: dict[str, Any] = {}
+    for name, value in settings.items():
+        if isinstance(value, os.PathLike):
+            value = os.fspath(value)
+        if isinstance(value, WordVectors):
+            value = [value.words, value.matrix]
+        keyed[name] = value
+    return keyed
+
+
+def _morphology(
+    pipeline: Pipeline,
+    treebank: list[conllu.Sentence],
+    settings: Mapping[str, Any],
+    files: _Work,
+    about: str,
+    told: _Told,
+    jobs: int,
+    *,
+    parse: bool,
+) -> tuple[Any, list[conllu.Sentence]]:
+    """The tagger, and the treebank as the parser is to see it."""
+    from eigentext.morphology import MorphTagger, jackknifed
+
+    tagger = MorphTagger(**_known(MorphTagger, settings) | (pipeline.morphology or {}))
+    key = fingerprint(about, _keyed(tagger.get_params()))
+    model = files.made(
+        "morphology", key, lambda: tagger.fit(treebank, progress=told.of("morphology"))
+    )
+    if not parse or not pipeline.folds:
+        return model, treebank
+
+    def predicted() -> list[conllu.Sentence]:
+        ways = min(pipeline.folds, len(treebank))
+        if ways < 2:
+            return treebank
+        found = jackknifed(
+            treebank, tagger, ways=ways, jobs=jobs, progress=told.of("out-of-sample tags")
+        )
+        return _with_tags(treebank, found)
+
+    return model, files.sentences("tags", fingerprint(key, pipeline.folds), predicted)
+
+
+def _with_tags(treebank: list[conllu.Sentence], found: Iterable[Any]) -> list[conllu.Sentence]:
+    """The treebank with these tags in the place of its own."""
+    return [
+        sentence.with_columns(
+            upos=tags.upos,
+            xpos=tags.xpos,
+            feats=[sorted_feats(feats) for feats in tags.feats],
+            lemma=tags.lemmas,
+        )
+        for sentence, tags in zip(treebank, found, strict=True)
+    ]
+
+
+def _counts(treebank: Sequence[conllu.Sentence]) -> dict[str, Any]:
+    """How much there was to learn from, and which tags."""
+    seen: dict[str, set[str]] = {name: set() for name in ("upos", "xpos", "feats", "deprel")}
+    counts = {"sentences": len(treebank), "words": 0, "multiword_tokens": 0}
+    for sentence in treebank:
+        rows = sentence.rows
+        counts["words"] += len(rows)
+        counts["multiword_tokens"] += len(sentence.ranges)
+        for name, column in (("upos", 3), ("xpos", 4), ("feats", 5), ("deprel", 7)):
+            seen[name].update(row[column] for row in rows)
+    return counts | {f"{name}_values": len(values - {"_"}) for name, values in seen.items()}
+
+
+def _has_universal_roots(treebank: Iterable[conllu.Sentence]) -> bool:
+    """Is the relation of every root ``root``, as Universal Dependencies have it?"""
+    return all(
+        (row[6] == "0") == (row[7] == ROOT) for sentence in treebank for row in sentence.rows
+    )
+
+
+class _Told:
+    """Progress of stages that are named."""
+
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        self.progress, self.total = progress, total
+
+    def of(self, name: str) -> Progress | None:
+        progress = self.progress
+        if progress is None:
+            return None
+        return lambda done, total, stage: progress(done, total, f"{name}: {stage}")
+
+
+class _Work:
+    """The folder of what is done, if there is one."""
+
+    def __init__(self, folder: Source | None) -> None:
+        self.folder = None if folder is None else Path(folder)
+        if self.folder is not None:
+            try:
+                self.folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                why = f"cannot make this folder: {error.strerror}"
+                raise StorageError(str(folder), None, why) from error
+
+    def _path(self, name: str, key: str) -> Path | None:
+        return None if self.folder is None else self.folder / f"{name}-{key[:16]}"
+
+    def made(self, name: str, key: str, make: Callable[[], Any]) -> Any:
+        """A model, from its file if that is there."""
+        path = self._path(name, key)
+        if path is not None and path.exists():
+            return load(path)
+        model = make()
+        if path is not None:
+            model.save(path)
+        return model
+
+    def sentences(
+        self, name: str, key: str, make: Callable[[], list[conllu.Sentence]]
+    ) -> list[conllu.Sentence]:
+        """Sentences, from their file if that is there."""
+        path = self._path(name, key)
+        if path is not None and path.exists():
+            return list(conllu.read_sentences(path))
+        sentences = make()
+        if path is not None:
+            conllu.write_sentences(sentences, path)
+        return sentences

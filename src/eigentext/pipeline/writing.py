@@ -1,0 +1,254 @@
+r"""Docs as CoNLL-U, written from their columns.
+
+White space goes by the conventions of UDPipe, so that the text can be put together again:
+``SpaceAfter=No`` where none follows; ``SpacesAfter=`` where it is anything but one blank, with
+``\s \t \r \n \p \\`` for blank, TAB, CR, LF, ``|`` and ``\``; ``SpacesBefore=`` before the first
+token of a text, and ``SpacesInToken=`` where white space inside a token is not single blanks.
+The last token of a text says ``SpacesAfter=`` if any space follows, and nothing if none does:
+a new document may come after it.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import repeat
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from eigentext.pipeline.doc import Columns, Doc, DocSentence, DocToken
+
+__all__ = [
+    "conllu_parts",
+    "escaped",
+    "numbered",
+    "plain_text",
+    "space_after",
+    "unescaped",
+    "word_miscs",
+]
+
+_ESCAPES = {" ": "\\s", "\t": "\\t", "\r": "\\r", "\n": "\\n", "|": "\\p", "\\": "\\\\"}
+_UNESCAPES = {written[1]: plain for plain, written in _ESCAPES.items()}
+_NO_SPACE = "SpaceAfter=No"
+
+_numbers = [str(number) for number in range(512)]  # "7" of 7: faster than str()
+
+
+def _numbers_to(most: int) -> list[str]:
+    if most >= len(_numbers):
+        _numbers.extend(map(str, range(len(_numbers), 2 * most)))
+    return _numbers
+
+
+@lru_cache(4096)
+def escaped(space: str) -> str:
+    r"""White space (or any text) as the attributes of MISC have it.
+
+    >>> escaped(" \n|")
+    '\\s\\n\\p'
+    """
+    return "".join(_ESCAPES.get(character, character) for character in space)
+
+
+def unescaped(written: str) -> str:
+    r"""The other way; a backslash before anything else stands for itself.
+
+    >>> unescaped(r"\s\n\p")
+    ' \n|'
+    """
+    if "\\" not in written:
+        return written
+    pieces, at = [], 0
+    while at < len(written):
+        if written[at] == "\\" and written[at + 1 : at + 2] in _UNESCAPES:
+            pieces.append(_UNESCAPES[written[at + 1]])
+            at += 2
+        else:
+            pieces.append(written[at])
+            at += 1
+    return "".join(pieces)
+
+
+@lru_cache(4096)
+def space_after(gap: str, *, last: bool = False) -> str:
+    r"""What MISC says of the white space after a token; ``last``: nothing more follows it.
+
+    >>> space_after(" "), space_after(""), space_after("\n\n"), space_after("", last=True)
+    ('_', 'SpaceAfter=No', 'SpacesAfter=\\n\\n', '_')
+    """
+    if last:
+        return f"SpacesAfter={escaped(gap)}" if gap else "_"
+    if gap == " ":
+        return "_"
+    return f"SpacesAfter={escaped(gap)}" if gap else _NO_SPACE
+
+
+def plain_text(tokens: Sequence[DocToken]) -> str:
+    """Tokens with one blank wherever there is white space after one."""
+    pieces = []
+    for token in tokens:
+        pieces.append(token.form)
+        if _NO_SPACE not in token.misc or _NO_SPACE not in token.misc.split("|"):
+            pieces.append(" ")
+    if pieces[-1] == " ":
+        pieces.pop()
+    return "".join(pieces)
+
+
+def _both(first: str, second: str) -> str:
+    """Two cells of MISC as one.
+
+    >>> _both("_", "A=1"), _both("A=1", "B=2")
+    ('A=1', 'A=1|B=2')
+    """
+    if second == "_":
+        return first
+    return second if first == "_" else f"{first}|{second}"
+
+
+def _without_range(misc: str) -> str:
+    """Without the place that an input gave."""
+    if "TokenRange=" not in misc:
+        return misc
+    return "|".join(i for i in misc.split("|") if not i.startswith("TokenRange=")) or "_"
+
+
+def word_miscs(
+    sentence: DocSentence, *, start: int | None = None, probabilities: bool = False
+) -> list[str]:
+    """The MISC of each word: that of its token, unless it is one of several, and its own."""
+    miscs = [
+        misc
+        for _, _, _, misc, first, last in sentence.tokens
+        for misc in ((misc,) if first == last else ("_",) * (last - first + 1))
+    ]
+    if start is not None:
+        where = ["_"] * len(miscs)
+        for begin, end, _, _, first, last in sentence.tokens:
+            if first == last:
+                where[first - 1] = f"TokenRange={start + begin}:{start + end}"
+        miscs = list(map(_both, map(_without_range, miscs), where))
+    if sentence.columns.misc is not None:
+        miscs = list(map(_both, sentence.columns.misc, miscs))
+    if sentence.entities is not None:
+        miscs = [
+            _both(f"NER={tag}", misc) for tag, misc in zip(sentence.entities, miscs, strict=True)
+        ]
+    known = sentence.alternatives
+    if probabilities and known is not None:
+        for name, values in (("Prob", known.arcs_p), ("TagProb", known.tags_p)):
+            if values is not None:
+                cells = (f"{name}={value:.4f}" for value in values)
+                miscs = list(map(_both, cells, miscs))
+    return miscs
+
+
+def _lines(columns: Columns, miscs: Sequence[str]) -> Iterator[str]:
+    """The lines of the words."""
+    blank = repeat("_")
+    known = _numbers_to(len(columns.forms) + 1)
+    heads = blank if columns.heads is None else [known[head] for head in columns.heads]
+    return map(
+        "\t".join,
+        zip(
+            known[1 : len(columns.forms) + 1],
+            columns.forms,
+            columns.lemmas or blank,
+            columns.upos or blank,
+            columns.xpos or blank,
+            columns.feats or blank,
+            heads,
+            columns.deprels or blank,
+            columns.deps or blank,
+            miscs,
+            strict=False,  # a column of blanks has no end
+        ),
+    )
+
+
+def _block(sentence: DocSentence, start: int | None, probabilities: bool) -> str:
+    """The lines of a sentence without its comments, with the empty line after it."""
+    miscs = word_miscs(sentence, start=start, probabilities=probabilities)
+    lines = _lines(sentence.columns, miscs)
+    if len(sentence.tokens) == len(sentence.columns.forms) and not sentence.empty_nodes:
+        return "\n".join(lines) + "\n\n"
+    before: dict[int, list[str]] = {}
+    for after, line in sentence.empty_nodes:
+        before.setdefault(after + 1, []).append(line)
+    for token in sentence.tokens:
+        if token.first < token.last:
+            misc = token.misc
+            if start is not None:
+                misc = _both(
+                    _without_range(misc), f"TokenRange={start + token.start}:{start + token.end}"
+                )
+            line = f"{token.first}-{token.last}\t{token.form}\t_\t_\t_\t_\t_\t_\t_\t{misc}"
+            before.setdefault(token.first, []).append(line)
+    pieces: list[str] = []
+    number = 0
+    for number, line in enumerate(lines, start=1):
+        pieces += before.get(number, ())
+        pieces.append(line)
+    pieces += before.get(number + 1, ())
+    return "\n".join(pieces) + "\n\n"
+
+
+def _is(comment: str, name: str) -> bool:
+    """Is it ``# name = ...``, or ``# name`` alone?"""
+    key = comment[1:].partition("=")[0].strip()
+    return key == name or key.startswith(name + " ")
+
+
+def conllu_parts(
+    doc: Doc, *, newdoc: bool = True, offsets: bool = False, probabilities: bool = False
+) -> list[str]:
+    """CoNLL-U with the numbers of sentences left out: they belong between the parts.
+
+    Who writes many Docs one after the other, made in whatever process, numbers them at the end.
+    """
+    parts: list[str] = []
+    held: list[str] = []  # of the part that is under way
+    start = doc.start if offsets else None
+    for at, sentence in enumerate(doc.sentences):
+        comments = sentence.comments
+        begins = newdoc and at == 0
+        if comments is None:
+            if begins:
+                held.append(f"# newdoc id = {doc.id}\n" if doc.id else "# newdoc\n")
+            if sentence.new_paragraph:
+                held.append("# newpar\n")
+            named, told = sentence.sent_id is not None, False
+            if named:
+                held.append(f"# sent_id = {sentence.sent_id}\n")
+        else:
+            if begins and doc.id and not any(_is(comment, "newdoc") for comment in comments):
+                held.append(f"# newdoc id = {doc.id}\n")
+            held.extend(f"{comment}\n" for comment in comments)
+            named = any(_is(comment, "sent_id") for comment in comments)
+            told = any(_is(comment, "text") for comment in comments)
+        if not named:
+            held.append("# sent_id = ")
+            parts.append("".join(held))
+            held = ["\n"]
+        if not told:
+            held.append(f"# text = {plain_text(sentence.tokens)}\n")
+        if sentence.constituency is not None:
+            held.append(f"# constituency = {sentence.constituency}\n")
+        held.append(_block(sentence, start, probabilities))
+    return [*parts, "".join(held)]
+
+
+def numbered(parts: Iterable[str], first: int) -> str:
+    """The parts with numbers from ``first`` between them.
+
+    >>> numbered(["a", "b", "c"], 7)
+    'a7b8c'
+    """
+    pieces: list[str] = []
+    for number, part in enumerate(parts, start=first - 1):
+        if pieces:
+            pieces.append(str(number))
+        pieces.append(part)
+    return "".join(pieces)
