@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from eigentext.errors import RankError as RankError
     from eigentext.errors import SettingsError as SettingsError
     from eigentext.lexical import LexicalRanker as LexicalRanker
+    from eigentext.morphology import MorphTagger as MorphTagger
     from eigentext.pipeline import Pipeline as Pipeline
     from eigentext.segmentation import Segmenter as Segmenter
     from eigentext.sequences import HMM as HMM
@@ -47,6 +48,7 @@ __getattr__, __dir__, __all__ = lazy(
         "errors": "DataError EigentextError MissingExtraError ModelFileError RankError "
         "SettingsError",
         "lexical": "LexicalRanker",
+        "morphology": "MorphTagger",
         "pipeline": "Pipeline",
         "segmentation": "Segmenter",
         "sequences": "HMM LatentTagger SpectralHMM",
@@ -55,7 +57,7 @@ __getattr__, __dir__, __all__ = lazy(
         "words": "LRMVL CCAEmbedding SpectralClusters",
     },
     modules="base cli constituency corpus datasets dependency drawing errors evaluate formats "
-    "integrations latent lexical lexicon linalg pipeline reports segmentation sequences tagging "
-    "trees web words",
+    "integrations latent lexical lexicon linalg morphology pipeline reports segmentation "
+    "sequences tagging trees web words",
 )
 __all__ += ["__version__"]

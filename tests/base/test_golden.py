@@ -46,6 +46,7 @@ def test_a_file_of_before_has_the_same_content(name: str, tmp_path: Path) -> Non
         ("latent-tagger", "predict"),
         ("lpcfg", "parse_many"),
         ("lrmvl", "transform"),
+        ("morph-tagger", "tag"),
         ("spectral-hmm", "score"),
         ("tagger", "predict"),
     ],

@@ -264,6 +264,10 @@ def _latent_tags(tagger: Any) -> Any:
     )
 
 
+def _morphology(tagger: Any) -> Any:
+    return tagger.tag([SENTENCE, ["ran"]]), tagger.nbest(SENTENCE, 3)
+
+
 def _clusters_answers(model: Any) -> Any:
     return (
         model.transform(SENTENCE),
@@ -401,6 +405,12 @@ SMALL: dict[str, Small] = {
         lambda kind: kind(epochs=4, bits=8),
         lambda: ((_raw_sentences(),), {}),
         _segments,
+    ),
+    "morph-tagger": Small(
+        "morphology.tagger:MorphTagger",
+        lambda kind: kind(epochs=2, bits=10, clusters=BITS, vectors=_NEAR),
+        _given(TREES),
+        _morphology,
     ),
     "spectral-hmm": Small(
         "sequences.spectral.model:SpectralHMM",

@@ -66,6 +66,7 @@ KINDS = {
     "lexical": Kind("a ranker of analyses", "lex train", "lexical.ranker.model:LexicalRanker"),
     "lpcfg": Kind("a constituency parser", "const train", "constituency.model:LPCFG"),
     "lrmvl": Kind("word vectors", "words embed --method lrmvl", "words.embeddings.lrmvl:LRMVL"),
+    "morph-tagger": Kind("a morphological tagger", "", "morphology.tagger:MorphTagger"),
     "segmenter": Kind("a segmenter of raw text", "", "segmentation.model:Segmenter"),
     "spectral-hmm": Kind(
         "a hidden Markov model, as operators",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["CLUSTER_BITS", "SLOTS", "lowered", "slots_of"]
+__all__ = ["CLUSTER_BITS", "SLOTS", "case_of", "kind_of", "lowered", "outline", "slots_of"]
 
 CLUSTER_BITS = (4, 6, 10, 20)
 SLOTS = (
@@ -54,7 +54,12 @@ def _class_of(character: str) -> str:
     return "c" if character.isalpha() else character
 
 
-def _case_of(word: str) -> str:
+def case_of(word: str) -> str:
+    """Which of its letters are capitals: lower, title, upper, single, mixed; or digits, sign.
+
+    >>> [case_of(word) for word in ("cat", "Cat", "CAT", "I", "iPad", "3.", "!")]
+    ['lower', 'title', 'upper', 'single', 'mixed', 'digits', 'sign']
+    """
     letters = [character for character in word if character.isalpha()]
     n_upper = sum(character.isupper() or character.istitle() for character in letters)
     if not letters:
@@ -66,7 +71,12 @@ def _case_of(word: str) -> str:
     return "title" if n_upper == 1 and _class_of(word[0]) == "X" else "mixed"
 
 
-def _kind_of(word: str) -> str:
+def kind_of(word: str) -> str:
+    """Signs that tell much of a word: a hash or at before it, a URL, dots, digits, dashes.
+
+    >>> kind_of("#nlp"), kind_of("a.b"), kind_of("well-known")
+    ('#', 'dot++', '++dash')
+    """
     if word[0] in "@#" and len(word) > 1:
         return word[0]
     if _URL.fullmatch(word):
@@ -78,6 +88,15 @@ def _kind_of(word: str) -> str:
 def _runs(classes: str, most: int) -> str:
     """Runs of the same class cut to so many characters."""
     return re.sub(rf"(.)\1{{{most},}}", lambda run: run[1] * most, classes, flags=re.DOTALL)
+
+
+def outline(word: str) -> str:
+    """The shape of a word with every run of a class cut to one character.
+
+    >>> outline("McCarthy-21")
+    'XxXx-d'
+    """
+    return _runs("".join(map(_class_of, word)), 1)
 
 
 def slots_of(word: str, bits: str | None = None) -> dict[str, str]:
@@ -94,8 +113,8 @@ def slots_of(word: str, bits: str | None = None) -> dict[str, str]:
         "lower": lower,
         "shape": _runs(classes, 3),
         "form": _runs(classes, 1),
-        "case": _case_of(word),
-        "kind": _kind_of(word),
+        "case": case_of(word),
+        "kind": kind_of(word),
     }
     for n in (1, 2, 3, 4):
         if len(lower) > n:

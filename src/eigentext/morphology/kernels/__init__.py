@@ -1,0 +1,1 @@
+"""Compiled loops: arrays and scalars only, nothing is checked."""

@@ -1,0 +1,224 @@
+"""``MorphTagger``: a treebank in, a tagger out; then words in, their morphology out.
+
+1. ``fit`` numbers the tags (``tags``), counts forms and their tags (``words``), learns lemma rules
+   (``lemmas``), and trains the weights of the chain on candidates that each word is held out of
+   (``learn``).
+2. ``tag`` answers for many sentences; ``nbest`` gives several readings of each word, with
+   probabilities.
+3. :func:`jackknifed` tags a treebank by taggers that have not seen it: what a parser must learn
+   from.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from eigentext.base import settings as declarations
+from eigentext.base.folds import held_out
+from eigentext.base.model import Model, Packed
+from eigentext.base.parallel import in_order
+from eigentext.base.ragged import pointers
+from eigentext.base.tokens import checked_sentences, checked_tokens
+from eigentext.corpus.typed_forms import familiar_forms
+from eigentext.errors import DataError, SettingsError
+from eigentext.formats.conllu import each_conllu
+from eigentext.lexicon.word_classes import clusters_of, vector_bits
+from eigentext.morphology import learn, storage
+from eigentext.morphology.lemmas import Lemmatiser
+from eigentext.morphology.settings import MorphTaggerSettings
+from eigentext.morphology.tags import OtherXpos, TagSet, joins_xpos
+from eigentext.morphology.words import Lexicon, WordTable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from eigentext.base.progress import Progress
+    from eigentext.formats.conllu import Sentence
+    from eigentext.lexical.analysis import Analyzer
+
+__all__ = ["MorphTagger", "Morphology", "Reading", "jackknifed"]
+
+
+class Morphology(NamedTuple):
+    """The morphology of one sentence, a tuple a column; ``_`` where the treebank has none."""
+
+    upos: tuple[str, ...]
+    xpos: tuple[str, ...]
+    feats: tuple[str, ...]
+    lemmas: tuple[str, ...]
+
+
+class Reading(NamedTuple):
+    """One reading of a word, and how probable it is in its sentence."""
+
+    upos: str
+    xpos: str
+    feats: str
+    lemma: str
+    probability: float
+
+
+@dataclass(eq=False, repr=False)
+class MorphTagger(Model, MorphTaggerSettings):
+    """Part of speech, features and lemma of every word, by a chain over candidate tags.
+
+    Settings: :class:`MorphTaggerSettings`.
+
+    >>> from eigentext.formats.conllu import make_sentence
+    >>> text = [make_sentence(["the", "dogs", "ran"], upos=["DET", "NOUN", "VERB"],
+    ...                       feats=["_", "Number=Plur", "Tense=Past"],
+    ...                       lemma=["the", "dog", "run"])] * 3
+    >>> tagger = MorphTagger(bits=12).fit(text)
+    >>> tagger.tag([["the", "cats"]])[0].lemmas
+    ('the', 'cat')
+    """
+
+    KIND = "morph-tagger"
+    SPEC = storage.SPEC
+
+    def fit(
+        self,
+        sentences: Iterable[Sentence],
+        *,
+        analyzer: Analyzer | str | None = None,
+        progress: Progress | None = None,
+    ) -> MorphTagger:
+        """Learn from the sentences of a treebank.
+
+        ``analyzer``, or its name (:func:`eigentext.lexical.open_analyzer`), adds what it says of
+        a word to what endings say; a model file keeps its name.
+        """
+        self.check()
+        read = [sentence.rows for sentence in each_conllu(sentences)]
+        words = [word for rows in read for word in rows]
+        if not words:
+            raise DataError("<training sentences>", None, "no words, expected some to learn from")
+        forms = [word[1] for word in words]
+        triples = [(word[3], word[4], word[5]) for word in words]
+        joint = joins_xpos(triples)
+        known = triples if joint else [(upos, "_", feats) for upos, _, feats in triples]
+        self.tag_set_ = TagSet(known)
+        tags = np.array([self.tag_set_.number[triple] for triple in known], np.int64)
+        pairs = list(zip(forms, tags.tolist(), strict=True))
+        self.lexicon_ = Lexicon.counted(Counter(pairs))
+        lemmas = Counter((*pair, word[2]) for pair, word in zip(pairs, words, strict=True))
+        self.lemmatiser_ = Lemmatiser.learned(self.lexicon_, self.tag_set_, lemmas)
+        self.other_xpos_ = None
+        if not joint:
+            xpos = Counter((*pair, triple[1]) for pair, triple in zip(pairs, triples, strict=True))
+            self.other_xpos_ = OtherXpos.learned(self.lexicon_.entry, len(self.tag_set_), xpos)
+        self.clusters_ = clusters_of(self.clusters)
+        self.near_ = vector_bits(self.vectors)
+        self.analyzer_ = storage.opened(analyzer)
+        table = self._prepare()
+        rows = table.training_rows(forms, tags)
+        starts = pointers(map(len, read))
+        self.weights_ = learn.trained(table, self.tag_set_, rows, tags, starts, self, progress)
+        self.heat_ = 1.0
+        return self
+
+    def _prepare(self) -> WordTable:
+        """The table of words, empty; another one for training."""
+        given = self.lexicon_, self.tag_set_, self.clusters_, self.near_, self.analyzer_
+        self._words = WordTable(*given)
+        return WordTable(*given)
+
+    def _read(self, sentences: Sequence[Sequence[str]]) -> tuple[list[str], Any, Any]:
+        """The words as training spelt them, their rows, and where sentences begin."""
+        knows = self.lexicon_.form_counts.__contains__
+        forms = [form for words in sentences for form in familiar_forms(words, knows)]
+        return forms, self._words.rows(forms), pointers(map(len, sentences))
+
+    def tag(self, sentences: Sequence[Sequence[str]]) -> list[Morphology]:
+        """The morphology of each sentence."""
+        self.check_fitted()
+        forms, rows, starts = self._read(checked_sentences(sentences))
+        tags = learn.tagged(self._words, self.tag_set_, rows, starts, self.weights_).tolist()
+        columns = [[of_tag[tag] for tag in tags] for of_tag in self.tag_set_.columns]
+        if self.other_xpos_ is not None:
+            columns[1] = self.other_xpos_.of(forms, tags)
+        columns.append(self.lemmatiser_.lemmas(forms, tags))
+        return [
+            Morphology(*(tuple(column[first:last]) for column in columns))
+            for first, last in pairwise(starts.tolist())
+        ]
+
+    def nbest(self, sentence: Sequence[str], k: int = 5) -> list[list[Reading]]:
+        """At most k readings of each word of one sentence, the most probable first."""
+        if k < 1:
+            raise SettingsError(f"k is {k}, expected a whole number of at least 1")
+        self.check_fitted()
+        forms, rows, starts = self._read([checked_tokens(sentence)])
+        given = self._words, self.tag_set_, rows, starts, self.weights_, self.heat_
+        shares = learn.shares(*given)
+        lists = self._words.lists
+        answers = []
+        for form, row, own in zip(forms, rows.tolist(), shares, strict=True):
+            n = int(lists.n[row])
+            best = np.argsort(-own[:n], kind="stable")[:k]
+            tags = lists.tags[row, best].tolist()
+            lemmas = self.lemmatiser_.lemmas([form] * len(tags), tags)
+            xpos = [self.tag_set_.columns[1][tag] for tag in tags]
+            if self.other_xpos_ is not None:
+                xpos = self.other_xpos_.of([form] * len(tags), tags)
+            upos, _, feats = zip(*(self.tag_set_.triples[tag] for tag in tags), strict=True)
+            columns = upos, xpos, feats, lemmas, own[best].tolist()
+            answers.append([Reading(*reading) for reading in zip(*columns, strict=True)])
+        return answers
+
+    def _summary(self) -> str:
+        return f"{len(self.tag_set_):,} tags, {len(self.lexicon_.forms):,} forms"
+
+    def _pack_learned(self) -> Packed:
+        return storage.pack(self)
+
+    def _restore(self, packed: Packed) -> None:
+        storage.restore(self, packed)
+        self._prepare()
+
+
+def jackknifed(
+    sentences: Iterable[Sentence],
+    settings: MorphTaggerSettings,
+    *,
+    ways: int,
+    analyzer: Analyzer | str | None = None,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> list[Morphology]:
+    """The morphology of each sentence by a tagger that learned from the other stretches.
+
+    The sentences are cut into ``ways`` stretches; ``jobs`` processes share them, and change
+    nothing.
+    """
+    read = list(each_conllu(sentences))
+    state = read, declarations.values_of(settings), analyzer
+    folds = [(others.tolist(), fold.tolist()) for others, fold in held_out(len(read), ways)]
+    answers: list[Morphology] = []
+    work = in_order(_tag_folds, folds, state=state, jobs=jobs, chunk=1)
+    for way, (_, tagged) in enumerate(work, start=1):
+        answers += tagged
+        if progress is not None:
+            progress(way, ways, "tagging out of sample")
+    return answers
+
+
+def _tag_folds(
+    state: tuple[list[Sentence], dict[str, Any], Analyzer | str | None],
+    folds: list[tuple[list[int], list[int]]],
+) -> list[list[Morphology]]:
+    """The answers for each fold of a tagger that learned from the others."""
+    read, settings, analyzer = state
+    taggers = (
+        MorphTagger(**settings).fit([read[k] for k in others], analyzer=analyzer)
+        for others, _ in folds
+    )
+    return [
+        tagger.tag([read[k].forms for k in fold])
+        for tagger, (_, fold) in zip(taggers, folds, strict=True)
+    ]
