@@ -30,6 +30,8 @@ from eigentext.segmentation.tokens import TokenStage
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    import numpy.typing as npt
+
     from eigentext.base.progress import Progress
     from eigentext.formats.conllu import Sentence
 
@@ -106,7 +108,7 @@ class Segmenter(Model, SegmenterSettings):
             told=told("sentences"),
         )
         forms = [form_of(layout.text[start:end]) for start, end in layout.spans]
-        self.multiwords_ = MultiwordStage.learn(forms, layout.words)
+        self.multiwords_ = MultiwordStage.learn(forms, layout.words, layout.ends, **settings)
         return self
 
     def segment(self, text: str) -> list[SegmentedSentence]:
@@ -117,8 +119,8 @@ class Segmenter(Model, SegmenterSettings):
         if not len(starts):
             return []
         is_end, is_last = self.sentences_.answer(given, starts, ends)
-        tokens = self._tokens(text, given.at[starts].tolist(), (given.at[ends - 1] + 1).tolist())
         after = np.flatnonzero(is_end) + 1
+        tokens = self._tokens(text, given.at[starts], given.at[ends - 1] + 1, after.tolist())
         new = [True, *is_last[after[:-1] - 1].tolist()]
         bounds = [0, *after.tolist()]
         return [
@@ -131,19 +133,26 @@ class Segmenter(Model, SegmenterSettings):
         self.check_fitted()
         given = squeezed(_checked(text), paragraphs=False, line_breaks=self.line_breaks_)
         starts, ends = self.tokens_.answer(given)
-        spans = given.at[starts].tolist(), (given.at[ends - 1] + 1).tolist()
-        return SegmentedSentence(tuple(self._tokens(text, *spans)), True)
+        tokens = self._tokens(text, given.at[starts], given.at[ends - 1] + 1, ())
+        return SegmentedSentence(tuple(tokens), True)
 
     def words_of(self, forms: Sequence[str]) -> list[tuple[str, ...]]:
         """The words of the tokens of one sentence: none for an ordinary token."""
         self.check_fitted()
-        return self.multiwords_.answer(list(map(form_of, checked_tokens(forms))))
+        return self.multiwords_.answer(list(map(form_of, checked_tokens(forms))), ())
 
-    def _tokens(self, text: str, starts: list[int], ends: list[int]) -> list[SurfaceToken]:
-        forms = [text[start:end] for start, end in zip(starts, ends, strict=True)]
+    def _tokens(
+        self,
+        text: str,
+        starts: npt.NDArray[np.int64],
+        ends: npt.NDArray[np.int64],
+        sentence_ends: Iterable[int],
+    ) -> list[SurfaceToken]:
+        first, last = starts.tolist(), ends.tolist()
+        forms = [text[start:end] for start, end in zip(first, last, strict=True)]
         if self.tokens_.spaces:
             forms = list(map(form_of, forms))
-        return list(map(SurfaceToken, starts, ends, self.multiwords_.answer(forms)))
+        return list(map(SurfaceToken, first, last, self.multiwords_.answer(forms, sentence_ends)))
 
     def _pack_learned(self) -> Packed:
         return storage.pack_segmenter(self)
@@ -154,7 +163,7 @@ class Segmenter(Model, SegmenterSettings):
     def _summary(self) -> str:
         return (
             f"{len(self.tokens_.known.keys):,} tokens, "
-            f"{len(self.multiwords_.table):,} multiword forms"
+            f"{len(self.multiwords_.rules) - 1:,} rules of multiword tokens"
         )
 
 

@@ -1,37 +1,354 @@
-"""Third stage: the words of multiword tokens."""
+"""Third stage: which tokens stand for several words, and for which.
+
+1. A form that the treebank always splits alike, or never, is a matter of memory.
+2. Any other form has candidates: the rules that it was split by (``splitting.py``), or if it is
+   new all that fit and were met with two forms or more; and not to split it.  A linear model
+   chooses, p(rule | token) = softmax of the sum of the weights of its features: beginning and end
+   of the form, whether the stem is a word of the treebank, the tokens on both sides.
+"""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from eigentext.base.hashing import mixed, text_key
+from eigentext.base.ragged import pointers
+from eigentext.base.remembering import Remembered
+from eigentext.segmentation.kernels import multiword as kernel
+from eigentext.segmentation.kernels import tables as table_kernel
+from eigentext.segmentation.splitting import SplitRule, small_letters
+from eigentext.segmentation.tables import quantised
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+
+    import numpy.typing as npt
 
 __all__ = ["MultiwordStage"]
+
+_RATE = 0.2
+_REMEMBERED = 200_000  # forms
+_TOKENS_OF_A_FORM = 4  # in training, of a form that is always treated alike
+_N_OWN = 6
+_N_SIDES = 8
+_KEEP = 0  # the rule that leaves a token as it is
+
+
+class _Form(NamedTuple):
+    """A form with its candidates.
+
+    ``fixed``  its words where nothing is to be chosen
+    """
+
+    fixed: tuple[str, ...]
+    small: str
+    rules: tuple[int, ...]
+    base: npt.NDArray[np.uint64]
+    keys: npt.NDArray[np.uint64]
+    own: npt.NDArray[np.uint64]
+    is_known: bool
 
 
 @dataclass
 class MultiwordStage:
-    """What was learned of multiword tokens: the words of each form."""
+    """What was learned of multiword tokens.
 
-    table: dict[str, tuple[str, ...]]
+    ``rules``    all ways to split; number 0 is to leave the token as it is
+    ``general``  how many of them, from 1 on, are for forms that were never seen
+    ``forms``    key of a form in small letters -> the rules that it was seen with; of forms that
+                 are never split only those are kept that some rule would fit
+    ``words``    key of a word -> how often it was seen
+    """
+
+    rules: list[SplitRule]
+    general: int
+    forms: dict[int, tuple[int, ...]]
+    words: dict[int, int]
+    weights: npt.NDArray[np.int8]
+    _memory: Remembered[str, _Form] = field(
+        default_factory=lambda: Remembered(_REMEMBERED), repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        self._by_ends: dict[tuple[str, str], list[int]] = defaultdict(list)
+        for number in range(1, self.general + 1):
+            rule = self.rules[number]
+            self._by_ends[rule.front, rule.back].append(number)
+        self._fronts = {front for front, _ in self._by_ends}
+        self._backs = {back for _, back in self._by_ends}
+        self._longest_front = max(map(len, self._fronts), default=0)
+        self._longest_back = max(map(len, self._backs), default=0)
+        self._rule_keys = [
+            mixed(number, [text_key("\t".join(map(str, rule)))])
+            for number, rule in enumerate(self.rules)
+        ]
+
+    # ------------------------------------------------------------ training
 
     @classmethod
-    def learn(cls, forms: Sequence[str], words: Sequence[tuple[str, ...]]) -> MultiwordStage:
-        """Learn from tokens and their words, none for an ordinary token."""
-        counts: dict[str, Counter[tuple[str, ...]]] = defaultdict(Counter)
-        split = {form for form, parts in zip(forms, words, strict=True) if parts}
-        for form, parts in zip(forms, words, strict=True):
-            if form in split:
-                counts[form][parts] += 1
-        table = {
-            form: min(count, key=lambda parts: (-count[parts], parts))
-            for form, count in sorted(counts.items())
-        }
-        return cls({form: parts for form, parts in table.items() if parts})
+    def learn(
+        cls,
+        forms: Sequence[str],
+        words: Sequence[tuple[str, ...]],
+        ends: Sequence[int],
+        *,
+        epochs: int,
+        bits: int,
+        seed: int,
+    ) -> MultiwordStage:
+        """Learn from the tokens of sentences and their words, none for an ordinary token."""
+        small = list(map(small_letters, forms))
+        splits = [
+            (form, tuple(map(small_letters, parts))) if parts else None
+            for form, parts in zip(small, words, strict=True)
+        ]
+        rule_of = {pair: SplitRule.of(*pair) for pair in dict.fromkeys(splits) if pair}
+        met_with: dict[SplitRule, set[str]] = defaultdict(set)
+        for (form, _), rule in rule_of.items():
+            met_with[rule].add(form)
+        order = sorted(met_with, key=lambda rule: (-len(met_with[rule]), rule))
+        general = sum(len(met_with[rule]) > 1 and rule.has_stem for rule in order)
+        order.sort(key=lambda rule: not (len(met_with[rule]) > 1 and rule.has_stem))
+        rules = [SplitRule("", (), "", "", (), "", False), *order]
+        numbers = {rule: number for number, rule in enumerate(rules)}
+        gold = [numbers[rule_of[pair]] if pair else _KEEP for pair in splits]
+        seen: dict[str, Counter[int]] = defaultdict(Counter)
+        vocabulary: Counter[str] = Counter()
+        for form, number, pair in zip(small, gold, splits, strict=True):
+            seen[form][number] += 1
+            vocabulary.update(pair[1] if pair else (form,))
+        bits = min(bits, 17)
+        stage = cls(rules, general, {}, {}, np.zeros(1 << bits, np.int8))
+        if len(rules) == 1:
+            stage.weights = np.zeros(2, np.int8)
+            return stage
+        stage.words = {_short(word): min(count, 255) for word, count in vocabulary.items()}
+        for form, counts in seen.items():
+            if len(counts) > 1 or _KEEP not in counts or stage._general_rules(form):
+                stage.forms[_short(form)] = tuple(sorted(counts, key=lambda n: (-counts[n], n)))
+        instances = stage._instances(forms, small, gold, seen, ends)
+        stage._train(instances, epochs, bits, seed)
+        return stage
 
-    def answer(self, forms: Sequence[str]) -> list[tuple[str, ...]]:
-        """The words of each token, none of an ordinary token."""
-        return [self.table.get(form, ()) for form in forms]
+    def _instances(
+        self,
+        forms: Sequence[str],
+        small: Sequence[str],
+        gold: Sequence[int],
+        seen: dict[str, Counter[int]],
+        ends: Sequence[int],
+    ) -> list[tuple[_Form, int, npt.NDArray[np.uint64]]]:
+        """Tokens with a choice: of ambiguous forms all, of others some as if they were new."""
+        is_first = {0, *ends}
+        taken: Counter[str] = Counter()
+        new: dict[str, _Form] = {}
+        known: dict[str, _Form] = {}
+        instances = []
+        for at, form in enumerate(small):
+            counts = seen[form]
+            last = at + 1 == len(small) or at + 1 in is_first
+            before = small[at - 1] if at not in is_first else ""
+            behind = small[at + 1] if not last else ""
+            made = []
+            if len(counts) > 1:
+                if form not in known:
+                    known[form] = self._analysed(forms[at], tuple(sorted(counts)), {}, True)
+                made.append(known[form])
+            if taken[form] < _TOKENS_OF_A_FORM:
+                taken[form] += 1
+                if form not in new:
+                    own = self._own_words(form, counts)
+                    rules = (_KEEP, *self._general_rules(form))
+                    new[form] = self._analysed(forms[at], rules, own, False)
+                if gold[at] in new[form].rules:
+                    made.append(new[form])
+            for one in made:
+                if len(one.rules) > 1:
+                    sides = _sides(one.small, before, behind, one.is_known)
+                    instances.append((one, one.rules.index(gold[at]), sides))
+        return instances
+
+    def _own_words(self, form: str, counts: Counter[int]) -> dict[int, int]:
+        """How often the words of a form were seen in it: nothing to learn from in training."""
+        own: Counter[int] = Counter()
+        for number, count in counts.items():
+            words = self.rules[number].apply(form) if number else (form,)
+            for word in words or ():
+                own[_short(word)] += count
+        return own
+
+    def _train(
+        self,
+        instances: list[tuple[_Form, int, npt.NDArray[np.uint64]]],
+        epochs: int,
+        bits: int,
+        seed: int,
+    ) -> None:
+        if not instances:
+            return
+        base, starts, keys, own = _joined([(one, sides) for one, _, sides in instances])
+        gold = np.array([number for _, number, _ in instances], np.int64)
+        weights = np.zeros(1 << bits, np.float32)
+        squares = np.ones(1 << bits, np.float32)
+        chance = np.random.default_rng(seed)
+        for _ in range(epochs):
+            order = chance.permutation(len(instances))
+            kernel.train(base, starts, keys, own, gold, order, weights, squares, 64 - bits, _RATE)
+        self.weights = quantised(weights)[0]
+
+    # ------------------------------------------------------------ answers
+
+    def answer(self, forms: Sequence[str], ends: Iterable[int]) -> list[tuple[str, ...]]:
+        """The words of each token, none of an ordinary one; ``ends``: where sentences end."""
+        if len(self.rules) == 1:
+            return [()] * len(forms)
+        get, put = self._memory.get, self._memory.put
+        looked = []
+        for form in forms:
+            known = get(form)
+            if known is None:
+                known = put(form, self._look_at(form))
+            looked.append(known)
+        answers = [one.fixed for one in looked]
+        choices = [at for at, one in enumerate(looked) if len(one.rules) > 1]
+        if choices:
+            is_first = {0, len(forms), *ends}
+            asked = []
+            for at in choices:
+                before = looked[at - 1].small if at not in is_first else ""
+                behind = looked[at + 1].small if at + 1 not in is_first else ""
+                one = looked[at]
+                asked.append((one, _sides(one.small, before, behind, one.is_known)))
+            shift = 64 - (len(self.weights).bit_length() - 1)
+            base, starts, keys, own = _joined(asked)
+            chosen = kernel.choose(base, starts, keys, own, self.weights, shift)
+            for at, number in zip(choices, chosen.tolist(), strict=True):
+                rule = looked[at].rules[number]
+                answers[at] = (self.rules[rule].apply(forms[at]) or ()) if rule else ()
+        return answers
+
+    def _look_at(self, form: str) -> _Form:
+        small = small_letters(form)
+        known = self.forms.get(_short(small))
+        if known is None:
+            rules: tuple[int, ...] = (_KEEP, *self._general_rules(small))
+            return self._analysed(form, rules, {}, False)
+        # a hash may be that of another form
+        fitting = tuple(n for n in known if not n or self.rules[n].fits(small)) or (_KEEP,)
+        return self._analysed(form, tuple(sorted(fitting)), {}, True)
+
+    def _general_rules(self, small: str) -> list[int]:
+        """Rules for new forms that fit, in order."""
+        fronts = [
+            small[:n]
+            for n in range(min(self._longest_front, len(small) - 1) + 1)
+            if small[:n] in self._fronts
+        ]
+        backs = [
+            small[len(small) - n :]
+            for n in range(min(self._longest_back, len(small) - 1) + 1)
+            if small[len(small) - n :] in self._backs
+        ]
+        found: list[int] = []
+        for front in fronts:
+            for back in backs:
+                if len(front) + len(back) < len(small):
+                    found += self._by_ends.get((front, back), ())
+        return sorted(found)
+
+    def _analysed(
+        self, form: str, rules: tuple[int, ...], own_words: dict[int, int], is_known: bool
+    ) -> _Form:
+        """The form with its candidates; ``own_words`` are left out of what is known of words."""
+        small = small_letters(form)
+        fixed: tuple[str, ...] = ()
+        if len(rules) == 1:
+            if rules[0]:
+                fixed = self.rules[rules[0]].apply(form) or ()
+            return _Form(fixed, small, rules, _NO_KEYS, _NO_KEYS, _NO_OWN, is_known)
+        base = np.array(_base(form, small, is_known), np.uint64)
+        keys = np.array([self._rule_keys[number] for number in rules], np.uint64)
+        own = np.zeros((len(rules), _N_OWN), np.uint64)
+        if not is_known:
+            self._own_features(small, rules, own_words, own)
+        return _Form((), small, rules, base, keys, own, is_known)
+
+    def _own_features(
+        self,
+        small: str,
+        rules: tuple[int, ...],
+        own_words: dict[int, int],
+        own: npt.NDArray[np.uint64],
+    ) -> None:
+        def count(word: str) -> int:
+            key = _short(word)
+            return int(table_kernel.bucket(self.words.get(key, 0) - own_words.get(key, 0)))
+
+        whole = count(small)
+        best = 0
+        for row, number in enumerate(rules):
+            if number == _KEEP:
+                continue
+            rule, key = self.rules[number], self._rule_keys[number]
+            stem = rule.stem(small)
+            known = count(stem)
+            best = max(best, known)
+            length = min(len(stem), 6)
+            kind = len(rule.before) + 4 * len(rule.after)
+            own[row] = (
+                mixed(1, [key, known]),
+                mixed(2, [key, known, whole]),
+                mixed(3, [kind, known, whole]),
+                mixed(4, [key, length]),
+                mixed(5, [kind, known, length]),
+                mixed(6, [key, known, length]),
+            )
+        own[0, :2] = mixed(7, [whole]), mixed(8, [whole, best])
+
+
+_NO_KEYS = np.zeros(0, np.uint64)
+_NO_OWN = np.zeros((0, _N_OWN), np.uint64)
+
+
+def _short(word: str) -> int:
+    return text_key(word) >> 32
+
+
+def _base(form: str, small: str, is_known: bool) -> list[int]:
+    """Features of a form by itself; a known one is enough."""
+    if is_known:
+        capital = form[:1].isupper()
+        pieces = [f"={small}", f"={small}\t{capital}", *[""] * 10]
+    else:
+        shape = ("A" if form.isupper() else "Aa" if form[:1].isupper() else "a") + (
+            "-" if not form.isalpha() else ""
+        )
+        pieces = ["*", f"s{shape}", f"l{min(len(small), 10)}"]
+        pieces += [f"<{small[:n]}" if len(small) >= n else "" for n in range(1, 5)]
+        pieces += [f">{small[-n:]}" if len(small) >= n else "" for n in range(1, 6)]
+    return [text_key(piece) if piece else 0 for piece in pieces]
+
+
+def _sides(small: str, before: str, behind: str, is_known: bool) -> npt.NDArray[np.uint64]:
+    """Features of the tokens on both sides."""
+    mark = f"{small}\t" if is_known else "\t"
+    pieces = [f"{mark}<{before}", f"{mark}>{behind}", f"{mark}<{before[-3:]}-"]
+    pieces += [f"{mark}>{behind[:3]}-", f"{mark}>-{behind[-3:]}", f"{mark}>-{behind[-2:]}"]
+    if is_known:
+        pieces += [f"\t<{before}", f"\t>{behind}"]
+    return np.array([*map(text_key, pieces), 0, 0][:_N_SIDES], np.uint64)
+
+
+def _joined(
+    tokens: Sequence[tuple[_Form, npt.NDArray[np.uint64]]],
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """What the loops take: base features, candidates of each token, their keys and features."""
+    base = np.array([np.concatenate([one.base, sides]) for one, sides in tokens])
+    starts = pointers([len(one.rules) for one, _ in tokens])
+    keys = np.concatenate([one.keys for one, _ in tokens])
+    own = np.concatenate([one.own for one, _ in tokens])
+    return base, starts, keys, own

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from eigentext.base.ragged import pointers
 from eigentext.segmentation.kernels.squeeze import LINE_BREAK
 from eigentext.segmentation.multiword import MultiwordStage
 from eigentext.segmentation.sentence_ends import SentenceStage
+from eigentext.segmentation.splitting import SplitRule
 from eigentext.segmentation.tables import HashedCounts
 from eigentext.segmentation.tokens import TokenStage
 
@@ -28,13 +30,12 @@ def _keys(size: str) -> Ints:
 
 
 def _holds(arrays: Mapping[str, np.ndarray], strings: Any, settings: Any) -> None:
-    for name in ("token_weights", "sentence_weights"):
+    for name in ("token_weights", "sentence_weights", "rule_weights"):
         size = len(arrays[name])
         if size < 2 or size & (size - 1):
             raise ValueError(f"array {name!r} has length {size}, expected a power of two")
-    counts = np.diff(arrays["word_starts"])
-    if bool(np.any(counts < 2)):
-        raise ValueError("a multiword token has fewer than two words")
+    if bool(np.any(np.diff(arrays["form_starts"]) < 1)):
+        raise ValueError("a form has no rule")
 
 
 SPEC = Spec(
@@ -47,9 +48,15 @@ SPEC = Spec(
             "known_counts": Ints(("known",), ("uint8",)),
             "case_keys": _keys("cases"),
             "case_counts": Ints(("cases",), ("uint8",)),
-            "word_starts": Pointers("multiwords", "words"),
+            "rule_weights": Ints(("rule_table",), ("int8",)),
+            "n_general": Ints((), low=0, below="rules"),
+            "form_keys": _keys("forms"),
+            "form_starts": Pointers("forms", "form_rules", ("int32",)),
+            "form_rules": Ints(("form_rules",), ("int32",), 0, "rules"),
+            "word_keys": _keys("words"),
+            "word_counts": Ints(("words",), ("uint8",)),
         },
-        {"multiwords": Strings("multiwords", distinct=True), "words": Strings("words")},
+        {"rules": Strings("rules", distinct=True)},
     ),
     _holds,
 )
@@ -58,7 +65,9 @@ SPEC = Spec(
 def pack_segmenter(segmenter: Segmenter) -> Packed:
     """Everything that segmentation needs."""
     tokens, sentences = segmenter.tokens_, segmenter.sentences_
-    table = segmenter.multiwords_.table
+    multiwords = segmenter.multiwords_
+    forms = dict(sorted(multiwords.forms.items()))
+    words = dict(sorted(multiwords.words.items()))
     return Packed(
         {
             "token_weights": tokens.weights,
@@ -67,12 +76,15 @@ def pack_segmenter(segmenter: Segmenter) -> Packed:
             "known_counts": tokens.known.values,
             "case_keys": sentences.cases.keys,
             "case_counts": sentences.cases.values,
-            "word_starts": pointers(map(len, table.values())),
+            "rule_weights": multiwords.weights,
+            "n_general": np.array(multiwords.general),
+            "form_keys": np.array(list(forms), np.uint32),
+            "form_starts": pointers(map(len, forms.values())).astype(np.int32),
+            "form_rules": np.array([n for rules in forms.values() for n in rules], np.int32),
+            "word_keys": np.array(list(words), np.uint32),
+            "word_counts": np.array(list(words.values()), np.uint8),
         },
-        {
-            "multiwords": list(table),
-            "words": [word for words in table.values() for word in words],
-        },
+        {"rules": [json.dumps(rule, ensure_ascii=False) for rule in multiwords.rules]},
         {"line_breaks": segmenter.line_breaks_, "spaces": tokens.spaces},
     )
 
@@ -85,12 +97,20 @@ def restore_segmenter(segmenter: Segmenter, packed: Packed) -> None:
     cases = HashedCounts.of(a["case_keys"], a["case_counts"])
     segmenter.tokens_ = TokenStage(a["token_weights"], known, bool(packed.facts["spaces"]))
     segmenter.sentences_ = SentenceStage(a["sentence_weights"], cases)
-    words, starts = strings["words"], a["word_starts"].tolist()
+    starts, numbers = a["form_starts"].tolist(), a["form_rules"].tolist()
+    forms = zip(a["form_keys"].tolist(), starts[:-1], starts[1:], strict=True)
     segmenter.multiwords_ = MultiwordStage(
-        {
-            form: tuple(words[first:last])
-            for form, first, last in zip(
-                strings["multiwords"], starts[:-1], starts[1:], strict=True
-            )
-        }
+        list(map(_rule, strings["rules"])),
+        int(a["n_general"]),
+        {key: tuple(numbers[first:last]) for key, first, last in forms},
+        dict(zip(a["word_keys"].tolist(), a["word_counts"].tolist(), strict=True)),
+        a["rule_weights"],
     )
+
+
+def _rule(text: str) -> SplitRule:
+    front, before, new_front, new_back, after, back, has_stem = json.loads(text)
+    pieces = (front, *before, new_front, new_back, *after, back)
+    if not all(isinstance(piece, str) for piece in pieces) or not isinstance(has_stem, bool):
+        raise ValueError(f"{text!r} is no rule")
+    return SplitRule(front, tuple(before), new_front, new_back, tuple(after), back, has_stem)
