@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -19,6 +20,10 @@ from hypothesis import settings
 # for one another.  Set before numpy is loaded; processes that tests start inherit it.
 for library in ("OPENBLAS", "MKL", "OMP"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
+# Models that tests install by name are not the user's; every worker has a folder of its own.
+_MODELS = tempfile.TemporaryDirectory(prefix="eigentext-models-")
+os.environ["EIGENTEXT_MODELS"] = _MODELS.name
 
 # A busy machine is not a failing test: no deadline per example, and the same examples every time.
 settings.register_profile("eigentext", deadline=None, derandomize=True)

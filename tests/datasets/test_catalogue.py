@@ -51,6 +51,8 @@ def test_our_catalogue_says_what_a_user_must_know():
     assert set(names) == {*expected.split(), "pl-pdb", "almor", "wiki", "elife", "eltec"} | {
         "openstax",
         "wordsim",
+        "hu-szeged",
+        "pt-bosque",
     }
     paths = [file.path for entry in entries() for file in entry.files]
     assert len(paths) == len(set(paths))

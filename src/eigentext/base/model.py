@@ -9,7 +9,7 @@
 
   which gives constructor, ``get_params``, ``set_params``, ``clone``, pickling, ``check`` and the
   header of its file.
-* :func:`load` opens whatever model is in a file.
+* :func:`load` opens whatever model is in a file, or has a name (:mod:`eigentext.base.named`).
 """
 
 from __future__ import annotations
@@ -191,7 +191,12 @@ def _same(value: Any, default: Any) -> bool:
 
 
 def load(path: Source, **unstored: Any) -> Any:
-    """The model in a file, whatever its kind; ``unstored`` goes to the ``load`` of its class."""
+    """The model in a file, or of a name, whatever its kind.
+
+    ``path`` is a path, a URL, or the name of a model that ``eigentext model make`` or
+    ``eigentext model get`` has installed; a file goes before a name.  ``unstored`` goes to the
+    ``load`` of the model's class.
+    """
     return _class_of(modelfile.read_header(path), str(path)).load(path, **unstored)
 
 

@@ -38,6 +38,7 @@ from eigentext.base.files.archives import suffix_of
 from eigentext.base.files.opening import Source, atomic_write, open_binary
 from eigentext.base.files.scratch import scratch_folder
 from eigentext.base.files.storage import is_url
+from eigentext.base.named import located
 from eigentext.base.packing import pack_csr, pack_strings, unpack_csr, unpack_strings
 from eigentext.base.registry import no_model, wrong_kind
 from eigentext.errors import MissingExtraError, ModelFileError, SettingsError
@@ -263,7 +264,7 @@ def load(
     """Read and check a model file.
 
     Args:
-        path: a path or URL
+        path: a path or URL, or the name of an installed model
         kind: the kind that is wanted; None takes any
         versions: the format versions that the caller understands; None takes any
         spec: what a file of this kind must hold; None for content that nobody uses
@@ -280,7 +281,7 @@ def load(
     """
     from safetensors import safe_open
 
-    shown = os.fspath(path)
+    shown = located(path)
     with _local_copy(shown, () if kind is None else (kind,)) as local:
         with open(local, "rb") as stream:
             header = _checked_header(shown, stream, os.path.getsize(local), kind, versions)
@@ -356,8 +357,9 @@ def read_header(path: Source, *needed: str) -> Header:
     >>> read_header("memory://doc/h.eig").settings
     {'rank': 2}
     """
-    with open_binary(path) as stream:
-        return _read_start(os.fspath(path), stream, needed)[0]
+    shown = located(path)
+    with open_binary(shown) as stream:
+        return _read_start(shown, stream, needed)[0]
 
 
 def header_of(raw: bytes, *, name: str = "<model>") -> Header:

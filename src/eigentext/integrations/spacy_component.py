@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from eigentext.base.model import from_bytes, load
+from eigentext.base.named import located
 from eigentext.base.registry import KINDS, wrong_kind
-from eigentext.errors import MissingExtraError, SettingsError
+from eigentext.errors import DataError, MissingExtraError, SettingsError
 
 try:
     import spacy  # noqa: F401
@@ -28,7 +29,7 @@ _FILE = "model"
 class ModelComponent:
     """A component that asks one of our models; made by ``nlp.add_pipe(FACTORY, config=...)``.
 
-    ``path``  a model file; or give a trained model to :meth:`use`
+    ``path``  a model file, or the name of an installed one; or give a model to :meth:`use`
     """
 
     FACTORY: ClassVar[str]
@@ -39,8 +40,8 @@ class ModelComponent:
         self.path = path
         self._model: Any = None
         # A pipeline on disk brings its own copy: then the path it was trained from may be gone.
-        if path is not None and Path(path).exists():
-            self._model = self._checked(load(path), path)
+        if path is not None and (file := _there(path)) is not None:
+            self._model = self._checked(load(file), path)
 
     @property
     def trained_model(self) -> Any:
@@ -103,6 +104,15 @@ class ModelComponent:
         file = Path(path) / _FILE
         self._model = self._checked(load(file), str(file))
         return self
+
+
+def _there(path: str) -> str | None:
+    """The file of a path or of a name, if it is there."""
+    try:
+        file = located(path)
+    except DataError:
+        return None
+    return file if Path(file).exists() else None
 
 
 def sentences(doc: Doc) -> Iterator[list[Token]]:

@@ -10,7 +10,7 @@ import contextlib
 import os
 from typing import TYPE_CHECKING, Any
 
-from eigentext.errors import DataError, StorageError
+from eigentext.errors import DataError, EigentextError, MissingExtraError, StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["Source", "driver_errors", "filesystem_of", "is_url", "reason"]
 
 Source = str | os.PathLike[str]
+
+# packages whose absence is told by their name
+_DRIVERS = {"gs": "gcsfs", "hf": "huggingface_hub", "http": "aiohttp", "https": "aiohttp"}
+_DRIVERS |= {"s3": "s3fs"}
 
 
 def is_url(source: str) -> bool:
@@ -37,7 +41,15 @@ def filesystem_of(url: str) -> tuple[Any, str]:
     """
     from fsspec.core import url_to_fs
 
-    filesystem, path = url_to_fs(url)
+    try:
+        filesystem, path = url_to_fs(url)
+    except ImportError as error:
+        scheme = url.partition("://")[0]
+        if scheme not in _DRIVERS:
+            raise
+        extra = "hub" if scheme == "hf" else None
+        why = MissingExtraError(f"{scheme}:// addresses", modules=[_DRIVERS[scheme]], extra=extra)
+        raise why from error
     return filesystem, str(path)
 
 
@@ -46,7 +58,7 @@ def driver_errors(url: str, doing: str) -> Iterator[None]:
     """Turn whatever a storage driver raises in the block into a DataError about the URL."""
     try:
         yield
-    except DataError:
+    except EigentextError:
         raise
     except FileNotFoundError as error:
         raise DataError(url, None, "no such file") from error

@@ -1,0 +1,226 @@
+"""``eigentext model``: models that have names, made by recipes or taken ready."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from eigentext.cli import options
+from eigentext.cli.output import remark, show_figures, show_table
+
+app = typer.Typer(no_args_is_help=True, help="Models by name: list, make, get, path, remove.")
+
+Name = Annotated[str, typer.Argument(help="Name of a model, as `model list` shows it.")]
+
+
+@app.command("list")
+def list_(json: options.Json = False) -> None:
+    """List the recipes, and the models that are installed, with the licences of their data.
+
+    A licence with NC is not for commercial use, and neither is a model made under it. MB is the
+    size of an installed model.
+
+    Example:
+
+        $ eigentext model list
+    """
+    from json import dumps
+
+    from eigentext.base.modelfile import read_header
+    from eigentext.base.named import installed
+    from eigentext.errors import EigentextError
+    from eigentext.recipes import recipes
+
+    there = installed()
+    rows = []
+    for recipe in recipes():
+        place = there.pop(recipe.name, None)
+        rows.append(
+            {
+                "name": recipe.name,
+                "what": recipe.title,
+                "kind": recipe.kind,
+                "licence": recipe.licence,
+                "non_commercial": recipe.non_commercial,
+                "data_bytes": sum(entry.bytes for entry in recipe.sets),
+                "recipe": True,
+                "place": None if place is None else str(place),
+                "bytes": None if place is None else place.stat().st_size,
+            }
+        )
+    for name, place in there.items():
+        try:
+            header = read_header(place)
+        except EigentextError:  # nothing that a list should stop at
+            about, kind = {}, "damaged"
+        else:
+            about, kind = header.data, header.kind
+        rows.append(
+            {
+                "name": name,
+                "what": str(about.get("title") or about.get("name") or "-"),
+                "kind": kind,
+                "licence": str(about.get("licence") or "not stated"),
+                "non_commercial": bool(about.get("non_commercial")),
+                "data_bytes": None,
+                "recipe": False,
+                "place": str(place),
+                "bytes": place.stat().st_size,
+            }
+        )
+    if json:
+        print(dumps({"models": rows}, ensure_ascii=False))
+        return
+    show_table(
+        "",
+        [
+            {
+                "name": row["name"],
+                "kind": row["kind"],
+                "what": row["what"],
+                "licence of the data": f"{row['licence']}{' (NC)' if row['non_commercial'] else ''}",
+                "here": "-" if row["bytes"] is None else f"{row['bytes'] / 1e6:.1f} MB",
+            }
+            for row in rows
+        ],
+    )
+
+
+@app.command("make")
+def make(
+    name: Annotated[
+        str, typer.Argument(help="A recipe: its name, or the path of your own (.toml).")
+    ],
+    data: Annotated[
+        str | None, typer.Option("--data", help="The data folder; else EIGENTEXT_DATA names it.")
+    ] = None,
+    download: Annotated[
+        bool, typer.Option("--download", help="Fetch the data that is not there.")
+    ] = False,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", help="Write the model to this file, without a name."),
+    ] = None,
+    record: Annotated[
+        bool,
+        typer.Option(
+            "--record", help="Do not check the scores: write them into the recipe (a file)."
+        ),
+    ] = False,
+    jobs: options.Jobs = 1,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+) -> None:
+    """Make a model by a recipe: check the data, train, check the scores, write a card.
+
+    From then on its name does wherever a model file does: `eigentext.load("english")` in Python,
+    `eigentext pipe run english` here. A model whose scores are below what the recipe expects is
+    not kept (exit code 2). The same data gives the same file.
+
+    Example:
+
+        $ eigentext model make sample
+
+        $ eigentext const parse sample sample/text.txt -o trees.mrg
+    """
+    from eigentext.cli.output import Clock, progress_bar
+    from eigentext.errors import SettingsError
+    from eigentext.recipes import find_recipe
+    from eigentext.recipes import make as make_model
+    from eigentext.recipes.making import record as write_scores
+
+    recipe = find_recipe(name)
+    if record and recipe.path is None:
+        raise SettingsError("--record needs the file of a recipe, not a name")
+    remark(f"{recipe.title} (licence of the data: {recipe.licence})", quiet=quiet)
+    if recipe.non_commercial:
+        remark("not for commercial use, and neither is the model", quiet=quiet)
+    clock = Clock()
+    with progress_bar(quiet=quiet, unit="sentences") as progress:
+        made = make_model(
+            recipe,
+            data=data,
+            download=download,
+            output=output,
+            jobs=jobs,
+            check=not record,
+            progress=progress,
+        )
+    if record:
+        write_scores(recipe, made.scores)
+    elif not recipe.expected:
+        remark("the recipe expects no scores: nothing to hold these against", quiet=quiet)
+    size = made.path.stat().st_size
+    figures = {"model": str(made.path), "card": str(made.card), **made.scores, "bytes": size}
+    if json or not quiet:
+        show_figures(figures | clock.figures(), as_json=json)
+
+
+@app.command("get")
+def get(
+    source: Annotated[
+        str,
+        typer.Argument(help="A file, an address (https, s3, hf://owner/repository/file), a name."),
+    ],
+    name: Annotated[
+        str | None, typer.Option("--name", help="Its name from now on; else that of the file.")
+    ] = None,
+    sha256: Annotated[
+        str | None, typer.Option("--sha256", help="The checksum that the file must have.")
+    ] = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Take a model that is ready, and install it under a name.
+
+    Without the right checksum, or when it is no whole model, nothing is installed. A model cannot
+    run code of its own. `hf://` needs the package huggingface_hub, `s3://` s3fs, and so on.
+
+    Example:
+
+        $ eigentext tag train sample/entities.bio -o names.tagger --epochs 2
+
+        $ eigentext model get names.tagger --name english-names
+
+        $ eigentext tag apply english-names sample/entities.bio -o tagged.bio
+    """
+    from eigentext.base.modelfile import read_header
+    from eigentext.cli.output import progress_bar
+    from eigentext.recipes import get_ready
+
+    with progress_bar(quiet=quiet) as progress:
+        place = get_ready(source, name=name, sha256=sha256, progress=progress)
+    licence = read_header(place).data.get("licence")
+    remark(f"licence of the data: {licence or 'not stated'}", quiet=quiet)
+    print(place)
+
+
+@app.command("path")
+def path(name: Name) -> None:
+    """Print where an installed model lies; its card is beside it.
+
+    Example:
+
+        $ eigentext model make sample
+
+        $ eigentext model path sample
+    """
+    from eigentext.base.named import installed, located
+
+    place = installed().get(name)
+    print(located(name) if place is None else place)
+
+
+@app.command("remove")
+def remove(name: Name) -> None:
+    """Remove an installed model, with its card.
+
+    Example:
+
+        $ eigentext model make sample
+
+        $ eigentext model remove sample
+    """
+    from eigentext.recipes import remove as remove_model
+
+    remove_model(name)

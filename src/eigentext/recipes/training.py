@@ -1,0 +1,218 @@
+"""From files to a model and its scores, for each kind of recipe.
+
+The scores are those that the commands of evaluation print, in per cent: of a pipeline the F1 of the
+CoNLL 2018 shared task from raw text (``pipe eval``), of constituents EVALB's F1 with the accuracy
+of tags (``const eval``), of entities F1, precision and recall (``tag eval``).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from eigentext.base.settings import declared
+from eigentext.errors import DataError, SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from eigentext.base.progress import Progress
+    from eigentext.recipes.gathering import Gathered
+    from eigentext.recipes.recipe import Recipe
+
+__all__ = ["SCORES", "check_settings", "trained"]
+
+SCORES = {
+    "pipeline": tuple("Tokens Sentences Words UPOS XPOS UFeats Lemmas UAS LAS MLAS BLEX".split()),
+    "constituency": ("F1", "tags"),
+    "ner": ("F1", "precision", "recall"),
+}
+"""Kind of recipe -> the scores that its models have."""
+
+
+class _Way(NamedTuple):
+    """The settings of a kind, and what makes and scores a model of it."""
+
+    settings: Callable[[], type]
+    train: Callable[..., Any]
+    score: Callable[..., dict[str, float]]
+
+
+def check_settings(recipe: Recipe) -> None:
+    """Raise SettingsError for a setting, or a score, that models of this kind do not have."""
+    known = declared(_WAYS[recipe.kind].settings())
+    for name in recipe.settings:
+        if name not in known:
+            raise SettingsError(f"recipe {recipe.name}: a {recipe.kind} has no setting {name!r}")
+        if known[name].path:
+            why = "a recipe cannot name files in its settings: they would not be checked"
+            raise SettingsError(f"recipe {recipe.name}: {name}: {why}")
+    for name in recipe.expected:
+        if name not in SCORES[recipe.kind]:
+            scores = ", ".join(SCORES[recipe.kind])
+            raise SettingsError(f"recipe {recipe.name}: expected {name!r}, but there are {scores}")
+
+
+def trained(
+    data: Gathered, *, jobs: int = 1, progress: Progress | None = None
+) -> tuple[Any, dict[str, float]]:
+    """The model of a recipe, and its scores on the recipe's test data."""
+    recipe = data.recipe
+    way = _WAYS[recipe.kind]
+    model = way.train(
+        data.paths(recipe.train),
+        data.paths(recipe.dev),
+        [str(data.places[file]) for file in recipe.text],
+        recipe.settings,
+        jobs=jobs,
+        progress=progress,
+    )
+    scores = way.score(model, data.paths(recipe.test), jobs=jobs, progress=progress)
+    return model, {name: round(value, 2) for name, value in scores.items()}
+
+
+# ---------------------------------------------------------------- constituents
+
+
+def _lpcfg() -> type:
+    from eigentext.constituency.settings import LPCFGSettings
+
+    return LPCFGSettings
+
+
+def _train_constituency(
+    train: Sequence[str],
+    dev: Sequence[str],
+    text: Sequence[str],
+    settings: dict[str, Any],
+    *,
+    jobs: int,
+    progress: Progress | None,
+) -> Any:
+    from eigentext.constituency import LPCFG
+
+    parser = LPCFG(**settings)
+    parser.check()
+    return parser.fit(_trees(train), progress=progress)
+
+
+def _score_constituency(
+    parser: Any, test: Sequence[str], *, jobs: int, progress: Progress | None
+) -> dict[str, float]:
+    from eigentext.evaluate.parseval import evaluate
+    from eigentext.formats.prm import EvalbSettings
+    from eigentext.trees.clean import clean
+
+    gold = [tree for tree in map(clean, _trees(test)) if tree is not None]
+    found = []
+    for answer in parser.parse_many((list(tree.words) for tree in gold), jobs=jobs):
+        found.append(answer.tree)
+        if progress is not None:
+            progress(len(found), len(gold), "testing")
+    result = evaluate(gold, found, EvalbSettings.collins(), failed="empty").all
+    return {"F1": result.f1, "tags": result.tag_accuracy}
+
+
+def _trees(files: Sequence[str]) -> list[Any]:
+    from eigentext.formats.ptb import read_trees
+
+    trees = [tree for file in files for tree in read_trees(file)]
+    if not trees:
+        raise DataError(", ".join(files), None, "no trees, expected at least one")
+    return trees
+
+
+# ---------------------------------------------------------------- entities
+
+
+def _tagger() -> type:
+    from eigentext.tagging.settings import TaggerSettings
+
+    return TaggerSettings
+
+
+def _train_ner(
+    train: Sequence[str],
+    dev: Sequence[str],
+    text: Sequence[str],
+    settings: dict[str, Any],
+    *,
+    jobs: int,
+    progress: Progress | None,
+) -> Any:
+    from eigentext.tagging import SequenceTagger
+
+    tagger = SequenceTagger(**{"scheme": "bio2", **settings})
+    tagger.check()
+    held_out = _tagged(dev, tagger.repair) if dev else None
+    return tagger.fit(*_tagged(train, tagger.repair), dev=held_out, progress=progress)
+
+
+def _score_ner(
+    tagger: Any, test: Sequence[str], *, jobs: int, progress: Progress | None
+) -> dict[str, float]:
+    from eigentext.evaluate.ner import evaluate
+
+    tokens, gold = _tagged(test, repair=True)
+    found = []
+    for answers in tagger.stream_kbest(tokens, 1, jobs=jobs):
+        found.append(answers[0].tags if answers else [])
+        if progress is not None:
+            progress(len(found), len(gold), "testing")
+    result = evaluate(gold, found, names=(", ".join(test), "the tagger"))
+    micro = result.micro
+    return {"F1": result.f1, "precision": micro.precision, "recall": micro.recall}
+
+
+def _tagged(files: Sequence[str], repair: bool) -> tuple[Any, Any]:
+    from eigentext.tagging.reading import read_tagged
+
+    tokens, tags, _ = read_tagged(files, scheme="bio2", repair=repair)
+    return tokens, tags
+
+
+# ---------------------------------------------------------------- pipelines
+
+
+def _pipeline() -> type:
+    from eigentext.pipeline.settings import PipelineSettings
+
+    return PipelineSettings
+
+
+def _train_pipeline(
+    train: Sequence[str],
+    dev: Sequence[str],
+    text: Sequence[str],
+    settings: dict[str, Any],
+    *,
+    jobs: int,
+    progress: Progress | None,
+) -> Any:
+    from eigentext.pipeline import Pipeline
+
+    return Pipeline.train(
+        train, dev=dev or None, text=text or None, jobs=jobs, progress=progress, **settings
+    )
+
+
+def _score_pipeline(
+    pipeline: Any, test: Sequence[str], *, jobs: int, progress: Progress | None
+) -> dict[str, float]:
+    from eigentext.evaluate.attachment import evaluate
+    from eigentext.formats.conllu import parse_sentences, read_sentences
+    from eigentext.pipeline import Doc
+
+    gold = [sentence for file in test for sentence in read_sentences(file)]
+    if not gold:
+        raise DataError(", ".join(test), None, "no sentences, expected at least one")
+    found = pipeline(Doc.from_conllu(gold).text).to_conllu()
+    figures = evaluate(gold, parse_sentences(found)).as_dict()
+    reached = ((name, figures.get(name)) for name in SCORES["pipeline"])
+    return {name: value for name, value in reached if value is not None}
+
+
+_WAYS = {
+    "pipeline": _Way(_pipeline, _train_pipeline, _score_pipeline),
+    "constituency": _Way(_lpcfg, _train_constituency, _score_constituency),
+    "ner": _Way(_tagger, _train_ner, _score_ner),
+}

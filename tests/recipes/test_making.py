@@ -1,0 +1,144 @@
+"""From a recipe to a model with a name: the same file every time, checked, and described."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import eigentext
+from eigentext.base.modelfile import read_header
+from eigentext.cli.main import run
+from eigentext.datasets import write_sample
+from eigentext.errors import DataError, SettingsError
+from eigentext.recipes import ScoresTooLowError, find_recipe, make
+from eigentext.recipes.recipe import read_recipe
+
+NAMES = """
+name = "names"
+title = "Names"
+kind = "ner"
+language = "en"
+note = "A toy."
+sources = ["sample", { name = "mine", licence = "CC BY-NC 4.0", terms = "Ask | me.\\nTwice." }]
+train = ["sample/entities.bio"]
+test = ["own.bio"]
+
+[settings]
+epochs = 2
+beam = 1
+entity_margin = 0.0
+"""
+
+
+@pytest.fixture(autouse=True)
+def models(tmp_path, monkeypatch):
+    folder = tmp_path / "new" / "models"
+    monkeypatch.setenv("EIGENTEXT_MODELS", str(folder))
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+@pytest.fixture
+def names(tmp_path):
+    """A recipe of our own sample, with a test file beside it."""
+    home = tmp_path / "home"
+    home.mkdir()
+    sample = write_sample(tmp_path / "here") / "entities.bio"
+    (home / "own.bio").write_bytes(sample.read_bytes())
+    (home / "names.toml").write_text(NAMES, encoding="utf-8")
+    return home / "names.toml"
+
+
+def test_a_recipe_made_twice_gives_the_same_files(models, tmp_path):
+    first, second = make("sample"), make("sample", output=tmp_path / "sample.model", jobs=2)
+    assert first.path == models / "sample.model"
+    assert first.path.read_bytes() == second.path.read_bytes()
+    assert first.card.read_bytes() == second.card.read_bytes()
+    assert first.scores == second.scores
+    assert first.scores["F1"] > 60
+    assert eigentext.load("sample").parse(["The", "dog", "barks", "."]).tree.words
+    assert sorted(path.name for path in models.iterdir()) == ["sample.model", "sample.model.md"]
+
+
+def test_the_model_knows_where_it_comes_from(names):
+    made = make(names)
+    about = read_header("names").data
+    assert about["licence"] == "Apache-2.0; CC BY-NC 4.0"
+    assert about["non_commercial"] is True
+    assert about["scores"] == made.scores
+    assert [source["name"] for source in about["sources"]] == ["sample", "mine"]
+    assert set(about["sha256"]) == {"sample/entities.bio", "own.bio"}
+    assert about["command"] == "eigentext model make names.toml"
+    assert str(names.parent) not in json.dumps(about)  # nothing of this machine
+    card = made.card.read_text("utf-8")
+    assert card.startswith("# names: Names\n")
+    for part in ("**Not for commercial use**", "CC BY-NC 4.0", "A toy.", "Ask | me. Twice."):
+        assert part in card
+    for part in (f"| F1 | {made.scores['F1']:.2f} |", "| epochs | 2 |", 'load("names")'):
+        assert part in card
+
+
+def test_scores_below_the_expected_keep_nothing(names, models, capsys):
+    reached = make(names).scores["F1"]
+    make(names.rename(names.with_name("other.toml")))
+    recipe = names.with_name("other.toml")
+    before = (models / "names.model").read_bytes()
+    recipe.write_text(NAMES.replace("names", "worse", 1) + f"\n[expected]\nF1 = {reached + 1}\n")
+    with pytest.raises(ScoresTooLowError, match=r"worse was not kept: F1 is .* \(less 0\.5"):
+        make(recipe)
+    assert run(["model", "make", str(recipe), "--quiet"]) == 2
+    assert "was not kept" in capsys.readouterr().err
+    assert sorted(path.name for path in models.iterdir()) == ["names.model", "names.model.md"]
+    assert (models / "names.model").read_bytes() == before
+    recipe.write_text(NAMES + f"\n[expected]\nF1 = {reached + 0.4}\n")
+    make(recipe)  # within the tolerance
+
+
+def test_scores_are_recorded_in_the_recipe(names, capsys):
+    names.write_text(NAMES + "\n[expected]\nF1 = 100.0\nrecall = 100.0\n")
+    with pytest.raises(ScoresTooLowError):
+        make(names)
+    assert run(["model", "make", str(names), "--record", "--json"]) == 0
+    scores = json.loads(capsys.readouterr().out)
+    recorded = read_recipe(names)
+    assert recorded.expected == {name: scores[name] for name in ("F1", "precision", "recall")}
+    assert recorded.settings == find_recipe(names).settings
+    make(names)
+    assert run(["model", "make", "sample", "--record"]) == 2
+    assert "--record needs the file" in capsys.readouterr().err
+    names.write_text(NAMES.replace("[settings]", "[expected]\nF1 = 1.0\n\n[settings]"))
+    assert run(["model", "make", str(names), "--record"]) == 2
+    assert "the last table" in capsys.readouterr().err
+
+
+def test_bad_settings_and_places_are_told_before_the_work(names, monkeypatch, tmp_path):
+    def nothing(*_, **__):
+        raise AssertionError("trained")
+
+    monkeypatch.setattr("eigentext.recipes.making.trained", nothing)
+    with pytest.raises(DataError, match="no such folder"):
+        make(names, output=tmp_path / "no" / "such" / "m")
+    names.write_text(NAMES + "colour = 1\n")
+    with pytest.raises(SettingsError, match="no setting 'colour'"):
+        make(names)
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("EIGENTEXT_MODELS", str(tmp_path / "file" / "models"))
+    with pytest.raises(DataError, match="EIGENTEXT_MODELS names another folder"):
+        make("sample")
+
+
+def test_the_command_tells_of_licences_and_figures(names, capsys):
+    assert run(["model", "make", str(names), "-o", "n.tagger"]) == 0
+    shown = capsys.readouterr()
+    assert "licence of the data: Apache-2.0; CC BY-NC 4.0" in shown.err
+    assert "not for commercial use" in shown.err
+    assert "expects no scores" in shown.err
+    assert "precision" in shown.out
+    assert run(["tag", "apply", "n.tagger", "here/sample/entities.bio", "-o", "out.bio"]) == 0
+
+
+def test_empty_data_is_named(names):
+    (names.parent / "own.bio").write_text("\n")
+    with pytest.raises(DataError, match=r"own\.bio: no sentences"):
+        make(names)
