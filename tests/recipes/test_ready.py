@@ -71,7 +71,10 @@ def test_a_hub_is_a_file_system_like_others(content, monkeypatch):
 
     with pytest.raises(MissingExtraError, match=r"huggingface_hub.*'\.\[hub\]'"):
         get_ready("hf://owner/models/dogs.tagger")
-    monkeypatch.setitem(fsspec.registry._registry, "hf", Hub)
+    import sys
+
+    # what fsspec.register_implementation writes to, and what is not undone by itself
+    monkeypatch.setitem(sys.modules["fsspec.registry"]._registry, "hf", Hub)
     Hub().pipe("/owner/models/dogs.tagger", content)
     assert get_ready("hf://owner/models/dogs.tagger").name == "dogs.model"
     assert tags("dogs") == ["DET", "NOUN"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
@@ -18,8 +19,7 @@ Name = Annotated[str, typer.Argument(help="Name of a model, as `model list` show
 def list_(json: options.Json = False) -> None:
     """List the recipes, and the models that are installed, with the licences of their data.
 
-    A licence with NC is not for commercial use, and neither is a model made under it. MB is the
-    size of an installed model.
+    Data marked (NC) is not for commercial use, and neither is a model made of it.
 
     Example:
 
@@ -33,58 +33,54 @@ def list_(json: options.Json = False) -> None:
     from eigentext.recipes import recipes
 
     there = installed()
-    rows = []
+    rows: list[dict[str, Any]] = []
     for recipe in recipes():
-        place = there.pop(recipe.name, None)
-        rows.append(
-            {
-                "name": recipe.name,
-                "what": recipe.title,
-                "kind": recipe.kind,
-                "licence": recipe.licence,
-                "non_commercial": recipe.non_commercial,
-                "data_bytes": sum(entry.bytes for entry in recipe.sets),
-                "recipe": True,
-                "place": None if place is None else str(place),
-                "bytes": None if place is None else place.stat().st_size,
-            }
-        )
+        row = {
+            "name": recipe.name,
+            "kind": recipe.kind,
+            "what": recipe.title,
+            "licence": recipe.licence,
+            "non_commercial": recipe.non_commercial,
+            "recipe": True,
+        }
+        rows.append(row | _installed(there.pop(recipe.name, None)))
     for name, place in there.items():
         try:
             header = read_header(place)
         except EigentextError:  # nothing that a list should stop at
-            about, kind = {}, "damaged"
+            kind, about = "damaged", dict[str, Any]()
         else:
-            about, kind = header.data, header.kind
-        rows.append(
-            {
-                "name": name,
-                "what": str(about.get("title") or about.get("name") or "-"),
-                "kind": kind,
-                "licence": str(about.get("licence") or "not stated"),
-                "non_commercial": bool(about.get("non_commercial")),
-                "data_bytes": None,
-                "recipe": False,
-                "place": str(place),
-                "bytes": place.stat().st_size,
-            }
-        )
+            kind, about = header.kind, header.data
+        row = {
+            "name": name,
+            "kind": kind,
+            "what": str(about.get("title") or about.get("name") or "-"),
+            "licence": str(about.get("licence") or "not stated"),
+            "non_commercial": bool(about.get("non_commercial")),
+            "recipe": False,
+        }
+        rows.append(row | _installed(place))
     if json:
         print(dumps({"models": rows}, ensure_ascii=False))
         return
-    show_table(
-        "",
-        [
-            {
-                "name": row["name"],
-                "kind": row["kind"],
-                "what": row["what"],
-                "licence of the data": f"{row['licence']}{' (NC)' if row['non_commercial'] else ''}",
-                "here": "-" if row["bytes"] is None else f"{row['bytes'] / 1e6:.1f} MB",
-            }
-            for row in rows
-        ],
-    )
+    shown = [
+        {
+            "name": row["name"],
+            "kind": row["kind"],
+            "what": row["what"],
+            "licence of the data": row["licence"] + (" (NC)" if row["non_commercial"] else ""),
+            "here": "-" if row["bytes"] is None else f"{row['bytes'] / 1e6:.1f} MB",
+        }
+        for row in rows
+    ]
+    show_table("", shown)
+
+
+def _installed(place: Path | None) -> dict[str, Any]:
+    """Where a model lies, and its size."""
+    if place is None:
+        return {"place": None, "bytes": None}
+    return {"place": str(place), "bytes": place.stat().st_size}
 
 
 @app.command("make")

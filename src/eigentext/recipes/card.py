@@ -1,14 +1,14 @@
-"""The card of a model: Markdown made of what its header says, for people who were given the file."""
+"""The card of a model: Markdown made of what its header says, for who was given the file."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eigentext.base.registry import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from eigentext.base.modelfile import Header
 
@@ -38,6 +38,7 @@ def card_of(model: Path) -> Path:
 def model_card(header: Header, model: Path) -> str:
     """The card; a model that no recipe made has a short one.
 
+    >>> from pathlib import Path
     >>> from eigentext.base.modelfile import read_header, save
     >>> _ = save("memory://card/m.model", "tagger", {}, settings={}, format_version=1,
     ...          data={"name": "mine", "licence": "CC0"})

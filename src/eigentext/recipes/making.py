@@ -117,7 +117,7 @@ def _about(recipe: Recipe, files: Gathered, scores: Mapping[str, float]) -> dict
             "terms": source.terms,
             "home": source.home,
         }
-        for source in (*recipe.sets, *recipe.own)
+        for source in recipe.origins
     ]
     return {
         "name": "; ".join(source["title"] for source in sources),

@@ -1,4 +1,4 @@
-"""What a recipe says: which data under which terms, how it is used, and how good the model must be.
+"""What a recipe says: which data, on which terms, and how good the model must be.
 
 A recipe is a small TOML file.  Those of this package lie beside this module; a user's own is named
 by its path.
@@ -180,6 +180,11 @@ class Recipe(BaseModel):
         return [source for source in self.sources if isinstance(source, OwnData)]
 
     @property
+    def origins(self) -> list[Entry | OwnData]:
+        """All its data."""
+        return [*self.sets, *self.own]
+
+    @property
     def files(self) -> list[str]:
         """All files that it needs, each once."""
         parts = (part.file for part in (*self.train, *self.dev, *self.test))
@@ -193,7 +198,7 @@ class Recipe(BaseModel):
         >>> find_recipe("english").licence
         'CC BY-SA 4.0'
         """
-        return "; ".join(dict.fromkeys(each.licence for each in (*self.sets, *self.own)))
+        return "; ".join(dict.fromkeys(each.licence for each in self.origins))
 
     @property
     def non_commercial(self) -> bool:
@@ -202,7 +207,7 @@ class Recipe(BaseModel):
         >>> find_recipe("english").non_commercial, find_recipe("hungarian").non_commercial
         (False, True)
         """
-        said = (f"{each.licence} {each.terms}" for each in (*self.sets, *self.own))
+        said = (f"{each.licence} {each.terms}" for each in self.origins)
         return any(_NON_COMMERCIAL.search(text) for text in said)
 
     @property

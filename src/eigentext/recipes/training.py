@@ -1,8 +1,8 @@
 """From files to a model and its scores, for each kind of recipe.
 
-The scores are those that the commands of evaluation print, in per cent: of a pipeline the F1 of the
-CoNLL 2018 shared task from raw text (``pipe eval``), of constituents EVALB's F1 with the accuracy
-of tags (``const eval``), of entities F1, precision and recall (``tag eval``).
+The scores are those that the commands of evaluation print, in per cent: of a pipeline the F1 of
+the CoNLL 2018 shared task from raw text (``pipe eval``), of constituents EVALB's F1 with the
+accuracy of tags (``const eval``), of entities F1, precision and recall (``tag eval``).
 """
 
 from __future__ import annotations

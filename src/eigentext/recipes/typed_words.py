@@ -38,7 +38,7 @@ def as_typed(sentences: Iterable[Sentence], words: str) -> Iterator[Sentence]:
     known = _read(words)
     for sentence in sentences:
         forms = list(sentence.forms)
-        for number, typed in known:
+        for typed in known:
             if (units := _units(typed, forms)) is not None:
                 yield _typed(sentence, units)
                 break
@@ -47,12 +47,12 @@ def as_typed(sentences: Iterable[Sentence], words: str) -> Iterator[Sentence]:
             raise DataError(words, None, f"{why}{sentence.source}")
 
 
-def _read(path: str) -> Iterator[tuple[int, list[tuple[str, str]]]]:
+def _read(path: str) -> Iterator[list[tuple[str, str]]]:
     """Line by line, the words as typed and as the treebank has them."""
     for number, line in numbered_lines(path):
         try:
             record: Any = json.loads(line)
-            yield number, [(word["form"], word["vocalised"]) for word in record["words"]]
+            yield [(word["form"], word["vocalised"]) for word in record["words"]]
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             why = f"expected words with form and vocalised: {error}"
             raise DataError(path, number, why) from error
