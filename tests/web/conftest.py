@@ -46,7 +46,7 @@ def workers() -> Iterator[Callable[[ServiceSettings], WorkerPool]]:
     pools: dict[tuple[str | None, ...], WorkerPool] = {}
 
     def of(settings: ServiceSettings) -> WorkerPool:
-        models = settings.dep_model, settings.lex_model, settings.lex_analyzer
+        models = settings.dep_model, settings.lex_model, settings.lex_analyzer, *settings.pipes
         if models not in pools:
             pools[models] = make_pool(settings.model_copy(update={"workers": 1, "seconds": 600}))
         return pools[models]

@@ -12,6 +12,14 @@ from eigentext.cli import options
 def serve(
     host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0: any free one.")] = 8000,
+    pipe: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--pipe",
+            help="A pipeline of `pipe train`, or its name (may be given again): everything from "
+            "raw text, on the page, over our API and over UDPipe's.",
+        ),
+    ] = None,
     dep_model: Annotated[
         str | None,
         typer.Option("--dep-model", help="A model of `dep train`: the page parses sentences too."),
@@ -58,6 +66,8 @@ def serve(
 
         # eigentext serve --port 8000
 
+        # eigentext serve --pipe english.pipe --pipe hungarian.pipe
+
         # eigentext serve --dep-model english.dep
 
         # eigentext serve --lex-model arabic.ranker --annotations arabic.db
@@ -77,6 +87,7 @@ def serve(
         raise SettingsError(f"cannot listen on {host}:{port}: {error.strerror}") from error
 
     settings = ServiceSettings(
+        pipes=tuple(pipe or ()),
         dep_model=dep_model,
         lex_model=lex_model,
         lex_analyzer=lex_analyzer,

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eigentext.datasets.catalogue import Entry
+    from eigentext.formats.conllu import Sentence
     from eigentext.recipes.recipe import Part, Recipe
 
 __all__ = ["Gathered", "gathered"]
@@ -55,7 +56,7 @@ class Gathered:
         from eigentext.formats.conllu import read_sentences, write_sentences
 
         first, last = part.bounds
-        sentences = islice(read_sentences(str(place)), first - 1, last)
+        sentences: Iterator[Sentence] = islice(read_sentences(str(place)), first - 1, last)
         if self.recipe.typed:
             from eigentext.recipes.typed_words import as_typed
 

@@ -31,7 +31,15 @@ if TYPE_CHECKING:
     from eigentext.web.settings import ServiceSettings
     from eigentext.web.workers import WorkerPool
 
-__all__ = ["MEANING", "add_job", "answer_errors", "faults", "unless_gone", "written"]
+__all__ = [
+    "MEANING",
+    "add_job",
+    "answer_errors",
+    "faults",
+    "status_of",
+    "unless_gone",
+    "written",
+]
 
 T = TypeVar("T")
 
@@ -58,6 +66,11 @@ _STATUS: dict[type[EigentextError], int] = {
     DeadlineError: 504,
 }
 _GONE = 499  # what logs of web servers say of clients that did not wait
+
+
+def status_of(error: EigentextError, *, default: int = 422) -> int:
+    """The status that answers an error."""
+    return _STATUS.get(type(error), default)
 
 
 def faults(*more: int) -> dict[int | str, dict[str, Any]]:
@@ -122,7 +135,7 @@ def answer_errors(app: FastAPI) -> None:
         if isinstance(error, DataError):
             return fault(400, error.why, path=error.path, line=error.line)
         headers = {"Retry-After": str(error.retry_after)} if isinstance(error, BusyError) else None
-        return fault(_STATUS.get(type(error), 422), str(error), headers=headers)
+        return fault(status_of(error), str(error), headers=headers)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> Response:

@@ -28,6 +28,7 @@ from eigentext.web.answering import add_job, answer_errors
 from eigentext.web.jobs import builder
 from eigentext.web.lexical_routes import add_lexical
 from eigentext.web.middleware import BodyLimit, HostNames, SecurityHeaders
+from eigentext.web.pipe_routes import LARGE, add_pipes
 from eigentext.web.schemas import (
     ConvertAnswer,
     ConvertRequest,
@@ -74,8 +75,8 @@ def create_app(
     >>> sorted(create_app().openapi()["paths"])
     ['/api/convert', '/api/dep/parse', '/api/health', '/api/lex/documents', \
 '/api/lex/documents/{number}', '/api/lex/documents/{number}/decisions', \
-'/api/lex/documents/{number}/undo', '/api/lex/export', '/api/lex/rank', '/api/tokenise', \
-'/api/trees']
+'/api/lex/documents/{number}/undo', '/api/lex/export', '/api/lex/rank', '/api/pipe', \
+'/api/tokenise', '/api/trees']
     """
     limits = settings or ServiceSettings()
     workers = pool or make_pool(limits)
@@ -95,12 +96,18 @@ def create_app(
         redoc_url=None,
         lifespan=lifespan,
     )
-    app.add_middleware(BodyLimit, max_bytes=limits.max_body_bytes, seconds=limits.body_seconds)
+    app.add_middleware(
+        BodyLimit,
+        max_bytes=limits.max_body_bytes,
+        seconds=limits.body_seconds,
+        larger=dict.fromkeys(LARGE, limits.max_pipe_body_bytes),
+    )
     app.add_middleware(HostNames, allowed_hosts=limits.allowed_hosts)
     app.add_middleware(SecurityHeaders)
     answer_errors(app)
     annotations = AnnotationService(limits, workers)
     _add_api(app, limits, workers)
+    add_pipes(app, limits, workers)
     add_lexical(app, limits, workers, annotations)
     _add_health(app, limits, workers, annotations)
     with as_file(files("eigentext.web") / "static") as static:
@@ -193,6 +200,7 @@ def _add_health(
         there = {
             "plots": plots,
             "dep/parse": facts.parses,
+            "pipe": bool(facts.pipes),
             "lex/rank": facts.language is not None,
             "lex/annotate": annotations.ready,
         }
@@ -208,10 +216,12 @@ def _add_health(
                 "words": limits.max_words,
                 "tree_words": limits.max_tree_words,
                 "ranked_words": limits.max_ranked_words,
+                "pipe_characters": limits.max_pipe_characters,
             },
             seconds=limits.seconds,
             waiting=pool.waiting,
             language=facts.language,
+            pipes=[pipe.name for pipe in facts.pipes],
         )
 
 

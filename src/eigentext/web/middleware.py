@@ -101,9 +101,16 @@ class HostNames:
 class BodyLimit:
     """Answers 413 to a body that is too long, whatever its header claims, 408 to one too slow."""
 
-    def __init__(self, app: ASGIApp, max_bytes: int, seconds: float) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        max_bytes: int,
+        seconds: float,
+        larger: Mapping[str, int] | None = None,  # paths that take more, and how much
+    ) -> None:
         self.app = app
         self.max_bytes = max_bytes
+        self.larger = larger or {}
         self.seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -111,17 +118,18 @@ class BodyLimit:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        most = self.larger.get(scope["path"], self.max_bytes)
         try:
             async with asyncio.timeout(self.seconds):
-                body = await self._read(receive)
+                body = await self._read(receive, most)
         except TimeoutError:
             why = f"the whole request was not there after {self.seconds:g} seconds"
             await fault(408, why, headers={"Connection": "close"})(scope, receive, send)
             return
         if body is None:  # the client has gone
             return
-        if len(body) > self.max_bytes:
-            why = f"the request is longer than {self.max_bytes:,} bytes, the most that is read"
+        if len(body) > most:
+            why = f"the request is longer than {most:,} bytes, the most that is read"
             await fault(413, why, headers={"Connection": "close"})(scope, receive, send)
             return
         whole: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
@@ -131,11 +139,11 @@ class BodyLimit:
 
         await self.app(scope, replay, send)
 
-    async def _read(self, receive: Receive) -> bytes | None:
+    async def _read(self, receive: Receive, most: int) -> bytes | None:
         """The body, or as much of it as shows that it is too long; None if the client leaves."""
         body = bytearray()
         more = True
-        while more and len(body) <= self.max_bytes:
+        while more and len(body) <= most:
             message = await receive()
             if message["type"] != "http.request":
                 return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -17,6 +17,8 @@ __all__ = [
     "ErrorAnswer",
     "Fault",
     "Health",
+    "PipeAnswer",
+    "PipeRequest",
     "Request",
     "SentenceView",
     "Text",
@@ -77,6 +79,7 @@ class Health(BaseModel):
     seconds: float = Field(description="that a request may take, and may wait before that")
     waiting: int = Field(description="requests that wait for a worker now")
     language: str | None = Field(default=None, description="of the readings that are ranked here")
+    pipes: list[str] = Field(default=[], description="names of the pipelines, the default first")
 
 
 class TokeniseRequest(Request):
@@ -209,3 +212,28 @@ class DependencyAnswer(BaseModel):
     """The sentences of the request, in order."""
 
     sentences: list[DependencyView]
+
+
+class PipeRequest(Request):
+    """A text for a pipeline."""
+
+    text: Text
+    model: str | None = Field(
+        default=None, description="name of a pipeline, a beginning of it, or a language; or first"
+    )
+    given: Literal["sentences", "tokens"] | None = Field(
+        default=None, description="a sentence a line; or, too, white space between tokens"
+    )
+    top: int = Field(default=0, ge=0, le=50, description="readings of words and trees to list")
+    probabilities: bool = Field(default=False, description="of the tags and heads")
+    draw: bool = Field(default=False, description="draw the first sentences")
+
+
+class PipeAnswer(BaseModel):
+    """What the pipeline says."""
+
+    model: str
+    document: dict[str, Any] = Field(description="as `eigentext pipe run --format jsonl` has it")
+    drawings: list[str | None] = Field(
+        description="SVG of the first sentences; null: it has no tree, or too many words"
+    )

@@ -30,6 +30,12 @@ class ServiceSettings(BaseModel):
     max_tree_words: int = Field(default=4_000, ge=1)
     #: A model of ``eigentext dep train``; without one nothing is parsed.
     dep_model: str | None = None
+    #: Pipelines of ``eigentext pipe train``; the first is the default.
+    pipes: tuple[str, ...] = ()
+    #: Longest text that a pipeline takes in one request, in characters.
+    max_pipe_characters: int = Field(default=1_000_000, ge=1)
+    #: Longest body of a request to a pipeline, in bytes.
+    max_pipe_body_bytes: int = Field(default=8_000_000, ge=1)
     #: A model of ``eigentext lex train``; without one nothing is ranked.
     lex_model: str | None = None
     #: Where that model's analyzer lies, if not where it was in training.
