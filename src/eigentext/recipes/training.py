@@ -198,17 +198,14 @@ def _train_pipeline(
 def _score_pipeline(
     pipeline: Any, test: Sequence[str], *, jobs: int, progress: Progress | None
 ) -> dict[str, float]:
-    from eigentext.evaluate.attachment import evaluate
-    from eigentext.formats.conllu import parse_sentences, read_sentences
-    from eigentext.pipeline import Doc
+    from eigentext.formats.conllu import read_sentences
+    from eigentext.pipeline.scoring import score
 
     gold = [sentence for file in test for sentence in read_sentences(file)]
     if not gold:
         raise DataError(", ".join(test), None, "no sentences, expected at least one")
-    found = pipeline(Doc.from_conllu(gold).text).to_conllu()
-    figures = evaluate(gold, parse_sentences(found)).as_dict()
-    reached = ((name, figures.get(name)) for name in SCORES["pipeline"])
-    return {name: value for name, value in reached if value is not None}
+    found = score(pipeline, gold, jobs=jobs, progress=progress)
+    return {name: found[name].f1 for name in SCORES["pipeline"]}
 
 
 _WAYS = {

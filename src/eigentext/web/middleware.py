@@ -118,7 +118,7 @@ class BodyLimit:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        most = self.larger.get(scope["path"], self.max_bytes)
+        most = self.larger.get(scope.get("path", ""), self.max_bytes)
         try:
             async with asyncio.timeout(self.seconds):
                 body = await self._read(receive, most)
