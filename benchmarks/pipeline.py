@@ -89,7 +89,9 @@ class Ours:
 
     def words(self, conllu: str) -> str:
         """Tags and trees for the words of a CoNLL-U text."""
-        return str(self.nlp(conllu, given="words").to_conllu())
+        from eigentext.pipeline import Doc
+
+        return str(self.nlp(Doc.from_conllu(conllu), given="words").to_conllu())
 
 
 def train(system: str, treebank: str, target: Path) -> dict[str, Any]:
@@ -135,11 +137,11 @@ def scores(gold: str, system: str) -> dict[str, float]:
 
 def run(system: str, treebank: str, path: Path) -> dict[str, Any]:
     """Parse the test set both ways; called in a process of its own."""
-    from eigentext.formats.conllu import read_sentences
+    from eigentext.formats.conllu import parse_sentence
     from eigentext.segmentation import raw_text
 
     gold = split_of(treebank).test
-    sentences = list(read_sentences(io.StringIO(gold)))
+    sentences = [parse_sentence(block) for block in gold.strip("\n").split("\n\n")]
     raw = raw_text(sentences)
     if system == "udpipe":
         from rivals.udpipe import UDPipe
