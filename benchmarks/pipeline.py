@@ -131,7 +131,8 @@ def scores(gold: str, system: str) -> dict[str, float]:
     """The official F1 of each column."""
     from udtools import udeval
 
-    evaluation = udeval.evaluate(*(udeval.load_conllu(io.StringIO(t)) for t in (gold, system)))
+    texts = (gold, system)
+    evaluation = udeval.evaluate(*(udeval.load_conllu(io.StringIO(t), "", {}) for t in texts))
     return {name: 100 * evaluation[metric].f1 for name, metric in COLUMNS.items()}
 
 
