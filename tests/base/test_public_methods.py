@@ -28,6 +28,7 @@ FREE = {
     "settings_",
     "most_states",  # of the settings of an LPCFG
     "noised",
+    "train",  # which makes a model
 }
 CONLLU = {"choose", "tagged_conllu", "tags_for"}  # these take one sentence of CoNLL-U
 DEPENDENCY = {"DependencyParser", "GenerativeParser", "Reranker"}
@@ -68,6 +69,9 @@ def _argument(kind: Any, method: str, name: str) -> Any:
         "k": 2,
         "word": "dog",
         "text": "The dog ran.",
+        "texts": ["The dog ran."],
+        "name": "parser",
+        "model": None,
     }
     return plain[name]
 

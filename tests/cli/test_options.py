@@ -94,8 +94,8 @@ def _kinds() -> set[str]:
 
     import eigentext
 
-    rooms = "constituency corpus dependency lexical morphology segmentation sequences tagging "
-    rooms = (rooms + "words").split()
+    rooms = "constituency corpus dependency lexical morphology pipeline segmentation sequences "
+    rooms = (rooms + "tagging words").split()
     names = [
         one.name
         for one in pkgutil.walk_packages(eigentext.__path__, "eigentext.")

@@ -27,6 +27,8 @@ from eigentext.dependency.settings import (
 from eigentext.lexical.analyzers.learned import LearnedAnalyzer
 from eigentext.lexical.ranker.model import LexicalRanker
 from eigentext.lexical.settings import LearnedAnalyzerSettings, RankerSettings
+from eigentext.pipeline.model import Pipeline
+from eigentext.pipeline.settings import PipelineSettings
 from eigentext.sequences import HMM, LatentTagger, SpectralHMM
 from eigentext.sequences.settings import HMMSettings, LatentTaggerSettings, SpectralHMMSettings
 from eigentext.tagging.settings import TaggerSettings
@@ -53,6 +55,7 @@ COMMANDS: list[tuple[str, type, type]] = [
     ("lex train", RankerSettings, LexicalRanker),
     ("lex crossval", RankerSettings, LexicalRanker),
     ("lex learn-analyzer", LearnedAnalyzerSettings, LearnedAnalyzer),
+    ("pipe train", PipelineSettings, Pipeline),
     ("tag train", TaggerSettings, SequenceTagger),
     ("hmm train", HMMSettings, HMM),
     ("hmm train", SpectralHMMSettings, SpectralHMM),

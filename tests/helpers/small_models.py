@@ -226,6 +226,31 @@ def _raw_sentences() -> list[Any]:
     return [parse_sentence(one) for one in (first, second, third, "# newpar\n" + fourth)] * 4
 
 
+def _parsed_sentences() -> list[Any]:
+    """The same with tags, lemmas and trees."""
+    found = []
+    for sentence in _raw_sentences():
+        n, forms = len(sentence), sentence.forms
+        found.append(
+            sentence.with_columns(
+                lemma=[form.lower() for form in forms],
+                upos=["PUNCT" if form in ".!" else "NOUN" for form in forms],
+                feats=["Number=Sing"] + ["_"] * (n - 1),
+                head=[2, 0, *[2] * (n - 2)],
+                deprel=["nsubj", "root", *["dep"] * (n - 2)],
+            )
+        )
+    return found
+
+
+def _documents(pipeline: Any) -> Any:
+    text = "Bob ran. We cannot sing!\n\nTom's 12 000 dogs"
+    return (
+        pipeline(text, top=2, probabilities=True).to_dict(),
+        pipeline([["We", "cannot", "sing"]], given="tokens").to_conllu(),
+    )
+
+
 def _segments(segmenter: Any) -> Any:
     return (
         segmenter.segment("Bob ran. We cannot sing!\n\nTom's 12 000 dogs"),
@@ -411,6 +436,17 @@ SMALL: dict[str, Small] = {
         lambda kind: kind(epochs=2, bits=10, clusters=BITS, vectors=_NEAR),
         _given(TREES),
         _morphology,
+    ),
+    "pipeline": Small(
+        "pipeline.model:Pipeline",
+        lambda kind: kind(
+            folds=2,
+            segmenter_settings={"epochs": 4, "bits": 8},
+            morphology_settings={"epochs": 2, "bits": 10},
+            parser_settings={"epochs": 1, "bits": 10},
+        ),
+        lambda: ((_parsed_sentences(),), {}),
+        _documents,
     ),
     "spectral-hmm": Small(
         "sequences.spectral.model:SpectralHMM",

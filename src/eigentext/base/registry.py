@@ -68,6 +68,7 @@ KINDS = {
     "lrmvl": Kind("word vectors", "words embed --method lrmvl", "words.embeddings.lrmvl:LRMVL"),
     "morph-tagger": Kind("a morphological tagger", "", "morphology.tagger:MorphTagger"),
     "segmenter": Kind("a segmenter of raw text", "", "segmentation.model:Segmenter"),
+    "pipeline": Kind("a pipeline", "pipe train", "pipeline.model:Pipeline"),
     "spectral-hmm": Kind(
         "a hidden Markov model, as operators",
         "hmm train",

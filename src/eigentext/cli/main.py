@@ -17,7 +17,21 @@ from typing import Annotated, Any
 import typer
 
 from eigentext import __version__
-from eigentext.cli import const, convert, data, demo, dep, hmm, info, lex, model, serve, tag, words
+from eigentext.cli import (
+    const,
+    convert,
+    data,
+    demo,
+    dep,
+    hmm,
+    info,
+    lex,
+    model,
+    pipe,
+    serve,
+    tag,
+    words,
+)
 from eigentext.cli.flags import Group, quiet_flags
 from eigentext.cli.output import printable, remark
 from eigentext.errors import EigentextError, MissingExtraError, shortened
@@ -39,6 +53,7 @@ app.add_typer(hmm.app, name="hmm")
 app.add_typer(const.app, name="const")
 app.add_typer(dep.app, name="dep")
 app.add_typer(lex.app, name="lex")
+app.add_typer(pipe.app, name="pipe")
 app.add_typer(model.app, name="model")
 app.add_typer(data.app, name="data")
 app.command("convert")(convert.convert)

@@ -7,7 +7,9 @@
    ``( ... )``, over several lines, with traces, indices and function tags.
 3. ``english/pairs.tsv`` names the sentences that come in pairs, alike but for the place to which
    their prepositional phrase belongs.
-4. ``sample_files`` adds the plain texts made from these, and ``write_sample`` writes them all.
+4. ``english/treebank.conllu`` and ``treebank-dev.conllu`` hold the sentences of train and dev with
+   all columns of Universal Dependencies.
+5. ``sample_files`` adds the plain texts made from these, and ``write_sample`` writes them all.
 """
 
 from __future__ import annotations
@@ -118,6 +120,8 @@ def sample_files() -> dict[str, bytes]:
     tokens = [_LEAF.findall(tree) for tree in load_english("all")]
     texts = {f"{split}.mrg": _text("english", f"{split}.mrg") for split in SPLITS}
     texts["traces.mrg"] = load_traces()
+    for name in ("treebank.conllu", "treebank-dev.conllu"):
+        texts[name] = _text("english", name)
     texts["pairs.tsv"] = _text("english", "pairs.tsv")
     texts["text.txt"] = "".join(" ".join(sentence) + "\n" for sentence in tokens)
     texts["raw.txt"] = "".join(detokenise(sentence) + "\n" for sentence in tokens)

@@ -14,6 +14,7 @@ more, no cycle) or ``_`` for all heads; anything else is a DataError with file a
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from eigentext.base.tokens import each_of
@@ -31,6 +32,7 @@ __all__ = [
     "Token",
     "comments_as_dict",
     "each_conllu",
+    "escape_spaces",
     "from_dependency_tree",
     "make_sentence",
     "parse_pairs",
@@ -38,6 +40,7 @@ __all__ = [
     "parse_sentences",
     "read_sentences",
     "to_dependency_tree",
+    "unescape_spaces",
     "write_sentences",
 ]
 
@@ -238,6 +241,31 @@ def parse_pairs(cell: str) -> dict[str, str]:
         return {}
     pairs = (item.partition("=") for item in cell.split("|"))
     return {name: value for name, _, value in pairs}
+
+
+# white space in MISC, as UDPipe writes it; any other as \\u and its number
+_ESCAPES = {" ": "\\s", "\t": "\\t", "\r": "\\r", "\n": "\\n", "|": "\\p", "\\": "\\\\"}
+_UNESCAPES = {written[1]: plain for plain, written in _ESCAPES.items()}
+_TO_ESCAPE = re.compile(r"[\s|\\]")
+_ESCAPED = re.compile(r"\\(?:([strnp\\])|u([0-9A-F]{4}))")
+
+
+def escape_spaces(text: str) -> str:
+    r"""Text as the attributes of MISC have it that tell of white space, such as ``SpacesAfter``.
+
+    >>> print(escape_spaces(" \n|\u00a0"))
+    \s\n\p\u00A0
+    """
+    return _TO_ESCAPE.sub(lambda m: _ESCAPES.get(m[0]) or f"\\u{ord(m[0]):04X}", text)
+
+
+def unescape_spaces(written: str) -> str:
+    r"""The other way; a backslash before anything else stands for itself.
+
+    >>> unescape_spaces(r"\s\n\p\u00A0\x")
+    ' \n|\xa0\\x'
+    """
+    return _ESCAPED.sub(lambda m: _UNESCAPES[m[1]] if m[1] else chr(int(m[2], 16)), written)
 
 
 def to_dependency_tree(sentence: Sentence, *, tags: str = "upos") -> DependencyTree:

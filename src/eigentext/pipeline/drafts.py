@@ -15,7 +15,7 @@ from eigentext.formats.text import split_tokens
 from eigentext.pipeline.doc import Columns, Doc, DocSentence, DocToken
 from eigentext.pipeline.pieces import Piece
 from eigentext.pipeline.settings import GIVEN
-from eigentext.pipeline.writing import escaped, space_after
+from eigentext.pipeline.writing import space_after
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -106,7 +106,7 @@ def sentences_in(
             misc = "_" if gap == " " else space_after(gap) if gap else "SpaceAfter=No"
             pieces = form.split()
             if len(pieces) != 1 and " ".join(pieces) != form:
-                misc = _joined(misc, f"SpacesInToken={escaped(form)}")
+                misc = _joined(misc, f"SpacesInToken={conllu.escape_spaces(form)}")
                 form = " ".join(pieces)
             if words:
                 last_word = number + len(words) - 1
@@ -132,7 +132,7 @@ def _mend_ends(text: str, sentences: list[DocSentence], before: str, *, last: bo
         sentences[-1] = replace(sentences[-1], tokens=[*tokens[:-1], final._replace(misc=misc)])
     if before:
         tokens = sentences[0].tokens
-        misc = _joined(f"SpacesBefore={escaped(before)}", tokens[0].misc)
+        misc = _joined(f"SpacesBefore={conllu.escape_spaces(before)}", tokens[0].misc)
         sentences[0] = replace(sentences[0], tokens=[tokens[0]._replace(misc=misc), *tokens[1:]])
 
 

@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from eigentext.base.fields import Bits, Parts, Spec
+from eigentext.base.fields import Bits, Flag, Named, Parts, Spec, Strings
 from eigentext.base.model import Model, Packed, from_bytes
 from eigentext.base.parallel import in_order
 from eigentext.base.registry import wrong_kind
 from eigentext.errors import SettingsError
+from eigentext.evaluate.conll18 import MEASURES
 from eigentext.pipeline.annotate import Asked, alternatives, filled
 from eigentext.pipeline.doc import Alternatives, Doc, DocSentence
 from eigentext.pipeline.drafts import checked_given, draft
-from eigentext.pipeline.settings import PipelineSettings
+from eigentext.pipeline.settings import VALUES, PipelineSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -52,11 +53,18 @@ class Pipeline(Model, PipelineSettings):
 
     After ``fit``, ``segmenter_``, ``morphology_`` and ``parser_`` are the stages (None where one
     was left out), ``const_`` and ``ner_`` what was given besides; ``counts_`` tells of the
-    treebank, ``dev_scores_`` has F1 of every CoNLL 2018 measure on the development treebank.
+    treebank, ``values_`` what its columns hold (of FEATS every feature with its value), and
+    ``dev_scores_`` has F1 of every CoNLL 2018 measure on the development treebank.
     """
 
     KIND = "pipeline"
-    SPEC = Spec({}, Parts({f"stage.{name}": Bits((name,), optional=True) for name in KIND_OF}))
+    SPEC = Spec(
+        {"counts": Named({}), "dev_scores": Named({}), "universal": Flag()},
+        Parts(
+            {f"stage.{name}": Bits((name,), optional=True) for name in KIND_OF},
+            {name: Strings(f"n_{name}", distinct=True) for name in VALUES},
+        ),
+    )
 
     # ------------------------------------------------------------ training
 
@@ -173,16 +181,18 @@ class Pipeline(Model, PipelineSettings):
         for _, doc in in_order(_annotate_all, texts, state=state, jobs=jobs, chunk=_CHUNK):
             yield doc
 
-    def kbest(self, sentence: Any, k: int = 5) -> Alternatives:
+    def kbest(self, text: Any, k: int = 5) -> Alternatives:
         """The k best readings of each word and trees of a sentence, with probabilities.
 
-        ``sentence`` is a :class:`DocSentence`, a list of words, or a text that is one sentence.
+        ``text`` is one sentence: as it was typed, as a list of tokens, or a :class:`DocSentence`.
         """
+        self.check_fitted()
         if k < 1:
             raise SettingsError(f"k is {k}, expected a whole number of at least 1")
+        sentence = text
         if not isinstance(sentence, DocSentence):
-            given = "sentences" if isinstance(sentence, str) else "tokens"
-            doc = self(sentence if isinstance(sentence, str) else [sentence], given=given)
+            given = "sentences" if isinstance(text, str) else "tokens"
+            doc = self(text if isinstance(text, str) else [text], given=given)
             if len(doc.sentences) != 1:
                 raise SettingsError(f"expected one sentence, found {len(doc.sentences)}")
             sentence = doc.sentences[0]
@@ -205,13 +215,15 @@ class Pipeline(Model, PipelineSettings):
         self.const_: LPCFG | None = stages.get("const")
         self.ner_: SequenceTagger | None = stages.get("ner")
 
-    def _stages(self) -> dict[str, Any]:
+    def stages(self) -> dict[str, Any]:
         """The models there are, by the name of their stage."""
+        self.check_fitted()
         stages = {name: getattr(self, f"{name}_") for name in KIND_OF}
         return {name: model for name, model in stages.items() if model is not None}
 
     def use(self, name: str, model: Any) -> None:
         """Put a trained model in the place of a stage; None: the pipeline goes without it."""
+        self.check_fitted()
         if name not in KIND_OF:
             raise SettingsError(f"stage {name!r}, expected one of {', '.join(KIND_OF)}")
         if model is not None and KIND_OF[name] != model.KIND:
@@ -221,14 +233,14 @@ class Pipeline(Model, PipelineSettings):
     def _pack_learned(self) -> Packed:
         arrays = {
             f"stage.{name}": np.frombuffer(model.to_bytes(), np.uint8)
-            for name, model in self._stages().items()
+            for name, model in self.stages().items()
         }
         facts = {
             "counts": self.counts_,
             "dev_scores": self.dev_scores_,
             "universal": self.universal_,
         }
-        return Packed(arrays, {}, facts)
+        return Packed(arrays, self.values_, facts)
 
     def _restore(self, packed: Packed) -> None:
         stages: dict[str, Any] = {}
@@ -240,12 +252,14 @@ class Pipeline(Model, PipelineSettings):
                 if kind != stages[name].KIND:
                     raise wrong_kind(where, stages[name].KIND, kind)
         self._take(stages)
+        self.values_ = {name: list(packed.strings[name]) for name in VALUES}
         self.counts_ = dict(packed.facts["counts"])
-        self.dev_scores_ = dict(packed.facts["dev_scores"])
+        scores = packed.facts["dev_scores"]  # JSON keeps no order
+        self.dev_scores_ = {name: scores[name] for name in MEASURES if name in scores}
         self.universal_ = bool(packed.facts["universal"])
 
     def _summary(self) -> str:
-        return ", ".join(self._stages()) + f" of {self.counts_.get('words', 0):,} words"
+        return ", ".join(self.stages()) + f" of {self.counts_.get('words', 0):,} words"
 
 
 def _annotate_all(state: tuple[Pipeline, str | None, Asked], texts: list[Any]) -> list[Doc]:

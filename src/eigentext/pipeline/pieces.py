@@ -8,24 +8,24 @@ lost: the pieces put together are the text.
 
 from __future__ import annotations
 
-import codecs
 import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from eigentext.base.files.opening import NO_TEXT, is_model, not_utf8, open_binary
+from eigentext.base.files.opening import NO_TEXT, is_model, open_binary, raise_or_tell
 from eigentext.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eigentext.base.files.opening import Source
+    from eigentext.base.files.opening import OnError, Source
 
 __all__ = ["Piece", "text_pieces"]
 
 SIZE = 1 << 15  # characters of a piece, unless a paragraph is longer
 MOST = 1 << 17  # characters of a paragraph that is not cut
 _BLOCK = 1 << 16  # bytes read at a time
+_LONG_LINE = 1 << 20  # bytes of a line that are not waited for any longer
 _STOPS = ".!?…。！？؟۔।॥"
 _EMPTY_LINE = re.compile(r"\n[ \t\r\f\v]*\n\s*")
 _CUTS = (
@@ -49,8 +49,12 @@ class Piece(NamedTuple):
     last: bool
 
 
-def text_pieces(source: Source, *, size: int = SIZE, most: int = MOST) -> Iterator[Piece]:
-    r"""The pieces of a file of UTF-8; bytes that are none are a DataError with their line.
+def text_pieces(
+    source: Source, *, size: int = SIZE, most: int = MOST, on_error: OnError | None = None
+) -> Iterator[Piece]:
+    r"""The pieces of a file of UTF-8.
+
+    Bytes that are none are a DataError with their line, or are told to ``on_error`` and left out.
 
     >>> from eigentext.base.files.opening import atomic_write
     >>> with atomic_write("memory://pieces-example.txt") as out:
@@ -58,7 +62,7 @@ def text_pieces(source: Source, *, size: int = SIZE, most: int = MOST) -> Iterat
     >>> [piece.text for piece in text_pieces("memory://pieces-example.txt", size=3)]
     ['One.\n\n', 'Two.\nThree.']
     """
-    return cut(_decoded(os.fspath(source)), size=size, most=most)
+    return cut(_decoded(os.fspath(source), on_error), size=size, most=most)
 
 
 def cut(blocks: Iterator[str], *, size: int = SIZE, most: int = MOST) -> Iterator[Piece]:
@@ -105,33 +109,55 @@ def _place(text: str, size: int, most: int) -> tuple[int, bool]:
     return most, False
 
 
-def _decoded(path: str) -> Iterator[str]:
-    """The text of a file, block by block; a byte-order mark is dropped."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    line = 1
-    tail = b""  # the last line, as far as it has been read, for messages
+def _decoded(path: str, on_error: OnError | None = None) -> Iterator[str]:
+    """The text of a file in blocks of whole lines; a byte-order mark is dropped.
+
+    A line that is too long to be held comes in several blocks.
+    """
+    line, column = 1, 0  # of the first byte that is not yet decoded
+    pending = b""
+    first = True
     with open_binary(path) as stream:
-        first = True
-        while True:
-            block = stream.read(_BLOCK)
+        while block := stream.read(_BLOCK):
             if first:
                 if is_model(block):
                     raise DataError(path, 1, NO_TEXT)
                 block = block.removeprefix(b"\xef\xbb\xbf")
                 first = False
-            try:
-                text = decoder.decode(block, final=not block)
-            except UnicodeDecodeError as error:
-                whole = tail + block
-                known = len(whole) - len(error.object) + error.start
-                line += whole.count(b"\n", 0, known)
-                begin = whole.rfind(b"\n", 0, known) + 1
-                why = not_utf8(whole[begin : known + 1], known - begin)
-                raise DataError(path, line, why) from None
-            if text:
-                yield text
-            if not block:
-                return
-            line += (tail + block).count(b"\n")
-            at = block.rfind(b"\n") + 1
-            tail = (block if at else tail + block)[at:][-_BLOCK:]
+            pending += block
+            end = pending.rfind(b"\n") + 1 or _last_whole(pending)
+            if end:
+                whole, pending = pending[:end], pending[end:]
+                yield _text(path, whole, line, column, on_error)
+                ends = whole.count(b"\n")
+                line += ends
+                column = 0 if ends else column + len(whole)
+        if pending:
+            yield _text(path, pending, line, column, on_error)
+
+
+def _last_whole(held: bytes) -> int:
+    """Where the last character begins of a line that is too long to wait for; else 0."""
+    if len(held) < _LONG_LINE:
+        return 0
+    end = len(held) - 1
+    while end > len(held) - 4 and held[end] & 0xC0 == 0x80:
+        end -= 1
+    return end
+
+
+def _text(path: str, block: bytes, line: int, column: int, on_error: OnError | None) -> str:
+    """A block as text, its bad lines left out if that is told."""
+    try:
+        return block.decode()
+    except UnicodeDecodeError as error:
+        ends = block.count(b"\n", 0, error.start)
+        begin = block.rfind(b"\n", 0, error.start) + 1
+        end = block.find(b"\n", error.start) + 1 or len(block)
+        at = error.start - begin + (0 if ends else column)
+        why = f"not UTF-8: byte 0x{block[error.start]:02x} at position {at + 1} of the line"
+        if not ends and line == 1 and block.startswith((b"\xff\xfe", b"\xfe\xff")):
+            why += " (this looks like UTF-16; expected UTF-8)"
+        raise_or_tell(DataError(path, line + ends, why), on_error)
+        rest = _text(path, block[end:], line + ends + 1, 0, on_error)
+        return block[:begin].decode() + rest

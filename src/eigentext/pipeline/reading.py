@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from eigentext.formats import conllu
 from eigentext.pipeline.doc import Columns, DocSentence, DocToken
-from eigentext.pipeline.writing import unescaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -58,8 +57,10 @@ def _sentence(
         if unit is not None:
             inside = inside or ["_"] * len(rows)
             inside[number - 1 : end_word] = (row[9] for row in rows[number - 1 : end_word])
-        typed = unescaped(spaces["SpacesInToken"]) if "SpacesInToken" in spaces else form
-        before = unescaped(spaces.get("SpacesBefore", ""))
+        typed = (
+            conllu.unescape_spaces(spaces["SpacesInToken"]) if "SpacesInToken" in spaces else form
+        )
+        before = conllu.unescape_spaces(spaces.get("SpacesBefore", ""))
         final = end_word == len(rows)
         gap = _gap(spaces, last=last and final, before_paragraph=before_paragraph and final)
         begin = at + len(before)
@@ -110,7 +111,7 @@ def _spaces(misc: str) -> dict[str, str]:
 
 def _gap(spaces: dict[str, str], *, last: bool, before_paragraph: bool) -> str:
     if "SpacesAfter" in spaces:
-        return unescaped(spaces["SpacesAfter"])
+        return conllu.unescape_spaces(spaces["SpacesAfter"])
     if last:
         return ""
     if before_paragraph:

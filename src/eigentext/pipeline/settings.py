@@ -8,12 +8,13 @@ from typing import Any, Literal, get_args
 from eigentext.base.settings import setting
 from eigentext.base.values import Anything, Listed, Named, Text, Whole
 
-__all__ = ["GIVEN", "STAGES", "Given", "PipelineSettings", "Stage"]
+__all__ = ["GIVEN", "STAGES", "VALUES", "Given", "PipelineSettings", "Stage"]
 
 Stage = Literal["segmenter", "morphology", "parser"]
 STAGES: tuple[str, ...] = get_args(Stage)
 Given = Literal["sentences", "tokens", "words", "tags"]
 GIVEN: tuple[str, ...] = get_args(Given)
+VALUES = ("upos", "xpos", "feats", "deprel")  # columns whose values a pipeline remembers
 
 
 @dataclass
@@ -46,13 +47,13 @@ class PipelineSettings:
     text_tokens: int = setting(
         3_000_000, Whole(1000), "At most so many tokens of the text without annotation are read."
     )
-    segmenter: dict[str, Any] | None = setting(
+    segmenter_settings: dict[str, Any] | None = setting(
         None, Named({}), "Settings of the segmenter, by name.", flag=False
     )
-    morphology: dict[str, Any] | None = setting(
+    morphology_settings: dict[str, Any] | None = setting(
         None, Named({}), "Settings of the morphological tagger, by name.", flag=False
     )
-    parser: dict[str, Any] | None = setting(
+    parser_settings: dict[str, Any] | None = setting(
         None, Named({}), "Settings of the dependency parser, by name.", flag=False
     )
     seed: int = setting(0, Whole(0), "Start of every random choice.")

@@ -2,8 +2,8 @@
 
 spaCy's text is its tokens and a blank after some of them, so white space other than that becomes
 tokens of its own, and a multiword token is cut into its words only where their forms spell it;
-another one (``du`` is ``de le``) is one token with the tags of the word that the others hang from,
-and its words' forms in ``token._.words``.
+another one (``du`` is ``de le``) is one token with the tags of the word that the others hang
+from.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from eigentext.pipeline.doc import Doc, DocSentence, DocToken
 
-__all__ = ["as_spacy", "doc_bin"]
+__all__ = ["as_spacy", "doc_bin", "merged"]
 
 _SPACE = "dep"  # spaCy's relation of white space to the word before it
 
@@ -54,30 +54,39 @@ def _units(doc: Doc, sentence: DocSentence, following: int) -> list[_Unit]:
     return units
 
 
-def as_spacy(doc: Doc, vocab: Any = None) -> Any:
-    """A ``spacy.tokens.Doc``."""
+def _spacy_tokens() -> Any:
     try:
         import spacy.tokens
-        from spacy.parts_of_speech import IDS as UNIVERSAL_TAGS
-        from spacy.vocab import Vocab
     except ImportError as missing:
         what = "spaCy's documents"
         raise MissingExtraError(what, extra="spacy", modules=["spacy"]) from missing
+    return spacy.tokens
+
+
+def as_spacy(doc: Doc, vocab: Any = None) -> Any:
+    """A ``spacy.tokens.Doc``."""
+    tokens = _spacy_tokens()
+    from spacy.parts_of_speech import IDS as UNIVERSAL_TAGS
+    from spacy.vocab import Vocab
+
     units: list[_Unit] = []
     columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
-    starts = [sentence.start for sentence in doc.sentences[1:]] + [len(doc.text)]
+    starts = [sentence.start for sentence in doc.sentences[1:]]
+    starts += [len(doc.text)] if doc.sentences else []
     lead = doc.text[: doc.sentences[0].start] if doc.sentences else doc.text
-    if lead:
+    if lead:  # it belongs to the first sentence
         units.append(_Unit(lead, False, ()))
-        _add_space(columns, 0, alone=True)
+        _add_space(columns, 1 if doc.sentences else 0, starts=True, alone=not doc.sentences)
     for sentence, following in zip(doc.sentences, starts, strict=True):
         begin = len(units)
         found = _units(doc, sentence, following)
         units += found
         _add_sentence(columns, sentence, found, begin)
+    if lead and doc.sentences:
+        columns["start"][1] = False
     tags = [tag if tag in UNIVERSAL_TAGS else "" for tag in columns["pos"]]
     parsed = any(sentence.columns.heads is not None for sentence in doc.sentences)
-    return spacy.tokens.Doc(
+    return tokens.Doc(
         Vocab() if vocab is None else vocab,
         words=[unit.text for unit in units],
         spaces=[unit.space for unit in units],
@@ -95,7 +104,9 @@ def as_spacy(doc: Doc, vocab: Any = None) -> Any:
 _COLUMNS = ("tag", "pos", "morph", "lemma", "head", "dep", "start", "ent")
 
 
-def _add_space(columns: dict[str, list[Any]], above: int, *, alone: bool = False) -> None:
+def _add_space(
+    columns: dict[str, list[Any]], above: int, *, starts: bool = False, alone: bool = False
+) -> None:
     """White space hangs from a word of its sentence."""
     for name in ("pos", "tag"):
         columns[name].append("SPACE" if name == "pos" else "_SP")
@@ -103,7 +114,7 @@ def _add_space(columns: dict[str, list[Any]], above: int, *, alone: bool = False
     columns["lemma"].append("")
     columns["head"].append(above)
     columns["dep"].append("ROOT" if alone else _SPACE)
-    columns["start"].append(alone)
+    columns["start"].append(starts)
     columns["ent"].append("O")
 
 
@@ -138,11 +149,17 @@ def _add_sentence(
 
 def doc_bin(docs: Iterable[Doc]) -> Any:
     """A ``spacy.tokens.DocBin`` of all these."""
-    try:
-        from spacy.tokens import DocBin
-        from spacy.vocab import Vocab
-    except ImportError as missing:
-        what = "spaCy's documents"
-        raise MissingExtraError(what, extra="spacy", modules=["spacy"]) from missing
+    tokens = _spacy_tokens()
+    from spacy.vocab import Vocab
+
     vocab = Vocab()
-    return DocBin(docs=[as_spacy(doc, vocab) for doc in docs], store_user_data=True)
+    return tokens.DocBin(docs=[as_spacy(doc, vocab) for doc in docs])
+
+
+def merged(parts: Iterable[bytes]) -> bytes:
+    """One DocBin, from the bytes of several."""
+    tokens = _spacy_tokens()
+    whole = tokens.DocBin()
+    for part in parts:
+        whole.merge(tokens.DocBin().from_bytes(part))
+    return bytes(whole.to_bytes())

@@ -23,6 +23,7 @@ from eigentext.base.registry import wrong_kind
 from eigentext.errors import DataError, SettingsError, StorageError
 from eigentext.formats import conllu
 from eigentext.pipeline.annotate import ROOT, sorted_feats
+from eigentext.pipeline.settings import VALUES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -89,7 +90,7 @@ def train_stages(
     if "segmenter" in todo:
         from eigentext.segmentation import Segmenter
 
-        segmenter = Segmenter(**_known(Segmenter, settings) | (pipeline.segmenter or {}))
+        segmenter = Segmenter(**_known(Segmenter, settings) | (pipeline.segmenter_settings or {}))
         key = fingerprint(about, segmenter.get_params())
         stages["segmenter"] = files.made(
             "segmenter", key, lambda: segmenter.fit(treebank, progress=told.of("segmenter"))
@@ -115,14 +116,16 @@ def train_stages(
         from eigentext.dependency import DependencyParser
         from eigentext.dependency.graph.answer import with_heads
 
-        parser = DependencyParser(**_known(DependencyParser, settings) | (pipeline.parser or {}))
+        parser = DependencyParser(
+            **_known(DependencyParser, settings) | (pipeline.parser_settings or {})
+        )
         trees = [with_heads(sentence) for sentence in learned_from]
         key = fingerprint([s.verbatim for s in trees], _keyed(parser.get_params()))
         stages["parser"] = files.made(
             "parser", key, lambda: parser.fit(trees, progress=told.of("parser"))
         )
     pipeline._take(stages)
-    pipeline.counts_ = _counts(treebank)
+    pipeline.counts_, pipeline.values_ = _counts(treebank)
     pipeline.universal_ = _has_universal_roots(treebank)
     pipeline.dev_scores_ = {}
     if dev is not None:
@@ -186,7 +189,7 @@ def _morphology(
     """The tagger, and the treebank as the parser is to see it."""
     from eigentext.morphology import MorphTagger, jackknifed
 
-    tagger = MorphTagger(**_known(MorphTagger, settings) | (pipeline.morphology or {}))
+    tagger = MorphTagger(**_known(MorphTagger, settings) | (pipeline.morphology_settings or {}))
     key = fingerprint(about, _keyed(tagger.get_params()))
     model = files.made(
         "morphology", key, lambda: tagger.fit(treebank, progress=told.of("morphology"))
@@ -219,17 +222,19 @@ def _with_tags(treebank: list[conllu.Sentence], found: Iterable[Any]) -> list[co
     ]
 
 
-def _counts(treebank: Sequence[conllu.Sentence]) -> dict[str, Any]:
-    """How much there was to learn from, and which tags."""
-    seen: dict[str, set[str]] = {name: set() for name in ("upos", "xpos", "feats", "deprel")}
+def _counts(treebank: Sequence[conllu.Sentence]) -> tuple[dict[str, int], dict[str, list[str]]]:
+    """How much there was to learn from, and what the columns hold."""
+    seen: dict[str, set[str]] = {name: set() for name in VALUES}
     counts = {"sentences": len(treebank), "words": 0, "multiword_tokens": 0}
     for sentence in treebank:
         rows = sentence.rows
         counts["words"] += len(rows)
         counts["multiword_tokens"] += len(sentence.ranges)
-        for name, column in (("upos", 3), ("xpos", 4), ("feats", 5), ("deprel", 7)):
+        for name in VALUES:
+            column = conllu.Sentence.COLUMNS.index(name)
             seen[name].update(row[column] for row in rows)
-    return counts | {f"{name}_values": len(values - {"_"}) for name, values in seen.items()}
+    seen["feats"] = {item for feats in seen["feats"] for item in feats.split("|")}
+    return counts, {name: sorted(values - {"_"}) for name, values in seen.items()}
 
 
 def _has_universal_roots(treebank: Iterable[conllu.Sentence]) -> bool:

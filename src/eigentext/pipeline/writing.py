@@ -2,8 +2,9 @@ r"""Docs as CoNLL-U, written from their columns.
 
 White space goes by the conventions of UDPipe, so that the text can be put together again:
 ``SpaceAfter=No`` where none follows; ``SpacesAfter=`` where it is anything but one blank, with
-``\s \t \r \n \p \\`` for blank, TAB, CR, LF, ``|`` and ``\``; ``SpacesBefore=`` before the first
-token of a text, and ``SpacesInToken=`` where white space inside a token is not single blanks.
+``\s \t \r \n \p \\`` for blank, TAB, CR, LF, ``|`` and ``\``, and ``\u00A0`` and the like for
+any other; ``SpacesBefore=`` before the first token of a text, and ``SpacesInToken=`` where white
+space inside a token is not single blanks.
 The last token of a text says ``SpacesAfter=`` if any space follows, and nothing if none does:
 a new document may come after it.
 """
@@ -14,6 +15,8 @@ from functools import lru_cache
 from itertools import repeat
 from typing import TYPE_CHECKING
 
+from eigentext.formats.conllu import escape_spaces
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
@@ -21,16 +24,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "conllu_parts",
-    "escaped",
     "numbered",
     "plain_text",
     "space_after",
-    "unescaped",
     "word_miscs",
 ]
 
-_ESCAPES = {" ": "\\s", "\t": "\\t", "\r": "\\r", "\n": "\\n", "|": "\\p", "\\": "\\\\"}
-_UNESCAPES = {written[1]: plain for plain, written in _ESCAPES.items()}
 _NO_SPACE = "SpaceAfter=No"
 
 _numbers = [str(number) for number in range(512)]  # "7" of 7: faster than str()
@@ -43,35 +42,6 @@ def _numbers_to(most: int) -> list[str]:
 
 
 @lru_cache(4096)
-def escaped(space: str) -> str:
-    r"""White space (or any text) as the attributes of MISC have it.
-
-    >>> escaped(" \n|")
-    '\\s\\n\\p'
-    """
-    return "".join(_ESCAPES.get(character, character) for character in space)
-
-
-def unescaped(written: str) -> str:
-    r"""The other way; a backslash before anything else stands for itself.
-
-    >>> unescaped(r"\s\n\p")
-    ' \n|'
-    """
-    if "\\" not in written:
-        return written
-    pieces, at = [], 0
-    while at < len(written):
-        if written[at] == "\\" and written[at + 1 : at + 2] in _UNESCAPES:
-            pieces.append(_UNESCAPES[written[at + 1]])
-            at += 2
-        else:
-            pieces.append(written[at])
-            at += 1
-    return "".join(pieces)
-
-
-@lru_cache(4096)
 def space_after(gap: str, *, last: bool = False) -> str:
     r"""What MISC says of the white space after a token; ``last``: nothing more follows it.
 
@@ -79,10 +49,10 @@ def space_after(gap: str, *, last: bool = False) -> str:
     ('_', 'SpaceAfter=No', 'SpacesAfter=\\n\\n', '_')
     """
     if last:
-        return f"SpacesAfter={escaped(gap)}" if gap else "_"
+        return f"SpacesAfter={escape_spaces(gap)}" if gap else "_"
     if gap == " ":
         return "_"
-    return f"SpacesAfter={escaped(gap)}" if gap else _NO_SPACE
+    return f"SpacesAfter={escape_spaces(gap)}" if gap else _NO_SPACE
 
 
 def plain_text(tokens: Sequence[DocToken]) -> str:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from eigentext.formats.conllu import each_conllu, parse_pairs
+from eigentext.formats.conllu import each_conllu, parse_pairs, unescape_spaces
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["Layout", "Surface", "lay_out", "raw_text", "surface"]
 
 _SPACES = re.compile(r"\s+")
-_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
-_ESCAPES = {"s": " ", "t": "\t", "n": "\n", "r": "\r", "p": "|", "\\": "\\"}
 
 
 class Surface(NamedTuple):
@@ -113,7 +111,7 @@ def _space(misc: str) -> str:
     """The white space behind a token, by its MISC."""
     pairs = parse_pairs(misc)
     if (spaces := pairs.get("SpacesAfter")) is not None:
-        spaces = _ESCAPED.sub(lambda found: _ESCAPES.get(found[1], found[1]), spaces)
+        spaces = unescape_spaces(spaces)
         if not spaces.strip():
             return spaces
     return "" if pairs.get("SpaceAfter") == "No" else " "

@@ -1,0 +1,63 @@
+"""``eigentext pipe inspect``: what is in a pipeline, and what it was made from."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from eigentext.cli import options
+from eigentext.cli.output import show_figures, show_table
+
+
+def inspect(
+    model: Annotated[str, typer.Argument(help="A model written by `pipe train`.")],
+    json: options.Json = False,
+) -> None:
+    """Show the stages of a pipeline, their sizes, the tags they give, and how it was made.
+
+    Example:
+
+        $ eigentext pipe train sample/treebank.conllu -o english.pipe --folds 2
+
+        $ eigentext pipe inspect english.pipe
+    """
+    from eigentext.base.modelfile import read_header
+    from eigentext.pipeline import Pipeline
+
+    header = read_header(model, Pipeline.KIND)
+    pipeline = Pipeline.load(model)
+    stages = [
+        {"stage": name, "kind": stage.KIND, "bytes": len(stage.to_bytes()), "what": repr(stage)}
+        for name, stage in pipeline.stages().items()
+    ]
+    found: dict[str, Any] = {
+        "data": header.data,
+        "treebank": pipeline.counts_,
+        "dev": pipeline.dev_scores_,
+        "columns": pipeline.values_,
+        "stages": stages,
+        "sha256": header.sha256,
+        "eigentext": header.package_version,
+    }
+    if json:
+        show_figures(found, as_json=True)
+        return
+    _show(found)
+
+
+def _show(found: dict[str, Any]) -> None:
+    about = found["data"]
+    named = {name: about[name] for name in ("name", "licence") if about.get(name)}
+    files = {"files": ", ".join(about["files"])} if about.get("files") else {}
+    show_figures({**named, **files, **found["treebank"], "sha256": found["sha256"]}, as_json=False)
+    show_table("Stages", found["stages"])
+    rows = [
+        {"column": name, "values": len(values), "such as": ", ".join(values[:12])}
+        for name, values in found["columns"].items()
+    ]
+    if rows:
+        show_table("Columns", rows)
+    if found["dev"]:
+        scores = [{"measure": name, "F1": f"{value:.2f}"} for name, value in found["dev"].items()]
+        show_table("On the development treebank", scores)

@@ -1,0 +1,229 @@
+"""``eigentext pipe run``: text in, CoNLL-U, JSON Lines or spaCy's documents out."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from eigentext.cli import options
+from eigentext.cli.command import with_flags
+from eigentext.cli.run import Applying
+from eigentext.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from eigentext.base.progress import Progress
+    from eigentext.pipeline.runs import Counts, Job, Unit
+
+_GIVEN_BY = {"lines": "sentences", "horizontal": "tokens", "vertical": "tokens"}
+
+
+@with_flags()
+def run_(
+    model: Annotated[str, typer.Argument(help="A model written by `pipe train`.")],
+    files: Annotated[list[str] | None, typer.Argument(help="Text; else stdin.")] = None,
+    *,
+    run: Applying,
+    format_: Annotated[
+        Literal["conllu", "jsonl", "docbin"],
+        typer.Option(
+            "--format",
+            help="CoNLL-U, a JSON object a paragraph, or spaCy's DocBin (a document a paragraph).",
+        ),
+    ] = "conllu",
+    input_: Annotated[
+        Literal["auto", "text", "lines", "horizontal", "vertical", "conllu"],
+        typer.Option(
+            "--input",
+            help="Raw text; a sentence a line; a tokenised sentence a line; a token a line; "
+            "CoNLL-U.  auto: CoNLL-U by the name, else raw text.",
+        ),
+    ] = "auto",
+    level: Annotated[
+        Literal["sentences", "tokens", "words", "tags"] | None,
+        typer.Option(
+            "--given",
+            help="What of CoNLL-U stays: its sentences, its tokens, its words (unless told), or "
+            "its tags and lemmas too.",
+            show_default=False,
+        ),
+    ] = None,
+    offsets: Annotated[
+        bool,
+        typer.Option("--offsets", help="TokenRange=start:end, characters of the text, in MISC."),
+    ] = False,
+    probabilities: Annotated[
+        bool,
+        typer.Option(
+            "--probabilities",
+            help="How sure: TagProb=0.98 of tags and Prob=0.93 of heads in MISC; tags_p and "
+            "arcs_p of JSON.",
+        ),
+    ] = False,
+    top: Annotated[
+        int,
+        typer.Option("--top", min=0, help="So many readings and trees beside the best (jsonl)."),
+    ] = 0,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Go on where a run that was killed stopped."),
+    ] = False,
+    jobs: options.Jobs = 1,
+) -> None:
+    """Annotate text of any size, in order and in bounded memory.
+
+    An empty line ends a paragraph and every sentence.  While it runs, OUTPUT.unfinished grows
+    beside the output; if it is killed, the same command with --resume goes on from there, and the
+    result is the same.  A DocBin is put together in memory.
+
+    Example:
+
+        $ eigentext pipe train sample/treebank.conllu -o english.pipe --folds 2
+
+        $ eigentext pipe run english.pipe sample/raw.txt -o parsed.conllu --offsets
+
+        $ eigentext pipe run english.pipe sample/raw.txt -o parsed.jsonl --format jsonl --top 2
+
+        $ eigentext pipe run english.pipe sample/treebank-dev.conllu -o again.conllu --given tags
+    """
+    from eigentext.base.files.opening import expand
+    from eigentext.pipeline import Pipeline
+    from eigentext.pipeline.annotate import Asked
+    from eigentext.pipeline.runs import Job, units_of
+
+    sources = expand(files or ["-"])
+    kind = _input_of(sources, input_, level)
+    if top and format_ != "jsonl":
+        raise SettingsError("--top is for --format jsonl")
+    if offsets and format_ != "conllu":
+        raise SettingsError("--offsets is for --format conllu: the other formats have them anyway")
+    if resume and not _is_plain(run.output):
+        raise SettingsError("--resume needs --output, a plain file that can be added to")
+    if resume and format_ == "docbin":
+        raise SettingsError("--resume is for conllu and jsonl, not for docbin")
+    known = level or (_GIVEN_BY.get(kind) if kind != "conllu" else "words")
+    asked = Asked(known == "tags", top, probabilities)
+    job = Job(Pipeline.load(model), known, asked, format_, offsets)
+    counts = None
+    with run.reading() as (log, progress):
+        units = units_of(sources, kind, on_error=log)
+        told = _Bar(progress, _bytes_of(sources))
+        if format_ == "docbin":
+            counts = _docbin(units, job, run.output, jobs, told)
+        elif _is_plain(run.output):
+            about = [model, sources, kind, known, *asked, format_, offsets, run.on_error]
+            counts = _resumably(units, job, run.output, about, jobs, told, resume=resume)
+        else:
+            counts = _streamed(units, job, run.output, jobs, told)
+    if run.json:
+        figures = {"sentences": counts.sentences, "words": counts.words, "skipped": run.skipped}
+        run.tell(figures | run.clock.figures(words=counts.words))
+
+
+def _input_of(sources: list[str], input_: str, given: str | None) -> Any:
+    """The format of the input, by the name of the files unless it is told."""
+    if input_ == "auto":
+        from eigentext.tagging.reading import format_of
+
+        named = [format_of(source) == "conllu" for source in sources]
+        if any(named) and not all(named):
+            raise SettingsError("CoNLL-U and other files: expected one format, or --input")
+        input_ = "conllu" if all(named) else "text"
+    if given is not None and input_ == "text":
+        as_input = {"sentences": "lines", "tokens": "horizontal"}
+        if given not in as_input:
+            raise SettingsError(f"--given {given} is for CoNLL-U: expected --input conllu")
+        return as_input[given]
+    if given is not None and input_ != "conllu" and given != _GIVEN_BY[input_]:
+        raise SettingsError(f"--given {given} is for CoNLL-U, not for --input {input_}")
+    return input_
+
+
+def _is_plain(output: str) -> bool:
+    from eigentext.base.files.archives import suffix_of
+    from eigentext.base.files.storage import is_url
+
+    return output != "-" and not is_url(output) and not suffix_of(output)
+
+
+def _bytes_of(sources: list[str]) -> int:
+    """The size of all files; 0 where it is not known."""
+    from eigentext.base.files.archives import suffix_of
+
+    plain = all(os.path.isfile(source) and not suffix_of(source) for source in sources)
+    return sum(map(os.path.getsize, sources)) if plain else 0
+
+
+class _Bar:
+    """Bytes that are done."""
+
+    def __init__(self, progress: Progress, total: int) -> None:
+        self.progress, self.total, self.done = progress, total, 0
+
+    def add(self, unit: Unit) -> None:
+        self.done += unit.size
+        self.progress(min(self.done, self.total or self.done), self.total, "annotating")
+
+
+def _resumably(
+    units: Iterable[Unit],
+    job: Job,
+    output: str,
+    about: list[Any],
+    jobs: int,
+    bar: _Bar,
+    *,
+    resume: bool,
+) -> Counts:
+    from eigentext.base.files.opening import check_writable
+    from eigentext.base.fingerprint import fingerprint
+    from eigentext.base.modelfile import read_header
+    from eigentext.pipeline.runs import Counts, write_resumably
+
+    check_writable(output)
+    model, sources, *_ = about
+    looks = [
+        (os.stat(s).st_size, os.stat(s).st_mtime_ns) if os.path.isfile(s) else () for s in sources
+    ]
+    key = fingerprint(about, looks, read_header(model).sha256)
+    counts = Counts()
+    for unit, done in write_resumably(units, job, output, key, resume=resume, jobs=jobs):
+        bar.add(unit)
+        counts = done
+    return counts
+
+
+def _streamed(units: Iterable[Unit], job: Job, output: str, jobs: int, bar: _Bar) -> Counts:
+    from eigentext.base.files.opening import atomic_write
+    from eigentext.pipeline.runs import Counts, annotated
+
+    counts = Counts()
+    with atomic_write(output) as out:
+        for unit, content, done in annotated(units, job, jobs=jobs):
+            out.write(content)
+            bar.add(unit)
+            counts = done
+    return counts
+
+
+def _docbin(units: Iterable[Unit], job: Job, output: str, jobs: int, bar: _Bar) -> Counts:
+    from eigentext.base.files.opening import atomic_write, check_writable
+    from eigentext.pipeline.runs import Counts, annotated
+    from eigentext.pipeline.spacy_docs import merged
+
+    check_writable(output)
+    counts = Counts()
+
+    def parts() -> Iterator[bytes]:
+        nonlocal counts
+        for unit, content, _counts in annotated(units, job, jobs=jobs):
+            bar.add(unit)
+            yield content
+
+    content = merged(parts())
+    with atomic_write(output) as out:
+        out.write(content)
+    return counts

@@ -1,0 +1,115 @@
+"""``eigentext pipe train``: from treebanks to a pipeline."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from eigentext.cli import options
+from eigentext.cli.command import Given, with_flags
+from eigentext.cli.run import Training
+from eigentext.errors import SettingsError
+from eigentext.pipeline.settings import PipelineSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eigentext.pipeline import Pipeline
+
+_BESIDE = ("const", "ner")
+
+
+@with_flags(PipelineSettings)
+def train(
+    treebanks: options.Sources,
+    run: Training,
+    given: Given,
+    dev: Annotated[
+        list[str] | None,
+        typer.Option("--dev", help="A treebank to score the pipeline on, from its raw text."),
+    ] = None,
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--text",
+            help="Text without annotation, raw or tokenised: its words help every stage.",
+        ),
+    ] = None,
+    with_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--with",
+            help="Models to have besides: const=FILE of `const train`, ner=FILE of `tag train`; "
+            "joined by commas or given several times.",
+        ),
+    ] = None,
+    segmenter: Annotated[
+        str | None, typer.Option("--segmenter", help="A segmenter to take as it is.")
+    ] = None,
+    morphology: Annotated[
+        str | None, typer.Option("--morphology", help="A morphological tagger to take as it is.")
+    ] = None,
+    parser: Annotated[
+        str | None,
+        typer.Option("--parser", help="A model of `dep train` to take as it is."),
+    ] = None,
+    work: Annotated[
+        str | None,
+        typer.Option("--work", help="A folder for finished stages; a stopped run goes on there."),
+    ] = None,
+    jobs: options.Jobs = 1,
+) -> None:
+    """Train a whole pipeline on CoNLL-U treebanks.
+
+    Segmentation, morphology and the parser are learned one after the other, the parser from tags
+    as the earlier stages really give them.  With --dev the scores of the CoNLL 2018 shared task
+    are among the figures and kept in the model; nothing is chosen by them.
+
+    Example:
+
+        $ eigentext pipe train sample/treebank.conllu -o english.pipe --folds 2
+
+        $ eigentext pipe run english.pipe sample/raw.txt -o parsed.conllu
+
+        $ eigentext pipe eval english.pipe sample/treebank-dev.conllu
+
+        $ eigentext pipe inspect english.pipe
+    """
+    from eigentext.base.files.opening import expand
+    from eigentext.pipeline import Pipeline
+    from eigentext.pipeline.training import read_treebanks
+
+    sources = expand(treebanks)
+    beside = _named(with_ or [])
+    pipeline = Pipeline(**given.settings(PipelineSettings))
+    pipeline.check()
+    stages = {"segmenter": segmenter, "morphology": morphology, "parser": parser}
+    with run.reading("steps") as (log, progress):
+        pipeline.fit(
+            read_treebanks(sources, on_error=log),
+            dev=read_treebanks(expand(dev), on_error=log) if dev else None,
+            text=expand(text) if text else None,
+            models={name: file for name, file in (stages | beside).items() if file is not None},
+            work=work,
+            jobs=jobs,
+            progress=progress,
+        )
+    run.save(pipeline, sources, lambda: _figures(pipeline))
+
+
+def _named(parts: list[str]) -> dict[str, str]:
+    """``const=FILE,ner=FILE`` by name."""
+    found: dict[str, str] = {}
+    for part in ",".join(parts).split(",") if parts else ():
+        name, equals, file = part.partition("=")
+        if not equals or name.strip() not in _BESIDE or not file:
+            raise SettingsError(f"--with {part!r}, expected const=FILE or ner=FILE")
+        found[name.strip()] = file
+    return found
+
+
+def _figures(pipeline: Pipeline) -> Mapping[str, Any]:
+    sizes = {f"{name}_bytes": len(model.to_bytes()) for name, model in pipeline.stages().items()}
+    dev = {f"dev {name}": round(value, 2) for name, value in pipeline.dev_scores_.items()}
+    return {**pipeline.counts_, **sizes, **dev}

@@ -1,0 +1,297 @@
+"""Files of any size through a pipeline: in order, in bounded memory, by one or more processes.
+
+1. :func:`units_of` cuts the input into units, which depend on the input alone;
+2. :func:`annotated` has each of them annotated and written, in whatever process, and numbers the
+   sentences of CoNLL-U when they come back in order: the bytes do not depend on the processes;
+3. :func:`write_resumably` writes to a file beside the output and keeps a record of how far it is,
+   so that a run that was killed can go on, to the same bytes in the end.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from eigentext.base.files.opening import numbered_lines
+from eigentext.base.parallel import in_order
+from eigentext.errors import DataError, EigentextError, StorageError
+from eigentext.formats import conllu
+from eigentext.pipeline.annotate import Asked
+from eigentext.pipeline.doc import Doc, DocSentence
+from eigentext.pipeline.pieces import text_pieces
+from eigentext.pipeline.writing import conllu_parts, numbered
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from eigentext.base.files.opening import OnError
+    from eigentext.pipeline.model import Pipeline
+
+__all__ = [
+    "Counts",
+    "Format",
+    "Input",
+    "Job",
+    "Unit",
+    "annotated",
+    "paragraphs_of",
+    "units_of",
+    "write_resumably",
+]
+
+Input = Literal["text", "lines", "horizontal", "vertical", "conllu"]
+Format = Literal["conllu", "jsonl", "docbin"]
+_SENTENCES = 256  # of tokens or CoNLL-U in a unit
+
+
+class Unit(NamedTuple):
+    """A share of the work: a piece of text, sentences of tokens or of CoNLL-U.
+
+    ``start``  where its text begins, of tokens; a piece knows that itself
+    ``size``   in bytes, as far as it is known
+    """
+
+    source: Any
+    doc_id: str | None
+    begins: bool
+    start: int = 0
+    size: int = 0
+
+
+class Job(NamedTuple):
+    """What every process needs to know."""
+
+    pipeline: Pipeline
+    given: str | None = None
+    asked: Asked = Asked()
+    format: Format = "conllu"
+    offsets: bool = False
+
+
+class Counts(NamedTuple):
+    """How far a run is: units, sentences and words that are done."""
+
+    units: int = 0
+    sentences: int = 0
+    words: int = 0
+
+
+NOTHING = Counts()
+
+
+# ---------------------------------------------------------------- in
+
+
+def units_of(
+    sources: Iterable[str], input_: Input, *, on_error: OnError | None = None
+) -> Iterator[Unit]:
+    """The units of all files, in order."""
+    for source in sources:
+        name = None if source == "-" else os.path.basename(source)
+        if input_ == "conllu":
+            yield from _of_conllu(source, on_error)
+        elif input_ == "vertical":
+            yield from _of_columns(source, name, on_error)
+        else:
+            empty = True
+            for piece in text_pieces(source, on_error=on_error):
+                empty = False
+                yield Unit(piece, name, piece.start == 0, size=len(piece.text.encode()))
+            if empty:
+                raise DataError(source, None, "an empty file, expected text")
+
+
+def _of_conllu(source: str, on_error: OnError | None) -> Iterator[Unit]:
+    sentences = conllu.read_sentences(source, on_error=on_error)
+    start = 0
+    begins = True
+    while chunk := list(islice(sentences, _SENTENCES)):
+        text = Doc.from_conllu(chunk).text
+        yield Unit(chunk, None, begins, start, sum(len(s.verbatim) for s in chunk))
+        start += len(text) + 1
+        begins = False
+    if begins:
+        raise DataError(source, None, "no sentences in this file, expected CoNLL-U")
+
+
+def _of_columns(source: str, name: str | None, on_error: OnError | None) -> Iterator[Unit]:
+    """One token a line, in the first of its columns; an empty line ends a sentence."""
+    held: list[list[str]] = []
+    tokens: list[str] = []
+    start = size = 0
+    begins = True
+    for _, line in numbered_lines(source, on_error=on_error):
+        size += len(line) + 1
+        form = line.partition("\t")[0].strip()
+        if form:
+            tokens.append(form)
+            continue
+        if tokens:
+            held.append(tokens)
+            tokens = []
+        if len(held) == _SENTENCES:
+            yield Unit(held, name, begins, start, size)
+            start += sum(len(form) + 1 for sentence in held for form in sentence)
+            begins, held, size = False, [], 0
+    if tokens:
+        held.append(tokens)
+    if held:
+        yield Unit(held, name, begins, start, size)
+    elif begins:
+        raise DataError(source, None, "no tokens in this file, expected one a line")
+
+
+# ---------------------------------------------------------------- through
+
+
+class _Answer(NamedTuple):
+    """What comes back of a unit: text with places for numbers, or bytes; and how much it was."""
+
+    parts: list[str]
+    content: bytes
+    sentences: int
+    words: int
+
+
+def annotated(
+    units: Iterable[Unit], job: Job, *, jobs: int = 1, done: Counts = NOTHING
+) -> Iterator[tuple[Unit, bytes, Counts]]:
+    """Each unit with its answer as it is written, and how far the run is after it."""
+    rest = islice(units, done.units, None)
+    for unit, answer in in_order(_work, rest, state=job, jobs=jobs, chunk=1):
+        content = answer.content
+        if job.format == "conllu":
+            content = numbered(answer.parts, done.sentences + 1).encode()
+        done = Counts(done.units + 1, done.sentences + answer.sentences, done.words + answer.words)
+        yield unit, content, done
+
+
+def _work(job: Job, units: list[Unit]) -> list[_Answer]:
+    """What a worker process does."""
+    return [_answer(job, unit) for unit in units]
+
+
+def _answer(job: Job, unit: Unit) -> _Answer:
+    (doc,) = job.pipeline._annotated([(unit.source, unit.doc_id)], job.given, job.asked)
+    if unit.start:
+        doc = replace(doc, start=unit.start)
+    counts = len(doc.sentences), doc.n_words
+    if job.format == "conllu":
+        parts = conllu_parts(
+            doc,
+            newdoc=unit.begins,
+            offsets=job.offsets,
+            probabilities=job.asked.probabilities,
+        )
+        return _Answer(parts, b"", *counts)
+    docs = list(paragraphs_of(doc))
+    if job.format == "jsonl":
+        return _Answer([], "".join(f"{part.to_json()}\n" for part in docs).encode(), *counts)
+    from eigentext.pipeline.spacy_docs import doc_bin
+
+    return _Answer([], doc_bin(docs).to_bytes(), *counts)
+
+
+def paragraphs_of(doc: Doc) -> Iterator[Doc]:
+    r"""Each paragraph as a Doc of its own; all of them together are the text.
+
+    >>> text = "1\tHi\t_\t_\t_\t_\t_\t_\t_\tSpacesAfter=\\n\\n\n\n"
+    >>> doc = Doc.from_conllu(text + "# newpar\n" + text)
+    >>> [(part.text, part.start) for part in paragraphs_of(doc)]
+    [('Hi\n\n', 0), ('Hi\n\n', 4)]
+    """
+    sentences = doc.sentences
+    if not sentences:
+        return
+    first = [0, *(at for at, s in enumerate(sentences) if at and s.new_paragraph)]
+    begin = 0
+    for at, after in zip(first, [*first[1:], len(sentences)], strict=True):
+        end = sentences[after].start if after < len(sentences) else len(doc.text)
+        mine = tuple(_moved(sentence, -begin) for sentence in sentences[at:after])
+        yield Doc(doc.text[begin:end], mine, doc.id, doc.start + begin)
+        begin = end
+
+
+def _moved(sentence: DocSentence, by: int) -> DocSentence:
+    if not by:
+        return sentence
+    tokens = [t._replace(start=t.start + by, end=t.end + by) for t in sentence.tokens]
+    return replace(sentence, tokens=tokens)
+
+
+# ---------------------------------------------------------------- out
+
+
+class _Record:
+    """How far the file beside the output is, and what it is being made of."""
+
+    def __init__(self, output: str, key: str) -> None:
+        self.data = Path(output + ".unfinished")
+        self.path = Path(output + ".unfinished.json")
+        self.key = key
+
+    def found(self) -> tuple[Counts, int]:
+        """What is done of the same run, and its bytes; nothing where there is none."""
+        try:
+            record = json.loads(self.path.read_text(encoding="utf-8"))
+            size = self.data.stat().st_size
+            if record["key"] == self.key and size >= record["bytes"]:
+                return Counts(*record["done"]), int(record["bytes"])
+        except (OSError, ValueError, KeyError, TypeError):
+            pass
+        return Counts(), 0
+
+    def write(self, done: Counts, size: int) -> None:
+        """Tell how far it is, all or nothing."""
+        record = {"key": self.key, "done": list(done), "bytes": size}
+        unfinished = self.path.with_suffix(".tmp")
+        unfinished.write_text(json.dumps(record), encoding="utf-8")
+        os.replace(unfinished, self.path)
+
+    def remove(self) -> None:
+        """Leave nothing behind."""
+        for path in (self.data, self.path, self.path.with_suffix(".tmp")):
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+
+
+def write_resumably(
+    units: Iterable[Unit], job: Job, output: str, key: str, *, resume: bool, jobs: int = 1
+) -> Iterator[tuple[Unit, Counts]]:
+    """Annotate to a file; gives each unit when it is safe, and renames the file at the end.
+
+    ``key`` says what the file is made of.  With ``resume``, what a run with the same key left is
+    taken over; its units are given once more, but not annotated.
+    """
+    record = _Record(output, key)
+    done, size = record.found() if resume else (Counts(), 0)
+    try:
+        with open(record.data, "r+b" if size else "wb") as out:
+            out.truncate(size)
+            out.seek(size)
+            yield from _written(units, job, record, out, done, jobs)
+            os.fsync(out.fileno())
+        os.replace(record.data, output)
+    except OSError as error:
+        raise StorageError(output, None, f"cannot write: {error.strerror}") from error
+    except StorageError:
+        raise  # with more disk, or another day, the run can go on
+    except EigentextError:
+        record.remove()  # bad input would fail again
+        raise
+    record.remove()
+
+
+def _written(
+    units: Iterable[Unit], job: Job, record: _Record, out: Any, done: Counts, jobs: int
+) -> Iterator[tuple[Unit, Counts]]:
+    for unit, content, now in annotated(units, job, jobs=jobs, done=done):
+        out.write(content)
+        out.flush()
+        record.write(now, out.tell())
+        yield unit, now

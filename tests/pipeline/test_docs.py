@@ -1,0 +1,165 @@
+"""Docs: offsets into any text, CoNLL-U that is valid and comes back, JSON, spaCy."""
+
+from __future__ import annotations
+
+import io
+import re
+import unicodedata
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+
+from eigentext.errors import DataError
+from eigentext.formats.conllu import parse_sentences
+from eigentext.pipeline import Doc, DocToken
+from helpers.sample_pipeline import TEXTS, pipeline, treebank
+
+ODD = " \tHello  there.\r\n\r\nHe can't see 10\u00a0000 dogs | cats\\s\n\n\n😀 x\u0302 שלום  \n "
+
+
+@settings(max_examples=150)
+@given(TEXTS)
+@example("")
+@example(" \n ")
+@example(ODD)
+@example("no final newline")
+@example("a\rb\x85c\x1cd\x0ce")
+def test_offsets_point_back_into_the_text(text: str) -> None:
+    doc = pipeline()(text)
+    covered = [" "] * len(text)
+    end = 0
+    for sentence in doc.sentences:
+        number = 1
+        for token in sentence.tokens:
+            assert end <= token.start < token.end <= len(text)
+            end = token.end
+            assert re.sub(r"\s+", " ", text[token.start : token.end]) == token.form
+            assert token.first == number
+            number = token.last + 1
+            if token.first == token.last:
+                assert sentence.forms[token.first - 1] == token.form
+            covered[token.start : end] = text[token.start : end]
+        assert number - 1 == len(sentence.forms)
+    assert "".join(covered).split() == text.split()  # nothing but white space is outside a token
+    # all that was typed can be put together again
+    assert Doc.from_conllu(doc.to_conllu()).text == (text if doc.sentences else "")
+
+
+@cache
+def _validator() -> Any:
+    return pytest.importorskip("udtools.validator").Validator(
+        lang="ud", level=2, output=io.StringIO()
+    )
+
+
+def faults(conllu: str, folder: Path) -> str:
+    """What udtools finds wrong up to level 2."""
+    path = folder / "answer.conllu"
+    path.write_bytes(conllu.encode())
+    state = _validator().validate_files([str(path)])
+    return "" if state.passed() else str(state)
+
+
+@settings(max_examples=60)
+@given(TEXTS)
+@example(ODD)
+@example("no final newline")
+def test_its_conllu_is_valid(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+    text = unicodedata.normalize("NFC", text)  # which udtools asks of a text
+    folder = tmp_path_factory.mktemp("valid")
+    doc = pipeline()(text)
+    if doc.sentences:
+        written = doc.to_conllu(offsets=True) + pipeline()("Anna").to_conllu(first_id=len(doc) + 1)
+        assert faults(written, folder) == ""
+
+
+def test_what_is_written() -> None:
+    doc = pipeline()("Anna  can't sleep.\n\nThe dog\tslept")
+    lines = doc.to_conllu(offsets=True).split("\n")
+    assert lines[:4] == ["# newdoc", "# newpar", "# sent_id = 1", "# text = Anna can't sleep."]
+    assert [line.split("\t")[0] for line in lines[4:10]] == ["1", "2-3", "2", "3", "4", "5"]
+    misc = [line.split("\t")[9] for line in lines if "\t" in line]
+    assert misc == [
+        "SpacesAfter=\\s\\s|TokenRange=0:4",
+        "TokenRange=6:11",
+        "_",
+        "_",
+        "SpaceAfter=No|TokenRange=12:17",
+        "SpacesAfter=\\n\\n|TokenRange=17:18",
+        "TokenRange=20:23",
+        "SpacesAfter=\\t|TokenRange=24:27",
+        "TokenRange=28:33",
+    ]
+    assert "# newpar" in lines[10:]
+    assert doc.sentences[1].tokens[1] == DocToken(24, 27, "dog", "SpacesAfter=\\t", 2, 2)
+    word = doc.sentences[0].words[1]
+    assert (word.id, word.form, word.lemma, word.upos) == (2, "ca", "can", "AUX")
+    assert [word.head for word in doc.sentences[1].words].count(0) == 1
+
+
+def test_a_treebank_comes_back_to_the_byte() -> None:
+    for name in ("treebank", "treebank-dev"):
+        text = "".join(sentence.verbatim for sentence in treebank(name))
+        assert Doc.from_conllu(text).to_conllu() == text
+    enhanced = (
+        "# newdoc id = d\n# sent_id = a\n# text = du sel\n# odd comment\n"
+        "1-2\tdu\t_\t_\t_\t_\t_\t_\t_\tTyp=x\n1\tde\tde\tADP\t_\t_\t3\tcase\t3:case\tA=b\n"
+        "2\tle\tle\tDET\t_\t_\t3\tdet\t3:det\t_\n3\tsel\tsel\tNOUN\t_\t_\t0\troot\t0:root\t_\n"
+        "3.1\tx\t_\t_\t_\t_\t_\t_\t3:y\t_\n\n"
+    )
+    doc = Doc.from_conllu(enhanced)
+    assert doc.to_conllu() == enhanced
+    assert doc.text == "du sel"
+    assert doc.sentences[0].metadata["sent_id"] == "a"
+
+
+@settings(max_examples=30)
+@given(TEXTS)
+def test_json_comes_back(text: str) -> None:
+    doc = pipeline()(text, top=2, probabilities=True)
+    line = doc.to_json()
+    assert "\n" not in line
+    back = Doc.from_json(line)
+    assert back.to_json() == line
+    assert back.to_conllu(probabilities=True) == doc.to_conllu(probabilities=True)
+
+
+@pytest.mark.parametrize("bad", ["", "{", "[]", "{}", '{"text": 1, "sentences": [{}]}'])
+def test_json_of_something_else_is_an_error(bad: str) -> None:
+    with pytest.raises(DataError):
+        Doc.from_json(bad)
+
+
+@settings(max_examples=40)
+@given(TEXTS)
+@example(ODD)
+def test_spacy_has_the_same_text_and_trees(text: str) -> None:
+    pytest.importorskip("spacy")
+    doc = pipeline()(text)
+    made = doc.to_spacy()
+    assert made.text.removesuffix(" ") == text.removesuffix(" ")
+    if doc.sentences:
+        spoken = [token for token in made if not token.is_space]
+        roots = [token for token in spoken if token.head.i == token.i]
+        assert len(roots) == len(doc.sentences)
+
+
+def test_spacy_keeps_what_is_known() -> None:
+    pytest.importorskip("spacy")
+    doc = pipeline()("Anna can't sleep.")
+    made = doc.to_spacy()
+    words = doc.sentences[0].words
+    assert [token.text for token in made] == [word.form for word in words]
+    assert [token.lemma_ for token in made] == [word.lemma for word in words]
+    assert [str(token.morph) or "_" for token in made] == [word.feats for word in words]
+    heads = [0 if token.head.i == token.i else token.head.i + 1 for token in made]
+    assert heads == [word.head for word in words]
+
+
+def test_parse_sentences_tells_the_line() -> None:
+    good = "1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
+    with pytest.raises(DataError, match="<text>:4"):
+        list(parse_sentences(good + "\n1\tb\n"))

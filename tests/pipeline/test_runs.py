@@ -1,0 +1,189 @@
+"""Runs over files: the same bytes for any number of processes, and after a kill."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from eigentext.formats.conllu import read_sentences
+from eigentext.pipeline import Doc
+from helpers.commands import ENVIRONMENT, eigentext
+from helpers.sample_pipeline import pipeline, treebank
+
+PARAGRAPH = " ".join(sentence.text for sentence in treebank()[:40])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A pipeline, and text of some pieces."""
+    made = tmp_path_factory.mktemp("runs")
+    pipeline().save(made / "english.pipe")
+    text = "\r\n\r\n".join(["😀 Anna's\tdog", " ".join([PARAGRAPH] * 24)] * 4)
+    (made / "text.txt").write_bytes(text.encode())
+    (made / "more.txt").write_bytes(b"Anna slept")
+    return made
+
+
+def done(folder: Path, *arguments: object) -> None:
+    result = eigentext("pipe", "run", "english.pipe", *arguments, cwd=folder)
+    assert result.returncode == 0, result.stderr.decode()
+
+
+@pytest.fixture(scope="module")
+def parsed(folder: Path) -> bytes:
+    done(folder, "text.txt", "more.txt", "-o", "one.conllu", "--offsets")
+    return (folder / "one.conllu").read_bytes()
+
+
+def test_any_number_of_processes(folder: Path, parsed: bytes) -> None:
+    done(folder, "text.txt", "more.txt", "-o", "two.conllu", "--offsets", "--jobs", 2)
+    assert (folder / "two.conllu").read_bytes() == parsed
+    assert not list(folder.glob("*unfinished*"))
+    sentences = list(read_sentences(folder / "two.conllu"))
+    names = [sentence.metadata["sent_id"] for sentence in sentences]
+    assert names == [str(number) for number in range(1, len(sentences) + 1)]
+    text = (folder / "text.txt").read_bytes().decode()
+    begins = [
+        number for number, one in enumerate(sentences) if one.comments[0].startswith("# newdoc")
+    ]
+    assert begins == [0, len(sentences) - 1]
+    for sentence in sentences[:-1]:
+        for row in sentence.rows:
+            place = dict(pair.split("=") for pair in row[9].split("|") if "=" in pair)
+            if "TokenRange" in place:
+                start, end = map(int, place["TokenRange"].split(":"))
+                assert text[start:end].split() == row[1].split()
+
+
+# the process tells of every unit that is safe, and is killed at one of them
+_TOLD = """
+import sys
+from eigentext.cli.main import run
+from eigentext.pipeline import runs
+write = runs._Record.write
+def telling(self, now, size):
+    write(self, now, size)
+    print(now.units, flush=True)
+runs._Record.write = telling
+sys.exit(run(sys.argv[1:]))
+"""
+
+
+def _killed(folder: Path, line: list[str], after: int) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", _TOLD, "pipe", "run", *line],
+        cwd=folder,
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        for told in process.stdout:
+            if int(told) == after:
+                os.kill(process.pid, signal.SIGKILL)
+                break
+        assert process.wait() == -signal.SIGKILL
+
+
+def test_killed_it_goes_on(folder: Path, parsed: bytes) -> None:
+    line = ["english.pipe", "text.txt", "more.txt", "-o", "cut.conllu", "--offsets"]
+    _killed(folder, line, 2)
+    unfinished = folder / "cut.conllu.unfinished"
+    assert not (folder / "cut.conllu").exists()
+    before = unfinished.read_bytes()
+    assert 0 < len(before) < len(parsed)
+    with unfinished.open("ab") as out:  # what was written after the last record is cut off
+        out.write(b"half a lin")
+    taken = json.loads((folder / "cut.conllu.unfinished.json").read_text())["done"]
+    assert taken[0] >= 2
+    done(folder, *line[1:], "--resume")
+    assert (folder / "cut.conllu").read_bytes() == parsed
+    assert not list(folder.glob("cut.conllu.unfinished*"))
+
+
+def test_what_another_run_left_is_not_gone_on_with(folder: Path, parsed: bytes) -> None:
+    (folder / "other.conllu.unfinished").write_bytes(b"x" * 100)
+    record = {"key": "of another run", "done": [1, 1, 1], "bytes": 100}
+    (folder / "other.conllu.unfinished.json").write_text(json.dumps(record))
+    line = ["text.txt", "more.txt", "-o", "other.conllu", "--offsets"]
+    done(folder, *line, "--resume")
+    assert (folder / "other.conllu").read_bytes() == parsed
+
+
+def test_json_lines_are_paragraphs_of_the_text(folder: Path) -> None:
+    (folder / "some.txt").write_text(f"{PARAGRAPH}\n\n 😀\n \nAnna's dog")
+    done(folder, "some.txt", "-o", "answer.jsonl", "--format", "jsonl")
+    lines = (folder / "answer.jsonl").read_bytes().decode().split("\n")[:-1]
+    docs = list(map(Doc.from_json, lines))
+    text = (folder / "some.txt").read_text()
+    assert len(docs) == 3
+    assert "".join(doc.text for doc in docs) == text
+    assert [text[doc.start :].startswith(doc.text) for doc in docs] == [True] * len(docs)
+    assert [len(doc.sentences) > 0 for doc in docs] == [True] * len(docs)
+
+
+def test_docbin(folder: Path) -> None:
+    spacy = pytest.importorskip("spacy")
+    (folder / "some.txt").write_text(f"{PARAGRAPH}\n\n 😀\n \nAnna's dog")
+    done(folder, "some.txt", "-o", "answer.spacy", "--format", "docbin")
+    docs = list(spacy.tokens.DocBin().from_disk(folder / "answer.spacy").get_docs(spacy.Vocab()))
+    assert "".join(doc.text for doc in docs) == (folder / "some.txt").read_text()
+
+
+@pytest.mark.parametrize(
+    ("input_", "content", "forms"),
+    [
+        ("lines", "Anna slept. We sang.\nThe dog\n", [6, 2]),
+        ("horizontal", "Anna slept.\nThe dog\n", [2, 2]),
+        ("vertical", "Anna\tNNP\nslept\n\nThe\ndog", [2, 2]),
+    ],
+)
+def test_other_inputs(folder: Path, input_: str, content: str, forms: list[int]) -> None:
+    (folder / "input").write_text(content)
+    done(folder, "input", "-o", "out.conllu", "--input", input_)
+    assert [len(one) for one in read_sentences(folder / "out.conllu")] == forms
+
+
+def test_conllu_keeps_its_comments(folder: Path) -> None:
+    (folder / "dev.conllu").write_text("".join(s.verbatim for s in treebank("treebank-dev")))
+    done(folder, "dev.conllu", "-o", "tags.conllu", "--given", "tags")
+    for mine, right in zip(
+        read_sentences(folder / "tags.conllu"), treebank("treebank-dev"), strict=True
+    ):
+        assert mine.comments == right.comments
+        assert [row[:6] for row in mine.rows] == [row[:6] for row in right.rows]
+        assert mine.ranges == right.ranges
+
+
+def test_standard_input_and_output(folder: Path) -> None:
+    from helpers.commands import started
+
+    result = started("pipe", "run", "english.pipe", cwd=folder, given="Anna slept 😀".encode())
+    assert result.returncode == 0
+    assert "# text = Anna slept 😀\n" in result.stdout.decode()
+
+
+@pytest.mark.long
+def test_memory_does_not_grow_with_the_text(folder: Path) -> None:
+    code = (
+        "import resource, sys; from eigentext.cli.main import run; run(sys.argv[1:]); "
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)"
+    )
+    used = []
+    for copies in (1, 8):
+        (folder / "long.txt").write_text("\n\n".join([" ".join([PARAGRAPH] * 10)] * copies))
+        line = ["pipe", "run", "english.pipe", "long.txt", "-o", "long.conllu"]
+        result = subprocess.run(
+            [sys.executable, "-c", code, *line],
+            cwd=folder,
+            env=ENVIRONMENT,
+            capture_output=True,
+            check=True,
+        )
+        used.append(int(result.stderr.split()[-1]))
+    assert used[1] < used[0] + 40_000  # kB
