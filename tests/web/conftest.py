@@ -159,3 +159,17 @@ def lex_model(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = folder / "arabic.ranker"
     LexicalRanker(bits=12, passes=2).fit(documents[:50]).save(path)
     return str(path)
+
+
+@pytest.fixture(scope="session")
+def pipe_models(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """Files of a whole pipeline, and of one that has no parser."""
+    from eigentext.pipeline import Pipeline
+    from helpers.toy_treebank import SMALL, sentences, toy_pipeline
+
+    folder = tmp_path_factory.mktemp("pipes")
+    whole, short = folder / "spanish-toy.pipe", folder / "spanish-short.pipe"
+    about = {"language": "es", "licence": "Apache-2.0", "sources": [{"home": "https://toy.org"}]}
+    toy_pipeline().save(whole, data=about)
+    Pipeline(**{**SMALL, "without": ("parser",)}).fit(sentences()).save(short)
+    return str(whole), str(short)

@@ -26,13 +26,13 @@ from urllib.parse import parse_qsl
 
 from eigentext.errors import DataError, SettingsError
 from eigentext.formats.conllu import make_sentence, parse_sentences
+from eigentext.pipeline.doc import Doc
 from eigentext.web.pipes import check_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from eigentext.formats.conllu import Sentence
-    from eigentext.pipeline import Doc
     from eigentext.pipeline.doc import DocSentence
     from eigentext.web.pipes import Pipes
     from eigentext.web.settings import ServiceSettings
@@ -159,7 +159,8 @@ def _annotated(pipes: Pipes, name: str, request: Process) -> tuple[Doc, frozense
     except DataError as error:
         place = "" if error.line is None else f" at line {error.line}"
         raise SettingsError(f"Cannot read the data as {source}{place}: {error.why}") from error
-    return part(sentences, given="words" if tags else "tags"), frozenset()
+    doc = Doc.from_conllu(sentences)
+    return part(doc, given="words" if tags else "tags"), frozenset()
 
 
 def _without_tags(doc: Doc) -> Doc:
@@ -190,7 +191,7 @@ def _sentence(words: list[str]) -> Iterator[Sentence]:
 
 
 _READERS: dict[str, Callable[[str], Iterator[Sentence]]] = {
-    "conllu": lambda data: iter(parse_sentences(data)),
+    "conllu": lambda data: iter(parse_sentences(data) if data.strip() else ()),
     "horizontal": _horizontal,
     "vertical": _vertical,
 }

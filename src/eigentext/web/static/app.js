@@ -4,16 +4,18 @@ import { ask } from "/static/api.js";
 import { examples } from "/static/examples.js";
 import { rememberBench, rememberedBench } from "/static/memory.js";
 import { showReading } from "/static/reader.js";
+import { showDocument } from "/static/document.js";
 import { showParses, showTrees, showTokens } from "/static/results.js";
 
 const byId = (id) => document.getElementById(id);
 const [form, input, results, status] = ["bench", "input", "results", "status"].map(byId);
 const [errorBox, errorPlace, errorWhy, errorLine] =
   ["error", "error-place", "error-why", "error-line"].map(byId);
-const drafts = { trees: "", text: "", parse: "", read: "", annotate: "" }; // what each mode had in the box when it was left
+const drafts = { trees: "", text: "", pipe: "", parse: "", read: "", annotate: "" }; // what each mode had in the box when it was left
 const words = {
   trees: ["Draw", "Trees in Penn Treebank brackets"],
   text: ["Tokenise", "Raw text"],
+  pipe: ["Annotate", "Raw text for the pipeline"],
   parse: ["Parse", "Raw text to parse"],
   read: ["Read", "Text to read"],
   annotate: ["Open", "Text to annotate"],
@@ -53,6 +55,9 @@ function clearError() {
 const questions = {
   trees: () => ask("/api/trees", { brackets: input.value, head_rules: byId("heads").value }),
   text: () => ask("/api/tokenise", { text: input.value, scheme: scheme() }),
+  pipe: () => ask("/api/pipe", {
+    text: input.value, model: byId("pipe-model").value || null, draw: true,
+  }),
   parse: () => ask("/api/dep/parse", {
     text: input.value, scheme: scheme(), kbest: Number(byId("kbest").value), marginals: true,
   }),
@@ -65,6 +70,7 @@ const questions = {
 const shows = {
   trees: (answer) => showTrees(results, answer),
   text: (answer) => showTokens(results, answer, input.value),
+  pipe: (answer) => showDocument(results, answer),
   parse: (answer) => showParses(results, answer),
   read: ({ answer, text }) => showReading(results, answer, text),
   annotate: (summary) => { showFields(); return summary; },
@@ -95,6 +101,13 @@ async function run() {
 const reads = () => ["read", "annotate"].includes(mode());
 const choices = () => (reads() && language !== "ar" ? [] : examples[mode()]);
 
+/** The example in the language of the model, where there is one. */
+function firstExample() {
+  const model = byId("pipe-model").value.toLowerCase();
+  const fits = ([name]) => mode() === "pipe" && model.startsWith(name.toLowerCase());
+  return Math.max(0, choices().findIndex(fits));
+}
+
 function fillExamples() {
   const options = choices().map(([name], k) => new Option(name, String(k)));
   byId("example").replaceChildren(new Option("Choose …", ""), ...options);
@@ -121,6 +134,11 @@ function showFields() {
   if (now === "annotate" && !stored) byId("run").textContent = "Start";
 }
 
+/** Choose what was chosen before, if it is still there to choose. */
+function restore(field, value) {
+  if ([...field.options].some((option) => option.value === value)) field.value = value;
+}
+
 function changeMode() {
   drafts[shown] = input.value;
   enter();
@@ -134,9 +152,9 @@ async function enter(before = {}) {
   clearError();
   if (reads()) byId("scheme").value = language === "ar" ? "arabic" : "generic";
   fillExamples();
+  for (const [id, value] of Object.entries(before.fields ?? {})) restore(byId(id), value);
   if (drafts[now]) input.value = drafts[now];
-  else chooseExample(0);
-  for (const [id, value] of Object.entries(before.fields ?? {})) byId(id).value = value;
+  else chooseExample(firstExample());
   showFields();
   if (now !== "annotate") { run(); return; }
   const turn = ++asked; // answers on their way to another mode come too late
@@ -179,13 +197,14 @@ byId("annotator").addEventListener("change", changeDocument);
 byId("annotator").addEventListener("input", clearError); // before the click on Start, which would miss a button that moves
 byId("document").addEventListener("change", changeDocument);
 byId("kbest").addEventListener("change", run);
+byId("pipe-model").addEventListener("change", run);
 byId("example").addEventListener("change", (event) => {
   if (event.target.value === "") return;
   chooseExample(Number(event.target.value));
   if (mode() !== "annotate") run();
 });
 
-const FIELDS = ["heads", "scheme", "kbest"];
+const FIELDS = ["heads", "scheme", "kbest", "pipe-model"];
 
 function remember() {
   rememberBench({
@@ -205,14 +224,17 @@ async function start() {
     byId("scheme").replaceChildren(...health.schemes.map((scheme) => new Option(scheme)));
     byId("scheme").value = "ptb";
     language = health.language;
+    byId("pipe-model").replaceChildren(...health.pipes.map((name) => new Option(name)));
+    byId("pipe-mode").hidden = !health.features.includes("pipe");
     byId("parse-mode").hidden = !health.features.includes("dep/parse");
     byId("read-mode").hidden = !health.features.includes("lex/rank");
     byId("annotate-mode").hidden = !health.features.includes("lex/annotate");
   } catch { /* run() says what is wrong */ }
   const before = rememberedBench();
   Object.assign(drafts, before.drafts);
+  const first = before.mode ?? (byId("pipe-mode").hidden ? "trees" : "pipe");
   for (const choice of form.elements.mode) {
-    if (choice.value === before.mode && !choice.closest("label").hidden) choice.checked = true;
+    if (choice.value === first && !choice.closest("label").hidden) choice.checked = true;
   }
   addEventListener("pagehide", remember);
   await enter(before);

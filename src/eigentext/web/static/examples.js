@@ -14,6 +14,12 @@ export const examples = {
     ["Arabic", "ذهب الولد إلى المدرسة. هل قرأ الكتاب؟"],
     ["Mixed scripts", "The word 図書館 means “library”. 🙂 Naïve cafés, 3.14 and user@example.org stay whole."],
   ],
+  pipe: [
+    ["English", "The teacher saw the boy with the telescope. He couldn't sleep, so he wrote to her.\n\nShe didn't answer."],
+    ["French", "Le boulanger va au marché. Il parle des pommes du jardin."],
+    ["Hungarian", "A macska az ablakban alszik. Tegnap két könyvet olvastam."],
+    ["Turkish", "Çocuk bahçede oynuyor. Dün iki kitap okudum."],
+  ],
   parse: [
     ["English", "The teacher saw the boy with the telescope. He slept."],
     ["A relative clause", "The man who sold the boat bought a horse."],

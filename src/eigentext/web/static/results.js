@@ -18,12 +18,12 @@ function save(svg, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
-function part(kind, title, buttons, ...content) {
+export function part(kind, title, buttons, ...content) {
   const head = element("div", { class: "part-head" }, element("h3", {}, title), ...buttons);
   return element("section", { class: "part", "data-view": kind }, head, ...content);
 }
 
-function drawing(kind, title, svg, number) {
+export function drawing(kind, title, svg, number) {
   const parsed = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
   const frame = element("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": title });
   frame.append(document.importNode(parsed, true));
