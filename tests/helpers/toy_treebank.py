@@ -24,9 +24,8 @@ SMALL = {
 
 
 def _sentence(rows: list[tuple[str, str, str, str, int, str, str]]) -> Sentence:
-    lines, number, misc = [], 0, "_"
-    for form, lemma, upos, feats, head, deprel, note in rows:
-        number += 1
+    lines = []
+    for number, (form, lemma, upos, feats, head, deprel, note) in enumerate(rows, start=1):
         if note == "al" or note == "del":
             lines.append(f"{number}-{number + 1}\t{note}" + "\t_" * 8)
         misc = note if note.startswith("Space") else "_"

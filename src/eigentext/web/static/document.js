@@ -8,8 +8,10 @@ const COLUMNS = [["id", ""], ["form", "word"], ["lemma", "lemma"], ["upos", "tag
 
 function cell(word, key, words) {
   const value = word[key];
-  if (key === "head") return value ? `${value} ${words[value - 1].form}` : "root";
-  return value === "_" ? "" : String(value);
+  if (key === "head") return [value ? `${value}\u00a0${words[value - 1].form}` : "root"];
+  if (value === "_") return [];
+  if (key !== "feats") return [String(value)];
+  return value.split("|").flatMap((one, k) => (k ? ["|", element("wbr"), one] : [one])); // may be broken
 }
 
 function table(sentence) {
@@ -22,7 +24,7 @@ function table(sentence) {
     for (let k = first; k <= last && last > first; k += 1) token.set(k, form);
   }
   const rows = words.map((word) => {
-    const row = element("tr", {}, ...columns.map(([key]) => element("td", { dir: "auto" }, cell(word, key, words))));
+    const row = element("tr", {}, ...columns.map(([key]) => element("td", { dir: "auto" }, ...cell(word, key, words))));
     if (token.has(word.id)) {
       row.className = "part-of";
       row.title = `typed: ${token.get(word.id)}`;
