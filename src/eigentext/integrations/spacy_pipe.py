@@ -175,7 +175,8 @@ def _copy(made: Doc, doc: Doc) -> None:
     """What the one Doc knows, to the other, which has the same tokens."""
     linked = made.has_annotation("DEP")
     columns = [TAG, POS, LEMMA, MORPH, *((HEAD, DEP) if linked else (SENT_START,))]
-    doc.from_array(columns, made.to_array(columns))
+    values: Any = made.to_array(columns)
+    doc.from_array(columns, values)
     if made.ents:
         _set_entities(doc, [(span.start, span.end, span.label_) for span in made.ents])
 
@@ -247,7 +248,8 @@ def _write(doc: Doc, groups: Sequence[Sequence[Token]], answers: Sequence[DocSen
     if parsed:
         offsets = np.array(heads, dtype=np.int64) - np.arange(len(doc))
         labels = np.array([doc.vocab.strings.add(name) for name in relations], dtype=np.uint64)
-        doc.from_array([HEAD, DEP], np.stack([offsets.view(np.uint64), labels], axis=1))
+        links: Any = np.stack([offsets.view(np.uint64), labels], axis=1)
+        doc.from_array([HEAD, DEP], links)
     else:
         for token in doc:
             token.is_sent_start = token.i in starts
