@@ -53,6 +53,7 @@ def test_the_groups_are_there():
         "convert",
         "demo",
         "data",
+        "model",
         "info",
         "serve",
     }
@@ -90,6 +91,11 @@ BAD_CALLS = {
         ["const", "parse", "some.counts", "sample/text.txt"],
         "`eigentext const train`",
     ),
+    "no such model": (["info", "klingon"], "klingon: no such file, and no model of this name"),
+    "model not made yet": (["info", "hungarian"], "`eigentext model make hungarian` makes it"),
+    "unknown recipe": (["model", "make", "klingon"], "no recipe 'klingon'"),
+    "nothing ready": (["model", "get", "hungarian"], "cannot be had ready"),
+    "no data folder": (["model", "make", "hungarian", "-q"], "give --data FOLDER"),
     "unknown data set": (["data", "get", "nonsense", "-o", "."], "nonsense"),
     "unknown analyzer": (["lex", "analyse", "sample/arabic.txt", "--analyzer", "x"], "'x'"),
     "unknown contexts": (

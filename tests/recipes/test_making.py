@@ -142,3 +142,59 @@ def test_empty_data_is_named(names):
     (names.parent / "own.bio").write_text("\n")
     with pytest.raises(DataError, match=r"own\.bio: no sentences"):
         make(names)
+
+
+def test_entities_learn_from_text(names, tmp_path):
+    text = write_sample(tmp_path / "text") / "text.txt"
+    (names.parent / "plain.txt").write_bytes(text.read_bytes() * 3)
+    plain = make(names)
+    names.write_text(NAMES.replace("\n[settings]", '\ntext = ["plain.txt"]\n\n[settings]'))
+    made = make(names)
+    assert made.path.stat().st_size > plain.path.stat().st_size or made.scores != plain.scores
+    assert "plain.txt" in made.card.read_text("utf-8")
+    assert eigentext.load("names").clusters  # they are kept in the file
+
+
+PIPE = """
+name = "toy"
+title = "A toy Spanish"
+kind = "pipeline"
+language = "es"
+sources = [{ name = "toy", licence = "Apache-2.0" }]
+train = [{ file = "toy.conllu", sentences = "1-90" }]
+test = [{ file = "toy.conllu", sentences = "91-" }]
+
+[settings]
+folds = 2
+segmenter = { epochs = 3, bits = 12 }
+morphology = { epochs = 2, bits = 12 }
+parser = { epochs = 2, bits = 12 }
+"""
+
+
+def test_a_pipeline_made_twice_is_the_same_file(tmp_path, models):
+    from eigentext.formats.conllu import write_sentences
+    from helpers.toy_treebank import sentences
+
+    write_sentences(sentences(), str(tmp_path / "toy.conllu"))
+    (tmp_path / "toy.toml").write_text(PIPE)
+    made = make(tmp_path / "toy.toml")
+    again = make(tmp_path / "toy.toml", output=tmp_path / "toy.model", jobs=2)
+    assert made.path.read_bytes() == again.path.read_bytes()
+    assert made.card.read_bytes() == again.card.read_bytes()
+    assert made.scores["Words"] > 80
+    assert set(made.scores) >= {"Sentences", "UPOS", "UFeats", "Lemmas", "LAS", "MLAS", "BLEX"}
+    assert eigentext.load("toy")("Ana va al mar.").sentences[0].forms[2:4] == ["a", "el"]
+    about = read_header("toy").data
+    assert about["train"] == ["toy.conllu, sentences 1-90"]
+    assert "eigentext pipe run toy" in made.card.read_text("utf-8")
+
+
+@pytest.mark.long
+@pytest.mark.requires("data")
+def test_hungarian_is_as_good_as_its_recipe_says(data):
+    made = make("hungarian", data=data)
+    assert find_recipe("hungarian").expected
+    assert made.scores["LAS"] > 68
+    (sentence,) = eigentext.load("hungarian")("Tegnap két könyvet olvastam.").sentences
+    assert sentence.columns.upos[-1] == "PUNCT"

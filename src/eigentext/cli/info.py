@@ -122,6 +122,7 @@ def _installation() -> dict[str, str]:
         ("web", "fastapi"),
         ("cluster", "distributed"),
         ("plot", "matplotlib"),
+        ("hub", "huggingface_hub"),
         ("arabic", "pyaramorph"),
         ("polish", "morfeusz2"),
         ("spacy", "spacy"),

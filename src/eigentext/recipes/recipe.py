@@ -9,7 +9,9 @@ by its path.
 2. ``train``, ``dev`` and ``test`` name files: of a data set by their place below the data folder,
    the user's own by their place below the folder of the recipe.  ``sentences = "1-1900"`` takes a
    part of one.
-3. ``settings`` are those of the model; ``expected`` are its scores on ``test``, of which none may
+3. ``text`` names plain text without annotation, whose clusters of words are features (of entities:
+   tokenised, a sentence a line).
+4. ``settings`` are those of the model; ``expected`` are its scores on ``test``, of which none may
    be missed by more than ``tolerance``.
 """
 
@@ -158,8 +160,10 @@ class Recipe(BaseModel):
     def _makes_sense(self) -> Recipe:
         if not is_name(self.name):
             raise ValueError(f"name: expected letters, digits, - and _, not {self.name!r}")
-        if self.kind != "pipeline" and (self.text or self.typed):
-            raise ValueError("text and typed are for pipelines")
+        if self.typed and self.kind != "pipeline":
+            raise ValueError("typed is for pipelines")
+        if self.text and self.kind == "constituency":
+            raise ValueError("text is for pipelines and entities")
         known = {file.path for entry in self.sets for file in entry.files}
         for file in self.files:
             if file not in known and not self.own:

@@ -29,6 +29,9 @@ SCORES = {
 """Kind of recipe -> the scores that its models have."""
 
 
+_N_CLUSTERS, _VOCABULARY = 500, 50_000  # of the text that a tagger of entities learns from
+
+
 class _Way(NamedTuple):
     """The settings of a kind, and what makes and scores a model of it."""
 
@@ -143,8 +146,20 @@ def _train_ner(
 
     tagger = SequenceTagger(**{"scheme": "bio2", **settings})
     tagger.check()
+    if text:
+        tagger.set_params(clusters=_clusters(text, progress))
     held_out = _tagged(dev, tagger.repair) if dev else None
     return tagger.fit(*_tagged(train, tagger.repair), dev=held_out, progress=progress)
+
+
+def _clusters(text: Sequence[str], progress: Progress | None) -> dict[str, str]:
+    """Paths of the words of tokenised text, a sentence a line."""
+    from eigentext.formats.text import read_sentences
+    from eigentext.words import SpectralClusters
+
+    sentences = (words for file in text for words in read_sentences(file) if words)
+    clusters = SpectralClusters(_N_CLUSTERS, vocab_size=_VOCABULARY)
+    return clusters.fit(sentences, progress=progress).word_paths()
 
 
 def _score_ner(
