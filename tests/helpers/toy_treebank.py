@@ -17,9 +17,9 @@ VERBS = {"va": "ir", "viene": "venir", "corre": "correr"}
 NOUNS = ("mar", "mercado", "parque", "puerto")
 SMALL = {
     "folds": 2,
-    "segmenter": {"epochs": 4, "bits": 12},
-    "morphology": {"epochs": 3, "bits": 12},
-    "parser": {"epochs": 3, "bits": 12},
+    "segmenter_settings": {"epochs": 4, "bits": 12},
+    "morphology_settings": {"epochs": 3, "bits": 12},
+    "parser_settings": {"order": 1, "epochs": 3, "bits": 12},
 }
 
 

@@ -56,8 +56,8 @@ def test_a_recipe_made_twice_gives_the_same_files(models, tmp_path):
     assert first.path.read_bytes() == second.path.read_bytes()
     assert first.card.read_bytes() == second.card.read_bytes()
     assert first.scores == second.scores
-    assert first.scores["F1"] > 60
-    assert eigentext.load("sample").parse(["The", "dog", "barks", "."]).tree.words
+    assert first.scores["LAS"] > 50
+    assert eigentext.load("sample")("The dog barks.").sentences[0].forms[-1] == "."
     assert sorted(path.name for path in models.iterdir()) == ["sample.model", "sample.model.md"]
 
 
@@ -166,10 +166,34 @@ test = [{ file = "toy.conllu", sentences = "91-" }]
 
 [settings]
 folds = 2
-segmenter = { epochs = 3, bits = 12 }
-morphology = { epochs = 2, bits = 12 }
-parser = { epochs = 2, bits = 12 }
+segmenter_settings = { epochs = 3, bits = 12 }
+morphology_settings = { epochs = 2, bits = 12 }
+parser_settings = { order = 1, epochs = 2, bits = 12 }
 """
+
+
+TREES = """
+name = "trees"
+title = "Trees"
+kind = "constituency"
+language = "en"
+sources = ["sample"]
+train = ["sample/train.mrg"]
+test = ["sample/test.mrg"]
+
+[settings]
+n_states = 2
+"""
+
+
+def test_constituents(tmp_path):
+    (tmp_path / "trees.toml").write_text(TREES)
+    made = make(tmp_path / "trees.toml")
+    again = make(tmp_path / "trees.toml", output=tmp_path / "trees.model", jobs=2)
+    assert made.path.read_bytes() == again.path.read_bytes()
+    assert made.scores["F1"] > 60
+    assert made.scores["tags"] > 80
+    assert eigentext.load("trees").parse(["The", "dog", "barks", "."]).tree.words
 
 
 def test_a_pipeline_made_twice_is_the_same_file(tmp_path, models):
@@ -194,7 +218,6 @@ def test_a_pipeline_made_twice_is_the_same_file(tmp_path, models):
 @pytest.mark.requires("data")
 def test_hungarian_is_as_good_as_its_recipe_says(data):
     made = make("hungarian", data=data)
-    assert find_recipe("hungarian").expected
     assert made.scores["LAS"] > 68
     (sentence,) = eigentext.load("hungarian")("Tegnap két könyvet olvastam.").sentences
     assert sentence.columns.upos[-1] == "PUNCT"

@@ -118,7 +118,7 @@ def make(
 
         $ eigentext model make sample
 
-        $ eigentext const parse sample sample/text.txt -o trees.mrg
+        $ eigentext pipe run sample sample/raw.txt -o parsed.conllu
     """
     from eigentext.cli.output import Clock, progress_bar
     from eigentext.errors import SettingsError

@@ -64,9 +64,9 @@ def make(
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     made = make("sample", output=f"{folder}/toy.lpcfg")
-    ...     made.path.name, made.card.name, sorted(made.scores)
-    ('toy.lpcfg', 'toy.lpcfg.md', ['F1', 'tags'])
+    ...     made = make("sample", output=f"{folder}/toy.pipe")
+    ...     made.path.name, made.card.name, made.scores["Sentences"] > 50
+    ('toy.pipe', 'toy.pipe.md', True)
     """
     recipe = name if not isinstance(name, (str, os.PathLike)) else find_recipe(name)
     check_settings(recipe)
