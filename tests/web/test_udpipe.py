@@ -294,3 +294,54 @@ def test_forms_bring_every_text_as_it_is(fields: dict[str, str]) -> None:
             "model": "x",
             **fields,
         }
+
+
+ODD = (
+    "# newdoc\n# newpar\n# sent_id = 1\n# text = a\"<&>' b é\n"
+    "1\ta\"<&>'\tl\tX\tY\tA=1|B=2\t2\tx\t_\t_\n2\tb\tb\\t\tX\tY\t_\t0\troot\t_\t_\n"
+    "3\té\t_\tX\tY\t_\t2\tdep\t_\t_\n\n"
+)
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "conllu",
+        "horizontal",
+        "horizontal=paragraphs",
+        "vertical",
+        "vertical=paragraphs",
+        "plaintext",
+        "plaintext=normalized_spaces",
+        "matxin",
+        "epe",
+    ],
+)
+def test_outputs_are_those_of_udpipe_itself(output: str, service: TestClient) -> None:
+    udpipe = pytest.importorskip("ufal.udpipe")
+
+    def converted(conllu: str) -> str:
+        reader = udpipe.InputFormat.newInputFormat("conllu")
+        writer = udpipe.OutputFormat.newOutputFormat(output)
+        reader.setText(conllu)
+        sentence, error, written = udpipe.Sentence(), udpipe.ProcessingError(), ""
+        while reader.nextSentence(sentence, error):
+            written += writer.writeSentence(sentence)
+            sentence = udpipe.Sentence()
+        assert not error.occurred(), error.message
+        return str(written + writer.finishDocument())
+
+    text = "  Ana va al mar. Luis viene\tdel  parque.\n\nEl puerto corre.\n\n"
+    for asked in (ALL, {"tokenizer": "", "tagger": ""}, {"tokenizer": ""}):
+        conllu = result(service, data=text, **asked)
+        assert result(service, data=text, output=output, **asked) == converted(conllu)
+    if not output.startswith("plaintext"):  # of which the last blank is another
+        assert result(service, data=ODD, output=output) == converted(ODD)
+    assert result(service, data="", output=output) == converted("")
+
+
+def test_a_deep_tree_is_written(service: TestClient) -> None:
+    n = 3000
+    rows = (f"{k}\tw\t_\t_\t_\t_\t{k - 1}\tdep\t_\t_\n" for k in range(1, n + 1))
+    found = result(service, data="".join(rows) + "\n", output="matxin")
+    assert found.count("<NODE ") == n

@@ -10,7 +10,7 @@ asked for by being there, even when they are empty; what they hold are options, 
   between them, a sentence a line), ``vertical`` (a word a line, an empty line after a sentence),
   ``generic_tokenizer`` (here the model's own)
 * ``output``: ``conllu``, ``horizontal``, ``vertical`` (both with the option ``paragraphs``),
-  ``plaintext`` (with ``normalized_spaces``)
+  ``plaintext`` (with ``normalized_spaces``), ``matxin``, ``epe``
 
 Options of the tagger and the parser are passed over.  Errors are plain text.
 """
@@ -25,21 +25,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qsl
 
 from eigentext.errors import DataError, SettingsError
-from eigentext.formats.conllu import make_sentence, parse_sentences
 from eigentext.pipeline.doc import Doc
 from eigentext.web.pipes import check_size
+from eigentext.web.udpipe_formats import READERS, WRITERS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Mapping
 
-    from eigentext.formats.conllu import Sentence
-    from eigentext.pipeline.doc import DocSentence
     from eigentext.web.pipes import Pipes
     from eigentext.web.settings import ServiceSettings
 
 __all__ = ["Process", "fields_of", "process"]
-
-_NO_BREAK = "\u00a0"  # a blank inside a word, where blanks are between words
 
 
 class Process(NamedTuple):
@@ -133,10 +129,10 @@ def process(pipes: Pipes, request: Process, limits: ServiceSettings) -> bytes:
         if getattr(request, stage) is not None and stage not in facts.stages:
             raise SettingsError(f"The model '{name}' has no {stage}.")
     output, options = _format(request.output, "conllu")
-    if output not in _WRITERS:
+    if output not in WRITERS:
         raise SettingsError(f"Unknown output format '{output}'.")
     doc, said = _annotated(pipes, name, request)
-    result = _WRITERS[output](doc, options | said)
+    result = WRITERS[output](doc, options | said)
     answer = {"model": name, "acknowledgements": list(facts.homes), "result": result}
     return json.dumps(answer, ensure_ascii=False).encode()
 
@@ -151,11 +147,11 @@ def _annotated(pipes: Pipes, name: str, request: Process) -> tuple[Doc, frozense
         part = pipes.part(name, tagger=tags or trees, parser=trees)
         doc = part(request.data, given="sentences" if "presegmented" in options else None)
         return (doc if tags else _without_tags(doc)), options
-    if source not in _READERS:
+    if source not in READERS:
         raise SettingsError(f"Unknown input format '{source}'.")
     part = pipes.part(name, tagger=tags, parser=trees)
     try:
-        sentences = list(_READERS[source](request.data))
+        sentences = list(READERS[source](request.data))
     except DataError as error:
         place = "" if error.line is None else f" at line {error.line}"
         raise SettingsError(f"Cannot read the data as {source}{place}: {error.why}") from error
@@ -166,85 +162,3 @@ def _annotated(pipes: Pipes, name: str, request: Process) -> tuple[Doc, frozense
 def _without_tags(doc: Doc) -> Doc:
     blank = dict.fromkeys(("lemmas", "upos", "xpos", "feats"))
     return replace(doc, sentences=tuple(each.with_columns(**blank) for each in doc.sentences))
-
-
-def _horizontal(data: str) -> Iterator[Sentence]:
-    for line in data.splitlines():
-        if words := [word.replace(_NO_BREAK, " ").strip() for word in line.split(" ")]:
-            yield from _sentence(words)
-
-
-def _vertical(data: str) -> Iterator[Sentence]:
-    words: list[str] = []
-    for line in [*data.split("\n"), ""]:
-        word = line.partition("\t")[0].replace(_NO_BREAK, " ").strip()
-        if word:
-            words.append(word)
-        else:
-            yield from _sentence(words)
-            words = []
-
-
-def _sentence(words: list[str]) -> Iterator[Sentence]:
-    if spoken := [" ".join(word.split()) for word in words if word]:
-        yield make_sentence(spoken)
-
-
-_READERS: dict[str, Callable[[str], Iterator[Sentence]]] = {
-    "conllu": lambda data: iter(parse_sentences(data) if data.strip() else ()),
-    "horizontal": _horizontal,
-    "vertical": _vertical,
-}
-
-
-def _as_conllu(doc: Doc, options: frozenset[str]) -> str:
-    if "normalized_spaces" in options:
-        doc = replace(doc, sentences=tuple(map(_normalised, doc.sentences)))
-    return doc.to_conllu(offsets="ranges" in options) if doc.sentences else ""
-
-
-def _normalised(sentence: DocSentence) -> DocSentence:
-    """Without what MISC says of white space, but for SpaceAfter=No."""
-    tokens = []
-    for token in sentence.tokens:
-        kept = [item for item in token.misc.split("|") if not item.startswith("Spaces")]
-        tokens.append(token._replace(misc="|".join(kept) or "_"))
-    return replace(sentence, tokens=tokens)
-
-
-def _as_horizontal(doc: Doc, options: frozenset[str]) -> str:
-    lines = []
-    for number, sentence in enumerate(doc.sentences):
-        if number and sentence.new_paragraph and "paragraphs" in options:
-            lines.append("\n")
-        lines.append(" ".join(form.replace(" ", _NO_BREAK) for form in sentence.forms) + "\n")
-    return "".join(lines)
-
-
-def _as_vertical(doc: Doc, options: frozenset[str]) -> str:
-    lines = []
-    for number, sentence in enumerate(doc.sentences):
-        if number and sentence.new_paragraph and "paragraphs" in options:
-            lines.append("\n")
-        lines += [f"{form}\n" for form in sentence.forms]
-        lines.append("\n")
-    return "".join(lines)
-
-
-def _as_text(doc: Doc, options: frozenset[str]) -> str:
-    if "normalized_spaces" not in options:
-        return doc.text
-    lines = []
-    for number, sentence in enumerate(doc.sentences):
-        if number and sentence.new_paragraph:
-            lines.append("\n")
-        lines.append(f"{sentence.text}\n")
-    return "".join(lines)
-
-
-_WRITERS: dict[str, Callable[[Doc, frozenset[str]], str]] = {
-    "conllu": _as_conllu,
-    "horizontal": _as_horizontal,
-    "vertical": _as_vertical,
-    "plaintext": _as_text,
-}
