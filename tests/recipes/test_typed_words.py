@@ -36,6 +36,12 @@ def test_words_become_what_is_typed(tmp_path):
     assert parse_sentence(found.verbatim).tokens == found.tokens
 
 
+def test_a_mark_that_stands_alone_stays(tmp_path):
+    tree = make_sentence(["a", "\u064b"])
+    (found,) = as_typed([tree], write(tmp_path / "w.jsonl", [("a", "a"), ("", "\u064b")]))
+    assert found.forms == ("a", "\u064b")
+
+
 def test_words_that_are_missing_or_bad_are_told(tmp_path):
     tree = make_sentence(["a", "b"])
     with pytest.raises(DataError, match="no typed words for the sentence"):
@@ -54,4 +60,5 @@ def test_the_arabic_treebank_is_found_whole(data):
     for part, sentences in (("a", 786), ("b", 704)):
         found = list(as_typed(read_sentences(folder / f"{part}.conllu"), folder / "words.jsonl"))
         assert len(found) == sentences
+        assert all(form.strip() for sentence in found for form in sentence.forms)
         assert sum(len(sentence.ranges) for sentence in found) > 3500

@@ -125,9 +125,8 @@ def _folder(
         return folder
     path, kind, why = problems[0]
     if kind == "missing":
-        loadable = all(file.url for file in wanted)
-        size = f"{sum(file.bytes for file in wanted) / 1e6:.1f} MB"
-        way = f"--download fetches {entry.title} ({size}, {entry.licence})"
+        loadable = all(file.url for file in entry.files)  # they come together
+        way = f"--download fetches {entry.title} ({entry.bytes / 1e6:.1f} MB, {entry.licence})"
         why = f"not there: {way if loadable else entry.manual or 'see ' + entry.home}"
     raise DataError(str(path), None, why)
 

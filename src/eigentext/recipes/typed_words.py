@@ -68,7 +68,8 @@ def _units(typed: list[tuple[str, str]], forms: list[str]) -> list[tuple[str, in
             pieces = vocalised.split("+")
         if forms[place : place + len(pieces)] != pieces:
             return None
-        units.append((form, len(pieces)))
+        # a mark that stands alone is typed as it is
+        units.append((form or "".join(pieces), len(pieces)))
         place += len(pieces)
     return units if place == len(forms) else None
 

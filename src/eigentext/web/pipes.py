@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["PipeFacts", "Pipes"]
 
 _WIDTH = 960.0  # of a row of words; longer sentences are broken
-_STAGES = {"segmenter": "tokenizer", "morphology": "tagger", "parser": "parser"}
+_NAMES = {"segmenter": "tokenizer", "morphology": "tagger", "parser": "parser"}  # UDPipe's
 
 
 class PipeFacts(NamedTuple):
@@ -63,7 +63,7 @@ class Pipes:
         self.pipelines[name] = pipeline
         self.facts[name] = PipeFacts(
             name,
-            tuple(_STAGES[stage] for stage in _STAGES if getattr(pipeline, f"{stage}_", None)),
+            tuple(_NAMES[each] for each in _NAMES if getattr(pipeline, f"{each}_") is not None),
             str(about.get("language") or ""),
             str(about.get("licence") or ""),
             tuple(homes),
@@ -109,21 +109,20 @@ class Pipes:
         """Annotate the text of the request, within the limits."""
         name = self.chosen(request.model)
         check_size(request.text, limits)
-        pipeline = self.pipelines[name]
-        doc = pipeline(request.text, given=request.given)
         if request.top or request.probabilities:
-            words = doc.n_words * max(1, request.top)
-            if words > limits.max_tree_words:
+            words = self.part(name, tagger=False, parser=False)(request.text, given=request.given)
+            asked = words.n_words * max(1, request.top)
+            if asked > limits.max_tree_words:
                 raise TooMuchError(
-                    f"{doc.n_words:,} words times {max(1, request.top)} readings are {words:,}; "
+                    f"{words.n_words:,} words times {max(1, request.top)} readings are {asked:,}; "
                     f"at most {limits.max_tree_words:,} are given at once"
                 )
-            doc = pipeline(
-                request.text,
-                given=request.given,
-                top=request.top,
-                probabilities=request.probabilities,
-            )
+        doc = self.pipelines[name](
+            request.text,
+            given=request.given,
+            top=request.top,
+            probabilities=request.probabilities,
+        )
         drawings = _drawings(doc, limits) if request.draw else []
         return PipeAnswer(model=name, document=doc.to_dict(), drawings=drawings)
 
