@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eigentext.base.registry import KINDS
+from eigentext.recipes.training import SCORES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -59,7 +60,9 @@ def model_card(header: Header, model: Path) -> str:
     lines += list(_data(about))
     if isinstance(scores := about.get("scores"), dict) and scores:
         lines += ["## Scores", "", f"In per cent, on {_listed(about.get('test'))}.", ""]
-        lines += list(_table("score", scores))
+        usual = [name for names in SCORES.values() for name in names]
+        order = sorted(scores, key=lambda name: usual.index(name) if name in usual else -1)
+        lines += list(_table("score", {name: scores[name] for name in order}))
     lines += ["## How it was made", ""]
     if about.get("command"):
         lines += [f"    {_text(about['command'])}", ""]
@@ -117,8 +120,15 @@ def _table(what: str, values: Mapping[str, Any], value_of: str = "value") -> Ite
 
 
 def _cell(value: Any) -> str:
+    r"""A value in a table.
+
+    >>> _cell(70.8), _cell(["a", "b"]), _cell([]), _cell(None), _cell("a|b")
+    ('70.80', 'a, b', '-', '-', 'a\\|b')
+    """
+    if isinstance(value, list):
+        value = ", ".join(map(_text, value))
     shown = f"{value:.2f}" if isinstance(value, float) and value == round(value, 2) else value
-    return _text(shown).replace("|", "\\|")
+    return _text(shown).replace("|", "\\|") or "-"
 
 
 def _text(value: Any) -> str:
