@@ -14,7 +14,14 @@ def test_demo_writes_a_page_and_models(tmp_path):
     assert done.stdout.decode() == "demo-report/index.html\n"
     said = done.stderr.decode().splitlines()
     html = (tmp_path / "demo-report" / "index.html").read_text(encoding="utf-8")
-    for title in ("Constituency", "Dependencies", "Words", "Sequences", "Arabic"):
+    for title in (
+        "Constituency",
+        "Dependencies",
+        "Words",
+        "Sequences",
+        "Arabic",
+        "Pipeline",
+    ):
         assert f">{title}</h2>" in html
     assert html.count("<svg") >= 4
     assert html.count("<table") >= 5
@@ -53,6 +60,12 @@ def test_demo_writes_a_page_and_models(tmp_path):
     assert a1["ranker"] > a1["most frequent label"] + 10
     assert "Analyses of words in unseen sentences" in html
     assert "The best readings in a held-out sentence" in html
+    assert read_header(tmp_path / "demo-report" / "english.pipe").kind == "pipeline"
+    (line,) = [line for line in said if line.startswith("pipe: raw text: ")]
+    assert float(line.split("LAS ")[1].split(";")[0]) > 75
+    parsed = (tmp_path / "demo-report" / "parsed.conllu").read_text(encoding="utf-8")
+    assert "4-5\tcan't\t" in parsed
+    assert "Raw text, parsed" in html
     # the page is whole: nothing is fetched from elsewhere
     assert "http://" not in html.replace("http://www.w3.org/", "")
     assert "src=" not in html

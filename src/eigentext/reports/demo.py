@@ -6,6 +6,7 @@
 3. Words: clusters and vectors of the text that every Python installation carries.
 4. Sequences: hidden Markov models of that text, a tagger whose tags have states.
 5. Arabic: a ranker of the analyses that the small lexicon gives, and a sentence that it reads.
+6. Pipeline: segmenter, morphology and parser of the sample treebank, and raw text parsed by them.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from eigentext.reports.const_plots import CurvePoint, learning_curve, singular_v
 from eigentext.reports.demo_dep import dependency_section
 from eigentext.reports.demo_hmm import sequences_section
 from eigentext.reports.demo_lex import lexical_section
+from eigentext.reports.demo_pipe import pipeline_section
 from eigentext.reports.demo_words import words_section
 from eigentext.reports.html import Report
 from eigentext.trees.binarise import binarise
@@ -63,6 +65,7 @@ def run_demo(folder: str, say: Callable[[str], None] = print) -> Path:
     words_section(report, target, say)
     sequences_section(report, target, trees, say)
     lexical_section(report, target, say)
+    pipeline_section(report, target, say)
     page = target / "index.html"
     report.write(page)
     return page

@@ -1,0 +1,114 @@
+"""``eigentext pipe`` with files that are not what they should be: one line, and exit code 2."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from helpers.commands import eigentext
+from helpers.sample_pipeline import pipeline, treebank
+
+BAD = {
+    "empty.txt": b"",
+    "latin.txt": "café noir\n".encode("latin-1"),
+    "random.txt": random.Random(0).randbytes(3000),
+    "english.pipe": b"",  # made below
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("inputs")
+    for name, content in BAD.items():
+        (made / name).write_bytes(content)
+    pipeline().save(made / "english.pipe")
+    text = "".join(sentence.verbatim for sentence in treebank("treebank-dev"))
+    (made / "dev.conllu").write_text(text)
+    (made / "text.txt").write_text("Anna slept.")
+    return made
+
+
+def refused(folder: Path, line: str) -> str:
+    result = eigentext(*line.split(), cwd=folder)
+    assert result.returncode == 2, (line, result.stdout, result.stderr)
+    told = result.stderr.decode()
+    assert told.startswith("eigentext: ")
+    assert told.count("\n") == 1, told
+    assert not (folder / "out").exists()
+    assert not list(folder.glob("out.*"))
+    return told
+
+
+@pytest.mark.parametrize("bad", [*BAD, "nowhere.txt"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "pipe run english.pipe {} -o out",
+        "pipe run english.pipe {} --input conllu -o out",
+        "pipe run english.pipe {} --input vertical -o out",
+        "pipe train {} -o out",
+        "pipe eval --system {} dev.conllu",
+    ],
+)
+def test_data_that_is_none(folder: Path, line: str, bad: str) -> None:
+    assert f"eigentext: {bad}:" in refused(folder, line.format(bad))
+
+
+@pytest.mark.parametrize("bad", ["empty.txt", "latin.txt", "random.txt", "text.txt"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "pipe run {} text.txt -o out",
+        "pipe eval {} dev.conllu",
+        "pipe inspect {}",
+        "pipe train dev.conllu --parser {} -o out",
+        "pipe train dev.conllu --with ner={} -o out",
+    ],
+)
+def test_models_that_are_none(folder: Path, line: str, bad: str) -> None:
+    assert "eigentext model" in refused(folder, line.format(bad))
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("pipe train dev.conllu -o out --with words=x", "expected const=FILE or ner=FILE"),
+        ("pipe train dev.conllu -o out --without nothing", "without"),
+        ("pipe train dev.conllu -o out --parser english.pipe", "this needs a dependency parser"),
+        ("pipe run english.pipe text.txt --given tags", "is for CoNLL-U"),
+        ("pipe run english.pipe dev.conllu --input lines --given tags", "is for CoNLL-U"),
+        ("pipe run english.pipe text.txt dev.conllu", "expected one format"),
+        ("pipe run english.pipe text.txt --top 3", "--top is for"),
+        ("pipe run english.pipe text.txt --format jsonl --offsets", "--offsets is for"),
+        ("pipe run english.pipe text.txt --resume", "--resume needs --output"),
+        ("pipe run english.pipe text.txt -o out --format docbin --resume", "--resume is for"),
+        ("pipe run english.pipe text.txt -o nowhere/out", "nowhere"),
+        ("pipe eval english.pipe", "expected a model and a gold treebank"),
+        ("pipe eval --system dev.conllu dev.conllu --given words", "--given is for a model"),
+        ("pipe eval --system dev.conllu english.pipe dev.conllu", "expected one file"),
+    ],
+)
+def test_flags_that_make_no_sense(folder: Path, line: str, why: str) -> None:
+    assert why in refused(folder, line)
+
+
+def test_bad_lines_can_be_left_out(folder: Path) -> None:
+    (folder / "mixed.txt").write_bytes(b"Anna slept.\ncaf\xe9\nWe sang.\n")
+    line = "pipe run english.pipe mixed.txt -o mixed.conllu --on-error skip --json"
+    result = eigentext(*line.split(), cwd=folder)
+    assert result.returncode == 0
+    assert b'"skipped": 1' in result.stdout
+    assert "# text = We sang." in (folder / "mixed.conllu").read_text()
+
+
+def test_figures_and_tables(folder: Path) -> None:
+    result = eigentext("pipe", "eval", "english.pipe", "dev.conllu", cwd=folder)
+    assert result.returncode == 0
+    assert "aligned accuracy" in result.stdout.decode()
+    perfect = eigentext("pipe", "eval", "--system", "dev.conllu", "dev.conllu", cwd=folder)
+    assert perfect.stdout.decode().count(" 100.00     100.00  100.00") == 13
+    shown = eigentext("pipe", "inspect", "english.pipe", cwd=folder).stdout.decode()
+    assert "morph-tagger" in shown
+    assert "PROPN" in shown
