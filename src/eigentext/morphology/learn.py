@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from eigentext.base.ragged import pointers
+from eigentext.morphology.bytes import ByteWeights
 from eigentext.morphology.templates import compiled
 
 if TYPE_CHECKING:
@@ -18,34 +20,19 @@ if TYPE_CHECKING:
     from eigentext.morphology.tags import TagSet
     from eigentext.morphology.words import WordTable
 
-__all__ = ["ChainWeights", "shares", "tagged", "trained"]
+__all__ = ["shares", "tagged", "trained"]
 
-PRIOR = 1.0  # weight of the log shares of candidates
+PRIOR = 0.7  # weight of the log shares of candidates
 _SNAPSHOTS = 4  # of the weights in a pass, for their mean
-_STEPS = 127  # of a byte on either side of 0
-_CLIPPED = 1e-5  # share of weights that may be brought nearer to 0
+_EVERY, _MOST_LEFT = 20, 300  # sentences that the heat is fitted on
+_HEATS = tuple(2.0 ** (k / 6) for k in range(-6, 19))
 
 
-class ChainWeights(NamedTuple):
-    """Weights in bytes: ``table`` (2 ** bits,) int8, times ``scale``."""
+def _arrays(weights: ByteWeights) -> Weights:
+    """For the kernels."""
+    from eigentext.morphology.kernels.chain import Weights
 
-    table: npt.NDArray[np.int8]
-    scale: float
-
-    @classmethod
-    def rounded(cls, weights: npt.NDArray[np.floating]) -> ChainWeights:
-        """The nearest bytes; the few largest weights are cut."""
-        sizes = np.abs(weights[weights != 0])
-        top = float(np.quantile(sizes, 1 - _CLIPPED, method="lower")) if len(sizes) else 1.0
-        scale = max(top, 1e-30) / _STEPS
-        table = np.clip(np.rint(weights / scale), -_STEPS, _STEPS)
-        return cls(table.astype(np.int8), scale)
-
-    def arrays(self) -> Weights:
-        """For the kernels."""
-        from eigentext.morphology.kernels.chain import Weights
-
-        return Weights(self.table, np.float32(self.scale), PRIOR)
+    return Weights(weights.table, np.float32(weights.scale), PRIOR)
 
 
 def trained(
@@ -56,20 +43,31 @@ def trained(
     starts: Ints,
     settings: MorphTaggerSettings,
     progress: Progress | None = None,
-) -> ChainWeights:
-    """The mean of the weights over all passes but the first."""
+) -> tuple[ByteWeights, float]:
+    """The mean of the weights over all passes but the first, and the heat of their shares.
+
+    Some sentences are left to the last pass: before it, the heat is fitted on them.
+    """
     from eigentext.morphology.kernels.chain import Text, Weights
     from eigentext.morphology.kernels.training import train
 
-    size = 1 << settings.bits
-    weights, squares = np.zeros(size, np.float32), np.ones(size, np.float32)
+    size, n = 1 << settings.bits, len(starts) - 1
+    # a weight and its squares lie side by side: they are changed together
+    weights, squares = np.zeros((size, 2), np.float32).T
+    squares[:] = 1.0
     hits = table.lists.tags[rows] == gold_tags[:, None]
     hits &= np.arange(hits.shape[1]) < table.lists.n[rows][:, None]
     gold = np.where(hits.any(axis=1), hits.argmax(axis=1), -1)
     text, slots = Text(starts, rows), _slots(table)
-    total, taken = np.zeros(size), 0
+    left = np.arange(_EVERY - 1, n if settings.epochs > 1 else 0, _EVERY)[:_MOST_LEFT]
+    total, taken, heat = np.zeros(size), 0, 1.0
     for epoch in range(settings.epochs):
-        order = np.random.default_rng([settings.seed, epoch]).permutation(len(starts) - 1)
+        order = np.random.default_rng([settings.seed, epoch]).permutation(n)
+        if len(left) and epoch == settings.epochs - 1:
+            now = ByteWeights.rounded(total / taken if taken else weights)
+            heat = _fitted_heat(table, tags, rows, gold, starts, left, now)
+        elif len(left):
+            order = order[~np.isin(order, left)]
         for part in np.array_split(order, _SNAPSHOTS):
             train(
                 part,
@@ -87,7 +85,29 @@ def trained(
                 taken += 1
         if progress is not None:
             progress(epoch + 1, settings.epochs, "training the tagger")
-    return ChainWeights.rounded(total / taken)
+    return ByteWeights.rounded(total / taken), heat
+
+
+def _fitted_heat(
+    table: WordTable,
+    tags: TagSet,
+    rows: Ints,
+    gold: Ints,
+    starts: Ints,
+    left: Ints,
+    weights: ByteWeights,
+) -> float:
+    """The heat that makes the gold candidates of the sentences ``left`` most probable."""
+    words = np.concatenate([np.arange(starts[k], starts[k + 1]) for k in left])
+    own_starts = pointers(starts[left + 1] - starts[left])
+    right = np.flatnonzero(gold[words] >= 0)
+    best, fitted = -np.inf, 1.0
+    for heat in _HEATS:
+        given = shares(table, tags, rows[words], own_starts, weights, heat)
+        value = float(np.log(np.maximum(given[right, gold[words[right]]], 1e-12)).sum())
+        if value > best + 1e-9 * abs(value):
+            best, fitted = value, heat
+    return fitted
 
 
 def _slots(table: WordTable) -> Slots:
@@ -96,16 +116,14 @@ def _slots(table: WordTable) -> Slots:
     return Slots(table.keys, *compiled())
 
 
-def tagged(
-    table: WordTable, tags: TagSet, rows: Ints, starts: Ints, weights: ChainWeights
-) -> Ints:
+def tagged(table: WordTable, tags: TagSet, rows: Ints, starts: Ints, weights: ByteWeights) -> Ints:
     """The number of the best tag of each word."""
     from eigentext.morphology.kernels.chain import Text
     from eigentext.morphology.kernels.training import tag_text
 
     answers = np.zeros(len(rows), np.int64)
     text = Text(starts, rows)
-    tag_text(text, _slots(table), table.lists, tags.arrays, weights.arrays(), answers)
+    tag_text(text, _slots(table), table.lists, tags.arrays, _arrays(weights), answers)
     return answers
 
 
@@ -114,7 +132,7 @@ def shares(
     tags: TagSet,
     rows: Ints,
     starts: Ints,
-    weights: ChainWeights,
+    weights: ByteWeights,
     heat: float,
 ) -> npt.NDArray[np.float64]:
     """(words, candidates) the probability of each candidate in its sentence."""
@@ -123,5 +141,5 @@ def shares(
 
     answers = np.zeros((len(rows), table.lists.tags.shape[1]))
     text = Text(starts, rows)
-    tag_shares(text, _slots(table), table.lists, tags.arrays, weights.arrays(), heat, answers)
+    tag_shares(text, _slots(table), table.lists, tags.arrays, _arrays(weights), heat, answers)
     return answers

@@ -131,7 +131,10 @@ class Levels:
 
         n = len(keys)
         lists = Lists(
-            np.zeros(n, np.int64), np.zeros((n, most), np.int32), np.zeros((n, most), np.float32)
+            np.zeros(n, np.int64),
+            np.zeros((n, most), np.int32),
+            np.zeros((n, most), np.float32),
+            np.zeros((n, most), np.uint64),
         )
         candidate_lists(
             self.nodes(keys),

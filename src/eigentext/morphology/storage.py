@@ -25,8 +25,8 @@ from eigentext.base.fields import (
     Whole,
 )
 from eigentext.base.model import Packed
-from eigentext.morphology.learn import ChainWeights
-from eigentext.morphology.lemmas import CASES, LemmaRule, Lemmatiser
+from eigentext.morphology.bytes import ByteWeights
+from eigentext.morphology.lemmas import CASES, LEMMA_BITS, LemmaRule, Lemmatiser
 from eigentext.morphology.tags import OtherXpos, TagSet
 from eigentext.morphology.words import Lexicon
 
@@ -54,6 +54,8 @@ def _parts(settings: dict[str, Any]) -> Parts:
     arrays: dict[str, Array | Pointers] = {
         "weights": Ints((1 << settings["bits"],), ("int8",)),
         "scale": Reals((), low=0, high=1e9),
+        "lemma_weights": Ints((1 << LEMMA_BITS,), ("int8",)),
+        "lemma_scale": Reals((), low=0, high=1e9),
         "starts": Pointers("forms", "entries"),
         "tags": Ints(("entries",), ("int32",), 0, "tags"),
         "counts": Ints(("entries",), ("int32",), 1),
@@ -104,6 +106,8 @@ def pack(tagger: MorphTagger) -> Packed:
     arrays = {
         "weights": tagger.weights_.table,
         "scale": np.array(tagger.weights_.scale),
+        "lemma_weights": lemmatiser.weights.table,
+        "lemma_scale": np.array(lemmatiser.weights.scale),
         "starts": lexicon.ptr,
         "tags": lexicon.tags,
         "counts": lexicon.counts,
@@ -137,12 +141,18 @@ def restore(tagger: MorphTagger, packed: Packed) -> None:
     if len(lexicon.entry) < len(lexicon.tags):
         raise ValueError("array 'tags' has a tag of a form twice")
     rules = [LemmaRule(*rule) for rule in zip(*(strings[name] for name in _RULE), strict=True)]
-    tagger.lemmatiser_ = Lemmatiser(lexicon, tagger.tag_set_, rules, a["rules"].tolist())
+    tagger.lemmatiser_ = Lemmatiser(
+        lexicon,
+        tagger.tag_set_,
+        rules,
+        a["rules"].tolist(),
+        ByteWeights(a["lemma_weights"], float(a["lemma_scale"])),
+    )
     tagger.other_xpos_ = None
     if facts["other_xpos"]:
         numbers = a["xpos_of_tag"].tolist(), a["xpos_of_entry"].tolist()
         tagger.other_xpos_ = OtherXpos(lexicon.entry, strings["other_xpos"], *numbers)
-    tagger.weights_ = ChainWeights(a["weights"], float(a["scale"]))
+    tagger.weights_ = ByteWeights(a["weights"], float(a["scale"]))
     tagger.heat_ = float(facts["heat"])
     tagger.analyzer_ = opened(facts["analyzer"])
     tagger.clusters_ = dict(zip(strings["cluster_words"], strings["cluster_bits"], strict=True))

@@ -118,15 +118,15 @@ class MorphTagger(Model, MorphTaggerSettings):
         table = self._prepare()
         rows = table.training_rows(forms, tags)
         starts = pointers(map(len, read))
-        self.weights_ = learn.trained(table, self.tag_set_, rows, tags, starts, self, progress)
-        self.heat_ = 1.0
+        given = table, self.tag_set_, rows, tags, starts
+        self.weights_, self.heat_ = learn.trained(*given, self, progress)
         return self
 
     def _prepare(self) -> WordTable:
         """The table of words, empty; another one for training."""
-        given = self.lexicon_, self.tag_set_, self.clusters_, self.near_, self.analyzer_
-        self._words = WordTable(*given)
-        return WordTable(*given)
+        given = self.lexicon_, self.tag_set_, self.clusters_, self.near_
+        self._words = WordTable(*given, self.lemmatiser_, self.analyzer_)
+        return WordTable(*given, self.lemmatiser_, self.analyzer_)
 
     def _read(self, sentences: Sequence[Sequence[str]]) -> tuple[list[str], Any, Any]:
         """The words as training spelt them, their rows, and where sentences begin."""

@@ -26,6 +26,7 @@ __all__ = ["OtherXpos", "TagSet", "Triple", "joins_xpos"]
 
 Triple = tuple[str, str, str]  # UPOS, XPOS, FEATS
 _MORE_TAGS = 2.0  # XPOS may make so many times as many tags
+_GOOD_XPOS = 0.8  # share of words whose form and tag must tell their XPOS
 
 
 def joins_xpos(triples: Iterable[Triple]) -> bool:
@@ -101,6 +102,8 @@ class TagSet:
 class OtherXpos:
     """XPOS where it is no part of the tag: the most frequent one of a form with its tag.
 
+    Where that is wrong too often, XPOS tells of more than the word, and is left empty.
+
     ``values``    all of them
     ``of_tag``    (T,) the most frequent of each tag
     ``of_entry``  (entries,) of each entry of the lexicon, which ``entry`` numbers
@@ -126,13 +129,18 @@ class OtherXpos:
         """From counts of (form, tag, XPOS)."""
         values = sorted({xpos for _, _, xpos in counts})
         number = {xpos: k for k, xpos in enumerate(values)}
+        total = sum(counts.values())
         of_entry = np.full(len(entry), -1)
+        right = 0  # each word held out
         totals: Counter[tuple[int, int]] = Counter()
         ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
         for (form, tag, xpos), count in ranked:
             totals[tag, number[xpos]] += count
             if of_entry[entry[form, tag]] < 0:
                 of_entry[entry[form, tag]] = number[xpos]
+                right += count - 1
+        if right < _GOOD_XPOS * total:
+            return cls(entry, ["_"], [0] * n_tags, [0] * len(entry))
         of_tag = np.full(n_tags, -1)
         for (tag, value), _ in sorted(totals.items(), key=lambda item: (-item[1], item[0])):
             if of_tag[tag] < 0:

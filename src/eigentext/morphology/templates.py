@@ -58,13 +58,12 @@ def _names() -> tuple[str, ...]:
     names = [f"{slot}[0]" for slot in own]
     for at in ("-1", "+1"):
         names += [f"{slot}[{at}]" for slot in ("lower", "best", "ambiguity", "ending3", "shape")]
-        names += [f"{slot}[0]&{slot}[{at}]" for slot in ("lower", "best", "ending3")]
+        names += [f"{slot}[0]&{slot}[{at}]" for slot in ("best", "ending3", "shape")]
         names += [f"lower[0]&best[{at}]", f"ending3[0]&best[{at}]", f"shape[0]&best[{at}]"]
-        names += [f"best[0]&lower[{at}]", f"shape[0]&shape[{at}]"]
+        names += [f"best[0]&lower[{at}]"]
     names += ["lower[-2]", "lower[+2]", "best[-2]", "best[+2]"]
     names += ["lower[-1]&lower[+1]", "best[-1]&best[+1]", "best[-2]&best[-1]"]
-    names += ["best[+1]&best[+2]", "lower[-2]&lower[-1]", "lower[+1]&lower[+2]"]
-    names += ["best[-1]&best[0]&best[+1]"]
+    names += ["best[+1]&best[+2]", "best[-1]&best[0]&best[+1]"]
     for slots in (CLUSTER_SLOTS, VECTOR_SLOTS):
         names += [f"{slot}[{at}]" for slot in slots for at in ("-1", "0", "+1")]
     return tuple(names)

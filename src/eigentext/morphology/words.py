@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from eigentext.lexical.analysis import Analyzer
     from eigentext.morphology.kernels.words import Lists
+    from eigentext.morphology.lemmas import Lemmatiser
     from eigentext.morphology.levels import Ints, Keys
     from eigentext.morphology.tags import TagSet
 
@@ -47,6 +48,7 @@ MOST_CANDIDATES = 10
 LEAST_SHARE = 1e-3  # of the best candidate's
 LIKELY = -3.0  # log share, less the best one's, of tags that make a word ambiguous
 KNOWN = 2  # a form seen so often is a feature
+KNOWN_KEYS = [key_of(f"lemma\t{n}") for n in range(3)]  # by what is known of a lemma
 _MOST_WORDS = 1 << 18  # then the table starts anew: memory stays flat on endless input
 _BEFORE, _AFTER = "\n<", "\n>"  # no token holds a line end
 _N_TYPE_LEVELS = 1 + LONGEST_ENDING + 2  # case, endings, a whole short word, its analyses
@@ -147,9 +149,10 @@ class WordTable:
         tags: TagSet,
         clusters: Mapping[str, str],
         near: Mapping[str, str],
+        lemmatiser: Lemmatiser,
         analyzer: Analyzer | None = None,
     ) -> None:
-        self._lexicon, self._tags = lexicon, tags
+        self._lexicon, self._tags, self._lemmatiser = lexicon, tags, lemmatiser
         self._bits = ((clusters, CLUSTER_SLOTS[0]), (near, VECTOR_SLOTS[0]))
         self._analyzer = analyzer
         self._levels = lexicon.levels(len(tags), analyzer)
@@ -165,6 +168,7 @@ class WordTable:
             np.ones(room, np.int64),
             np.zeros((room, most), np.int32),
             np.zeros((room, most), np.float32),
+            np.zeros((room, most), np.uint64),
         )
         self._n_rows = 2
         for row, text in enumerate((_BEFORE, _AFTER)):
@@ -197,10 +201,8 @@ class WordTable:
         edges = Edges.of(lower)
         levels = _level_keys(texts, lower, edges, self._analyzer)
         entry, counts = self._lexicon.entry, self._lexicon.counts
-        alone = [
-            tag >= 0 and counts[entry[form, tag]] == 1
-            for form, tag in zip(forms, own, strict=True)
-        ]
+        pairs = list(zip(forms, own, strict=True))
+        alone = [pair[1] >= 0 and counts[entry[pair]] == 1 for pair in pairs]
         lists = self._levels.lists(
             levels,
             MOST_CANDIDATES,
@@ -209,6 +211,14 @@ class WordTable:
             own_last=np.array(alone, np.bool_),
             n_types=_N_TYPE_LEVELS,
         )
+        # what is known of the lemma of each candidate
+        which, column = np.nonzero(np.arange(MOST_CANDIDATES) < lists.n[:, None])
+        held = np.array(
+            [entry[pair] if one else -1 for pair, one in zip(pairs, alone, strict=True)], np.int64
+        )
+        tags = lists.tags[which, column].astype(np.int64)
+        _, flags = self._lemmatiser.chosen(texts, which, tags, held[which])
+        lists.keys[which, column] = np.array(KNOWN_KEYS, np.uint64)[flags]
         first, last = self._n_rows, self._n_rows + len(forms)
         while last > len(self.keys):
             self.keys = np.concatenate([self.keys, np.zeros_like(self.keys)])

@@ -75,6 +75,13 @@ def place(feature, part, mask):
 
 
 @njit(cache=True)
+def step(weights, squares, at, gradient, rate):
+    """One weight goes up its gradient."""
+    squares[at] += gradient * gradient
+    weights[at] += rate * gradient / math.sqrt(squares[at])
+
+
+@njit(cache=True)
 def features_at(i, first, last, rows, slots, out):
     """Keys of the templates that a word's surroundings fill; returns how many."""
     n = 0
@@ -139,12 +146,20 @@ def pair_places(a, b, tags, mask, out):
 
 
 @njit(cache=True)
+def candidate_places(key, tag, tags, mask, out):
+    """Weights of what is known of a candidate by itself."""
+    out[0] = place(key, np.uint64(1), mask)
+    out[1] = place(key, tags.upos[tag], mask)
+    out[2] = place(key, tags.keys[tag], mask)
+
+
+@njit(cache=True)
 def score_words(first, last, text, slots, lists, tags, weights, scores, room):
     """Scores (words, most) of the candidates of a sentence by their surroundings.
 
     ``room``: arrays to work in (features, seen, parts, sums by part).
     """
-    features, seen, parts, sums = room
+    features, seen, parts, sums, three = room
     mask = np.uint64(len(weights.table) - 1)
     for i in range(first, last):
         row = text.rows[i]
@@ -161,7 +176,11 @@ def score_words(first, last, text, slots, lists, tags, weights, scores, room):
                 total += weights.table[place(features[f], key, mask)]
             sums[parts[k]] = total * weights.scale
         for c in range(n):
-            own[c] = weights.prior * lists.shares[row, c]
+            candidate_places(lists.keys[row, c], candidates[c], tags, mask, three)
+            total = np.float32(0.0)
+            for k in range(3):
+                total += weights.table[three[k]]
+            own[c] = weights.prior * lists.shares[row, c] + total * weights.scale
             for e in range(tags.ptr[candidates[c]], tags.ptr[candidates[c] + 1]):
                 own[c] += sums[tags.parts[e]]
         for k in range(n_parts):

@@ -18,12 +18,14 @@ from numba import njit
 
 from eigentext.morphology.kernels.chain import (
     best_path,
+    candidate_places,
     features_at,
     pair_places,
     place,
     score_pairs,
     score_words,
     shares_of,
+    step,
     telling_parts,
 )
 
@@ -32,7 +34,7 @@ _SMALL = 0.01  # a gradient below this is left out
 
 @njit(cache=True)
 def room_for(slots, lists, tags):
-    """Arrays to work in: features, seen parts, telling parts, sums by part."""
+    """Arrays to work in: features, seen parts, telling parts, sums by part, three places."""
     n_parts = len(tags.part_keys)
     widest = 0
     for t in range(len(tags.ptr) - 1):
@@ -42,6 +44,7 @@ def room_for(slots, lists, tags):
         np.zeros(n_parts, np.int64),
         np.empty(widest * lists.tags.shape[1], np.int64),
         np.zeros(n_parts, np.float32),
+        np.empty(3, np.uint64),
     )
 
 
@@ -55,13 +58,6 @@ def longest_of(text):
 
 
 @njit(cache=True)
-def step(weights, squares, at, gradient, rate):
-    """One weight goes up its gradient."""
-    squares[at] += gradient * gradient
-    weights[at] += rate * gradient / math.sqrt(squares[at])
-
-
-@njit(cache=True)
 def train(order, text, gold, slots, lists, tags, weights, squares, rate):
     """One pass over sentences ``order``; returns the log probability of the gold tags.
 
@@ -72,7 +68,7 @@ def train(order, text, gold, slots, lists, tags, weights, squares, rate):
     most = lists.tags.shape[1]
     longest = longest_of(text)
     room = room_for(slots, lists, tags)
-    features, seen, parts, gradients = room
+    features, seen, parts, gradients, three = room
     scores = np.empty((longest, most))
     pairs = np.empty((longest, most, most))
     single, double = np.empty((longest, most)), np.empty((longest, most, most))
@@ -101,6 +97,10 @@ def train(order, text, gold, slots, lists, tags, weights, squares, rate):
                 n_parts = telling_parts(candidates, n, tags, seen, parts)
                 for c in range(n):
                     change = (1.0 if c == right else 0.0) - q[c]
+                    if abs(change) > _SMALL:
+                        candidate_places(lists.keys[row, c], candidates[c], tags, mask, three)
+                        for k in range(3):
+                            step(weights.table, squares, three[k], change, rate)
                     for e in range(tags.ptr[candidates[c]], tags.ptr[candidates[c] + 1]):
                         gradients[tags.parts[e]] += change
                 for k in range(n_parts):

@@ -78,11 +78,15 @@ class Counts(NamedTuple):
 
 
 class Lists(NamedTuple):
-    """The candidates of each word, best first: ``n`` of them, ``tags`` and log ``shares``."""
+    """The candidates of each word, best first: ``n`` of them, ``tags`` and log ``shares``.
+
+    ``keys``  what is known of a candidate by itself: of the lemma that the word would have
+    """
 
     n: Any
     tags: Any
     shares: Any
+    keys: Any
 
 
 @njit(cache=True)
