@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["SentenceStage"]
 
 _RATE = 0.2
-_UPPER, _LOWER = 3, 4  # classes of letters
+_UPPER, _LOWER, _LAST_LETTER = 3, 4, 10  # classes of letters
 
 
 @dataclass
@@ -36,12 +36,11 @@ class SentenceStage:
     """What was learned of the ends of sentences.
 
     ``weights``  as small numbers
-    ``cases``    of a word, how often it was seen in small letters (up to 15), and 16 times how
-                 often with a capital inside a sentence
+    ``habits``   of a word: written small or with a capital, at which places of a sentence
     """
 
     weights: npt.NDArray[np.int8]
-    cases: HashedCounts
+    habits: HashedCounts
 
     @classmethod
     def learn(
@@ -57,11 +56,8 @@ class SentenceStage:
         told: Callable[[int], None],
     ) -> SentenceStage:
         """Learn from tokens, of which ``sentence_ends`` are the last ones of sentences."""
-        is_first = np.zeros(len(starts), np.uint8)
-        is_first[0] = 1
-        is_first[sentence_ends[:-1] + 1] = 1
-        cases = _cases(text, starts, ends, is_first)
-        tokens = _described(text, starts, ends, cases, is_first)
+        habits, of_tokens = _habits(text, starts, ends, sentence_ends)
+        tokens = _described(text, starts, ends, of_tokens)
         lasts = kernel.paragraphs_of(tokens.gaps)
         weights = np.zeros(1 << bits, np.float32)
         squares = np.full(1 << bits, 1.0, np.float32)
@@ -70,33 +66,61 @@ class SentenceStage:
             order = chance.permutation(len(sentence_ends))
             kernel.train(tokens, lasts, sentence_ends, order, weights, squares, 64 - bits, _RATE)
             told(epoch + 1)
-        return cls(quantised(weights)[0], cases)
+        return cls(quantised(weights)[0], habits)
 
     def answer(
         self, text: Squeezed, starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]
     ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
         """For each token whether a sentence ends with it, and whether a paragraph does."""
-        answering = np.full(len(starts), 2, np.uint8)
-        tokens = _described(text, starts, ends, self.cases, answering)
+        habits = kernel.habits_of(text.chars, starts, ends, *self.habits.table)
+        tokens = _described(text, starts, ends, habits)
         lasts = kernel.paragraphs_of(tokens.gaps)
         shift = 64 - (len(self.weights).bit_length() - 1)
         return kernel.answer(tokens, lasts, self.weights, shift, 0.0), tokens.gaps == 3
 
 
-def _described(
-    text: Squeezed, starts: Any, ends: Any, cases: HashedCounts, is_first: npt.NDArray[np.uint8]
-) -> Any:
-    return kernel.describe(
-        text.chars, text.classes, starts, ends, *cases.table, is_first, LINE_BREAK
-    )
+def _described(text: Squeezed, starts: Any, ends: Any, habits: Any) -> Any:
+    return kernel.describe(text.chars, text.classes, starts, ends, habits, LINE_BREAK)
 
 
-def _cases(text: Squeezed, starts: Any, ends: Any, is_first: Any) -> HashedCounts:
+def _habits(
+    text: Squeezed,
+    starts: npt.NDArray[np.int64],
+    ends: npt.NDArray[np.int64],
+    sentence_ends: npt.NDArray[np.int64],
+) -> tuple[HashedCounts, npt.NDArray[np.uint16]]:
+    """Habits of every word, and for each token those of its word elsewhere, without this token."""
     keys = table_kernel.shortened(boundaries.token_keys(text.chars, starts, ends))
-    first_class = text.classes[starts]
+    kinds = text.classes[starts]
+    is_first = np.zeros(len(starts), bool)
+    is_first[np.append(0, sentence_ends[:-1] + 1)] = True
+    is_word = (kinds >= _UPPER) & (kinds <= _LAST_LETTER)
+    # the last word of a sentence: the last token with a letter in front
+    sentence_of = np.cumsum(is_first) - 1
+    last = np.full(len(sentence_ends), -1)
+    np.maximum.at(last, sentence_of[is_word], np.flatnonzero(is_word))
+    is_final = np.zeros(len(starts), bool)
+    is_final[last[last >= 0]] = True
+    is_low, is_high = kinds == _LOWER, (kinds == _UPPER) & ~is_first
+    marks = np.stack([is_low, is_high, is_first, is_final, np.ones(len(starts), bool)])
     distinct, number = np.unique(keys, return_inverse=True)
-    low = np.bincount(number[first_class == _LOWER], minlength=len(distinct))
-    high = np.bincount(number[(first_class == _UPPER) & (is_first == 0)], minlength=len(distinct))
-    values = np.minimum(low, 15) + 16 * np.minimum(high, 15)
-    some = values > 0
-    return HashedCounts.of(distinct[some], values[some].astype(np.uint8))
+    counts = np.stack([np.bincount(number[one], minlength=len(distinct)) for one in marks])
+    codes = _codes(counts)
+    some = codes > 0
+    return HashedCounts.of(distinct[some], codes[some]), _codes(counts[:, number] - marks)
+
+
+def _codes(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.uint16]:
+    """Small numbers for counts (written small, capital inside, first, final, all) of words."""
+    low, high, first, final, every = counts
+    steps = np.array([1, 2, 4, 8])
+    case = np.digitize(low, steps) + 5 * _share(high, low + high)
+    begin = np.digitize(first, steps) + 5 * _share(first, first + high)
+    end = np.digitize(every, np.array([1, 2, 4, 16])) + 5 * np.where(
+        every > 0, np.digitize(final / np.maximum(every, 1), [0.001, 0.05, 0.2, 0.5]), 0
+    )
+    return np.asarray(case + 32 * begin + 1024 * end, np.uint16)
+
+
+def _share(part: npt.NDArray[np.int64], whole: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    return np.digitize(part / np.maximum(whole, 1), [0.001, 0.3, 0.7, 0.999])

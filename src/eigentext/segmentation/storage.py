@@ -46,8 +46,8 @@ SPEC = Spec(
             "sentence_weights": Ints(("sentence_table",), ("int8",)),
             "known_keys": _keys("known"),
             "known_counts": Ints(("known",), ("uint8",)),
-            "case_keys": _keys("cases"),
-            "case_counts": Ints(("cases",), ("uint8",)),
+            "habit_keys": _keys("habits"),
+            "habits": Ints(("habits",), ("uint16",)),
             "rule_weights": Ints(("rule_table",), ("int8",)),
             "n_general": Ints((), low=0, below="rules"),
             "form_keys": _keys("forms"),
@@ -74,8 +74,8 @@ def pack_segmenter(segmenter: Segmenter) -> Packed:
             "sentence_weights": sentences.weights,
             "known_keys": tokens.known.keys,
             "known_counts": tokens.known.values,
-            "case_keys": sentences.cases.keys,
-            "case_counts": sentences.cases.values,
+            "habit_keys": sentences.habits.keys,
+            "habits": sentences.habits.values,
             "rule_weights": multiwords.weights,
             "n_general": np.array(multiwords.general),
             "form_keys": np.array(list(forms), np.uint32),
@@ -94,9 +94,9 @@ def restore_segmenter(segmenter: Segmenter, packed: Packed) -> None:
     a, strings = packed.arrays, packed.strings
     segmenter.line_breaks_ = bool(packed.facts["line_breaks"])
     known = HashedCounts.of(a["known_keys"], a["known_counts"])
-    cases = HashedCounts.of(a["case_keys"], a["case_counts"])
+    habits = HashedCounts.of(a["habit_keys"], a["habits"])
     segmenter.tokens_ = TokenStage(a["token_weights"], known, bool(packed.facts["spaces"]))
-    segmenter.sentences_ = SentenceStage(a["sentence_weights"], cases)
+    segmenter.sentences_ = SentenceStage(a["sentence_weights"], habits)
     starts, numbers = a["form_starts"].tolist(), a["form_rules"].tolist()
     forms = zip(a["form_keys"].tolist(), starts[:-1], starts[1:], strict=True)
     segmenter.multiwords_ = MultiwordStage(

@@ -18,17 +18,17 @@ class HashedCounts(NamedTuple):
     """Distinct 32-bit keys in order with a small number each, and the table made of them."""
 
     keys: npt.NDArray[np.uint32]
-    values: npt.NDArray[np.uint8]
+    values: npt.NDArray[Any]
     table_keys: npt.NDArray[np.uint32]
-    table_values: npt.NDArray[np.uint8]
+    table_values: npt.NDArray[Any]
 
     @classmethod
-    def of(cls, keys: npt.NDArray[np.uint32], values: npt.NDArray[np.uint8]) -> HashedCounts:
+    def of(cls, keys: npt.NDArray[np.uint32], values: npt.NDArray[Any]) -> HashedCounts:
         """Of distinct keys that rise."""
         size = 2
         while size < 2 * len(keys):
             size *= 2
-        table_keys, table_values = np.zeros(size, np.uint32), np.zeros(size, np.uint8)
+        table_keys, table_values = np.zeros(size, np.uint32), np.zeros(size, values.dtype)
         kernel.fill(keys, values, table_keys, table_values)
         return cls(keys, values, table_keys, table_values)
 

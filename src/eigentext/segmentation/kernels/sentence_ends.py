@@ -13,7 +13,15 @@ import numpy as np
 from numba import njit
 
 from eigentext.segmentation.kernels.squeeze import PARAGRAPH_CLASS, SPACE
-from eigentext.segmentation.kernels.tables import SEED, bucket, mix, step, total, value_of
+from eigentext.segmentation.kernels.tables import (
+    SEED,
+    bucket,
+    mix,
+    step,
+    string_key,
+    total,
+    value_of,
+)
 
 N_KEYS = 64  # room for the features of a place
 
@@ -26,7 +34,9 @@ class Tokens(NamedTuple):
     ``gaps``    class of what stands behind a token: 0 nothing, 1 white space, 2 a line break,
                 3 the end of the paragraph
     ``opens``   1 for an opening bracket, -1 for a closing one, 2 for a quote that is both
-    ``cases``   (low, high) how often it is written small, and with a capital inside a sentence
+    ``cases``   how often it is written small, and with a capital inside a sentence
+    ``begins``  how often it is the first of a sentence, ``finals``: the last word of one
+    ``endings`` hash of the last three letters
     """
 
     hashes: Any
@@ -36,17 +46,25 @@ class Tokens(NamedTuple):
     lengths: Any
     gaps: Any
     opens: Any
-    low: Any
-    high: Any
+    cases: Any
+    begins: Any
+    finals: Any
+    endings: Any
 
 
 @njit(cache=True)
-def describe(chars, classes, starts, ends, case_keys, case_values, sentence_first, line_break):
-    """``Tokens``; ``sentence_first`` (tokens,) in training: 1 for the first token of a sentence.
+def habits_of(chars, starts, ends, table_keys, table_values):
+    """What is known of the habits of tokens, by a table."""
+    habits = np.empty(len(starts), np.uint16)
+    for t in range(len(starts)):
+        key = string_key(chars, starts[t], ends[t])
+        habits[t] = value_of(key, table_keys, table_values)
+    return habits
 
-    ``case_values`` hold low + 16 high, both as buckets; in training this very token is left out
-    of its own count by the driver, which stores counts up to 15.
-    """
+
+@njit(cache=True)
+def describe(chars, classes, starts, ends, habits, line_break):
+    """``Tokens`` of a squeezed text, by where they start and end and what is known of them."""
     n = len(starts)
     hashes = np.empty(n, np.uint64)
     shapes = np.empty(n, np.uint64)
@@ -55,8 +73,10 @@ def describe(chars, classes, starts, ends, case_keys, case_values, sentence_firs
     lengths = np.empty(n, np.int64)
     gaps = np.empty(n, np.uint8)
     opens = np.empty(n, np.int8)
-    low = np.empty(n, np.uint8)
-    high = np.empty(n, np.uint8)
+    cases = np.empty(n, np.uint64)
+    begins = np.empty(n, np.uint64)
+    finals = np.empty(n, np.uint64)
+    endings = np.empty(n, np.uint64)
     for t in range(n):
         start, end = starts[t], ends[t]
         key, shape, last = SEED, SEED, np.uint8(0)
@@ -84,15 +104,18 @@ def describe(chars, classes, starts, ends, case_keys, case_values, sentence_firs
                 opens[t] = -1
             elif chars[start] == 34:
                 opens[t] = 2
-        count = np.int64(value_of(key, case_keys, case_values))
-        small, large = count & 15, count >> 4
-        if sentence_first[t] != 2:  # in training: do not count this very token
-            if firsts[t] == 4 and small > 0:
-                small -= 1
-            elif firsts[t] == 3 and sentence_first[t] == 0 and large > 0:
-                large -= 1
-        low[t], high[t] = bucket(small), bucket(large)
-    return Tokens(hashes, shapes, firsts, lasts, lengths, gaps, opens, low, high)
+        habit = np.int64(habits[t])
+        case, begin, final = habit & 31, (habit >> 5) & 31, habit >> 10
+        cases[t] = mix(np.uint64(case), kind)
+        begins[t] = mix(np.uint64(begin), kind)
+        finals[t] = mix(np.uint64(final), kind)
+        ending = np.uint64(7)
+        for i in range(max(start, end - 3), end):
+            ending = mix(ending, chars[i])
+        endings[t] = mix(ending, kind)
+    return Tokens(
+        hashes, shapes, firsts, lasts, lengths, gaps, opens, cases, begins, finals, endings
+    )
 
 
 @njit(cache=True)
@@ -109,7 +132,7 @@ def keys_at(tokens, first, last, t, b, depth, quotes, out):
     tm2 = h[t - 2] if t - 1 > first else none
     gap = tokens.gaps[t]
     gap1 = tokens.gaps[t + 1]
-    case1 = mix(mix(np.uint64(tokens.low[t + 1]), tokens.high[t + 1]), tokens.firsts[t + 1])
+    case1, begin1, final0 = tokens.cases[t + 1], tokens.begins[t + 1], tokens.finals[t]
     size = bucket(t + 1 - b) if t + 1 - b < 9 else 8 + min((t + 1 - b) // 10, 5)
     left = min(last - t, 6)
     state = mix(mix(np.uint64(1), min(max(depth, 0), 2)), quotes)
@@ -147,7 +170,17 @@ def keys_at(tokens, first, last, t, b, depth, quotes, out):
     out[n + 30] = mix(mix(mix(np.uint64(131), gap), left), mix(s0, s1))
     out[n + 31] = mix(np.uint64(132), gap)
     out[n + 32] = mix(mix(mix(np.uint64(133), t1), tokens.firsts[t + 1]), gap)
-    return n + 33
+    n += 33
+    out[n] = mix(mix(np.uint64(134), s0), begin1)
+    out[n + 1] = mix(mix(np.uint64(135), t0), begin1)
+    out[n + 2] = mix(mix(np.uint64(136), final0), begin1)
+    out[n + 3] = mix(mix(np.uint64(137), final0), case1)
+    out[n + 4] = mix(mix(np.uint64(138), final0), s1)
+    out[n + 5] = mix(mix(mix(np.uint64(139), final0), case1), begin1)
+    out[n + 6] = mix(mix(mix(np.uint64(140), s0), case1), begin1)
+    out[n + 7] = mix(mix(np.uint64(141), tokens.endings[t]), begin1)
+    out[n + 8] = mix(mix(mix(np.uint64(142), gap), case1), begin1)
+    return n + 9
 
 
 @njit(cache=True)
