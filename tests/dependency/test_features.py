@@ -16,7 +16,7 @@ from eigentext.errors import SettingsError
 
 UPOS = ["NOUN", "VERB", "PUNCT", "CCONJ", "ADJ"]
 XPOS = ["NN", "NNS", "VB", ",", "CC", "JJ"]
-BITS = 12
+BITS, SCALE = 12, 0.25
 
 
 def sentences(most: int = 7):
@@ -24,7 +24,7 @@ def sentences(most: int = 7):
         st.sampled_from(["cats", "run", ",", "and", "Big", "R2D2"]),
         st.sampled_from(UPOS),
         st.sampled_from([*XPOS, "_"]),
-        st.sampled_from(["_", "Case=Nom|Number=Sing", "VerbForm=Fin"]),
+        st.sampled_from(["_", "Case=Nom|Number=Sing", "Number=Plur|VerbForm=Fin", "Case=Acc"]),
         st.sampled_from(["_", "cat", "run"]),
     )
     return st.lists(word, min_size=1, max_size=most).map(
@@ -38,9 +38,10 @@ def encoder() -> Encoder:
 
 
 def model_of(arcs, siblings=(), seed=0) -> ArcModel:
-    weights = np.random.default_rng(seed).integers(-8, 9, 1 << BITS).astype(np.float32)
+    weights = np.random.default_rng(seed).integers(-8, 9, 1 << BITS).astype(np.int16)
     chosen = ArcSettings(order=2 if siblings else 1, bits=BITS)
-    return ArcModel(chosen, tuple(arcs), tuple(siblings), encoder().n_tags, weights)
+    n_tags = encoder().n_tags
+    return ArcModel(chosen, tuple(arcs), tuple(siblings), n_tags, weights, scale=SCALE)
 
 
 class Twin:
@@ -72,13 +73,20 @@ class Twin:
         verbs, marks, joins = (found.count(kind) for kind in (1, 2, 3))
         return self.counted(min(verbs, 2) + 3 * min(marks, 2) + 9 * min(joins, 1))
 
+    def agreement(self, h: int, d: int) -> int:
+        digits = [
+            0 if not mine or not its else 1 if mine == its else 2
+            for mine, its in zip(self.tags[h][3:], self.tags[d][3:], strict=True)
+        ]
+        return self.counted(int("".join(map(str, digits)), 3))
+
     def far(self, a: int, b: int) -> int:
         bins = [1, 2, 3, 4, 6, 10]
         return (9 if b > a else 2) + sum(abs(a - b) > limit for limit in bins)
 
     def line(self, parts: list[int], side: int, far: int) -> float:
         slot = T.slot_of(parts, BITS)
-        return float(self.weights[slot ^ side]) + float(self.weights[slot ^ far])
+        return SCALE * (float(self.weights[slot ^ side]) + float(self.weights[slot ^ far]))
 
     def arc(self, h: int, d: int) -> float:
         side, far = int(d > h), self.far(h, d)
@@ -94,6 +102,8 @@ class Twin:
             elif extra == "~rivals":
                 same = [sum(self.tags[k][0] == self.tags[w][0] for k in between) for w in (h, d)]
                 more = [self.counted(min(same[0], 2) + 3 * min(same[1], 2))]
+            elif extra == "~agree":
+                more = [self.agreement(h, d)]
             elif extra:
                 more = sorted({self.keys[k][T.ATTRIBUTES.index(extra[1:])] for k in between})
             total += sum(self.line([*parts, one], side, far) for one in more)
@@ -157,25 +167,25 @@ def test_slots_are_those_of_the_scores(columns, data):
     out = np.zeros(10_000, np.int64)
     sentence, linear = model.sentence(batch, 0), model.linear()
     many = arc_slots(sentence, linear, h, d, out, 0)
-    assert model.weights[out[:many]].sum() == pytest.approx(arc[h, d])
+    assert SCALE * model.weights[out[:many]].sum() == pytest.approx(arc[h, d])
     many = sibling_slots(sentence, linear, h, s, d, out, 0)
-    assert model.weights[out[:many]].sum() == pytest.approx(sib[h, s, d])
+    assert SCALE * model.weights[out[:many]].sum() == pytest.approx(sib[h, s, d])
 
 
 @settings(max_examples=15, deadline=None)
 @given(sentences(5))
 def test_grandparents_follow_the_templates(columns):
-    from eigentext.dependency.kernels.features import Governors, grand_scores, grand_slots
+    from eigentext.dependency.kernels.features import all_arcs, grand_scores, grand_slots
+    from eigentext.dependency.kernels.grandparents import list_governors
 
     names = T.grandparent_templates(clusters=True)
     weights = model_of(T.arc_templates()).weights
     chosen = ArcSettings(order=2, grandparents=True, bits=BITS)
-    model = ArcModel(chosen, T.arc_templates(), (), encoder().n_tags, weights, names)
+    model = ArcModel(chosen, T.arc_templates(), (), encoder().n_tags, weights, names, SCALE)
     twin = Twin(columns, model)
     n, sentence, linear = twin.n, model.sentence(encoder().batch([columns]), 0), model.linear()
-    heads = np.tile(np.arange(n + 1), (n + 1, 1))  # every head, itself too
-    governors = Governors(np.full(n + 1, n + 1), heads, np.ascontiguousarray(heads.T))
-    grand = grand_scores(sentence, linear, governors, np.ones((n + 1, n + 1), np.bool_))
+    governors = list_governors(all_arcs(n))
+    grand = grand_scores(sentence, linear, governors)
     out = np.zeros(1000, np.int64)
     for g, h, d in np.ndindex(n + 1, n + 1, n + 1):
         if h == 0 or d == 0 or len({g, h, d}) < 3:
@@ -187,9 +197,9 @@ def test_grandparents_follow_the_templates(columns):
             rows = {"g": g, "h": h, "d": d}
             parts = [twin.part(role, name, row) for role, row in rows.items()]
             told += twin.line(parts, int(d > h), far)
-        assert grand[g, h, d] == pytest.approx(told, abs=1e-6)
+        assert grand[governors.index[g, h], h, d] == pytest.approx(told, abs=1e-6)
         many = grand_slots(sentence, linear, g, h, d, out, 0)
-        assert weights[out[:many]].sum() == pytest.approx(told, abs=1e-6)
+        assert SCALE * weights[out[:many]].sum() == pytest.approx(told, abs=1e-6)
 
 
 def test_sentences_of_a_batch_do_not_see_each_other():

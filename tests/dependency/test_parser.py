@@ -396,10 +396,10 @@ def test_a_file_whose_parts_do_not_fit(tmp_path):
         arrays,
         settings=file.header.settings,
         facts=file.header.facts,
-        format_version=1,
+        format_version=2,
         strings=file.strings,
     )
-    with pytest.raises(ModelFileError, match="'arc_weights' has length 4095"):
+    with pytest.raises(ModelFileError, match="packed weights are not 4096"):
         DependencyParser.load(path)
 
 

@@ -30,6 +30,7 @@ __all__ = ["Batch", "Encoder"]
 
 KINDS = {"VERB": 1, "AUX": 1, "PUNCT": 2, "CCONJ": 3}
 _MORPH = ("Case", "VerbForm")
+AGREEING = ("Case", "Number", "Gender", "Person")
 _MOST_REMEMBERED = 400_000
 UNKNOWN = "\t<unknown>"  # no form has a TAB in it
 ROOT = "\t<root>"
@@ -41,7 +42,7 @@ class Batch:
     """Sentences end to end; row ``starts[k]`` is the root of sentence k.
 
     ``keys``    (rows, attributes) uint64
-    ``tags``    (rows, 3) int32: numbers of upos and xpos, kind
+    ``tags``    (rows, 7) int32: numbers of upos and xpos, kind, numbers of the AGREEING features
     ``heads``   (rows,) int32: head of each word in its sentence, -1 for a root row
     ``labels``  (rows,) int32: number of the relation, -1 where there is none
     """
@@ -73,6 +74,7 @@ class Encoder:
 
     ``clusters``, ``near``  word -> bits, of clusters and of a hierarchy of vectors
     ``upos``, ``xpos``      tags with a number of their own; others share number 0
+    ``fine``                features that are put beside upos in the place of xpos; None: xpos is
     """
 
     def __init__(
@@ -83,7 +85,9 @@ class Encoder:
         near: Mapping[str, str] | None = None,
         upos: Sequence[str] = (),
         xpos: Sequence[str] = (),
+        fine: Sequence[str] | None = None,
     ) -> None:
+        self.fine = None if fine is None else tuple(fine)
         self.known = known
         self.clusters, self.near = clusters or {}, near or {}
         self.upos, self.xpos = tuple(upos), tuple(xpos)
@@ -95,34 +99,48 @@ class Encoder:
 
     def _forget(self) -> None:
         self._row_of: dict[Token, int] = {}
+        self._key_of: list[dict[str, int]] = [{} for _ in ATTRIBUTES]
+        self._new: list[tuple[list[int], tuple[int, ...]]] = []  # rows not in arrays yet
         self._keys = np.zeros((1024, len(ATTRIBUTES)), np.uint64)
-        self._tags = np.zeros((1024, 3), np.int32)
+        self._tags = np.zeros((1024, 3 + len(AGREEING)), np.int32)
+        self._values: dict[str, int] = {}  # numbers of the values of features
         self._add((ROOT,) * 5)
 
     def _add(self, token: Token) -> int:
-        row = len(self._row_of)
-        if row == len(self._keys):
+        row = self._row_of[token] = len(self._row_of)
+        values, tags = self.attributes(*token)
+        keys = []
+        for name, value, known in zip(ATTRIBUTES, values, self._key_of, strict=True):
+            key = known.get(value)
+            if key is None:  # tags, endings and forms come again with other tokens
+                key = known[value] = text_key(f"{name}\t{value}")
+            keys.append(key)
+        self._new.append((keys, tags))
+        return row
+
+    def _store_new(self) -> None:
+        """New rows go to the arrays, all at once."""
+        if not self._new:
+            return
+        end = len(self._row_of)
+        while end > len(self._keys):
             self._keys = np.concatenate([self._keys, np.zeros_like(self._keys)])
             self._tags = np.concatenate([self._tags, np.zeros_like(self._tags)])
-        values, tags = self.attributes(*token)
-        self._keys[row] = [
-            text_key(f"{name}\t{value}") for name, value in zip(ATTRIBUTES, values, strict=True)
-        ]
-        self._tags[row] = tags
-        self._row_of[token] = row
-        return row
+        first = end - len(self._new)
+        self._keys[first:end] = np.array([keys for keys, _ in self._new], np.uint64)
+        self._tags[first:end] = np.array([tags for _, tags in self._new], np.int32)
+        self._new.clear()
 
     def attributes(
         self, form: str, upos: str, xpos: str, feats: str, lemma: str = "_"
-    ) -> tuple[tuple[str, ...], tuple[int, int, int]]:
+    ) -> tuple[tuple[str, ...], tuple[int, ...]]:
         """The text of each attribute, and the numbers of the tags and the kind.
 
         >>> Encoder(upos=["NOUN"]).attributes("Cats", "NOUN", "_", "Number=Plur")[0][:4]
         ('NOUN', 'NOUN', 'cats', 'Cats')
         """
         lower = lowered(form)
-        if xpos == "_":  # templates of xpos then say what those of upos say, not nothing
-            xpos = upos
+        xpos = fine_tag(upos, xpos, feats, self.fine)
         known = self.known is None or lower in self.known or form == ROOT
         pairs = () if feats == "_" else feats.split("|")
         morph = "|".join(pair for pair in pairs if pair.partition("=")[0] in _MORPH)
@@ -144,7 +162,12 @@ class Encoder:
             lemma if lemma != "_" else lower,  # templates then say what those of forms say
         )
         numbers = (self._numbers[0].get(upos, 0), self._numbers[1].get(xpos, 0))
-        return values, (*numbers, KINDS.get(upos, 0))
+        agreeing = dict.fromkeys(AGREEING, 0)
+        for pair in pairs:
+            name, _, value = pair.partition("=")
+            if name in agreeing:
+                agreeing[name] = self._values.setdefault(value, 1 + len(self._values))
+        return values, (*numbers, KINDS.get(upos, 0), *agreeing.values())
 
     def familiar(self, forms: Sequence[str]) -> tuple[str, ...]:
         """The words in spellings that training saw: ``“`` is looked up as `` `` `` or ``"``."""
@@ -173,6 +196,7 @@ class Encoder:
                 row = row_of.get(token)
                 rows.append(add(token) if row is None else row)
             starts[number] = len(rows)
+        self._store_new()
         # row 0 is the root's, which comes before the words of each sentence and has no head
         picked = np.array(rows, np.int64)
         governors = np.full(len(rows), -1, np.int32)
@@ -182,6 +206,20 @@ class Encoder:
                 flat = np.concatenate([np.asarray(numbers, np.int32) for numbers in known])
                 column[picked != 0] = flat
         return Batch(starts, self._keys[picked], self._tags[picked], governors, relations)
+
+
+def fine_tag(upos: str, xpos: str, feats: str, fine: Sequence[str] | None) -> str:
+    """The tag that stands for xpos: upos with the features named, or xpos, or upos for none.
+
+    >>> fine_tag("NOUN", "NNS", "Case=Acc|Number=Plur", ["Case"])
+    'NOUN|Case=Acc'
+    >>> fine_tag("NOUN", "NNS", "_", None), fine_tag("NOUN", "_", "_", None)
+    ('NNS', 'NOUN')
+    """
+    if fine is None:
+        return upos if xpos == "_" else xpos
+    pairs = (pair for pair in feats.split("|") if pair.partition("=")[0] in fine)
+    return "|".join([upos, *pairs])
 
 
 def _bits(table: Mapping[str, str], form: str) -> str:

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from eigentext.base.averaging import Averaged
 from eigentext.base.hashing import text_key
+from eigentext.dependency.graph.rounding import STEPS, rounded
 from eigentext.dependency.graph.templates import ATTRIBUTES
 from eigentext.errors import SettingsError
 
@@ -84,14 +85,15 @@ def compiled_labels(
 class LabelModel:
     """Relations by number, templates, weights.
 
-    ``root``  the number of the relation that the root's word always has, -1 if it varies
+    ``root``     the number of the relation that the root's word always has, -1 if it varies
+    ``weights``  (2^bits + relations,) whole numbers; only the order of sums counts, so no scale
     """
 
     settings: LabelSettings
     names: tuple[str, ...]
     relations: tuple[str, ...]
     root: int
-    weights: npt.NDArray[np.float32]
+    weights: npt.NDArray[np.int16]
 
     def label(self, batch: Batch, heads: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
         """(rows,): numbers of the relations under these heads (rows,); -1 in the roots' rows."""
@@ -136,7 +138,8 @@ def train_labels(
     # a feature's weights are the numbers from its slot on: room for those of the last slot
     size = (1 << settings.bits) + len(relations)
     learned, time = Averaged.zeros(size), 0
-    model = LabelModel(settings, tuple(names), tuple(relations), root, learned.weights)
+    weights: Any = learned.weights  # whole numbers when all is learned
+    model = LabelModel(settings, tuple(names), tuple(relations), root, weights)
     trees = Trees(batch.starts, batch.keys, batch.heads)
     learner = LabelLearner(settings.margin, settings.clip, learned.sums)
     if len(relations) > 1:
@@ -147,7 +150,7 @@ def train_labels(
             time = label_pass(order, trees, batch.labels, model.arrays(), learner, time, wrong)
             if progress is not None:
                 progress(epoch + 1, settings.epochs, "training relations")
-    return replace(model, weights=learned.mean(time))
+    return replace(model, weights=rounded(learned.mean(time), settings.clip / STEPS))
 
 
 def label_templates(*, clusters: bool = False, vectors: bool = False) -> tuple[str, ...]:
@@ -192,6 +195,10 @@ def label_templates(*, clusters: bool = False, vectors: bool = False) -> tuple[s
     names += ["a.label h.lower d.upos", "s.label h.upos d.upos", "s.label d.xpos"]
     names += ["s.label h.lower d.upos", "h.label a.label d.upos"]
     names += ["g.lower h.upos d.upos", "g.upos h.lower d.upos", "g.upos h.upos d.lower"]
+    names += ["h.lemma", "d.lemma", "d.lemma d.xpos", "h.lemma d.upos", "h.upos d.lemma"]
+    names += ["h.lemma d.lemma", "h.lemma d.upos d.morph", "h.upos d.upos d.morph"]
+    names += ["h.upos h.morph d.upos d.morph", "d.upos d.morph c.lemma", "h.lemma c.lemma"]
+    names += ["a.label d.upos d.morph", "s.label d.upos d.morph", "h.label d.upos d.morph"]
     for used, depths in ((clusters, ATTRIBUTES[7:10]), (vectors, ATTRIBUTES[10:13])):
         for bits in depths if used else ():
             names += [f"h.{bits}", f"d.{bits}", f"h.{bits} d.{bits}", f"h.{bits} d.upos"]

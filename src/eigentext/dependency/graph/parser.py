@@ -22,7 +22,8 @@ from eigentext.base.model import Model
 from eigentext.base.parallel import in_order
 from eigentext.base.tokens import checked_item, checked_sentences, each_sentence
 from eigentext.dependency.graph.answer import Parse, with_heads
-from eigentext.dependency.graph.encode import Encoder
+from eigentext.dependency.graph.encode import Encoder, fine_tag
+from eigentext.dependency.graph.fine_tags import chosen_features
 from eigentext.dependency.graph.labels import (
     LabelModel,
     LabelSettings,
@@ -34,10 +35,16 @@ from eigentext.dependency.graph.storage import SPEC, pack, restore
 from eigentext.dependency.graph.tags import OwnTags, jackknifed
 from eigentext.dependency.graph.templates import (
     arc_templates,
+    fitting,
     grandparent_templates,
     sibling_templates,
 )
-from eigentext.dependency.graph.training import ArcModel, ArcSettings, train_arcs
+from eigentext.dependency.graph.training import (
+    ArcModel,
+    ArcSettings,
+    train_arcs,
+    train_coarse,
+)
 from eigentext.dependency.long_sentences import (
     check_length,
     joined,
@@ -86,6 +93,7 @@ class DependencyParser(Model, DependencyParserSettings):
     """
 
     KIND = "graph-parser"
+    VERSION = 2
     SPEC = SPEC
 
     # ------------------------------------------------------------ training
@@ -112,19 +120,27 @@ class DependencyParser(Model, DependencyParserSettings):
             gold, tagged = tagged, jackknifed(tagged, progress=progress, **settings)
             self.own_tags_ = OwnTags(**settings).fit(gold)
         self.tagged_ = any(tag != "_" for known in tagged for tag in (*known.upos, *known.xpos))
-        self.encoder_ = self._encoder(tagged)
+        self.encoder_ = self._encoder(tagged, [sentence.column("deprel") for sentence in read])
         relations = sorted({name for sentence in read for name in sentence.column("deprel")})
         number_of = {name: number for number, name in enumerate(relations)}
         numbers = [[number_of[name] for name in sentence.column("deprel")] for sentence in read]
         batch = self.encoder_.batch(tagged, heads, numbers)
-        self.arcs_ = self._train_arcs(batch, dev, progress)
         used = {"clusters": bool(self.clusters_), "vectors": bool(self.near_)}
+        known = self._known_of(tagged)
+        self.arcs_ = self._train_arcs(
+            batch,
+            fitting(arc_templates(**used), **known),
+            fitting(sibling_templates(**used), **known),
+            fitting(grandparent_templates(**used), **known),
+            dev,
+            progress,
+        )
         self.relations_: LabelModel | None = None
         if self.labels:
             self.relations_ = train_labels(
                 batch,
                 relations,
-                label_templates(**used),
+                fitting(label_templates(**used), **known),
                 LabelSettings(seed=self.seed),
                 progress=progress,
             )
@@ -141,9 +157,13 @@ class DependencyParser(Model, DependencyParserSettings):
             seed=self.seed,
         )
 
-    def _encoder(self, sentences: Sequence[TaggedSentence]) -> Encoder:
-        upos = sorted({tag for sentence in sentences for tag in sentence.upos})
-        xpos = sorted({tag for sentence in sentences for tag in sentence.xpos} | set(upos))
+    def _encoder(
+        self, sentences: Sequence[TaggedSentence], relations: Sequence[Sequence[str]]
+    ) -> Encoder:
+        fine = chosen_features(sentences, relations)
+        seen = {token for sentence in sentences for token in zip(*sentence[1:4], strict=True)}
+        upos = sorted({token[0] for token in seen})
+        xpos = sorted({fine_tag(*token, fine) for token in seen} | set(upos))
         return Encoder(
             known=frequent_words(
                 (lowered(form) for sentence in sentences for form in sentence.forms),
@@ -153,25 +173,40 @@ class DependencyParser(Model, DependencyParserSettings):
             near=self.near_,
             upos=upos,
             xpos=xpos,
+            fine=fine,
         )
+
+    def _known_of(self, sentences: Sequence[TaggedSentence]) -> dict[str, bool]:
+        """What is known of the words of training, for templates that fit."""
+        return {
+            "fine": set(self.encoder_.xpos) != set(self.encoder_.upos),
+            "feats": any(set(sentence.feats) != {"_"} for sentence in sentences),
+            "lemmas": any(set(sentence.lemmas) != {"_"} for sentence in sentences),
+        }
 
     def _train_arcs(
         self,
         batch: Batch,
+        arcs: Sequence[str],
+        siblings: Sequence[str],
+        grand: Sequence[str],
         dev: Iterable[Sentence] | None,
         progress: Progress | None,
     ) -> ArcModel:
-        used = {"clusters": bool(self.clusters_), "vectors": bool(self.near_)}
-        siblings = sibling_templates(**used) if self.order == 2 else ()
-        grand = grandparent_templates(**used) if self.order == 2 and self.grandparents else ()
-        templates = arc_templates(**used), siblings, self.encoder_.n_tags
+        siblings = siblings if self.order == 2 else ()
+        grand = grand if self.order == 2 and self.grandparents else ()
+        templates = arcs, siblings, self.encoder_.n_tags
         settings = self._arc_settings(batch.n_words)
+        coarse = None
+        if self.order == 2:
+            coarse = train_coarse(batch, self.encoder_.n_tags, settings)
         self.projectivity_ = choose_projectivity(
             batch,
             *templates,
             settings,
             self.projective,
             grand_names=grand,
+            coarse=coarse,
             progress=progress,
         )
         self.dev_scores_: list[float] = []
@@ -197,6 +232,7 @@ class DependencyParser(Model, DependencyParserSettings):
             *templates,
             self.projectivity_.applied(settings),
             grand_names=grand,
+            coarse=coarse,
             after_pass=after_pass,
             progress=progress,
         )

@@ -79,12 +79,14 @@ def choose_projectivity(
     told: bool | str = "auto",
     *,
     grand_names: Sequence[str] = (),
+    coarse: ArcModel | None = None,
     progress: Progress | None = None,
 ) -> Projectivity:
     """The choice for a batch with gold heads.
 
-    ``told``  True: projective; False: arcs may cross, and only the charge is left to choose; auto:
-              both are
+    ``told``    True: projective; False: arcs may cross, and only the charge is left to choose;
+                auto: both are
+    ``coarse``  says which arcs are scored, the same for both; None: each learns its own
     """
     if told is True or (told is False and settings.order == 1):
         return Projectivity(told is True, "as told")
@@ -105,6 +107,7 @@ def choose_projectivity(
             n_tags,
             replace(settings, projective=projective, epochs=min(PASSES, settings.epochs)),
             grand_names=grand_names,
+            coarse=coarse,
             sentences=np.setdiff1d(sample, held_out),
             progress=_renamed(progress),
         )

@@ -1,13 +1,16 @@
 """A parser as a model file of kind ``graph-parser``, and back.
 
-The file holds the weights, the templates, the relations, the words and tags that have numbers, the
-bits of clusters and vectors that new text needs, and the model files of the taggers, if any.
+The file holds the weights (whole numbers, packed), the templates, the relations, the words and
+tags that have numbers, the bits of clusters and vectors that new text needs, and the model files
+of the taggers, if any.
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from eigentext.base.fields import (
     Array,
@@ -17,7 +20,6 @@ from eigentext.base.fields import (
     Parts,
     Pointers,
     Real,
-    Reals,
     Sparse,
     Spec,
     Strings,
@@ -28,8 +30,10 @@ from eigentext.base.model import Packed
 from eigentext.dependency.graph.encode import Encoder
 from eigentext.dependency.graph.labels import LabelModel, LabelSettings, compiled_labels
 from eigentext.dependency.graph.projectivity import Projectivity
+from eigentext.dependency.graph.rounding import packed, unpacked
 from eigentext.dependency.graph.tags import OwnTags
 from eigentext.dependency.graph.training import ArcModel, ArcSettings
+from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,25 +52,29 @@ _HASHED = Named({"bits": Whole(10, 30), "epochs": Whole(1), "seed": Whole(0)})
 
 
 def _parts(settings: Settings) -> Parts:
-    weights = ("float32",), -1e9, 1e9
     strings = {
         name: Strings(name)
-        for name in ("arc_templates", "sibling_templates", "grandparent_templates")
+        for name in (
+            "arc_templates",
+            "sibling_templates",
+            "grandparent_templates",
+            "coarse_templates",
+        )
     }
-    strings |= {name: Strings(name, distinct=True) for name in ("upos", "xpos", "known")}
+    strings |= {name: Strings(name, distinct=True) for name in ("upos", "xpos", "known", "fine")}
     for name in ("cluster", "vector"):
         strings[f"{name}_words"] = Strings(f"{name}s", distinct=True)
         strings[f"{name}_bits"] = Strings(f"{name}s", bits=True)
     arrays: dict[str, Array | Pointers | Sparse] = {
-        "arc_weights": Reals((1 << settings["arcs"]["bits"],), *weights)
+        "arc_weights": Bits(("arc_bytes",)),
+        "coarse_weights": Bits(("coarse_bytes",)),
     }
     if settings.get("relations") is not None:
         strings |= {
             "label_templates": Strings("label_templates"),
             "relations": Strings("relations", distinct=True),
         }
-        room = 1 << settings["relations"]["bits"]
-        arrays["label_weights"] = Reals((f"relations+{room}",), *weights)
+        arrays["label_weights"] = Bits(("label_bytes",))
     if settings["tags"] == "own":
         arrays |= {
             f"tagger_{tag}": Bits((f"{tag}_bytes",), optional=True) for tag in ("upos", "xpos")
@@ -85,6 +93,10 @@ def _holds(arrays: Arrays, strings: Texts, settings: Settings) -> None:
 SPEC = Spec(
     {
         "arcs": Named({**_HASHED.fields, "charge": Real(low=0)}),
+        "arc_scale": Real(low=0, open=True),
+        "coarse": Named(_HASHED.fields, optional=True),
+        "coarse_scale": Real(low=0, open=True, optional=True),
+        "fine_tags": Flag(),
         "projectivity": Named(
             {
                 "projective": Flag(),
@@ -108,13 +120,19 @@ SPEC = Spec(
 def pack(parser: DependencyParser) -> Packed:
     """Everything that parsing needs."""
     arcs, relations, encoder = parser.arcs_, parser.relations_, parser.encoder_
-    arrays: dict[str, npt.NDArray[Any]] = {"arc_weights": arcs.weights}
+    coarse = arcs.coarse
+    arrays: dict[str, npt.NDArray[Any]] = {
+        "arc_weights": packed(_whole(arcs)),
+        "coarse_weights": packed(np.empty(0, np.int16) if coarse is None else _whole(coarse)),
+    }
     strings: dict[str, Sequence[str]] = {
         "arc_templates": arcs.arc_names,
         "sibling_templates": arcs.sib_names,
         "grandparent_templates": arcs.grand_names,
+        "coarse_templates": () if coarse is None else coarse.arc_names,
         "upos": encoder.upos,
         "xpos": encoder.xpos,
+        "fine": encoder.fine or (),
         "known": sorted(encoder.known or ()),
         "cluster_words": list(parser.clusters_),
         "cluster_bits": list(parser.clusters_.values()),
@@ -123,11 +141,15 @@ def pack(parser: DependencyParser) -> Packed:
     }
     facts: dict[str, Any] = {
         "arcs": asdict(arcs.settings),
+        "arc_scale": arcs.scale,
+        "fine_tags": encoder.fine is not None,
         "tagged": parser.tagged_,
         "projectivity": asdict(parser.projectivity_),
     }
+    if coarse is not None:
+        facts |= {"coarse": asdict(coarse.settings), "coarse_scale": coarse.scale}
     if relations is not None:
-        arrays["label_weights"] = relations.weights
+        arrays["label_weights"] = packed(relations.weights)
         strings["label_templates"] = relations.names
         strings["relations"] = relations.relations
         facts["relations"] = asdict(relations.settings)
@@ -137,9 +159,15 @@ def pack(parser: DependencyParser) -> Packed:
     return Packed(arrays, strings, facts)
 
 
-def restore(parser: DependencyParser, packed: Packed) -> None:
+def _whole(model: ArcModel) -> npt.NDArray[np.int16]:
+    if model.weights.dtype != np.int16:
+        raise SettingsError("weights that are still learned cannot be stored")
+    return model.weights.astype(np.int16, copy=False)
+
+
+def restore(parser: DependencyParser, stored: Packed) -> None:
     """What :func:`pack` took from it."""
-    arrays, strings, facts = packed.arrays, packed.strings, packed.facts
+    arrays, strings, facts = stored.arrays, stored.strings, stored.facts
     parser.tagged_ = facts["tagged"]
     parser.projectivity_ = Projectivity(**facts["projectivity"])
     parser.clusters_ = dict(zip(strings["cluster_words"], strings["cluster_bits"], strict=True))
@@ -152,24 +180,36 @@ def restore(parser: DependencyParser, packed: Packed) -> None:
         near=parser.near_,
         upos=strings["upos"],
         xpos=strings["xpos"],
+        fine=strings["fine"] if facts["fine_tags"] else None,
     )
+    n_tags, coarse = parser.encoder_.n_tags, None
+    if "coarse" in facts:
+        settings = ArcSettings(**facts["coarse"])
+        weights = unpacked(arrays["coarse_weights"], 1 << settings.bits)
+        names = tuple(strings["coarse_templates"])
+        coarse = ArcModel(settings, names, (), n_tags, weights, scale=facts["coarse_scale"])
+    settings = ArcSettings(**facts["arcs"])
     parser.arcs_ = ArcModel(
-        ArcSettings(**facts["arcs"]),
+        settings,
         tuple(strings["arc_templates"]),
         tuple(strings["sibling_templates"]),
-        parser.encoder_.n_tags,
-        arrays["arc_weights"],
+        n_tags,
+        unpacked(arrays["arc_weights"], 1 << settings.bits),
         tuple(strings["grandparent_templates"]),
+        facts["arc_scale"],
+        coarse,
     )
     parser.relations_ = None
     if "relations" in facts:
         compiled_labels(strings["label_templates"])  # refuses what is no template
+        learned = LabelSettings(**facts["relations"])
+        size = (1 << learned.bits) + len(strings["relations"])
         parser.relations_ = LabelModel(
-            LabelSettings(**facts["relations"]),
+            learned,
             tuple(strings["label_templates"]),
             tuple(strings["relations"]),
             facts["root_relation"],
-            arrays["label_weights"],
+            unpacked(arrays["label_weights"], size),
         )
     parser.own_tags_ = None
     if parser.tags == "own":

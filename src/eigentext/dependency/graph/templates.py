@@ -5,7 +5,8 @@
    sibling ``s``, or of a word so far to the right (``+``) or left (``-``) of it.
 2. An item ``~tags`` adds what lies between: ``~upos`` and ``~xpos`` fire once for each different
    tag in between, ``~kinds`` once with how many verbs, punctuation marks and conjunctions there
-   are, ``~rivals`` once with how many words with the head's tag and with the modifier's.
+   are, ``~rivals`` once with how many words with the head's tag and with the modifier's,
+   ``~agree`` once with whether both have the same case, number, gender and person.
 3. All items of one role are hashed to one number per word (a *part*); a pair or triple of words
    only adds parts and mixes the sum once, into a *slot* of the weight table.
    ``hashing.mixed`` and :func:`slot_of` are the twins of what the kernels do.
@@ -55,7 +56,7 @@ MOST_ITEMS = 6
 AFTER = 0xD6E8FEB86659FD93
 BEYOND = (0x2545F4914F6CDD1D, 0x27D4EB2F165667C5)  # keys of words before the first, after the last
 NOBODY = 0x165667B19E3779F9  # part of the sibling that a first modifier does not have
-EXTRAS = ("", "~kinds", "~rivals", "~upos", "~xpos")
+EXTRAS = ("", "~kinds", "~rivals", "~agree", "~upos", "~xpos")
 _ITEM = re.compile(r"([hdsg])([+-][12])?\.([a-z0-9]+)")
 
 
@@ -64,7 +65,7 @@ class FeatureArrays(NamedTuple):
 
     ``head_spec, mod_spec``  (T, MOST_ITEMS, 2) templates of one word alone
     ``pair_spec``            (2, T, MOST_ITEMS, 2) of head and modifier, grouped by ``pair_bounds``
-                             into plain, ~kinds, ~rivals, ~upos, ~xpos
+                             into plain, ~kinds, ~rivals, ~agree, ~upos, ~xpos
     ``sib_spec``             (3, T, MOST_ITEMS, 2) of head, sibling, modifier, grouped by
                              ``sib_bounds`` into sibling-modifier plain, the same with ~kinds,
                              all three plain, all three with ~kinds
@@ -140,7 +141,7 @@ def compiled(
 
     >>> arrays = compiled(["h.upos", "d.upos", "h.upos d.upos"])
     >>> arrays.pair_bounds.tolist(), arrays.sib_bounds.tolist()
-    ([0, 1, 1, 1, 1, 1], [0, 0, 0, 0, 0])
+    ([0, 1, 1, 1, 1, 1, 1], [0, 0, 0, 0, 0])
     """
     for names in (arcs, siblings, grand):
         if isinstance(names, str):
@@ -192,18 +193,39 @@ def compiled(
     )
 
 
+def fitting(
+    names: Sequence[str], *, fine: bool = True, feats: bool = True, lemmas: bool = True
+) -> tuple[str, ...]:
+    """Templates for what is known of the words: without what would only say the same again.
+
+    ``fine``    is there a fine tag that says more than upos?
+    ``feats``   are there features?
+    ``lemmas``  are there lemmas?
+
+    >>> fitting(["h.xpos d.lemma", "h.upos d.lower", "d.feats"], fine=False, feats=False)
+    ('h.upos d.lemma', 'h.upos d.lower')
+    """
+    kept = []
+    for name in names:
+        if not feats and any(mark in name for mark in (".feats", ".morph", "~agree")):
+            continue
+        name = name if fine else name.replace("xpos", "upos")
+        kept.append(name if lemmas else name.replace(".lemma", ".lower"))
+    return tuple(dict.fromkeys(kept))
+
+
 def arc_templates(*, clusters: bool = False, vectors: bool = False) -> tuple[str, ...]:
     """First-order templates after McDonald et al. (2005) and Koo et al. (2008)."""
     names = []
     for role in "hd":
         names += [f"{role}.{name}" for name in ("lower", "form", "xpos", "upos", "feats", "end")]
-        names += [f"{role}.lower {role}.xpos", f"{role}.upos {role}.morph"]
+        names += [f"{role}.lemma", f"{role}.lower {role}.xpos", f"{role}.upos {role}.morph"]
         names += [f"{role}-1.xpos {role}.xpos {role}+1.xpos", f"{role}-1.lower {role}.xpos"]
         names += [f"{role}.xpos {role}+1.lower", f"{role}-2.upos {role}-1.upos {role}.xpos"]
         names += [f"{role}.xpos {role}+1.upos {role}+2.upos"]
-    names += ["h.lower h.xpos d.lower d.xpos", "h.xpos d.lower d.xpos", "h.lower h.xpos d.xpos"]
+    names += ["h.lemma h.xpos d.lemma d.xpos", "h.xpos d.lemma d.xpos", "h.lemma h.xpos d.xpos"]
     names += ["h.lower d.lower", "h.lower d.xpos", "h.xpos d.lower", "h.xpos d.xpos"]
-    names += ["h.upos d.upos", "h.upos d.lower", "h.lower d.upos"]
+    names += ["h.upos d.upos", "h.upos d.lemma", "h.lemma d.upos", "h.lemma d.lemma"]
     for tag in ("upos", "xpos"):
         names += [
             f"h.{tag} h{a}.{tag} d.{tag} d{b}.{tag}" for a in ("-1", "+1") for b in ("-1", "+1")
@@ -211,9 +233,11 @@ def arc_templates(*, clusters: bool = False, vectors: bool = False) -> tuple[str
         names += [f"h.{tag} d-1.{tag} d.{tag} d+1.{tag}", f"h-1.{tag} h.{tag} h+1.{tag} d.{tag}"]
     names += ["h-1.upos h.upos h+1.upos d-1.upos d.upos d+1.upos"]
     names += ["h.feats d.feats", "h.upos h.morph d.upos d.morph", "h.upos d.feats d.upos"]
+    names += ["h.upos h.feats d.upos", "h.lemma d.upos d.morph"]
     names += ["h.xpos d.end d.upos", "h.end h.upos d.xpos"]
-    names += ["h.upos d.upos ~kinds", "h.xpos d.xpos ~kinds", "h.upos d.lower ~kinds"]
-    names += ["h.upos d.upos ~rivals", "h.xpos d.xpos ~rivals", "h.lower d.upos ~rivals"]
+    names += ["h.upos d.upos ~kinds", "h.xpos d.xpos ~kinds", "h.upos d.lemma ~kinds"]
+    names += ["h.upos d.upos ~rivals", "h.xpos d.xpos ~rivals", "h.lemma d.upos ~rivals"]
+    names += ["h.upos d.upos ~agree", "h.xpos d.xpos ~agree"]
     names += ["h.upos d.upos ~upos", "h.xpos d.xpos ~xpos"]
     for used, (a, b, c) in ((clusters, ATTRIBUTES[7:10]), (vectors, ATTRIBUTES[10:13])):
         if used:
@@ -226,13 +250,25 @@ def arc_templates(*, clusters: bool = False, vectors: bool = False) -> tuple[str
     return tuple(names)
 
 
+def coarse_templates() -> tuple[str, ...]:
+    """The few templates that say which arcs are worth a look."""
+    names = [f"{role}.{name}" for role in "hd" for name in ("lower", "xpos", "upos", "feats")]
+    names += ["h.xpos d.xpos", "h.upos d.upos", "h.upos d.lower", "h.lower d.upos"]
+    names += ["h.upos d-1.upos d.upos d+1.upos", "h-1.upos h.upos h+1.upos d.upos"]
+    names += [f"h.upos h{a}.upos d.upos d{b}.upos" for a in ("-1", "+1") for b in ("-1", "+1")]
+    names += ["h.upos h.morph d.upos d.morph", "h.lower d.lower"]
+    names += ["h.upos d.upos ~kinds", "h.upos d.upos ~rivals"]
+    return tuple(names)
+
+
 def sibling_templates(*, clusters: bool = False, vectors: bool = False) -> tuple[str, ...]:
     """Second-order templates after McDonald and Pereira (2006) and Carreras (2007)."""
-    names = ["s.upos d.upos", "s.xpos d.xpos", "s.lower d.lower", "s.lower d.xpos"]
-    names += ["s.xpos d.lower", "s.feats d.feats", "s.upos d.upos ~kinds", "s.xpos d.lower ~kinds"]
-    names += ["h.upos s.upos d.upos", "h.xpos s.xpos d.xpos", "h.lower s.upos d.upos"]
-    names += ["h.upos s.lower d.upos", "h.upos s.upos d.lower", "h.upos s.lower d.lower"]
-    names += ["h.lower s.xpos d.xpos", "h.upos s.upos d.upos ~kinds"]
+    names = ["s.upos d.upos", "s.xpos d.xpos", "s.lemma d.lemma", "s.lemma d.xpos"]
+    names += ["s.xpos d.lemma", "s.feats d.feats", "s.upos d.upos ~kinds", "s.xpos d.lemma ~kinds"]
+    names += ["h.upos s.upos d.upos", "h.xpos s.xpos d.xpos", "h.lemma s.upos d.upos"]
+    names += ["h.upos s.lemma d.upos", "h.upos s.upos d.lemma", "h.upos s.lemma d.lemma"]
+    names += ["h.lemma s.xpos d.xpos", "h.upos s.upos d.upos ~kinds"]
+    names += ["h.upos s.upos s.morph d.upos d.morph"]
     for used, (a, b, c) in ((clusters, ATTRIBUTES[7:10]), (vectors, ATTRIBUTES[10:13])):
         if used:
             names += [f"s.{a} d.{a}", f"s.{b} d.{b}", f"s.{c} d.{c}", f"h.{a} s.{a} d.{a}"]
@@ -242,10 +278,10 @@ def sibling_templates(*, clusters: bool = False, vectors: bool = False) -> tuple
 
 def grandparent_templates(*, clusters: bool = False, vectors: bool = False) -> tuple[str, ...]:
     """Templates of a modifier, its head and the head's head, after Carreras (2007)."""
-    names = ["g.upos d.upos", "g.xpos d.xpos", "g.lower d.lower", "g.xpos d.lower"]
-    names += ["g.lower d.xpos", "g.upos h.upos d.upos", "g.xpos h.xpos d.xpos"]
-    names += ["g.lower h.upos d.upos", "g.upos h.lower d.upos", "g.upos h.upos d.lower"]
-    names += ["g.upos h.lower d.lower", "g.lower h.lower d.upos", "g.lower h.upos d.lower"]
+    names = ["g.upos d.upos", "g.xpos d.xpos", "g.lemma d.lemma", "g.xpos d.lemma"]
+    names += ["g.lemma d.xpos", "g.upos h.upos d.upos", "g.xpos h.xpos d.xpos"]
+    names += ["g.lemma h.upos d.upos", "g.upos h.lemma d.upos", "g.upos h.upos d.lemma"]
+    names += ["g.upos h.lemma d.lemma", "g.lemma h.lemma d.upos", "g.lemma h.upos d.lemma"]
     names += ["g.feats h.feats d.feats"]
     for used, (a, b, c) in ((clusters, ATTRIBUTES[7:10]), (vectors, ATTRIBUTES[10:13])):
         if used:

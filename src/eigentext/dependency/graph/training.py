@@ -23,7 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from eigentext.base.averaging import Averaged
-from eigentext.dependency.graph.templates import FeatureArrays, compiled
+from eigentext.dependency.graph.rounding import STEPS, rounded
+from eigentext.dependency.graph.templates import FeatureArrays, coarse_templates, compiled
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["ArcModel", "ArcSettings", "Grandparents", "train_arcs"]
 
 Scores = npt.NDArray[np.float64]
+COARSE_EPOCHS, COARSE_BITS, COARSE_RATE = 2, 18, 0.05
 
 
 @dataclass(frozen=True)
@@ -50,8 +52,10 @@ class ArcSettings:
                     order 2 rearranges its best projective tree, in training too
     ``epochs``      passes over the sentences
     ``clip``        longest step of MIRA
+    ``coarse_margin``  order 2 scores only arcs whose score in the coarse model is at most so much
+                    below that of the best head of the word; None: all, and there is none
     ``margin``      order 2 looks only at arcs whose own score is at most so much below that of
-                    the best head of the word; infinity: at all
+                    the best head of the word; None: at all that are scored
     ``charge``      order 2 with crossing arcs: what each of them costs a tree, when decoding
     ``grandparents``  order 2 scores a modifier with its head and the head's head, too
     ``bits``        2**bits weights
@@ -63,7 +67,8 @@ class ArcSettings:
     projective: bool = True
     epochs: int = 7
     clip: float = 0.01
-    margin: float = 1.5
+    coarse_margin: float | None = 5.0
+    margin: float | None = None
     charge: float = 0.0
     grandparents: bool = False
     bits: int = 24
@@ -82,8 +87,10 @@ class ArcSettings:
             raise SettingsError("grandparents need order 2")
         if not self.charge >= 0:
             raise SettingsError(f"charge must be 0 or more, found {self.charge}")
-        if not self.margin > 0:
-            raise SettingsError(f"margin must be above 0, found {self.margin}")
+        for name in ("margin", "coarse_margin"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise SettingsError(f"{name} must be above 0, found {value}")
         if not 10 <= self.bits <= 30:
             raise SettingsError(f"bits must be 10 to 30, found {self.bits}")
         if self.seed < 0:
@@ -92,14 +99,20 @@ class ArcSettings:
 
 @dataclass(frozen=True, eq=False)
 class ArcModel:
-    """Weights of arcs and siblings with the templates they belong to."""
+    """Weights of arcs and siblings with the templates they belong to.
+
+    ``weights``  (2^bits,) whole numbers, times ``scale`` (while they are learned, numbers)
+    ``coarse``   order 2: the first-order model of few templates that says which arcs are scored
+    """
 
     settings: ArcSettings
     arc_names: tuple[str, ...]
     sib_names: tuple[str, ...]
     n_tags: int
-    weights: npt.NDArray[np.float32]
+    weights: npt.NDArray[np.int16] | npt.NDArray[np.float32]
     grand_names: tuple[str, ...] = ()
+    scale: float = 1.0
+    coarse: ArcModel | None = None
 
     def __post_init__(self) -> None:
         names = self.sib_names if self.settings.order == 2 else ()
@@ -127,14 +140,34 @@ class ArcModel:
         from eigentext.dependency.kernels.train import decode_all
 
         heads = np.full((len(charges), len(batch.keys)), -1, np.int32)
-        decode_all(self.sentences(batch), self.linear(), _decoder(self.settings, charges), heads)
+        decode_all(self.sentences(batch), self.linear(), self.decoder(charges), heads)
         return heads
 
     def linear(self) -> LinearModel:
         """Templates and weights as the kernels take them."""
         from eigentext.dependency.kernels.features import LinearModel
 
-        return LinearModel(self.arrays, self.weights, self.shift)
+        return LinearModel(self.arrays, self.weights, self.shift, self.scale)
+
+    def decoder(self, charges: Sequence[float]) -> Decoder:
+        """How trees are found, as the kernels take it."""
+        from eigentext.dependency.kernels.train import Decoder
+
+        settings = self.settings
+        coarse = NO_COARSE if self.coarse is None else self.coarse
+        within = None if self.coarse is None else settings.coarse_margin
+        return Decoder(
+            settings.order,
+            settings.projective,
+            _or_all(settings.margin),
+            np.array(charges, np.float64),
+            coarse.linear(),
+            _or_all(within),
+        )
+
+    def rounded(self, scale: float) -> ArcModel:
+        """The same with whole numbers of this size."""
+        return replace(self, weights=rounded(self.weights, scale), scale=scale)
 
     def sentences(self, batch: Batch) -> Sentences:
         """The words of a batch as the kernels take them."""
@@ -156,21 +189,24 @@ class ArcModel:
 
         For order 2 arcs that ``decode`` does not look at are -inf, unless not ``pruned``.
         """
-        from eigentext.dependency.kernels.features import arc_scores, sibling_scores
-        from eigentext.dependency.kernels.train import prune
+        from eigentext.dependency.kernels.features import all_arcs, arc_scores, sibling_scores
+        from eigentext.dependency.kernels.grandparents import list_governors
+        from eigentext.dependency.kernels.train import candidates, prune
 
         sentence, model = self.sentence(batch, number), self.linear()
         n = len(sentence.keys) - 1
-        arc = np.empty((n + 1, n + 1))
-        arc_scores(sentence, model, arc)
+        nobody = np.empty(0, np.int32)  # no gold heads are known
+        arc, keep = np.empty((n + 1, n + 1)), all_arcs(n)
+        if pruned:
+            candidates(sentence, self.decoder([0.0]), nobody, keep)
+        arc_scores(sentence, model, keep, arc)
         if self.settings.order == 1:
             return arc, None
         # sib[h, s, d] is 0 where it is not filled: arcs that are ruled out are -inf anyhow
         sib = np.zeros((n + 1, n + 1, n + 1))
-        keep = np.ones((n + 1, n + 1), np.bool_)
         if pruned:
-            prune(arc, np.empty(0, np.int32), self.settings.margin, keep)
-        sibling_scores(sentence, model, keep, sib)
+            prune(arc, nobody, _or_all(self.settings.margin), keep)
+        sibling_scores(sentence, model, list_governors(keep), sib)
         return arc, sib
 
     def search(
@@ -223,11 +259,11 @@ class Grandparents:
 
         settings = self._settings
         arc, keep = arc.copy(), np.zeros(arc.shape, np.bool_)
-        prune(arc, np.empty(0, np.int32), settings.margin, keep)
+        prune(arc, np.empty(0, np.int32), _or_all(settings.margin), keep)
         governors = list_governors(keep)
-        grand = grand_scores(self._sentence, self._model, governors, keep)
+        grand = grand_scores(self._sentence, self._model, governors)
         heads = np.empty(len(arc) - 1, np.int32)
-        score = grand_kernel(arc, sib, grand, keep, governors, heads)
+        score = grand_kernel(arc, sib, grand, governors, heads)
         if not settings.projective:
             if score == -np.inf:  # the arcs asked for leave none that is projective
                 mst_kernel(arc, heads)
@@ -244,14 +280,38 @@ class Grandparents:
             if h:
                 g = int(heads[h - 1])
                 end = grand_slots(self._sentence, self._model, g, h, d, slots, end)
-        return float(self._model.weights[slots[:end]].sum(dtype=np.float64))
+        total = self._model.weights[slots[:end]].sum(dtype=np.float64)
+        return float(total * self._model.scale)
 
 
-def _decoder(settings: ArcSettings, charges: Sequence[float]) -> Decoder:
-    from eigentext.dependency.kernels.train import Decoder
+def _or_all(margin: float | None) -> float:
+    return np.inf if margin is None else float(margin)
 
-    order, projective, margin = settings.order, settings.projective, settings.margin
-    return Decoder(order, projective, margin, np.array(charges, np.float64))
+
+NO_COARSE = ArcModel(ArcSettings(bits=10), ("h.upos d.upos",), (), 1, np.zeros(1 << 10, np.int16))
+
+
+def train_coarse(
+    batch: Batch,
+    n_tags: int,
+    settings: ArcSettings,
+    *,
+    sentences: npt.NDArray[np.int64] | None = None,
+) -> ArcModel:
+    """The model that says which arcs of order 2 are scored: few templates, few passes."""
+    from eigentext.dependency.kernels.train import coarse_pass
+
+    chosen = np.arange(len(batch)) if sentences is None else np.asarray(sentences, np.int64)
+    few = ArcSettings(bits=min(COARSE_BITS, settings.bits), seed=settings.seed)
+    weights = np.zeros(1 << few.bits, np.float32)
+    model = ArcModel(few, coarse_templates(), (), n_tags, weights)
+    squares = np.full(len(weights), 0.1)
+    for epoch in range(COARSE_EPOCHS):
+        order = chosen[np.random.default_rng([few.seed, epoch]).permutation(len(chosen))]
+        coarse_pass(
+            order, model.sentences(batch), batch.heads, model.linear(), COARSE_RATE, squares
+        )
+    return model.rounded(COARSE_RATE / STEPS)
 
 
 def train_arcs(
@@ -262,6 +322,7 @@ def train_arcs(
     settings: ArcSettings,
     *,
     grand_names: Sequence[str] = (),
+    coarse: ArcModel | None = None,
     sentences: npt.NDArray[np.int64] | None = None,
     after_pass: Callable[[ArcModel], bool] | None = None,
     progress: Progress | None = None,
@@ -275,15 +336,23 @@ def train_arcs(
     chosen = np.arange(len(batch)) if sentences is None else np.asarray(sentences, np.int64)
     size = 1 << settings.bits
     learned, change = Averaged.zeros(size), np.zeros(size, np.float32)
+    if coarse is None and settings.order == 2 and settings.coarse_margin is not None:
+        coarse = train_coarse(batch, n_tags, settings, sentences=sentences)
     model = ArcModel(
-        settings, tuple(arc_names), tuple(sib_names), n_tags, learned.weights, tuple(grand_names)
+        settings,
+        tuple(arc_names),
+        tuple(sib_names),
+        n_tags,
+        learned.weights,
+        tuple(grand_names),
+        coarse=coarse,
     )
     learner = Learner(settings.learner == "mira", settings.clip, learned.sums, change)
-    decoder = _decoder(settings, [0.0])  # a crossing arc costs nothing while we learn
+    decoder = model.decoder([0.0])  # a crossing arc costs nothing while we learn
     time = 0
 
     def mean() -> ArcModel:
-        return replace(model, weights=learned.mean(time))
+        return replace(model, weights=learned.mean(time)).rounded(settings.clip / STEPS)
 
     for epoch in range(settings.epochs):
         # a shuffle of its own for each pass, so that fewer passes are the start of more

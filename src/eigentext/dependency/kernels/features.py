@@ -25,6 +25,7 @@ BEFORE = np.uint64(0x2545F4914F6CDD1D)  # key of a word before the first
 BEHIND = np.uint64(0x27D4EB2F165667C5)  # and of one after the last
 NOBODY = np.uint64(0x165667B19E3779F9)  # key of a word that is not there, such as a sibling
 COUNTED = np.uint64(0xD6E8FEB86659FD93)  # times a small number: the key of that number
+FIRST_FEATURE = 3  # column of ``tags``
 S29, S31 = np.uint64(29), np.uint64(31)
 
 
@@ -32,8 +33,8 @@ class Sentence(NamedTuple):
     """A sentence of n words; row 0 is the root, row i word i.
 
     ``keys``    (n + 1, attributes) uint64: a hash of each attribute's value
-    ``tags``    (n + 1, 3): small numbers of upos and xpos, and the kind (1 verb, 2 punctuation,
-                3 conjunction)
+    ``tags``    (n + 1, 7): small numbers of upos and xpos, the kind (1 verb, 2 punctuation,
+                3 conjunction), and small numbers of case, number, gender and person, 0 for none
     ``n_tags``  both numbers are below it
     """
 
@@ -52,24 +53,35 @@ class Sentences(NamedTuple):
 
 
 class LinearModel(NamedTuple):
-    """``templates`` (a ``FeatureArrays``), ``weights`` (2^bits,), ``shift`` = 64 - bits."""
+    """A table of weights and what looks things up in it.
+
+    ``templates``  a ``FeatureArrays``
+    ``weights``    (2^bits,) float32 while they are learned, int16 once they are rounded
+    ``shift``      64 - bits
+    ``scale``      what 1 in the table is worth: weights are added up first, whole numbers exactly
+    """
 
     templates: Any
     weights: Any
     shift: Any
+    scale: Any
 
 
 class Governors(NamedTuple):
-    """The heads that each word may have.
+    """The heads that each word may have, and the modifiers.
 
-    ``counts`` (n + 1,)         how many they are
-    ``heads``  (n + 1, n + 1)   heads[d, i] is the i-th of them
-    ``index``  (n + 1, n + 1)   index[h, d] is the number i of h among those of d, -1 if it is none
+    ``counts`` (n + 1,)            how many heads they are
+    ``heads``  (n + 1, n + 1)      heads[d, i] is the i-th of them
+    ``index``  (n + 1, n + 1)      index[h, d]: the number i of h among those of d, -1 for none
+    ``many``   (n + 1, 2)          how many modifiers on the left and on the right
+    ``mods``   (n + 1, 2, n + 1)   mods[h, side]: which, outward from h
     """
 
     counts: Any
     heads: Any
     index: Any
+    many: Any
+    mods: Any
 
 
 @njit(cache=True)
@@ -203,6 +215,17 @@ def rivals_key(n_head, n_mod):
     return COUNTED * np.uint64(1 + min(n_head, 2) + 3 * min(n_mod, 2))
 
 
+@njit(cache=True, inline="always")
+def agree_key(tags, h, d):
+    """Key of where two words agree: in each of the features one has not, both same, or not."""
+    code = 0
+    for k in range(FIRST_FEATURE, tags.shape[1]):
+        code *= 3
+        if tags[h, k] > 0 and tags[d, k] > 0:
+            code += 1 if tags[h, k] == tags[d, k] else 2
+    return COUNTED * np.uint64(1 + code)
+
+
 # ---------------------------------------------------------------- arcs
 
 
@@ -219,11 +242,11 @@ def summed_lines(keys, spec, seeds, weights, shift):
 
 
 @njit(cache=True)
-def arc_scores(sentence, model, arc):
-    """Fill ``arc[h, d]``, the score of head h for word d; the diagonal and column 0 are -inf.
+def arc_scores(sentence, model, keep, arc):
+    """Fill ``arc[h, d]``, the score of head h for word d, where ``keep[h, d]``; else it is -inf.
 
-    O(n^2 T) time for T templates of pairs, and for ~upos and ~xpos as many more as there are
-    different tags in between.
+    The diagonal and column 0 are never kept.  O(a T) time for a arcs and T templates of pairs,
+    and for ~upos and ~xpos as many more as there are different tags in between.
     """
     keys, tags = sentence.keys, sentence.tags
     templates, weights, shift = model.templates, model.weights, model.shift
@@ -239,6 +262,8 @@ def arc_scores(sentence, model, arc):
     met = np.empty((2, sentence.n_tags), np.uint64)  # keys of the different tags met on this walk
     seen[:] = -1
     arc[:] = -np.inf
+    n_met = np.zeros(2, np.int64)
+    zero = weights[0] * 0  # a whole number, or a float64
     # From each head we walk outwards, to the left and to the right: what lies between h and d is
     # what the walk has passed, so tags in between are collected once per walk, not once per arc.
     for h in range(n + 1):
@@ -246,31 +271,42 @@ def arc_scores(sentence, model, arc):
             if h == 0 and side == 0:
                 continue
             step = 1 if side else -1
+            last = n if side else 1
+            while last != h and not keep[h, last]:  # beyond it there is nothing to score
+                last -= step
             counts[:] = 0
-            n_met = np.zeros(2, np.int64)
+            n_met[:] = 0
             stamp = 2 * h + side
-            d = h + step
-            while 1 <= d <= n:
-                far = distance_offset(h, d)
-                total = head_lines[h, side] + head_lines[h, far]
-                total += mod_lines[d, side] + mod_lines[d, far]
-                for t in range(bounds[1]):  # plain pairs
-                    total += line_score(weights, mix(heads[h, t] + mods[d, t], shift), side, far)
-                extra = kinds_key(before, h, d)
-                for t in range(bounds[1], bounds[2]):  # ~kinds
-                    slot = mix(heads[h, t] + mods[d, t] + extra, shift)
-                    total += line_score(weights, slot, side, far)
-                extra = rivals_key(counts[tags[h, 0]], counts[tags[d, 0]])
-                for t in range(bounds[2], bounds[3]):  # ~rivals
-                    slot = mix(heads[h, t] + mods[d, t] + extra, shift)
-                    total += line_score(weights, slot, side, far)
-                for kind in range(2):  # ~upos, ~xpos: once for each different tag in between
-                    for t in range(bounds[3 + kind], bounds[4 + kind]):
-                        both = heads[h, t] + mods[d, t]
-                        for k in range(n_met[kind]):
-                            slot = mix(both + met[kind, k], shift)
-                            total += line_score(weights, slot, side, far)
-                arc[h, d] = total
+            d = h
+            while d != last:
+                d += step
+                if keep[h, d]:
+                    far = distance_offset(h, d)
+                    total = zero
+                    for t in range(bounds[1]):  # plain pairs
+                        slot = mix(heads[h, t] + mods[d, t], shift)
+                        total += line_score(weights, slot, side, far)
+                    extra = kinds_key(before, h, d)
+                    for t in range(bounds[1], bounds[2]):  # ~kinds
+                        slot = mix(heads[h, t] + mods[d, t] + extra, shift)
+                        total += line_score(weights, slot, side, far)
+                    extra = rivals_key(counts[tags[h, 0]], counts[tags[d, 0]])
+                    for t in range(bounds[2], bounds[3]):  # ~rivals
+                        slot = mix(heads[h, t] + mods[d, t] + extra, shift)
+                        total += line_score(weights, slot, side, far)
+                    extra = agree_key(tags, h, d)
+                    for t in range(bounds[3], bounds[4]):  # ~agree
+                        slot = mix(heads[h, t] + mods[d, t] + extra, shift)
+                        total += line_score(weights, slot, side, far)
+                    for kind in range(2):  # ~upos, ~xpos: once for each different tag in between
+                        for t in range(bounds[4 + kind], bounds[5 + kind]):
+                            both = heads[h, t] + mods[d, t]
+                            for k in range(n_met[kind]):
+                                slot = mix(both + met[kind, k], shift)
+                                total += line_score(weights, slot, side, far)
+                    alone = head_lines[h, side] + head_lines[h, far]
+                    alone += mod_lines[d, side] + mod_lines[d, far]
+                    arc[h, d] = (total + alone) * model.scale
                 # from here on d itself is one of those in between
                 for kind in range(2):
                     tag = tags[d, kind]
@@ -279,7 +315,16 @@ def arc_scores(sentence, model, arc):
                         met[kind, n_met[kind]] = keys[d, kind]
                         n_met[kind] += 1
                 counts[tags[d, 0]] += 1
-                d += step
+
+
+@njit(cache=True)
+def all_arcs(n):
+    """(n + 1, n + 1): every head for every word, but not the word itself."""
+    keep = np.ones((n + 1, n + 1), np.bool_)
+    keep[:, 0] = False
+    for i in range(1, n + 1):
+        keep[i, i] = False
+    return keep
 
 
 @njit(cache=True)
@@ -303,10 +348,10 @@ def arc_slots(sentence, model, h, d, out, at):
     heads = one_word_parts(keys, h, templates.pair_spec[0], templates.pair_seeds[0])
     mods = one_word_parts(keys, d, templates.pair_spec[1], templates.pair_seeds[1])
     seen = np.zeros(sentence.n_tags, np.bool_)
-    for t in range(bounds[5]):
+    for t in range(bounds[6]):
         both = heads[t] + mods[t]
-        if t >= bounds[3]:  # ~upos, ~xpos
-            kind = 0 if t < bounds[4] else 1
+        if t >= bounds[4]:  # ~upos, ~xpos
+            kind = 0 if t < bounds[5] else 1
             seen[:] = False
             for k in range(low, high):
                 tag = tags[k, kind]
@@ -314,7 +359,9 @@ def arc_slots(sentence, model, h, d, out, at):
                     seen[tag] = True
                     at = put(out, at, mix(both + keys[k, kind], shift), side, far)
             continue
-        if t >= bounds[2]:
+        if t >= bounds[3]:
+            both += agree_key(tags, h, d)
+        elif t >= bounds[2]:
             both += rivals_key(n_head, n_mod)
         elif t >= bounds[1]:
             both += kinds_key(before, h, d)
@@ -326,11 +373,11 @@ def arc_slots(sentence, model, h, d, out, at):
 
 
 @njit(cache=True)
-def sibling_scores(sentence, model, keep, sib):
+def sibling_scores(sentence, model, governors, sib):
     """Fill ``sib[h, s, d]`` for d on one side of h and s between them, or s == h for none.
 
-    Triples with an arc that ``keep[h, d]`` (or ``keep[h, s]``) rules out are left as they are, so
-    the time is that of the arcs kept: n k^2 for k heads a word, not n^3.
+    Triples with an arc that ``governors`` has not are left as they are, so the time is that of the
+    arcs kept: n k^2 for k heads a word, not n^3.
     """
     templates, weights, shift = model.templates, model.weights, model.shift
     spec, seeds, bounds = templates.sib_spec, templates.sib_seeds, templates.sib_bounds
@@ -341,39 +388,36 @@ def sibling_scores(sentence, model, keep, sib):
     nobody = nobody_parts(seeds[1])
     before = kinds_before(sentence.tags)
     n_pair = bounds[2]  # the templates before it do not look at the head:
-    pairs = np.full((n + 1, n + 1), np.nan)  # [s, d], their sums, made when first needed
+    zero = weights[0] * 0  # a whole number, or a float64
+    pairs = np.empty((n + 1, n + 1), (weights[:1] * 0).dtype)  # [s, d]: their sums,
+    known = np.zeros((n + 1, n + 1), np.bool_)  # made when first needed
     for h in range(n + 1):
-        for d in range(1, n + 1):
-            if d == h or not keep[h, d]:
-                continue
-            side = 1 if d > h else 0
-            step = 1 if side else -1
-            s = h
-            while s != d:
-                if s != h and (not keep[h, s] or h == 0):  # the root has one modifier only
-                    s += step
-                    continue
-                far = distance_offset(s, d)
-                extra = kinds_key(before, s, d)
-                total = 0.0
-                if s == h or np.isnan(pairs[s, d]):
-                    for t in range(n_pair):
-                        both = (nobody[t] if s == h else sibs[s, t]) + mods[d, t]
-                        if t >= bounds[1]:
-                            both += extra
-                        total += line_score(weights, mix(both, shift), side, far)
-                    if s != h:
-                        pairs[s, d] = total
-                else:
-                    total = pairs[s, d]
-                for t in range(n_pair, bounds[4]):
-                    all_three = heads[h, t] + mods[d, t]
-                    all_three += nobody[t] if s == h else sibs[s, t]
-                    if t >= bounds[3]:
-                        all_three += extra
-                    total += line_score(weights, mix(all_three, shift), side, far)
-                sib[h, s, d] = total
-                s += step
+        for side in range(2):
+            for j in range(governors.many[h, side]):
+                d = governors.mods[h, side, j]
+                for i in range(-1, j if h > 0 else 0):  # the root has one modifier only
+                    s = h if i < 0 else governors.mods[h, side, i]
+                    far = distance_offset(s, d)
+                    extra = kinds_key(before, s, d)
+                    total = zero
+                    if s == h or not known[s, d]:
+                        for t in range(n_pair):
+                            both = (nobody[t] if s == h else sibs[s, t]) + mods[d, t]
+                            if t >= bounds[1]:
+                                both += extra
+                            total += line_score(weights, mix(both, shift), side, far)
+                        if s != h:
+                            pairs[s, d] = total
+                            known[s, d] = True
+                    else:
+                        total = pairs[s, d]
+                    for t in range(n_pair, bounds[4]):
+                        all_three = heads[h, t] + mods[d, t]
+                        all_three += nobody[t] if s == h else sibs[s, t]
+                        if t >= bounds[3]:
+                            all_three += extra
+                        total += line_score(weights, mix(all_three, shift), side, far)
+                    sib[h, s, d] = total * model.scale
 
 
 @njit(cache=True)
@@ -408,7 +452,7 @@ def grand_offset(g, h, d):
 
 
 @njit(cache=True)
-def grand_scores(sentence, model, governors, keep):
+def grand_scores(sentence, model, governors):
     """grand[i, h, d]: word d below h, when h hangs from its i-th governor g; 0 where none may.
 
     The first axis is as long as the longest list of governors (at most 10 when pruned), so memory
@@ -421,19 +465,21 @@ def grand_scores(sentence, model, governors, keep):
     heads = word_parts(sentence.keys, spec[1], seeds[1])
     mods = word_parts(sentence.keys, spec[2], seeds[2])
     grand = np.zeros((governors.counts.max(), n + 1, n + 1))
+    zero = weights[0] * 0  # a whole number, or a float64
     for h in range(1, n + 1):
-        for i in range(governors.counts[h]):
-            g = governors.heads[h, i]
-            for d in range(1, n + 1):
-                if d in (h, g) or not keep[h, d]:
-                    continue
-                side = 1 if d > h else 0
-                offset = grand_offset(g, h, d)
-                total = 0.0
-                for t in range(spec.shape[1]):
-                    slot = mix(tops[g, t] + heads[h, t] + mods[d, t], shift)
-                    total += line_score(weights, slot, side, offset)
-                grand[i, h, d] = total
+        for side in range(2):
+            for j in range(governors.many[h, side]):
+                d = governors.mods[h, side, j]
+                for i in range(governors.counts[h]):
+                    g = governors.heads[h, i]
+                    if g == d:
+                        continue
+                    offset = grand_offset(g, h, d)
+                    total = zero
+                    for t in range(spec.shape[1]):
+                        slot = mix(tops[g, t] + heads[h, t] + mods[d, t], shift)
+                        total += line_score(weights, slot, side, offset)
+                    grand[i, h, d] = total * model.scale
     return grand
 
 

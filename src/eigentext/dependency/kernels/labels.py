@@ -25,6 +25,7 @@ from eigentext.dependency.kernels.features import (
 )
 
 EACH_CHILD, EACH_SIBLING = 7, 8
+NEVER = 1 << 30  # no sum of weights is as large
 FIRST, LAST, NEXT, PREVIOUS, ORDER = range(5)  # columns of ``family``
 
 
@@ -58,7 +59,8 @@ class LabelWeights(NamedTuple):
     """A linear classifier of relations over shared features.
 
     ``spec, seeds``  the templates: (T, items, 3) role, attribute and offset; (T,)
-    ``weights``      (2^bits + n_labels,): those of the feature in slot p are weights[p + label]
+    ``weights``      (2^bits + n_labels,): those of the feature in slot p are weights[p + label];
+                     float32 while they are learned, then int16
     ``shift``        64 - bits
     ``root_label``   the relation of the root's word and of no other; -1: it varies
     """
@@ -188,7 +190,7 @@ def score_labels(slots, n_slots, model, scores):
         for k in range(len(scores)):
             scores[k] += weights[p + k]
     if model.root_label >= 0:
-        scores[model.root_label] = -np.inf
+        scores[model.root_label] = -NEVER
 
 
 @njit(cache=True)
@@ -199,7 +201,7 @@ def label_all(trees, model, labels):
     Greedy, O(n T n_labels): a word's relation is chosen once, when those of its head and of the
     siblings on its left are known, since the templates look at them.
     """
-    scores = np.empty(model.n_labels, np.float32)
+    scores = np.empty(model.n_labels, np.int32)
     for k in range(len(trees.starts) - 1):
         first, end = trees.starts[k], trees.starts[k + 1]
         mine = labels[first + 1 : end]
@@ -246,7 +248,7 @@ def label_pass(chosen, trees, gold, model, learner, time, wrong):
             wrong[0] += mine[d - 1] != right
             # the best of the other relations
             won = scores[right]
-            scores[right] = -np.inf
+            scores[right] = -NEVER
             rival = np.argmax(scores)
             missing = learner.margin - (won - scores[rival])
             if missing <= 0.0:

@@ -16,6 +16,7 @@ from numba import njit
 
 from eigentext.dependency.kernels.eisner import eisner_kernel, eisner_siblings_kernel, mst_kernel
 from eigentext.dependency.kernels.features import (
+    all_arcs,
     arc_scores,
     arc_slots,
     grand_scores,
@@ -28,6 +29,8 @@ from eigentext.dependency.kernels.grandparents import grand_kernel, list_governo
 from eigentext.dependency.kernels.rearrange import rearrange_kernel
 
 MOST_HEADS = 10  # of a word, when pruned
+COARSE_HEADS = 10  # and when the coarse model prunes
+TINY = 0.01  # a gradient that moves nothing
 
 
 class Decoder(NamedTuple):
@@ -37,12 +40,16 @@ class Decoder(NamedTuple):
     ``projective``  may arcs not cross?
     ``margin``      order 2 leaves out arcs that score so much less than the word's best head
     ``charges``     order 2, crossing: one tree for each of these charges for a crossing arc
+    ``coarse``      order 2: a first-order model that says which arcs are scored at all,
+    ``coarse_margin``  those that score so much less than the best head are not; infinity: all are
     """
 
     order: Any
     projective: Any
     margin: Any
     charges: Any
+    coarse: Any
+    coarse_margin: Any
 
 
 class Learner(NamedTuple):
@@ -73,24 +80,60 @@ def prune(arc, gold, margin, keep):
     heads = np.empty(n, np.int32)
     if eisner_kernel(arc, heads) == -np.inf:  # demands may leave none that is projective
         mst_kernel(arc, heads)
+    within_margin(arc, margin, MOST_HEADS, keep)
     for d in range(1, n + 1):
-        best = -np.inf
-        for h in range(n + 1):
-            best = max(best, arc[h, d])
-        # heads within the margin; of too many, the best
-        many = 0
-        for h in range(n + 1):
-            keep[h, d] = arc[h, d] >= best - margin
-            many += keep[h, d]
-        if many > MOST_HEADS and margin < np.inf:
-            keep[:, d] = False
-            keep[np.argsort(-arc[:, d])[:MOST_HEADS], d] = True
         keep[heads[d - 1], d] = True  # so that a tree is left, whatever the margin
         if len(gold):
             keep[gold[d - 1], d] = True
         for h in range(n + 1):
             if not keep[h, d]:
                 arc[h, d] = -np.inf
+
+
+@njit(cache=True)
+def within_margin(arc, margin, most, keep):
+    """Keep the heads of each word that score at most ``margin`` less than its best.
+
+    Of more than ``most`` the best are kept, unless the margin is infinite; of equals the first.
+    """
+    n = arc.shape[0] - 1
+    keep[:] = False
+    for d in range(1, n + 1):
+        best = -np.inf
+        for h in range(n + 1):
+            best = max(best, arc[h, d])
+        many = 0
+        for h in range(n + 1):
+            if h != d and arc[h, d] > -np.inf and arc[h, d] >= best - margin:
+                keep[h, d] = True
+                many += 1
+        while many > most and margin < np.inf:  # the worst goes, the last of equals
+            worst = -1
+            for h in range(n + 1):
+                if keep[h, d] and (worst < 0 or arc[h, d] <= arc[worst, d]):
+                    worst = h
+            keep[worst, d] = False
+            many -= 1
+
+
+@njit(cache=True)
+def candidates(sentence, decoder, gold, keep):
+    """The arcs that are worth a look: of order 1 all, of order 2 what the coarse model leaves.
+
+    The chain in which each word hangs from the one before it stays, so that a projective tree is
+    left, and so do the arcs of ``gold`` (n,), if it is not empty.
+    """
+    n = len(keep) - 1
+    if decoder.order == 1 or decoder.coarse_margin == np.inf:
+        keep[:] = all_arcs(n)
+        return
+    arc = np.empty((n + 1, n + 1))
+    arc_scores(sentence, decoder.coarse, all_arcs(n), arc)
+    within_margin(arc, decoder.coarse_margin, COARSE_HEADS, keep)
+    for d in range(1, n + 1):
+        keep[d - 1, d] = True
+        if len(gold):
+            keep[gold[d - 1], d] = True
 
 
 @njit(cache=True)
@@ -107,25 +150,26 @@ def best_tree(sentence, model, decoder, arc, gold, heads):
             mst_kernel(arc, heads[0])
         return
     n = arc.shape[0] - 1
-    keep = np.empty((n + 1, n + 1), np.bool_)
-    prune(arc, gold, decoder.margin, keep)
-    sib = np.zeros((n + 1, n + 1, n + 1))
-    sibling_scores(sentence, model, keep, sib)
+    keep = arc > -np.inf
+    if decoder.margin < np.inf:
+        prune(arc, gold, decoder.margin, keep)
+    governors = list_governors(keep)
     grand = np.zeros((0, n + 1, n + 1))  # no rows: no scores of grandparents
-    index = np.zeros((0, 0), np.int64)  # which nobody then looks up
     if model.templates.grand_seeds.shape[1]:
-        governors = list_governors(keep)
-        index = governors.index
-        grand = grand_scores(sentence, model, governors, keep)
-        grand_kernel(arc, sib, grand, keep, governors, heads[0])
+        sib = np.empty((n + 1, n + 1, n + 1))  # only the cells of arcs kept are filled, and read
+        sibling_scores(sentence, model, governors, sib)
+        grand = grand_scores(sentence, model, governors)
+        grand_kernel(arc, sib, grand, governors, heads[0])
     else:
+        sib = np.zeros((n + 1, n + 1, n + 1))
+        sibling_scores(sentence, model, governors, sib)
         eisner_siblings_kernel(arc, sib, heads[0])
     if not decoder.projective:
         charges = decoder.charges
         for k in range(len(charges) - 1, -1, -1):  # the first row is the start of all: last
             heads[k] = heads[0]
             if charges[k] < np.inf:
-                rearrange_kernel(arc, sib, grand, index, charges[k], heads[k])
+                rearrange_kernel(arc, sib, grand, governors.index, charges[k], heads[k])
 
 
 @njit(cache=True)
@@ -145,8 +189,8 @@ def inner_sibling(heads, d):
 def most_slots(sentence, templates):
     """Room that the parts of one tree may need."""
     n = len(sentence.keys) - 1
-    between = templates.pair_bounds[5] - templates.pair_bounds[3]
-    per_word = len(templates.head_spec) + len(templates.mod_spec) + templates.pair_bounds[3]
+    between = templates.pair_bounds[6] - templates.pair_bounds[4]
+    per_word = len(templates.head_spec) + len(templates.mod_spec) + templates.pair_bounds[4]
     per_word += between * min(n, sentence.n_tags)
     per_word += templates.sib_bounds[4] + templates.grand_seeds.shape[1]
     return 2 * n * per_word
@@ -221,8 +265,10 @@ def train_pass(chosen, sentences, gold, model, decoder, learner, time, wrong):
         sentence = sentence_of(sentences, k)
         n = len(sentence.keys) - 1
         target = gold[sentences.starts[k] + 1 : sentences.starts[k + 1]]
+        keep = np.empty((n + 1, n + 1), np.bool_)
+        candidates(sentence, decoder, target, keep)
         arc = np.empty((n + 1, n + 1))
-        arc_scores(sentence, model, arc)
+        arc_scores(sentence, model, keep, arc)
         if learner.mira:  # a wrong head is worth 1 more: the tree to beat is the most dangerous
             for h in range(n + 1):
                 for d in range(1, n + 1):
@@ -259,8 +305,42 @@ def decode_all(sentences, model, decoder, heads):
     for k in range(len(sentences.starts) - 1):
         sentence = sentence_of(sentences, k)
         n = len(sentence.keys) - 1
-        arc = np.empty((n + 1, n + 1))
-        arc_scores(sentence, model, arc)
+        keep = np.empty((n + 1, n + 1), np.bool_)
         trees = np.empty((len(decoder.charges), n), np.int32)
+        candidates(sentence, decoder, trees[0, :0], keep)
+        arc = np.empty((n + 1, n + 1))
+        arc_scores(sentence, model, keep, arc)
         best_tree(sentence, model, decoder, arc, trees[0, :0], trees)
         heads[:, sentences.starts[k] + 1 : sentences.starts[k + 1]] = trees
+
+
+@njit(cache=True)
+def coarse_pass(chosen, sentences, gold, model, rate, squares):
+    """One pass of a model that gives each word a distribution over all heads, p(h | d).
+
+    Every gradient g = [h is right] - p(h | d) that is not tiny moves the weights of its arc by
+    rate g / sqrt(sum of all g^2 so far), ``squares`` (2^bits,), which begin above 0.
+    """
+    weights = model.weights
+    for k in chosen:
+        sentence = sentence_of(sentences, k)
+        n = len(sentence.keys) - 1
+        target = gold[sentences.starts[k] + 1 : sentences.starts[k + 1]]
+        arc = np.empty((n + 1, n + 1))
+        arc_scores(sentence, model, all_arcs(n), arc)
+        slots = np.empty(most_slots(sentence, model.templates) // n, np.int64)
+        for d in range(1, n + 1):
+            top = arc[:, d].max()
+            total = 0.0
+            for h in range(n + 1):
+                total += np.exp(arc[h, d] - top)
+            for h in range(n + 1):
+                slope = -np.exp(arc[h, d] - top) / total
+                if h == target[d - 1]:
+                    slope += 1.0
+                if abs(slope) < TINY:
+                    continue
+                end = arc_slots(sentence, model, h, d, slots, 0)
+                for i in range(end):
+                    squares[slots[i]] += slope * slope
+                    weights[slots[i]] += rate * slope / np.sqrt(squares[slots[i]])

@@ -1,0 +1,52 @@
+"""Tables of weights as whole numbers: exact sums in half the memory, and small files.
+
+A step of learning is at most ``clip`` long, and most weights of the mean are a few such steps or
+next to nothing.  So w becomes the whole number round(w / scale), scale = clip / STEPS; sums of
+whole numbers are exact in any order.  In a file the table is packed by zlib, lower bytes before
+upper ones: most upper bytes are the same, and stretches of zeros cost next to nothing.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["STEPS", "packed", "rounded", "unpacked"]
+
+STEPS = 8  # whole numbers in the longest step of learning
+_MOST = (1 << 15) - 1
+
+
+def rounded(weights: npt.NDArray[Any], scale: float) -> npt.NDArray[np.int16]:
+    """Weights as whole numbers of this size.
+
+    >>> rounded(np.array([0.5, -1.0, 0.001]), 0.01).tolist()
+    [50, -100, 0]
+    """
+    return np.clip(np.rint(weights / scale), -_MOST, _MOST).astype(np.int16)
+
+
+def packed(weights: npt.NDArray[np.int16]) -> npt.NDArray[np.uint8]:
+    """Bytes for a file."""
+    pairs = weights.astype("<i2").view(np.uint8).reshape(-1, 2)
+    return np.frombuffer(zlib.compress(pairs.T.tobytes(), 9), np.uint8)
+
+
+def unpacked(raw: npt.NDArray[np.uint8], size: int) -> npt.NDArray[np.int16]:
+    """The other way; ValueError if it is not a table of so many weights.
+
+    >>> unpacked(packed(np.array([3, 0, -1000], np.int16)), 3).tolist()
+    [3, 0, -1000]
+    """
+    reader = zlib.decompressobj()
+    try:
+        whole = reader.decompress(raw.tobytes(), 2 * size + 1)
+    except zlib.error as error:
+        raise ValueError(f"weights cannot be unpacked: {error}") from None
+    if len(whole) != 2 * size or not reader.eof or reader.unused_data:
+        raise ValueError(f"packed weights are not {size}")
+    halves = np.frombuffer(whole, np.uint8).reshape(2, size)
+    return np.ascontiguousarray(halves.T).view("<i2").ravel().astype(np.int16)
