@@ -152,9 +152,11 @@ async function enter(before = {}) {
   clearError();
   if (reads()) byId("scheme").value = language === "ar" ? "arabic" : "generic";
   fillExamples();
-  for (const [id, value] of Object.entries(before.fields ?? {})) restore(byId(id), value);
+  const fields = Object.entries(before.fields ?? {});
+  for (const [id, value] of fields) restore(byId(id), value);
   if (drafts[now]) input.value = drafts[now];
   else chooseExample(firstExample());
+  for (const [id, value] of fields) restore(byId(id), value); // an example may have changed some
   showFields();
   if (now !== "annotate") { run(); return; }
   const turn = ++asked; // answers on their way to another mode come too late
