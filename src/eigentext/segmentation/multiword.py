@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
 
 import numpy as np
 
@@ -19,7 +20,6 @@ from eigentext.base.hashing import mixed, text_key
 from eigentext.base.ragged import pointers
 from eigentext.base.remembering import Remembered
 from eigentext.segmentation.kernels import multiword as kernel
-from eigentext.segmentation.kernels import tables as table_kernel
 from eigentext.segmentation.splitting import SplitRule, small_letters
 from eigentext.segmentation.tables import quantised
 
@@ -33,8 +33,6 @@ __all__ = ["MultiwordStage"]
 _RATE = 0.2
 _REMEMBERED = 200_000  # forms
 _TOKENS_OF_A_FORM = 4  # in training, of a form that is always treated alike
-_N_OWN = 6
-_N_SIDES = 8
 _KEEP = 0  # the rule that leaves a token as it is
 
 
@@ -42,15 +40,21 @@ class _Form(NamedTuple):
     """A form with its candidates.
 
     ``fixed``  its words where nothing is to be chosen
+    ``rules``  candidates, with their ``keys``
+    ``codes``  of the form, its first three letters, its last three and its last two
+    ``base``   features of the form;  ``own``: counts for each candidate, see ``_counts``
     """
 
     fixed: tuple[str, ...]
-    small: str
     rules: tuple[int, ...]
-    base: npt.NDArray[np.uint64]
-    keys: npt.NDArray[np.uint64]
-    own: npt.NDArray[np.uint64]
+    codes: tuple[int, int, int, int]
+    base: list[int]
+    keys: list[int]
+    own: list[tuple[int, ...]]
     is_known: bool
+
+
+_Choice = tuple[_Form, tuple[int, ...]]  # a token with a choice, and the codes of its neighbours
 
 
 @dataclass
@@ -124,12 +128,12 @@ class MultiwordStage:
         bits = min(bits, 17)
         stage = cls(rules, general, {}, {}, np.zeros(1 << bits, np.int8))
         if len(rules) == 1:
-            stage.weights = np.zeros(2, np.int8)
+            stage.weights = np.zeros(8, np.int8)
             return stage
-        stage.words = {_short(word): min(count, 255) for word, count in vocabulary.items()}
+        stage.words = {_code(word): min(count, 255) for word, count in vocabulary.items()}
         for form, counts in seen.items():
             if len(counts) > 1 or _KEEP not in counts or stage._general_rules(form):
-                stage.forms[_short(form)] = tuple(sorted(counts, key=lambda n: (-counts[n], n)))
+                stage.forms[_code(form)] = tuple(sorted(counts, key=lambda n: (-counts[n], n)))
         instances = stage._instances(forms, small, gold, seen, ends)
         stage._train(instances, epochs, bits, seed)
         return stage
@@ -141,18 +145,15 @@ class MultiwordStage:
         gold: Sequence[int],
         seen: dict[str, Counter[int]],
         ends: Sequence[int],
-    ) -> list[tuple[_Form, int, npt.NDArray[np.uint64]]]:
+    ) -> list[tuple[_Choice, int]]:
         """Tokens with a choice: of ambiguous forms all, of others some as if they were new."""
-        is_first = {0, *ends}
+        is_first = {0, len(small), *ends}
         taken: Counter[str] = Counter()
         new: dict[str, _Form] = {}
         known: dict[str, _Form] = {}
         instances = []
         for at, form in enumerate(small):
             counts = seen[form]
-            last = at + 1 == len(small) or at + 1 in is_first
-            before = small[at - 1] if at not in is_first else ""
-            behind = small[at + 1] if not last else ""
             made = []
             if len(counts) > 1:
                 if form not in known:
@@ -168,8 +169,10 @@ class MultiwordStage:
                     made.append(new[form])
             for one in made:
                 if len(one.rules) > 1:
-                    sides = _sides(one.small, before, behind, one.is_known)
-                    instances.append((one, one.rules.index(gold[at]), sides))
+                    before = _codes(small[at - 1]) if at not in is_first else _NOBODY
+                    behind = _codes(small[at + 1]) if at + 1 not in is_first else _NOBODY
+                    choice = one, _sides(before, behind)
+                    instances.append((choice, one.rules.index(gold[at])))
         return instances
 
     def _own_words(self, form: str, counts: Counter[int]) -> dict[int, int]:
@@ -178,20 +181,20 @@ class MultiwordStage:
         for number, count in counts.items():
             words = self.rules[number].apply(form) if number else (form,)
             for word in words or ():
-                own[_short(word)] += count
+                own[_code(word)] += count
         return own
 
     def _train(
         self,
-        instances: list[tuple[_Form, int, npt.NDArray[np.uint64]]],
+        instances: list[tuple[_Choice, int]],
         epochs: int,
         bits: int,
         seed: int,
     ) -> None:
         if not instances:
             return
-        base, starts, keys, own = _joined([(one, sides) for one, _, sides in instances])
-        gold = np.array([number for _, number, _ in instances], np.int64)
+        base, starts, keys, own = _joined([choice for choice, _ in instances])
+        gold = np.array([number for _, number in instances], np.int64)
         weights = np.zeros(1 << bits, np.float32)
         squares = np.ones(1 << bits, np.float32)
         chance = np.random.default_rng(seed)
@@ -219,10 +222,9 @@ class MultiwordStage:
             is_first = {0, len(forms), *ends}
             asked = []
             for at in choices:
-                before = looked[at - 1].small if at not in is_first else ""
-                behind = looked[at + 1].small if at + 1 not in is_first else ""
-                one = looked[at]
-                asked.append((one, _sides(one.small, before, behind, one.is_known)))
+                before = looked[at - 1].codes if at not in is_first else _NOBODY
+                behind = looked[at + 1].codes if at + 1 not in is_first else _NOBODY
+                asked.append((looked[at], _sides(before, behind)))
             shift = 64 - (len(self.weights).bit_length() - 1)
             base, starts, keys, own = _joined(asked)
             chosen = kernel.choose(base, starts, keys, own, self.weights, shift)
@@ -233,7 +235,7 @@ class MultiwordStage:
 
     def _look_at(self, form: str) -> _Form:
         small = small_letters(form)
-        known = self.forms.get(_short(small))
+        known = self.forms.get(_code(small))
         if known is None:
             rules: tuple[int, ...] = (_KEEP, *self._general_rules(small))
             return self._analysed(form, rules, {}, False)
@@ -265,90 +267,76 @@ class MultiwordStage:
     ) -> _Form:
         """The form with its candidates; ``own_words`` are left out of what is known of words."""
         small = small_letters(form)
-        fixed: tuple[str, ...] = ()
+        codes = _codes(small)
         if len(rules) == 1:
-            if rules[0]:
-                fixed = self.rules[rules[0]].apply(form) or ()
-            return _Form(fixed, small, rules, _NO_KEYS, _NO_KEYS, _NO_OWN, is_known)
-        base = np.array(_base(form, small, is_known), np.uint64)
-        keys = np.array([self._rule_keys[number] for number in rules], np.uint64)
-        own = np.zeros((len(rules), _N_OWN), np.uint64)
-        if not is_known:
-            self._own_features(small, rules, own_words, own)
-        return _Form((), small, rules, base, keys, own, is_known)
+            fixed = (self.rules[rules[0]].apply(form) or ()) if rules[0] else ()
+            return _Form(fixed, rules, codes, [], [], [], is_known)
+        keys = [self._rule_keys[number] for number in rules]
+        own = [_NO_COUNTS] * len(rules) if is_known else self._counts(small, rules, own_words)
+        return _Form((), rules, codes, _base(form, small, is_known), keys, own, is_known)
 
-    def _own_features(
-        self,
-        small: str,
-        rules: tuple[int, ...],
-        own_words: dict[int, int],
-        own: npt.NDArray[np.uint64],
-    ) -> None:
+    def _counts(
+        self, small: str, rules: tuple[int, ...], own_words: dict[int, int]
+    ) -> list[tuple[int, ...]]:
+        """For each rule: kind, how often its stem and the form are words, length of the stem."""
+
         def count(word: str) -> int:
-            key = _short(word)
-            return int(table_kernel.bucket(self.words.get(key, 0) - own_words.get(key, 0)))
+            code = _code(word)
+            times = self.words.get(code, 0) - own_words.get(code, 0)
+            return min(times.bit_length(), 7) if times > 0 else 0
 
         whole = count(small)
+        counts: list[tuple[int, ...]] = []
         best = 0
-        for row, number in enumerate(rules):
+        for number in rules:
             if number == _KEEP:
                 continue
-            rule, key = self.rules[number], self._rule_keys[number]
+            rule = self.rules[number]
             stem = rule.stem(small)
             known = count(stem)
             best = max(best, known)
-            length = min(len(stem), 6)
-            kind = len(rule.before) + 4 * len(rule.after)
-            own[row] = (
-                mixed(1, [key, known]),
-                mixed(2, [key, known, whole]),
-                mixed(3, [kind, known, whole]),
-                mixed(4, [key, length]),
-                mixed(5, [kind, known, length]),
-                mixed(6, [key, known, length]),
-            )
-        own[0, :2] = mixed(7, [whole]), mixed(8, [whole, best])
+            kind = 1 + len(rule.before) + 4 * len(rule.after)
+            counts.append((kind, known, whole, min(len(stem), 6)))
+        # to keep the token is no rule of a kind: the best of the others is what counts
+        return [(1, best, whole, 0), *counts] if rules[0] == _KEEP else counts
 
 
-_NO_KEYS = np.zeros(0, np.uint64)
-_NO_OWN = np.zeros((0, _N_OWN), np.uint64)
+_NO_COUNTS = (0, 0, 0, 0)
+_NOBODY = (1, 1, 1, 1)  # the neighbour of a token at the end of a sentence
 
 
-def _short(word: str) -> int:
-    return text_key(word) >> 32
+def _code(piece: str) -> int:
+    """A number of 32 bits for a piece of text, never 0."""
+    return crc32(piece.encode("utf-8", "surrogatepass")) or 1
+
+
+def _codes(small: str) -> tuple[int, int, int, int]:
+    return _code(small), _code(small[:3]), _code(small[-3:]), _code(small[-2:])
 
 
 def _base(form: str, small: str, is_known: bool) -> list[int]:
-    """Features of a form by itself; a known one is enough."""
+    """Features of a form by itself; for a known one it is enough."""
     if is_known:
-        capital = form[:1].isupper()
-        pieces = [f"={small}", f"={small}\t{capital}", *[""] * 10]
+        pieces = [f"={small}", f"={small}\t{form[:1].isupper()}", *[""] * 10]
     else:
-        shape = ("A" if form.isupper() else "Aa" if form[:1].isupper() else "a") + (
-            "-" if not form.isalpha() else ""
-        )
-        pieces = ["*", f"s{shape}", f"l{min(len(small), 10)}"]
+        shape = "A" if form.isupper() else "Aa" if form[:1].isupper() else "a"
+        pieces = ["*", f"s{shape}{form.isalpha()}", f"l{min(len(small), 10)}"]
         pieces += [f"<{small[:n]}" if len(small) >= n else "" for n in range(1, 5)]
         pieces += [f">{small[-n:]}" if len(small) >= n else "" for n in range(1, 6)]
-    return [text_key(piece) if piece else 0 for piece in pieces]
+    return [_code(piece) if piece else 0 for piece in pieces]
 
 
-def _sides(small: str, before: str, behind: str, is_known: bool) -> npt.NDArray[np.uint64]:
-    """Features of the tokens on both sides."""
-    mark = f"{small}\t" if is_known else "\t"
-    pieces = [f"{mark}<{before}", f"{mark}>{behind}", f"{mark}<{before[-3:]}-"]
-    pieces += [f"{mark}>{behind[:3]}-", f"{mark}>-{behind[-3:]}", f"{mark}>-{behind[-2:]}"]
-    if is_known:
-        pieces += [f"\t<{before}", f"\t>{behind}"]
-    return np.array([*map(text_key, pieces), 0, 0][:_N_SIDES], np.uint64)
+def _sides(before: tuple[int, ...], behind: tuple[int, ...]) -> tuple[int, ...]:
+    """What is looked at of the tokens on both sides."""
+    return before[0], behind[0], before[2], behind[1], behind[2], behind[3]
 
 
-def _joined(
-    tokens: Sequence[tuple[_Form, npt.NDArray[np.uint64]]],
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """What the loops take: base features, candidates of each token, their keys and features."""
-    base = np.array([np.concatenate([one.base, sides]) for one, sides in tokens])
-    starts = pointers([len(one.rules) for one, _ in tokens])
-    keys = np.concatenate([one.keys for one, _ in tokens])
-    own = np.concatenate([one.own for one, _ in tokens])
-    return base, starts, keys, own
+def _joined(choices: Sequence[_Choice]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """What the loops take: base features, candidates of each token, their keys and counts."""
+    base = np.array([one.base for one, _ in choices], np.uint64)
+    sides = np.array([sides for _, sides in choices], np.uint64)
+    forms = np.array([one.codes[0] if one.is_known else 0 for one, _ in choices], np.uint64)
+    starts = pointers([len(one.rules) for one, _ in choices])
+    keys = np.array([key for one, _ in choices for key in one.keys], np.uint64)
+    own = np.array([counts for one, _ in choices for counts in one.own], np.int64)
+    return kernel.with_sides(base, sides, forms), starts, keys, own

@@ -105,9 +105,7 @@ def _habits(
     marks = np.stack([is_low, is_high, is_first, is_final, np.ones(len(starts), bool)])
     distinct, number = np.unique(keys, return_inverse=True)
     counts = np.stack([np.bincount(number[one], minlength=len(distinct)) for one in marks])
-    codes = _codes(counts)
-    some = codes > 0
-    return HashedCounts.of(distinct[some], codes[some]), _codes(counts[:, number] - marks)
+    return HashedCounts.of(distinct, _codes(counts)), _codes(counts[:, number] - marks)
 
 
 def _codes(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.uint16]:

@@ -188,6 +188,16 @@ def inside_keys(text, known, chunk, j, s, token_key, front, back, out):
         rest = 1 if j + here < end else (2 if j + here == end else 3)
     out[n + 4] = mix(mix(mix(mix(np.uint64(23), ours > 0), relation), rest), kinds)
     n += 5
+    if end - j <= 2:  # a mark at the end of the chunk: what comes next tells what it is
+        ahead = mix(b2, following)
+        out[n] = mix(mix(np.uint64(24), k[j - 1]), ahead)
+        out[n + 1] = mix(mix(np.uint64(25), a3), ahead)
+        out[n + 2] = mix(mix(mix(np.uint64(26), x3), min(j - start, 6)), ahead)
+        n += 3
+        if k[end] == SPACE:
+            out[n] = mix(mix(np.uint64(27), text.hashes[chunk + 1]), b2)
+            out[n + 1] = mix(mix(mix(np.uint64(28), text.hashes[chunk + 1]), b2), k[j - 1])
+            n += 2
     return n
 
 

@@ -1,7 +1,7 @@
 """Which split of a token, or none: a choice among candidates by a linear model.
 
-A token has ``base`` features (of its form and its neighbours); each is joined with the key of a
-candidate's rule.  A candidate has ``own`` features besides, which are joined with nothing.
+A token has ``base`` features, of its form and its neighbours; each is joined with the key of a
+candidate's rule.  Besides, a candidate has counts (kind, stem, form, length): see ``own_keys``.
 """
 
 from __future__ import annotations
@@ -17,16 +17,52 @@ _NONE = np.uint64(0)
 
 
 @njit(cache=True)
+def with_sides(base, sides, forms):
+    """Base features and those of the neighbours; the latter joined with a form that is known."""
+    n, width, more = len(base), base.shape[1], sides.shape[1]
+    out = np.zeros((n, width + more + 2), np.uint64)
+    for i in range(n):
+        for f in range(width):
+            out[i, f] = mix(np.uint64(f), base[i, f]) if base[i, f] != _NONE else _NONE
+        for f in range(more):
+            key = mix(np.uint64(100 + f), sides[i, f])
+            out[i, width + f] = mix(key, forms[i])
+            if forms[i] != _NONE and f < 2:
+                out[i, width + more + f] = key
+    return out
+
+
+@njit(cache=True)
+def own_keys(counts, key, out):
+    """Features of a candidate by its counts; how many."""
+    kind, stem, form, length = counts
+    if kind == 0:
+        return 0
+    if length == 0:  # to keep the token
+        out[0] = mix(np.uint64(207), form)
+        out[1] = mix(mix(np.uint64(208), form), stem)
+        return 2
+    rule = mix(key, stem)
+    out[0] = mix(np.uint64(201), rule)
+    out[1] = mix(mix(np.uint64(202), rule), form)
+    out[2] = mix(mix(mix(np.uint64(203), kind), stem), form)
+    out[3] = mix(mix(np.uint64(204), key), length)
+    out[4] = mix(mix(mix(np.uint64(205), kind), stem), length)
+    out[5] = mix(mix(np.uint64(206), rule), length)
+    return 6
+
+
+@njit(cache=True)
 def scores_of(base, keys, own, first, last, weights, shift, scores):
     """Scores of the candidates first..last of a token."""
+    more = np.empty(6, np.uint64)
     for c in range(first, last):
         score = 0.0
         for f in range(len(base)):
             if base[f] != _NONE:
                 score += weights[mix(base[f], keys[c]) >> shift]
-        for f in range(own.shape[1]):
-            if own[c, f] != _NONE:
-                score += weights[own[c, f] >> shift]
+        for f in range(own_keys(own[c], keys[c], more)):
+            score += weights[more[f] >> shift]
         scores[c - first] = score
 
 
@@ -37,6 +73,7 @@ def train(base, starts, keys, own, gold, order, weights, squares, shift, rate):
     for token in range(len(starts) - 1):
         most = max(most, starts[token + 1] - starts[token])
     scores = np.empty(most)
+    more = np.empty(6, np.uint64)
     loss = 0.0
     for o in range(len(order)):
         token = order[o]
@@ -59,11 +96,10 @@ def train(base, starts, keys, own, gold, order, weights, squares, shift, rate):
                     at = mix(base[token, f], keys[c]) >> shift
                     squares[at] += slope * slope
                     weights[at] -= rate * slope / sqrt(squares[at])
-            for f in range(own.shape[1]):
-                if own[c, f] != _NONE:
-                    at = own[c, f] >> shift
-                    squares[at] += slope * slope
-                    weights[at] -= rate * slope / sqrt(squares[at])
+            for f in range(own_keys(own[c], keys[c], more)):
+                at = more[f] >> shift
+                squares[at] += slope * slope
+                weights[at] -= rate * slope / sqrt(squares[at])
     return loss
 
 
