@@ -53,6 +53,7 @@ def test_files_and_their_dev_scores(tmp_path: Path) -> None:
     assert Pipeline.from_bytes(made.to_bytes()).dev_scores_ == made.dev_scores_
 
 
+@pytest.mark.long
 def test_many_texts_by_two_processes() -> None:
     texts = [TEXT, "", "No.", TEXT[::-1]] * 10
     one = list(pipeline().pipe(texts))
