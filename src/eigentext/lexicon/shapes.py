@@ -60,6 +60,8 @@ def case_of(word: str) -> str:
     >>> [case_of(word) for word in ("cat", "Cat", "CAT", "I", "iPad", "3.", "!")]
     ['lower', 'title', 'upper', 'single', 'mixed', 'digits', 'sign']
     """
+    if word.islower() and word.isalpha():  # most words
+        return "lower"
     letters = [character for character in word if character.isalpha()]
     n_upper = sum(character.isupper() or character.istitle() for character in letters)
     if not letters:

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from eigentext.morphology.tags import TagSet
     from eigentext.morphology.words import WordTable
 
-__all__ = ["shares", "tagged", "trained"]
+__all__ = ["gold_candidates", "shares", "tagged", "trained"]
 
-PRIOR = 0.7  # weight of the log shares of candidates
+WIDTH = 6.0  # candidates whose score is so far below the best are left out of the chain
+PRIOR = 0.5  # weight of the log shares of candidates
 _SNAPSHOTS = 4  # of the weights in a pass, for their mean
 _EVERY, _MOST_LEFT = 20, 300  # sentences that the heat is fitted on
 _HEATS = tuple(2.0 ** (k / 6) for k in range(-6, 19))
@@ -35,17 +36,25 @@ def _arrays(weights: ByteWeights) -> Weights:
     return Weights(weights.table, np.float32(weights.scale), PRIOR)
 
 
+def gold_candidates(table: WordTable, rows: Ints, tags: Ints) -> Ints:
+    """Which candidate of each word is its tag, -1 where none is."""
+    hits = table.lists.tags[rows] == tags[:, None]
+    hits &= np.arange(hits.shape[1]) < table.lists.n[rows][:, None]
+    return np.where(hits.any(axis=1), hits.argmax(axis=1), -1)
+
+
 def trained(
     table: WordTable,
     tags: TagSet,
     rows: Ints,
-    gold_tags: Ints,
+    gold: Ints,
     starts: Ints,
     settings: MorphTaggerSettings,
     progress: Progress | None = None,
 ) -> tuple[ByteWeights, float]:
     """The mean of the weights over all passes but the first, and the heat of their shares.
 
+    ``gold`` (words,): which candidate is right (:func:`gold_candidates`).
     Some sentences are left to the last pass: before it, the heat is fitted on them.
     """
     from eigentext.morphology.kernels.chain import Text, Weights
@@ -55,9 +64,6 @@ def trained(
     # a weight and its squares lie side by side: they are changed together
     weights, squares = np.zeros((size, 2), np.float32).T
     squares[:] = 1.0
-    hits = table.lists.tags[rows] == gold_tags[:, None]
-    hits &= np.arange(hits.shape[1]) < table.lists.n[rows][:, None]
-    gold = np.where(hits.any(axis=1), hits.argmax(axis=1), -1)
     text, slots = Text(starts, rows), _slots(table)
     left = np.arange(_EVERY - 1, n if settings.epochs > 1 else 0, _EVERY)[:_MOST_LEFT]
     total, taken, heat = np.zeros(size), 0, 1.0
@@ -78,6 +84,7 @@ def trained(
                 tags.arrays,
                 Weights(weights, np.float32(1.0), PRIOR),
                 squares,
+                WIDTH,
                 settings.rate,
             )
             if epoch > 0 or settings.epochs == 1:
@@ -123,7 +130,7 @@ def tagged(table: WordTable, tags: TagSet, rows: Ints, starts: Ints, weights: By
 
     answers = np.zeros(len(rows), np.int64)
     text = Text(starts, rows)
-    tag_text(text, _slots(table), table.lists, tags.arrays, _arrays(weights), answers)
+    tag_text(text, _slots(table), table.lists, tags.arrays, _arrays(weights), WIDTH, answers)
     return answers
 
 
@@ -141,5 +148,7 @@ def shares(
 
     answers = np.zeros((len(rows), table.lists.tags.shape[1]))
     text = Text(starts, rows)
-    tag_shares(text, _slots(table), table.lists, tags.arrays, _arrays(weights), heat, answers)
+    tag_shares(
+        text, _slots(table), table.lists, tags.arrays, _arrays(weights), WIDTH, heat, answers
+    )
     return answers

@@ -25,7 +25,7 @@ class MorphTaggerSettings:
     vectors: str | PathLike[str] | Mapping[str, Any] | None = setting(
         None, Anything(), "Word vectors, word2vec text or binary.", path=True, kept=True
     )
-    epochs: int = setting(8, Whole(1), "Passes over the data.")
-    rate: float = setting(0.05, Real(0, open=True), "Length of the first step of a weight.")
+    epochs: int = setting(6, Whole(1), "Passes over the data.")
+    rate: float = setting(0.04, Real(0, open=True), "Length of the first step of a weight.")
     bits: int = setting(21, Whole(10, 26), "The table of weights has 2 to the power of so many.")
     seed: int = setting(0, Whole(0), "Start of every random choice.")

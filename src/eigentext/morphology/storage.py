@@ -15,6 +15,7 @@ from eigentext.base.fields import (
     Array,
     Flag,
     Ints,
+    Listed,
     Parts,
     Pointers,
     Real,
@@ -93,6 +94,7 @@ SPEC = Spec(
         "bits": Whole(10, 26),
         "other_xpos": Flag(),
         "heat": Real(1e-3, 1e3),
+        "coverage": Listed(Real(0, 1), 2),
         "analyzer": Text(),
     },
     _parts,
@@ -126,6 +128,7 @@ def pack(tagger: MorphTagger) -> Packed:
     facts = {
         "other_xpos": other is not None,
         "heat": tagger.heat_,
+        "coverage": list(tagger.coverage_),
         "analyzer": tagger.analyzer_.name if tagger.analyzer_ is not None else "",
     }
     return Packed(arrays, strings, facts)
@@ -154,6 +157,8 @@ def restore(tagger: MorphTagger, packed: Packed) -> None:
         tagger.other_xpos_ = OtherXpos(lexicon.entry, strings["other_xpos"], *numbers)
     tagger.weights_ = ByteWeights(a["weights"], float(a["scale"]))
     tagger.heat_ = float(facts["heat"])
+    known, unknown = map(float, facts["coverage"])  # of words that training saw, and others
+    tagger.coverage_ = known, unknown
     tagger.analyzer_ = opened(facts["analyzer"])
     tagger.clusters_ = dict(zip(strings["cluster_words"], strings["cluster_bits"], strict=True))
     tagger.near_ = dict(zip(strings["vector_words"], strings["vector_bits"], strict=True))

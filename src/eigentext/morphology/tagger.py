@@ -118,8 +118,15 @@ class MorphTagger(Model, MorphTaggerSettings):
         table = self._prepare()
         rows = table.training_rows(forms, tags)
         starts = pointers(map(len, read))
-        given = table, self.tag_set_, rows, tags, starts
+        gold = learn.gold_candidates(table, rows, tags)
+        given = table, self.tag_set_, rows, gold, starts
         self.weights_, self.heat_ = learn.trained(*given, self, progress)
+        # each word was held out of the counts that its candidates come from
+        alone = np.array([self.lexicon_.form_counts[form] == 1 for form in forms])
+        self.coverage_ = tuple(
+            float(np.mean(gold[words_of] >= 0)) if words_of.any() else 1.0
+            for words_of in (~alone, alone)
+        )
         return self
 
     def _prepare(self) -> WordTable:
@@ -149,7 +156,11 @@ class MorphTagger(Model, MorphTaggerSettings):
         ]
 
     def nbest(self, sentence: Sequence[str], k: int = 5) -> list[list[Reading]]:
-        """At most k readings of each word of one sentence, the most probable first."""
+        """At most k readings of each word of one sentence, the most probable first.
+
+        A probability is that the reading is right.  The sum over all readings is below 1: words
+        have tags that were no candidates, as often as it was found in training.
+        """
         if k < 1:
             raise SettingsError(f"k is {k}, expected a whole number of at least 1")
         self.check_fitted()
@@ -159,8 +170,9 @@ class MorphTagger(Model, MorphTaggerSettings):
         lists = self._words.lists
         answers = []
         for form, row, own in zip(forms, rows.tolist(), shares, strict=True):
-            n = int(lists.n[row])
-            best = np.argsort(-own[:n], kind="stable")[:k]
+            own *= self.coverage_[form not in self.lexicon_.form_counts]
+            n = int(np.count_nonzero(own))
+            best = np.argsort(-own, kind="stable")[: min(n, k)]
             tags = lists.tags[row, best].tolist()
             lemmas = self.lemmatiser_.lemmas([form] * len(tags), tags)
             xpos = [self.tag_set_.columns[1][tag] for tag in tags]

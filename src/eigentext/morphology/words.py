@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Lexicon", "WordTable", "analysis_of"]
 
-MOST_CANDIDATES = 10
-LEAST_SHARE = 1e-3  # of the best candidate's
+MOST_CANDIDATES = 12
+LEAST_SHARE = 3e-4  # of the best candidate's
 LIKELY = -3.0  # log share, less the best one's, of tags that make a word ambiguous
 KNOWN = 2  # a form seen so often is a feature
 KNOWN_KEYS = [key_of(f"lemma\t{n}") for n in range(3)]  # by what is known of a lemma

@@ -188,24 +188,47 @@ def score_words(first, last, text, slots, lists, tags, weights, scores, room):
 
 
 @njit(cache=True)
-def score_pairs(first, last, text, lists, tags, weights, pairs, places):
+def keep_likely(first, last, text, lists, gold, width, scores, kept, counts):
+    """Which candidates (words, most) are left for the chain, and how many (words,).
+
+    Those whose score is at most ``width`` below the best of their word, and the one that ``gold``
+    (all words,) names, stay; ``scores`` closes up after those that go.
+    """
+    for i in range(first, last):
+        own, names = scores[i - first], kept[i - first]
+        n = lists.n[text.rows[i]]
+        top = own[0]
+        for c in range(1, n):
+            top = max(top, own[c])
+        left = 0
+        for c in range(n):
+            if own[c] >= top - width or (len(gold) > 0 and gold[i] == c):
+                names[left] = c
+                own[left] = own[c]
+                left += 1
+        counts[i - first] = left
+
+
+@njit(cache=True)
+def score_pairs(first, last, text, lists, kept, counts, tags, weights, pairs, places):
     """Scores (words, most, most) of each candidate after each candidate of the word before."""
     mask = np.uint64(len(weights.table) - 1)
     n_tags = len(tags.keys) - 1
-    for i in range(first, last):
-        row = text.rows[i]
-        before = 1 if i == first else lists.n[text.rows[i - 1]]
-        if before == 1 and lists.n[row] == 1:
-            pairs[i - first, 0, 0] = 0.0
+    for i in range(last - first):
+        row = text.rows[first + i]
+        before = 1 if i == 0 else counts[i - 1]
+        if before == 1 and counts[i] == 1:
+            pairs[i, 0, 0] = 0.0
             continue
         for c in range(before):
-            a = n_tags if i == first else lists.tags[text.rows[i - 1], c]
-            for d in range(lists.n[row]):
-                n_places = pair_places(a, lists.tags[row, d], tags, mask, places)
+            a = n_tags if i == 0 else lists.tags[text.rows[first + i - 1], kept[i - 1, c]]
+            for d in range(counts[i]):
+                b = lists.tags[row, kept[i, d]]
+                n_places = pair_places(a, b, tags, mask, places)
                 total = np.float32(0.0)
                 for k in range(n_places):
                     total += weights.table[places[k]]
-                pairs[i - first, c, d] = total * weights.scale
+                pairs[i, c, d] = total * weights.scale
 
 
 @njit(cache=True)

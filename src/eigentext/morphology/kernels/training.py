@@ -20,6 +20,7 @@ from eigentext.morphology.kernels.chain import (
     best_path,
     candidate_places,
     features_at,
+    keep_likely,
     pair_places,
     place,
     score_pairs,
@@ -58,7 +59,7 @@ def longest_of(text):
 
 
 @njit(cache=True)
-def train(order, text, gold, slots, lists, tags, weights, squares, rate):
+def train(order, text, gold, slots, lists, tags, weights, squares, width, rate):
     """One pass over sentences ``order``; returns the log probability of the gold tags.
 
     ``gold`` (words,): which candidate of its word is right, -1 where none is.
@@ -72,7 +73,7 @@ def train(order, text, gold, slots, lists, tags, weights, squares, rate):
     scores = np.empty((longest, most))
     pairs = np.empty((longest, most, most))
     single, double = np.empty((longest, most)), np.empty((longest, most, most))
-    counts = np.empty(longest, np.int64)
+    kept, counts = np.empty((longest, most), np.int64), np.empty(longest, np.int64)
     places = np.empty(4 + 2 * tags.values.shape[1], np.uint64)
     total = 0.0
     for position in range(len(order)):
@@ -80,28 +81,34 @@ def train(order, text, gold, slots, lists, tags, weights, squares, rate):
         length = last - first
         if length == 0:
             continue
-        for i in range(first, last):
-            counts[i - first] = lists.n[text.rows[i]]
         score_words(first, last, text, slots, lists, tags, weights, scores, room)
-        score_pairs(first, last, text, lists, tags, weights, pairs, places)
+        keep_likely(first, last, text, lists, gold, width, scores, kept, counts)
+        score_pairs(first, last, text, lists, kept, counts, tags, weights, pairs, places)
         shares_of(counts[:length], scores[:length], pairs, single, double, 1.0)
-        for i in range(first, last):
-            row, n, right = text.rows[i], counts[i - first], gold[i]
+        before_right = 0  # where the gold candidate of the word before stands, -1 for nowhere
+        for i in range(length):
+            row, n = text.rows[first + i], counts[i]
+            candidates, q = lists.tags[row], single[i]
+            right = -1
+            for c in range(n):
+                if kept[i, c] == gold[first + i]:
+                    right = c
+            was_right, before_right = before_right, right
             if right < 0:
                 continue
-            q = single[i - first]
             total += math.log(max(q[right], 1e-30))
             if n > 1 and q[right] < 1.0 - _SMALL:
-                candidates = lists.tags[row]
-                n_features = features_at(i, first, last, text.rows, slots, features)
-                n_parts = telling_parts(candidates, n, tags, seen, parts)
+                n_features = features_at(first + i, first, last, text.rows, slots, features)
+                # what a candidate left out would change is too small to count
+                n_parts = telling_parts(candidates, lists.n[row], tags, seen, parts)
                 for c in range(n):
+                    tag = candidates[kept[i, c]]
                     change = (1.0 if c == right else 0.0) - q[c]
                     if abs(change) > _SMALL:
-                        candidate_places(lists.keys[row, c], candidates[c], tags, mask, three)
+                        candidate_places(lists.keys[row, kept[i, c]], tag, tags, mask, three)
                         for k in range(3):
                             step(weights.table, squares, three[k], change, rate)
-                    for e in range(tags.ptr[candidates[c]], tags.ptr[candidates[c] + 1]):
+                    for e in range(tags.ptr[tag], tags.ptr[tag + 1]):
                         gradients[tags.parts[e]] += change
                 for k in range(n_parts):
                     change = gradients[parts[k]]
@@ -111,70 +118,71 @@ def train(order, text, gold, slots, lists, tags, weights, squares, rate):
                             at = place(features[f], key, mask)
                             step(weights.table, squares, at, change, rate)
                 for c in range(n):
-                    for e in range(tags.ptr[candidates[c]], tags.ptr[candidates[c] + 1]):
+                    tag = candidates[kept[i, c]]
+                    for e in range(tags.ptr[tag], tags.ptr[tag + 1]):
                         gradients[tags.parts[e]] = 0.0
             # the pair with the word before it
-            before = 1 if i == first else counts[i - first - 1]
-            right_before = 0 if i == first else gold[i - 1]
-            if before * n == 1 or right_before < 0:
-                continue
-            if double[i - first, right_before, right] >= 1.0 - _SMALL:
+            before = 1 if i == 0 else counts[i - 1]
+            if before * n == 1 or was_right < 0 or double[i, was_right, right] >= 1.0 - _SMALL:
                 continue
             for c in range(before):
-                a = n_tags if i == first else lists.tags[text.rows[i - 1], c]
+                a = n_tags if i == 0 else lists.tags[text.rows[first + i - 1], kept[i - 1, c]]
                 for d in range(n):
-                    change = -double[i - first, c, d]
-                    if c == right_before and d == right:
-                        change += 1.0
+                    change = (1.0 if c == was_right and d == right else 0.0) - double[i, c, d]
                     if abs(change) > _SMALL:
-                        n_places = pair_places(a, lists.tags[row, d], tags, mask, places)
+                        b = candidates[kept[i, d]]
+                        n_places = pair_places(a, b, tags, mask, places)
                         for k in range(n_places):
                             step(weights.table, squares, places[k], change, rate)
     return total
 
 
 @njit(cache=True)
-def tag_text(text, slots, lists, tags, weights, answers):
+def tag_text(text, slots, lists, tags, weights, width, answers):
     """The best tag (words,) of each word."""
     most = lists.tags.shape[1]
     longest = longest_of(text)
     room = room_for(slots, lists, tags)
     scores = np.empty((longest, most))
     pairs = np.empty((longest, most, most))
-    counts, path = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    kept, counts = np.empty((longest, most), np.int64), np.empty(longest, np.int64)
+    path, gold = np.empty(longest, np.int64), np.empty(0, np.int64)
     places = np.empty(4 + 2 * tags.values.shape[1], np.uint64)
     for s in range(len(text.starts) - 1):
         first, last = text.starts[s], text.starts[s + 1]
         length = last - first
         if length == 0:
             continue
-        for i in range(first, last):
-            counts[i - first] = lists.n[text.rows[i]]
         score_words(first, last, text, slots, lists, tags, weights, scores, room)
-        score_pairs(first, last, text, lists, tags, weights, pairs, places)
+        keep_likely(first, last, text, lists, gold, width, scores, kept, counts)
+        score_pairs(first, last, text, lists, kept, counts, tags, weights, pairs, places)
         best_path(counts[:length], scores, pairs, path)
-        for i in range(first, last):
-            answers[i] = lists.tags[text.rows[i], path[i - first]]
+        for i in range(length):
+            answers[first + i] = lists.tags[text.rows[first + i], kept[i, path[i]]]
 
 
 @njit(cache=True)
-def tag_shares(text, slots, lists, tags, weights, heat, shares):
-    """The share (words, most) of each candidate."""
+def tag_shares(text, slots, lists, tags, weights, width, heat, shares):
+    """The share (words, most) of each candidate; 0 of those that are not kept."""
     most = lists.tags.shape[1]
     longest = longest_of(text)
     room = room_for(slots, lists, tags)
     scores = np.empty((longest, most))
     pairs = np.empty((longest, most, most))
-    double = np.empty((longest, most, most))
-    counts = np.empty(longest, np.int64)
+    single, double = np.empty((longest, most)), np.empty((longest, most, most))
+    kept, counts = np.empty((longest, most), np.int64), np.empty(longest, np.int64)
+    gold = np.empty(0, np.int64)
     places = np.empty(4 + 2 * tags.values.shape[1], np.uint64)
+    shares[:] = 0.0
     for s in range(len(text.starts) - 1):
         first, last = text.starts[s], text.starts[s + 1]
         length = last - first
         if length == 0:
             continue
-        for i in range(first, last):
-            counts[i - first] = lists.n[text.rows[i]]
         score_words(first, last, text, slots, lists, tags, weights, scores, room)
-        score_pairs(first, last, text, lists, tags, weights, pairs, places)
-        shares_of(counts[:length], scores[:length], pairs, shares[first:last], double, heat)
+        keep_likely(first, last, text, lists, gold, width, scores, kept, counts)
+        score_pairs(first, last, text, lists, kept, counts, tags, weights, pairs, places)
+        shares_of(counts[:length], scores[:length], pairs, single, double, heat)
+        for i in range(length):
+            for c in range(counts[i]):
+                shares[first + i, kept[i, c]] = single[i, c]
