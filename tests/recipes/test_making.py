@@ -217,6 +217,7 @@ def test_a_pipeline_made_twice_is_the_same_file(tmp_path, models):
 @pytest.mark.long
 @pytest.mark.requires("data")
 def test_hungarian_is_as_good_as_its_recipe_says(data):
+    assert find_recipe("hungarian").expected
     made = make("hungarian", data=data)
     assert made.scores["LAS"] > 68
     (sentence,) = eigentext.load("hungarian")("Tegnap két könyvet olvastam.").sentences
