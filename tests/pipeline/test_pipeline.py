@@ -167,6 +167,7 @@ def test_constituents_and_entities_beside() -> None:
     assert "NER=B-PER" in written
     assert "\n# constituency = (" in written
     assert Doc.from_json(doc.to_json()).to_conllu() == written
+    assert nlp([["(", "10\u00a0000", ")"]], given="tokens").sentences[0].constituency
     with pytest.raises(SettingsError, match="stage 'nonsense'"):
         nlp.use("nonsense", names)
 

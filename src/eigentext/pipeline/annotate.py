@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from eigentext.dependency.long_sentences import MOST_WORDS
 from eigentext.dependency.sentence import TaggedSentence
-from eigentext.formats.ptb import format_tree
+from eigentext.formats.ptb import escape, format_tree
 from eigentext.pipeline.doc import Alternatives, TreeReading, WordReading
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def filled(pipeline: Pipeline, docs: Sequence[Doc], asked: Asked) -> list[Doc]:
     if pipeline.parser_ is not None:
         sentences = _parsed(pipeline.parser_, sentences, universal=pipeline.universal_)
     if pipeline.const_ is not None:
-        trees = pipeline.const_.predict([sentence.columns.forms for sentence in sentences])
+        trees = pipeline.const_.predict([_bracketable(s.columns.forms) for s in sentences])
         sentences = [
             replace(sentence, constituency=format_tree(tree))
             for sentence, tree in zip(sentences, trees, strict=True)
@@ -90,6 +90,15 @@ def filled(pipeline: Pipeline, docs: Sequence[Doc], asked: Asked) -> list[Doc]:
         answers.append(replace(doc, sentences=tuple(sentences[at : at + n])))
         at += n
     return answers
+
+
+def _bracketable(forms: Sequence[str]) -> list[str]:
+    """Words as brackets can hold them: no parentheses, no white space.
+
+    >>> _bracketable(["(", "10 000"])
+    ['-LRB-', '10_000']
+    """
+    return ["_".join(escape(form).split()) for form in forms]
 
 
 def _tagged(morphology: MorphTagger, sentences: Sequence[DocSentence]) -> list[DocSentence]:
