@@ -7,8 +7,10 @@ Every row (one training of arcs on one treebank with one seed) is kept in FOLDER
 there, and a run that was stopped goes on where it was.  ``--parts`` chooses what is made: ``main``
 (orders and learners), ``tags`` (upos and xpos alone, without feats; tags predicted by our own
 taggers), ``options`` (the default beside each option of ``dep train``, on dev and test),
-``clusters``, ``oracle``, ``speed``.  ``--treebanks`` names the folders for ``main`` and ``tags``
-(English unless told) and for ``options`` (the four others unless told).  All rows but those of
+``predicted`` (the default on tags, features and lemmas of ``MorphTagger``, with words a second and
+the size of the file), ``clusters``, ``oracle``, ``speed``.  ``--treebanks`` names the folders for
+``main`` and ``tags`` (English unless told), for ``options`` (the four others unless told) and for
+``predicted`` (all six unless told).  All rows but those of
 ``oracle`` and ``speed`` are made with each of the seeds 0, 1, ...  ``--show`` prints the tables of
 what is there.
 
@@ -266,6 +268,62 @@ def speed_row(bank: Bank) -> Row:
     return {"per_second": float(np.median(rates))}
 
 
+def predicted_row(name: str, split: str, seed: int) -> Row:
+    """The default parser on predicted tags, features and lemmas, as a pipeline asks it."""
+    from eigentext.dependency import DependencyParser
+    from eigentext.morphology import MorphTagger, jackknifed
+
+    folder = home() / "dependency" / name
+    train, test = (
+        list(conllu.read_sentences(str(folder / f"{part}.conllu"))) for part in ("train", split)
+    )
+    tags = jackknifed(train, MorphTagger(seed=seed), ways=5)
+    seen = [
+        sentence.with_columns(
+            upos=found.upos, xpos=found.xpos, feats=found.feats, lemma=found.lemmas
+        )
+        for sentence, found in zip(train, tags, strict=True)
+    ]
+    tagger = MorphTagger(seed=seed).fit(train)
+    forms = [sentence.forms for sentence in test]
+    asked = [
+        TaggedSentence(one, found.upos, found.xpos, found.feats, found.lemmas)
+        for one, found in zip(forms, tagger.tag(forms), strict=True)
+    ]
+    DependencyParser(seed=seed, epochs=1).fit(seen[:50]).trees(asked[:5])  # compile
+    began = time.process_time()
+    parser = DependencyParser(seed=seed).fit(seen)
+    trained = time.process_time() - began
+    spent = []
+    for _ in range(3):
+        parser.encoder_._forget()  # tokens are looked up for the first time
+        began = time.process_time()
+        heads, relations = parser.trees(asked)
+        spent.append(time.process_time() - began)
+    uas, las = scores(read(folder / f"{split}.conllu"), heads, relations)
+    return {
+        "uas": uas,
+        "las": las,
+        "seconds": trained,
+        "words_per_second": sum(map(len, forms)) / min(spent),
+        "megabytes": len(parser.to_bytes()) / 1e6,
+        "chosen": str(parser.projectivity_),
+    }
+
+
+def show_predicted(kept: Kept) -> None:
+    """The parser in its place behind the tagger."""
+    rows = [row for key, row in kept.rows.items() if key.startswith("predicted ")]
+    if rows:
+        print("\n| treebank | UAS | LAS | CPU s | words/s | MB | chosen |\n|" + "---|" * 7)
+    for row in rows:
+        _, name, split, *_ = row["name"].split()
+        print(
+            f"| {name} {split} | {row['uas']:.2f} | {row['las']:.2f} | {row['seconds']:.0f} "
+            f"| {row['words_per_second']:,.0f} | {row['megabytes']:.1f} | {row['chosen']} |"
+        )
+
+
 class Kept:
     """Rows by name, in a file of JSON lines."""
 
@@ -348,6 +406,11 @@ class Work:
         for seed in range(seeds) if "options" in parts else ():
             for name in treebanks or OTHERS:
                 self.options(name, seed)
+        for seed in range(seeds) if "predicted" in parts else ():
+            for name in treebanks or (*OTHERS, *ENGLISH):
+                key = f"predicted {name} {self.split} seed {seed}"
+                if key not in self.kept.rows:
+                    self.kept.add(key, predicted_row(name, self.split, seed))
         if "speed" in parts and "speed" not in self.kept.rows:
             self.kept.add("speed", speed_row(self.bank("ewt")))
         for order in ("1", "2") if "oracle" in parts else ():
@@ -450,7 +513,7 @@ def main() -> None:
     parser.add_argument("--split", default="test")
     parser.add_argument("--clusters", help="a paths file of our clusters")
     parser.add_argument("--treebanks", nargs="+", help="folders of $EIGENTEXT_DATA/dependency")
-    parts = ["main", "options", "tags", "clusters", "oracle", "speed"]
+    parts = ["main", "options", "predicted", "tags", "clusters", "oracle", "speed"]
     parser.add_argument("--parts", nargs="+", default=parts, choices=parts)
     parser.add_argument("--show", action="store_true", help="only print the tables")
     asked = parser.parse_args()
@@ -464,6 +527,7 @@ def main() -> None:
             Work(kept, asked.split, clusters).run(asked.parts, asked.seeds, asked.treebanks)
     show(kept, asked.split)
     show_options(kept)
+    show_predicted(kept)
 
 
 if __name__ == "__main__":

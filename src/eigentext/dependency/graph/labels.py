@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from eigentext.base.averaging import Averaged
 from eigentext.base.hashing import text_key
-from eigentext.dependency.graph.rounding import STEPS, rounded
+from eigentext.dependency.graph.rounding import rounded, unit_of
 from eigentext.dependency.graph.templates import ATTRIBUTES
 from eigentext.errors import SettingsError
 
@@ -36,6 +36,7 @@ __all__ = ["LabelModel", "LabelSettings", "label_templates", "train_labels"]
 
 ROLES = "hdgabijcs"
 MOST_ITEMS = 8
+LABEL_STEPS = 8  # whole numbers in the longest step of learning
 _ITEM = re.compile(rf"([{ROLES}])([+-][12])?\.([a-z0-9]+)")
 _ATTRIBUTES = (*ATTRIBUTES, "label", "far")
 
@@ -150,7 +151,8 @@ def train_labels(
             time = label_pass(order, trees, batch.labels, model.arrays(), learner, time, wrong)
             if progress is not None:
                 progress(epoch + 1, settings.epochs, "training relations")
-    return replace(model, weights=rounded(learned.mean(time), settings.clip / STEPS))
+    mean = learned.mean(time)
+    return replace(model, weights=rounded(mean, unit_of(mean, settings.clip / LABEL_STEPS)))
 
 
 def label_templates(*, clusters: bool = False, vectors: bool = False) -> tuple[str, ...]:

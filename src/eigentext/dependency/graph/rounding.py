@@ -1,9 +1,10 @@
 """Tables of weights as whole numbers: exact sums in half the memory, and small files.
 
 A step of learning is at most ``clip`` long, and most weights of the mean are a few such steps or
-next to nothing.  So w becomes the whole number round(w / scale), scale = clip / STEPS; sums of
-whole numbers are exact in any order.  In a file the table is packed by zlib, lower bytes before
-upper ones: most upper bytes are the same, and stretches of zeros cost next to nothing.
+next to nothing.  So w becomes the whole number round(w / scale), scale a part of ``clip``, or less
+where all weights are small; sums of whole numbers are exact in any order.  In a file the table is
+packed by zlib, lower bytes before upper ones: most upper bytes are the same, and stretches of zeros
+cost next to nothing.
 """
 
 from __future__ import annotations
@@ -14,10 +15,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["STEPS", "packed", "rounded", "unpacked"]
+__all__ = ["packed", "rounded", "unit_of", "unpacked"]
 
-STEPS = 8  # whole numbers in the longest step of learning
 _MOST = (1 << 15) - 1
+
+
+def unit_of(weights: npt.NDArray[Any], most: float) -> float:
+    """What 1 is worth: ``most``, or less, so that the largest weight is at least 63.
+
+    >>> unit_of(np.array([0.1, -1.26]), 0.5), unit_of(np.array([0.1, -1.26]), 0.01)
+    (0.02, 0.01)
+    """
+    top = float(np.abs(weights).max(initial=0.0))
+    return min(most, top / 63) if top > 0 else most
 
 
 def rounded(weights: npt.NDArray[Any], scale: float) -> npt.NDArray[np.int16]:

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eigentext.base.averaging import Averaged
-from eigentext.dependency.graph.rounding import STEPS, rounded
+from eigentext.dependency.graph.rounding import rounded, unit_of
 from eigentext.dependency.graph.templates import FeatureArrays, coarse_templates, compiled
 from eigentext.errors import SettingsError
 
@@ -40,6 +40,7 @@ __all__ = ["ArcModel", "ArcSettings", "Grandparents", "train_arcs"]
 
 Scores = npt.NDArray[np.float64]
 COARSE_EPOCHS, COARSE_BITS, COARSE_RATE = 2, 18, 0.05
+ARC_STEPS = 2  # whole numbers in the longest step of learning
 
 
 @dataclass(frozen=True)
@@ -165,8 +166,9 @@ class ArcModel:
             _or_all(within),
         )
 
-    def rounded(self, scale: float) -> ArcModel:
-        """The same with whole numbers of this size."""
+    def rounded(self, most: float) -> ArcModel:
+        """The same with whole numbers, of which 1 is worth this much at most."""
+        scale = unit_of(self.weights, most)
         return replace(self, weights=rounded(self.weights, scale), scale=scale)
 
     def sentences(self, batch: Batch) -> Sentences:
@@ -311,7 +313,7 @@ def train_coarse(
         coarse_pass(
             order, model.sentences(batch), batch.heads, model.linear(), COARSE_RATE, squares
         )
-    return model.rounded(COARSE_RATE / STEPS)
+    return model.rounded(COARSE_RATE / ARC_STEPS)
 
 
 def train_arcs(
@@ -352,7 +354,7 @@ def train_arcs(
     time = 0
 
     def mean() -> ArcModel:
-        return replace(model, weights=learned.mean(time)).rounded(settings.clip / STEPS)
+        return replace(model, weights=learned.mean(time)).rounded(settings.clip / ARC_STEPS)
 
     for epoch in range(settings.epochs):
         # a shuffle of its own for each pass, so that fewer passes are the start of more
