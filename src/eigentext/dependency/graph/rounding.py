@@ -3,7 +3,7 @@
 A step of learning is at most ``clip`` long, and most weights of the mean are a few such steps or
 next to nothing.  So w becomes the whole number round(w / scale), scale a part of ``clip``, or less
 where all weights are small; sums of whole numbers are exact in any order.  In a file the table is
-packed by zlib, lower bytes before upper ones: most upper bytes are the same, and stretches of zeros
+packed by zlib, lower bytes before upper ones: most upper bytes are the same, and runs of zeros
 cost next to nothing.
 """
 
