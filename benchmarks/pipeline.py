@@ -11,6 +11,11 @@ a CPU second on one core.  Rows are kept in .bench/pipeline; ``published`` are U
 
 PADT is trained on its part a (the last tenth of its sentences are the dev set) and tested on part
 b.  ``ours+text`` is ours with English raw text, whose clusters become features.
+
+A treebank that nothing was chosen on is named by its folder, which has train, dev and
+test.conllu; ``--published`` is then a table like that in ``$EIGENTEXT_DATA/peers`` with its rows.
+
+    python benchmarks/pipeline.py --treebanks ud/Greek-GDT ud/Tamil-TTB --published udpipe.tsv
 """
 
 from __future__ import annotations
@@ -71,8 +76,10 @@ def split_of(name: str) -> Split:
         cut = len(blocks) * 9 // 10
         parts = ["\n\n".join(part) + "\n\n" for part in (blocks[:cut], blocks[cut:])]
         return Split(*parts, (folder / "b.conllu").read_text(encoding="utf-8"))
-    folder = data() / "dependency" / name
-    return Split(*((folder / f"{part}.conllu").read_text("utf-8") for part in Split._fields))
+    folder = Path(name) if Path(name).is_dir() else data() / "dependency" / name
+    files = [folder / f"{part}.conllu" for part in Split._fields]
+    # some treebanks have no dev part
+    return Split(*(file.read_text("utf-8") if file.exists() else "" for file in files))
 
 
 class Ours:
@@ -162,12 +169,12 @@ def run(system: str, treebank: str, path: Path) -> dict[str, Any]:
     return row
 
 
-def published(treebank: str) -> dict[str, dict[str, float]]:
+def published(treebank: str, table: Path) -> dict[str, dict[str, float]]:
     """UDPipe's own rows for this treebank."""
     rows: dict[str, dict[str, float]] = {}
-    with (data() / "peers" / "udpipe-1.2-ud-2.5.tsv").open(encoding="utf-8") as lines:
+    with table.open(encoding="utf-8") as lines:
         for row in csv.DictReader(lines, delimiter="\t"):
-            if row["treebank"] == PUBLISHED[treebank]:
+            if row["treebank"] == PUBLISHED.get(treebank, Path(treebank).name):
                 figures = {name: row[name] for name in COLUMNS}
                 rows[row["mode"]] = {k: float(v) for k, v in figures.items() if v != "-"}
     return rows
@@ -191,12 +198,12 @@ def line(name: str, figures: dict[str, float]) -> str:
     return f"| {name} | " + " | ".join(cells) + " |"
 
 
-def show(keep: Path, treebanks: list[str], systems: list[str]) -> None:
+def show(keep: Path, treebanks: list[str], systems: list[str], table: Path) -> None:
     """The tables of what is kept."""
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for treebank in treebanks:
         for system in systems:
-            file = keep / f"{treebank}--{system}.json"
+            file = keep / f"{Path(treebank).name}--{system}.json"
             if file.exists():
                 rows[treebank, system] = json.loads(file.read_text())
     for mode in ("Raw text", "Gold tok"):
@@ -204,17 +211,17 @@ def show(keep: Path, treebanks: list[str], systems: list[str]) -> None:
         print("|" + "---|" * (len(COLUMNS) + 1))
         gains: dict[str, list[tuple[float, float]]] = {}
         for treebank in treebanks:
-            known = published(treebank)[mode]
-            rivals = {"UDPipe 1.2, published": known}
+            known = published(treebank, table).get(mode)
+            rivals = {"UDPipe 1.2, published": known} if known else {}
             if (treebank, "udpipe") in rows:
                 rivals["UDPipe 1.2, trained here"] = rows[treebank, "udpipe"][mode]
             for name, figures in rivals.items():
-                print(line(f"{treebank}, {name}", figures))
+                print(line(f"{Path(treebank).name}, {name}", figures))
             for system in systems:
                 if system == "udpipe" or (treebank, system) not in rows:
                     continue
                 ours = rows[treebank, system][mode]
-                print(line(f"**{treebank}, {system}**", ours))
+                print(line(f"**{Path(treebank).name}, {system}**", ours))
                 for name, figures in rivals.items():
                     gains.setdefault(f"{system} less {name}", []).append(
                         (ours["las"] - figures["las"], ours["mlas"] - figures["mlas"])
@@ -229,7 +236,8 @@ def show(keep: Path, treebanks: list[str], systems: list[str]) -> None:
         rival = rows.get((treebank, "udpipe"))
         ratio = f"{row['words_s'] / rival['words_s']:.1f}" if rival else "-"
         print(
-            f"| {treebank}, {system} | {row['train_cpu_s']:.0f} | {row['train_mb']:.0f} | "
+            f"| {Path(treebank).name}, {system} "
+            f"| {row['train_cpu_s']:.0f} | {row['train_mb']:.0f} | "
             f"{row['file_mb']:.1f} | {row['run_mb']:.0f} | {row['words_s']:,.0f} | {ratio} |"
         )
 
@@ -239,9 +247,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--treebanks", nargs="*", default=list(PUBLISHED), choices=PUBLISHED)
+    parser.add_argument("--treebanks", nargs="*", default=list(PUBLISHED), help="names or folders")
     parser.add_argument("--systems", nargs="*", default=list(SYSTEMS), choices=SYSTEMS)
     parser.add_argument("--keep", type=Path, default=kept(__file__))
+    parser.add_argument("--published", type=Path, help="figures to set beside, as TSV")
     parser.add_argument("--show", action="store_true", help="only print what is kept")
     parser.add_argument("--stage", choices=("train", "run"), help="one step, used by the script")
     parser.add_argument("--model", type=Path, help="the model of that step")
@@ -255,17 +264,19 @@ def main() -> None:
         for system in chosen.systems:
             if system == "ours+text" and treebank not in ("ewt", "gum"):
                 continue  # the text is English
-            file = chosen.keep / f"{treebank}--{system}.json"
+            name = f"{Path(treebank).name}--{system}"
+            file = chosen.keep / f"{name}.json"
             if file.exists():
                 continue
-            model = chosen.keep / f"{treebank}--{system}.model"
-            training = chosen.keep / f"{treebank}--{system}.train.json"
+            model = chosen.keep / f"{name}.model"
+            training = chosen.keep / f"{name}.train.json"
             if not (model.exists() and training.exists()):
                 training.write_text(json.dumps(child("train", system, treebank, model)))
             row = json.loads(training.read_text()) | child("run", system, treebank, model)
             file.write_text(json.dumps(row))
             print(treebank, system, json.dumps(row), file=sys.stderr)
-    show(chosen.keep, chosen.treebanks, chosen.systems)
+    table = chosen.published or data() / "peers" / "udpipe-1.2-ud-2.5.tsv"
+    show(chosen.keep, chosen.treebanks, chosen.systems, table)
 
 
 if __name__ == "__main__":
