@@ -10,7 +10,8 @@ a CPU second on one core.  Rows are kept in .bench/pipeline; ``published`` are U
 2.5 in ``$EIGENTEXT_DATA/peers``, of older releases of the treebanks.
 
 PADT is trained on its part a (the last tenth of its sentences are the dev set) and tested on part
-b.  ``ours+text`` is ours with English raw text, whose clusters become features.
+b, both without vowel signs and with clitics joined to words, as people type.  ``ours+text`` is
+ours with English raw text, whose clusters become features.
 
 A treebank that nothing was chosen on is named by its folder, which has train, dev and
 test.conllu; ``--published`` is then a table like that in ``$EIGENTEXT_DATA/peers`` with its rows.
@@ -68,14 +69,21 @@ class Split(NamedTuple):
     test: str
 
 
+def _typed(treebank: Path, words: Path) -> list[str]:
+    """The sentences of a vocalised treebank as people type them, each as CoNLL-U text."""
+    from eigentext.formats.conllu import read_sentences
+    from eigentext.recipes.typed_words import as_typed
+
+    return [f"{s.verbatim}\n\n" for s in as_typed(read_sentences(str(treebank)), str(words))]
+
+
 def split_of(name: str) -> Split:
     """Training, development and test part of a treebank in the data folder."""
     if name == "ar-padt":
         folder = data() / "lexical" / name
-        blocks = (folder / "a.conllu").read_text(encoding="utf-8").strip("\n").split("\n\n")
-        cut = len(blocks) * 9 // 10
-        parts = ["\n\n".join(part) + "\n\n" for part in (blocks[:cut], blocks[cut:])]
-        return Split(*parts, (folder / "b.conllu").read_text(encoding="utf-8"))
+        a, b = (_typed(folder / f"{part}.conllu", folder / "words.jsonl") for part in "ab")
+        cut = len(a) * 9 // 10
+        return Split(*("".join(blocks) for blocks in (a[:cut], a[cut:], b)))
     folder = Path(name) if Path(name).is_dir() else data() / "dependency" / name
     files = [folder / f"{part}.conllu" for part in Split._fields]
     # some treebanks have no dev part
