@@ -191,3 +191,38 @@ def test_the_raw_text_of_a_treebank() -> None:
     assert raw_text([spaces, spaces]) == "a \na\n"
     in_word = sentence("10~000 x", "text = 10\u00a0000 x")
     assert raw_text([in_word]) == "10\u00a0000 x\n"
+
+
+def test_addresses_are_one_token(english: Segmenter) -> None:
+    """Also where the treebank has none; marks behind an address are not of it."""
+    text = "Ann sang www.example.org/a,b. Write to bob@mail.example! See http://x.example?"
+    assert [one[-3:] for one in shown(text, english.segment(text))] == [
+        ["sang", "www.example.org/a,b", "."],
+        ["to", "bob@mail.example", "!"],
+        ["See", "http://x.example", "?"],
+    ]
+
+
+def test_addresses_that_the_treebank_splits_are_split() -> None:
+    hosts = ["a", "bb", "ccc", "dd", "e", "ff"]
+    treebank = [sentence(f"See www_ ._ {host}_ ._ org_ .") for host in hosts] * 4
+    segmenter = Segmenter().fit(treebank)
+    text = "See www.gg.org."
+    assert shown(text, segmenter.segment(text)) == [["See", "www", ".", "gg", ".", "org", "."]]
+
+
+def test_a_stem_that_is_a_lemma_is_split_off() -> None:
+    stems = ["ev", "masa", "kutu", "bahçe", "kapı", "duvar", "çatı", "oda", "yol", "köprü"]
+    others = ["b", "d", "g", "k", "m", "p", "r", "s", "t", "z"]
+    treebank = []
+    for stem, other in zip(stems, others, strict=True):
+        # seen as a lemma of a longer form only, split off -li; other words in -li are whole
+        treebank.append(sentence(f"{stem}ler geldi").with_columns(lemma=[stem, "gel"]))
+        treebank.append(
+            sentence(f"{stem}li={stem}+li geldi").with_columns(lemma=[stem, "li", "gel"])
+        )
+        word = f"{other}elli"
+        treebank.append(sentence(f"{word} geldi").with_columns(lemma=[word, "gel"]))
+    known = sentence("pencereler nelli geldi").with_columns(lemma=["pencere", "nelli", "gel"])
+    segmenter = Segmenter().fit([*treebank, known] * 3)
+    assert segmenter.words_of(["pencereli", "velli"]) == [("pencere", "li"), ()]

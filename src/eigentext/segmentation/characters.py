@@ -6,6 +6,7 @@ of them would take longer than most texts.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,7 +17,7 @@ from eigentext.segmentation.kernels import squeeze as kernel
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["CLASSES", "Squeezed", "code_points", "squeezed"]
+__all__ = ["CLASSES", "Squeezed", "addresses", "code_points", "glued", "squeezed"]
 
 # number of each class of characters; 0 is "not looked at yet", 1 the end of a paragraph
 CLASSES = {
@@ -44,6 +45,12 @@ _SCRIPTS = (
     (0xF900, 0xFAFF, "Han"),
     (0xFF66, 0xFF9D, "Katakana"),
     (0x20000, 0x3FFFF, "Han"),
+)
+# what stands in an address of the web, or of mail; marks behind it belong to the sentence
+_ADDRESS = re.compile(
+    r"""(?<!\w)(?:(?:https?|ftp)://|www\.)[^\s<>"«»“”]*[^\s<>"«»“”.,;:!?'’()\[\]{}…،。]"""
+    r"""|(?<![\w.])[\w.+-]+@\w[\w-]*(?:\.[\w-]*\w)+""",
+    re.IGNORECASE,
 )
 _SIZE = 0x110000
 _class_of = np.zeros(_SIZE, np.uint8)
@@ -86,6 +93,29 @@ def squeezed(text: str, *, paragraphs: bool = True, line_breaks: bool = False) -
     _look_at(codes)
     tables = kernel.Tables(_class_of, _folded, _glue)
     return Squeezed(*kernel.squeeze(codes, tables, paragraphs, line_breaks))
+
+
+def addresses(text: str) -> list[tuple[int, int]]:
+    """Where addresses of the web and of mail stand in a text.
+
+    >>> text = "See www.example.org/a, or ask me@example.org."
+    >>> [text[start:end] for start, end in addresses(text)]
+    ['www.example.org/a', 'me@example.org']
+    """
+    lower = text.lower()
+    if "://" not in text and "www." not in lower and "@" not in text:
+        return []
+    return [match.span() for match in _ADDRESS.finditer(text)]
+
+
+def glued(text: Squeezed, spans: list[tuple[int, int]]) -> Squeezed:
+    """The same where no token begins inside of these stretches of the text."""
+    if not spans:
+        return text
+    glue = text.glue.copy()
+    for first, last in np.searchsorted(text.at, np.array(spans)).tolist():
+        glue[first + 1 : last] = 1
+    return text._replace(glue=glue)
 
 
 def _look_at(codes: npt.NDArray[np.uint32]) -> None:

@@ -20,7 +20,7 @@ from eigentext.base.model import Model, Packed
 from eigentext.base.tokens import checked_tokens
 from eigentext.errors import DataError, SettingsError
 from eigentext.segmentation import storage
-from eigentext.segmentation.characters import squeezed
+from eigentext.segmentation.characters import Squeezed, addresses, glued, squeezed
 from eigentext.segmentation.multiword import MultiwordStage
 from eigentext.segmentation.raw import lay_out
 from eigentext.segmentation.sentence_ends import SentenceStage
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from eigentext.base.progress import Progress
     from eigentext.formats.conllu import Sentence
+    from eigentext.segmentation.raw import Layout
 
 __all__ = ["SegmentedSentence", "Segmenter", "SurfaceToken"]
 
@@ -87,7 +88,8 @@ class Segmenter(Model, SegmenterSettings):
             raise DataError("<treebank>", None, "no tokens, expected some to learn from")
         plain = squeezed(layout.text, line_breaks=True)
         self.line_breaks_ = bool(np.any(plain.chars == storage.LINE_BREAK))
-        text = plain
+        self.addresses_ = _keeps_addresses(layout)
+        text = glued(plain, addresses(layout.text)) if self.addresses_ else plain
         places = np.full(len(layout.text) + 1, -1, np.int64)
         real = text.classes > 2
         places[text.at[real]] = np.flatnonzero(real)
@@ -108,13 +110,15 @@ class Segmenter(Model, SegmenterSettings):
             told=told("sentences"),
         )
         forms = [form_of(layout.text[start:end]) for start, end in layout.spans]
-        self.multiwords_ = MultiwordStage.learn(forms, layout.words, layout.ends, **settings)
+        self.multiwords_ = MultiwordStage.learn(
+            forms, layout.words, layout.lemmas, layout.ends, **settings
+        )
         return self
 
     def segment(self, text: str) -> list[SegmentedSentence]:
         """The sentences of raw text; a blank line ends a paragraph."""
         self.check_fitted()
-        given = squeezed(_checked(text), line_breaks=self.line_breaks_)
+        given = self._squeezed(text)
         starts, ends = self.tokens_.answer(given)
         if not len(starts):
             return []
@@ -131,7 +135,7 @@ class Segmenter(Model, SegmenterSettings):
     def segment_sentence(self, text: str) -> SegmentedSentence:
         """The tokens of a text that is one sentence, whatever stands in it."""
         self.check_fitted()
-        given = squeezed(_checked(text), paragraphs=False, line_breaks=self.line_breaks_)
+        given = self._squeezed(text, paragraphs=False)
         starts, ends = self.tokens_.answer(given)
         tokens = self._tokens(text, given.at[starts], given.at[ends - 1] + 1, ())
         return SegmentedSentence(tuple(tokens), True)
@@ -140,6 +144,10 @@ class Segmenter(Model, SegmenterSettings):
         """The words of the tokens of one sentence: none for an ordinary token."""
         self.check_fitted()
         return self.multiwords_.answer(list(map(form_of, checked_tokens(forms))), ())
+
+    def _squeezed(self, text: str, *, paragraphs: bool = True) -> Squeezed:
+        given = squeezed(_checked(text), paragraphs=paragraphs, line_breaks=self.line_breaks_)
+        return glued(given, addresses(text)) if self.addresses_ else given
 
     def _tokens(
         self,
@@ -165,6 +173,14 @@ class Segmenter(Model, SegmenterSettings):
             f"{len(self.tokens_.known.keys):,} tokens, "
             f"{len(self.multiwords_.rules) - 1:,} rules of multiword tokens"
         )
+
+
+def _keeps_addresses(layout: Layout) -> bool:
+    """Whether addresses are one token: so it is in treebanks, and where this one has none."""
+    starts = np.array([start for start, _ in layout.spans])
+    spans = np.array(addresses(layout.text)).reshape(-1, 2)
+    begun = np.searchsorted(starts, spans[:, 1]) - np.searchsorted(starts, spans[:, 0] + 1)
+    return bool(np.count_nonzero(begun) <= len(spans) / 2)
 
 
 def form_of(piece: str) -> str:

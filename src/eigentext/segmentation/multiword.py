@@ -4,7 +4,7 @@
 2. Any other form has candidates: the rules that it was split by (``splitting.py``), or if it is
    new all that fit and were met with two forms or more; and not to split it.  A linear model
    chooses, p(rule | token) = softmax of the sum of the weights of its features: beginning and end
-   of the form, whether the stem is a word of the treebank, the tokens on both sides.
+   of the form, whether the stem is a word or a lemma of the treebank, the tokens on both sides.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from eigentext.segmentation.splitting import SplitRule, small_letters
 from eigentext.segmentation.tables import quantised
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -65,7 +65,7 @@ class MultiwordStage:
     ``general``  how many of them, from 1 on, are for forms that were never seen
     ``forms``    key of a form in small letters -> the rules that it was seen with; of forms that
                  are never split only those are kept that some rule would fit
-    ``words``    key of a word -> how often it was seen
+    ``words``    key of a word, or of a lemma (``_lemma``) -> how often it was seen
     """
 
     rules: list[SplitRule]
@@ -98,13 +98,17 @@ class MultiwordStage:
         cls,
         forms: Sequence[str],
         words: Sequence[tuple[str, ...]],
+        lemmas: Sequence[tuple[str, ...]],
         ends: Sequence[int],
         *,
         epochs: int,
         bits: int,
         seed: int,
     ) -> MultiwordStage:
-        """Learn from the tokens of sentences and their words, none for an ordinary token."""
+        """Learn from the tokens of sentences and their words, none for an ordinary token.
+
+        ``lemmas`` are those of the words of each token, of an ordinary one its own.
+        """
         small = list(map(small_letters, forms))
         splits = [
             (form, tuple(map(small_letters, parts))) if parts else None
@@ -121,20 +125,24 @@ class MultiwordStage:
         numbers = {rule: number for number, rule in enumerate(rules)}
         gold = [numbers[rule_of[pair]] if pair else _KEEP for pair in splits]
         seen: dict[str, Counter[int]] = defaultdict(Counter)
-        vocabulary: Counter[str] = Counter()
-        for form, number, pair in zip(small, gold, splits, strict=True):
+        own: dict[str, Counter[int]] = defaultdict(Counter)  # what was seen in tokens of a form
+        for form, number, pair, names in zip(small, gold, splits, lemmas, strict=True):
             seen[form][number] += 1
-            vocabulary.update(pair[1] if pair else (form,))
+            own[form].update(map(_code, pair[1] if pair else (form,)))
+            own[form].update(_lemma(small_letters(name)) for name in names)
         bits = min(bits, 17)
         stage = cls(rules, general, {}, {}, np.zeros(1 << bits, np.int8))
         if len(rules) == 1:
             stage.weights = np.zeros(8, np.int8)
             return stage
-        stage.words = {_code(word): min(count, 255) for word, count in vocabulary.items()}
+        total: Counter[int] = Counter()
+        for counts in own.values():
+            total.update(counts)
+        stage.words = {key: min(count, 255) for key, count in total.items()}
         for form, counts in seen.items():
             if len(counts) > 1 or _KEEP not in counts or stage._general_rules(form):
                 stage.forms[_code(form)] = tuple(sorted(counts, key=lambda n: (-counts[n], n)))
-        instances = stage._instances(forms, small, gold, seen, ends)
+        instances = stage._instances(forms, small, gold, seen, own, ends)
         stage._train(instances, epochs, bits, seed)
         return stage
 
@@ -143,7 +151,8 @@ class MultiwordStage:
         forms: Sequence[str],
         small: Sequence[str],
         gold: Sequence[int],
-        seen: dict[str, Counter[int]],
+        seen: Mapping[str, Counter[int]],
+        own: Mapping[str, Counter[int]],
         ends: Sequence[int],
     ) -> list[tuple[_Choice, int]]:
         """Tokens with a choice: of ambiguous forms all, of others some as if they were new."""
@@ -162,9 +171,8 @@ class MultiwordStage:
             if taken[form] < _TOKENS_OF_A_FORM:
                 taken[form] += 1
                 if form not in new:
-                    own = self._own_words(form, counts)
                     rules = (_KEEP, *self._general_rules(form))
-                    new[form] = self._analysed(forms[at], rules, own, False)
+                    new[form] = self._analysed(forms[at], rules, own[form], False)
                 if gold[at] in new[form].rules:
                     made.append(new[form])
             for one in made:
@@ -174,15 +182,6 @@ class MultiwordStage:
                     choice = one, _sides(before, behind)
                     instances.append((choice, one.rules.index(gold[at])))
         return instances
-
-    def _own_words(self, form: str, counts: Counter[int]) -> dict[int, int]:
-        """How often the words of a form were seen in it: nothing to learn from in training."""
-        own: Counter[int] = Counter()
-        for number, count in counts.items():
-            words = self.rules[number].apply(form) if number else (form,)
-            for word in words or ():
-                own[_code(word)] += count
-        return own
 
     def _train(
         self,
@@ -263,7 +262,7 @@ class MultiwordStage:
         return sorted(found)
 
     def _analysed(
-        self, form: str, rules: tuple[int, ...], own_words: dict[int, int], is_known: bool
+        self, form: str, rules: tuple[int, ...], own_words: Mapping[int, int], is_known: bool
     ) -> _Form:
         """The form with its candidates; ``own_words`` are left out of what is known of words."""
         small = small_letters(form)
@@ -276,38 +275,47 @@ class MultiwordStage:
         return _Form((), rules, codes, _base(form, small, is_known), keys, own, is_known)
 
     def _counts(
-        self, small: str, rules: tuple[int, ...], own_words: dict[int, int]
+        self, small: str, rules: tuple[int, ...], own_words: Mapping[int, int]
     ) -> list[tuple[int, ...]]:
-        """For each rule: kind, how often its stem and the form are words, length of the stem."""
+        """For each rule: kind, how often its stem and the form are words, length of the stem.
 
-        def count(word: str) -> int:
-            code = _code(word)
-            times = self.words.get(code, 0) - own_words.get(code, 0)
-            return min(times.bit_length(), 7) if times > 0 else 0
+        Last, how often its stem is a lemma.
+        """
 
-        whole = count(small)
+        def count(key: int, most: int = 7) -> int:
+            times = self.words.get(key, 0) - own_words.get(key, 0)
+            return min(times.bit_length(), most) if times > 0 else 0
+
+        whole = count(_code(small))
         counts: list[tuple[int, ...]] = []
-        best = 0
+        best = best_lemma = 0
         for number in rules:
             if number == _KEEP:
                 continue
             rule = self.rules[number]
             stem = rule.stem(small)
-            known = count(stem)
-            best = max(best, known)
+            known, lemma = count(_code(stem)), count(_lemma(stem), 3)
+            best, best_lemma = max(best, known), max(best_lemma, lemma)
             kind = 1 + len(rule.before) + 4 * len(rule.after)
-            counts.append((kind, known, whole, min(len(stem), 6)))
+            counts.append((kind, known, whole, min(len(stem), 6), lemma))
+        if rules[0] != _KEEP:
+            return counts
         # to keep the token is no rule of a kind: the best of the others is what counts
-        return [(1, best, whole, 0), *counts] if rules[0] == _KEEP else counts
+        return [(1, best, whole, 0, best_lemma + 4 * count(_lemma(small), 3)), *counts]
 
 
-_NO_COUNTS = (0, 0, 0, 0)
+_NO_COUNTS = (0, 0, 0, 0, 0)
 _NOBODY = (1, 1, 1, 1)  # the neighbour of a token at the end of a sentence
 
 
 def _code(piece: str) -> int:
     """A number of 32 bits for a piece of text, never 0."""
     return crc32(piece.encode("utf-8", "surrogatepass")) or 1
+
+
+def _lemma(piece: str) -> int:
+    """The same for a lemma; no word begins with a line break."""
+    return _code(f"\n{piece}")
 
 
 def _codes(small: str) -> tuple[int, int, int, int]:

@@ -34,12 +34,13 @@ _SPACES = re.compile(r"\s+")
 class Surface(NamedTuple):
     """One sentence: ``text[start:end]`` of each token, and the words of multiword tokens.
 
-    ``after`` is the white space behind the sentence.
+    ``lemmas`` are those of all words; ``after`` is the white space behind the sentence.
     """
 
     text: str
     spans: list[tuple[int, int]]
     words: list[tuple[str, ...]]
+    lemmas: list[tuple[str, ...]]
     after: str
 
 
@@ -48,12 +49,14 @@ class Layout(NamedTuple):
 
     ``spans``  (start, end) of each token in the text
     ``words``  of each token its syntactic words, none of an ordinary token
+    ``lemmas`` of each token those of its words, of an ordinary token its own
     ``ends``   for each sentence the number of tokens up to its end
     """
 
     text: str
     spans: list[tuple[int, int]]
     words: list[tuple[str, ...]]
+    lemmas: list[tuple[str, ...]]
     ends: list[int]
 
 
@@ -64,6 +67,7 @@ def surface(sentence: Sentence) -> Surface:
     forms: list[str] = []
     miscs: list[str] = []
     words: list[tuple[str, ...]] = []
+    lemmas: list[tuple[str, ...]] = []
     done = 0  # the last word that is in a token
     for number, row in enumerate(rows, start=1):
         if number <= done:
@@ -74,6 +78,7 @@ def surface(sentence: Sentence) -> Surface:
         miscs.append(unit.misc if unit else row[9])
         parts = tuple(part[1] for part in rows[number - 1 : done]) if unit else ()
         words.append(parts if len(parts) > 1 else ())
+        lemmas.append(tuple(part[2] for part in rows[number - 1 : done]))
     text = sentence.text
     spans = _found(text, forms)
     if spans is None:
@@ -83,7 +88,7 @@ def surface(sentence: Sentence) -> Surface:
             spans.append((len(text), len(text) + len(form)))
             text += form + gap
         text = text[: spans[-1][1]]
-    return Surface(text[: spans[-1][1]], spans, words, _space(miscs[-1]))
+    return Surface(text[: spans[-1][1]], spans, words, lemmas, _space(miscs[-1]))
 
 
 def _found(text: str, forms: list[str]) -> list[tuple[int, int]] | None:
@@ -122,6 +127,7 @@ def lay_out(sentences: Iterable[Sentence]) -> Layout:
     pieces: list[str] = []
     spans: list[tuple[int, int]] = []
     words: list[tuple[str, ...]] = []
+    lemmas: list[tuple[str, ...]] = []
     ends: list[int] = []
     length = 0
     gap = ""
@@ -137,13 +143,14 @@ def lay_out(sentences: Iterable[Sentence]) -> Layout:
             length += len(gap)
         spans += [(start + length, end + length) for start, end in one.spans]
         words += one.words
+        lemmas += one.lemmas
         ends.append(len(spans))
         pieces.append(one.text)
         length += len(one.text)
         gap = one.after
     if pieces:
         pieces.append("\n")
-    return Layout("".join(pieces), spans, words, ends)
+    return Layout("".join(pieces), spans, words, lemmas, ends)
 
 
 def raw_text(sentences: Iterable[Sentence]) -> str:

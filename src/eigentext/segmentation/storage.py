@@ -77,7 +77,7 @@ def _holds(arrays: Mapping[str, np.ndarray], strings: Any, settings: Any) -> Non
 
 
 SPEC = Spec(
-    {"line_breaks": Flag(), "spaces": Flag()},
+    {"line_breaks": Flag(), "spaces": Flag(), "addresses": Flag()},
     Parts(
         {
             **{key: part for name in _STAGES for key, part in _weights(name).items()},
@@ -119,7 +119,11 @@ def pack_segmenter(segmenter: Segmenter) -> Packed:
             "word_counts": np.array(list(words.values()), np.uint8),
         },
         {"rules": [json.dumps(rule, ensure_ascii=False) for rule in multiwords.rules]},
-        {"line_breaks": segmenter.line_breaks_, "spaces": tokens.spaces},
+        {
+            "line_breaks": segmenter.line_breaks_,
+            "spaces": tokens.spaces,
+            "addresses": segmenter.addresses_,
+        },
     )
 
 
@@ -127,6 +131,7 @@ def restore_segmenter(segmenter: Segmenter, packed: Packed) -> None:
     """Set what :func:`pack_segmenter` kept."""
     a, strings = packed.arrays, packed.strings
     segmenter.line_breaks_ = bool(packed.facts["line_breaks"])
+    segmenter.addresses_ = bool(packed.facts["addresses"])
     known = HashedCounts.of(a["known_keys"], a["known_counts"])
     habits = HashedCounts.of(a["known_keys"], a["habits"])
     weights = {name: _unpack_weights(name, a) for name in _STAGES}

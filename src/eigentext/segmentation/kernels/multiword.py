@@ -1,7 +1,8 @@
 """Which split of a token, or none: a choice among candidates by a linear model.
 
 A token has ``base`` features, of its form and its neighbours; each is joined with the key of a
-candidate's rule.  Besides, a candidate has counts (kind, stem, form, length): see ``own_keys``.
+candidate's rule.  Besides, a candidate has counts (kind, stem, form, length, lemma): see
+``own_keys``.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from numba import njit
 from eigentext.segmentation.kernels.tables import mix
 
 _NONE = np.uint64(0)
+MOST_OWN = 8  # features of a candidate by its counts
 
 
 @njit(cache=True)
@@ -35,13 +37,14 @@ def with_sides(base, sides, forms):
 @njit(cache=True)
 def own_keys(counts, key, out):
     """Features of a candidate by its counts; how many."""
-    kind, stem, form, length = counts
+    kind, stem, form, length, lemma = counts
     if kind == 0:
         return 0
     if length == 0:  # to keep the token
         out[0] = mix(np.uint64(207), form)
         out[1] = mix(mix(np.uint64(208), form), stem)
-        return 2
+        out[2] = mix(np.uint64(209), lemma)
+        return 3
     rule = mix(key, stem)
     out[0] = mix(np.uint64(201), rule)
     out[1] = mix(mix(np.uint64(202), rule), form)
@@ -49,13 +52,15 @@ def own_keys(counts, key, out):
     out[3] = mix(mix(np.uint64(204), key), length)
     out[4] = mix(mix(mix(np.uint64(205), kind), stem), length)
     out[5] = mix(mix(np.uint64(206), rule), length)
-    return 6
+    out[6] = mix(mix(np.uint64(210), key), lemma)
+    out[7] = mix(mix(mix(np.uint64(211), kind), stem), lemma)
+    return MOST_OWN
 
 
 @njit(cache=True)
 def scores_of(base, keys, own, first, last, weights, shift, scores):
     """Scores of the candidates first..last of a token."""
-    more = np.empty(6, np.uint64)
+    more = np.empty(MOST_OWN, np.uint64)
     for c in range(first, last):
         score = 0.0
         for f in range(len(base)):
@@ -73,7 +78,7 @@ def train(base, starts, keys, own, gold, order, weights, squares, shift, rate):
     for token in range(len(starts) - 1):
         most = max(most, starts[token + 1] - starts[token])
     scores = np.empty(most)
-    more = np.empty(6, np.uint64)
+    more = np.empty(MOST_OWN, np.uint64)
     loss = 0.0
     for o in range(len(order)):
         token = order[o]
