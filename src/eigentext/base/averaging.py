@@ -18,6 +18,8 @@ import numpy.typing as npt
 
 __all__ = ["Averaged"]
 
+_BLOCK = 1 << 18  # rows
+
 
 class Averaged(NamedTuple):
     """``weights`` as they are now, and ``sums`` of t Delta over all changes."""
@@ -49,4 +51,8 @@ class Averaged(NamedTuple):
         >>> learned.mean(4).tolist()
         [1.5]
         """
-        return np.asarray(self.weights - self.sums / max(time, 1)).astype(self.weights.dtype)
+        mean = np.empty_like(self.weights)
+        for at in range(0, len(mean), _BLOCK):  # by blocks, since tables are large
+            block = slice(at, at + _BLOCK)
+            mean[block] = self.weights[block] - self.sums[block] / max(time, 1)
+        return mean

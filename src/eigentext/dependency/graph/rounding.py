@@ -18,6 +18,7 @@ import numpy.typing as npt
 __all__ = ["packed", "rounded", "unit_of", "unpacked"]
 
 _MOST = (1 << 15) - 1
+_BLOCK = 1 << 18
 
 
 def unit_of(weights: npt.NDArray[Any], most: float) -> float:
@@ -26,7 +27,7 @@ def unit_of(weights: npt.NDArray[Any], most: float) -> float:
     >>> unit_of(np.array([0.1, -1.26]), 0.5), unit_of(np.array([0.1, -1.26]), 0.01)
     (0.02, 0.01)
     """
-    top = float(np.abs(weights).max(initial=0.0))
+    top = max(float(weights.max(initial=0.0)), -float(weights.min(initial=0.0)))
     return min(most, top / 63) if top > 0 else most
 
 
@@ -36,7 +37,11 @@ def rounded(weights: npt.NDArray[Any], scale: float) -> npt.NDArray[np.int16]:
     >>> rounded(np.array([0.5, -1.0, 0.001]), 0.01).tolist()
     [50, -100, 0]
     """
-    return np.clip(np.rint(weights / scale), -_MOST, _MOST).astype(np.int16)
+    whole = np.empty(weights.shape, np.int16)
+    for at in range(0, len(whole), _BLOCK):  # by blocks, since tables are large
+        block = slice(at, at + _BLOCK)
+        whole[block] = np.clip(np.rint(weights[block] / scale), -_MOST, _MOST)
+    return whole
 
 
 def packed(weights: npt.NDArray[np.int16]) -> npt.NDArray[np.uint8]:
@@ -52,11 +57,20 @@ def unpacked(raw: npt.NDArray[np.uint8], size: int) -> npt.NDArray[np.int16]:
     [3, 0, -1000]
     """
     reader = zlib.decompressobj()
+    weights = np.empty(size, "<i2")
+    halves = weights.view(np.uint8).reshape(size, 2)
+    rest = raw.tobytes()
     try:
-        whole = reader.decompress(raw.tobytes(), 2 * size + 1)
+        for column in range(2):  # lower bytes, upper bytes
+            half = b""
+            if size:  # no more than 0 bytes would mean any number of them
+                half, rest = reader.decompress(rest, size), reader.unconsumed_tail
+            if len(half) != size:
+                raise ValueError(f"packed weights are not {size}")
+            halves[:, column] = np.frombuffer(half, np.uint8)
+        more = reader.decompress(rest, 1)
     except zlib.error as error:
         raise ValueError(f"weights cannot be unpacked: {error}") from None
-    if len(whole) != 2 * size or not reader.eof or reader.unused_data:
+    if more or not reader.eof or reader.unused_data:
         raise ValueError(f"packed weights are not {size}")
-    halves = np.frombuffer(whole, np.uint8).reshape(2, size)
-    return np.ascontiguousarray(halves.T).view("<i2").ravel().astype(np.int16)
+    return weights.astype(np.int16, copy=False)

@@ -68,7 +68,7 @@ class ArcSettings:
     projective: bool = True
     epochs: int = 7
     clip: float = 0.01
-    coarse_margin: float | None = 5.0
+    coarse_margin: float | None = 4.0
     margin: float | None = None
     charge: float = 0.0
     grandparents: bool = False
