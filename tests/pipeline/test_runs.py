@@ -160,6 +160,57 @@ def test_conllu_keeps_its_comments(folder: Path) -> None:
         assert mine.ranges == right.ranges
 
 
+def test_offsets_of_conllu_go_on_from_unit_to_unit(folder: Path) -> None:
+    one = treebank("treebank-dev")
+    ends = ["SpaceAfter=No", "SpacesAfter=\\n\\n", "_"]
+    many = []
+    for number in range(600):
+        rows = one[number % len(one)].verbatim.rstrip("\n").split("\n")
+        rows[-1] = rows[-1].rpartition("\t")[0] + "\t" + ends[number % 3]
+        comment = ["# newpar"] if number % 7 == 0 else []
+        many.append("\n".join([*comment, *(row for row in rows if row[0] != "#")]) + "\n\n")
+    (folder / "many.conllu").write_text("".join(many))
+    done(folder, "many.conllu", "-o", "placed.conllu", "--offsets", "--given", "words")
+    text = Doc.from_conllu("".join(many)).text
+    placed = 0
+    for sentence in read_sentences(folder / "placed.conllu"):
+        for form, misc in [(row[1], row[9]) for row in sentence.rows]:
+            places = [item for item in misc.split("|") if item.startswith("TokenRange=")]
+            for place in places:
+                start, end = map(int, place.partition("=")[2].split(":"))
+                assert text[start:end] == form
+                placed += 1
+    assert placed > 3000
+
+
+def test_figures_of_every_format(folder: Path) -> None:
+    pytest.importorskip("spacy")
+    told = []
+    for kind in ("conllu", "jsonl", "docbin"):
+        line = ("more.txt", "-o", f"figures.{kind}", "--format", kind, "--json")
+        result = eigentext("pipe", "run", "english.pipe", *line, cwd=folder)
+        told.append({key: json.loads(result.stdout)[key] for key in ("sentences", "words")})
+    assert told == [{"sentences": 1, "words": 2}] * 3
+
+
+def test_links_and_pipes_stay_what_they_are(folder: Path) -> None:
+    done(folder, "more.txt", "-o", "plain.conllu")
+    expected = (folder / "plain.conllu").read_bytes()
+    (folder / "real.conllu").write_bytes(b"old")
+    (folder / "real.conllu").chmod(0o600)
+    (folder / "link.conllu").symlink_to("real.conllu")
+    done(folder, "more.txt", "-o", "link.conllu")
+    assert (folder / "link.conllu").is_symlink()
+    assert (folder / "real.conllu").read_bytes() == expected
+    assert (folder / "real.conllu").stat().st_mode & 0o777 == 0o600
+    os.mkfifo(folder / "pipe")
+    with subprocess.Popen(["cat", "pipe"], cwd=folder, stdout=subprocess.PIPE) as reader:
+        done(folder, "more.txt", "-o", "pipe")
+        assert reader.communicate()[0] == expected
+    assert (folder / "pipe").is_fifo()
+    assert not list(folder.glob("*unfinished*"))
+
+
 def test_standard_input_and_output(folder: Path) -> None:
     from helpers.commands import started
 
