@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -59,6 +61,20 @@ def test_many_texts_by_two_processes() -> None:
     one = list(pipeline().pipe(texts))
     assert one == list(pipeline().pipe(texts, jobs=2))
     assert one[0] == pipeline()(TEXT)
+
+
+def test_threads_may_share_it() -> None:
+    words = [word for sentence in treebank() for word in sentence.forms]
+    texts = [f"{' '.join(words[at : at + 9])} x{at} y{at}." for at in range(0, 900, 9)]
+    expected = [pipeline()(text) for text in texts]
+    shared = Pipeline.from_bytes(pipeline().to_bytes())
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            assert list(pool.map(shared, texts)) == expected
+    finally:
+        sys.setswitchinterval(interval)
 
 
 def test_what_is_given_stays() -> None:
