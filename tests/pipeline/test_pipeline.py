@@ -98,6 +98,22 @@ def test_what_is_given_stays() -> None:
     assert [s.sent_id for s in sentences.sentences] == [s.sent_id for s in gold.sentences]
 
 
+def test_gold_columns_do_not_count_as_answers() -> None:
+    part = Pipeline.from_bytes(pipeline().to_bytes())
+    gold = treebank("treebank-dev")
+    assert score(part, gold, given="tags")["Lemmas"].f1 == 100
+    assert score(part, gold, given="words")["LAS"].f1 < 100
+    part.use("parser", None)
+    assert "LAS" not in score(part, gold, given="words")
+    part.use("morphology", None)
+    found = score(part, gold, given="words")
+    assert found["Words"].f1 == 100
+    assert found["UPOS"].f1 == 0
+    with_tags = score(part, gold, given="tags")
+    assert with_tags["UPOS"].f1 == 100
+    assert "LAS" not in with_tags
+
+
 def test_lines_and_lists_of_tokens() -> None:
     nlp = pipeline()
     lines = nlp("Anna slept. We sang.\n\nThe dog", given="sentences")
