@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,15 @@ def _killed(folder: Path, line: list[str], after: int) -> None:
                 os.kill(process.pid, signal.SIGKILL)
                 break
         assert process.wait() == -signal.SIGKILL
+        os.set_blocking(process.stdout.fileno(), False)
+        for _ in range(300):
+            try:  # its end comes when the last process that could write there is gone
+                if process.stdout.raw.read(1 << 16) == b"":  # type: ignore[attr-defined]
+                    return
+            except BlockingIOError:
+                pass
+            time.sleep(0.1)
+        pytest.fail("worker processes are left behind")
 
 
 def test_killed_it_goes_on(folder: Path, parsed: bytes) -> None:
@@ -104,6 +114,16 @@ def test_killed_it_goes_on(folder: Path, parsed: bytes) -> None:
     done(folder, *line[1:], "--resume")
     assert (folder / "cut.conllu").read_bytes() == parsed
     assert not list(folder.glob("cut.conllu.unfinished*"))
+
+
+def test_killed_with_two_processes_it_goes_on_and_leaves_none_behind(
+    folder: Path, parsed: bytes
+) -> None:
+    line = ["english.pipe", "text.txt", "more.txt", "-o", "both.conllu", "--offsets", "--jobs", "2"]
+    _killed(folder, line, 1)
+    assert not (folder / "both.conllu").exists()
+    done(folder, *line[1:], "--resume")
+    assert (folder / "both.conllu").read_bytes() == parsed
 
 
 def test_what_another_run_left_is_not_gone_on_with(folder: Path, parsed: bytes) -> None:
