@@ -231,6 +231,37 @@ def test_links_and_pipes_stay_what_they_are(folder: Path) -> None:
     assert not list(folder.glob("*unfinished*"))
 
 
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="no /dev/fd on this system")
+def test_the_shells_own_pipes_and_readers_that_go_away(folder: Path) -> None:
+    done(folder, "more.txt", "-o", "plain.conllu")
+    read, write = os.pipe()
+    code = "import sys; from eigentext.cli.main import run; sys.exit(run(sys.argv[1:]))"
+    line = [sys.executable, "-c", code, "pipe", "run", "english.pipe"]
+    with subprocess.Popen(
+        [*line, "more.txt", "-o", f"/dev/fd/{write}"],
+        cwd=folder,
+        env=ENVIRONMENT,
+        pass_fds=[write],
+    ) as process:
+        os.close(write)
+        with open(read, "rb") as stream:
+            assert stream.read() == (folder / "plain.conllu").read_bytes()
+    assert process.returncode == 0
+    with subprocess.Popen(
+        [*line, "text.txt"],
+        cwd=folder,
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()  # as head does
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
+
+
 def test_standard_input_and_output(folder: Path) -> None:
     from helpers.commands import started
 
