@@ -98,6 +98,25 @@ def test_what_is_given_stays() -> None:
     assert [s.sent_id for s in sentences.sentences] == [s.sent_id for s in gold.sentences]
 
 
+def test_tokens_with_white_space_inside() -> None:
+    doc = pipeline()([["10\t000", "dogs"], ["a\n b"]], given="tokens")
+    assert doc.text == "10\t000 dogs\na\n b"
+    assert [token.form for s in doc.sentences for token in s.tokens] == ["10 000", "dogs", "a b"]
+    for sentence in doc.sentences:
+        for token in sentence.tokens:
+            assert doc.text[token.start : token.end].split() == token.form.split()
+    back = Doc.from_conllu(doc.to_conllu())
+    assert [list(s.forms) for s in back.sentences] == [["10 000", "dogs"], ["a b"]]
+    with pytest.raises(SettingsError, match="nothing but white space"):
+        pipeline()([["a", " \t"]], given="tokens")
+
+
+def test_a_sentence_that_the_segmenter_sees_nothing_in() -> None:
+    mark = Doc.from_conllu("1\t\ufeff\t_\t_\t_\t_\t_\t_\t_\t_\n\n")
+    found = pipeline()(mark, given="sentences")
+    assert [list(s.forms) for s in found.sentences] == [["\ufeff"]]
+
+
 def test_gold_columns_do_not_count_as_answers() -> None:
     part = Pipeline.from_bytes(pipeline().to_bytes())
     gold = treebank("treebank-dev")

@@ -119,7 +119,7 @@ def test_killed_it_goes_on(folder: Path, parsed: bytes) -> None:
 def test_killed_with_two_processes_it_goes_on_and_leaves_none_behind(
     folder: Path, parsed: bytes
 ) -> None:
-    line = ["english.pipe", "text.txt", "more.txt", "-o", "both.conllu", "--offsets", "--jobs", "2"]
+    line = "english.pipe text.txt more.txt -o both.conllu --offsets --jobs 2".split()
     _killed(folder, line, 1)
     assert not (folder / "both.conllu").exists()
     done(folder, *line[1:], "--resume")
