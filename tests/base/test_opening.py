@@ -528,6 +528,7 @@ def test_a_full_device_and_no_rename_over_devices() -> None:
     with pytest.raises(DataError, match="disk full"):
         write_lines("/dev/full", ["x"])
     assert stat.S_ISCHR(os.stat("/dev/full").st_mode)
+    check_writable("/dev/null")
     write_lines("/dev/null", ["x"])
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
 

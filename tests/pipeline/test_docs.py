@@ -100,6 +100,13 @@ def test_what_is_written() -> None:
     assert [word.head for word in doc.sentences[1].words].count(0) == 1
 
 
+def test_the_name_of_a_document_is_one_line(tmp_path: Path) -> None:
+    doc = pipeline()("Anna slept.", doc_id="odd\nname\t.txt")
+    assert doc.to_conllu().startswith("# newdoc id = odd name .txt\n# newpar\n")
+    assert faults(doc.to_conllu(), tmp_path) == ""
+    assert pipeline()("Anna", doc_id="\n").to_conllu().startswith("# newdoc\n")
+
+
 def test_a_treebank_comes_back_to_the_byte() -> None:
     for name in ("treebank", "treebank-dev"):
         text = "".join(sentence.verbatim for sentence in treebank(name))

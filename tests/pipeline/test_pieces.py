@@ -60,6 +60,14 @@ def test_bytes_that_are_no_text_are_told_with_their_line(tmp_path: Path, lines: 
     assert [error.line for error in told] == [lines + 1]
 
 
+def test_any_number_of_bad_lines_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "latin.txt"
+    path.write_bytes(b"\xe9\n" * 5000 + b"end\n")
+    told: list[DataError] = []
+    assert [piece.text for piece in text_pieces(path, on_error=told.append)] == ["end\n"]
+    assert [error.line for error in told] == list(range(1, 5001))
+
+
 def test_a_line_without_end_is_read_all_the_same(tmp_path: Path) -> None:
     path = tmp_path / "long.txt"
     text = "é 😀 " * 500_000

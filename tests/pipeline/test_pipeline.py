@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -61,6 +63,20 @@ def test_many_texts_by_two_processes() -> None:
     assert one[0] == pipeline()(TEXT)
 
 
+def test_threads_may_share_it() -> None:
+    words = [word for sentence in treebank() for word in sentence.forms]
+    texts = [f"{' '.join(words[at : at + 9])} x{at} y{at}." for at in range(0, 900, 9)]
+    expected = [pipeline()(text) for text in texts]
+    shared = Pipeline.from_bytes(pipeline().to_bytes())
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            assert list(pool.map(shared, texts)) == expected
+    finally:
+        sys.setswitchinterval(interval)
+
+
 def test_what_is_given_stays() -> None:
     nlp, gold = pipeline(), Doc.from_conllu(treebank("treebank-dev"))
     tagged = nlp(gold, given="tags")
@@ -80,6 +96,41 @@ def test_what_is_given_stays() -> None:
     sentences = nlp(gold, given="sentences")
     assert [s.text for s in sentences.sentences] == [s.text for s in gold.sentences]
     assert [s.sent_id for s in sentences.sentences] == [s.sent_id for s in gold.sentences]
+
+
+def test_tokens_with_white_space_inside() -> None:
+    doc = pipeline()([["10\t000", "dogs"], ["a\n b"]], given="tokens")
+    assert doc.text == "10\t000 dogs\na\n b"
+    assert [token.form for s in doc.sentences for token in s.tokens] == ["10 000", "dogs", "a b"]
+    for sentence in doc.sentences:
+        for token in sentence.tokens:
+            assert doc.text[token.start : token.end].split() == token.form.split()
+    back = Doc.from_conllu(doc.to_conllu())
+    assert [list(s.forms) for s in back.sentences] == [["10 000", "dogs"], ["a b"]]
+    with pytest.raises(SettingsError, match="nothing but white space"):
+        pipeline()([["a", " \t"]], given="tokens")
+
+
+def test_a_sentence_that_the_segmenter_sees_nothing_in() -> None:
+    mark = Doc.from_conllu("1\t\ufeff\t_\t_\t_\t_\t_\t_\t_\t_\n\n")
+    found = pipeline()(mark, given="sentences")
+    assert [list(s.forms) for s in found.sentences] == [["\ufeff"]]
+
+
+def test_gold_columns_do_not_count_as_answers() -> None:
+    part = Pipeline.from_bytes(pipeline().to_bytes())
+    gold = treebank("treebank-dev")
+    assert score(part, gold, given="tags")["Lemmas"].f1 == 100
+    assert score(part, gold, given="words")["LAS"].f1 < 100
+    part.use("parser", None)
+    assert "LAS" not in score(part, gold, given="words")
+    part.use("morphology", None)
+    found = score(part, gold, given="words")
+    assert found["Words"].f1 == 100
+    assert found["UPOS"].f1 == 0
+    with_tags = score(part, gold, given="tags")
+    assert with_tags["UPOS"].f1 == 100
+    assert "LAS" not in with_tags
 
 
 def test_lines_and_lists_of_tokens() -> None:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,15 @@ def _killed(folder: Path, line: list[str], after: int) -> None:
                 os.kill(process.pid, signal.SIGKILL)
                 break
         assert process.wait() == -signal.SIGKILL
+        os.set_blocking(process.stdout.fileno(), False)
+        for _ in range(300):
+            try:  # its end comes when the last process that could write there is gone
+                if process.stdout.raw.read(1 << 16) == b"":  # type: ignore[attr-defined]
+                    return
+            except BlockingIOError:
+                pass
+            time.sleep(0.1)
+        pytest.fail("worker processes are left behind")
 
 
 def test_killed_it_goes_on(folder: Path, parsed: bytes) -> None:
@@ -104,6 +114,16 @@ def test_killed_it_goes_on(folder: Path, parsed: bytes) -> None:
     done(folder, *line[1:], "--resume")
     assert (folder / "cut.conllu").read_bytes() == parsed
     assert not list(folder.glob("cut.conllu.unfinished*"))
+
+
+def test_killed_with_two_processes_it_goes_on_and_leaves_none_behind(
+    folder: Path, parsed: bytes
+) -> None:
+    line = "english.pipe text.txt more.txt -o both.conllu --offsets --jobs 2".split()
+    _killed(folder, line, 1)
+    assert not (folder / "both.conllu").exists()
+    done(folder, *line[1:], "--resume")
+    assert (folder / "both.conllu").read_bytes() == parsed
 
 
 def test_what_another_run_left_is_not_gone_on_with(folder: Path, parsed: bytes) -> None:
@@ -158,6 +178,88 @@ def test_conllu_keeps_its_comments(folder: Path) -> None:
         assert mine.comments == right.comments
         assert [row[:6] for row in mine.rows] == [row[:6] for row in right.rows]
         assert mine.ranges == right.ranges
+
+
+def test_offsets_of_conllu_go_on_from_unit_to_unit(folder: Path) -> None:
+    one = treebank("treebank-dev")
+    ends = ["SpaceAfter=No", "SpacesAfter=\\n\\n", "_"]
+    many = []
+    for number in range(600):
+        rows = one[number % len(one)].verbatim.rstrip("\n").split("\n")
+        rows[-1] = rows[-1].rpartition("\t")[0] + "\t" + ends[number % 3]
+        comment = ["# newpar"] if number % 7 == 0 else []
+        many.append("\n".join([*comment, *(row for row in rows if row[0] != "#")]) + "\n\n")
+    (folder / "many.conllu").write_text("".join(many))
+    done(folder, "many.conllu", "-o", "placed.conllu", "--offsets", "--given", "words")
+    text = Doc.from_conllu("".join(many)).text
+    placed = 0
+    for sentence in read_sentences(folder / "placed.conllu"):
+        for form, misc in [(row[1], row[9]) for row in sentence.rows]:
+            places = [item for item in misc.split("|") if item.startswith("TokenRange=")]
+            for place in places:
+                start, end = map(int, place.partition("=")[2].split(":"))
+                assert text[start:end] == form
+                placed += 1
+    assert placed > 3000
+
+
+def test_figures_of_every_format(folder: Path) -> None:
+    pytest.importorskip("spacy")
+    told = []
+    for kind in ("conllu", "jsonl", "docbin"):
+        line = ("more.txt", "-o", f"figures.{kind}", "--format", kind, "--json")
+        result = eigentext("pipe", "run", "english.pipe", *line, cwd=folder)
+        told.append({key: json.loads(result.stdout)[key] for key in ("sentences", "words")})
+    assert told == [{"sentences": 1, "words": 2}] * 3
+
+
+def test_links_and_pipes_stay_what_they_are(folder: Path) -> None:
+    done(folder, "more.txt", "-o", "plain.conllu")
+    expected = (folder / "plain.conllu").read_bytes()
+    (folder / "real.conllu").write_bytes(b"old")
+    (folder / "real.conllu").chmod(0o600)
+    (folder / "link.conllu").symlink_to("real.conllu")
+    done(folder, "more.txt", "-o", "link.conllu")
+    assert (folder / "link.conllu").is_symlink()
+    assert (folder / "real.conllu").read_bytes() == expected
+    assert (folder / "real.conllu").stat().st_mode & 0o777 == 0o600
+    os.mkfifo(folder / "pipe")
+    with subprocess.Popen(["cat", "pipe"], cwd=folder, stdout=subprocess.PIPE) as reader:
+        done(folder, "more.txt", "-o", "pipe")
+        assert reader.communicate()[0] == expected
+    assert (folder / "pipe").is_fifo()
+    assert not list(folder.glob("*unfinished*"))
+
+
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="no /dev/fd on this system")
+def test_the_shells_own_pipes_and_readers_that_go_away(folder: Path) -> None:
+    done(folder, "more.txt", "-o", "plain.conllu")
+    read, write = os.pipe()
+    code = "import sys; from eigentext.cli.main import run; sys.exit(run(sys.argv[1:]))"
+    line = [sys.executable, "-c", code, "pipe", "run", "english.pipe"]
+    with subprocess.Popen(
+        [*line, "more.txt", "-o", f"/dev/fd/{write}"],
+        cwd=folder,
+        env=ENVIRONMENT,
+        pass_fds=[write],
+    ) as process:
+        os.close(write)
+        with open(read, "rb") as stream:
+            assert stream.read() == (folder / "plain.conllu").read_bytes()
+    assert process.returncode == 0
+    with subprocess.Popen(
+        [*line, "text.txt"],
+        cwd=folder,
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()  # as head does
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
 
 
 def test_standard_input_and_output(folder: Path) -> None:

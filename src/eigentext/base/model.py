@@ -19,6 +19,9 @@ from functools import wraps
 from html import escape
 from typing import TYPE_CHECKING, Any, Self
 
+import eigentext.base.later  # noqa: F401  first, or scikit-learn reads all of scipy.stats
+
+# isort: split
 import sklearn.exceptions
 from sklearn.base import BaseEstimator
 

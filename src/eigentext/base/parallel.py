@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from concurrent.futures import Future
 
-__all__ = ["in_order"]
+__all__ = ["end_with_parent", "in_order"]
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -23,6 +24,25 @@ _held: Any = None  # of a worker process: the state that every chunk needs
 def _hold(state: Any) -> None:
     global _held
     _held = state
+    end_with_parent()
+
+
+def end_with_parent() -> None:
+    """Have this worker end when the process that started it was killed.
+
+    It waits for work at a pipe that it holds open itself, and would wait for ever.
+    """
+    from multiprocessing import parent_process
+    from threading import Thread
+
+    parent = parent_process()
+    if parent is not None:
+
+        def watch() -> None:
+            parent.join()
+            os._exit(1)
+
+        Thread(target=watch, daemon=True).start()
 
 
 def _work_held(work: Callable[[Any, list[Any]], list[Any]], items: list[Any]) -> list[Any]:

@@ -108,7 +108,10 @@ def run(arguments: Sequence[str]) -> int:
         if code == _INTERRUPTED:  # typer may turn the interrupt into its exit code
             raise KeyboardInterrupt
         return code if isinstance(code, int) else 0
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit) as error:
+        # click turns the one into the other
+        if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
+            raise
         # The reader (head, less) went away: not an error, but Python would complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

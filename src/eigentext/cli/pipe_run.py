@@ -143,10 +143,12 @@ def _input_of(sources: list[str], input_: str, given: str | None) -> Any:
 
 
 def _is_plain(output: str) -> bool:
+    """A file that can grow beside its name: no stream, pipe or device, and not packed."""
     from eigentext.base.files.archives import suffix_of
     from eigentext.base.files.storage import is_url
 
-    return output != "-" and not is_url(output) and not suffix_of(output)
+    named = output != "-" and not is_url(output) and not suffix_of(output)
+    return named and (os.path.isfile(output) or not os.path.exists(output))
 
 
 def _bytes_of(sources: list[str]) -> int:
@@ -219,8 +221,9 @@ def _docbin(units: Iterable[Unit], job: Job, output: str, jobs: int, bar: _Bar) 
 
     def parts() -> Iterator[bytes]:
         nonlocal counts
-        for unit, content, _counts in annotated(units, job, jobs=jobs):
+        for unit, content, done in annotated(units, job, jobs=jobs):
             bar.add(unit)
+            counts = done
             yield content
 
     content = merged(parts())

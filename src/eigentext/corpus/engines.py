@@ -94,7 +94,11 @@ class LocalEngine:
             if self._pool is None:
                 from multiprocessing import get_context
 
-                self._pool = ProcessPoolExecutor(self.jobs, mp_context=get_context("spawn"))
+                from eigentext.base.parallel import end_with_parent
+
+                self._pool = ProcessPoolExecutor(
+                    self.jobs, get_context("spawn"), initializer=end_with_parent
+                )
             from concurrent.futures.process import BrokenProcessPool
 
             try:

@@ -35,7 +35,7 @@ LEMMA_BITS = 18
 EPOCHS, RATE = 5, 0.2
 MOST_OF_NODE = 8  # rules
 _N_ENDINGS, _N_BEGINNINGS = 6, 2
-_MOST_REMEMBERED = 1 << 18  # lemmas
+_MOST_REMEMBERED = 1 << 15  # lemmas
 CASES = ("lower", "keep", "title")
 
 

@@ -49,7 +49,7 @@ LEAST_SHARE = 3e-4  # of the best candidate's
 LIKELY = -3.0  # log share, less the best one's, of tags that make a word ambiguous
 KNOWN = 2  # a form seen so often is a feature
 KNOWN_KEYS = [key_of(f"lemma\t{n}") for n in range(3)]  # by what is known of a lemma
-_MOST_WORDS = 1 << 18  # then the table starts anew: memory stays flat on endless input
+_MOST_WORDS = 3 << 13  # then the table starts anew: memory stays flat on endless input
 _BEFORE, _AFTER = "\n<", "\n>"  # no token holds a line end
 _N_TYPE_LEVELS = 1 + LONGEST_ENDING + 2  # case, endings, a whole short word, its analyses
 

@@ -104,10 +104,7 @@ def sentences_in(
             form = text[start:end]
             gap = text[end:following]
             misc = "_" if gap == " " else space_after(gap) if gap else "SpaceAfter=No"
-            pieces = form.split()
-            if len(pieces) != 1 and " ".join(pieces) != form:
-                misc = _joined(misc, f"SpacesInToken={conllu.escape_spaces(form)}")
-                form = " ".join(pieces)
+            form, misc = _one_blank(form, misc)
             if words:
                 last_word = number + len(words) - 1
                 forms += words
@@ -134,6 +131,14 @@ def _mend_ends(text: str, sentences: list[DocSentence], before: str, *, last: bo
         tokens = sentences[0].tokens
         misc = _joined(f"SpacesBefore={conllu.escape_spaces(before)}", tokens[0].misc)
         sentences[0] = replace(sentences[0], tokens=[tokens[0]._replace(misc=misc), *tokens[1:]])
+
+
+def _one_blank(form: str, misc: str) -> tuple[str, str]:
+    """FORM with single blanks inside, and MISC that tells what was typed where that differs."""
+    pieces = form.split()
+    if len(pieces) != 1 and (single := " ".join(pieces)) != form:
+        return single, _joined(misc, f"SpacesInToken={conllu.escape_spaces(form)}")
+    return form, misc
 
 
 def _joined(first: str, second: str) -> str:
@@ -202,14 +207,17 @@ def of_tokens(
         if pieces:
             pieces.append("\n")
             at += 1
+        if any(form.isspace() for form in forms):
+            raise SettingsError("a token is nothing but white space, expected something in it")
         expanded = [()] * len(forms) if segmenter is None else segmenter.words_of(forms)
         tokens: list[DocToken] = []
         words: list[str] = []
-        for form, several in zip(forms, expanded, strict=True):
+        for typed, several in zip(forms, expanded, strict=True):
+            form, misc = _one_blank(typed, "_")
             first = len(words) + 1
             words += several or (form,)
-            tokens.append(DocToken(at, at + len(form), form, "_", first, len(words)))
-            at += len(form) + 1
+            tokens.append(DocToken(at, at + len(typed), form, misc, first, len(words)))
+            at += len(typed) + 1
         at -= 1
         pieces.append(" ".join(forms))
         made.append(DocSentence(tokens, Columns(words), not made))
@@ -240,6 +248,8 @@ def _segmented_anew(segmenter: Segmenter, doc: Doc) -> Doc:
         begin = sentence.start
         tokens = segmenter.segment_sentence(doc.text[begin : sentence.end]).tokens
         moved = tuple(SurfaceToken(begin + a, begin + b, words) for a, b, words in tokens)
+        if not moved:  # nothing but a mark that the segmenter passes over: it stays a token
+            moved = (SurfaceToken(begin, sentence.end, ()),)
         found.append(SegmentedSentence(moved, sentence.new_paragraph))
     made = sentences_in(doc.text, found)
     kept = tuple(

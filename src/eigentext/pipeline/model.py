@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from threading import RLock
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -45,6 +46,7 @@ KIND_OF = {
     "ner": "tagger",
 }
 _CHUNK = 32  # texts annotated at a time
+_one_at_a_time = RLock()  # stages keep tables of words met, which threads must not fill together
 
 
 @dataclass(eq=False, repr=False)
@@ -196,14 +198,16 @@ class Pipeline(Model, PipelineSettings):
             if len(doc.sentences) != 1:
                 raise SettingsError(f"expected one sentence, found {len(doc.sentences)}")
             sentence = doc.sentences[0]
-        return alternatives(self, sentence, Asked(top=k, probabilities=True))
+        with _one_at_a_time:
+            return alternatives(self, sentence, Asked(top=k, probabilities=True))
 
     def _annotated(
         self, texts: Sequence[tuple[Any, str | None]], given: str | None, asked: Asked
     ) -> list[Doc]:
         self.check_fitted()
-        drafts = [draft(self.segmenter_, text, given, doc_id) for text, doc_id in texts]
-        return filled(self, drafts, asked)
+        with _one_at_a_time:
+            drafts = [draft(self.segmenter_, text, given, doc_id) for text, doc_id in texts]
+            return filled(self, drafts, asked)
 
     # ------------------------------------------------------------ storage
 

@@ -148,16 +148,19 @@ def _last_whole(held: bytes) -> int:
 
 def _text(path: str, block: bytes, line: int, column: int, on_error: OnError | None) -> str:
     """A block as text, its bad lines left out if that is told."""
-    try:
-        return block.decode()
-    except UnicodeDecodeError as error:
-        ends = block.count(b"\n", 0, error.start)
-        begin = block.rfind(b"\n", 0, error.start) + 1
-        end = block.find(b"\n", error.start) + 1 or len(block)
-        at = error.start - begin + (0 if ends else column)
-        why = f"not UTF-8: byte 0x{block[error.start]:02x} at position {at + 1} of the line"
-        if not ends and line == 1 and block.startswith((b"\xff\xfe", b"\xfe\xff")):
-            why += " (this looks like UTF-16; expected UTF-8)"
-        raise_or_tell(DataError(path, line + ends, why), on_error)
-        rest = _text(path, block[end:], line + ends + 1, 0, on_error)
-        return block[:begin].decode() + rest
+    good: list[str] = []
+    while True:
+        try:
+            good.append(block.decode())
+            return "".join(good)
+        except UnicodeDecodeError as error:
+            ends = block.count(b"\n", 0, error.start)
+            begin = block.rfind(b"\n", 0, error.start) + 1
+            end = block.find(b"\n", error.start) + 1 or len(block)
+            at = error.start - begin + (0 if ends else column)
+            why = f"not UTF-8: byte 0x{block[error.start]:02x} at position {at + 1} of the line"
+            if not ends and line == 1 and block.startswith((b"\xff\xfe", b"\xfe\xff")):
+                why += " (this looks like UTF-16; expected UTF-8)"
+            raise_or_tell(DataError(path, line + ends, why), on_error)
+            good.append(block[:begin].decode())
+            block, line, column = block[end:], line + ends + 1, 0

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
@@ -110,10 +111,12 @@ def _of_conllu(source: str, on_error: OnError | None) -> Iterator[Unit]:
     sentences = conllu.read_sentences(source, on_error=on_error)
     start = 0
     begins = True
-    while chunk := list(islice(sentences, _SENTENCES)):
-        text = Doc.from_conllu(chunk).text
-        yield Unit(chunk, None, begins, start, sum(len(s.verbatim) for s in chunk))
-        start += len(text) + 1
+    following = list(islice(sentences, _SENTENCES))
+    while chunk := following:
+        following = list(islice(sentences, _SENTENCES))
+        yield Unit(chunk, None, begins, start, sum(len(s.verbatim.encode()) for s in chunk))
+        if first := following[:1]:  # the white space between the two is as the file says
+            start += len(Doc.from_conllu([*chunk, *first]).text) - len(Doc.from_conllu(first).text)
         begins = False
     if begins:
         raise DataError(source, None, "no sentences in this file, expected CoNLL-U")
@@ -126,7 +129,7 @@ def _of_columns(source: str, name: str | None, on_error: OnError | None) -> Iter
     start = size = 0
     begins = True
     for _, line in numbered_lines(source, on_error=on_error):
-        size += len(line) + 1
+        size += len(line.encode()) + 1
         form = line.partition("\t")[0].strip()
         if form:
             tokens.append(form)
@@ -268,7 +271,8 @@ def write_resumably(
     ``key`` says what the file is made of.  With ``resume``, what a run with the same key left is
     taken over; its units are given once more, but not annotated.
     """
-    record = _Record(output, key)
+    target = os.path.realpath(output)  # a link stays a link: what it points to is replaced
+    record = _Record(target, key)
     done, size = record.found() if resume else (Counts(), 0)
     try:
         with open(record.data, "r+b" if size else "wb") as out:
@@ -276,7 +280,9 @@ def write_resumably(
             out.seek(size)
             yield from _written(units, job, record, out, done, jobs)
             os.fsync(out.fileno())
-        os.replace(record.data, output)
+        if os.path.exists(target):
+            shutil.copymode(target, record.data)
+        os.replace(record.data, target)
     except OSError as error:
         raise StorageError(output, None, f"cannot write: {error.strerror}") from error
     except StorageError:

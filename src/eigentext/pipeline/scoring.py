@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from eigentext.evaluate.conll18 import Measure, evaluate
 from eigentext.formats import conllu
+from eigentext.pipeline.doc import Doc
 from eigentext.pipeline.drafts import checked_given
 
 if TYPE_CHECKING:
@@ -48,7 +50,8 @@ def answers(
     if checked_given(given) is None:
         sources = list(cut(iter([raw_text(gold)])))
     else:
-        sources = [gold[at : at + _SENTENCES] for at in range(0, len(gold), _SENTENCES)]
+        parts = (gold[at : at + _SENTENCES] for at in range(0, len(gold), _SENTENCES))
+        sources = [_without_answers(Doc.from_conllu(part), given) for part in parts]
     found: list[conllu.Sentence] = []
     docs = pipeline.pipe(sources, given=given, jobs=jobs)
     for done, doc in enumerate(docs, start=1):
@@ -59,3 +62,17 @@ def answers(
 
 
 _SENTENCES = 256  # of a treebank annotated at a time
+_TREES = ("heads", "deprels", "deps")
+_TAGS = ("lemmas", "upos", "xpos", "feats")
+
+
+def _without_answers(doc: Doc, given: str | None) -> Doc:
+    """The Doc of a treebank without the columns that are asked for.
+
+    Else those would count as right for which the pipeline has no stage.
+    """
+    blank: dict[str, Any] = dict.fromkeys(_TREES if given == "tags" else (*_TREES, *_TAGS))
+    sentences = (
+        replace(sentence.with_columns(**blank), empty_nodes=()) for sentence in doc.sentences
+    )
+    return replace(doc, sentences=tuple(sentences))

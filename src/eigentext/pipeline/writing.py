@@ -181,20 +181,21 @@ def conllu_parts(
     parts: list[str] = []
     held: list[str] = []  # of the part that is under way
     start = doc.start if offsets else None
+    name = " ".join((doc.id or "").split())  # a comment is one line, whatever a file is called
     for at, sentence in enumerate(doc.sentences):
         comments = sentence.comments
         begins = newdoc and at == 0
         if comments is None:
             if begins:
-                held.append(f"# newdoc id = {doc.id}\n" if doc.id else "# newdoc\n")
+                held.append(f"# newdoc id = {name}\n" if name else "# newdoc\n")
             if sentence.new_paragraph:
                 held.append("# newpar\n")
             named, told = sentence.sent_id is not None, False
             if named:
                 held.append(f"# sent_id = {sentence.sent_id}\n")
         else:
-            if begins and doc.id and not any(_is(comment, "newdoc") for comment in comments):
-                held.append(f"# newdoc id = {doc.id}\n")
+            if begins and name and not any(_is(comment, "newdoc") for comment in comments):
+                held.append(f"# newdoc id = {name}\n")
             held.extend(f"{comment}\n" for comment in comments)
             named = any(_is(comment, "sent_id") for comment in comments)
             told = any(_is(comment, "text") for comment in comments)

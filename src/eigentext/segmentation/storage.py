@@ -103,8 +103,8 @@ def pack_segmenter(segmenter: Segmenter) -> Packed:
     multiwords = segmenter.multiwords_
     forms = dict(sorted(multiwords.forms.items()))
     words = dict(sorted(multiwords.words.items()))
-    stages = zip(_STAGES, (tokens, sentences, multiwords), strict=True)
-    packed = [_pack_weights(name, stage.weights) for name, stage in stages]
+    tables = tokens.weights, sentences.weights, multiwords.weights
+    packed = [_pack_weights(name, table) for name, table in zip(_STAGES, tables, strict=True)]
     return Packed(
         {
             **{key: array for one in packed for key, array in one.items()},

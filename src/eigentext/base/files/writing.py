@@ -123,12 +123,13 @@ def _to_stdout() -> Iterator[_GuardedWriter]:
 def _to_path(target: str) -> Iterator[_GuardedWriter]:
     try:
         real = os.path.realpath(target)  # a link stays a link: what it points to is replaced
-        mode = os.stat(real).st_mode if os.path.exists(real) else None
+        mode = os.stat(target).st_mode if os.path.exists(target) else None
         if not target or target.endswith(("/", os.sep)) or (mode and stat.S_ISDIR(mode)):
             raise IsADirectoryError(errno.EISDIR, "is a folder")
         if mode is not None and not stat.S_ISREG(mode):
-            temporary = None  # a device or a pipe must not be replaced by a file
-            handle = open(real, "wb", buffering=0)  # noqa: SIM115
+            # a device or a pipe must not be replaced by a file; /dev/fd/63 leads to no real path
+            temporary = None
+            handle = open(target, "wb", buffering=0)  # noqa: SIM115
         else:
             temporary = os.path.join(
                 os.path.dirname(real), f".eigentext-{secrets.token_hex(8)}.tmp"
@@ -229,7 +230,7 @@ def _check_folder(path: str) -> None:
     folder = os.path.dirname(real)
     if not path or path.endswith(("/", os.sep)) or os.path.isdir(real):
         raise IsADirectoryError(errno.EISDIR, "is a folder")
-    if os.path.exists(real) and not os.path.isfile(real):
+    if os.path.exists(path) and not os.path.isfile(path):
         return  # a device or a pipe is written to directly
     if not os.path.isdir(folder):
         raise FileNotFoundError(errno.ENOENT, "no such folder")
