@@ -9,6 +9,8 @@ from helpers.commands import ENVIRONMENT
 
 _CODE = """
 import sys
+from eigentext.base import later
+later.put_off("scipy.stats")
 import eigentext.base.model
 assert "sklearn.base" in sys.modules
 assert "scipy.optimize" not in sys.modules, "scipy.stats was read"
@@ -33,3 +35,10 @@ def test_scipy_stats_is_read_when_it_is_used() -> None:
         line = [sys.executable, "-c", _CODE.format(use=use)]
         result = subprocess.run(line, env=ENVIRONMENT, capture_output=True, check=False)
         assert result.returncode == 0, (use, result.stderr.decode())
+
+
+def test_the_library_leaves_modules_alone() -> None:
+    code = "import sys, eigentext.base.model; assert type(sys.modules['scipy.stats']) is type(sys)"
+    line = [sys.executable, "-c", code + "; assert 'scipy.optimize' in sys.modules"]
+    result = subprocess.run(line, env=ENVIRONMENT, capture_output=True, check=False)
+    assert result.returncode == 0, result.stderr.decode()

@@ -1,7 +1,8 @@
 """Modules that are imported in name only, and read when somebody first asks for what is in them.
 
 scikit-learn imports ``scipy.stats`` for a few functions that nothing here calls; reading it, and
-what it imports in turn, takes half a second and 35 MB.  Importing this module puts that off.
+what it imports in turn, takes half a second and 35 MB.  The command line, whose process is ours
+alone, puts that off; in other people's programs modules stay what they are.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from threading import RLock
 from types import ModuleType
 from typing import Any
 
-__all__ = ["import_later"]
+__all__ = ["import_later", "put_off", "unread"]
 
 _reading = RLock()
+_names: list[str] = []
 
 
 class _Later(ModuleType):
@@ -66,4 +68,12 @@ def import_later(name: str) -> None:
     sys.modules[name] = module
 
 
-import_later("scipy.stats")
+def put_off(name: str) -> None:
+    """Say that this module is not to be read by models; nothing is imported yet."""
+    _names.append(name)
+
+
+def unread() -> None:
+    """Import in name only what was put off; called before models import scikit-learn."""
+    for name in _names:
+        import_later(name)

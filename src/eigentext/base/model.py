@@ -19,7 +19,9 @@ from functools import wraps
 from html import escape
 from typing import TYPE_CHECKING, Any, Self
 
-import eigentext.base.later  # noqa: F401  first, or scikit-learn reads all of scipy.stats
+from eigentext.base import later
+
+later.unread()
 
 # isort: split
 import sklearn.exceptions

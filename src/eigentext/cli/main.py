@@ -17,6 +17,7 @@ from typing import Annotated, Any
 import typer
 
 from eigentext import __version__
+from eigentext.base import later
 from eigentext.cli import (
     const,
     convert,
@@ -160,4 +161,5 @@ def main() -> None:
     # ended by `kill`, what is temporary goes as it does with Ctrl-C
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
     warnings.formatwarning = _warning_line
+    later.put_off("scipy.stats")
     sys.exit(run(sys.argv[1:]))
