@@ -8,15 +8,18 @@ alone, puts that off; in other people's programs modules stay what they are.
 from __future__ import annotations
 
 import sys
-from importlib.util import find_spec, module_from_spec
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
 from threading import RLock
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["import_later", "put_off", "unread"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["put_off"]
 
 _reading = RLock()
-_names: list[str] = []
 
 
 class _Later(ModuleType):
@@ -31,6 +34,36 @@ class _Later(ModuleType):
         return dir(self)
 
 
+class _LaterLoader(Loader):
+    """Makes the module, and leaves reading it to :func:`_read`."""
+
+    def __init__(self, real: Loader) -> None:
+        self.real = real
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return _Later(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing yet."""
+
+
+class _LaterFinder(MetaPathFinder):
+    """Finds one module for :class:`_LaterLoader`."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname != self.name:
+            return None
+        spec = PathFinder.find_spec(fullname, path, target)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _LaterLoader(spec.loader)
+        return spec
+
+
 def _read(module: ModuleType) -> None:
     with _reading:  # another thread may be at it, or just done
         if type(module) is not _Later:
@@ -38,7 +71,7 @@ def _read(module: ModuleType) -> None:
         loader: Any = module.__loader__
         _become(module, ModuleType)  # what it asks of itself while it is read is no new call
         try:
-            loader.exec_module(module)
+            loader.real.exec_module(module)
         except BaseException:
             _become(module, _Later)
             raise
@@ -48,32 +81,12 @@ def _become(module: ModuleType, kind: type[ModuleType]) -> None:
     object.__setattr__(module, "__class__", kind)
 
 
-def import_later(name: str) -> None:
+def put_off(name: str) -> None:
     """From now on ``import name`` costs nothing until the module is used.
 
-    One that is imported already, or that is not there, is left alone.
+    One that is imported already is left alone.
 
-    >>> import_later("sys")
+    >>> put_off("sys")
     """
-    if name in sys.modules:
-        return
-    try:
-        spec = find_spec(name)
-    except ImportError:
-        return
-    if spec is None or spec.loader is None:
-        return
-    module = module_from_spec(spec)
-    _become(module, _Later)
-    sys.modules[name] = module
-
-
-def put_off(name: str) -> None:
-    """Say that this module is not to be read by models; nothing is imported yet."""
-    _names.append(name)
-
-
-def unread() -> None:
-    """Import in name only what was put off; called before models import scikit-learn."""
-    for name in _names:
-        import_later(name)
+    if name not in sys.modules:
+        sys.meta_path.insert(0, _LaterFinder(name))

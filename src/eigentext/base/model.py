@@ -19,11 +19,6 @@ from functools import wraps
 from html import escape
 from typing import TYPE_CHECKING, Any, Self
 
-from eigentext.base import later
-
-later.unread()
-
-# isort: split
 import sklearn.exceptions
 from sklearn.base import BaseEstimator
 
