@@ -154,9 +154,7 @@ def test_a_work_folder_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         Pipeline(**SETTINGS, rerank="auto").fit(treebank(), work=work)
 
 
-def test_the_command_takes_and_shows_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_takes_and_shows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from eigentext.formats.conllu import write_sentences
 
     write_sentences(treebank()[:60], tmp_path / "a.conllu")

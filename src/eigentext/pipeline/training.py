@@ -83,8 +83,12 @@ def train_stages(
     for name in stages:
         if name in pipeline.without:
             raise SettingsError(f"{name} is given and left out: expected one of them")
-    if pipeline.analyzer is not None and "morphology" in stages:
-        raise SettingsError("an analyzer is for a tagger that is trained, and one is given")
+    if pipeline.analyzer is not None:
+        from eigentext.lexical.analyzers import open_analyzer
+
+        if "morphology" in stages:
+            raise SettingsError("an analyzer is for a tagger that is trained, and one is given")
+        open_analyzer(pipeline.analyzer)  # if it is not there, that is said before long work
     todo = [n for n in _TRAINED if n not in stages and n not in pipeline.without]
     _check_reranker(pipeline, stages, todo)
     files = _Work(work)
