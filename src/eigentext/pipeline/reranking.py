@@ -24,8 +24,13 @@ if TYPE_CHECKING:
 
 __all__ = ["trained_reranker"]
 
-# experts look at the endings of rare words: of any language, unless told
-_OF_ANY_LANGUAGE = {"latent": {"language": "generic"}, "generative": {"language": "generic"}}
+# Unless told: experts look at the endings of rare words of any language, and the penalty is one
+# for treebanks of a few thousand sentences, on which the reranker's own learns templates by heart.
+_USUAL = {
+    "latent": {"language": "generic"},
+    "generative": {"language": "generic"},
+    "l2": 30.0,
+}
 
 
 def trained_reranker(
@@ -41,7 +46,7 @@ def trained_reranker(
     """
     from eigentext.dependency import Reranker
 
-    settings = {**_OF_ANY_LANGUAGE, "seed": pipeline.seed, **(pipeline.reranker_settings or {})}
+    settings = {**_USUAL, "seed": pipeline.seed, **(pipeline.reranker_settings or {})}
     for name in settings.keys() - declared(Reranker).keys():
         raise SettingsError(f"reranker_settings.{name} is not known here")
     reranker, measure = Reranker(**settings), pipeline.rerank == "auto"
@@ -52,7 +57,9 @@ def trained_reranker(
         return None, {}
     about = [sentence.verbatim for sentence in short]
     key = fingerprint(about, parser.fingerprint(), reranker.get_params(), measure)
-    folder = files.folder and files.folder / f"lists-{key[:16]}"
+    # the lists are the same for other experts and penalties
+    lists = fingerprint(about, parser.fingerprint(), reranker.kbest, reranker.folds)
+    folder = files.folder and files.folder / f"lists-{lists[:16]}"
 
     def made() -> Reranker:
         return reranker.fit(short, parser, folder=folder, measure=measure, progress=progress)
