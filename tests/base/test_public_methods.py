@@ -71,6 +71,7 @@ def _argument(kind: Any, method: str, name: str) -> Any:
         "text": "The dog ran.",
         "texts": ["The dog ran."],
         "name": "parser",
+        "parser": None,
         "model": None,
     }
     return plain[name]

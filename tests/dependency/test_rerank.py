@@ -25,7 +25,14 @@ from eigentext.dependency.rerank.features import (
     Valence,
     expert_column,
 )
-from eigentext.dependency.rerank.learners import choose, log_linear, perceptron, tree_scores
+from eigentext.dependency.rerank.learners import (
+    Weights,
+    choose,
+    held_out_heads,
+    log_linear,
+    perceptron,
+    tree_scores,
+)
 from eigentext.dependency.rerank.lists import (
     KBestLists,
     cross_validated,
@@ -397,6 +404,81 @@ def test_learners_find_the_column_that_knows(learn):
 
 
 # ---------------------------------------------------------------- the whole
+
+
+def _random_table(seed, n_sentences=7):
+    """Lists of random trees of random sentences, their sentences, and gold trees."""
+    rng = np.random.default_rng(seed)
+    tagged, lists, gold = [], [], []
+    for _ in range(n_sentences):
+        n = int(rng.integers(1, 8))
+        words = [f"w{at}" for at in range(n)]
+        tagged.append(TaggedSentence.of(words, xpos=rng.choice(TAGS, n).tolist()))
+        trees = np.array([_random_heads(rng, n) for _ in range(rng.integers(1, 5))])
+        lists.append((trees, rng.normal(size=len(trees))))
+        gold.append(_random_heads(rng, n))
+    return tagged, lists, gold
+
+
+def test_a_part_of_a_table_is_the_table_of_that_part():
+    tagged, lists, gold = _random_table(3)
+    templates, numbers = Templates(TAGS), np.array([5, 0, 3])
+    whole = FeatureTable.of(tagged, KBestLists.of(lists), templates, None, gold).part(numbers)
+    own = FeatureTable.of(
+        [tagged[n] for n in numbers],
+        KBestLists.of(lists[n] for n in numbers),
+        templates,
+        None,
+        [gold[n] for n in numbers],
+    )
+    for name in ("tree_at", "indptr", "codes", "dense", "right", "lengths"):
+        np.testing.assert_array_equal(getattr(whole, name), getattr(own, name))
+
+
+def test_the_score_of_a_tree_does_not_hang_on_those_beside_it():
+    tagged, lists, _ = _random_table(4, 40)
+    templates = Templates(TAGS)
+    rng = np.random.default_rng(0)
+    weights = Weights(("base",), rng.normal(size=1), rng.normal(size=templates.size))
+    whole = tree_scores(FeatureTable.of(tagged, KBestLists.of(lists), templates), weights)
+    alone = [
+        tree_scores(FeatureTable.of([one], KBestLists.of([its]), templates), weights)
+        for one, its in zip(tagged, lists, strict=True)
+    ]
+    assert whole.tolist() == np.concatenate(alone).tolist()
+
+
+def test_right_heads_of_lists_that_the_weights_have_not_seen():
+    tagged, lists, gold = _random_table(5, 12)
+    templates = Templates(TAGS)
+    table = FeatureTable.of(tagged, KBestLists.of(lists), templates, None, gold)
+
+    def learn(part):
+        return log_linear(part, templates.size, l2=0.1)
+
+    found = held_out_heads(table, learn, 3)
+    first = chosen = 0
+    for fold in range(3):
+        mine = range(4 * fold, 4 * fold + 4)
+        weights = learn(table.part(np.array([n for n in range(12) if n not in mine])))
+        for n in mine:
+            right = (lists[n][0] == np.array(gold[n])).sum(1)
+            one = FeatureTable.of([tagged[n]], KBestLists.of([lists[n]]), templates)
+            first += right[0]
+            chosen += right[tree_scores(one, weights).argmax()]
+    assert found == (sum(map(len, gold)), first, chosen)
+    assert found.better == (chosen > first)
+
+
+def test_of_very_many_tags_the_most_frequent_are_in_templates():
+    words = [f"t{number:03}" for number in range(400)]
+    rare = TaggedSentence.of(words, xpos=words)
+    often = TaggedSentence.of(words[300:], xpos=words[300:])
+    templates = Templates.of([rare, often])
+    assert len(templates.tags) == 150
+    assert set(words[300:]) < set(templates.tags)
+    assert set(words[:50]) < set(templates.tags)  # of equals the first
+    assert templates.size < 2**31
 
 
 def _ambiguous(n_sentences, seed):

@@ -240,17 +240,37 @@ def test_a_work_folder_has_what_is_done(tmp_path: Path, monkeypatch: pytest.Monk
         Pipeline(**SMALL).fit(treebank()[:100], work=tmp_path / "work")
 
 
-def test_text_without_annotation_gives_clusters(tmp_path: Path) -> None:
+@pytest.mark.parametrize("features", [("clusters",), ("vectors",), ("clusters", "vectors")])
+def test_text_without_annotation_tells_of_words(
+    features: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from eigentext.words import CCAEmbedding, SpectralClusters
+
     text = tmp_path / "raw.txt"
     text.write_text("".join(sentence.text + "\n" for sentence in treebank()))
-    made = Pipeline(**SMALL).fit(treebank(), text=text)
-    assert made.morphology_ is not None
-    assert made.morphology_.clusters
+    settings = {**SMALL, "text_vocabulary": 1000, "text_features": features}
+    made = Pipeline(**settings).fit(treebank(), text=text, work=tmp_path / "work")
+    for stage in (made.morphology_, made.parser_):
+        assert stage is not None
+        for name, found in (("clusters", stage.clusters_), ("vectors", stage.near_)):
+            assert bool(found) == (name in features)
+            assert len(found) <= 1001  # with the word for all others
+    again = Pipeline.from_bytes(made.to_bytes())
+    assert again(TEXT) == made(TEXT)
     assert made(TEXT).sentences
+    for model in (CCAEmbedding, SpectralClusters):  # the work folder has them
+        monkeypatch.setattr(model, "fit", lambda *_, **__: 1 / 0)
+    resumed = Pipeline(**settings).fit(treebank(), text=text, work=tmp_path / "work")
+    assert resumed.to_bytes() == made.to_bytes()
+
+
+def test_text_with_nothing_in_it(tmp_path: Path) -> None:
     empty = tmp_path / "empty.txt"
     empty.write_bytes(b"")
     with pytest.raises(DataError, match=r"empty\.txt"):
         Pipeline(**SMALL).fit(treebank(), text=empty)
+    with pytest.raises(SettingsError, match="text_features is empty"):
+        Pipeline(text_features=()).check()
 
 
 def test_relations_of_another_kind_stay_as_they_are() -> None:

@@ -147,6 +147,14 @@ def test_settings_that_are_files_are_refused(tmp_path):
         check_settings(read_recipe(own(tmp_path, text)))
 
 
+def test_so_are_analyzers_with_files(tmp_path):
+    text = OWN.replace("constituency", "pipeline")
+    check_settings(read_recipe(own(tmp_path, text + '\n[settings]\nanalyzer = "morfeusz2"\n')))
+    text += '\n[settings]\nanalyzer = "lexicon:words.tsv"\n'
+    with pytest.raises(SettingsError, match="cannot name files"):
+        check_settings(read_recipe(own(tmp_path, text)))
+
+
 def test_own_files_are_beside_the_recipe_and_checked(tmp_path):
     path = own(tmp_path)
     with (

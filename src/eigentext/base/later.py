@@ -40,11 +40,13 @@ class _LaterLoader(Loader):
     def __init__(self, real: Loader) -> None:
         self.real = real
 
-    def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return _Later(spec.name)
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        """As usual."""
+        return self.real.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Nothing yet."""
+        """Not yet."""
+        _become(module, _Later)
 
 
 class _LaterFinder(MetaPathFinder):

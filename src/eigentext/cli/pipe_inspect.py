@@ -34,6 +34,7 @@ def inspect(
     found: dict[str, Any] = {
         "data": header.data,
         "treebank": pipeline.counts_,
+        "chosen": pipeline.choices_,
         "dev": pipeline.dev_scores_,
         "columns": pipeline.values_,
         "stages": stages,
@@ -52,6 +53,9 @@ def _show(found: dict[str, Any]) -> None:
     files = {"files": ", ".join(about["files"])} if about.get("files") else {}
     show_figures({**named, **files, **found["treebank"], "sha256": found["sha256"]}, as_json=False)
     show_table("Stages", found["stages"])
+    if found["chosen"]:
+        chosen = [{"stage": stage, **_cells(said)} for stage, said in found["chosen"].items()]
+        show_table("Chosen on held-out sentences of the treebank", chosen)
     rows = [
         {"column": name, "values": len(values), "such as": ", ".join(values[:12])}
         for name, values in found["columns"].items()
@@ -61,3 +65,11 @@ def _show(found: dict[str, Any]) -> None:
     if found["dev"]:
         scores = [{"measure": name, "F1": f"{value:.2f}"} for name, value in found["dev"].items()]
         show_table("On the development treebank", scores)
+
+
+def _cells(said: dict[str, Any]) -> dict[str, str]:
+    return {
+        "kept": "yes" if said["kept"] else "no",
+        "UAS without": f"{said['uas']:.2f}",
+        "UAS with": f"{said['reranked_uas']:.2f}",
+    }

@@ -54,6 +54,10 @@ def train(
         str | None,
         typer.Option("--parser", help="A model of `dep train` to take as it is."),
     ] = None,
+    reranker: Annotated[
+        str | None,
+        typer.Option("--reranker", help="A model of `dep rerank` to take as it is."),
+    ] = None,
     work: Annotated[
         str | None,
         typer.Option("--work", help="A folder for finished stages; a stopped run goes on there."),
@@ -63,7 +67,8 @@ def train(
     """Train a whole pipeline on CoNLL-U treebanks.
 
     Segmentation, morphology and the parser are learned one after the other, the parser from tags
-    as the earlier stages really give them.  With --dev the scores of the CoNLL 2018 shared task
+    as the earlier stages really give them; with --rerank another model chooses among its trees.
+    With --dev the scores of the CoNLL 2018 shared task
     are among the figures and kept in the model; nothing is chosen by them.
 
     Example:
@@ -84,7 +89,12 @@ def train(
     beside = _named(with_ or [])
     pipeline = Pipeline(**given.settings(PipelineSettings))
     pipeline.check()
-    stages = {"segmenter": segmenter, "morphology": morphology, "parser": parser}
+    stages = {
+        "segmenter": segmenter,
+        "morphology": morphology,
+        "parser": parser,
+        "reranker": reranker,
+    }
     with run.reading("steps") as (log, progress):
         pipeline.fit(
             read_treebanks(sources, on_error=log),
@@ -112,4 +122,9 @@ def _named(parts: list[str]) -> dict[str, str]:
 def _figures(pipeline: Pipeline) -> Mapping[str, Any]:
     sizes = {f"{name}_bytes": len(model.to_bytes()) for name, model in pipeline.stages().items()}
     dev = {f"dev {name}": round(value, 2) for name, value in pipeline.dev_scores_.items()}
-    return {**pipeline.counts_, **sizes, **dev}
+    chosen = {
+        f"{stage} {name}": round(value, 2) if isinstance(value, float) else value
+        for stage, found in pipeline.choices_.items()
+        for name, value in found.items()
+    }
+    return {**pipeline.counts_, **sizes, **chosen, **dev}

@@ -26,6 +26,7 @@ from eigentext.base.fields import (
     Whole,
 )
 from eigentext.base.model import Packed
+from eigentext.errors import EigentextError, ModelFileError
 from eigentext.morphology.bytes import ByteWeights
 from eigentext.morphology.lemmas import CASES, LEMMA_BITS, LemmaRule, Lemmatiser
 from eigentext.morphology.tags import OtherXpos, TagSet
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from eigentext.lexical.analysis import Analyzer
     from eigentext.morphology.tagger import MorphTagger
 
-__all__ = ["SPEC", "opened", "pack", "restore"]
+__all__ = ["SPEC", "name_of", "opened", "pack", "restore"]
 
 _RULE = tuple(f"rule_{name}" for name in LemmaRule._fields)
 
@@ -49,6 +50,22 @@ def opened(analyzer: Analyzer | str | None) -> Analyzer | None:
     from eigentext.lexical.analyzers import open_analyzer
 
     return open_analyzer(analyzer)
+
+
+def name_of(analyzer: Analyzer | str | None) -> str:
+    """The name that opens it again."""
+    if not analyzer:
+        return ""
+    return analyzer if isinstance(analyzer, str) else analyzer.name
+
+
+def _reopened(name: str, path: str) -> Analyzer | None:
+    """The analyzer that the tagger in this file learned with."""
+    try:
+        return opened(name)
+    except EigentextError as error:
+        why = f"the tagger learned with the analyzer {name!r}, which cannot be opened: {error}"
+        raise ModelFileError(path, why=why) from error
 
 
 def _parts(settings: dict[str, Any]) -> Parts:
@@ -129,7 +146,7 @@ def pack(tagger: MorphTagger) -> Packed:
         "other_xpos": other is not None,
         "heat": tagger.heat_,
         "coverage": list(tagger.coverage_),
-        "analyzer": tagger.analyzer_.name if tagger.analyzer_ is not None else "",
+        "analyzer": tagger.analyzer_name_,
     }
     return Packed(arrays, strings, facts)
 
@@ -159,7 +176,8 @@ def restore(tagger: MorphTagger, packed: Packed) -> None:
     tagger.heat_ = float(facts["heat"])
     known, unknown = map(float, facts["coverage"])  # of words that training saw, and others
     tagger.coverage_ = known, unknown
-    tagger.analyzer_ = opened(facts["analyzer"])
+    tagger.analyzer_name_ = facts["analyzer"]
+    tagger.analyzer_ = _reopened(facts["analyzer"], packed.path)
     tagger.clusters_ = dict(zip(strings["cluster_words"], strings["cluster_bits"], strict=True))
     tagger.near_ = dict(zip(strings["vector_words"], strings["vector_bits"], strict=True))
     # settings as well, so that a tagger of the same settings can be trained

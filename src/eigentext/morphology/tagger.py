@@ -91,7 +91,7 @@ class MorphTagger(Model, MorphTaggerSettings):
         """Learn from the sentences of a treebank.
 
         ``analyzer``, or its name (:func:`eigentext.lexical.open_analyzer`), adds what it says of
-        a word to what endings say; a model file keeps its name.
+        a word to what endings say; a model file keeps its name, that of its file with it.
         """
         self.check()
         read = [sentence.rows for sentence in each_conllu(sentences)]
@@ -115,6 +115,7 @@ class MorphTagger(Model, MorphTaggerSettings):
         self.clusters_ = clusters_of(self.clusters)
         self.near_ = vector_bits(self.vectors)
         self.analyzer_ = storage.opened(analyzer)
+        self.analyzer_name_ = storage.name_of(analyzer)
         table = self._prepare()
         rows = table.training_rows(forms, tags)
         starts = pointers(map(len, read))

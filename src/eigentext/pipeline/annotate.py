@@ -17,7 +17,7 @@ from eigentext.pipeline.doc import Alternatives, TreeReading, WordReading
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eigentext.dependency import DependencyParser
+    from eigentext.dependency import DependencyParser, Parse, Reranker
     from eigentext.morphology import MorphTagger
     from eigentext.pipeline.doc import Doc, DocSentence
     from eigentext.pipeline.model import Pipeline
@@ -66,7 +66,7 @@ def filled(pipeline: Pipeline, docs: Sequence[Doc], asked: Asked) -> list[Doc]:
     if pipeline.morphology_ is not None and not asked.keep_tags:
         sentences = _tagged(pipeline.morphology_, sentences)
     if pipeline.parser_ is not None:
-        sentences = _parsed(pipeline.parser_, sentences, universal=pipeline.universal_)
+        sentences = _parsed(pipeline.parser_, pipeline.reranker_, sentences, pipeline.universal_)
     if pipeline.const_ is not None:
         trees = pipeline.const_.predict([_bracketable(s.columns.forms) for s in sentences])
         sentences = [
@@ -115,9 +115,13 @@ def _tagged(morphology: MorphTagger, sentences: Sequence[DocSentence]) -> list[D
 
 
 def _parsed(
-    parser: DependencyParser, sentences: Sequence[DocSentence], *, universal: bool
+    parser: DependencyParser,
+    reranker: Reranker | None,
+    sentences: Sequence[DocSentence],
+    universal: bool,
 ) -> list[DocSentence]:
-    heads, relations = parser.trees(list(map(tagged_sentence, sentences)))
+    tagged = list(map(tagged_sentence, sentences))
+    heads, relations = parser.trees(tagged) if reranker is None else reranker.trees(parser, tagged)
     mended = map(with_one_root, heads, relations) if universal else relations
     return [
         replace(
@@ -195,18 +199,25 @@ def alternatives(pipeline: Pipeline, sentence: DocSentence, asked: Asked) -> Alt
                     float(chances[head, word]) for word, head in enumerate(columns.heads, start=1)
                 ]
             if asked.top:
-                trees = _trees(pipeline.parser_, tagged, asked.top, pipeline.universal_)
+                found_trees = _listed(pipeline.parser_, pipeline.reranker_, tagged, asked.top)
+                trees = _trees(found_trees, pipeline.universal_)
     return Alternatives(readings, trees, tags_p, arcs_p)
 
 
 _LOOKED_AT = 5  # readings among which the one that was chosen is sought
 
 
-def _trees(
-    parser: DependencyParser, tagged: TaggedSentence, k: int, universal: bool
-) -> list[TreeReading]:
-    """The k best trees; their shares by exp of their scores, which are those of a margin."""
-    found = parser.kbest(tagged, k=k)
+def _listed(
+    parser: DependencyParser, reranker: Reranker | None, tagged: TaggedSentence, k: int
+) -> list[Parse]:
+    """The k best trees; with a reranker those of its list, so that its choice comes first."""
+    if reranker is None:
+        return parser.kbest(tagged, k=k)
+    return reranker.choose(tagged, parser.kbest(tagged, k=reranker.settings_.kbest))[:k]
+
+
+def _trees(found: Sequence[Parse], universal: bool) -> list[TreeReading]:
+    """Trees with their shares by exp of their scores, which are those of a margin."""
     best = max(parse.score for parse in found)
     weights = [math.exp(parse.score - best) for parse in found]
     trees = []

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from eigentext.base.fields import Bits, Flag, Named, Parts, Spec, Strings
+from eigentext.base.fields import Bits, Flag, Named, Parts, Real, Spec, Strings
 from eigentext.base.model import Model, Packed, from_bytes
 from eigentext.base.parallel import in_order
 from eigentext.base.registry import wrong_kind
@@ -22,7 +22,7 @@ from eigentext.evaluate.conll18 import MEASURES
 from eigentext.pipeline.annotate import Asked, alternatives, filled
 from eigentext.pipeline.doc import Alternatives, Doc, DocSentence
 from eigentext.pipeline.drafts import checked_given, draft
-from eigentext.pipeline.settings import VALUES, PipelineSettings
+from eigentext.pipeline.settings import TEXT_FEATURES, VALUES, PipelineSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from eigentext.base.files.opening import OnError, Source
     from eigentext.base.progress import Progress
     from eigentext.constituency import LPCFG
-    from eigentext.dependency import DependencyParser
+    from eigentext.dependency import DependencyParser, Reranker
     from eigentext.formats.conllu import Sentence
     from eigentext.morphology import MorphTagger
     from eigentext.segmentation import Segmenter
@@ -42,9 +42,21 @@ KIND_OF = {
     "segmenter": "segmenter",
     "morphology": "morph-tagger",
     "parser": "graph-parser",
+    "reranker": "dependency-reranker",
     "const": "lpcfg",
     "ner": "tagger",
 }
+_CHOICES = Named(
+    {
+        "reranker": Named(
+            {"kept": Flag(), "uas": Real(0, 100), "reranked_uas": Real(0, 100)},
+            closed=True,
+            optional=True,
+        )
+    },
+    closed=True,
+    optional=True,
+)
 _CHUNK = 32  # texts annotated at a time
 _one_at_a_time = RLock()  # stages keep tables of words met, which threads must not fill together
 
@@ -54,19 +66,39 @@ class Pipeline(Model, PipelineSettings):
     """Segmentation, morphology and trees by models that were trained together.
 
     After ``fit``, ``segmenter_``, ``morphology_`` and ``parser_`` are the stages (None where one
-    was left out), ``const_`` and ``ner_`` what was given besides; ``counts_`` tells of the
-    treebank, ``values_`` what its columns hold (of FEATS every feature with its value), and
-    ``dev_scores_`` has F1 of every CoNLL 2018 measure on the development treebank.
+    was left out), ``reranker_`` chooses among the parser's trees where there is one, ``const_``
+    and ``ner_`` are what was given besides; ``counts_`` tells of the treebank, ``values_`` what
+    its columns hold (of FEATS every feature with its value), ``choices_`` what was chosen on
+    held-out sentences, with the figures, and ``dev_scores_`` has F1 of every CoNLL 2018 measure
+    on the development treebank.
     """
 
     KIND = "pipeline"
     SPEC = Spec(
-        {"counts": Named({}), "dev_scores": Named({}), "universal": Flag()},
+        {
+            "counts": Named({}),
+            "dev_scores": Named({}),
+            "universal": Flag(),
+            "choices": _CHOICES,
+        },
         Parts(
             {f"stage.{name}": Bits((name,), optional=True) for name in KIND_OF},
             {name: Strings(f"n_{name}", distinct=True) for name in VALUES},
         ),
     )
+
+    def check(self) -> None:
+        """Raise SettingsError for settings that no pipeline can have."""
+        super().check()
+        if self.rerank == "yes":
+            for name in ("parser", "reranker"):
+                if name in self.without:
+                    why = f"rerank is 'yes' and the {name} is left out: expected one of them"
+                    raise SettingsError(why)
+        if self.analyzer is not None and "morphology" in self.without:
+            raise SettingsError("an analyzer is for morphology, which is left out")
+        if not self.text_features:
+            raise SettingsError(f"text_features is empty, expected {' or '.join(TEXT_FEATURES)}")
 
     # ------------------------------------------------------------ training
 
@@ -216,6 +248,7 @@ class Pipeline(Model, PipelineSettings):
         self.segmenter_: Segmenter | None = stages.get("segmenter")
         self.morphology_: MorphTagger | None = stages.get("morphology")
         self.parser_: DependencyParser | None = stages.get("parser")
+        self.reranker_: Reranker | None = stages.get("reranker")
         self.const_: LPCFG | None = stages.get("const")
         self.ner_: SequenceTagger | None = stages.get("ner")
 
@@ -243,6 +276,7 @@ class Pipeline(Model, PipelineSettings):
             "counts": self.counts_,
             "dev_scores": self.dev_scores_,
             "universal": self.universal_,
+            **({"choices": self.choices_} if self.choices_ else {}),
         }
         return Packed(arrays, self.values_, facts)
 
@@ -261,6 +295,9 @@ class Pipeline(Model, PipelineSettings):
         scores = packed.facts["dev_scores"]  # JSON keeps no order
         self.dev_scores_ = {name: scores[name] for name in MEASURES if name in scores}
         self.universal_ = bool(packed.facts["universal"])
+        self.choices_ = dict(packed.facts.get("choices", {}))
+        # the tagger knows it: a pipeline of the same settings can be trained
+        self.analyzer = (self.morphology_ and self.morphology_.analyzer_name_) or None
 
     def _summary(self) -> str:
         return ", ".join(self.stages()) + f" of {self.counts_.get('words', 0):,} words"

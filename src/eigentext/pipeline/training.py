@@ -1,11 +1,13 @@
 """The stages trained one after the other, each on what the ones before it really answer.
 
 1. segmenter: from the treebank's raw text.
-2. words: of text without annotation, cut by the segmenter, clusters of words, which all further
-   stages look at (``unlabelled``).
+2. words: of text without annotation, cut by the segmenter, clusters or vectors of words, which
+   all further stages look at (``unlabelled``).
 3. morphology: on the treebank; and ``folds`` times on the parts of it without one, to tag that
    one, so that
 4. the parser learns from tags as they will be, with their mistakes, and not from gold ones.
+5. reranker, where it is asked for: from the same tags, with lists of trees by parsers that have
+   not seen them (``reranking``).
 
 With a work folder, every stage that is done is a file there under the fingerprint of all that it
 was made from, and a run that was broken off goes on after the last of them.
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.pipeline.model import Pipeline
 
-__all__ = ["listed", "read_treebanks", "train_stages"]
+__all__ = ["about_file", "keyed", "listed", "read_treebanks", "train_stages"]
 
 # the version of what a work folder holds: raised when the same settings would give another model
 _WORK_VERSION = 1
@@ -81,9 +83,16 @@ def train_stages(
     for name in stages:
         if name in pipeline.without:
             raise SettingsError(f"{name} is given and left out: expected one of them")
+    if pipeline.analyzer is not None:
+        from eigentext.lexical.analyzers import open_analyzer
+
+        if "morphology" in stages:
+            raise SettingsError("an analyzer is for a tagger that is trained, and one is given")
+        open_analyzer(pipeline.analyzer)  # if it is not there, that is said before long work
     todo = [n for n in _TRAINED if n not in stages and n not in pipeline.without]
+    _check_reranker(pipeline, stages, todo)
     files = _Work(work)
-    told = _Told(progress, len(todo))
+    told = _Told(progress)
     about = fingerprint([sentence.verbatim for sentence in treebank], _WORK_VERSION)
     settings = {"seed": pipeline.seed}
 
@@ -103,27 +112,38 @@ def train_stages(
             pipeline, stages.get("segmenter"), text, files, told.of("words of text")
         )
     settings |= {name: value for name, value in shared.items() if value is not None}
-    learned_from = treebank
+    learned_from, parses = treebank, "parser" in todo or "reranker" in todo
     if "morphology" in todo:
         stages["morphology"], learned_from = _morphology(
-            pipeline, treebank, settings, files, about, told, jobs, parse="parser" in todo
+            pipeline, treebank, settings, files, about, told, jobs, parse=parses
         )
-    elif "parser" in todo and "morphology" in stages:
+    elif parses and "morphology" in stages:
         # a tagger that was given may have seen these sentences: its tags are what the parser gets
         tagged = stages["morphology"].tag([sentence.forms for sentence in treebank])
         learned_from = _with_tags(treebank, tagged)
+    trees: list[conllu.Sentence] = []
+    if "parser" in todo or "reranker" in todo:
+        from eigentext.dependency.graph.answer import with_heads
+
+        trees = [with_heads(sentence) for sentence in learned_from]
     if "parser" in todo:
         from eigentext.dependency import DependencyParser
-        from eigentext.dependency.graph.answer import with_heads
 
         parser = DependencyParser(
             **_known(DependencyParser, settings) | (pipeline.parser_settings or {})
         )
-        trees = [with_heads(sentence) for sentence in learned_from]
-        key = fingerprint([s.verbatim for s in trees], _keyed(parser.get_params()))
+        key = fingerprint([s.verbatim for s in trees], keyed(parser.get_params()))
         stages["parser"] = files.made(
             "parser", key, lambda: parser.fit(trees, progress=told.of("parser"))
         )
+    pipeline.choices_ = {}
+    if "reranker" in todo:
+        from eigentext.pipeline.reranking import trained_reranker
+
+        found, pipeline.choices_ = trained_reranker(
+            pipeline, trees, stages["parser"], files, told.of("reranker")
+        )
+        stages |= {"reranker": found} if found is not None else {}
     pipeline._take(stages)
     pipeline.counts_, pipeline.values_ = _counts(treebank)
     pipeline.universal_ = _has_universal_roots(treebank)
@@ -135,7 +155,16 @@ def train_stages(
         pipeline.dev_scores_ = {name: found.f1 for name, found in result.items()}
 
 
-_TRAINED = ("segmenter", "morphology", "parser")
+_TRAINED = ("segmenter", "morphology", "parser", "reranker")
+
+
+def _check_reranker(pipeline: Pipeline, stages: Mapping[str, Any], todo: list[str]) -> None:
+    """No reranker is trained unless it is asked for; none can be without a parser."""
+    parses = "parser" in todo or "parser" in stages
+    if "reranker" in stages and not parses:
+        raise SettingsError("a reranker is given and the parser is left out: expected both")
+    if "reranker" in todo and (pipeline.rerank == "no" or not parses):
+        todo.remove("reranker")
 
 
 def _model_of(name: str, model: Any) -> Any:
@@ -161,7 +190,7 @@ def _known(cls: type, settings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if name in names}
 
 
-def _keyed(settings: Mapping[str, Any]) -> dict[str, Any]:
+def keyed(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings for a fingerprint: files by their names, vectors by their numbers."""
     from eigentext.lexicon.word_classes import WordVectors
 
@@ -190,9 +219,14 @@ def _morphology(
     from eigentext.morphology import MorphTagger, jackknifed
 
     tagger = MorphTagger(**_known(MorphTagger, settings) | (pipeline.morphology_settings or {}))
-    key = fingerprint(about, _keyed(tagger.get_params()))
+    analyzer = pipeline.analyzer
+    key = fingerprint(about, keyed(tagger.get_params()))
+    if analyzer is not None:
+        key = fingerprint(key, _analyzer_key(analyzer))
     model = files.made(
-        "morphology", key, lambda: tagger.fit(treebank, progress=told.of("morphology"))
+        "morphology",
+        key,
+        lambda: tagger.fit(treebank, analyzer=analyzer, progress=told.of("morphology")),
     )
     if not parse or not pipeline.folds:
         return model, treebank
@@ -202,11 +236,30 @@ def _morphology(
         if ways < 2:
             return treebank
         found = jackknifed(
-            treebank, tagger, ways=ways, jobs=jobs, progress=told.of("out-of-sample tags")
+            treebank,
+            tagger,
+            ways=ways,
+            analyzer=analyzer,
+            jobs=jobs,
+            progress=told.of("out-of-sample tags"),
         )
         return _with_tags(treebank, found)
 
     return model, files.sentences("tags", fingerprint(key, pipeline.folds), predicted)
+
+
+def _analyzer_key(analyzer: Any) -> list[Any]:
+    """Its name, and when its file was written."""
+    name = analyzer if isinstance(analyzer, str) else analyzer.name
+    return [name, about_file(name.partition(":")[2])]
+
+
+def about_file(name: str) -> tuple[int, ...]:
+    """What tells a file from an older one of its name; nothing of one that is elsewhere."""
+    if not os.path.exists(name):
+        return ()
+    found = os.stat(name)
+    return found.st_size, found.st_mtime_ns
 
 
 def _with_tags(treebank: list[conllu.Sentence], found: Iterable[Any]) -> list[conllu.Sentence]:
@@ -247,8 +300,8 @@ def _has_universal_roots(treebank: Iterable[conllu.Sentence]) -> bool:
 class _Told:
     """Progress of stages that are named."""
 
-    def __init__(self, progress: Progress | None, total: int) -> None:
-        self.progress, self.total = progress, total
+    def __init__(self, progress: Progress | None) -> None:
+        self.progress = progress
 
     def of(self, name: str) -> Progress | None:
         progress = self.progress

@@ -1,8 +1,7 @@
-"""What text without annotation tells of words: clusters that all stages look at."""
+"""What text without annotation tells of words: clusters or vectors that all stages look at."""
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 from eigentext.base.fingerprint import fingerprint
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["words_of_text"]
 
 N_CLUSTERS = 512
-VOCABULARY = 20_000
+N_DIMENSIONS = 200
 
 
 def words_of_text(
@@ -28,32 +27,45 @@ def words_of_text(
     files: Any,
     progress: Progress | None,
 ) -> dict[str, Any]:
-    """Settings for the stages: ``clusters`` of the words of this text."""
+    """Settings for the stages: ``clusters`` and ``vectors`` of the words of this text.
+
+    Vectors come as bits, so that they are halved once and not by every stage and fold.
+    """
     from eigentext.base.files.opening import expand
-    from eigentext.pipeline.training import listed
-    from eigentext.words import SpectralClusters
+    from eigentext.lexicon.word_classes import WordVectors, vector_bits
+    from eigentext.pipeline.training import about_file, listed
+    from eigentext.words import CCAEmbedding, SpectralClusters
 
     sources = expand(listed(text))
-    clusters = SpectralClusters(N_CLUSTERS, vocab_size=VOCABULARY, seed=pipeline.seed)
-    about = [
-        (os.stat(s).st_size, os.stat(s).st_mtime_ns) if os.path.exists(s) else () for s in sources
-    ]
     segmented_by = "" if segmenter is None else segmenter.fingerprint()
-    key = fingerprint(sources, about, clusters.get_params(), pipeline.text_tokens, segmented_by)
+    about = sources, list(map(about_file, sources)), pipeline.text_tokens, segmented_by
+    size, seed = pipeline.text_vocabulary, pipeline.seed
+    models: dict[str, Any] = {
+        "clusters": SpectralClusters(N_CLUSTERS, vocab_size=size, seed=seed),
+        "vectors": CCAEmbedding(N_DIMENSIONS, vocab_size=size, seed=seed),
+    }
+    read: list[list[str]] = []
 
-    def made() -> SpectralClusters:
-        sentences = _sentences(sources, segmenter, pipeline.text_tokens, progress)
-        first = next(sentences, None)
-        if first is None:
+    def sentences() -> list[list[str]]:
+        """All of the text, read once for whichever models are not there yet."""
+        if not read:
+            read.extend(_sentences(sources, segmenter, pipeline.text_tokens, progress))
+        if not read:
             raise DataError(sources[0], None, "no tokens, expected text")
+        return read
 
-        def all_of_them() -> Iterator[list[str]]:
-            yield first
-            yield from sentences
+    def made(name: str) -> Any:
+        model = models[name]
+        key = fingerprint(*about, model.get_params())
+        return files.made(name, key, lambda: model.fit(sentences(), progress=progress))
 
-        return clusters.fit(all_of_them(), progress=progress)
-
-    return {"clusters": files.made("clusters", key, made).word_paths()}
+    found: dict[str, Any] = {}
+    if "clusters" in pipeline.text_features:
+        found["clusters"] = made("clusters").word_paths()
+    if "vectors" in pipeline.text_features:
+        vectors = made("vectors").embeddings_
+        found["vectors"] = vector_bits(WordVectors(vectors.words, vectors.vectors))
+    return found
 
 
 def _sentences(
@@ -64,6 +76,7 @@ def _sentences(
     from eigentext.pipeline.pieces import text_pieces
 
     n_words = 0
+    known: dict[str, str] = {}  # one str a word, however often it occurs
     for source in sources:
         for piece in text_pieces(source):
             if segmenter is None:
@@ -80,7 +93,7 @@ def _sentences(
             for words in found:
                 if words:
                     n_words += len(words)
-                    yield words
+                    yield [known.setdefault(word, word) for word in words]
             if progress is not None:
                 progress(min(n_words, most), most, "reading")
             if n_words >= most:

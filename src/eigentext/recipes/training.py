@@ -43,10 +43,10 @@ class _Way(NamedTuple):
 def check_settings(recipe: Recipe) -> None:
     """Raise SettingsError for a setting, or a score, that models of this kind do not have."""
     known = declared(_WAYS[recipe.kind].settings())
-    for name in recipe.settings:
+    for name, value in recipe.settings.items():
         if name not in known:
             raise SettingsError(f"recipe {recipe.name}: a {recipe.kind} has no setting {name!r}")
-        if known[name].path:
+        if known[name].path or (name == "analyzer" and ":" in str(value)):
             why = "a recipe cannot name files in its settings: they would not be checked"
             raise SettingsError(f"recipe {recipe.name}: {name}: {why}")
     for name in recipe.expected:

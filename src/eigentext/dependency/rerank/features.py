@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from eigentext.base.ragged import pointers
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ __all__ = [
     "Valence",
     "expert_column",
 ]
+
+_MOST_TAGS = 150  # of templates: 10 million numbers
 
 
 class Expert(Protocol):
@@ -66,8 +69,10 @@ class Templates:
 
     @classmethod
     def of(cls, sentences: Iterable[TaggedSentence]) -> Templates:
-        """All tags that occur."""
-        return cls(tuple(sorted({tag for sentence in sentences for tag in sentence.fine})))
+        """The tags that occur; of very many the most frequent, for numbers grow by their cube."""
+        counts = Counter(tag for sentence in sentences for tag in sentence.fine)
+        kept = sorted(counts, key=lambda tag: (-counts[tag], tag))[:_MOST_TAGS]
+        return cls(tuple(sorted(kept)))
 
     @cached_property
     def _number(self) -> dict[str, int]:
@@ -270,6 +275,20 @@ class FeatureTable:
             lists.lengths,
         )
 
+    def part(self, numbers: Ints) -> FeatureTable:
+        """The same of these sentences alone."""
+        sizes, widths = np.diff(self.tree_at)[numbers], np.diff(self.indptr)
+        trees = _stretches(self.tree_at, numbers)
+        return FeatureTable(
+            pointers(sizes),
+            pointers(widths[trees]),
+            self.codes[_stretches(self.indptr, trees)],
+            self.dense[trees],
+            self.names,
+            None if self.right is None else self.right[trees],
+            self.lengths[numbers],
+        )
+
     def with_columns(self, names: Sequence[str]) -> FeatureTable:
         """The same with only these dense columns."""
         columns = [self.names.index(name) for name in names]
@@ -282,6 +301,14 @@ class FeatureTable:
             self.right,
             self.lengths,
         )
+
+
+def _stretches(starts: Ints, numbers: Ints) -> Ints:
+    """All places from ``starts[k]`` to ``starts[k + 1]``, for each of these k in turn."""
+    sizes = np.diff(starts)[numbers]
+    before = pointers(sizes)
+    shift = np.repeat(starts[numbers] - before[:-1], sizes)
+    return np.asarray(np.arange(before[-1]) + shift, np.int64)
 
 
 def expert_column(

@@ -3,22 +3,36 @@
 1. ``fit``: lists of the training sentences by cross-validation (``lists``), experts that
    have not seen the fold they judge (``experts``), features (``features``), weights
    (``learners``).  Then the experts are learned again from all sentences.
-2. ``choose`` puts the trees of one list into the new order, with the new scores.
+2. ``choose`` puts the trees of one list into the new order, with the new scores; ``trees`` has
+   the best trees of many sentences, of lists that it asks a parser for.
 3. The model file holds the weights, and the experts with their own files.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
 
-from eigentext.base.fields import Bits, Ints, Listed, Parts, Reals, Spec, Strings, Text
+from eigentext.base.fields import (
+    Bits,
+    Ints,
+    Listed,
+    Named,
+    Parts,
+    Reals,
+    Spec,
+    Strings,
+    Text,
+    Whole,
+)
 from eigentext.base.model import Model, Packed
 from eigentext.base.tokens import checked_item
 from eigentext.dependency.graph.tags import jackknifed
+from eigentext.dependency.long_sentences import MOST_WORDS
 from eigentext.dependency.rerank import experts
 from eigentext.dependency.rerank.features import (
     Expert,
@@ -26,7 +40,15 @@ from eigentext.dependency.rerank.features import (
     Templates,
     expert_column,
 )
-from eigentext.dependency.rerank.learners import Weights, log_linear, perceptron, tree_scores
+from eigentext.dependency.rerank.learners import (
+    HeldOut,
+    Weights,
+    choose,
+    held_out_heads,
+    log_linear,
+    perceptron,
+    tree_scores,
+)
 from eigentext.dependency.rerank.lists import KBestLists, cross_validated
 from eigentext.dependency.sentence import TaggedSentence
 from eigentext.dependency.settings import EXPERTS, RerankerSettings
@@ -60,14 +82,22 @@ def _parts(settings: dict[str, Any]) -> Parts:
     )
 
 
-_SPEC = Spec({"experts": Listed(Text(EXPERTS), len(EXPERTS))}, _parts)
+_SPEC = Spec(
+    {
+        "experts": Listed(Text(EXPERTS), len(EXPERTS)),
+        "held_out": Named(dict.fromkeys(HeldOut._fields, Whole(0)), closed=True, optional=True),
+    },
+    _parts,
+)
+_AT_ONCE = 64  # sentences whose lists are in memory together
 
 
 @dataclass(eq=False, repr=False)
 class Reranker(Model, RerankerSettings):
     """Base score, tag templates and experts, weighted (Dhillon et al. 2012).
 
-    After ``fit``: ``weights_``, ``templates_``, and ``experts_`` by name.
+    After ``fit``: ``weights_``, ``templates_``, ``experts_`` by name, and ``held_out_``, what was
+    measured, or None.
     """
 
     KIND = "dependency-reranker"
@@ -96,6 +126,7 @@ class Reranker(Model, RerankerSettings):
         *,
         lists: KBestLists | None = None,
         folder: str | os.PathLike[str] | None = None,
+        measure: bool = False,
         progress: Progress | None = None,
     ) -> Reranker:
         """Learn from sentences with heads.
@@ -104,6 +135,8 @@ class Reranker(Model, RerankerSettings):
                     taggers of its own: tags are those of taggers that have not seen the sentence
         ``lists``   cross-validated lists of these sentences, when they are there already
         ``folder``  where lists are kept, so that a run that was stopped goes on
+        ``measure`` count right heads, with and without, by weights of the other folds:
+                    ``held_out_``
         """
         self.check()
         sentences = _tagged(list(each_conllu(sentences)), base)
@@ -134,6 +167,7 @@ class Reranker(Model, RerankerSettings):
         self.templates_ = Templates.of(tagged)
         table = FeatureTable.of(tagged, lists, self.templates_, columns, gold)
         self.weights_ = self.weights_from(table)
+        self.held_out_ = held_out_heads(table, self.weights_from, self.folds) if measure else None
         return self
 
     def weights_from(self, table: FeatureTable) -> Weights:
@@ -158,14 +192,65 @@ class Reranker(Model, RerankerSettings):
         if heads.shape[1] != len(sentence.forms):
             raise ValueError(f"trees of {heads.shape[1]} words for {len(sentence.forms)} words")
         lists = KBestLists.of([(heads, [parse.score for parse in parses])])
-        columns = {
-            name: expert_column(expert, [sentence], lists)
-            for name, expert in self.experts_.items()
-        }
-        table = FeatureTable.of([sentence], lists, self.templates_, columns)
+        table = self._table([sentence], lists)
         scores = tree_scores(table, self.weights_)
         order = np.argsort(-scores, kind="stable")
         return [replace(parses[at], score=float(scores[at])) for at in order]
+
+    def trees(
+        self, parser: DependencyParser, sentences: Sequence[TaggedSentence]
+    ) -> tuple[list[list[int]], list[list[str]]]:
+        """Heads and relations of sentences, as ``parser.trees`` gives them: the best of its lists.
+
+        The lists have as many trees as those that were learned from.  What is too long to be
+        parsed whole has one tree, the parser's.
+        """
+        self.check_fitted()
+        heads: list[list[int]] = []
+        relations: list[list[str]] = []
+        for _, together in groupby(sentences, lambda one: len(one.forms) > MOST_WORDS):
+            part = list(together)
+            if len(part[0].forms) > MOST_WORDS:
+                found = [parser.trees(part)]
+            else:
+                groups = range(0, len(part), _AT_ONCE)
+                found = [self._best(parser, part[at : at + _AT_ONCE]) for at in groups]
+            for some_heads, some_relations in found:
+                heads += some_heads
+                relations += some_relations
+        return heads, relations
+
+    def _best(
+        self, parser: DependencyParser, sentences: Sequence[TaggedSentence]
+    ) -> tuple[list[list[int]], list[list[str]]]:
+        """The same for few sentences that are not too long."""
+        batch = parser.encoder_.batch(sentences)
+        k = self.settings_.kbest
+        lists = KBestLists.of(
+            parser.arcs_.search(batch, number).kbest(k) for number in range(len(sentences))
+        )
+        table = self._table(sentences, lists)
+        best = choose(table, tree_scores(table, self.weights_))
+        cut = batch.starts.tolist()
+        flat = np.full(cut[-1], -1, np.int32)
+        for number, place in enumerate(best.tolist()):
+            flat[cut[number] + 1 : cut[number + 1]] = lists[number].heads[place]
+        names = [["_"] * len(sentence.forms) for sentence in sentences]
+        if parser.relations_ is not None:
+            known = parser.relations_.relations
+            numbers = parser.relations_.label(batch, flat).tolist()
+            names = [
+                [known[number] for number in numbers[begin + 1 : end]]
+                for begin, end in pairwise(cut)
+            ]
+        every = flat.tolist()
+        return [every[begin + 1 : end] for begin, end in pairwise(cut)], names
+
+    def _table(self, sentences: Sequence[TaggedSentence], lists: KBestLists) -> FeatureTable:
+        columns = {
+            name: expert_column(expert, sentences, lists) for name, expert in self.experts_.items()
+        }
+        return FeatureTable.of(sentences, lists, self.templates_, columns)
 
     # ---------------------------------------------------------------- storage
 
@@ -179,7 +264,8 @@ class Reranker(Model, RerankerSettings):
         for name, expert in self.experts_.items():
             raw = experts.expert_to_bytes(name, expert)
             arrays[f"expert.{name}"] = np.frombuffer(raw, np.uint8)
-        return Packed(arrays, {"tags": self.templates_.tags})
+        measured = {} if self.held_out_ is None else {"held_out": self.held_out_._asdict()}
+        return Packed(arrays, {"tags": self.templates_.tags}, measured)
 
     def _restore(self, packed: Packed) -> None:
         arrays = packed.arrays
@@ -187,6 +273,8 @@ class Reranker(Model, RerankerSettings):
         full = np.zeros(self.templates_.size, np.float32)
         full[arrays["codes"]] = arrays["templates"]
         self.weights_ = Weights(("base", *self.experts), arrays["dense"], full)
+        measured = packed.facts.get("held_out")
+        self.held_out_ = None if measured is None else HeldOut(**measured)
         self.experts_ = {
             name: experts.expert_from_bytes(name, arrays[f"expert.{name}"].tobytes())
             for name in self.experts

@@ -1,0 +1,73 @@
+"""A reranker of the parser's trees, kept if it was asked for or if it pays.
+
+It learns from the sentences as the parser does, with out-of-sample tags, from lists of parsers
+that have not seen them (``dependency.rerank``).  Whether it pays is seen there too: weights of
+the other folds choose a tree from each list, and their right heads are counted.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eigentext.base.fingerprint import fingerprint
+from eigentext.base.settings import declared
+from eigentext.dependency.long_sentences import MOST_WORDS
+from eigentext.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eigentext.base.progress import Progress
+    from eigentext.dependency import DependencyParser, Reranker
+    from eigentext.formats.conllu import Sentence
+    from eigentext.pipeline.model import Pipeline
+
+__all__ = ["trained_reranker"]
+
+# Unless told: experts look at the endings of rare words of any language, and the penalty is one
+# for treebanks of a few thousand sentences, on which the reranker's own learns templates by heart.
+_USUAL = {
+    "latent": {"language": "generic"},
+    "generative": {"language": "generic"},
+    "l2": 30.0,
+}
+
+
+def trained_reranker(
+    pipeline: Pipeline,
+    trees: Sequence[Sentence],
+    parser: DependencyParser,
+    files: Any,
+    progress: Progress | None,
+) -> tuple[Reranker | None, dict[str, Any]]:
+    """The reranker, or None where it does not pay; and what was chosen, with its figures.
+
+    ``files`` is the work folder.
+    """
+    from eigentext.dependency import Reranker
+
+    settings = {**_USUAL, "seed": pipeline.seed, **(pipeline.reranker_settings or {})}
+    for name in settings.keys() - declared(Reranker).keys():
+        raise SettingsError(f"reranker_settings.{name} is not known here")
+    reranker, measure = Reranker(**settings), pipeline.rerank == "auto"
+    reranker.check()
+    # a longer sentence is parsed in pieces, and has one tree
+    short = [sentence for sentence in trees if len(sentence) <= MOST_WORDS]
+    if measure and len(short) < reranker.folds:
+        return None, {}
+    about = [sentence.verbatim for sentence in short]
+    key = fingerprint(about, parser.fingerprint(), reranker.get_params(), measure)
+    # the lists are the same for other experts and penalties
+    lists = fingerprint(about, parser.fingerprint(), reranker.kbest, reranker.folds)
+    folder = files.folder and files.folder / f"lists-{lists[:16]}"
+
+    def made() -> Reranker:
+        return reranker.fit(short, parser, folder=folder, measure=measure, progress=progress)
+
+    model: Reranker = files.made("reranker", key, made)
+    if not measure or model.held_out_ is None:
+        return model, {}
+    found = model.held_out_
+    uas, reranked = found.attachment
+    choice = {"kept": found.better, "uas": uas, "reranked_uas": reranked}
+    return (model if found.better else None), {"reranker": choice}
