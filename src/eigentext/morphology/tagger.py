@@ -171,8 +171,8 @@ class MorphTagger(Model, MorphTaggerSettings):
         lists = self._words.lists
         answers = []
         for form, row, own in zip(forms, rows.tolist(), shares, strict=True):
-            own *= self.coverage_[form not in self.lexicon_.form_counts]
             n = int(np.count_nonzero(own))
+            own *= self.coverage_[form not in self.lexicon_.form_counts]
             best = np.argsort(-own, kind="stable")[: min(n, k)]
             tags = lists.tags[row, best].tolist()
             lemmas = self.lemmatiser_.lemmas([form] * len(tags), tags)

@@ -200,7 +200,9 @@ def alternatives(pipeline: Pipeline, sentence: DocSentence, asked: Asked) -> Alt
                 ]
             if asked.top:
                 found_trees = _listed(pipeline.parser_, pipeline.reranker_, tagged, asked.top)
-                trees = _trees(found_trees, pipeline.universal_)
+                reranked = pipeline.reranker_ is not None
+                heat = 1.0 if reranked else pipeline.parser_.arcs_.settings.heat
+                trees = _trees(found_trees, heat, pipeline.universal_)
     return Alternatives(readings, trees, tags_p, arcs_p)
 
 
@@ -216,10 +218,10 @@ def _listed(
     return reranker.choose(tagged, parser.kbest(tagged, k=reranker.settings_.kbest))[:k]
 
 
-def _trees(found: Sequence[Parse], universal: bool) -> list[TreeReading]:
-    """Trees with their shares by exp of their scores, which are those of a margin."""
+def _trees(found: Sequence[Parse], heat: float, universal: bool) -> list[TreeReading]:
+    """Trees with their shares by exp of their scores over heat."""
     best = max(parse.score for parse in found)
-    weights = [math.exp(parse.score - best) for parse in found]
+    weights = [math.exp((parse.score - best) / heat) for parse in found]
     trees = []
     for parse, weight in zip(found, weights, strict=True):
         heads = parse.tree.heads.tolist()

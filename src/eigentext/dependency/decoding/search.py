@@ -7,12 +7,12 @@ order   trees               best, k best               marginals
 1       any                 Chu-Liu/Edmonds, exact     matrix-tree theorem
 2       projective          Eisner, siblings, exact    inside-outside
                             over the arcs left
-2       projective, with    exact; lists are those of  inside-outside without grandparents:
-        grandparents        siblings in a new order:   approximate
+2       projective, with    exact; lists are those of  inside-outside, grandparents as in the
+        grandparents        siblings in a new order:   best tree: approximate
                             approximate
-2       any, with           greedy rearrangement, and  matrix-tree theorem on the arcs alone:
-        grandparents or     lists by arcs alone and    approximate
-        without             projective in a new
+2       any, with           greedy rearrangement, and  matrix-tree theorem, siblings and
+        grandparents or     lists by arcs alone and    grandparents as in the best tree:
+        without             projective in a new        approximate
                             order: approximate
 ======  ==================  =========================  =======================================
 
@@ -23,6 +23,7 @@ Order 2 looks only at arcs whose own score is not far below that of the word's b
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -60,7 +61,9 @@ class Search:
         forbidden: Iterable[tuple[int, int]] = (),
         grand: Grandparents | None = None,
         charge: float = 0.0,
+        heat: float = 1.0,
     ) -> None:
+        self.heat = heat
         self.arc = constrained(arc, required, forbidden, projective=projective)
         self.sib, self.projective, self.grand, self.charge = sib, projective, grand, charge
         self.approximate = sib is not None and not projective
@@ -141,11 +144,43 @@ class Search:
         return heads[order], scores[order]
 
     def marginals(self) -> Scores:
-        """(n+1, n+1): the probability of each arc."""
+        """(n+1, n+1): the probability of each arc, by exp of scores over heat."""
         from eigentext.dependency.decoding import marginals
 
+        arc = self._arcs_in_context / self.heat
         if not self.projective:
-            return marginals.nonprojective_marginals(self.arc)[0]
+            return marginals.nonprojective_marginals(arc)[0]
         if self.sib is None:
-            return marginals.projective_marginals(self.arc)[0]
-        return marginals.sibling_marginals(self.arc, self.sib)[0]
+            return marginals.projective_marginals(arc)[0]
+        return marginals.sibling_marginals(arc, self.sib / self.heat)[0]
+
+    @cached_property
+    def _arcs_in_context(self) -> Scores:
+        """Scores of arcs with what no sum over trees can hold, as in the best tree.
+
+        That is the grandparents' share, and where arcs may cross the siblings'.
+        """
+        siblings = self.sib is not None and not self.projective
+        if self.grand is None and not siblings:
+            return self.arc
+        heads, _ = self.best()
+        arc = self.arc.copy()
+        for h, d in np.argwhere(arc > -np.inf).tolist():
+            if self.grand is not None:
+                arc[h, d] += self.grand.in_tree(h, d, heads)
+            if siblings:
+                arc[h, d] += self.sib[h, _inner_sibling(h, d, heads), d]  # type: ignore[index]
+        return arc
+
+
+def _inner_sibling(h: int, d: int, heads: Heads) -> int:
+    """The modifier of h in a tree that comes before d on its side, h for none.
+
+    >>> _inner_sibling(1, 4, np.array([0, 1, 2, 3]))
+    2
+    """
+    step = 1 if d > h else -1
+    for s in range(d - step, h, -step):
+        if heads[s - 1] == h:
+            return s
+    return h

@@ -1,5 +1,7 @@
 """May the arcs of the trees cross, and at what charge?  Chosen on held-out training sentences.
 
+The same sentences say how sharp probabilities are to be (``heat.py``).
+
 1. Trees without a crossing arc need no choice: projective, whose search is exact.
 2. Otherwise two parsers are trained for a few passes on three of four sentences and tried on the
    fourth: one of projective trees, and one whose arcs may cross, with each of a few charges for a
@@ -17,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from eigentext.dependency.graph.heat import fitted_heat
 from eigentext.dependency.graph.training import ArcModel, ArcSettings, train_arcs
 from eigentext.trees.dependency import DependencyTree
 
@@ -32,6 +35,7 @@ WORDS = 80_000  # about so many are looked at, so that large treebanks pay littl
 EVERY = 4  # one sentence of so many is held out
 PASSES, SMALL_PASSES = 3, 5  # small treebanks: more passes cost little, and say more
 SMALL = 40_000  # words
+FEW = 20_000  # words looked at where nothing but the heat is left to fit
 CHARGES = (0.8, 0.4, 0.2, 0.1, 0.0)  # for each crossing arc, the highest first
 
 
@@ -42,6 +46,7 @@ class Projectivity:
     ``projective``      are the trees kept from crossing?
     ``why``             as told; no crossing arcs; too few sentences; held-out sentences
     ``charge``          what a crossing arc costs a tree
+    ``heat``            probabilities go by exp of scores over it; 1 if nothing was tried
     ``words``           held-out words, 0 if nothing was tried
     ``projective_uas``  their UAS in percent with projective trees
     ``crossing_uas``    and with trees whose arcs may cross, at the best charge
@@ -58,6 +63,7 @@ class Projectivity:
     words: int = 0
     projective_uas: float | None = None
     crossing_uas: float | None = None
+    heat: float = 1.0
 
     def __str__(self) -> str:
         both = (("projective", self.projective_uas), ("crossing", self.crossing_uas))
@@ -68,7 +74,7 @@ class Projectivity:
 
     def applied(self, settings: ArcSettings) -> ArcSettings:
         """The settings with what was chosen."""
-        return replace(settings, projective=self.projective, charge=self.charge)
+        return replace(settings, projective=self.projective, charge=self.charge, heat=self.heat)
 
 
 def choose_projectivity(
@@ -89,15 +95,14 @@ def choose_projectivity(
                 auto: both are
     ``coarse``  says which arcs are scored, the same for both; None: each learns its own
     """
-    if told is True or (told is False and settings.order == 1):
-        return Projectivity(told is True, "as told")
-    default = Projectivity(told == "auto", "as told")
-    if not any(map(_crosses, np.split(batch.heads, batch.starts[1:-1]))):
-        return replace(default, why="no crossing arcs") if told == "auto" else default
-    sample = np.arange(0, len(batch), max(1, round(batch.n_words / WORDS)))
+    crosses = any(map(_crosses, np.split(batch.heads, batch.starts[1:-1])))
+    why = "as told" if told != "auto" else "held-out sentences" if crosses else "no crossing arcs"
+    settled = told is True or not crosses or (told is False and settings.order == 1)
+    sample = np.arange(0, len(batch), max(1, round(batch.n_words / (FEW if settled else WORDS))))
     held_out = sample[EVERY - 1 :: EVERY]
     if not len(held_out):
-        return replace(default, why="too few sentences") if told == "auto" else default
+        told_why = why if settled or told is False else "too few sentences"
+        return Projectivity(told is not False, told_why)
     test = batch.part(held_out)
     passes = SMALL_PASSES if batch.n_words < SMALL else PASSES
 
@@ -114,16 +119,21 @@ def choose_projectivity(
             progress=_renamed(progress),
         )
 
-    crossing = _crossing_uas(trained(projective=False), test)
-    best = max(crossing, key=lambda charge: crossing[charge])
-    if told is False:
-        return Projectivity(False, "as told", best, test.n_words, None, crossing[best])
-    uas = _uas(trained(projective=True).decode(test), test)
-    projective = uas >= crossing[best]
-    charge = 0.0 if projective else best
-    return Projectivity(
-        projective, "held-out sentences", charge, test.n_words, uas, crossing[best]
-    )
+    if settled:
+        model = trained(projective=told is not False)
+        return Projectivity(told is not False, why, heat=fitted_heat(model, test))
+    crossing = trained(projective=False)
+    scores = _crossing_uas(crossing, test)
+    best = max(scores, key=lambda charge: scores[charge])
+    tried = Projectivity(False, why, best, test.n_words, None, scores[best])
+    if told is not False:
+        without = trained(projective=True)
+        uas = _uas(without.decode(test), test)
+        tried = replace(tried, projective_uas=uas)
+        if uas >= scores[best]:
+            heat = fitted_heat(without, test)
+            return replace(tried, projective=True, charge=0.0, heat=heat)
+    return replace(tried, heat=fitted_heat(crossing, test))
 
 
 def _crossing_uas(model: ArcModel, test: Batch) -> dict[float, float]:

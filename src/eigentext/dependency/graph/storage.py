@@ -92,7 +92,7 @@ def _holds(arrays: Arrays, strings: Texts, settings: Settings) -> None:
 
 SPEC = Spec(
     {
-        "arcs": Named({**_HASHED.fields, "charge": Real(low=0)}),
+        "arcs": Named({**_HASHED.fields, "charge": Real(low=0), "heat": Real(low=0, open=True)}),
         "arc_scale": Real(low=0, open=True),
         "coarse": Named(_HASHED.fields, optional=True),
         "coarse_scale": Real(low=0, open=True, optional=True),
@@ -102,6 +102,7 @@ SPEC = Spec(
                 "projective": Flag(),
                 "why": Text(),
                 "charge": Real(low=0),
+                "heat": Real(low=0, open=True),
                 "words": Whole(0),
                 "projective_uas": Real(low=0, high=100, optional=True),
                 "crossing_uas": Real(low=0, high=100, optional=True),

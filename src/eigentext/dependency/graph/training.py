@@ -58,6 +58,7 @@ class ArcSettings:
     ``margin``      order 2 looks only at arcs whose own score is at most so much below that of
                     the best head of the word; None: at all that are scored
     ``charge``      order 2 with crossing arcs: what each of them costs a tree, when decoding
+    ``heat``        probabilities go by exp of scores over it (``heat.py``)
     ``grandparents``  order 2 scores a modifier with its head and the head's head, too
     ``bits``        2**bits weights
     ``seed``        of the shuffles
@@ -71,6 +72,7 @@ class ArcSettings:
     coarse_margin: float | None = 4.0
     margin: float | None = None
     charge: float = 0.0
+    heat: float = 1.0
     grandparents: bool = False
     bits: int = 24
     seed: int = 0
@@ -88,6 +90,8 @@ class ArcSettings:
             raise SettingsError("grandparents need order 2")
         if not self.charge >= 0:
             raise SettingsError(f"charge must be 0 or more, found {self.charge}")
+        if not self.heat > 0:
+            raise SettingsError(f"heat must be above 0, found {self.heat}")
         for name in ("margin", "coarse_margin"):
             value = getattr(self, name)
             if value is not None and not value > 0:
@@ -225,7 +229,16 @@ class ArcModel:
         # an arc asked for may be one that pruning takes away
         arc, sib = self.scores(batch, number, pruned=not (required or forbidden))
         grand = Grandparents(self, batch, number) if settings.grandparents else None
-        return Search(arc, sib, settings.projective, required, forbidden, grand, settings.charge)
+        return Search(
+            arc,
+            sib,
+            settings.projective,
+            required,
+            forbidden,
+            grand,
+            settings.charge,
+            settings.heat,
+        )
 
     def tree_score(self, batch: Batch, number: int, heads: npt.NDArray[np.int32]) -> float:
         """What any tree of sentence ``number`` scores, also with arcs that no search looks at."""
@@ -274,16 +287,25 @@ class Grandparents:
 
     def total(self, heads: npt.NDArray[np.int32]) -> float:
         """What grandparents add to the score of a tree."""
+        from eigentext.dependency.kernels.features import grand_total
+
+        room = np.empty(2 * len(heads) * max(self._n_templates, 1), np.int64)
+        return float(grand_total(self._sentence, self._model, heads, room))
+
+    def in_tree(self, h: int, d: int, heads: npt.NDArray[np.int32]) -> float:
+        """What the grandparent would add to the arc from h to d in the place of d's own.
+
+        If h is below d in the tree, it takes d's place.
+        """
         from eigentext.dependency.kernels.features import grand_slots
 
-        slots = np.empty(2 * len(heads) * max(self._n_templates, 1), np.int64)
-        end = 0
-        for d, h in enumerate(heads.tolist(), start=1):
-            if h:
-                g = int(heads[h - 1])
-                end = grand_slots(self._sentence, self._model, g, h, d, slots, end)
-        total = self._model.weights[slots[:end]].sum(dtype=np.float64)
-        return float(total * self._model.scale)
+        if h == 0:
+            return 0.0
+        g = int(heads[h - 1])
+        g = int(heads[d - 1]) if g == d else g
+        slots = np.empty(2 * max(self._n_templates, 1), np.int64)
+        end = grand_slots(self._sentence, self._model, g, h, d, slots, 0)
+        return float(self._model.weights[slots[:end]].sum(dtype=np.float64) * self._model.scale)
 
 
 def _or_all(margin: float | None) -> float:

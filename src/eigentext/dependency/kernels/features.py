@@ -496,3 +496,17 @@ def grand_slots(sentence, model, g, h, d, out, at):
     for t in range(spec.shape[1]):
         at = put(out, at, mix(tops[t] + heads[t] + mods[t], model.shift), side, offset)
     return at
+
+
+@njit(cache=True)
+def grand_total(sentence, model, heads, slots):
+    """What grandparents add to the score of a tree; ``slots`` is room for all its features."""
+    end = 0
+    for d in range(1, len(heads) + 1):
+        h = heads[d - 1]
+        if h > 0:
+            end = grand_slots(sentence, model, heads[h - 1], h, d, slots, end)
+    total = 0.0
+    for at in range(end):
+        total += model.weights[slots[at]]
+    return total * model.scale
