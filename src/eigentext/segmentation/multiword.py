@@ -304,7 +304,7 @@ class MultiwordStage:
         return [(1, best, whole, 0, best_lemma + 4 * count(_lemma(small), 3)), *counts]
 
 
-_NO_COUNTS = (0, 0, 0, 0, 0)
+_NO_COUNTS: tuple[int, ...] = (0, 0, 0, 0, 0)
 _NOBODY = (1, 1, 1, 1)  # the neighbour of a token at the end of a sentence
 
 
