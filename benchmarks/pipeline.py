@@ -74,7 +74,8 @@ def _typed(treebank: Path, words: Path) -> list[str]:
     from eigentext.formats.conllu import read_sentences
     from eigentext.recipes.typed_words import as_typed
 
-    return [f"{s.verbatim}\n\n" for s in as_typed(read_sentences(str(treebank)), str(words))]
+    sentences = as_typed(read_sentences(str(treebank)), str(words))
+    return [sentence.verbatim.rstrip("\n") + "\n\n" for sentence in sentences]
 
 
 def split_of(name: str) -> Split:
