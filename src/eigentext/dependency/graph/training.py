@@ -40,6 +40,7 @@ __all__ = ["ArcModel", "ArcSettings", "Grandparents", "train_arcs"]
 
 Scores = npt.NDArray[np.float64]
 COARSE_EPOCHS, COARSE_BITS, COARSE_RATE = 2, 18, 0.05
+MORE_MARGIN = 1.0  # of arcs that are looked at while weights are learned
 ARC_STEPS = 2  # whole numbers in the longest step of learning
 
 
@@ -54,7 +55,8 @@ class ArcSettings:
     ``epochs``      passes over the sentences
     ``clip``        longest step of MIRA
     ``coarse_margin``  order 2 scores only arcs whose score in the coarse model is at most so much
-                    below that of the best head of the word; None: all, and there is none
+                    below that of the best head of the word, while learning a little more; None:
+                    all, and there is none
     ``margin``      order 2 looks only at arcs whose own score is at most so much below that of
                     the best head of the word; None: at all that are scored
     ``charge``      order 2 with crossing arcs: what each of them costs a tree, when decoding
@@ -372,7 +374,11 @@ def train_arcs(
         coarse=coarse,
     )
     learner = Learner(settings.learner == "mira", settings.clip, learned.sums, change)
-    decoder = model.decoder([0.0])  # a crossing arc costs nothing while we learn
+    # weights are to know what lies beyond the margin; a crossing arc costs nothing while we learn
+    wider = settings
+    if settings.coarse_margin is not None:
+        wider = replace(settings, coarse_margin=settings.coarse_margin + MORE_MARGIN)
+    decoder = replace(model, settings=wider).decoder([0.0])
     time = 0
 
     def mean() -> ArcModel:
