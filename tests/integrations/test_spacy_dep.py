@@ -151,18 +151,16 @@ def test_tags_of_the_doc_are_used_when_the_model_has_none(models):
         return spacy.tokens.Doc(nlp.vocab, words=words, tags=xpos, pos=upos)
 
     component = nlp.get_pipe("eigentext_dep")
-    for xpos, upos in (
+    orders = (
         (["DT", "NN", "VBD"], ["DET", "NOUN", "VERB"]),
         (["VBD", "DT", "NN"], ["VERB", "DET", "NOUN"]),
-    ):
+    )
+    for xpos, upos in orders:
         tree = parser.parse(words, upos=upos, xpos=xpos).tree
         doc = component(doc_with(xpos, upos))
         heads = [0 if token.head == token else token.head.i + 1 for token in doc]
         assert heads == tree.heads.tolist()
-    roots = [
-        component(doc_with(*tags))[:].root.text
-        for tags in ((["DT", "NN", "VBD"], None), (["VBD", "DT", "NN"], None))
-    ]
+    roots = [component(doc_with(*tags))[:].root.text for tags in orders]
     assert roots == ["frob", "zork"]  # it is the tags that tell the verb
     # a model that knows no tags asks for none
     assert sum(t.dep_ == "ROOT" for t in _pipeline(models["none"])("He slept.")) == 1
