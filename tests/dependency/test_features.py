@@ -221,6 +221,9 @@ def test_unknown_words_share_a_key_but_keep_their_endings():
     assert dog[lower] == fog[lower] != cat[lower]
     assert dog[form] == fog[form] != cat[form]
     assert len({cat[end], dog[end], fog[end]}) == 3
+    end2, begin3 = (T.ATTRIBUTES.index(name) for name in ("end2", "begin3"))
+    assert dog[end2] == fog[end2] != cat[end2]
+    assert dog[begin3] != fog[begin3]
 
 
 def test_an_encoder_that_forgets_gives_the_same_numbers(monkeypatch):

@@ -78,6 +78,7 @@ class Segmenter(Model, SegmenterSettings):
     """
 
     KIND = "segmenter"
+    VERSION = 2
     SPEC = storage.SPEC
 
     def fit(self, sentences: Iterable[Sentence], *, progress: Progress | None = None) -> Segmenter:

@@ -3,6 +3,10 @@
 The same kind of linear model as that of tokens (``tokens.py``), over the places behind tokens.  It
 sees the tokens around, how often the next one is written with a small letter or with a capital
 inside of sentences of the treebank, and the sentence so far (``kernels/sentence_ends.py``).
+
+A sentence is right if both its ends are, so the probability above which it pays to end one need
+not be one half.  It is chosen: stretches of the treebank are held out, a model of the others
+scores their places, and the log odds that give the best F1 of sentences are taken.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eigentext.base.folds import held_out
 from eigentext.segmentation.kernels import boundaries
 from eigentext.segmentation.kernels import sentence_ends as kernel
 from eigentext.segmentation.kernels import tables as table_kernel
@@ -28,6 +33,9 @@ if TYPE_CHECKING:
 __all__ = ["SentenceStage"]
 
 _RATE = 0.2
+_FOLDS, _JUDGED = 4, 1500  # stretches; no more are held out once so many sentences were judged
+_ODDS = np.arange(-12, 7) / 4  # log odds that are tried
+_AS_GOOD = 0.005  # of F1: less is chance
 _UPPER, _LOWER, _LAST_LETTER = 3, 4, 10  # classes of letters
 
 
@@ -35,11 +43,13 @@ _UPPER, _LOWER, _LAST_LETTER = 3, 4, 10  # classes of letters
 class SentenceStage:
     """What was learned of the ends of sentences.
 
-    ``weights``  as small numbers
-    ``habits``   of a word: written small or with a capital, at which places of a sentence
+    ``weights``    as small numbers
+    ``threshold``  a sentence ends where their sum is above it
+    ``habits``     of a word: written small or with a capital, at which places of a sentence
     """
 
     weights: npt.NDArray[np.int8]
+    threshold: int
     habits: HashedCounts
 
     @classmethod
@@ -59,14 +69,35 @@ class SentenceStage:
         habits, of_tokens = _habits(text, starts, ends, sentence_ends)
         tokens = _described(text, starts, ends, of_tokens)
         lasts = kernel.paragraphs_of(tokens.gaps)
-        weights = np.zeros(1 << bits, np.float32)
-        squares = np.full(1 << bits, 1.0, np.float32)
-        chance = np.random.default_rng(seed)
-        for epoch in range(epochs):
-            order = chance.permutation(len(sentence_ends))
-            kernel.train(tokens, lasts, sentence_ends, order, weights, squares, 64 - bits, _RATE)
-            told(epoch + 1)
-        return cls(quantised(weights)[0], habits)
+
+        def learned(sentences: npt.NDArray[np.int64], told: Callable[[int], None]) -> Any:
+            weights = np.zeros(1 << bits, np.float32)
+            squares = np.full(1 << bits, 1.0, np.float32)
+            chance = np.random.default_rng(seed)
+            for epoch in range(epochs):
+                order = sentences[chance.permutation(len(sentences))]
+                kernel.train(
+                    tokens, lasts, sentence_ends, order, weights, squares, 64 - bits, _RATE
+                )
+                told(epoch + 1)
+            return quantised(weights)
+
+        n = len(sentence_ends)
+        right, found = np.zeros(len(_ODDS), np.int64), np.zeros(len(_ODDS), np.int64)
+        judged = 0
+        for others, fold in held_out(n, _FOLDS) if n >= _FOLDS else ():
+            if judged >= _JUDGED:
+                break
+            judged += len(fold)
+            weights, unit = learned(others, lambda _: None)
+            for k, odds in enumerate(_ODDS):
+                is_end = kernel.answer(tokens, lasts, weights, 64 - bits, round(odds / unit))
+                hits, guesses = _hits(is_end, sentence_ends, fold)
+                right[k] += hits
+                found[k] += guesses
+        weights, unit = learned(np.arange(n), told)
+        odds = _ODDS[_best(2 * right / np.maximum(found + judged, 1))] if judged else 0.0
+        return cls(weights, round(odds / unit), habits)
 
     def answer(
         self, text: Squeezed, starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]
@@ -76,7 +107,36 @@ class SentenceStage:
         tokens = _described(text, starts, ends, habits)
         lasts = kernel.paragraphs_of(tokens.gaps)
         shift = 64 - (len(self.weights).bit_length() - 1)
-        return kernel.answer(tokens, lasts, self.weights, shift, 0.0), tokens.gaps == 3
+        return kernel.answer(tokens, lasts, self.weights, shift, self.threshold), tokens.gaps == 3
+
+
+def _hits(
+    is_end: npt.NDArray[np.bool_],
+    sentence_ends: npt.NDArray[np.int64],
+    fold: npt.NDArray[np.int64],
+) -> tuple[int, int]:
+    """How many sentences of a stretch are cut out right, and how many ends were found there.
+
+    >>> is_end = np.array([0, 1, 0, 1, 1], bool)
+    >>> _hits(is_end, np.array([1, 2, 4]), np.arange(3))
+    (1, 3)
+    """
+    up_to = np.append(0, np.cumsum(is_end))  # ends before each token
+    starts = np.append(0, sentence_ends[:-1] + 1)[fold]
+    ends = sentence_ends[fold]
+    begun = (starts == 0) | is_end[starts - 1]
+    right = begun & is_end[ends] & (up_to[ends] == up_to[starts])
+    return int(right.sum()), int(up_to[ends[-1] + 1] - up_to[starts[0]])
+
+
+def _best(scores: npt.NDArray[np.float64]) -> int:
+    """Nearest to even odds among those whose F1 is next to the best; of two the lower odds.
+
+    A score counts as the mean of it and its two neighbours.
+    """
+    smooth = np.convolve(np.pad(scores, 1, mode="edge"), np.ones(3) / 3, mode="valid")
+    good = np.flatnonzero(smooth >= smooth.max() - _AS_GOOD)
+    return int(good[np.argmin(np.abs(_ODDS[good]))])
 
 
 def _described(text: Squeezed, starts: Any, ends: Any, habits: Any) -> Any:

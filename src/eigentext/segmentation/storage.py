@@ -84,6 +84,7 @@ SPEC = Spec(
             "known_keys": _keys("known"),
             "known_counts": Ints(("known",), ("uint8",)),
             "habits": Ints(("known",), ("uint16",)),
+            "sentence_threshold": Ints(()),
             "n_general": Ints((), low=0, below="rules"),
             "form_keys": _keys("forms"),
             "form_starts": Pointers("forms", "form_rules", ("int32",)),
@@ -111,6 +112,7 @@ def pack_segmenter(segmenter: Segmenter) -> Packed:
             "known_keys": tokens.known.keys,
             "known_counts": tokens.known.values,
             "habits": sentences.habits.values,
+            "sentence_threshold": np.array(sentences.threshold),
             "n_general": np.array(multiwords.general),
             "form_keys": np.array(list(forms), np.uint32),
             "form_starts": pointers(map(len, forms.values())).astype(np.int32),
@@ -136,7 +138,7 @@ def restore_segmenter(segmenter: Segmenter, packed: Packed) -> None:
     habits = HashedCounts.of(a["known_keys"], a["habits"])
     weights = {name: _unpack_weights(name, a) for name in _STAGES}
     segmenter.tokens_ = TokenStage(weights["token"], known, bool(packed.facts["spaces"]))
-    segmenter.sentences_ = SentenceStage(weights["sentence"], habits)
+    segmenter.sentences_ = SentenceStage(weights["sentence"], int(a["sentence_threshold"]), habits)
     starts, numbers = a["form_starts"].tolist(), a["form_rules"].tolist()
     forms = zip(a["form_keys"].tolist(), starts[:-1], starts[1:], strict=True)
     segmenter.multiwords_ = MultiwordStage(

@@ -160,6 +160,9 @@ class Encoder:
             near[:6],
             near,
             lemma if lemma != "_" else lower,  # templates then say what those of forms say
+            lower[-2:],
+            lower[-4:],
+            lower[:3],
         )
         numbers = (self._numbers[0].get(upos, 0), self._numbers[1].get(xpos, 0))
         agreeing = dict.fromkeys(AGREEING, 0)

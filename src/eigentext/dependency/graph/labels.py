@@ -22,7 +22,7 @@ import numpy.typing as npt
 from eigentext.base.averaging import Averaged
 from eigentext.base.hashing import text_key
 from eigentext.dependency.graph.rounding import rounded, unit_of
-from eigentext.dependency.graph.templates import ATTRIBUTES
+from eigentext.dependency.graph.templates import AFFIXES, ATTRIBUTES
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -166,6 +166,11 @@ def label_templates(*, clusters: bool = False, vectors: bool = False) -> tuple[s
     names += ["h.upos d.lower", "h.lower d.upos", "h.lower d.xpos", "h.xpos d.lower"]
     names += ["h.feats d.feats", "h.upos d.upos d.feats", "h.upos h.feats d.upos"]
     names += ["h.upos d.end d.upos", "h.end h.upos d.upos"]
+    for affix in AFFIXES:
+        names += [f"h.{affix}", f"d.{affix}", f"h.upos d.upos d.{affix}"]
+    names += ["h.upos h.end2 d.upos", "h.upos h.end4 d.upos", "h.end2 d.end2", "h.end4 d.end4"]
+    names += ["d-1.end2 d.end2", "d.end2 d+1.end2", "h.upos d.end2 d.far", "d.upos c.end2"]
+    names += ["h.upos d.upos s.end2", "h.label d.end2", "s.label d.end2"]
     for tag in ("upos", "xpos"):
         for text in (
             "d-1 d d+1",

@@ -51,7 +51,11 @@ ATTRIBUTES = (
     "near6",
     "near",
     "lemma",
+    "end2",
+    "end4",
+    "begin3",
 )
+AFFIXES = ATTRIBUTES[-3:]  # beside ``end``, the last three letters
 MOST_ITEMS = 6
 AFTER = 0xD6E8FEB86659FD93
 BEYOND = (0x2545F4914F6CDD1D, 0x27D4EB2F165667C5)  # keys of words before the first, after the last
@@ -235,6 +239,11 @@ def arc_templates(*, clusters: bool = False, vectors: bool = False) -> tuple[str
     names += ["h.feats d.feats", "h.upos h.morph d.upos d.morph", "h.upos d.feats d.upos"]
     names += ["h.upos h.feats d.upos", "h.lemma d.upos d.morph"]
     names += ["h.xpos d.end d.upos", "h.end h.upos d.xpos"]
+    # endings say what a tagger got wrong: where cases are many and words new
+    names += [f"{role}.{affix}" for role in "hd" for affix in AFFIXES]
+    names += ["h.end2 d.end2", "h.end2 h.upos d.end2 d.upos", "h.upos d.end2 d.upos"]
+    names += ["h.end2 h.upos d.upos", "h.upos d.end4", "h.end4 d.upos", "h.end d.end"]
+    names += ["h.upos d-1.end2 d.end2", "h.upos d.end2 d+1.end2", "h.end2 d.end2 ~kinds"]
     names += ["h.upos d.upos ~kinds", "h.xpos d.xpos ~kinds", "h.upos d.lemma ~kinds"]
     names += ["h.upos d.upos ~rivals", "h.xpos d.xpos ~rivals", "h.lemma d.upos ~rivals"]
     names += ["h.upos d.upos ~agree", "h.xpos d.xpos ~agree"]

@@ -36,7 +36,8 @@ class Tokens(NamedTuple):
     ``opens``   1 for an opening bracket, -1 for a closing one, 2 for a quote that is both
     ``cases``   how often it is written small, and with a capital inside a sentence
     ``begins``  how often it is the first of a sentence, ``finals``: the last word of one
-    ``endings`` hash of the last three letters
+    ``endings`` hash of the last three letters;  ``tails``, ``heads`` (tokens, 3): hashes of the
+                last 2, 3, 4 letters and of the first 2, 3, 4
     """
 
     hashes: Any
@@ -50,6 +51,8 @@ class Tokens(NamedTuple):
     begins: Any
     finals: Any
     endings: Any
+    tails: Any
+    heads: Any
 
 
 @njit(cache=True)
@@ -77,6 +80,8 @@ def describe(chars, classes, starts, ends, habits, line_break):
     begins = np.empty(n, np.uint64)
     finals = np.empty(n, np.uint64)
     endings = np.empty(n, np.uint64)
+    tails = np.empty((n, 3), np.uint64)
+    heads = np.empty((n, 3), np.uint64)
     for t in range(n):
         start, end = starts[t], ends[t]
         key, shape, last = SEED, SEED, np.uint8(0)
@@ -113,8 +118,23 @@ def describe(chars, classes, starts, ends, habits, line_break):
         for i in range(max(start, end - 3), end):
             ending = mix(ending, chars[i])
         endings[t] = mix(ending, kind)
+        for k in range(3):
+            tails[t, k] = string_key(chars, max(start, end - 2 - k), end)
+            heads[t, k] = string_key(chars, start, min(start + 2 + k, end))
     return Tokens(
-        hashes, shapes, firsts, lasts, lengths, gaps, opens, cases, begins, finals, endings
+        hashes,
+        shapes,
+        firsts,
+        lasts,
+        lengths,
+        gaps,
+        opens,
+        cases,
+        begins,
+        finals,
+        endings,
+        tails,
+        heads,
     )
 
 
@@ -180,7 +200,16 @@ def keys_at(tokens, first, last, t, b, depth, quotes, out):
     out[n + 6] = mix(mix(mix(np.uint64(140), s0), case1), begin1)
     out[n + 7] = mix(mix(np.uint64(141), tokens.endings[t]), begin1)
     out[n + 8] = mix(mix(mix(np.uint64(142), gap), case1), begin1)
-    return n + 9
+    n += 9
+    # the last word before t, and the words around, by their affixes
+    for k in range(3):
+        before = tokens.tails[t - 1, k] if t > first else none
+        out[n] = mix(mix(mix(np.uint64(143), k), t0), before)
+        out[n + 1] = mix(mix(mix(np.uint64(144), k), tokens.tails[t, k]), gap)
+        out[n + 2] = mix(mix(mix(np.uint64(145), k), tokens.heads[t + 1, k]), s0)
+        out[n + 3] = mix(mix(mix(np.uint64(146), k), tokens.heads[t + 1, k]), t0)
+        n += 4
+    return n
 
 
 @njit(cache=True)
