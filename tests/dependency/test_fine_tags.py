@@ -39,7 +39,24 @@ def test_the_encoder_puts_features_in_the_place_of_xpos():
     values = Encoder(upos=["N"], fine=["Case"]).attributes("a", "N", "X", CASES[0], "b")[0]
     assert values[:2] == ("N", "N|Case=Nom")
     assert dict(zip(ATTRIBUTES, values, strict=True))["lemma"] == "b"
-    assert Encoder(upos=["N"]).attributes("A", "N", "X", CASES[0])[0][-1] == "a"  # no lemma
+    values = Encoder(upos=["N"]).attributes("Ab", "N", "X", CASES[0])[0]
+    assert dict(zip(ATTRIBUTES, values, strict=True))["lemma"] == "ab"  # there is none
+
+
+def test_xpos_alone_stands_for_its_upos():
+    """A parser that learned from both columns, given the finer one only."""
+    tags = {"upos": ["DET", "NOUN", "VERB"], "xpos": ["DT", "NN", "VBZ"]}
+    trees = [
+        make_sentence(list(words), **tags, head=[2, 3, 0], deprel=["det", "nsubj", "root"])
+        for words in ("adb", "acb", "ade", "ace")
+    ]
+    parser = DependencyParser(epochs=2, bits=16).fit(trees)
+    assert parser.encoder_.upos_of == {"DT": "DET", "NN": "NOUN", "VBZ": "VERB"}
+    again = DependencyParser.from_bytes(parser.to_bytes())
+    whole, fine = parser.scores(list("xyz"), **tags), again.scores(list("xyz"), xpos=tags["xpos"])
+    assert np.array_equal(whole[0], fine[0])
+    other = again.scores(list("xyz"), xpos=["XX"] * 3)
+    assert not np.array_equal(whole[0], other[0])
 
 
 def test_templates_that_say_the_same_are_there_once():

@@ -303,6 +303,7 @@ ODD = (
 )
 
 
+@pytest.mark.requires("ufal.udpipe")
 @pytest.mark.parametrize(
     "output",
     [
@@ -318,7 +319,7 @@ ODD = (
     ],
 )
 def test_outputs_are_those_of_udpipe_itself(output: str, service: TestClient) -> None:
-    udpipe = pytest.importorskip("ufal.udpipe")
+    from ufal import udpipe
 
     def converted(conllu: str) -> str:
         reader = udpipe.InputFormat.newInputFormat("conllu")

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ from eigentext.lexicon.shapes import lowered
 from eigentext.lexicon.symbols import looked_up
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from eigentext.dependency.sentence import TaggedSentence
 
@@ -75,6 +76,7 @@ class Encoder:
     ``clusters``, ``near``  word -> bits, of clusters and of a hierarchy of vectors
     ``upos``, ``xpos``      tags with a number of their own; others share number 0
     ``fine``                features that are put beside upos in the place of xpos; None: xpos is
+    ``upos_of``             xpos -> upos, for words that have the one and not the other
     """
 
     def __init__(
@@ -86,7 +88,9 @@ class Encoder:
         upos: Sequence[str] = (),
         xpos: Sequence[str] = (),
         fine: Sequence[str] | None = None,
+        upos_of: Mapping[str, str] | None = None,
     ) -> None:
+        self.upos_of = dict(upos_of or {})
         self.fine = None if fine is None else tuple(fine)
         self.known = known
         self.clusters, self.near = clusters or {}, near or {}
@@ -140,6 +144,8 @@ class Encoder:
         ('NOUN', 'NOUN', 'cats', 'Cats')
         """
         lower = lowered(form)
+        if upos == "_":
+            upos = self.upos_of.get(xpos, upos)
         xpos = fine_tag(upos, xpos, feats, self.fine)
         known = self.known is None or lower in self.known or form == ROOT
         pairs = () if feats == "_" else feats.split("|")
@@ -209,6 +215,19 @@ class Encoder:
                 flat = np.concatenate([np.asarray(numbers, np.int32) for numbers in known])
                 column[picked != 0] = flat
         return Batch(starts, self._keys[picked], self._tags[picked], governors, relations)
+
+
+def usual_upos(tokens: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """For each xpos that (upos, xpos) of words have, the upos it most often goes with.
+
+    >>> usual_upos([("NOUN", "NN"), ("VERB", "NN"), ("NOUN", "NN"), ("_", "X"), ("DET", "_")])
+    {'NN': 'NOUN'}
+    """
+    seen = Counter((xpos, upos) for upos, xpos in tokens if "_" not in (upos, xpos))
+    usual: dict[str, str] = {}
+    for (xpos, upos), _ in sorted(seen.items(), key=lambda item: (-item[1], item[0])):
+        usual.setdefault(xpos, upos)
+    return dict(sorted(usual.items()))
 
 
 def fine_tag(upos: str, xpos: str, feats: str, fine: Sequence[str] | None) -> str:

@@ -22,7 +22,7 @@ from eigentext.base.model import Model
 from eigentext.base.parallel import in_order
 from eigentext.base.tokens import checked_item, checked_sentences, each_sentence
 from eigentext.dependency.graph.answer import Parse, with_heads
-from eigentext.dependency.graph.encode import Encoder, fine_tag
+from eigentext.dependency.graph.encode import Encoder, fine_tag, usual_upos
 from eigentext.dependency.graph.fine_tags import chosen_features
 from eigentext.dependency.graph.labels import (
     LabelModel,
@@ -174,6 +174,11 @@ class DependencyParser(Model, DependencyParserSettings):
             upos=upos,
             xpos=xpos,
             fine=fine,
+            upos_of=usual_upos(
+                tags
+                for sentence in sentences
+                for tags in zip(sentence.upos, sentence.xpos, strict=True)
+            ),
         )
 
     def _known_of(self, sentences: Sequence[TaggedSentence]) -> dict[str, bool]:

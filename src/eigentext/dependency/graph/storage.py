@@ -62,6 +62,9 @@ def _parts(settings: Settings) -> Parts:
         )
     }
     strings |= {name: Strings(name, distinct=True) for name in ("upos", "xpos", "known", "fine")}
+    # files made before have them not
+    strings["xpos_known"] = Strings("xpos_known", distinct=True, optional=True)
+    strings["upos_of_xpos"] = Strings("xpos_known", optional=True)
     for name in ("cluster", "vector"):
         strings[f"{name}_words"] = Strings(f"{name}s", distinct=True)
         strings[f"{name}_bits"] = Strings(f"{name}s", bits=True)
@@ -140,6 +143,9 @@ def pack(parser: DependencyParser) -> Packed:
         "vector_words": list(parser.near_),
         "vector_bits": list(parser.near_.values()),
     }
+    if encoder.upos_of:
+        strings["xpos_known"] = list(encoder.upos_of)
+        strings["upos_of_xpos"] = list(encoder.upos_of.values())
     facts: dict[str, Any] = {
         "arcs": asdict(arcs.settings),
         "arc_scale": arcs.scale,
@@ -175,6 +181,7 @@ def restore(parser: DependencyParser, stored: Packed) -> None:
     parser.near_ = dict(zip(strings["vector_words"], strings["vector_bits"], strict=True))
     # settings as well, so that a parser of the same settings can be trained
     parser.clusters, parser.vectors = parser.clusters_ or None, parser.near_ or None
+    pairs = strings.get("xpos_known", []), strings.get("upos_of_xpos", [])
     parser.encoder_ = Encoder(
         known=frozenset(strings["known"]),
         clusters=parser.clusters_,
@@ -182,6 +189,7 @@ def restore(parser: DependencyParser, stored: Packed) -> None:
         upos=strings["upos"],
         xpos=strings["xpos"],
         fine=strings["fine"] if facts["fine_tags"] else None,
+        upos_of=dict(zip(*pairs, strict=True)),
     )
     n_tags, coarse = parser.encoder_.n_tags, None
     if "coarse" in facts:
