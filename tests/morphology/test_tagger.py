@@ -89,7 +89,21 @@ def test_quotes_and_composed_letters_are_those_of_the_treebank() -> None:
     assert answer.upos == ("PUNCT", "NOUN", "PUNCT")
 
 
-def test_xpos_that_tells_of_more_is_no_part_of_the_tag() -> None:
+def test_xpos_that_words_tell_is_part_of_the_tag() -> None:
+    """However many tags it makes of few parts of speech: small treebanks have XPOS, too."""
+    fine = []
+    for one in TREEBANK:
+        tags = zip(one.column("upos"), one.forms, strict=True)
+        fine.append(one.with_columns(xpos=[f"{tag}-{form[-1]}" for tag, form in tags]))
+    tagger = MorphTagger(bits=12).fit([one.with_columns(feats=["_"] * len(one)) for one in fine])
+    assert tagger.other_xpos_ is None
+    assert len(tagger.tag_set_) > 2 * len({upos for upos, _, _ in tagger.tag_set_.triples})
+    (answer,) = tagger.tag([["the", "newts"]])
+    assert answer.xpos == ("DET-e", "NOUN-s")
+
+
+def test_xpos_that_tells_of_more_is_no_part_of_the_tag(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("eigentext.morphology.tags._MOST_TAGS", 10)
     tagger = MorphTagger(bits=10).fit([one.with_columns(xpos=one.forms) for one in TREEBANK])
     assert len(tagger.tag_set_) == len(MorphTagger(bits=10).fit(TREEBANK).tag_set_)
     assert tagger.tag([["the", "dog"]])[0].xpos == ("the", "dog")

@@ -100,7 +100,7 @@ class MorphTagger(Model, MorphTaggerSettings):
             raise DataError("<training sentences>", None, "no words, expected some to learn from")
         forms = [word[1] for word in words]
         triples = [(word[3], word[4], word[5]) for word in words]
-        joint = joins_xpos(triples)
+        joint = joins_xpos(forms, triples)
         known = triples if joint else [(upos, "_", feats) for upos, _, feats in triples]
         self.tag_set_ = TagSet(known)
         tags = np.array([self.tag_set_.number[triple] for triple in known], np.int64)

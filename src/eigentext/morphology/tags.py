@@ -1,8 +1,8 @@
 """Tags and what they are made of: (UPOS, XPOS, FEATS) in numbers.
 
 A tag is told apart by its part of speech, its features and, where the treebank's XPOS says little
-more than these (:func:`joins_xpos`), its XPOS.  Its *parts* are these one by one and the whole:
-what is learned of a part serves all tags that have it.
+more than these or words tell it (:func:`joins_xpos`), its XPOS.  Its *parts* are these one by one
+and the whole: what is learned of a part serves all tags that have it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from eigentext.base.ragged import pointers
 from eigentext.formats.conllu import parse_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     from eigentext.morphology.kernels.chain import Tags
 
@@ -26,19 +26,50 @@ __all__ = ["OtherXpos", "TagSet", "Triple", "joins_xpos"]
 
 Triple = tuple[str, str, str]  # UPOS, XPOS, FEATS
 _MORE_TAGS = 2.0  # XPOS may make so many times as many tags
+_MOST_TAGS = 500  # or so many in all, where words tell their XPOS
 _GOOD_XPOS = 0.8  # share of words whose form and tag must tell their XPOS
 
 
-def joins_xpos(triples: Iterable[Triple]) -> bool:
-    """Whether XPOS belongs to the tag: it makes at most twice as many of them.
+def joins_xpos(forms: Sequence[str], triples: Sequence[Triple]) -> bool:
+    """Whether XPOS belongs to the tag of words: it makes few more tags, or words tell it.
 
-    >>> joins_xpos([("NOUN", "NN", "_"), ("NOUN", "NNS", "Number=Plur")])
+    >>> joins_xpos(["dog", "dogs"], [("NOUN", "NN", "_"), ("NOUN", "NNS", "Number=Plur")])
     True
-    >>> joins_xpos([("NOUN", "subject", "_"), ("NOUN", "object", "_"), ("NOUN", "root", "_")])
+    >>> roles = [("NOUN", "subject", "_"), ("NOUN", "object", "_"), ("NOUN", "root", "_")]
+    >>> joins_xpos(["dog"] * 3, roles)
     False
+    >>> joins_xpos(["dog", "cat", "rat"] * 2, roles * 2)
+    True
     """
     whole = set(triples)
-    return len(whole) <= _MORE_TAGS * len({(upos, feats) for upos, _, feats in whole})
+    if len(whole) <= _MORE_TAGS * len({(upos, feats) for upos, _, feats in whole}):
+        return True
+    words = zip(forms, triples, strict=True)
+    counts = Counter(((form, upos, feats), xpos) for form, (upos, xpos, feats) in words)
+    return len(whole) <= _MOST_TAGS and tells_xpos(counts)
+
+
+def tells_xpos(counts: Mapping[tuple[Hashable, str], int]) -> bool:
+    """Do words tell their XPOS?  By counts of (word, XPOS), a word being a form with its tag.
+
+    Of the words that are there more than once, those count as told whose XPOS is that of most of
+    the others.
+
+    >>> tells_xpos({("dog", "NN"): 5, ("cat", "NN"): 1})
+    True
+    >>> tells_xpos({("dog", "A"): 2, ("dog", "B"): 2})
+    False
+    """
+    of_word: dict[Hashable, list[int]] = {}
+    for (word, _), count in counts.items():
+        of_word.setdefault(word, []).append(count)
+    told = seen = 0
+    for found in of_word.values():
+        first, second = sorted((*found, 0), reverse=True)[:2]
+        total = sum(found)
+        seen += total if total > 1 else 0
+        told += first if total > 1 and first - 1 > second else 0
+    return told >= _GOOD_XPOS * seen
 
 
 class TagSet:
@@ -129,17 +160,15 @@ class OtherXpos:
         """From counts of (form, tag, XPOS)."""
         values = sorted({xpos for _, _, xpos in counts})
         number = {xpos: k for k, xpos in enumerate(values)}
-        total = sum(counts.values())
         of_entry = np.full(len(entry), -1)
-        right = 0  # each word held out
         totals: Counter[tuple[int, int]] = Counter()
         ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
         for (form, tag, xpos), count in ranked:
             totals[tag, number[xpos]] += count
             if of_entry[entry[form, tag]] < 0:
                 of_entry[entry[form, tag]] = number[xpos]
-                right += count - 1
-        if right < _GOOD_XPOS * total:
+        words = {((form, tag), xpos): count for (form, tag, xpos), count in counts.items()}
+        if not tells_xpos(words):
             return cls(entry, ["_"], [0] * n_tags, [0] * len(entry))
         of_tag = np.full(n_tags, -1)
         for (tag, value), _ in sorted(totals.items(), key=lambda item: (-item[1], item[0])):
