@@ -81,3 +81,20 @@ def test_sentences_end_where_it_pays_and_not_where_it_is_likelier_than_not() -> 
 def test_few_sentences_are_enough() -> None:
     segmenter = Segmenter().fit([comma_clauses(["ba"])] * 3)
     assert segmenter.sentences_.threshold == 0
+
+
+def test_a_treebank_of_paragraphs_of_one_sentence_teaches_where_sentences_end() -> None:
+    words = ["sun", "moon", "star", "sea", "hill", "wind", "rain", "snow"]
+    treebank = [
+        make_sentence(
+            [first.title(), "and", second, "."],
+            misc=["_", "_", "SpaceAfter=No", "_"],
+            metadata={"newpar": ""},
+        )
+        for first in words
+        for second in words
+    ]
+    segmenter = Segmenter().fit(treebank)
+    found = segmenter.segment("Sun and hill. Wind and sea. Moon and rain.")
+    assert [len(one.tokens) for one in found] == [4, 4, 4]
+    assert len(segmenter.segment("Sun and hill and sea.")) == 1

@@ -24,6 +24,7 @@ from eigentext.segmentation.kernels.tables import (
 )
 
 N_KEYS = 64  # room for the features of a place
+LAST_OF_WORDS = 13  # classes up to here are of letters, digits and what is set on them
 
 
 class Tokens(NamedTuple):
@@ -239,13 +240,20 @@ def train(tokens, lasts, ends, order, weights, squares, shift, rate):
         first, last = lasts[p - 1] + 1 if p > 0 else 0, lasts[p]
         depth, quotes = 0, 0
         for t in range(b, ends[sentence] + 1):
-            if t == last:
-                break
             if tokens.opens[t] == 2:
                 quotes = 1 - quotes
             else:
                 depth = max(depth + tokens.opens[t], 0)
-            n = keys_at(tokens, first, last, t, b, depth, quotes, keys)
+            if t < last:
+                n = keys_at(tokens, first, last, t, b, depth, quotes, keys)
+            elif t + 1 < len(tokens.hashes) and tokens.firsts[t] > LAST_OF_WORDS:
+                # the end of a paragraph is no question; but a mark that ends one ends sentences
+                # elsewhere, and some treebanks have hardly other examples: as if a space followed
+                tokens.gaps[t] = 1
+                n = keys_at(tokens, first, lasts[p + 1], t, b, depth, quotes, keys)
+                tokens.gaps[t] = 3
+            else:
+                break
             score = total(weights, keys, n, shift)
             gold = 1.0 if t == ends[sentence] else 0.0
             loss += step(weights, squares, keys, n, shift, score, gold, rate)
