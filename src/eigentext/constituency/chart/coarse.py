@@ -37,9 +37,13 @@ _WIDEST = 0.02  # and no sentence a beam that cuts more than this
 
 
 class RulesByLeft(NamedTuple):
-    """Rules with left child b stand at ``ptr[b]`` to ``ptr[b + 1]``; ``rule`` is their number."""
+    """Rules with left child b stand at ``ptr[b]`` to ``ptr[b + 1]``; ``rule`` is their number.
+
+    Those with right child c as well stand at ``pair[b, c]`` to ``pair[b, c + 1]``.
+    """
 
     ptr: Ints
+    pair: npt.NDArray[np.int32]
     right: npt.NDArray[np.int32]
     parent: npt.NDArray[np.int32]
     p: Floats
@@ -63,10 +67,15 @@ class CoarseGrammar:
     @cached_property
     def by_left(self) -> RulesByLeft:
         """The rules in the order in which the coarse pass runs through them."""
-        order = np.argsort(self.rules[:, 1], kind="stable")
-        bounds = np.arange(len(self.prior) + 1)
+        _, left, right = self.rules.T
+        order = np.lexsort((right, left))
+        n_labels = len(self.prior)
+        # a column more than there are labels: where the rules of the last one end
+        places = np.arange(n_labels * (n_labels + 1))
+        of_rule = left[order] * (n_labels + 1) + right[order]
         return RulesByLeft(
-            ptr=np.searchsorted(self.rules[order, 1], bounds),
+            ptr=np.searchsorted(left[order], np.arange(n_labels + 1)),
+            pair=np.searchsorted(of_rule, places).astype(np.int32).reshape(n_labels, -1),
             right=self.rules[order, 2].astype(np.int32),
             parent=self.rules[order, 0].astype(np.int32),
             p=self.rule_p[order],

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
+PER_LABEL = 2  # to look up a pair of labels takes as long as to try so many rules
 _FAINT = -60.0  # splits whose factor is exp(-60) or less add nothing to single precision
 
 
@@ -67,6 +68,7 @@ def coarse_inside(n, rules, prior, tags, masks, beam, cells):
     ``rules``  by left child, ``masks`` the labels that each span may have; ``cells`` is filled
     """
     left_ptr, right_of, parent_of, rule_p = rules.ptr, rules.right, rules.parent, rules.p
+    pair = rules.pair
     list_ptr, scale, list_label, list_value = cells
     n_labels = len(prior)
     acc = np.zeros(n_labels)  # label -> inside of the present span, not yet scaled
@@ -111,9 +113,26 @@ def coarse_inside(n, rules, prior, tags, masks, beam, cells):
                         continue
                     factor = math.exp(exponent)
                     right = dense[k]
+                    sr = span_id(k, j, n)
+                    n_right = list_ptr[sr, 1] - list_ptr[sr, 0]
                     for e in range(list_ptr[sl, 0], list_ptr[sl, 1]):
                         b = list_label[e]
                         value = list_value[e] * factor
+                        if left_ptr[b + 1] - left_ptr[b] > PER_LABEL * n_right:
+                            # many rules, few labels on the right: ask by the labels
+                            for f in range(list_ptr[sr, 0], list_ptr[sr, 1]):
+                                c = list_label[f]
+                                first, last = pair[b, c], pair[b, c + 1]
+                                if first == last:
+                                    continue
+                                product = value * list_value[f]
+                                for r in range(first, last):
+                                    a = parent_of[r]
+                                    if acc[a] == 0.0:
+                                        touched[n_touched] = a
+                                        n_touched += 1
+                                    acc[a] += product * rule_p[r]
+                            continue
                         for r in range(left_ptr[b], left_ptr[b + 1]):
                             other = right[right_of[r]]
                             if other > 0.0:
@@ -161,7 +180,7 @@ def coarse_outside(n, rules, root_p, cells, threshold, outside, survivors):
 
     Returns (number of applications, or -1 if there is no room; Z relative to the root's scale).
     """
-    left_ptr, right_of, parent_of, rule_p, number_of = rules
+    left_ptr, _, right_of, parent_of, rule_p, number_of = rules
     list_ptr, scale, list_label, list_value = cells
     n_labels = len(root_p)
     capacity = len(survivors.rule)
