@@ -203,8 +203,10 @@ def published(treebank: str, table: Path) -> dict[str, dict[str, float]]:
 
 def ready_model(treebank: str, folder: Path | None) -> Path | None:
     """The published model of UDPipe for a treebank, if it is in the folder."""
-    name = PUBLISHED.get(treebank, Path(treebank).name).lower()
+    name = PUBLISHED.get(treebank, Path(treebank).name).lower().removeprefix("ud_")
     found = sorted(folder.glob(f"{name}-ud-*.udpipe")) if folder else []
+    if folder and not found:
+        print(f"no model of UDPipe for {treebank} in {folder}: training one", file=sys.stderr)
     return found[-1] if found else None
 
 
@@ -301,11 +303,12 @@ def main() -> None:
             training = chosen.keep / f"{name}.train.json"
             ready = ready_model(treebank, chosen.udpipe_models) if system == "udpipe" else None
             if ready:
-                model = ready
-                training.write_text(json.dumps({"file_mb": ready.stat().st_size / 1e6}))
-            if not (model.exists() and training.exists()):
-                training.write_text(json.dumps(child("train", system, treebank, model)))
-            row = json.loads(training.read_text()) | child("run", system, treebank, model)
+                row = {"model": ready.name, "file_mb": ready.stat().st_size / 1e6}
+                row |= child("run", system, treebank, ready)
+            else:
+                if not (model.exists() and training.exists()):
+                    training.write_text(json.dumps(child("train", system, treebank, model)))
+                row = json.loads(training.read_text()) | child("run", system, treebank, model)
             file.write_text(json.dumps(row))
             print(treebank, system, json.dumps(row), file=sys.stderr)
     table = chosen.published or data() / "peers" / "udpipe-1.2-ud-2.5.tsv"

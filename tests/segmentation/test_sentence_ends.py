@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 
 from eigentext.formats.conllu import Sentence, make_sentence
 from eigentext.segmentation import Segmenter, raw_text
-from eigentext.segmentation.sentence_ends import _AS_GOOD, _ODDS, _best, _hits
+from eigentext.segmentation.sentence_ends import (
+    _AS_GOOD,
+    _FOLDS,
+    _JUDGED,
+    _ODDS,
+    _best,
+    _hits,
+    _stretches,
+)
 
 
 def comma_clauses(words: list[str]) -> Sentence:
@@ -25,11 +33,12 @@ def test_hits_are_those_of_the_spans(lengths: list[int], data: st.DataObject) ->
     is_end = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
     first = data.draw(st.integers(0, len(lengths) - 1))
     fold = np.arange(first, data.draw(st.integers(first, len(lengths) - 1)) + 1)
+    fold = fold[:: data.draw(st.sampled_from([1, 2]))]
     starts = [0, *(ends[:-1] + 1).tolist()]
     gold = {(starts[k], int(ends[k])) for k in fold}
     cuts = np.flatnonzero(is_end).tolist()
     found = set(zip([0, *(cut + 1 for cut in cuts)], cuts, strict=False))
-    inside = [cut for cut in cuts if starts[fold[0]] <= cut <= ends[fold[-1]]]
+    inside = [cut for cut in cuts for k in fold if starts[k] <= cut <= ends[k]]
     assert _hits(is_end, ends, fold) == (len(gold & found), len(inside))
 
 
@@ -98,3 +107,24 @@ def test_a_treebank_of_paragraphs_of_one_sentence_teaches_where_sentences_end() 
     found = segmenter.segment("Sun and hill. Wind and sea. Moon and rain.")
     assert [len(one.tokens) for one in found] == [4, 4, 4]
     assert len(segmenter.segment("Sun and hill and sea.")) == 1
+
+
+def test_a_large_treebank_is_judged_by_parts_of_all_its_quarters() -> None:
+    ((others, fold),) = _stretches(_FOLDS * _JUDGED)
+    assert len(fold) == _JUDGED
+    assert sorted([*others, *fold]) == list(range(_FOLDS * _JUDGED))
+    assert {int(k) // _JUDGED for k in fold} == set(range(_FOLDS))
+    assert [len(fold) for _, fold in _stretches(10)] == [3, 3, 2, 2]
+    assert list(_stretches(3)) == []
+
+
+def test_a_paragraph_that_ends_inside_a_sentence_changes_nothing_for_good() -> None:
+    """A break inside a sentence of the treebank: learned twice, the same text is the same."""
+    one = comma_clauses(["ba", "da"])
+    broken = make_sentence(
+        ["a", ",", "-", "b", "."],
+        misc=["SpaceAfter=No", "SpacesAfter=\\n\\n", "_", "SpaceAfter=No", "_"],
+    )
+    segmenter = Segmenter().fit([one, broken] * 30)
+    assert Segmenter().fit([one, broken] * 30).fingerprint() == segmenter.fingerprint()
+    assert [len(found.tokens) for found in segmenter.segment("a,\n\n- b.")] == [2, 3]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from eigentext.base.ragged import pointers
 from eigentext.formats.conllu import parse_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from eigentext.morphology.kernels.chain import Tags
 
@@ -27,7 +27,7 @@ __all__ = ["OtherXpos", "TagSet", "Triple", "joins_xpos"]
 Triple = tuple[str, str, str]  # UPOS, XPOS, FEATS
 _MORE_TAGS = 2.0  # XPOS may make so many times as many tags
 _MOST_TAGS = 500  # or so many in all, where words tell their XPOS
-_GOOD_XPOS = 0.8  # share of words whose form and tag must tell their XPOS
+_GOOD_XPOS = 0.8  # share of words, of those seen twice, whose form and tag must tell their XPOS
 
 
 def joins_xpos(forms: Sequence[str], triples: Sequence[Triple]) -> bool:
@@ -49,18 +49,18 @@ def joins_xpos(forms: Sequence[str], triples: Sequence[Triple]) -> bool:
     return len(whole) <= _MOST_TAGS and tells_xpos(counts)
 
 
-def tells_xpos(counts: Mapping[tuple[Hashable, str], int]) -> bool:
+def tells_xpos(counts: Mapping[Any, int]) -> bool:
     """Do words tell their XPOS?  By counts of (word, XPOS), a word being a form with its tag.
 
-    Of the words that are there more than once, those count as told whose XPOS is that of most of
-    the others.
+    Of the words that are there more than once, those count as told whose XPOS is the most frequent
+    one of the others; where no word is, nothing is known.
 
     >>> tells_xpos({("dog", "NN"): 5, ("cat", "NN"): 1})
     True
     >>> tells_xpos({("dog", "A"): 2, ("dog", "B"): 2})
     False
     """
-    of_word: dict[Hashable, list[int]] = {}
+    of_word: dict[Any, list[int]] = {}
     for (word, _), count in counts.items():
         of_word.setdefault(word, []).append(count)
     told = seen = 0
@@ -69,7 +69,7 @@ def tells_xpos(counts: Mapping[tuple[Hashable, str], int]) -> bool:
         total = sum(found)
         seen += total if total > 1 else 0
         told += first if total > 1 and first - 1 > second else 0
-    return told >= _GOOD_XPOS * seen
+    return seen > 0 and told >= _GOOD_XPOS * seen
 
 
 class TagSet:

@@ -24,7 +24,7 @@ from eigentext.segmentation.kernels.squeeze import LINE_BREAK
 from eigentext.segmentation.tables import HashedCounts, quantised
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     import numpy.typing as npt
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["SentenceStage"]
 
 _RATE = 0.2
-_FOLDS, _JUDGED = 4, 1500  # stretches; no more are held out once so many sentences were judged
+_FOLDS, _JUDGED = 4, 1500  # stretches; sentences that are enough to judge by
 _ODDS = np.arange(-12, 7) / 4  # log odds that are tried
 _AS_GOOD = 0.005  # of F1: less is chance
 _UPPER, _LOWER, _LAST_LETTER = 3, 4, 10  # classes of letters
@@ -85,7 +85,7 @@ class SentenceStage:
         n = len(sentence_ends)
         right, found = np.zeros(len(_ODDS), np.int64), np.zeros(len(_ODDS), np.int64)
         judged = 0
-        for others, fold in held_out(n, _FOLDS) if n >= _FOLDS else ():
+        for others, fold in _stretches(n):
             if judged >= _JUDGED:
                 break
             judged += len(fold)
@@ -110,12 +110,28 @@ class SentenceStage:
         return kernel.answer(tokens, lasts, self.weights, shift, self.threshold), tokens.gaps == 3
 
 
+def _stretches(
+    n: int,
+) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+    """Sentences to learn from and to judge by, of n: the quarters of a treebank in turn.
+
+    Of a large treebank the beginnings of all quarters are judged together, since its genres may
+    stand one behind the other.
+    """
+    if n >= _FOLDS * _JUDGED:
+        quarters = np.array_split(np.arange(n), _FOLDS)
+        fold = np.concatenate([quarter[: _JUDGED // _FOLDS] for quarter in quarters])
+        yield np.setdiff1d(np.arange(n), fold), fold
+    elif n >= _FOLDS:
+        yield from held_out(n, _FOLDS)
+
+
 def _hits(
     is_end: npt.NDArray[np.bool_],
     sentence_ends: npt.NDArray[np.int64],
     fold: npt.NDArray[np.int64],
 ) -> tuple[int, int]:
-    """How many sentences of a stretch are cut out right, and how many ends were found there.
+    """How many of these sentences are cut out right, and how many ends were found in them.
 
     >>> is_end = np.array([0, 1, 0, 1, 1], bool)
     >>> _hits(is_end, np.array([1, 2, 4]), np.arange(3))
@@ -126,7 +142,7 @@ def _hits(
     ends = sentence_ends[fold]
     begun = (starts == 0) | is_end[starts - 1]
     right = begun & is_end[ends] & (up_to[ends] == up_to[starts])
-    return int(right.sum()), int(up_to[ends[-1] + 1] - up_to[starts[0]])
+    return int(right.sum()), int((up_to[ends + 1] - up_to[starts]).sum())
 
 
 def _best(scores: npt.NDArray[np.float64]) -> int:

@@ -33,13 +33,15 @@ if TYPE_CHECKING:
 __all__ = ["Applications", "Chart", "CoarseGrammar", "beam_for", "build_chart"]
 
 _LONG = 60  # words: sentences up to here have the beam that was asked for
+_MOST_PAIRED = 2000  # labels of which there is a table of pairs, 16 MB at the most
 _WIDEST = 0.02  # and no sentence a beam that cuts more than this
 
 
 class RulesByLeft(NamedTuple):
     """Rules with left child b stand at ``ptr[b]`` to ``ptr[b + 1]``; ``rule`` is their number.
 
-    Those with right child c as well stand at ``pair[b, c]`` to ``pair[b, c + 1]``.
+    Those with right child c as well stand at ``pair[b, c]`` to ``pair[b, c + 1]``; no rows: there
+    are too many labels for a table of pairs.
     """
 
     ptr: Ints
@@ -70,12 +72,16 @@ class CoarseGrammar:
         _, left, right = self.rules.T
         order = np.lexsort((right, left))
         n_labels = len(self.prior)
-        # a column more than there are labels: where the rules of the last one end
-        places = np.arange(n_labels * (n_labels + 1))
-        of_rule = left[order] * (n_labels + 1) + right[order]
+        pair = np.zeros((0, 0), np.int32)
+        if n_labels <= _MOST_PAIRED:
+            # a column more than there are labels: where the rules of the last one end
+            counts = np.zeros((n_labels, n_labels + 1), np.int32)
+            np.add.at(counts, (left, right), 1)
+            ends = np.cumsum(counts, dtype=np.int32).reshape(counts.shape)
+            pair = ends - counts
         return RulesByLeft(
             ptr=np.searchsorted(left[order], np.arange(n_labels + 1)),
-            pair=np.searchsorted(of_rule, places).astype(np.int32).reshape(n_labels, -1),
+            pair=pair,
             right=self.rules[order, 2].astype(np.int32),
             parent=self.rules[order, 0].astype(np.int32),
             p=self.rule_p[order],

@@ -78,7 +78,8 @@ def coarse_inside(n, rules, prior, tags, masks, beam, cells):
     used = 0
     # CKY.  inside[i, j, a] = p(words i..j-1 | a)
     #   = sum over splits k and rules a -> b c of p(a -> b c | a) inside[i, k, b] inside[k, j, c]
-    # Time: spans (n^2) x splits (n) x entries of the left cell x rules with that left child.
+    # Time: spans (n^2) x splits (n) x entries of the left cell x rules with that left child, or
+    # entries of the right cell where these are fewer.
     for j in range(1, n + 1):
         for i in range(j - 1, -1, -1):
             s = span_id(i, j, n)
@@ -118,7 +119,8 @@ def coarse_inside(n, rules, prior, tags, masks, beam, cells):
                     for e in range(list_ptr[sl, 0], list_ptr[sl, 1]):
                         b = list_label[e]
                         value = list_value[e] * factor
-                        if left_ptr[b + 1] - left_ptr[b] > PER_LABEL * n_right:
+                        n_rules = left_ptr[b + 1] - left_ptr[b]
+                        if len(pair) > 0 and n_rules > PER_LABEL * n_right:
                             # many rules, few labels on the right: ask by the labels
                             for f in range(list_ptr[sr, 0], list_ptr[sr, 1]):
                                 c = list_label[f]
@@ -156,12 +158,15 @@ def coarse_inside(n, rules, prior, tags, masks, beam, cells):
                 return -1
             for t in range(n_touched):
                 a = touched[t]
-                # divided before it is stored: single precision ends at 1e-38
                 if mask[a] and acc[a] > 0.0 and acc[a] * prior[a] >= beam * best:
-                    list_label[used] = a
-                    list_value[used] = acc[a] / top
-                    dense[i, a] = list_value[used]
-                    used += 1
+                    # divided before it is stored: single precision ends at 1e-45, and what is 0
+                    # there must not be listed, since a sum of 0 passes for a label not met
+                    share = np.float32(acc[a] / top)
+                    if share > 0.0:
+                        list_label[used] = a
+                        list_value[used] = share
+                        dense[i, a] = share
+                        used += 1
                 acc[a] = 0.0
             list_ptr[s, 1] = used
             if top > 0.0:

@@ -230,6 +230,16 @@ def usual_upos(tokens: Iterable[tuple[str, str]]) -> dict[str, str]:
     return dict(sorted(usual.items()))
 
 
+def with_upos(sentence: TaggedSentence, upos_of: Mapping[str, str]) -> TaggedSentence:
+    """The sentence with the usual upos of words that have an xpos only."""
+    if "_" not in sentence.upos:
+        return sentence
+    tags = zip(sentence.upos, sentence.xpos, strict=True)
+    return sentence._replace(
+        upos=tuple(upos_of.get(xpos, upos) if upos == "_" else upos for upos, xpos in tags)
+    )
+
+
 def fine_tag(upos: str, xpos: str, feats: str, fine: Sequence[str] | None) -> str:
     """The tag that stands for xpos: upos with the features named, or xpos, or upos for none.
 

@@ -22,7 +22,7 @@ from eigentext.base.model import Model
 from eigentext.base.parallel import in_order
 from eigentext.base.tokens import checked_item, checked_sentences, each_sentence
 from eigentext.dependency.graph.answer import Parse, with_heads
-from eigentext.dependency.graph.encode import Encoder, fine_tag, usual_upos
+from eigentext.dependency.graph.encode import Encoder, fine_tag, usual_upos, with_upos
 from eigentext.dependency.graph.fine_tags import chosen_features
 from eigentext.dependency.graph.labels import (
     LabelModel,
@@ -160,6 +160,12 @@ class DependencyParser(Model, DependencyParserSettings):
     def _encoder(
         self, sentences: Sequence[TaggedSentence], relations: Sequence[Sequence[str]]
     ) -> Encoder:
+        upos_of = usual_upos(
+            tags
+            for sentence in sentences
+            for tags in zip(sentence.upos, sentence.xpos, strict=True)
+        )
+        sentences = [with_upos(sentence, upos_of) for sentence in sentences]
         fine = chosen_features(sentences, relations)
         seen = {token for sentence in sentences for token in zip(*sentence[1:4], strict=True)}
         upos = sorted({token[0] for token in seen})
@@ -174,11 +180,7 @@ class DependencyParser(Model, DependencyParserSettings):
             upos=upos,
             xpos=xpos,
             fine=fine,
-            upos_of=usual_upos(
-                tags
-                for sentence in sentences
-                for tags in zip(sentence.upos, sentence.xpos, strict=True)
-            ),
+            upos_of=upos_of,
         )
 
     def _known_of(self, sentences: Sequence[TaggedSentence]) -> dict[str, bool]:
@@ -325,8 +327,8 @@ class DependencyParser(Model, DependencyParserSettings):
 
         ``sentence`` is a list of words, whose tags may follow as ``upos``, ``xpos``, ``feats`` and
         ``lemmas``, or a :class:`~eigentext.dependency.sentence.TaggedSentence`; so it is for the
-        other questions.  The tree has the tags that the parser went by: upos, or xpos where there
-        is no upos.
+        other questions.  The tree has the tags that were given: upos, or xpos where there is no
+        upos, for which the parser then goes by the upos that it usually stands with.
 
         More than 400 words are parsed in pieces, whose trees are joined and whose scores are
         added up (``approximate`` is then true); arcs can only be asked for in shorter sentences.

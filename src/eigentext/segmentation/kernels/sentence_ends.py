@@ -246,7 +246,11 @@ def train(tokens, lasts, ends, order, weights, squares, shift, rate):
                 depth = max(depth + tokens.opens[t], 0)
             if t < last:
                 n = keys_at(tokens, first, last, t, b, depth, quotes, keys)
-            elif t + 1 < len(tokens.hashes) and tokens.firsts[t] > LAST_OF_WORDS:
+            elif (
+                t == last == ends[sentence]
+                and t + 1 < len(tokens.hashes)
+                and tokens.firsts[t] > LAST_OF_WORDS
+            ):
                 # the end of a paragraph is no question; but a mark that ends one ends sentences
                 # elsewhere, and some treebanks have hardly other examples: as if a space followed
                 tokens.gaps[t] = 1
