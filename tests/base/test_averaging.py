@@ -37,3 +37,12 @@ def test_rows_that_are_added_or_left_out_change_nothing():
 
 def test_before_any_time_the_mean_is_the_weights():
     assert Averaged.zeros(2).mean(0).tolist() == [0.0, 0.0]
+
+
+def test_the_last_mean_takes_the_place_of_the_weights() -> None:
+    rng = np.random.default_rng(3)
+    learned = Averaged(rng.normal(size=7).astype(np.float32), rng.normal(size=7))
+    before = learned.mean(5)
+    last = learned.mean(5, last=True)
+    assert last is learned.weights
+    assert np.array_equal(last, before)

@@ -40,8 +40,8 @@ class Averaged(NamedTuple):
         """The first rows alone."""
         return Averaged(*(part[:n] for part in self))
 
-    def mean(self, time: int) -> npt.NDArray[Any]:
-        """The mean of the weights after so many times.
+    def mean(self, time: int, *, last: bool = False) -> npt.NDArray[Any]:
+        """The mean of the weights after so many times; ``last``: in the place of the weights.
 
         >>> learned = Averaged.zeros(1)
         >>> for time in range(4):  # 0, then three times 2
@@ -51,7 +51,7 @@ class Averaged(NamedTuple):
         >>> learned.mean(4).tolist()
         [1.5]
         """
-        mean = np.empty_like(self.weights)
+        mean = self.weights if last else np.empty_like(self.weights)
         for at in range(0, len(mean), _BLOCK):  # by blocks, since tables are large
             block = slice(at, at + _BLOCK)
             mean[block] = self.weights[block] - self.sums[block] / max(time, 1)

@@ -381,8 +381,9 @@ def train_arcs(
     decoder = replace(model, settings=wider).decoder([0.0])
     time = 0
 
-    def mean() -> ArcModel:
-        return replace(model, weights=learned.mean(time)).rounded(settings.clip / ARC_STEPS)
+    def mean(*, last: bool = False) -> ArcModel:
+        means = learned.mean(time, last=last)
+        return replace(model, weights=means).rounded(settings.clip / ARC_STEPS)
 
     for epoch in range(settings.epochs):
         # a shuffle of its own for each pass, so that fewer passes are the start of more
@@ -403,4 +404,4 @@ def train_arcs(
                 progress(time, settings.epochs * len(chosen), "training arcs")
         if after_pass is not None and after_pass(mean()):
             break
-    return mean()
+    return mean(last=True)  # tables are large, and there is no next pass
