@@ -15,6 +15,7 @@ def test_there_are_tutorials():
     assert TUTORIALS
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
 def test_tutorial(page, tmp_path):
     parts = blocks(page)

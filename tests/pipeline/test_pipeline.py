@@ -240,7 +240,14 @@ def test_a_work_folder_has_what_is_done(tmp_path: Path, monkeypatch: pytest.Monk
         Pipeline(**SMALL).fit(treebank()[:100], work=tmp_path / "work")
 
 
-@pytest.mark.parametrize("features", [("clusters",), ("vectors",), ("clusters", "vectors")])
+@pytest.mark.parametrize(
+    "features",
+    [
+        ("clusters",),
+        pytest.param(("vectors",), marks=pytest.mark.long),
+        pytest.param(("clusters", "vectors"), marks=pytest.mark.long),
+    ],
+)
 def test_text_without_annotation_tells_of_words(
     features: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -137,6 +137,7 @@ def test_what_does_not_go_together() -> None:
         Pipeline(**SMALL, rerank="yes", reranker_settings={"nothing": 1}).fit(treebank())
 
 
+@pytest.mark.long
 def test_a_work_folder_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     work = tmp_path / "work"
     weights = Reranker.weights_from

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from eigentext.base.modelfile import read_header
 from helpers.commands import eigentext
 
 
+@pytest.mark.long  # `make demo` is the same
 def test_demo_writes_a_page_and_models(tmp_path):
     done = eigentext("demo", "-o", "demo-report", cwd=tmp_path)
     assert done.returncode == 0, done.stderr.decode()
