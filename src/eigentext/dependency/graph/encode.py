@@ -144,8 +144,6 @@ class Encoder:
         ('NOUN', 'NOUN', 'cats', 'Cats')
         """
         lower = lowered(form)
-        if upos == "_":
-            upos = self.upos_of.get(xpos, upos)
         xpos = fine_tag(upos, xpos, feats, self.fine)
         known = self.known is None or lower in self.known or form == ROOT
         pairs = () if feats == "_" else feats.split("|")
@@ -198,7 +196,8 @@ class Encoder:
         rows: list[int] = []
         starts = np.zeros(len(sentences) + 1, np.int64)
         row_of, add = self._row_of, self._add
-        for number, sentence in enumerate(sentences, start=1):
+        for number, given in enumerate(sentences, start=1):
+            sentence = with_upos(given, self.upos_of)
             rows.append(0)
             forms = self.familiar(sentence.forms)
             for token in zip(forms, *sentence[1:], strict=True):
