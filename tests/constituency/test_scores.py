@@ -9,6 +9,7 @@ import pytest
 
 from eigentext.base.model import NotFittedError
 from eigentext.constituency import LPCFG
+from eigentext.constituency.chart.constraints import build_masks
 from eigentext.constituency.chart.skeleton import Skeleton, skeleton_of
 from eigentext.constituency.params import Tensors
 from eigentext.constituency.settings import LPCFGSettings
@@ -25,7 +26,13 @@ SENTENCES = ("x y", "x y y", "y x y x", "z x", "q x y")
 @pytest.fixture(scope="module", params=[1, 2])
 def small(request, toy):
     return LPCFG(
-        n_states=2, per_state=2, n_models=request.param, beam=0.0, threshold=0.0, **PLAIN
+        n_states=2,
+        per_state=2,
+        n_models=request.param,
+        beam=0.0,
+        threshold=0.0,
+        bracket_threshold=0.0,
+        **PLAIN,
     ).fit(toy * 3)
 
 
@@ -45,6 +52,18 @@ def _all(parser, words):
     return found
 
 
+def _bracket_weight(parser, words, tree):
+    """What the bracket model multiplies the weight of a tree with."""
+    n = len(words)
+    if n < 3:
+        return 1.0  # all trees have the same brackets
+    lexicon = parser.grammar_.params[0].lexicon.tag_level
+    score = parser.grammar_.brackets.judge(words, lexicon).score
+    spans = [(start, end) for _, start, end in tree.items() if end - start > 1]
+    number = [i * n - i * (i - 1) // 2 + j - i - 1 for i, j in spans]
+    return math.exp(parser.bracket_weight * score[number].sum())
+
+
 @pytest.mark.parametrize("sentence", SENTENCES)
 def test_sentence_is_the_sum_of_its_trees(small, sentence):
     words = sentence.split()
@@ -60,9 +79,14 @@ def test_k_best_trees_carry_their_probability(small, sentence):
     words = sentence.split()
     every = _all(small, words)
     log_scores = np.zeros(len(every))
+    of_brackets = [_bracket_weight(small, words, tree) for tree, *_ in every]
     for model in range(small.n_models):
         of_application, _ = lpcfg_trees.posteriors(
-            [tree for tree, *_ in every], [weights[model] for *_, weights in every]
+            [tree for tree, *_ in every],
+            [
+                weights[model] * more
+                for (*_, weights), more in zip(every, of_brackets, strict=True)
+            ],
         )
         log_scores += [
             sum(math.log(of_application[key]) for key in tree.applications()) for tree, *_ in every
@@ -167,7 +191,8 @@ def test_two_binarisations_of_one_tree_count_once(parser, english):
 
 
 def _binary_trees(parser, words, emissions):
-    chart, passes = parser._chart(emissions, None, parser.beam, parser.threshold)
+    masks = build_masks(len(words), parser.grammar_.labels, None)
+    chart, passes = parser._chart(emissions, masks, parser.beam, parser.threshold)
     return parser._decode(chart, passes, emissions, "max-rule-product", 3)
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from eigentext.constituency.brackets import BracketModel
     from eigentext.constituency.chart.coarse import CoarseGrammar
     from eigentext.constituency.params import LatentParams
 
@@ -41,12 +42,14 @@ class Grammar:
     ``wrapper``  label on top of every tree, such as TOP, that is no part of the grammar; or None
     ``coarse``   the plain PCFG, which prunes
     ``params``   the models: one, or several whose posteriors are multiplied
+    ``brackets`` the bracket model, which closes spans and weighs the others; or None
     """
 
     labels: tuple[str, ...]
     wrapper: str | None
     coarse: CoarseGrammar
     params: tuple[LatentParams, ...]
+    brackets: BracketModel | None = None
 
     @cached_property
     def rule_numbers(self) -> RuleNumbers:

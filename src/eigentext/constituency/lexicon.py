@@ -93,6 +93,11 @@ class Lexicon:
     # -- what follows from the counts -------------------------------------------------------------
 
     @property
+    def tag_level(self) -> Lexicon:
+        """The lexicon that counts; that of moments stands on one."""
+        return self
+
+    @property
     def n_ts(self) -> int:
         """Number of (tag, state) pairs."""
         return int(self.tag_ptr[-1])
@@ -232,6 +237,17 @@ class Lexicon:
     def p_base(self) -> Floats:
         """(bases,) P(B)."""
         return self.by_base(self.p_ts)
+
+    def base_counts(self, word: str, *, first: bool, folded: bool) -> tuple[float, Floats]:
+        """How often the word was seen, and (bases,) how often with each base tag."""
+        total, counts = 0.0, np.zeros(len(self.p_base))
+        for form in (word, *self.other_forms(word, first, folded)):
+            row = self.word_number.get(form)
+            if row is not None:
+                span = slice(self.word_ptr[row], self.word_ptr[row + 1])
+                np.add.at(counts, self.ts_base[self.word_ts[span]], self.word_n[span])
+                total += float(self.n_words[row])
+        return total, counts
 
     def by_base(self, values: Floats) -> Floats:
         """(bases,) sums of the values of (tag, state) pairs."""

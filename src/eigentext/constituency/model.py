@@ -25,10 +25,12 @@ from eigentext.constituency.answer import (
     likeliest_tags,
     word_emissions,
 )
+from eigentext.constituency.brackets import BracketModel, learn_bracket_model
 from eigentext.constituency.chart.coarse import CoarseGrammar, beam_for, build_chart
 from eigentext.constituency.chart.constraints import Constraints, build_masks
 from eigentext.constituency.chart.decode import best_skeletons, decoder_scores, viterbi_skeleton
 from eigentext.constituency.chart.fine import coarse_pass, fine_pass
+from eigentext.constituency.forms import capitals_tell
 from eigentext.constituency.grammar import Grammar
 from eigentext.constituency.learn.models import learn_models
 from eigentext.constituency.long_sentences import pieces, put_together
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
 
     from eigentext.base.progress import Progress
     from eigentext.constituency.chart.coarse import Chart
+    from eigentext.constituency.chart.constraints import Masks, SpanWeights
     from eigentext.constituency.chart.fine import FinePass
     from eigentext.constituency.chart.skeleton import Skeleton
     from eigentext.constituency.learn.semi import FreeText, SemiResult
@@ -131,6 +134,10 @@ class LPCFG(Model, LPCFGSettings):
             from eigentext.constituency.learn.semi import learn_semi
 
             grammar, semi = learn_semi(grammar, bank, text, settings, progress=progress)
+        if settings.bracket_weight:
+            lexicon = grammar.params[0].lexicon.tag_level
+            brackets = learn_bracket_model(bank, lexicon, seed=settings.seed, progress=progress)
+            grammar = replace(grammar, brackets=brackets)
         self.grammar_ = grammar
         self.semi_ = semi
         return self
@@ -169,7 +176,10 @@ class LPCFG(Model, LPCFGSettings):
         if not all(map(grammar.params[0].lexicon.knows, words)):
             flags.add("unknown")
         emissions = word_emissions(grammar.params, grammar.labels, words, constraints)
-        chart, passes = self._chart(emissions, constraints, self.beam, self.threshold)
+        masks = build_masks(
+            len(words), grammar.labels, constraints, grammar.wrapper, self._span_weights(words)
+        )
+        chart, passes = self._chart(emissions, masks, self.beam, self.threshold)
         candidates: list[Candidate] = []
         if chart is not None:
             if chart.relaxed:
@@ -234,10 +244,20 @@ class LPCFG(Model, LPCFGSettings):
         self.check_fitted()
         return f1_on(self, list(each_of(Tree, X, "trees"))) / 100
 
+    def _span_weights(self, words: Sequence[str]) -> SpanWeights | None:
+        """What the bracket model says of the spans of a sentence."""
+        grammar = self.grammar_
+        if grammar.brackets is None or len(words) < 3:
+            return None
+        lexicon = grammar.params[0].lexicon.tag_level
+        folded = not capitals_tell(words, lexicon.seen)
+        found = grammar.brackets.judge(words, lexicon, folded=folded)
+        return found.weights(self.bracket_weight, self.bracket_threshold)
+
     def _chart(
         self,
         emissions: Emissions,
-        constraints: Constraints | None,
+        masks: Masks,
         beam: float,
         threshold: float,
     ) -> tuple[Chart | None, list[FinePass]]:
@@ -248,7 +268,7 @@ class LPCFG(Model, LPCFGSettings):
             emissions[0],
             beam=beam_for(beam, n),
             threshold=threshold,
-            masks=build_masks(n, grammar.labels, constraints, grammar.wrapper),
+            masks=masks,
         )
         if chart is None:
             return None, []
@@ -321,7 +341,8 @@ class LPCFG(Model, LPCFGSettings):
             raise self._too_long(words, "log p(words) is for")
         emissions = word_emissions(grammar.params, grammar.labels, words, None)
         pruning = (0.0, 0.0) if exact else (self.beam, self.threshold)
-        chart, passes = self._chart(emissions, None, *pruning)
+        masks = build_masks(len(words), grammar.labels, None, grammar.wrapper)
+        chart, passes = self._chart(emissions, masks, *pruning)
         if chart is None or not passes:
             return float("-inf")
         lost = [float("-inf")] * (len(grammar.params) - len(passes))
@@ -342,6 +363,10 @@ class LPCFG(Model, LPCFGSettings):
     def _pack_learned(self) -> Packed:
         grammar = self.grammar_
         coarse, models = grammar.coarse, pack_params(grammar.params)
+        brackets: dict[str, Any] = {}
+        if grammar.brackets is not None:
+            brackets["brackets.places"] = grammar.brackets.places
+            brackets["brackets.values"] = grammar.brackets.values
         return Packed(
             {
                 "rules": coarse.rules,
@@ -350,6 +375,7 @@ class LPCFG(Model, LPCFGSettings):
                 "prior": coarse.prior,
                 "emits": coarse.emits,
                 **models.arrays,
+                **brackets,
             },
             {"labels": grammar.labels, **models.strings},
             {
@@ -368,6 +394,9 @@ class LPCFG(Model, LPCFGSettings):
             facts["wrapper"],
             CoarseGrammar(a["rules"], a["rule_p"], a["root_p"], a["prior"], a["emits"]),
             tuple(unpack_params(models, a["rules"], self.n_models, self.language)),
+            BracketModel(a["brackets.places"], a["brackets.values"])
+            if "brackets.places" in a
+            else None,
         )
         self.semi_ = None
 

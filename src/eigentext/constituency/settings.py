@@ -112,9 +112,21 @@ class ParsingSettings:
         answering=True,
     )
     threshold: float = setting(
-        1e-4,
+        1e-3,
         Real(0, 0.999),
         "It drops rules with a smaller posterior than this; 0: none.",
+        answering=True,
+    )
+    bracket_weight: float = setting(
+        0.25,
+        Real(0, 10),
+        "Weight of the bracket model beside the grammar; when training, 0: none is learned.",
+        answering=True,
+    )
+    bracket_threshold: float = setting(
+        5e-4,
+        Real(0, 0.5),
+        "Spans to which the bracket model gives a smaller probability are not looked at; 0: all.",
         answering=True,
     )
     longest: int = setting(

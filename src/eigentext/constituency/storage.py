@@ -53,7 +53,7 @@ def pack_params(params: Sequence[LatentParams]) -> PackedParams:
         arrays[prefix + "rule_ptr"] = model.rule_ptr
         arrays[prefix + "tensor"] = model.tensor
         arrays[prefix + "root"] = model.root
-        lexicon = _counts_of(model)
+        lexicon = model.lexicon.tag_level
         for name in _LEXICON_ARRAYS:
             arrays[f"{prefix}lexicon.{name}"] = getattr(lexicon, name)
         if lexicon.by_class is not None:
@@ -66,7 +66,7 @@ def pack_params(params: Sequence[LatentParams]) -> PackedParams:
         if isinstance(model.lexicon, lexicon_moments.MomentLexicon):
             for name in lexicon_moments.ARRAYS:
                 arrays[f"{prefix}vectors.{name}"] = getattr(model.lexicon, name)
-    lexicon = _counts_of(params[0])  # words and signatures are the same in every model
+    lexicon = params[0].lexicon.tag_level  # words and signatures are the same in every model
     strings["words"], strings["shapes"] = lexicon.words, lexicon.shapes
     numbers = {name: getattr(lexicon, name) for name in _LEXICON_NUMBERS}
     if lexicon.by_class is not None:
@@ -75,7 +75,8 @@ def pack_params(params: Sequence[LatentParams]) -> PackedParams:
         numbers["classes"] = {"sizes": classes.sizes, "strength": lexicon.by_class.strength}
     # in a mixed ensemble they differ
     numbers["of_models"] = [
-        {name: getattr(_counts_of(model), name) for name in _LEXICON_NUMBERS} for model in params
+        {name: getattr(model.lexicon.tag_level, name) for name in _LEXICON_NUMBERS}
+        for model in params
     ]
     for model in params:
         if isinstance(model.lexicon, lexicon_moments.MomentLexicon):
@@ -83,12 +84,6 @@ def pack_params(params: Sequence[LatentParams]) -> PackedParams:
                 name: getattr(model.lexicon, name) for name in lexicon_moments.NUMBERS
             }
     return PackedParams(arrays, strings, numbers)
-
-
-def _counts_of(params: LatentParams) -> Lexicon:
-    """The lexicon of counts: for moments the one below its vectors."""
-    lexicon = params.lexicon
-    return lexicon.tag_level if isinstance(lexicon, lexicon_moments.MomentLexicon) else lexicon
 
 
 def unpack_params(

@@ -21,6 +21,7 @@ from eigentext.base.fields import (
     Text,
     Whole,
 )
+from eigentext.constituency.brackets import BITS
 from eigentext.constituency.params import tensor_layout
 from eigentext.lexicon.signatures import LANGUAGES
 
@@ -166,6 +167,10 @@ def _parts(settings: dict[str, Any]) -> Parts:
             "root_p": Shares(("labels",)),
             "prior": Shares(("labels",)),
             "emits": Shares(("labels",)),
+            "brackets.places": Ints(
+                ("brackets",), ("int32",), low=0, below=1 << BITS, rising=True, optional=True
+            ),
+            "brackets.values": Reals(("brackets",), ("float16",), -65504, 65504, optional=True),
             **arrays,
         },
         {"labels": Strings("labels", distinct=True), **strings},

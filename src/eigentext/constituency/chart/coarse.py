@@ -3,7 +3,8 @@
 1. The plain PCFG (one state a nonterminal) fills a chart, with a beam in each cell.
 2. Rule applications whose posterior exceeds a threshold survive; the cells they touch become
    items (label, span), numbered, words first.
-3. When no parse survives, beam and threshold are relaxed, twice; the last try prunes nothing.
+3. When no parse survives, beam and threshold are relaxed, twice, and closed spans opened; the last
+   try prunes nothing.
 """
 
 from __future__ import annotations
@@ -129,6 +130,7 @@ class Chart:
     ``item_label, item_span``      (I,) items, sorted by span; ``span_items`` (S + 1,) their bounds
     ``word_of_item``               (I,) the word under a tag item, else -1
     ``posterior``                  (A,) of the application under the coarse grammar
+    ``weight``                     (S,) log weight of the bracket over each span
     """
 
     n: int
@@ -143,6 +145,7 @@ class Chart:
     span_items: Ints
     word_of_item: Ints
     posterior: Floats
+    weight: Floats
     relaxed: int
 
     @property
@@ -188,7 +191,8 @@ def build_chart(
     """Prune; None when even the unpruned grammar has no parse (or, not relaxed, the pruned)."""
     tries = ((beam, threshold), (beam * 1e-3, threshold * 1e-2), (0.0, 0.0))
     for relaxed, (b, t) in enumerate(tries if relax else tries[:1]):
-        chart = _pruned(grammar, lexicon, emissions, b, t, masks, relaxed)
+        open_to = masks.opened() if relaxed else masks
+        chart = _pruned(grammar, lexicon, emissions, b, t, open_to, relaxed)
         if chart is not None:
             return chart
     return None
@@ -242,7 +246,7 @@ def _pruned(
             posterior=np.empty(capacity),
         )
         n_apps, z = coarse_outside(
-            n, grammar.by_left, grammar.root_p, cells, threshold, outside, survivors
+            n, grammar.by_left, grammar.root_p, masks.weight, cells, threshold, outside, survivors
         )
         if n_apps >= 0:
             break
@@ -254,7 +258,7 @@ def _pruned(
     if n_apps == 0:
         return None
     survivors = Survivors(*(column[:n_apps] for column in survivors))
-    return _numbered_items(grammar, n, survivors, relaxed)
+    return _numbered_items(grammar, masks.weight, n, survivors, relaxed)
 
 
 def _single_word(labels: npt.NDArray[np.int32], relaxed: int) -> Chart:
@@ -273,12 +277,13 @@ def _single_word(labels: npt.NDArray[np.int32], relaxed: int) -> Chart:
         span_items=np.array([0, len(items)]),
         word_of_item=np.zeros_like(items),
         posterior=np.empty(0),
+        weight=np.zeros(1),
         relaxed=relaxed,
     )
 
 
 def _numbered_items(
-    grammar: CoarseGrammar, n: int, survivors: Survivors, relaxed: int
+    grammar: CoarseGrammar, weight: Floats, n: int, survivors: Survivors, relaxed: int
 ) -> Chart | None:
     """The chart of these applications: the labels and spans that they touch become items."""
     n_labels = len(grammar.prior)
@@ -324,6 +329,7 @@ def _numbered_items(
         span_items=np.searchsorted(item_span, np.arange(n_spans + 1)),
         word_of_item=word_at[item_span],
         posterior=posterior,
+        weight=weight,
         relaxed=relaxed,
     )
     return chart if len(chart.root_items) else None

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-__all__ = ["Constraints", "Masks", "Span", "build_masks"]
+__all__ = ["Constraints", "Masks", "Span", "SpanWeights", "build_masks"]
 
 _ALL, _NONE = 0, 1
 
@@ -47,11 +47,29 @@ class Constraints:
         return bool(self.required or self.forbidden or self.tags)
 
 
+class SpanWeights(NamedTuple):
+    """What is known of the spans of a sentence before it is parsed, see :class:`Masks`."""
+
+    closed: npt.NDArray[np.bool_]
+    weight: npt.NDArray[np.float64]
+
+
 class Masks(NamedTuple):
-    """``of_span`` (S,) which row of ``labels`` (masks, n_labels) holds; row 0 all, row 1 none."""
+    """What each span of a sentence may be.
+
+    ``of_span``  (S,) which row of ``labels`` (masks, n_labels) holds; row 0 all, row 1 none
+    ``closed``   (S,) spans that are left out unless there is no tree without them
+    ``weight``   (S,) log of what a tree is multiplied with for its bracket over the span
+    """
 
     of_span: npt.NDArray[np.int32]
     labels: npt.NDArray[np.bool_]
+    closed: npt.NDArray[np.bool_]
+    weight: npt.NDArray[np.float64]
+
+    def opened(self) -> Masks:
+        """The same with no span closed."""
+        return self._replace(closed=np.zeros_like(self.closed))
 
 
 def build_masks(
@@ -59,12 +77,18 @@ def build_masks(
     labels: Sequence[str],
     constraints: Constraints | None,
     wrapper: str | None = None,
+    spans: SpanWeights | None = None,
 ) -> Masks:
-    """Masks for a sentence of n words; ``wrapper`` is the label that every tree gets on top."""
+    """Masks for a sentence of n words; ``wrapper`` is the label that every tree gets on top.
+
+    ``spans``  what the bracket model says of them
+    """
     rows = [np.ones(len(labels), bool), np.zeros(len(labels), bool)]
     of_span = np.zeros(n * (n + 1) // 2, np.int32)
+    if spans is None:
+        spans = SpanWeights(np.zeros(len(of_span), bool), np.zeros(len(of_span)))
     if not constraints:
-        return Masks(of_span, np.array(rows))
+        return Masks(of_span, np.array(rows), *spans)
     chains = [user_labels(label) for label in labels]
     _check(n, chains, constraints, wrapper)
     per_span: dict[int, npt.NDArray[np.bool_]] = {}
@@ -92,7 +116,8 @@ def build_masks(
         if of_span[number] != _NONE:
             of_span[number] = len(rows)
             rows.append(mask)
-    return Masks(of_span, np.array(rows))
+    # who asks for brackets may ask for some that the model would never make
+    return Masks(of_span, np.array(rows), np.zeros_like(spans.closed), spans.weight)
 
 
 def _cross(first: tuple[int, int], second: tuple[int, int]) -> bool:

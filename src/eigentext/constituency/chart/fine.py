@@ -109,6 +109,7 @@ def fine_sweeps(
         chart.item_span,
         item_ptr,
         chart.span_items,
+        chart.weight,
         inside,
         scale,
     )
@@ -133,6 +134,7 @@ def fine_sweeps(
         params.tensors,
         chart.item_span,
         item_ptr,
+        chart.weight,
         inside,
         scale,
         outside,

@@ -65,7 +65,8 @@ def span_id(i, j, n):
 def coarse_inside(n, rules, prior, tags, masks, beam, cells):
     """Inside lists of all cells with a beam in each; returns entries used, or -1 if full.
 
-    ``rules``  by left child, ``masks`` the labels that each span may have; ``cells`` is filled
+    ``rules``  by left child; ``masks`` the labels that each span may have, and the log weight of
+    its bracket; ``cells`` is filled
     """
     left_ptr, right_of, parent_of, rule_p = rules.ptr, rules.right, rules.parent, rules.p
     pair = rules.pair
@@ -89,7 +90,7 @@ def coarse_inside(n, rules, prior, tags, masks, beam, cells):
             list_ptr[s, 0] = used
             list_ptr[s, 1] = used
             scale[s] = -np.inf
-            if masks.of_span[s] == 1:  # mask 1 admits nothing
+            if masks.of_span[s] == 1 or masks.closed[s]:  # mask 1 admits nothing
                 continue
             if j == i + 1:
                 ref = 0.0
@@ -170,7 +171,7 @@ def coarse_inside(n, rules, prior, tags, masks, beam, cells):
                 acc[a] = 0.0
             list_ptr[s, 1] = used
             if top > 0.0:
-                scale[s] = ref + math.log(top)
+                scale[s] = ref + math.log(top) + masks.weight[s]
         # no later span has a right child that ends at j
         for k in range(j):
             s = span_id(k, j, n)
@@ -180,9 +181,10 @@ def coarse_inside(n, rules, prior, tags, masks, beam, cells):
 
 
 @njit(cache=True)
-def coarse_outside(n, rules, root_p, cells, threshold, outside, survivors):
+def coarse_outside(n, rules, root_p, brackets, cells, threshold, outside, survivors):
     """Outside values of all entries, and the rule applications above the threshold, top-down.
 
+    ``brackets``  (spans,) log weight of each bracket, which is part of ``cells.scale``
     Returns (number of applications, or -1 if there is no room; Z relative to the root's scale).
     """
     left_ptr, _, right_of, parent_of, rule_p, number_of = rules
@@ -221,7 +223,7 @@ def coarse_outside(n, rules, root_p, cells, threshold, outside, survivors):
                 continue
             for k in range(i + 1, j):
                 sl = span_id(i, k, n)
-                exponent = scale[sl] + scale[span_id(k, j, n)] - scale[s]
+                exponent = scale[sl] + scale[span_id(k, j, n)] + brackets[s] - scale[s]
                 if exponent < _FAINT:
                     continue
                 factor = math.exp(exponent)

@@ -20,7 +20,7 @@ _FAINT = -69.0  # exp of it is 1e-30: nothing beside the others in single precis
 
 
 @njit(cache=True)
-def fine_inside(applications, tensors, item_span, item_ptr, span_items, inside, scale):
+def fine_inside(applications, tensors, item_span, item_ptr, span_items, weight, inside, scale):
     """Bottom-up over groups of applications with the same parent span.
 
     ``inside`` and ``scale`` of the items over words are filled in; see :class:`Sweeps`.
@@ -63,7 +63,7 @@ def fine_inside(applications, tensors, item_span, item_ptr, span_items, inside, 
             if size > top:
                 top = size
         if top > 0.0:
-            scale[s] = ref + math.log(top)
+            scale[s] = ref + math.log(top) + weight[s]
             inv = np.float32(1.0 / top)
             for h in range(first, last):
                 inside[h] *= inv
@@ -72,7 +72,9 @@ def fine_inside(applications, tensors, item_span, item_ptr, span_items, inside, 
 
 
 @njit(cache=True)
-def fine_outside(applications, tensors, item_span, item_ptr, inside, scale, outside, posterior):
+def fine_outside(
+    applications, tensors, item_span, item_ptr, weight, inside, scale, outside, posterior
+):
     """Top-down over the same groups; ``posterior`` gets the rule posterior of each application.
 
     ``outside`` of the roots is filled in; see :class:`Sweeps`.
@@ -90,7 +92,7 @@ def fine_outside(applications, tensors, item_span, item_ptr, inside, scale, outs
             continue
         for p in range(group_ptr[g], group_ptr[g + 1]):
             left, right = app_left[p], app_right[p]
-            exponent = scale[item_span[left]] + scale[item_span[right]] - scale[s]
+            exponent = scale[item_span[left]] + scale[item_span[right]] + weight[s] - scale[s]
             if exponent < _FAINT:
                 continue
             posterior[p] = contract_out(
