@@ -17,8 +17,8 @@ def english() -> list[Tree]:
 
 @pytest.fixture(scope="session")
 def parser(english) -> LPCFG:
-    """A parser of the English sample with four states."""
-    return LPCFG(n_states=4).fit(english)
+    """A parser of the English sample with four states that have probabilities."""
+    return LPCFG(n_states=4, estimator="clustering").fit(english)
 
 
 @pytest.fixture(scope="session")

@@ -84,7 +84,7 @@ def test_clustering_has_sigma_but_no_lambda(english):
             values = (*bound.singular_values, 0.0, 0.0, 0.0)  # of smaller rank than that: 0
             assert bound.sigma == values[bound.states - 1]
             assert bound.singular_values[0] > 0
-    auto = theorem_3(LPCFG(n_states="auto").fit(english).grammar_)
+    auto = theorem_3(LPCFG(n_states="auto", estimator="clustering").fit(english).grammar_)
     for bound in auto.nonterminals:
         if bound.states > 1:
             assert bound.sigma == bound.singular_values[bound.states - 1]

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from eigentext.constituency.forms import treebank_forms
+from eigentext.constituency.lexicon_moments import MomentLexicon
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,6 +56,11 @@ class Grammar:
     def rule_numbers(self) -> RuleNumbers:
         """Names of labels and rules to numbers."""
         return RuleNumbers.of(self.labels, self.coarse.rules)
+
+    @property
+    def signed(self) -> bool:
+        """Are its numbers scores of the moments estimator, which has no states?"""
+        return any(isinstance(model.lexicon, MomentLexicon) for model in self.params)
 
     def forms(self, tokens: Sequence[str]) -> list[str]:
         """The treebank's way to write each token: ``(`` is ``-LRB-`` in most of them."""

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LPCFG"]
 
+NO_STATES = "viterbi needs states, which models of the estimators clustering and em have"
 _MORE = 10  # so many binary trees are looked at for each tree wanted
 
 
@@ -105,7 +106,7 @@ class LPCFG(Model, LPCFGSettings):
                 "max-rule-product or max-recall"
             )
         if decoder == "viterbi" and self.estimator == "moments":
-            raise SettingsError("viterbi needs states; the moments estimator has none")
+            raise SettingsError(NO_STATES)
 
     # -- learning ------------------------------------------------------------------------------
 
@@ -124,6 +125,8 @@ class LPCFG(Model, LPCFGSettings):
         """
         self.check()
         settings = LPCFGSettings(**values_of(self))
+        if text is not None and settings.estimator is None:
+            settings = replace(settings, estimator="clustering")  # EM needs probabilities
         bank, wrapper = read_treebank(X, settings)
         bank = replace(bank, classes=classes)
         coarse = CoarseGrammar.from_treebank(bank, settings.smoothing.k_root)
@@ -158,6 +161,8 @@ class LPCFG(Model, LPCFGSettings):
         sentence = _checked_sentence(tokens)
         chosen: Decoder = decoder or self.decoder
         self.settings_._check_decoder(chosen, kbest)
+        if chosen == "viterbi" and self.grammar_.signed:
+            raise SettingsError(NO_STATES)
         if kbest < 1:
             raise SettingsError(f"kbest must be at least 1, not {kbest}")
         if len(sentence) > self.longest:

@@ -142,7 +142,7 @@ class LPCFGSettings(ParsingSettings):
     """Settings of a constituency parser."""
 
     n_states: States = setting(
-        16,
+        24,
         Auto(Whole(1, 64)),
         "Most latent states of a nonterminal, at most 64; 1: the plain PCFG; auto: from the "
         "spectrum.",
@@ -152,8 +152,10 @@ class LPCFGSettings(ParsingSettings):
     estimator: Estimator | None = setting(
         None,
         Text(get_args(Estimator)),
-        "How latent states are learned; unless told, clustering for one model, mixed (clustering "
-        "and moments in turn) for several.",
+        "How latent states are learned; unless told, moments for one model, which parses best, and "
+        "mixed (clustering and moments in turn) for several.  Clustering and em give states with "
+        "probabilities: the viterbi decoder, --n-iter and --unlabelled need them, and take "
+        "clustering unless told.",
     )
     n_iter: int | None = setting(
         None, Whole(0), "EM iterations; unless told, 1 after clustering, 50 for em alone."
@@ -206,6 +208,16 @@ class LPCFGSettings(ParsingSettings):
         Smoothing(), Anything(), "Strengths of the back-offs.", kept=True
     )
     seed: int = setting(0, Whole(0), "Start of every random choice.")
+
+    @property
+    def usual_estimator(self) -> Estimator:
+        """The estimator asked for, or the best that does what the other settings ask for."""
+        if self.estimator is not None:
+            return self.estimator
+        if self.n_models > 1:
+            return "mixed"
+        needs_states = self.n_iter is not None or self.decoder == "viterbi"
+        return "clustering" if needs_states else "moments"
 
     @property
     def most_states(self) -> int:

@@ -39,8 +39,7 @@ def learn_models(
     """Estimate ``n_models`` grammars; each has a seed of its own."""
     import sklearn.cluster  # noqa: F401  its OpenMP obeys the limit of threads only once loaded
 
-    usual: Estimator = "mixed" if settings.n_models > 1 else "clustering"
-    estimator = settings.estimator or usual
+    estimator = settings.usual_estimator
     in_turn: tuple[Estimator, ...] = (
         ("clustering", "moments") if estimator == "mixed" else (estimator,)
     )
