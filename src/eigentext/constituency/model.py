@@ -4,6 +4,7 @@
    over the same rules (``learn``).
 2. ``parse`` prunes with the plain PCFG, runs every model over the surviving rule applications,
    multiplies their posteriors and decodes; the user's own tokens and labels come back.
+   With a reranker (``rerank``) the order of the best trees is its own.
 3. ``log_prob`` and ``sentence_log_prob`` give log probabilities.
 """
 
@@ -29,9 +30,12 @@ from eigentext.constituency.chart.coarse import CoarseGrammar, beam_for, build_c
 from eigentext.constituency.chart.constraints import Constraints, build_masks
 from eigentext.constituency.chart.decode import best_skeletons, decoder_scores, viterbi_skeleton
 from eigentext.constituency.chart.fine import coarse_pass, fine_pass
+from eigentext.constituency.chart.kbest import kbest_forest
 from eigentext.constituency.grammar import Grammar
 from eigentext.constituency.learn.models import learn_models
 from eigentext.constituency.long_sentences import pieces, put_together
+from eigentext.constituency.rerank.lists import LabelTable
+from eigentext.constituency.rerank.storage import pack_reranker, unpack_reranker
 from eigentext.constituency.scoring import log_mean, skeleton_log_p, tree_log_p, words_log_p
 from eigentext.constituency.settings import (
     DECODERS,
@@ -52,16 +56,16 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.constituency.chart.coarse import Chart
     from eigentext.constituency.chart.fine import FinePass
+    from eigentext.constituency.chart.kbest import Forest
     from eigentext.constituency.chart.skeleton import Skeleton
     from eigentext.constituency.learn.semi import FreeText, SemiResult
     from eigentext.constituency.lexicon import Emission
+    from eigentext.constituency.rerank.reranker import Reranker
     from eigentext.lexicon.word_classes import WordClasses
 
     Emissions = Sequence[Sequence[Emission]]  # of each model, of each word
 
 __all__ = ["LPCFG"]
-
-_MORE = 10  # so many binary trees are looked at for each tree wanted
 
 
 @dataclass(eq=False, repr=False)
@@ -121,6 +125,8 @@ class LPCFG(Model, LPCFGSettings):
         """
         self.check()
         settings = LPCFGSettings(**values_of(self))
+        if self.rerank:
+            X = list(each_of(Tree, X, "trees"))
         bank, wrapper = read_treebank(X, settings)
         bank = replace(bank, classes=classes)
         coarse = CoarseGrammar.from_treebank(bank, settings.smoothing.k_root)
@@ -133,7 +139,22 @@ class LPCFG(Model, LPCFGSettings):
             grammar, semi = learn_semi(grammar, bank, text, settings, progress=progress)
         self.grammar_ = grammar
         self.semi_ = semi
+        self.reranker_ = self._learn_reranker(X, classes, progress) if self.rerank else None
         return self
+
+    def _learn_reranker(
+        self, trees: Iterable[Tree], classes: WordClasses | None, progress: Progress | None
+    ) -> Reranker:
+        """Learn from lists of parsers of one moments model each, which are trained fast."""
+        from eigentext.constituency.rerank.reranker import learn_reranker
+
+        one = {"n_models": 1, "estimator": "moments", "n_iter": None, "rerank": False}
+        settings = {**values_of(self), **one, "decoder": "max-rule-product"}
+
+        def fit(others: Sequence[Tree]) -> LPCFG:
+            return LPCFG(**settings).fit(others, classes=classes)
+
+        return learn_reranker(list(trees), fit, self.language, progress=progress)
 
     # -- parsing -------------------------------------------------------------------------------
 
@@ -175,7 +196,10 @@ class LPCFG(Model, LPCFGSettings):
             if chart.relaxed:
                 flags.add("relaxed")
             if passes:
-                skeletons = self._decode(chart, passes, emissions, chosen, kbest)
+                if self.reranker_ is not None and chosen == "max-rule-product":
+                    skeletons = self._reranked(self.reranker_, chart, passes, words, kbest)
+                else:
+                    skeletons = self._decode(chart, passes, emissions, chosen, kbest)
                 candidates = self._distinct(skeletons, kbest, sentence, words, emissions)
             if not candidates and (coarse := coarse_pass(chart)) is not None:
                 flags.add("coarse")
@@ -268,7 +292,47 @@ class LPCFG(Model, LPCFGSettings):
             best = viterbi_skeleton(chart, self.grammar_.params[0], emissions[0])
             return iter(() if best is None else (best,))
         scores = decoder_scores(chart, passes, decoder)
-        return best_skeletons(chart, scores, kbest * _MORE if kbest > 1 else 1)
+        return best_skeletons(chart, scores, kbest, self.label_table.spliced)
+
+    def _reranked(
+        self,
+        reranker: Reranker,
+        chart: Chart,
+        passes: Sequence[FinePass],
+        words: Sequence[str],
+        kbest: int,
+    ) -> Iterator[tuple[float, Skeleton]]:
+        """Binary trees in the order of the reranker, with the decoder's scores."""
+        from eigentext.constituency.rerank.reranker import N_TREES
+
+        scores, table = decoder_scores(chart, passes, "max-rule-product"), self.label_table
+        forest = kbest_forest(chart, scores, max(kbest, N_TREES), table.spliced)
+        for rank in reranker.order(forest, len(passes), words, table).tolist():
+            yield float(forest.scores[rank]), forest.skeleton(rank)
+
+    @property
+    def label_table(self) -> LabelTable:
+        """Labels and rules of the grammar as the k best trees and the reranker see them."""
+        grammar = self.grammar_
+        known: tuple[Grammar, LabelTable] | None = vars(self).get("_label_table")
+        if known is None or known[0] is not grammar:
+            rules = head_rules(self.settings_)
+            known = grammar, LabelTable.of(grammar.labels, grammar.coarse.rules, rules)
+            self._label_table = known
+        return known[1]
+
+    def forest(self, tokens: Sequence[str], k: int) -> Forest | None:
+        """The k best trees by max-rule-product as a forest; None where the models have none."""
+        grammar = self.grammar_
+        words = grammar.forms(_checked_sentence(tokens))
+        if len(words) > self.longest:
+            return None
+        emissions = word_emissions(grammar.params, grammar.labels, words, None)
+        chart, passes = self._chart(emissions, None, self.beam, self.threshold)
+        if chart is None or not passes:
+            return None
+        scores = decoder_scores(chart, passes, "max-rule-product")
+        return kbest_forest(chart, scores, k, self.label_table.spliced)
 
     def _distinct(
         self,
@@ -342,6 +406,7 @@ class LPCFG(Model, LPCFGSettings):
     def _pack_learned(self) -> Packed:
         grammar = self.grammar_
         coarse, models = grammar.coarse, pack_params(grammar.params)
+        reranker = pack_reranker(self.reranker_)
         return Packed(
             {
                 "rules": coarse.rules,
@@ -350,8 +415,9 @@ class LPCFG(Model, LPCFGSettings):
                 "prior": coarse.prior,
                 "emits": coarse.emits,
                 **models.arrays,
+                **reranker.arrays,
             },
-            {"labels": grammar.labels, **models.strings},
+            {"labels": grammar.labels, **models.strings, **reranker.strings},
             {
                 "wrapper": grammar.wrapper,
                 "lexicon": models.numbers,
@@ -370,6 +436,7 @@ class LPCFG(Model, LPCFGSettings):
             tuple(unpack_params(models, a["rules"], self.n_models, self.language)),
         )
         self.semi_ = None
+        self.reranker_ = unpack_reranker(a, packed.strings, self.language)
 
     def _summary(self) -> str:
         labels, rules = len(self.grammar_.labels), len(self.grammar_.coarse.rules)

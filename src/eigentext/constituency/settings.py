@@ -154,6 +154,11 @@ class LPCFGSettings(ParsingSettings):
     cut_tags: bool = setting(
         False, Flag(), "Cut tags at a hyphen, as phrases always are: N-SBJ to N."
     )
+    rerank: bool = setting(
+        False,
+        Flag(),
+        "Learn to choose among the best trees by features of whole trees; takes far longer.",
+    )
     unlabelled_weight: float = setting(
         0.1, Real(0), "What a count in a sentence without a tree is worth beside one in a tree."
     )

@@ -22,6 +22,7 @@ from eigentext.base.fields import (
     Whole,
 )
 from eigentext.constituency.params import tensor_layout
+from eigentext.constituency.rerank.storage import RERANKER_ARRAYS, RERANKER_STRINGS
 from eigentext.lexicon.signatures import LANGUAGES
 
 if TYPE_CHECKING:
@@ -167,8 +168,9 @@ def _parts(settings: dict[str, Any]) -> Parts:
             "prior": Shares(("labels",)),
             "emits": Shares(("labels",)),
             **arrays,
+            **RERANKER_ARRAYS,
         },
-        {"labels": Strings("labels", distinct=True), **strings},
+        {"labels": Strings("labels", distinct=True), **strings, **RERANKER_STRINGS},
     )
 
 

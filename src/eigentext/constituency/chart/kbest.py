@@ -69,7 +69,7 @@ def kbest_forest(
     labels whose nodes are taken out in the end: of trees that differ in them only, the best stays.
     """
     from eigentext.constituency.kernels.decode import best_by_score
-    from eigentext.constituency.kernels.kbest import Derivations, first_derivations, kbest_roots
+    from eigentext.constituency.kernels.kbest import first_derivations, kbest_roots, room_for
 
     applications, leaves = scores
     n_items = len(leaves)
@@ -88,22 +88,17 @@ def kbest_forest(
     # The room for derivations is a guess: when it is too small, all is done again with more.
     room = 2 * n_items + len(applications) + 64 * k
     while True:
-        table = Derivations(
-            np.empty(room),
-            *(np.empty(room, np.int32) for _ in range(6)),
-            np.empty(room, np.uint64),
-            np.empty((room, 2), np.int32),
-        )
+        table = room_for(room)
         first_derivations(chart.left, chart.right, best, chosen, key, table)
         found = np.empty(k, np.int64)
         top = np.full(n_items, -3)
         most = k if spliced is None else k * _MORE
-        n_found, used = kbest_roots(
+        n_found = kbest_roots(
             *(chart.applications, by_item, applications, key, roots),
             *(k, most, table, n_items, top, found),
         )
         if n_found >= 0:
-            return Forest(chart, Derivations(*(part[:used] for part in table)), found[:n_found])
+            return Forest(chart, table, found[:n_found])
         room *= 4
 
 

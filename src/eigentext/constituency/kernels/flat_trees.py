@@ -32,6 +32,21 @@ class FlatTrees(NamedTuple):
     head: Ints32
     is_head: npt.NDArray[np.bool_]
 
+    @classmethod
+    def room(cls, k: int, n: int) -> FlatTrees:
+        """Empty arrays for k trees of n nodes together."""
+
+        def column() -> Ints32:
+            return np.empty(n, np.int32)
+
+        columns = column(), column(), column(), column(), column(), column()
+        return cls(np.empty(k + 1, np.int64), *columns, np.empty(n, np.bool_))
+
+    def cut(self, n: int) -> FlatTrees:
+        """A copy of the first n nodes."""
+        label, start, end, size, parent, head = (column[:n].copy() for column in self[1:7])
+        return FlatTrees(self.ptr, label, start, end, size, parent, head, self.is_head[:n].copy())
+
 
 @njit(cache=True)
 def flatten(roots, table, app_rule, item_label, item_span, spans, spliced, head_right, trees):

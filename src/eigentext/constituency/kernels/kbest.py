@@ -35,6 +35,16 @@ class Derivations(NamedTuple):
     heap: npt.NDArray[np.int32]
 
 
+def room_for(n: int) -> Derivations:
+    """An empty table of n rows."""
+
+    def column() -> npt.NDArray[np.int32]:
+        return np.empty(n, np.int32)
+
+    columns = column(), column(), column(), column(), column(), column()
+    return Derivations(np.empty(n), *columns, np.empty(n, np.uint64), np.empty((n, 2), np.int32))
+
+
 @njit(cache=True)
 def first_derivations(app_left, app_right, item_score, best_app, item_key, table):
     """Fill in the best derivation of every item; children have smaller spans, but any number."""
@@ -124,10 +134,10 @@ def _new(n, item, app, left, right, app_score, item_key, table):
 def kbest_roots(
     applications, by_item, app_score, item_key, roots, k, most, table, used, top, chosen
 ):
-    """Rows of the k best derivations of the roots with different keys; (how many, rows used).
+    """Rows of the k best derivations of the roots with different keys; how many there are.
 
     ``by_item`` are the applications of every item, ``top`` the top of its heap (-3: not built).
-    At most ``most`` derivations are looked at.  (-1, rows used): the table is full.
+    At most ``most`` derivations are looked at.  -1: the table is full.
     """
     app_ptr, app_order = by_item
     _, _, app_left, app_right, _, _ = applications
@@ -180,7 +190,7 @@ def kbest_roots(
                 continue
             n_apps = app_ptr[item + 1] - app_ptr[item]
             if used + n_apps + 2 > room:
-                return -1, used
+                return -1
             if top[item] == -3:
                 # every application but the best, each with the best derivations of its children
                 top[item] = -1
@@ -214,4 +224,4 @@ def kbest_roots(
         front[winner] = table.after[derivation]
         if front[winner] == _NONE:
             front[winner] = -1
-    return n_chosen, used
+    return n_chosen

@@ -100,15 +100,12 @@ def tree_list(forest: Forest, table: LabelTable) -> TreeList:
     from eigentext.constituency.kernels.flat_trees import FlatTrees, flatten
 
     chart, k = forest.chart, len(forest.roots)
-    room = k * 2 * chart.n  # chains are one node each: no tree has more
-    ints = [np.empty(room, np.int32) for _ in range(6)]
-    trees = FlatTrees(np.empty(k + 1, np.int64), *ints, np.empty(room, bool))
+    trees = FlatTrees.room(k, k * 2 * chart.n)  # chains are one node each: no tree has more
     used = flatten(
         *(forest.roots, forest.table, chart.rule, chart.item_label, chart.item_span, chart.spans),
         *(table.spliced, table.head_right, trees),
     )
-    kept = FlatTrees(trees.ptr, *(column[:used].copy() for column in trees[1:]))
-    return TreeList(kept, forest.scores.copy())
+    return TreeList(trees.cut(used), forest.scores.copy())
 
 
 @lru_cache(maxsize=1 << 16)
@@ -139,10 +136,7 @@ class Gold(NamedTuple):
     def of(cls, tree: Tree) -> Gold:
         """The brackets of a tree without traces."""
         found = Bracketing.of(tree, _RULES)
-        brackets = [
-            (bracket_key(label), start, end)
-            for label, start, end in found.scored(_RULES)
-        ]
+        brackets = [(bracket_key(label), start, end) for label, start, end in found.scored(_RULES)]
         counts = [tag not in _RULES.deleted_tags for tag in tree.tags]
         return cls(np.array(brackets, np.int64).reshape(-1, 3), pointers(counts))
 
