@@ -34,7 +34,7 @@ from eigentext.constituency.chart.kbest import kbest_forest
 from eigentext.constituency.grammar import Grammar
 from eigentext.constituency.learn.models import learn_models
 from eigentext.constituency.long_sentences import pieces, put_together
-from eigentext.constituency.rerank.lists import LabelTable
+from eigentext.constituency.rerank.lists import LabelTable, tree_list
 from eigentext.constituency.rerank.storage import pack_reranker, unpack_reranker
 from eigentext.constituency.scoring import log_mean, skeleton_log_p, tree_log_p, words_log_p
 from eigentext.constituency.settings import (
@@ -307,7 +307,8 @@ class LPCFG(Model, LPCFGSettings):
 
         scores, table = decoder_scores(chart, passes, "max-rule-product"), self.label_table
         forest = kbest_forest(chart, scores, max(kbest, N_TREES), table.spliced)
-        for rank in reranker.order(forest, len(passes), words, table).tolist():
+        trees = tree_list(forest, table)
+        for rank in reranker.order(trees, len(passes), words, table).tolist():
             yield float(forest.scores[rank]), forest.skeleton(rank)
 
     @property

@@ -2,7 +2,7 @@
 
 1. :func:`learn_reranker` parses the training sentences by parsers that have not seen them (each
    fold by a parser of the other folds), and learns weights of the features of their trees.
-2. :meth:`Reranker.order` puts the trees of a forest in the order of their scores,
+2. :meth:`Reranker.order` puts the trees of a list in the order of their scores,
 
        score(tree) = decoder's score / number of models + sum of the weights of its features
 
@@ -23,7 +23,7 @@ import numpy as np
 from eigentext.base.folds import held_out
 from eigentext.constituency.rerank.features import ALL, WordKeys, list_features
 from eigentext.constituency.rerank.learn import LearningList, Weights, learn_weights, places
-from eigentext.constituency.rerank.lists import Gold, tree_list
+from eigentext.constituency.rerank.lists import Gold, LabelTable, TreeList, tree_list
 from eigentext.trees.clean import clean
 
 if TYPE_CHECKING:
@@ -33,11 +33,18 @@ if TYPE_CHECKING:
 
     from eigentext.base.progress import Progress
     from eigentext.constituency.chart.kbest import Forest
-    from eigentext.constituency.rerank.lists import LabelTable
     from eigentext.lexicon.signatures import Language
     from eigentext.trees.constituent import Tree
 
-__all__ = ["N_TREES", "ListParser", "Reranker", "learn_reranker", "learning_lists"]
+__all__ = [
+    "N_TREES",
+    "ListParser",
+    "ParsedList",
+    "Reranker",
+    "frequent_words",
+    "learn_reranker",
+    "parsed_lists",
+]
 
 N_TREES = 20  # of a list; more gave nothing on dev
 _FOLDS = 5
@@ -55,6 +62,7 @@ class Reranker:
     words: tuple[str, ...]
     weights: Weights
     language: Language
+    wanted: int = ALL  # groups of features; fewer only in experiments
 
     @cached_property
     def word_keys(self) -> WordKeys:
@@ -62,15 +70,15 @@ class Reranker:
         return WordKeys(frozenset(self.words), self.language)
 
     def order(
-        self, forest: Forest, n_models: int, words: Sequence[str], table: LabelTable
+        self, trees: TreeList, n_models: int, words: Sequence[str], table: LabelTable
     ) -> npt.NDArray[np.int64]:
-        """Ranks of the forest's trees, the best first; of equals the decoder's first."""
+        """Ranks of the trees, the best first; of equals the decoder's first."""
         from eigentext.constituency.kernels.rerank import sum_groups, sum_trees
 
-        if len(forest.roots) < 2:
-            return np.arange(len(forest.roots))
-        trees, scores = tree_list(forest, table)
-        found = list_features(trees, table, self.word_keys.of(words))
+        flat, scores = trees
+        if len(scores) < 2:
+            return np.arange(len(scores))
+        found = list_features(flat, table, self.word_keys.of(words), self.wanted)
         at = places(self.weights.keys, found.features)
         # the last weight is that of a feature without one
         values = np.append(self.weights.values.astype(np.float64), 0.0)
@@ -100,6 +108,24 @@ class ListParser(Protocol):
         """The k best trees; None where there are none."""
 
 
+class ParsedList(NamedTuple):
+    """The best trees of a training sentence, and its gold tree."""
+
+    trees: TreeList
+    table: LabelTable
+    gold: Tree
+
+    def features(self, words: WordKeys, wanted: int = ALL) -> LearningList:
+        """What to learn from; a tree's gain is its F1, times the gold brackets."""
+        flat, scores = self.trees
+        gold = Gold.of(self.gold)
+        matched, n_brackets = gold.counts(flat, self.table).T
+        n_gold = len(gold.brackets)
+        gains = n_gold * 2.0 * matched / np.maximum(n_brackets + n_gold, 1)
+        keys = words.of(self.gold.words)
+        return LearningList(list_features(flat, self.table, keys, wanted), scores, gains)
+
+
 def learn_reranker(
     trees: Sequence[Tree],
     fit: Callable[[Sequence[Tree]], ListParser],
@@ -107,23 +133,26 @@ def learn_reranker(
     *,
     progress: Progress | None = None,
 ) -> Reranker:
-    """Learn from the lists of parsers that ``fit`` makes of one model each."""
+    """Learn from the lists of parsers that ``fit`` makes, of one model each."""
     spoken = [tree for tree in map(clean, trees) if tree is not None]
-    counts = Counter(word for tree in spoken for word in tree.words)
-    frequent = tuple(sorted(word for word, n in counts.items() if n >= _FREQUENT))
+    frequent = frequent_words(spoken)
     words = WordKeys(frozenset(frequent), language)
-    lists = learning_lists(spoken, fit, words, progress=progress)
-    return Reranker(frequent, learn_weights(lists), language)
+    lists = parsed_lists(spoken, fit, progress=progress)
+    return Reranker(frequent, learn_weights(item.features(words) for item in lists), language)
 
 
-def learning_lists(
+def frequent_words(trees: Sequence[Tree]) -> tuple[str, ...]:
+    """Words that are seen often enough to stand for themselves."""
+    counts = Counter(word for tree in trees for word in tree.words)
+    return tuple(sorted(word for word, n in counts.items() if n >= _FREQUENT))
+
+
+def parsed_lists(
     trees: Sequence[Tree],
     fit: Callable[[Sequence[Tree]], ListParser],
-    words: WordKeys,
     *,
-    wanted: int = ALL,
     progress: Progress | None = None,
-) -> Iterator[LearningList]:
+) -> Iterator[ParsedList]:
     """Lists of the trees' sentences, each by a parser of the other folds."""
     if len(trees) < _FOLDS:
         return
@@ -136,18 +165,5 @@ def learning_lists(
             done += 1
             forest = parser.forest(trees[at].words, N_TREES)
             if forest is not None and len(forest.roots) > 1:
-                yield learning_list(forest, parser.label_table, trees[at], words, wanted)
-
-
-def learning_list(
-    forest: Forest, table: LabelTable, gold_tree: Tree, words: WordKeys, wanted: int = ALL
-) -> LearningList:
-    """The trees of a forest with their gains: F1, times the gold brackets."""
-    trees, scores = tree_list(forest, table)
-    gold = Gold.of(gold_tree)
-    matched, n_brackets = gold.counts(trees, table).T
-    n_gold = len(gold.brackets)
-    gains = n_gold * 2.0 * matched / np.maximum(n_brackets + n_gold, 1)
-    return LearningList(
-        list_features(trees, table, words.of(gold_tree.words), wanted), scores, gains
-    )
+                table = parser.label_table
+                yield ParsedList(tree_list(forest, table), table, trees[at])
