@@ -324,6 +324,7 @@ class LPCFG(Model, LPCFGSettings):
 
     def forest(self, tokens: Sequence[str], k: int) -> Forest | None:
         """The k best trees by max-rule-product as a forest; None where the models have none."""
+        self.check_fitted()
         grammar = self.grammar_
         words = grammar.forms(_checked_sentence(tokens))
         if len(words) > self.longest:
