@@ -10,6 +10,7 @@ import pytest
 
 from eigentext.base.hashing import MASK, MIXER, text_key
 from eigentext.constituency import LPCFG
+from eigentext.constituency.answer import word_emissions
 from eigentext.constituency.chart.constraints import Constraints
 from eigentext.constituency.rerank.features import ListFeatures, WordKeys, bits_of, list_features
 from eigentext.constituency.rerank.learn import (
@@ -21,6 +22,7 @@ from eigentext.constituency.rerank.learn import (
 )
 from eigentext.constituency.rerank.lists import Gold, tree_list
 from eigentext.constituency.rerank.reranker import Reranker
+from eigentext.constituency.scoring import forest_log_p, skeleton_log_p
 from eigentext.constituency.transform import restore, user_labels
 from eigentext.evaluate.parseval import score_pair
 from eigentext.trees.constituent import Tree
@@ -100,6 +102,27 @@ def test_brackets_are_counted_as_evalb_does(parser, english):
             score = score_pair(gold, tree)
             if score.status == 0:
                 assert (matched, brackets) == (score.matched, score.test)
+
+
+@pytest.mark.parametrize("estimator", ["clustering", "moments", "mixed"])
+def test_log_p_of_a_forest_is_that_of_its_trees(english, estimator):
+    n_models = 2 if estimator == "mixed" else 1
+    parser = LPCFG(n_states=4, estimator=estimator, n_models=n_models).fit(english[:150])
+    for sentence in SENTENCES:
+        words = sentence.split()
+        kbest = parser.parse(words, kbest=15).kbest
+        expected = [parser.log_prob(one.tree) for one in kbest]
+        # log_prob is of the binarisation that training makes; a better one may have been decoded
+        same = np.isclose([one.log_prob for one in kbest], expected, rtol=1e-5)
+        assert np.mean(same) > 0.5
+        forest = parser.forest(words, 15)
+        emissions = word_emissions(parser.grammar_.params, parser.grammar_.labels, words, None)
+        found = forest_log_p(parser.grammar_, forest, emissions)
+        plain = [
+            skeleton_log_p(parser.grammar_, forest.skeleton(rank), emissions)
+            for rank in range(len(forest.roots))
+        ]
+        assert found.tolist() == pytest.approx(plain, rel=1e-6)
 
 
 # -- features ----------------------------------------------------------------------------------

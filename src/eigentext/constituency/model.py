@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigentext.base.model import Model, Packed
 from eigentext.base.parallel import in_order
@@ -35,8 +35,15 @@ from eigentext.constituency.grammar import Grammar
 from eigentext.constituency.learn.models import learn_models
 from eigentext.constituency.long_sentences import pieces, put_together
 from eigentext.constituency.rerank.lists import LabelTable, tree_list
+from eigentext.constituency.rerank.reranker import N_TREES
 from eigentext.constituency.rerank.storage import pack_reranker, unpack_reranker
-from eigentext.constituency.scoring import log_mean, skeleton_log_p, tree_log_p, words_log_p
+from eigentext.constituency.scoring import (
+    forest_log_p,
+    log_mean,
+    skeleton_log_p,
+    tree_log_p,
+    words_log_p,
+)
 from eigentext.constituency.settings import (
     DECODERS,
     MOST_WORDS,
@@ -66,6 +73,14 @@ if TYPE_CHECKING:
     Emissions = Sequence[Sequence[Emission]]  # of each model, of each word
 
 __all__ = ["LPCFG"]
+
+
+class _Decoded(NamedTuple):
+    """A binary tree, the decoder's score, and log p up to the words' constant if it is known."""
+
+    score: float
+    skeleton: Skeleton
+    log_p: float | None = None
 
 
 @dataclass(eq=False, repr=False)
@@ -196,10 +211,7 @@ class LPCFG(Model, LPCFGSettings):
             if chart.relaxed:
                 flags.add("relaxed")
             if passes:
-                if self.reranker_ is not None and chosen == "max-rule-product":
-                    skeletons = self._reranked(self.reranker_, chart, passes, words, kbest)
-                else:
-                    skeletons = self._decode(chart, passes, emissions, chosen, kbest)
+                skeletons = self._decode(chart, passes, emissions, chosen, kbest, words)
                 candidates = self._distinct(skeletons, kbest, sentence, words, emissions)
             if not candidates and (coarse := coarse_pass(chart)) is not None:
                 flags.add("coarse")
@@ -286,30 +298,31 @@ class LPCFG(Model, LPCFGSettings):
         emissions: Emissions,
         decoder: Decoder,
         kbest: int,
-    ) -> Iterator[tuple[float, Skeleton]]:
-        """Binary trees by falling score."""
+        reranked: Sequence[str] | None = None,
+    ) -> Iterator[_Decoded]:
+        """Binary trees by falling score, or in the reranker's order, which looks at the words."""
+        grammar, reranker = self.grammar_, self.reranker_
         if decoder == "viterbi":
-            best = viterbi_skeleton(chart, self.grammar_.params[0], emissions[0])
-            return iter(() if best is None else (best,))
+            best = viterbi_skeleton(chart, grammar.params[0], emissions[0])
+            return iter(() if best is None else (_Decoded(*best),))
         scores = decoder_scores(chart, passes, decoder)
-        return best_skeletons(chart, scores, kbest, self.label_table.spliced)
-
-    def _reranked(
-        self,
-        reranker: Reranker,
-        chart: Chart,
-        passes: Sequence[FinePass],
-        words: Sequence[str],
-        kbest: int,
-    ) -> Iterator[tuple[float, Skeleton]]:
-        """Binary trees in the order of the reranker, with the decoder's scores."""
-        from eigentext.constituency.rerank.reranker import N_TREES
-
-        scores, table = decoder_scores(chart, passes, "max-rule-product"), self.label_table
-        forest = kbest_forest(chart, scores, max(kbest, N_TREES), table.spliced)
-        trees = tree_list(forest, table)
-        for rank in reranker.order(trees, len(passes), words, table).tolist():
-            yield float(forest.scores[rank]), forest.skeleton(rank)
+        if decoder == "max-recall" or reranked is None:
+            reranker = None
+        if kbest == 1 and reranker is None:
+            return (_Decoded(*best) for best in best_skeletons(chart, scores, 1))
+        table = self.label_table
+        n_trees = kbest if reranker is None else max(kbest, N_TREES)
+        forest = kbest_forest(chart, scores, n_trees, table.spliced)
+        ranks = range(len(forest.roots))
+        if reranker is not None and reranked is not None:
+            trees = tree_list(forest, table)
+            ranks = reranker.order(trees, len(passes), reranked, table).tolist()
+        # of one tree alone log p is found faster from its skeleton
+        log_p = forest_log_p(grammar, forest, emissions).tolist() if kbest > 1 else None
+        return (
+            _Decoded(float(forest.scores[rank]), forest.skeleton(rank), log_p and log_p[rank])
+            for rank in ranks
+        )
 
     @property
     def label_table(self) -> LabelTable:
@@ -338,7 +351,7 @@ class LPCFG(Model, LPCFGSettings):
 
     def _distinct(
         self,
-        skeletons: Iterator[tuple[float, Skeleton]],
+        decoded: Iterator[_Decoded],
         kbest: int,
         tokens: Sequence[str],
         words: Sequence[str],
@@ -352,13 +365,14 @@ class LPCFG(Model, LPCFGSettings):
         seen: set[Tree] = set()
         candidates: list[Candidate] = []
         of_words = words_log_p(words, grammar)
-        for score, skeleton in skeletons:
+        for score, skeleton, log_p in decoded:
             tree = restore(skeleton.tree(grammar.labels, tokens), grammar.wrapper)
             if tree in seen:
                 continue
             seen.add(tree)
-            log_prob = skeleton_log_p(grammar, skeleton, emissions) + of_words
-            candidates.append(Candidate(score, tree, log_prob))
+            if log_p is None:
+                log_p = skeleton_log_p(grammar, skeleton, emissions)
+            candidates.append(Candidate(score, tree, log_p + of_words))
             if len(candidates) == kbest:
                 break
         return candidates
