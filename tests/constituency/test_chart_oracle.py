@@ -227,6 +227,29 @@ def test_k_best_is_the_sorted_list(seed, n, decoder):
 
 
 @quick
+@given(seeds, lengths, st.sampled_from(["max-rule-product", "max-recall"]))
+def test_k_best_without_binarisation_is_the_best_of_every_tree(seed, n, decoder):
+    coarse, params, emissions = lpcfg_trees.tiny_grammar(seed, n)
+    trees = lpcfg_trees.all_trees(coarse, params.lexicon, emissions)
+    if not 0 < len(trees) <= 120:
+        return
+    best = {}
+    for one, score in zip(trees, _scores(decoder, trees, params, emissions), strict=True):
+        tree = restore(one.tree(lpcfg_trees.LABELS, WORDS[:n]), None)
+        best[tree] = max(score, best.get(tree, -np.inf))
+    chart = _chart(coarse, params, emissions)
+    scores = decoder_scores(chart, [fine_pass(chart, params, emissions)], decoder)
+    spliced = np.array([label.startswith("@") for label in lpcfg_trees.LABELS])
+    found = {
+        restore(skeleton.tree(lpcfg_trees.LABELS, WORDS[:n]), None): score
+        for score, skeleton in best_skeletons(chart, scores, len(trees) + 1, spliced)
+    }
+    assert found.keys() == best.keys()
+    for tree, score in found.items():
+        assert score == pytest.approx(best[tree], rel=1e-3, abs=1e-3)
+
+
+@quick
 @given(st.data(), seeds, st.integers(2, 4))
 @pytest.mark.parametrize("decoder", ["max-rule-product", "max-recall", "viterbi"])
 def test_constraints_are_a_filter(decoder, data, seed, n):

@@ -49,7 +49,8 @@ class Parse:
     ``tree``       the best tree; its words are the tokens as they were given
     ``log_score``  what the decoder maximised: log of the product of rule posteriors
                    (max-rule-product), the sum of posteriors (max-recall), or log of the weight of
-                   the best derivation, p(w) left out (viterbi)
+                   the best derivation, p(w) left out (viterbi); with a reranker still that of
+                   the decoder, though the trees come in the reranker's order
     ``log_prob``   log p(tree, words) under the model; the mean of p over the models of an
                    ensemble; -inf where there is none, and then a flag says why: ``negative``,
                    ``coarse``, ``fallback`` or ``split``

@@ -4,6 +4,7 @@
    over the same rules (``learn``).
 2. ``parse`` prunes with the plain PCFG, runs every model over the surviving rule applications,
    multiplies their posteriors and decodes; the user's own tokens and labels come back.
+   With a reranker (``rerank``) the order of the best trees is its own.
 3. ``log_prob`` and ``sentence_log_prob`` give log probabilities.
 """
 
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigentext.base.model import Model, Packed
 from eigentext.base.parallel import in_order
@@ -30,11 +31,21 @@ from eigentext.constituency.chart.coarse import CoarseGrammar, beam_for, build_c
 from eigentext.constituency.chart.constraints import Constraints, build_masks
 from eigentext.constituency.chart.decode import best_skeletons, decoder_scores, viterbi_skeleton
 from eigentext.constituency.chart.fine import coarse_pass, fine_pass
+from eigentext.constituency.chart.kbest import kbest_forest
 from eigentext.constituency.forms import capitals_tell
 from eigentext.constituency.grammar import Grammar
 from eigentext.constituency.learn.models import learn_models
 from eigentext.constituency.long_sentences import pieces, put_together
-from eigentext.constituency.scoring import log_mean, skeleton_log_p, tree_log_p, words_log_p
+from eigentext.constituency.rerank.lists import LabelTable, tree_list
+from eigentext.constituency.rerank.reranker import N_TREES
+from eigentext.constituency.rerank.storage import pack_reranker, unpack_reranker
+from eigentext.constituency.scoring import (
+    forest_log_p,
+    log_mean,
+    skeleton_log_p,
+    tree_log_p,
+    words_log_p,
+)
 from eigentext.constituency.settings import (
     DECODERS,
     MOST_WORDS,
@@ -55,17 +66,27 @@ if TYPE_CHECKING:
     from eigentext.constituency.chart.coarse import Chart
     from eigentext.constituency.chart.constraints import Masks, SpanWeights
     from eigentext.constituency.chart.fine import FinePass
+    from eigentext.constituency.chart.kbest import Forest
     from eigentext.constituency.chart.skeleton import Skeleton
     from eigentext.constituency.learn.semi import FreeText, SemiResult
     from eigentext.constituency.lexicon import Emission
+    from eigentext.constituency.rerank.reranker import Reranker
     from eigentext.lexicon.word_classes import WordClasses
 
     Emissions = Sequence[Sequence[Emission]]  # of each model, of each word
 
 __all__ = ["LPCFG"]
 
+_WIDER = 1e-3  # times beam and threshold: a chart with many more trees
 NO_STATES = "viterbi needs states, which models of the estimators clustering and em have"
-_MORE = 10  # so many binary trees are looked at for each tree wanted
+
+
+class _Decoded(NamedTuple):
+    """A binary tree, the decoder's score, and log p up to the words' constant if it is known."""
+
+    score: float
+    skeleton: Skeleton
+    log_p: float | None = None
 
 
 @dataclass(eq=False, repr=False)
@@ -127,6 +148,8 @@ class LPCFG(Model, LPCFGSettings):
         settings = LPCFGSettings(**values_of(self))
         if text is not None and settings.estimator is None:
             settings = replace(settings, estimator="clustering")  # EM needs probabilities
+        if self.rerank:
+            X = list(each_of(Tree, X, "trees"))
         bank, wrapper = read_treebank(X, settings)
         bank = replace(bank, classes=classes)
         coarse = CoarseGrammar.from_treebank(bank, settings.smoothing.k_root)
@@ -143,7 +166,22 @@ class LPCFG(Model, LPCFGSettings):
             grammar = replace(grammar, brackets=brackets)
         self.grammar_ = grammar
         self.semi_ = semi
+        self.reranker_ = self._learn_reranker(X, classes, progress) if self.rerank else None
         return self
+
+    def _learn_reranker(
+        self, trees: Iterable[Tree], classes: WordClasses | None, progress: Progress | None
+    ) -> Reranker:
+        """Learn from lists of parsers of one moments model each, which are trained fast."""
+        from eigentext.constituency.rerank.reranker import learn_reranker
+
+        one = {"n_models": 1, "estimator": "moments", "n_iter": None, "rerank": False}
+        settings = {**values_of(self), **one, "decoder": "max-rule-product"}
+
+        def fit(others: Sequence[Tree]) -> LPCFG:
+            return LPCFG(**settings).fit(others, classes=classes)
+
+        return learn_reranker(list(trees), fit, self.language, progress=progress)
 
     # -- parsing -------------------------------------------------------------------------------
 
@@ -181,17 +219,24 @@ class LPCFG(Model, LPCFGSettings):
         if not all(map(grammar.params[0].lexicon.knows, words)):
             flags.add("unknown")
         emissions = word_emissions(grammar.params, grammar.labels, words, constraints)
-        masks = build_masks(
-            len(words), grammar.labels, constraints, grammar.wrapper, self._span_weights(words)
-        )
+        masks = self._masks(words, constraints)
         chart, passes = self._chart(emissions, masks, self.beam, self.threshold)
         candidates: list[Candidate] = []
         if chart is not None:
             if chart.relaxed:
                 flags.add("relaxed")
             if passes:
-                skeletons = self._decode(chart, passes, emissions, chosen, kbest)
+                skeletons = self._decode(chart, passes, emissions, chosen, kbest, words)
                 candidates = self._distinct(skeletons, kbest, sentence, words, emissions)
+            if candidates and len(candidates) < kbest:
+                # pruning left fewer trees than were asked for: those of a larger chart follow
+                larger, more_passes = self._chart(
+                    emissions, masks.opened(), self.beam * _WIDER, self.threshold * _WIDER
+                )
+                if larger is not None and more_passes:
+                    skeletons = self._decode(larger, more_passes, emissions, chosen, kbest)
+                    more = self._distinct(skeletons, kbest, sentence, words, emissions)
+                    candidates = _followed_by(candidates, more, kbest)
             if not candidates and (coarse := coarse_pass(chart)) is not None:
                 flags.add("coarse")
                 passes = [coarse]
@@ -249,6 +294,12 @@ class LPCFG(Model, LPCFGSettings):
         self.check_fitted()
         return f1_on(self, list(each_of(Tree, X, "trees"))) / 100
 
+    def _masks(self, words: Sequence[str], constraints: Constraints | None) -> Masks:
+        """What the spans of a sentence may be, and what the bracket model says of them."""
+        grammar = self.grammar_
+        spans = self._span_weights(words)
+        return build_masks(len(words), grammar.labels, constraints, grammar.wrapper, spans)
+
     def _span_weights(self, words: Sequence[str]) -> SpanWeights | None:
         """What the bracket model says of the spans of a sentence."""
         grammar = self.grammar_
@@ -287,17 +338,61 @@ class LPCFG(Model, LPCFGSettings):
         emissions: Emissions,
         decoder: Decoder,
         kbest: int,
-    ) -> Iterator[tuple[float, Skeleton]]:
-        """Binary trees by falling score."""
+        reranked: Sequence[str] | None = None,
+    ) -> Iterator[_Decoded]:
+        """Binary trees by falling score, or in the reranker's order, which looks at the words."""
+        grammar, reranker = self.grammar_, self.reranker_
         if decoder == "viterbi":
-            best = viterbi_skeleton(chart, self.grammar_.params[0], emissions[0])
-            return iter(() if best is None else (best,))
+            best = viterbi_skeleton(chart, grammar.params[0], emissions[0])
+            return iter(() if best is None else (_Decoded(*best),))
         scores = decoder_scores(chart, passes, decoder)
-        return best_skeletons(chart, scores, kbest * _MORE if kbest > 1 else 1)
+        if decoder == "max-recall" or reranked is None:
+            reranker = None
+        if kbest == 1 and reranker is None:
+            return (_Decoded(*best) for best in best_skeletons(chart, scores, 1))
+        table = self.label_table
+        n_trees = kbest if reranker is None else max(kbest, N_TREES)
+        forest = kbest_forest(chart, scores, n_trees, table.spliced)
+        ranks = range(len(forest.roots))
+        if reranker is not None and reranked is not None:
+            trees = tree_list(forest, table)
+            ranks = reranker.order(trees, len(passes), reranked, table).tolist()
+        # of one tree alone log p is found faster from its skeleton
+        log_p = forest_log_p(grammar, forest, emissions).tolist() if kbest > 1 else None
+        return (
+            _Decoded(float(forest.scores[rank]), forest.skeleton(rank), log_p and log_p[rank])
+            for rank in ranks
+        )
+
+    @property
+    def label_table(self) -> LabelTable:
+        """Labels and rules of the grammar as the k best trees and the reranker see them."""
+        grammar = self.grammar_
+        known: tuple[Grammar, LabelTable] | None = vars(self).get("_label_table")
+        if known is None or known[0] is not grammar:
+            rules = head_rules(self.settings_)
+            known = grammar, LabelTable.of(grammar.labels, grammar.coarse.rules, rules)
+            self._label_table = known
+        return known[1]
+
+    def forest(self, tokens: Sequence[str], k: int) -> Forest | None:
+        """The k best trees by max-rule-product as a forest; None where the models have none."""
+        self.check_fitted()
+        grammar = self.grammar_
+        words = grammar.forms(_checked_sentence(tokens))
+        if len(words) > self.longest:
+            return None
+        emissions = word_emissions(grammar.params, grammar.labels, words, None)
+        masks = self._masks(words, None)
+        chart, passes = self._chart(emissions, masks, self.beam, self.threshold)
+        if chart is None or not passes:
+            return None
+        scores = decoder_scores(chart, passes, "max-rule-product")
+        return kbest_forest(chart, scores, k, self.label_table.spliced)
 
     def _distinct(
         self,
-        skeletons: Iterator[tuple[float, Skeleton]],
+        decoded: Iterator[_Decoded],
         kbest: int,
         tokens: Sequence[str],
         words: Sequence[str],
@@ -311,13 +406,14 @@ class LPCFG(Model, LPCFGSettings):
         seen: set[Tree] = set()
         candidates: list[Candidate] = []
         of_words = words_log_p(words, grammar)
-        for score, skeleton in skeletons:
+        for score, skeleton, log_p in decoded:
             tree = restore(skeleton.tree(grammar.labels, tokens), grammar.wrapper)
             if tree in seen:
                 continue
             seen.add(tree)
-            log_prob = skeleton_log_p(grammar, skeleton, emissions) + of_words
-            candidates.append(Candidate(score, tree, log_prob))
+            if log_p is None:
+                log_p = skeleton_log_p(grammar, skeleton, emissions)
+            candidates.append(Candidate(score, tree, log_p + of_words))
             if len(candidates) == kbest:
                 break
         return candidates
@@ -372,6 +468,7 @@ class LPCFG(Model, LPCFGSettings):
         if grammar.brackets is not None:
             brackets["brackets.places"] = grammar.brackets.places
             brackets["brackets.values"] = grammar.brackets.values
+        reranker = pack_reranker(self.reranker_)
         return Packed(
             {
                 "rules": coarse.rules,
@@ -381,8 +478,9 @@ class LPCFG(Model, LPCFGSettings):
                 "emits": coarse.emits,
                 **models.arrays,
                 **brackets,
+                **reranker.arrays,
             },
-            {"labels": grammar.labels, **models.strings},
+            {"labels": grammar.labels, **models.strings, **reranker.strings},
             {
                 "wrapper": grammar.wrapper,
                 "lexicon": models.numbers,
@@ -404,6 +502,7 @@ class LPCFG(Model, LPCFGSettings):
             else None,
         )
         self.semi_ = None
+        self.reranker_ = unpack_reranker(a, packed.strings, self.language)
 
     def _summary(self) -> str:
         labels, rules = len(self.grammar_.labels), len(self.grammar_.coarse.rules)
@@ -414,6 +513,17 @@ def _parse_all(
     parser: LPCFG, sentences: list[Sequence[str]], **options: Any
 ) -> list[Parse | None]:
     return [parser.parse(tokens, **options) if tokens else None for tokens in sentences]
+
+
+def _followed_by(
+    candidates: Sequence[Candidate], more: Iterable[Candidate], kbest: int
+) -> list[Candidate]:
+    """The first k of both lists; scores of two charts differ a little, and still do not rise."""
+    known = {candidate.tree for candidate in candidates}
+    least = min(candidate.log_score for candidate in candidates)
+    new = [candidate for candidate in more if candidate.tree not in known]
+    following = [one._replace(log_score=min(one.log_score, least)) for one in new]
+    return [*candidates, *following][:kbest]
 
 
 def _checked_sentence(tokens: Any) -> list[str]:

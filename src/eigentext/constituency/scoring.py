@@ -15,7 +15,7 @@ p(tree) is the probability of the tree's own binarisation, the one that training
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from eigentext.constituency.chart.skeleton import skeleton_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy.typing as npt
+
+    from eigentext.constituency.chart.kbest import Forest
     from eigentext.constituency.chart.skeleton import Skeleton
     from eigentext.constituency.grammar import Grammar
     from eigentext.constituency.lexicon import Emission
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from eigentext.trees.constituent import Tree
 
 __all__ = [
+    "forest_log_p",
     "log_mean",
     "skeleton_log_p",
     "skeleton_log_score",
@@ -95,3 +99,58 @@ def skeleton_log_p(
     """log p(tree) up to the words' constant, the mean of the models' p."""
     models = zip(grammar.params, emissions, strict=True)
     return log_mean([skeleton_log_score(skeleton, *model) for model in models])
+
+
+def forest_log_p(
+    grammar: Grammar, forest: Forest, emissions: Sequence[Sequence[Emission]]
+) -> npt.NDArray[np.float64]:
+    """(k,) the same for all trees of a forest at once: what they share is worked out once."""
+    from eigentext.constituency.kernels.forest_inside import bottom_up
+
+    chart, table = forest.chart, forest.table
+    order = np.empty(len(table.app), np.int64)
+    order = order[: bottom_up(forest.roots, table, order)]
+    place = np.full(len(table.app), -1)
+    place[order] = np.arange(len(order))
+    item = table.item[order]
+    rows = _Rows(order, place, chart.item_label[item], chart.word_of_item[item])
+    models = zip(grammar.params, emissions, strict=True)
+    scores = [_forest_log_scores(forest, rows, *model) for model in models]
+    return np.array([log_mean(of_tree) for of_tree in zip(*scores, strict=True)])
+
+
+class _Rows(NamedTuple):
+    """Rows of a forest, children first: their places, labels, and words (-1 over none)."""
+
+    order: npt.NDArray[np.int64]
+    place: npt.NDArray[np.int64]
+    label: npt.NDArray[np.int64]
+    word: npt.NDArray[np.int64]
+
+
+def _forest_log_scores(
+    forest: Forest, rows: _Rows, params: LatentParams, emissions: Sequence[Emission]
+) -> list[float]:
+    from eigentext.constituency.kernels.forest_inside import inside_rows
+
+    lexicon, m = params.lexicon, params.m
+    row_ptr = pointers(m[rows.label])
+    inside, scale = np.zeros(int(row_ptr[-1])), np.empty(len(rows.order))
+    over_word = np.flatnonzero(rows.word >= 0)
+    tags = np.searchsorted(lexicon.tags, rows.label[over_word])
+    for at, tag in zip(over_word.tolist(), tags.tolist(), strict=True):
+        states = emissions[rows.word[at]].states
+        inside[row_ptr[at] : row_ptr[at + 1]] = states[
+            lexicon.tag_ptr[tag] : lexicon.tag_ptr[tag + 1]
+        ]
+    inside_rows(
+        *(rows.order, forest.table, forest.chart.rule, rows.label, params.tensors),
+        *(rows.place, row_ptr, inside, scale),
+    )
+    found = []
+    for at in rows.place[forest.roots].tolist():
+        a = rows.label[at]
+        root = params.root[params.label_ptr[a] : params.label_ptr[a + 1]]
+        weight = float(root @ inside[row_ptr[at] : row_ptr[at + 1]])
+        found.append(float(scale[at]) + np.log(weight) if weight > 0 else float("-inf"))
+    return found

@@ -152,9 +152,9 @@ class LPCFGSettings(ParsingSettings):
     estimator: Estimator | None = setting(
         None,
         Text(get_args(Estimator)),
-        "How latent states are learned; unless told, moments for one model, which parses best, and "
-        "mixed (clustering and moments in turn) for several.  Clustering and em give states with "
-        "probabilities: the viterbi decoder, --n-iter and --unlabelled need them, and take "
+        "How latent states are learned; unless told, moments for one model, which parses best, "
+        "and mixed (clustering and moments in turn) for several.  Clustering and em give states "
+        "with probabilities: the viterbi decoder, --n-iter and --unlabelled need them, and take "
         "clustering unless told.",
     )
     n_iter: int | None = setting(
@@ -167,6 +167,11 @@ class LPCFGSettings(ParsingSettings):
     language: Language = setting("english", Text(LANGUAGES), "Signatures of unknown words.")
     cut_tags: bool = setting(
         False, Flag(), "Cut tags at a hyphen, as phrases always are: N-SBJ to N."
+    )
+    rerank: bool = setting(
+        False,
+        Flag(),
+        "Learn to choose among the best trees by features of whole trees; takes far longer.",
     )
     unlabelled_weight: float = setting(
         0.1, Real(0), "What a count in a sentence without a tree is worth beside one in a tree."

@@ -23,6 +23,7 @@ from eigentext.base.fields import (
 )
 from eigentext.constituency.brackets import BITS
 from eigentext.constituency.params import tensor_layout
+from eigentext.constituency.rerank.storage import RERANKER_ARRAYS, RERANKER_STRINGS
 from eigentext.lexicon.signatures import LANGUAGES
 
 if TYPE_CHECKING:
@@ -172,8 +173,9 @@ def _parts(settings: dict[str, Any]) -> Parts:
             ),
             "brackets.values": Reals(("brackets",), ("float16",), -65504, 65504, optional=True),
             **arrays,
+            **RERANKER_ARRAYS,
         },
-        {"labels": Strings("labels", distinct=True), **strings},
+        {"labels": Strings("labels", distinct=True), **strings, **RERANKER_STRINGS},
     )
 
 

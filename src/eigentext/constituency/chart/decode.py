@@ -13,13 +13,12 @@ states where the inside pass takes the sum:
 
 from __future__ import annotations
 
-import heapq
-from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from eigentext.base.ragged import pointers
+from eigentext.constituency.chart.kbest import kbest_forest
 from eigentext.constituency.chart.skeleton import Skeleton
 
 if TYPE_CHECKING:
@@ -62,18 +61,24 @@ def decoder_scores(
 
 
 def best_skeletons(
-    chart: Chart, scores: tuple[Floats, Floats], k: int
+    chart: Chart,
+    scores: tuple[Floats, Floats],
+    k: int,
+    spliced: npt.NDArray[np.bool_] | None = None,
 ) -> Iterator[tuple[float, Skeleton]]:
-    """Binarised trees by falling score, at most k; ties in the order of the chart."""
+    """Binarised trees by falling score, at most k; ties in the order of the chart.
+
+    Those that differ only in nodes with the labels ``spliced`` count as one.
+    """
     if k == 1:
         best = _best(chart, *scores)
         if best is not None:
             score, chosen, root = best
             yield score, _skeleton(chart, chosen, root)
         return
-    lazy = _Lazy(chart, *scores)
-    for score, derivation in lazy.roots(k):
-        yield score, lazy.skeleton(derivation)
+    forest = kbest_forest(chart, scores, k, spliced)
+    for rank, score in enumerate(forest.scores.tolist()):
+        yield score, forest.skeleton(rank)
 
 
 def _best(chart: Chart, applications: Floats, leaves: Floats) -> tuple[float, Ints, int] | None:
@@ -162,94 +167,3 @@ def _word_states(
         of_tag = slice(lexicon.tag_ptr[t], lexicon.tag_ptr[t + 1])
         scores[item_ptr[item] : item_ptr[item + 1]] = states[of_tag]
     return scores
-
-
-class _Lazy:
-    """Lazy k-best over the applications of a chart."""
-
-    def __init__(self, chart: Chart, applications: Floats, leaves: Floats) -> None:
-        self.chart = chart
-        self.scores = applications
-        self.leaves = leaves
-        order = np.argsort(chart.parent, kind="stable")
-        bounds = np.searchsorted(chart.parent[order], np.arange(len(leaves) + 1))
-        self.of_item = [order[a:b].tolist() for a, b in pairwise(bounds.tolist())]
-        # of every item: derivations by falling score as far as they were asked for, candidates
-        # for the next, and what was ever a candidate
-        self.derivations: dict[int, list[tuple[float, int, int, int]]] = {}
-        self.heaps: dict[int, list[tuple[float, int, int, int]]] = {}
-        self.seen: dict[int, set[tuple[int, int, int]]] = {}
-        # Bottom-up order makes every item's best derivation known before it is asked for, so that
-        # the lazy part never recurses deeply.
-        parents = dict.fromkeys(chart.parent.tolist())
-        for item in parents:
-            self._start(item)
-
-    def _derivation(self, item: int, rank: int) -> tuple[float, int, int, int] | None:
-        """(score, application, ranks left and right) of the rank-th best; None beyond the last."""
-        if self.chart.word_of_item[item] >= 0:
-            return (float(self.leaves[item]), -1, 0, 0) if rank == 0 else None
-        if item not in self.derivations:
-            return None
-        # A derivation is an application and the ranks of its two children.  The next best after
-        # it on this application has one rank more on the left or on the right, so that the heap
-        # holds no more than the frontier: k best of all cost O(applications + n k log k).
-        done, heap = self.derivations[item], self.heaps[item]
-        while len(done) <= rank and heap:
-            score, application, left, right = heapq.heappop(heap)
-            done.append((-score, application, left, right))
-            self._push(item, application, left + 1, right)
-            self._push(item, application, left, right + 1)
-        return done[rank] if rank < len(done) else None
-
-    def _push(self, item: int, application: int, left: int, right: int) -> None:
-        if (application, left, right) in self.seen[item]:
-            return
-        self.seen[item].add((application, left, right))
-        of_left = self._derivation(int(self.chart.left[application]), left)
-        of_right = self._derivation(int(self.chart.right[application]), right)
-        if of_left is not None and of_right is not None:
-            score = self.scores[application] + of_left[0] + of_right[0]
-            heapq.heappush(self.heaps[item], (-float(score), application, left, right))
-
-    def _start(self, item: int) -> None:
-        self.derivations[item], self.heaps[item], self.seen[item] = [], [], set()
-        for application in self.of_item[item]:
-            self._push(item, application, 0, 0)
-
-    def roots(self, k: int) -> Iterator[tuple[float, tuple[int, int]]]:
-        """(score, (root item, rank)) of the k best derivations of the sentence."""
-        heap = []
-        for item in self.chart.root_items:
-            best = self._derivation(item, 0)
-            if best is not None:
-                heap.append((-best[0], item, 0))
-        heapq.heapify(heap)
-        for _ in range(k):
-            if not heap:
-                return
-            score, item, rank = heapq.heappop(heap)
-            yield -score, (item, rank)
-            following = self._derivation(item, rank + 1)
-            if following is not None:
-                heapq.heappush(heap, (-following[0], item, rank + 1))
-
-    def skeleton(self, derivation: tuple[int, int]) -> Skeleton:
-        """The binarised tree of a derivation."""
-        label: list[int] = []
-        rule: list[int] = []
-        pending = [derivation]
-        while pending:
-            item, rank = pending.pop()
-            label.append(int(self.chart.item_label[item]))
-            if self.chart.word_of_item[item] >= 0:
-                rule.append(-1)
-                continue
-            step = self._derivation(item, rank)
-            if step is None:
-                raise LookupError("a derivation was asked for that was never enumerated")
-            _, application, left, right = step
-            rule.append(int(self.chart.rule[application]))
-            pending.append((int(self.chart.right[application]), right))
-            pending.append((int(self.chart.left[application]), left))
-        return Skeleton.of(label, rule)

@@ -1,0 +1,75 @@
+"""The weights of all trees of a forest under a model: each derivation is worked out once."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True)
+def bottom_up(roots, table, order):
+    """The rows that the roots are made of, children first; how many there are."""
+    _, _, row_app, row_left, row_right, _, _, _, _ = table
+    done = np.zeros(len(row_app), np.bool_)
+    # a row waits above its two children at the most once for each side
+    pending = np.empty(2 * len(row_app) + 2, np.int64)
+    n = 0
+    for root in roots:
+        pending[0], n_pending = root, 1
+        while n_pending > 0:
+            row = pending[n_pending - 1]
+            if done[row]:
+                n_pending -= 1
+            elif row_app[row] >= 0 and not done[row_left[row]]:
+                pending[n_pending] = row_left[row]
+                n_pending += 1
+            elif row_app[row] >= 0 and not done[row_right[row]]:
+                pending[n_pending] = row_right[row]
+                n_pending += 1
+            else:
+                done[row] = True
+                order[n] = row
+                n += 1
+                n_pending -= 1
+    return n
+
+
+@njit(cache=True)
+def inside_rows(order, table, app_rule, label, tensors, place, row_ptr, inside, scale):
+    """``inside`` of every row, children first, over its largest value; ``scale`` has the logs.
+
+    ``place`` (rows,) is where a row stands in ``order``; the rows over words are filled in.
+    """
+    _, _, row_app, row_left, row_right, _, _, _, _ = table
+    rules, m, rule_ptr, tensor = tensors
+    # inside[row][h1] = sum over h2, h3 of tensor[r][h1, h2, h3] inside[left][h2] inside[right][h3]
+    for at in range(len(order)):
+        row = order[at]
+        app = row_app[row]
+        n_states = m[label[at]]
+        total = 0.0
+        if app >= 0:
+            r = app_rule[app]
+            left, right = place[row_left[row]], place[row_right[row]]
+            total = scale[left] + scale[right]
+            mb, mc = m[rules[r, 1]], m[rules[r, 2]]
+            for x in range(n_states):
+                value = 0.0
+                for y in range(mb):
+                    first = rule_ptr[r] + (x * mb + y) * mc
+                    part = 0.0
+                    for z in range(mc):
+                        part += tensor[first + z] * inside[row_ptr[right] + z]
+                    value += part * inside[row_ptr[left] + y]
+                inside[row_ptr[at] + x] = value
+        top = 0.0
+        for x in range(n_states):
+            top = max(top, abs(inside[row_ptr[at] + x]))
+        if top == 0.0:
+            scale[at] = -np.inf
+            continue
+        scale[at] = total + math.log(top)
+        for x in range(n_states):
+            inside[row_ptr[at] + x] /= top

@@ -1,0 +1,169 @@
+"""The reranker: among the best trees of a sentence it takes the one with most right features.
+
+1. :func:`learn_reranker` parses the training sentences by parsers that have not seen them (each
+   fold by a parser of the other folds), and learns weights of the features of their trees.
+2. :meth:`Reranker.order` puts the trees of a list in the order of their scores,
+
+       score(tree) = decoder's score / number of models + sum of the weights of its features
+
+   so that lists of one model and of an ensemble are alike.
+
+Charniak and Johnson 2005 is the pattern.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import numpy as np
+
+from eigentext.base.folds import held_out
+from eigentext.constituency.rerank.features import ALL, WordKeys, list_features
+from eigentext.constituency.rerank.learn import LearningList, Weights, learn_weights, places
+from eigentext.constituency.rerank.lists import Gold, LabelTable, TreeList, tree_list
+from eigentext.trees.clean import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import numpy.typing as npt
+
+    from eigentext.base.progress import Progress
+    from eigentext.constituency.chart.kbest import Forest
+    from eigentext.lexicon.signatures import Language
+    from eigentext.trees.constituent import Tree
+
+__all__ = [
+    "N_TREES",
+    "ListParser",
+    "ParsedList",
+    "Reranker",
+    "frequent_words",
+    "learn_reranker",
+    "parsed_lists",
+]
+
+N_TREES = 20  # of a list; more gave nothing on dev
+_FOLDS = 5
+_FREQUENT = 5  # words seen less often have the key of their signature
+
+
+@dataclass(frozen=True, eq=False)
+class Reranker:
+    """Weights of features.
+
+    ``words``    words that stand for themselves; others are known by their signatures
+    ``weights``  64-bit features, rising, and the weight of each
+    """
+
+    words: tuple[str, ...]
+    weights: Weights
+    language: Language
+    wanted: int = ALL  # groups of features; fewer only in experiments
+
+    @cached_property
+    def word_keys(self) -> WordKeys:
+        """Keys of words."""
+        return WordKeys(frozenset(self.words), self.language)
+
+    def order(
+        self, trees: TreeList, n_models: int, words: Sequence[str], table: LabelTable
+    ) -> npt.NDArray[np.int64]:
+        """Ranks of the trees, the best first; of equals the decoder's first."""
+        from eigentext.constituency.kernels.rerank import sum_groups, sum_trees
+
+        flat, scores = trees
+        if len(scores) < 2:
+            return np.arange(len(scores))
+        found = list_features(flat, table, self.word_keys.of(words), self.wanted)
+        at = places(self.weights.keys, found.features)
+        # the last weight is that of a feature without one
+        values = np.append(self.weights.values.astype(np.float64), 0.0)
+        of_group = np.empty(len(found.feature_ptr) - 1)
+        sum_groups(found.feature_ptr, at, values, of_group)
+        total = np.empty(len(scores))
+        sum_trees(_Scored(found.node_ptr, found.groups, scores / n_models), of_group, total)
+        return np.argsort(-total, kind="stable")
+
+
+class _Scored(NamedTuple):
+    """What :func:`sum_trees` runs over."""
+
+    node_ptr: npt.NDArray[np.int64]
+    groups: npt.NDArray[np.int32]
+    decoder: npt.NDArray[np.float64]
+
+
+class ListParser(Protocol):
+    """Such as ``LPCFG``."""
+
+    @property
+    def label_table(self) -> LabelTable:
+        """What the reranker knows of its labels."""
+
+    def forest(self, tokens: Sequence[str], k: int) -> Forest | None:
+        """The k best trees; None where there are none."""
+
+
+class ParsedList(NamedTuple):
+    """The best trees of a training sentence, and its gold tree."""
+
+    trees: TreeList
+    table: LabelTable
+    gold: Tree
+
+    def features(self, words: WordKeys, wanted: int = ALL) -> LearningList:
+        """What to learn from; a tree's gain is its F1, times the gold brackets."""
+        flat, scores = self.trees
+        gold = Gold.of(self.gold)
+        matched, n_brackets = gold.counts(flat, self.table).T
+        n_gold = len(gold.brackets)
+        gains = n_gold * 2.0 * matched / np.maximum(n_brackets + n_gold, 1)
+        keys = words.of(self.gold.words)
+        return LearningList(list_features(flat, self.table, keys, wanted), scores, gains)
+
+
+def learn_reranker(
+    trees: Sequence[Tree],
+    fit: Callable[[Sequence[Tree]], ListParser],
+    language: Language,
+    *,
+    progress: Progress | None = None,
+) -> Reranker:
+    """Learn from the lists of parsers that ``fit`` makes, of one model each."""
+    spoken = [tree for tree in map(clean, trees) if tree is not None]
+    frequent = frequent_words(spoken)
+    words = WordKeys(frozenset(frequent), language)
+    lists = parsed_lists(spoken, fit, progress=progress)
+    return Reranker(frequent, learn_weights(item.features(words) for item in lists), language)
+
+
+def frequent_words(trees: Sequence[Tree]) -> tuple[str, ...]:
+    """Words that are seen often enough to stand for themselves."""
+    counts = Counter(word for tree in trees for word in tree.words)
+    return tuple(sorted(word for word, n in counts.items() if n >= _FREQUENT))
+
+
+def parsed_lists(
+    trees: Sequence[Tree],
+    fit: Callable[[Sequence[Tree]], ListParser],
+    *,
+    progress: Progress | None = None,
+) -> Iterator[ParsedList]:
+    """Lists of the trees' sentences, each by a parser of the other folds."""
+    if len(trees) < _FOLDS:
+        return
+    done = 0
+    for others, fold in held_out(len(trees), _FOLDS):
+        parser = fit([trees[at] for at in others.tolist()])
+        for at in fold.tolist():
+            if progress is not None:
+                progress(done, len(trees), "parsing for the reranker")
+            done += 1
+            forest = parser.forest(trees[at].words, N_TREES)
+            if forest is not None and len(forest.roots) > 1:
+                table = parser.label_table
+                yield ParsedList(tree_list(forest, table), table, trees[at])
