@@ -143,7 +143,7 @@ def state_weights(tree, params, emissions):
         for node, state in zip(nodes, states, strict=True):
             if node.children:
                 a, b, c = params.rules[node.rule]
-                tensor = params.tensor[params.rule_ptr[node.rule] :][
+                tensor = params.whole_tensor[params.rule_ptr[node.rule] :][
                     : params.m[a] * params.m[b] * params.m[c]
                 ].reshape(params.m[a], params.m[b], params.m[c])
                 one, two = (states[place[id(child)]] for child in node.children)

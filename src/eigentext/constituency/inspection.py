@@ -158,7 +158,9 @@ def _state_shares(grammar: Grammar, a: int) -> tuple[npt.NDArray[np.int64], Floa
     numbers = np.flatnonzero(params.rules[:, 0] == a)
     p_rule_given_state = np.array(
         [
-            params.tensor[params.rule_ptr[r] : params.rule_ptr[r + 1]].reshape(m, -1).sum(axis=1)
+            params.whole_tensor[params.rule_ptr[r] : params.rule_ptr[r + 1]]
+            .reshape(m, -1)
+            .sum(axis=1)
             for r in numbers.tolist()
         ]
     ).reshape(-1, m)
@@ -183,7 +185,7 @@ def _context_counts(grammar: Grammar, a: int, m: int) -> tuple[Floats, list[str]
             parent, left, right = params.rules[r].tolist()
             if parent not in shares:
                 shares[parent] = _state_shares(grammar, parent)[2]
-            tensor = params.tensor[params.rule_ptr[r] : params.rule_ptr[r + 1]]
+            tensor = params.whole_tensor[params.rule_ptr[r] : params.rule_ptr[r + 1]]
             shape = (int(params.m[parent]), int(params.m[left]), int(params.m[right]))
             # axes: parent, left, right
             of_child = np.tensordot(shares[parent], tensor.reshape(shape), axes=1).sum(2 - side)

@@ -154,6 +154,9 @@ class LPCFG(Model, LPCFGSettings):
         bank = replace(bank, classes=classes)
         coarse = CoarseGrammar.from_treebank(bank, settings.smoothing.k_root)
         params = learn_models(bank, settings, progress=progress)
+        if text is None and (settings.n_models > 1 or settings.usual_estimator == "moments"):
+            # scores, or a product of many: nobody asks for the probabilities of their states
+            params = [model.in_low_rank() for model in params]
         grammar = Grammar(bank.labels, wrapper, coarse, tuple(params))
         semi: SemiResult | None = None
         if text is not None:

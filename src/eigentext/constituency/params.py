@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from eigentext.base.ragged import pointers
+from eigentext.constituency.low_rank import NOT_LOW, LowRank, expanded, low_rank
 from eigentext.trees.binarise import is_intermediate
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class Tensors(NamedTuple):
     m: Ints
     rule_ptr: Ints
     tensor: npt.NDArray[np.float32] | Floats  # doubles while it is estimated
+    low: LowRank = NOT_LOW  # with ranks, ``tensor`` is empty
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +77,7 @@ class LatentParams:
 
     ``m``          (labels,) states of each nonterminal; ``label_ptr`` (labels + 1,) their places
     ``rules``      (R, 3) parent, left, right; ``rule_ptr`` (R + 1,) places in ``tensor``
-    ``tensor``     flat, axis order (parent, left, right)
+    ``tensor``     flat, axis order (parent, left, right); empty where they are in ``low_rank``
     ``root``       (sum m,)
     ``spectra``    the singular values it was made from; None when it was not, or is not known
     """
@@ -87,11 +89,25 @@ class LatentParams:
     root: Floats
     lexicon: Lexicon
     spectra: Spectra | None = None
+    low_rank: LowRank | None = None
 
-    @property
+    @cached_property
     def tensors(self) -> Tensors:
         """Rules and their tensors."""
-        return Tensors(self.rules, self.m, self.rule_ptr, self.tensor)
+        low = NOT_LOW if self.low_rank is None else self.low_rank.for_kernels()
+        return Tensors(self.rules, self.m, self.rule_ptr, self.tensor, low)
+
+    def in_low_rank(self) -> LatentParams:
+        """The same with tensors in low rank, and nearly the same numbers."""
+        low = low_rank(self.tensor, self.m[self.rules])
+        return replace(self, tensor=np.empty(0, np.float32), low_rank=low)
+
+    @cached_property
+    def whole_tensor(self) -> npt.NDArray[np.float32]:
+        """The tensors as they were, or nearly so."""
+        if self.low_rank is None:
+            return self.tensor
+        return expanded(self.low_rank, self.m[self.rules])
 
     @cached_property
     def label_ptr(self) -> Ints:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+import numpy as np
+
+from eigentext.base.ragged import pointers
 from eigentext.constituency import lexicon_moments
 from eigentext.constituency.class_counts import ClassCounts
 from eigentext.constituency.lexicon import Lexicon
+from eigentext.constituency.low_rank import LowRank, n_numbers
 from eigentext.constituency.params import LatentParams
 from eigentext.latent.spectrum import Spectra
 from eigentext.lexicon.word_classes import WordClasses
@@ -51,7 +55,12 @@ def pack_params(params: Sequence[LatentParams]) -> PackedParams:
         prefix = f"model{number}."
         arrays[prefix + "m"] = model.m
         arrays[prefix + "rule_ptr"] = model.rule_ptr
-        arrays[prefix + "tensor"] = model.tensor
+        if model.low_rank is None:
+            arrays[prefix + "tensor"] = model.tensor
+        else:
+            arrays[prefix + "low.rank"] = model.low_rank.rank.astype(np.uint8)
+            arrays[prefix + "low.values"] = model.low_rank.values
+            arrays[prefix + "low.factor"] = model.low_rank.factor
         arrays[prefix + "root"] = model.root
         lexicon = model.lexicon.tag_level
         for name in _LEXICON_ARRAYS:
@@ -116,15 +125,21 @@ def unpack_params(
         if f"{prefix}singular_ptr" in a:
             smallest = a.get(f"{prefix}smallest")
             spectra = Spectra(a[f"{prefix}singular_values"], a[f"{prefix}singular_ptr"], smallest)
+        low = None
+        if f"{prefix}low.rank" in a:
+            rank = a[f"{prefix}low.rank"].astype(np.int64)
+            ptr = pointers(n_numbers(a[prefix + "m"][rules], rank))
+            low = LowRank(rank, ptr, a[f"{prefix}low.values"], a[f"{prefix}low.factor"])
         params.append(
             LatentParams(
                 a[prefix + "m"],
                 rules,
                 a[prefix + "rule_ptr"],
-                a[prefix + "tensor"],
+                np.empty(0, np.float32) if low else a[prefix + "tensor"],
                 a[prefix + "root"],
                 lexicon,
                 spectra,
+                low,
             )
         )
     return params

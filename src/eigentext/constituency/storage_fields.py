@@ -22,6 +22,7 @@ from eigentext.base.fields import (
     Whole,
 )
 from eigentext.constituency.brackets import BITS
+from eigentext.constituency.low_rank import n_numbers
 from eigentext.constituency.params import tensor_layout
 from eigentext.constituency.rerank.storage import RERANKER_ARRAYS, RERANKER_STRINGS
 from eigentext.lexicon.signatures import LANGUAGES
@@ -83,7 +84,10 @@ def _model_fields(
     fields: dict[str, Array | Pointers] = {
         "m": Ints(("labels",), low=1, below=_MOST_STATES + 1),
         "rule_ptr": Pointers("rules", own("tensor")),
-        "tensor": Reals((own("tensor"),), ("float32",), -1e30, 1e30),
+        "tensor": Reals((own("tensor"),), ("float32",), -1e30, 1e30, optional=True),
+        "low.rank": Ints(("rules", 3), ("uint8",), optional=True),
+        "low.values": Reals((own("low"),), ("float16",), -65504, 65504, optional=True),
+        "low.factor": Reals(("rules",), ("float32",), 0, 1e30, optional=True),
         "root": Reals((own("states"),), low=-1e30, high=1e30),
         "lexicon.tags": Ints((tags,), low=0, below="labels", rising=True),
         "lexicon.tag_ptr": Pointers(tags, ts),
@@ -131,6 +135,7 @@ def params_fit(a: Mapping[str, npt.NDArray[Any]], numbers: dict[str, Any], n_mod
         if not np.array_equal(a[prefix + "rule_ptr"], tensor_layout(a["rules"], m)):
             raise ValueError(f"array '{prefix}rule_ptr' does not fit the rules and their states")
         _length(a, prefix + "root", int(m.sum()))
+        _check_tensors(a, prefix)
         if prefix + "vectors.m" in a:
             if not np.array_equal(a[prefix + "vectors.m"], of_tag):
                 raise ValueError(f"array '{prefix}vectors.m' does not fit the states of the tags")
@@ -151,6 +156,20 @@ def params_fit(a: Mapping[str, npt.NDArray[Any]], numbers: dict[str, Any], n_mod
             bases = int(a[prefix + "lexicon.base"].max()) + 1
             if a[prefix + "class_counts"].shape[1] != bases:
                 raise ValueError(f"array '{prefix}class_counts' does not fit {bases} base tags")
+
+
+def _check_tensors(a: Mapping[str, npt.NDArray[Any]], prefix: str) -> None:
+    """Tensors are there, whole or in low rank, and no rank is larger than it can be."""
+    if prefix + "low.rank" not in a:
+        _length(a, prefix + "tensor", int(a[prefix + "rule_ptr"][-1]))
+        return
+    shape = a[prefix + "m"][a["rules"]]
+    rank = a[prefix + "low.rank"].astype(np.int64)
+    none = rank == 0
+    if bool(np.any(rank > shape)) or bool(np.any(none.any(axis=1) != none.all(axis=1))):
+        raise ValueError(f"array '{prefix}low.rank' does not fit the states of the rules")
+    _length(a, prefix + "low.values", int(n_numbers(shape, rank).sum()))
+    _length(a, prefix + "low.factor", len(rank))
 
 
 def _length(a: Mapping[str, npt.NDArray[Any]], name: str, expected: int) -> None:

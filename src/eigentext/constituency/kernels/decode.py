@@ -34,7 +34,7 @@ def viterbi_up(
     ``scaled`` is exp(best - top of the item): products of three of them cannot overflow.
     """
     app_rule, app_parent, app_left, app_right, group_ptr, group_span = applications
-    rules, m, rule_ptr, tensor = tensors
+    rules, m, rule_ptr, tensor, _ = tensors
     for item in range(len(top)):
         if word_of_item[item] >= 0:
             _scale_item(item, item_ptr, best, scaled, top)
@@ -84,7 +84,7 @@ def _scale_item(item, item_ptr, best, scaled, top):
 def viterbi_down(applications, tensors, item_ptr, application, scaled, root, state, chosen):
     """Follow the best derivation from the root; ``chosen`` gets the application of each item."""
     app_rule, _, app_left, app_right, _, _ = applications
-    rules, m, rule_ptr, tensor = tensors
+    rules, m, rule_ptr, tensor, _ = tensors
     pending = np.empty((len(chosen) + 1, 2), np.int64)
     pending[0, 0], pending[0, 1] = root, state
     n_pending = 1

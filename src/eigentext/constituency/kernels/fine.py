@@ -9,9 +9,9 @@ from numba import njit
 
 from eigentext.constituency.kernels.tensors import (
     add_counts,
-    contract_in,
-    contract_out,
     pair_scratch,
+    rule_in,
+    rule_out,
     rule_tensor,
     states_of,
 )
@@ -30,7 +30,8 @@ def fine_inside(applications, tensors, item_span, item_ptr, span_items, weight, 
     # inside[item][h1] = p(words of the item's span | its label, state h1)
     #   = sum over the applications under it of
     #     tensor[r][h1, h2, h3] inside[left][h2] inside[right][h3]
-    # Time O(m^3) for an application with m states a label; memory one number an item and state.
+    # Time O(m^3) for an application with m states a label, O(m k + k^3) where its tensor has rank
+    # k; memory one number an item and state.
     for g in range(len(group_ptr) - 1):
         s = group_span[g]
         # All items of a span share a scale, so that their sums need no factors of their own; the
@@ -48,8 +49,9 @@ def fine_inside(applications, tensors, item_span, item_ptr, span_items, weight, 
             factor = math.exp(scale[item_span[left]] + scale[item_span[right]] - ref)
             if factor < 1e-30:
                 continue
-            contract_in(
-                rule_tensor(tensors, app_rule[p]),
+            rule_in(
+                tensors,
+                app_rule[p],
                 states_of(inside, item_ptr, left),
                 states_of(inside, item_ptr, right),
                 np.float32(factor),
@@ -95,8 +97,9 @@ def fine_outside(
             exponent = scale[item_span[left]] + scale[item_span[right]] + weight[s] - scale[s]
             if exponent < _FAINT:
                 continue
-            posterior[p] = contract_out(
-                rule_tensor(tensors, app_rule[p]),
+            posterior[p] = rule_out(
+                tensors,
+                app_rule[p],
                 states_of(outside, item_ptr, app_parent[p]),
                 states_of(inside, item_ptr, left),
                 states_of(inside, item_ptr, right),

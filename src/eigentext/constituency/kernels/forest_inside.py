@@ -7,6 +7,8 @@ import math
 import numpy as np
 from numba import njit
 
+from eigentext.constituency.kernels.tensors import pair_scratch, rule_in, states_of
+
 
 @njit(cache=True)
 def bottom_up(roots, table, order):
@@ -43,7 +45,8 @@ def inside_rows(order, table, app_rule, label, tensors, place, row_ptr, inside, 
     ``place`` (rows,) is where a row stands in ``order``; the rows over words are filled in.
     """
     _, _, row_app, row_left, row_right, _, _, _, _ = table
-    rules, m, rule_ptr, tensor = tensors
+    m = tensors.m
+    scratch = pair_scratch(tensors).astype(np.float64)
     # inside[row][h1] = sum over h2, h3 of tensor[r][h1, h2, h3] inside[left][h2] inside[right][h3]
     for at in range(len(order)):
         row = order[at]
@@ -54,16 +57,15 @@ def inside_rows(order, table, app_rule, label, tensors, place, row_ptr, inside, 
             r = app_rule[app]
             left, right = place[row_left[row]], place[row_right[row]]
             total = scale[left] + scale[right]
-            mb, mc = m[rules[r, 1]], m[rules[r, 2]]
-            for x in range(n_states):
-                value = 0.0
-                for y in range(mb):
-                    first = rule_ptr[r] + (x * mb + y) * mc
-                    part = 0.0
-                    for z in range(mc):
-                        part += tensor[first + z] * inside[row_ptr[right] + z]
-                    value += part * inside[row_ptr[left] + y]
-                inside[row_ptr[at] + x] = value
+            rule_in(
+                tensors,
+                r,
+                states_of(inside, row_ptr, left),
+                states_of(inside, row_ptr, right),
+                1.0,
+                scratch,
+                states_of(inside, row_ptr, at),
+            )
         top = 0.0
         for x in range(n_states):
             top = max(top, abs(inside[row_ptr[at] + x]))

@@ -20,7 +20,7 @@ def smooth_rules(tensors, counts, label_ptr, n_rule, n_label, strengths):
     ``tensors, counts, strengths``  see ``params``; ``n_rule, n_label`` counts without states
     ``label_ptr``                   where the states of each label begin in ``counts.states``
     """
-    rules, m, rule_ptr, out = tensors
+    rules, m, rule_ptr, out, _ = tensors
     n_tensor, n_state = counts.tensor, counts.states
     C_rule, C_pair, C_single = strengths
     for r in range(len(rules)):
@@ -92,9 +92,102 @@ def rule_tensor(tensors, rule):
 
 @njit(cache=True)
 def pair_scratch(tensors):
-    """Room for every pair of states of two labels."""
+    """Room for every pair of states of two labels, and for a rule in low rank."""
     widest = tensors.m.max()
-    return np.empty(widest * widest, np.float32)
+    return np.empty(widest * (widest + 5), np.float32)
+
+
+@njit(cache=True, fastmath=True)
+def rule_in(tensors, rule, left, right, factor, scratch, out):
+    """What :func:`contract_in` does, with the tensor whole or in low rank."""
+    low = tensors.low
+    if len(low.rank) == 0:
+        contract_in(rule_tensor(tensors, rule), left, right, factor, scratch, out)
+        return
+    k1, k2, k3 = low.rank[rule, 0], low.rank[rule, 1], low.rank[rule, 2]
+    at = low.ptr[rule]
+    factor *= low.factor[rule]
+    if k1 == 0:
+        whole = low.values[at : low.ptr[rule + 1]]
+        contract_in(whole, left, right, factor, scratch, out)
+        return
+    values = low.values
+    at_B = at + len(out) * k1
+    at_C = at_B + len(left) * k2
+    core = at_C + len(right) * k3
+    # the core is a small tensor, contracted like a large one
+    of_left, of_right = scratch[:k2], scratch[k2 : k2 + k3]
+    above, pair = scratch[k2 + k3 : k1 + k2 + k3], scratch[k1 + k2 + k3 :]
+    _project(values, at_B, left, of_left)
+    _project(values, at_C, right, of_right)
+    for a in range(k1):
+        above[a] = 0
+    contract_in(values[core : low.ptr[rule + 1]], of_left, of_right, factor, pair, above)
+    for a in range(k1):
+        _expand(values, at + a * len(out), above[a], out)
+
+
+@njit(cache=True, fastmath=True)
+def rule_out(tensors, rule, outer, left, right, factor, scratch, out_left, out_right):
+    """What :func:`contract_out` does, likewise."""
+    low = tensors.low
+    if len(low.rank) == 0:
+        tensor = rule_tensor(tensors, rule)
+        return contract_out(tensor, outer, left, right, factor, scratch, out_left, out_right)
+    k1, k2, k3 = low.rank[rule, 0], low.rank[rule, 1], low.rank[rule, 2]
+    at = low.ptr[rule]
+    factor *= low.factor[rule]
+    if k1 == 0:
+        whole = low.values[at : low.ptr[rule + 1]]
+        return contract_out(whole, outer, left, right, factor, scratch, out_left, out_right)
+    values = low.values
+    at_B = at + len(outer) * k1
+    at_C = at_B + len(left) * k2
+    core = at_C + len(right) * k3
+    of_outer, of_left = scratch[:k1], scratch[k1 : k1 + k2]
+    end = k1 + k2 + k3
+    of_right, to_left = scratch[k1 + k2 : end], scratch[end : end + k2]
+    to_right, pair = scratch[end + k2 : end + k2 + k3], scratch[end + k2 + k3 :]
+    _project(values, at, outer, of_outer)
+    _project(values, at_B, left, of_left)
+    _project(values, at_C, right, of_right)
+    for b in range(k2):
+        to_left[b] = 0
+    for c in range(k3):
+        to_right[c] = 0
+    posterior = contract_out(
+        values[core : low.ptr[rule + 1]],
+        of_outer,
+        of_left,
+        of_right,
+        factor,
+        pair,
+        to_left,
+        to_right,
+    )
+    for b in range(k2):
+        _expand(values, at_B + b * len(left), to_left[b], out_left)
+    for c in range(k3):
+        _expand(values, at_C + c * len(right), to_right[c], out_right)
+    return posterior
+
+
+@njit(cache=True, fastmath=True)
+def _project(values, at, vector, out):
+    """out[a] = the product of the vector and the a-th of the rows that begin at ``at``."""
+    m = len(vector)
+    for a in range(len(out)):
+        total = vector[0] * 0
+        for h in range(m):
+            total += values[at + a * m + h] * vector[h]
+        out[a] = total
+
+
+@njit(cache=True, fastmath=True)
+def _expand(values, at, weight, out):
+    """out += weight times the row that begins at ``at``."""
+    for h in range(len(out)):
+        out[h] += values[at + h] * weight
 
 
 @njit(cache=True, fastmath=True)

@@ -13,6 +13,7 @@ from eigentext.constituency.kernels.tensors import (
     contract_in,
     contract_out,
     pair_scratch,
+    rule_in,
     rule_tensor,
     states_of,
 )
@@ -34,25 +35,24 @@ class TreeSweeps(NamedTuple):
 def tree_inside(skeleton, tensors, root, label_ptr, node_ptr, inside):
     """Log weight of one tree in preorder; ``inside`` of the nodes over words is filled in."""
     label, rule, left, right = skeleton
-    rules, m, rule_ptr, tensor = tensors
+    m = tensors.m
+    scratch = pair_scratch(tensors).astype(np.float64)
     total = 0.0
     # inside[node][h1] = p(what is below the node | its label, state h1), over its largest state
     #   = sum over h2, h3 of tensor[r][h1, h2, h3] inside[left][h2] inside[right][h3]
-    # Preorder backwards is bottom-up.  Time O(m^3) a node.
+    # Preorder backwards is bottom-up.  Time O(m^3) a node, less in low rank.
     for node in range(len(label) - 1, -1, -1):
         a, r = label[node], rule[node]
         if r >= 0:
-            to_left, to_right = node_ptr[left[node]], node_ptr[right[node]]
-            mb, mc = m[rules[r, 1]], m[rules[r, 2]]
-            for x in range(m[a]):
-                value = 0.0
-                for y in range(mb):
-                    at = rule_ptr[r] + (x * mb + y) * mc
-                    part = 0.0
-                    for z in range(mc):
-                        part += tensor[at + z] * inside[to_right + z]
-                    value += part * inside[to_left + y]
-                inside[node_ptr[node] + x] = value
+            rule_in(
+                tensors,
+                r,
+                states_of(inside, node_ptr, left[node]),
+                states_of(inside, node_ptr, right[node]),
+                1.0,
+                scratch,
+                states_of(inside, node_ptr, node),
+            )
         top = 0.0
         for x in range(m[a]):
             top = max(top, abs(inside[node_ptr[node] + x]))

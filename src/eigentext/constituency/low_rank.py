@@ -1,0 +1,165 @@
+"""Rule tensors in low rank: small files, little memory, and fewer products for each rule.
+
+Half of all rules were seen once, and their tensors are products of three vectors; those of others
+are near to a few of them.  Tucker's form of the tensor of a rule is
+
+    tensor[h1, h2, h3] = sum over k1, k2, k3 of core[k1, k2, k3] A[h1, k1] B[h2, k2] C[h3, k3]
+
+with orthonormal columns in A, B and C: the leading eigenvectors of the tensor's unfoldings times
+their transposes (De Lathauwer et al. 2000).  The ranks are the smallest that leave out no more
+than a share ``ERROR`` of the tensor's norm.  A tensor for which that saves little stays as it is:
+its ranks are 0.  Numbers have half precision, and each rule a factor of its own, so that rules of
+any probability are rounded alike.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from eigentext.base.ragged import pointers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy.typing as npt
+
+    Ints = npt.NDArray[np.int64]
+    Floats = npt.NDArray[np.float64]
+
+__all__ = ["ERROR", "NOT_LOW", "LowRank", "expanded", "low_rank", "n_numbers"]
+
+ERROR = 0.05  # of the norm of each tensor
+_WORTH = 0.5  # of its numbers is the most that a tensor in low rank may have left
+_BATCH = 512  # tensors of one shape that are taken apart at a time
+
+
+class LowRank(NamedTuple):
+    """Tensors of R rules, laid end to end.
+
+    ``rank``    (R, 3) ranks of parent, left and right; 0, 0, 0: the tensor itself
+    ``ptr``     (R + 1,) where the numbers of each rule begin in ``values``: A, B and C, a column
+                after the other, and the core, or the tensor
+    ``factor``  (R,) what the core, or the tensor, is to be multiplied with
+    """
+
+    rank: Ints
+    ptr: Ints
+    values: npt.NDArray[np.float16] | npt.NDArray[np.float32]
+    factor: npt.NDArray[np.float32]
+
+    def for_kernels(self) -> LowRank:
+        """The same in single precision, in which is calculated."""
+        return self._replace(values=self.values.astype(np.float32))
+
+
+NOT_LOW = LowRank(
+    np.empty((0, 3), np.int64),
+    np.zeros(1, np.int64),
+    np.empty(0, np.float32),
+    np.empty(0, np.float32),
+)
+
+
+def n_numbers(shape: Ints, rank: Ints) -> Ints:
+    """(R,) how many numbers tensors of these shapes (R, 3) and ranks (R, 3) have.
+
+    >>> n_numbers(np.array([[2, 3, 4], [2, 3, 4]]), np.array([[1, 1, 1], [0, 0, 0]])).tolist()
+    [10, 24]
+    """
+    numbers: Ints = np.where(
+        rank[:, 0] > 0, (shape * rank).sum(axis=1) + rank.prod(axis=1), shape.prod(axis=1)
+    )
+    return numbers
+
+
+def low_rank(tensor: npt.NDArray[np.floating], shape: Ints, error: float = ERROR) -> LowRank:
+    """The tensors, laid end to end in ``tensor``, with these shapes (R, 3)."""
+    at = pointers(shape.prod(axis=1))
+    parts: list[npt.NDArray[np.float32]] = [np.empty(0, np.float32)] * len(shape)
+    rank = np.zeros_like(shape)
+    for rules in _of_one_shape(shape):
+        stack = np.stack([tensor[at[r] : at[r + 1]] for r in rules.tolist()]).astype(float)
+        for r, ranks, part in zip(
+            rules.tolist(), *_taken_apart(stack, shape[rules[0]], error), strict=True
+        ):
+            rank[r], parts[r] = ranks, part
+    factor = np.ones(len(shape), np.float32)
+    values = []
+    for r, part in enumerate(parts):
+        start = int((shape[r] * rank[r]).sum())  # where the core begins
+        top = float(np.abs(part[start:]).max(initial=0.0))
+        if top > 0:
+            factor[r] = top
+            part[start:] /= factor[r]
+        values.append(part.astype(np.float16))
+    ptr = pointers(n_numbers(shape, rank))
+    flat = np.concatenate(values) if values else np.empty(0, np.float16)
+    return LowRank(rank, ptr, flat, factor)
+
+
+def _of_one_shape(shape: Ints) -> Iterator[Ints]:
+    """Numbers of rules whose tensors have the same shape, some hundreds at a time."""
+    _, group = np.unique(shape, axis=0, return_inverse=True)
+    order = np.argsort(group.ravel(), kind="stable")
+    cuts = np.flatnonzero(np.diff(group.ravel()[order])) + 1
+    for same in np.split(order, cuts):
+        for first in range(0, len(same), _BATCH):
+            if len(same):
+                yield same[first : first + _BATCH]
+
+
+def _taken_apart(
+    stack: Floats, shape: Ints, error: float
+) -> tuple[list[Ints], list[npt.NDArray[np.float32]]]:
+    """Ranks and numbers of tensors (N, numbers) of one shape."""
+    whole = stack.reshape(-1, *shape.tolist())
+    allowed = error**2 / 3 * np.einsum("nxyz,nxyz->n", whole, whole)  # of each unfolding
+    vectors, ranks = [], []
+    for axis in (1, 2, 3):
+        unfolded = np.moveaxis(whole, axis, 1).reshape(len(whole), shape[axis - 1], -1)
+        squares, directions = np.linalg.eigh(unfolded @ unfolded.transpose(0, 2, 1))
+        # eigenvalues rise: what the first so many sum to may be left out
+        left_out = np.cumsum(np.maximum(squares, 0), axis=1) <= allowed[:, None]
+        ranks.append(np.maximum(shape[axis - 1] - left_out.sum(axis=1), 1))
+        vectors.append(directions[:, :, ::-1])
+    rank = np.stack(ranks, axis=1)
+    found_ranks, parts = [], []
+    dense = n_numbers(shape[None], np.zeros((1, 3), np.int64))[0]
+    for n, tensor in enumerate(whole):
+        k = rank[n]
+        if n_numbers(shape[None], k[None])[0] > _WORTH * dense:
+            found_ranks.append(np.zeros(3, np.int64))
+            parts.append(tensor.ravel().astype(np.float32))
+            continue
+        A, B, C = (vectors[axis][n][:, : k[axis]] for axis in range(3))
+        core = np.einsum("xyz,xa,yb,zc->abc", tensor, A, B, C, optimize=True)
+        found_ranks.append(k)
+        flat = [part.ravel() for part in (A.T, B.T, C.T, core)]
+        parts.append(np.concatenate(flat).astype(np.float32))
+    return found_ranks, parts
+
+
+def expanded(parts: LowRank, shape: Ints) -> npt.NDArray[np.float32]:
+    """All tensors laid end to end again.
+
+    >>> shape = np.array([[2, 2, 2]])
+    >>> ones = low_rank(np.ones(8), shape)
+    >>> ones.rank.tolist(), expanded(ones, shape).round(2).tolist()
+    ([[1, 1, 1]], [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0])
+    """
+    at = pointers(shape.prod(axis=1))
+    tensor = np.empty(int(at[-1]), np.float32)
+    for r, (whole, rank) in enumerate(zip(shape.tolist(), parts.rank.tolist(), strict=True)):
+        numbers = parts.values[parts.ptr[r] : parts.ptr[r + 1]].astype(np.float32)
+        into = tensor[at[r] : at[r + 1]]
+        if not rank[0]:
+            into[:] = numbers * parts.factor[r]
+            continue
+        cuts = np.cumsum([m * k for m, k in zip(whole, rank, strict=True)])
+        A, B, C, core = np.split(numbers, cuts)
+        A, B, C = (X.reshape(k, m) for X, m, k in zip((A, B, C), whole, rank, strict=True))
+        pair = np.einsum("abc,by,cz->ayz", core.reshape(rank), B, C, optimize=True)
+        into[:] = (A.T @ pair.reshape(rank[0], -1)).ravel() * parts.factor[r]
+    return tensor
