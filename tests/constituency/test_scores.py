@@ -183,9 +183,8 @@ def test_two_binarisations_of_one_tree_count_once(parser, english):
     emissions = [
         [parser.grammar_.params[0].lexicon.emission(w, first=i == 0) for i, w in enumerate(words)]
     ]
-    first, second, *_ = _binary_trees(parser, words, emissions)
-    order = ((0.0, first), (-1.0, first), (-2.0, second), (-3.0, first))
-    stream = iter([tree._replace(score=score) for score, tree in order])
+    one, two, *_ = (found.skeleton for found in _binary_trees(parser, words, emissions))
+    stream = iter([(0.0, one, None), (-1.0, one, None), (-2.0, two, None), (-3.0, one, None)])
     found = parser._distinct(stream, 2, words, words, emissions)
     assert [candidate.log_score for candidate in found] == [0.0, -2.0]
     assert found[0].tree != found[1].tree

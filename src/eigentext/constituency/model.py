@@ -370,6 +370,7 @@ class LPCFG(Model, LPCFGSettings):
     @property
     def label_table(self) -> LabelTable:
         """Labels and rules of the grammar as the k best trees and the reranker see them."""
+        self.check_fitted()
         grammar = self.grammar_
         known: tuple[Grammar, LabelTable] | None = vars(self).get("_label_table")
         if known is None or known[0] is not grammar:
