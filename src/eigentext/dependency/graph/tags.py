@@ -1,7 +1,7 @@
-"""Part-of-speech tags of our own: taggers, and tags for the training set by jackknifing.
+"""Tags of our own: a tagger, and tags for the training set by jackknifing.
 
-A parser that will see predicted tags must learn from such tags: the sentences are cut into ten
-stretches, and each is tagged by taggers trained on the other nine.  The taggers kept for later are
+A parser that will see predicted tags must learn from such tags: the sentences are cut into
+stretches, and each is tagged by a tagger trained on the others.  The tagger kept for later is
 trained on all of them.
 """
 
@@ -12,45 +12,51 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from eigentext.base.folds import held_out
-from eigentext.dependency.sentence import TaggedSentence
+from eigentext.dependency.sentence import TaggedSentence, with_other_upos
 from eigentext.tagging import SequenceTagger
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eigentext.base.progress import Progress
+    from eigentext.formats.conllu import Sentence
+    from eigentext.morphology import Morphology, MorphTagger
 
-__all__ = ["OwnTags", "jackknifed"]
+__all__ = ["OwnTags", "jackknifed", "with_tags"]
+
+WAYS = 5  # stretches of the training set
 
 
 class OwnTags:
-    """One tagger for upos and one for xpos; a column that says nothing in training has none.
+    """Morphology of words by a tagger of our own; one that saw no tags in training has none.
 
-    >>> first = TaggedSentence.of(["a", "b"], upos=["X", "Y"])
-    >>> other = TaggedSentence.of(["b", "a"], upos=["Y", "X"])
-    >>> OwnTags(epochs=3).fit([first, other] * 3).tag([("b", "a")])[0].upos
+    ``morphology``  the tagger, or None
+    ``taggers``     of files made before there was one: a tagger for upos and one for xpos
+
+    >>> from eigentext.formats.conllu import make_sentence
+    >>> first = make_sentence(["a", "b"], upos=["X", "Y"])
+    >>> other = make_sentence(["b", "a"], upos=["Y", "X"])
+    >>> OwnTags().fit([first, other] * 3).tag([("b", "a")])[0].upos
     ('Y', 'X')
     """
 
-    def __init__(
-        self, *, clusters: Any = None, vectors: Any = None, epochs: int = 6, seed: int = 0
-    ) -> None:
-        self.settings = {"clusters": clusters, "vectors": vectors, "epochs": epochs, "seed": seed}
+    def __init__(self, *, clusters: Any = None, vectors: Any = None, seed: int = 0) -> None:
+        self.settings = {"clusters": clusters, "vectors": vectors, "seed": seed}
+        self.morphology: MorphTagger | None = None
         self.taggers: dict[str, SequenceTagger] = {}
 
-    def fit(self, sentences: Sequence[TaggedSentence]) -> OwnTags:
-        """Train on the columns ``upos`` and ``xpos``."""
-        for name in ("upos", "xpos"):
-            tags = [getattr(sentence, name) for sentence in sentences]
-            if len({tag for row in tags for tag in row}) > 1:
-                tagger = SequenceTagger(scheme="plain", **self.settings)
-                forms = [sentence.forms for sentence in sentences]
-                self.taggers[name] = tagger.fit(forms, tags)
+    def fit(self, sentences: Sequence[Sentence]) -> OwnTags:
+        """Train on the columns of a treebank."""
+        from eigentext.morphology import MorphTagger
+
+        if _has_tags(sentences):
+            self.morphology = MorphTagger(**self.settings).fit(sentences)
         return self
 
     def tag(self, sentences: Sequence[Sequence[str]]) -> list[TaggedSentence]:
         """Tags for sentences of which only the forms are known."""
+        if self.morphology is not None:
+            return list(map(_tagged, sentences, self.morphology.tag(sentences)))
         tags: dict[str, Sequence[Sequence[str]]] = {
             name: tagger.predict(sentences) for name, tagger in self.taggers.items()
         }
@@ -64,25 +70,31 @@ class OwnTags:
         return answers
 
     def as_arrays(self) -> dict[str, npt.NDArray[np.uint8]]:
-        """Each tagger's model file as bytes."""
-        return {
-            name: np.frombuffer(tagger.to_bytes(), np.uint8)
-            for name, tagger in self.taggers.items()
-        }
+        """The model file of each tagger as bytes."""
+        models: dict[str, Any] = dict(self.taggers)
+        if self.morphology is not None:
+            models["morphology"] = self.morphology
+        return {name: np.frombuffer(model.to_bytes(), np.uint8) for name, model in models.items()}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, npt.NDArray[np.uint8]]) -> OwnTags:
         """The other way."""
+        from eigentext.morphology import MorphTagger
+
         own = cls()
         for name, raw in arrays.items():
-            own.taggers[name] = SequenceTagger.from_bytes(raw.tobytes(), name=f"tagger_{name}")
+            if name == "morphology":
+                own.morphology = MorphTagger.from_bytes(raw.tobytes(), name="tagger_morphology")
+            else:
+                tagger = SequenceTagger.from_bytes(raw.tobytes(), name=f"tagger_{name}")
+                own.taggers[name] = tagger
         return own
 
 
 def jackknifed(
-    sentences: Sequence[TaggedSentence],
+    sentences: Sequence[Sentence],
     *,
-    ways: int = 10,
+    ways: int = WAYS,
     progress: Progress | None = None,
     **settings: Any,
 ) -> list[TaggedSentence]:
@@ -91,13 +103,36 @@ def jackknifed(
     ``settings`` are those of :class:`OwnTags`.  With fewer sentences than ``ways`` there are as
     many stretches as sentences; a single sentence keeps its tags.
     """
+    from eigentext.morphology import MorphTagger
+    from eigentext.morphology import jackknifed as each_by_the_others
+
     ways = min(ways, len(sentences))
-    if ways < 2:
-        return list(sentences)
-    answers: list[TaggedSentence] = []
-    for done, (others, fold) in enumerate(held_out(len(sentences), ways), start=1):
-        own = OwnTags(**settings).fit([sentences[number] for number in others])
-        answers += own.tag([sentences[number].forms for number in fold])
-        if progress is not None:
-            progress(done, ways, "tagging the training set")
-    return answers
+    if ways < 2 or not _has_tags(sentences):
+        return [TaggedSentence.from_conllu(sentence) for sentence in sentences]
+    found = each_by_the_others(sentences, MorphTagger(**settings), ways=ways, progress=progress)
+    return [_tagged(sentence.forms, tags) for sentence, tags in zip(sentences, found, strict=True)]
+
+
+def with_tags(sentence: Sentence, tagged: TaggedSentence) -> Sentence:
+    """A CoNLL-U sentence with these tags in the place of its own."""
+    misc: Sequence[str] = sentence.column("misc")
+    return sentence.with_columns(
+        upos=tagged.upos,
+        xpos=tagged.xpos,
+        feats=tagged.feats,
+        lemma=tagged.lemmas,
+        misc=list(map(with_other_upos, misc, tagged.others or ("_",) * len(misc))),
+    )
+
+
+def _tagged(forms: Sequence[str], tags: Morphology) -> TaggedSentence:
+    others = tags.others if set(tags.others) != {"_"} else ()
+    return TaggedSentence(tuple(forms), tags.upos, tags.xpos, tags.feats, tags.lemmas, others)
+
+
+def _has_tags(sentences: Sequence[Sentence]) -> bool:
+    """Does upos or xpos say anything?"""
+    return any(
+        len({tag for sentence in sentences for tag in sentence.column(name)}) > 1
+        for name in ("upos", "xpos")
+    )
