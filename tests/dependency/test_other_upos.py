@@ -93,3 +93,23 @@ def test_a_treebank_without_tags_has_no_tagger() -> None:
     assert own.morphology is None
     assert own.tag([["a"]])[0] == TaggedSentence.of(["a"])
     assert jackknifed(text)[0] == TaggedSentence.of(["a", "b"])
+
+
+def test_xpos_alone_is_what_the_tagger_learns() -> None:
+    """Words say nothing of the tag, their neighbours do: the tagger must have tags to look at."""
+    text = [
+        make_sentence(["a", "x", "y"], xpos=["A", "P", "Q"], head=[0, 1, 1]),
+        make_sentence(["b", "x", "y"], xpos=["B", "Q", "P"], head=[0, 1, 1]),
+    ] * 10
+    own = OwnTags().fit(text)
+    for tagger in (own, OwnTags.from_arrays(own.as_arrays())):
+        for forms, xpos in (
+            (("a", "x", "y"), ("A", "P", "Q")),
+            (("b", "x", "y"), ("B", "Q", "P")),
+        ):
+            tagged = tagger.tag([forms])[0]
+            assert (tagged.upos, tagged.xpos) == (("_", "_", "_"), xpos)
+    assert jackknifed(text, ways=2)[0][:3] == TaggedSentence.from_conllu(text[0])[:3]
+    parser = DependencyParser(tags="own", order=1, epochs=1, bits=12).fit(text)
+    again = DependencyParser.from_bytes(parser.to_bytes())
+    assert again.predict([make_sentence(["a", "x"])])[0].column("xpos") == ("A", "P")

@@ -81,7 +81,8 @@ def _parts(settings: Settings) -> Parts:
     if settings["tags"] == "own":
         arrays |= {
             f"tagger_{tag}": Bits((f"{tag}_bytes",), optional=True)
-            for tag in ("upos", "xpos", "morphology")  # files made before have the first two
+            # files made before have the first two
+            for tag in ("upos", "xpos", "morphology", "morphology_of_xpos")
         }
     return Parts(arrays, strings)
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OwnTags", "jackknifed", "with_tags"]
 
+_MORPHOLOGY, _XPOS_ALONE = "morphology", "morphology_of_xpos"  # names of the tagger in a file
 WAYS = 5  # stretches of the training set
 
 
@@ -31,6 +32,7 @@ class OwnTags:
     """Morphology of words by a tagger of our own; one that saw no tags in training has none.
 
     ``morphology``  the tagger, or None
+    ``xpos_alone``  the treebank has no upos: to the tagger xpos is the part of speech
     ``taggers``     of files made before there was one: a tagger for upos and one for xpos
 
     >>> from eigentext.formats.conllu import make_sentence
@@ -43,6 +45,7 @@ class OwnTags:
     def __init__(self, *, clusters: Any = None, vectors: Any = None, seed: int = 0) -> None:
         self.settings = {"clusters": clusters, "vectors": vectors, "seed": seed}
         self.morphology: MorphTagger | None = None
+        self.xpos_alone = False
         self.taggers: dict[str, SequenceTagger] = {}
 
     def fit(self, sentences: Sequence[Sentence]) -> OwnTags:
@@ -50,13 +53,19 @@ class OwnTags:
         from eigentext.morphology import MorphTagger
 
         if _has_tags(sentences):
-            self.morphology = MorphTagger(**self.settings).fit(sentences)
+            self.xpos_alone = _xpos_alone(sentences)
+            seen = _xpos_as_upos(sentences) if self.xpos_alone else sentences
+            self.morphology = MorphTagger(**self.settings).fit(seen)
         return self
 
     def tag(self, sentences: Sequence[Sequence[str]]) -> list[TaggedSentence]:
         """Tags for sentences of which only the forms are known."""
         if self.morphology is not None:
-            return list(map(_tagged, sentences, self.morphology.tag(sentences)))
+            found = self.morphology.tag(sentences)
+            return [
+                _tagged(forms, tags, xpos_alone=self.xpos_alone)
+                for forms, tags in zip(sentences, found, strict=True)
+            ]
         tags: dict[str, Sequence[Sequence[str]]] = {
             name: tagger.predict(sentences) for name, tagger in self.taggers.items()
         }
@@ -73,7 +82,7 @@ class OwnTags:
         """The model file of each tagger as bytes."""
         models: dict[str, Any] = dict(self.taggers)
         if self.morphology is not None:
-            models["morphology"] = self.morphology
+            models[_XPOS_ALONE if self.xpos_alone else _MORPHOLOGY] = self.morphology
         return {name: np.frombuffer(model.to_bytes(), np.uint8) for name, model in models.items()}
 
     @classmethod
@@ -83,8 +92,9 @@ class OwnTags:
 
         own = cls()
         for name, raw in arrays.items():
-            if name == "morphology":
-                own.morphology = MorphTagger.from_bytes(raw.tobytes(), name="tagger_morphology")
+            if name in (_MORPHOLOGY, _XPOS_ALONE):
+                own.morphology = MorphTagger.from_bytes(raw.tobytes(), name=f"tagger_{name}")
+                own.xpos_alone = name == _XPOS_ALONE
             else:
                 tagger = SequenceTagger.from_bytes(raw.tobytes(), name=f"tagger_{name}")
                 own.taggers[name] = tagger
@@ -109,8 +119,13 @@ def jackknifed(
     ways = min(ways, len(sentences))
     if ways < 2 or not _has_tags(sentences):
         return [TaggedSentence.from_conllu(sentence) for sentence in sentences]
-    found = each_by_the_others(sentences, MorphTagger(**settings), ways=ways, progress=progress)
-    return [_tagged(sentence.forms, tags) for sentence, tags in zip(sentences, found, strict=True)]
+    alone = _xpos_alone(sentences)
+    seen = _xpos_as_upos(sentences) if alone else sentences
+    found = each_by_the_others(seen, MorphTagger(**settings), ways=ways, progress=progress)
+    return [
+        _tagged(sentence.forms, tags, xpos_alone=alone)
+        for sentence, tags in zip(sentences, found, strict=True)
+    ]
 
 
 def with_tags(sentence: Sentence, tagged: TaggedSentence) -> Sentence:
@@ -125,9 +140,23 @@ def with_tags(sentence: Sentence, tagged: TaggedSentence) -> Sentence:
     )
 
 
-def _tagged(forms: Sequence[str], tags: Morphology) -> TaggedSentence:
+def _tagged(forms: Sequence[str], tags: Morphology, *, xpos_alone: bool) -> TaggedSentence:
     others = tags.others if set(tags.others) != {"_"} else ()
-    return TaggedSentence(tuple(forms), tags.upos, tags.xpos, tags.feats, tags.lemmas, others)
+    upos, xpos = (tags.xpos, tags.upos) if xpos_alone else (tags.upos, tags.xpos)
+    return TaggedSentence(tuple(forms), upos, xpos, tags.feats, tags.lemmas, others)
+
+
+def _xpos_alone(sentences: Sequence[Sentence]) -> bool:
+    """Is there no upos?"""
+    return all(set(sentence.column("upos")) == {"_"} for sentence in sentences)
+
+
+def _xpos_as_upos(sentences: Sequence[Sentence]) -> list[Sentence]:
+    """The columns upos and xpos in each other's place."""
+    return [
+        sentence.with_columns(upos=sentence.column("xpos"), xpos=sentence.column("upos"))
+        for sentence in sentences
+    ]
 
 
 def _has_tags(sentences: Sequence[Sentence]) -> bool:
