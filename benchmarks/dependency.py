@@ -7,8 +7,10 @@ Every row (one training of arcs on one treebank with one seed) is kept in FOLDER
 there, and a run that was stopped goes on where it was.  ``--parts`` chooses what is made: ``main``
 (orders and learners), ``tags`` (upos and xpos alone, without feats; tags predicted by our own
 taggers), ``options`` (the default beside each option of ``dep train``, on dev and test),
-``predicted`` (the default on tags, features and lemmas of ``MorphTagger``, with words a second and
-the size of the file), ``clusters``, ``oracle``, ``speed``.  ``--treebanks`` names the folders for
+``predicted`` (the default on tags, features and lemmas of ``MorphTagger``, with and without what
+the tagger had second, with words a second, tagging included, and the size of the file; with
+``--clusters`` also with these), ``malt`` (the default on gold tags beside MaltParser, a paired
+bootstrap), ``clusters``, ``oracle``, ``speed``.  ``--treebanks`` names the folders for
 ``main`` and ``tags`` (English unless told), for ``options`` (the four others unless told) and for
 ``predicted`` (all six unless told).  All rows but those of
 ``oracle`` and ``speed`` are made with each of the seeds 0, 1, ...  ``--show`` prints the tables of
@@ -41,7 +43,7 @@ from eigentext.dependency.graph.labels import (
     train_labels,
 )
 from eigentext.dependency.graph.projectivity import Projectivity, choose_projectivity
-from eigentext.dependency.graph.tags import OwnTags, jackknifed
+from eigentext.dependency.graph.tags import OwnTags, jackknifed, with_tags
 from eigentext.dependency.graph.templates import (
     arc_templates,
     grandparent_templates,
@@ -49,6 +51,7 @@ from eigentext.dependency.graph.templates import (
 )
 from eigentext.dependency.graph.training import ArcModel, ArcSettings, train_arcs
 from eigentext.dependency.sentence import TaggedSentence
+from eigentext.evaluate.bootstrap import compare
 from eigentext.formats import conllu, conllx
 from eigentext.lexicon.shapes import lowered
 from eigentext.lexicon.symbols import frequent_words
@@ -130,8 +133,9 @@ class Bank:
         if tags == "own":
             began = time.process_time()
             settings: dict[str, Any] = {"clusters": self.clusters or None}
-            columns = jackknifed(self.train.columns, **settings)
-            tagger = OwnTags(**settings).fit(self.train.columns)
+            trees = list(conllu.read_sentences(str(folder / "train.conllu")))
+            columns = jackknifed(trees, **settings)
+            tagger = OwnTags(**settings).fit(trees)
             tested = tagger.tag([one.forms for one in tested])
             self.tag_seconds = time.process_time() - began
         self.tested = tested
@@ -268,59 +272,134 @@ def speed_row(bank: Bank) -> Row:
     return {"per_second": float(np.median(rates))}
 
 
-def predicted_row(name: str, split: str, seed: int) -> Row:
-    """The default parser on predicted tags, features and lemmas, as a pipeline asks it."""
+VARIANTS = ("best tags alone", "second tags", "second tags, order 1")
+
+
+class Predicted:
+    """A treebank as a parser behind a tagger sees it: tags that were made without the sentence."""
+
+    def __init__(self, name: str, split: str, seed: int, text: str | None) -> None:
+        folder = home() / "dependency" / name
+        self.train, self.test = (
+            list(conllu.read_sentences(str(folder / f"{part}.conllu")))
+            for part in ("train", split)
+        )
+        self.gold = read(folder / f"{split}.conllu")
+        self.settings: dict[str, Any] = {"seed": seed, "clusters": clusters_of(text) or None}
+        began = time.process_time()
+        self.seen = list(map(with_tags, self.train, jackknifed(self.train, **self.settings)))
+        self.jackknifing = time.process_time() - began
+        began = time.process_time()
+        self.tagger = OwnTags(**self.settings).fit(self.train)
+        self.tagging = time.process_time() - began
+
+    def row(self, variant: str) -> Row:
+        """Train one parser on the tags, and score it."""
+        from eigentext.dependency import DependencyParser
+
+        order = 1 if variant.endswith("order 1") else 2
+        seen, keep = self.seen, variant != VARIANTS[0]
+        if not keep:
+            seen = [one.with_columns(misc=["_"] * len(one)) for one in seen]
+        forms = [one.forms for one in self.test]
+
+        def asked() -> list[TaggedSentence]:
+            tagged = self.tagger.tag(forms)
+            return tagged if keep else [one._replace(others=()) for one in tagged]
+
+        few = DependencyParser(**self.settings | {"epochs": 1, "order": order})
+        few.fit(seen[:50]).trees(asked()[:5])  # compile
+        began = time.process_time()
+        parser = DependencyParser(**self.settings, order=order).fit(seen)
+        trained = time.process_time() - began
+        spent = []
+        for _ in range(3):
+            parser.encoder_._forget()  # tokens are looked up for the first time
+            if self.tagger.morphology is not None:
+                self.tagger.morphology._prepare()
+            began = time.process_time()
+            heads, relations = parser.trees(asked())
+            spent.append(time.process_time() - began)
+        counts = labelled_counts(self.gold, heads, relations)
+        uas, las = scores(self.gold, heads, relations)
+        n_words = sum(map(len, forms))
+        return {
+            "uas": uas,
+            "las": las,
+            "seconds": trained,
+            "jackknifing": self.jackknifing,
+            "tagger": self.tagging,
+            "words_per_second": n_words / min(spent),
+            "per_second": len(forms) / min(spent),
+            "megabytes": len(parser.to_bytes()) / 1e6,
+            "chosen": str(parser.projectivity_),
+            "right": [right for right, *_ in counts],
+        }
+
+
+def labelled_counts(
+    gold: Trees, heads: list[Any], relations: list[Any]
+) -> list[tuple[int, int, int]]:
+    """Words with the right head and relation, and all words twice, of each sentence."""
+    counts = []
+    for k, found in enumerate(heads):
+        words = zip(gold.heads[k], found, gold.relations[k], relations[k], strict=True)
+        right = sum(g == p and a.split(":")[0] == b.split(":")[0] for g, p, a, b in words)
+        counts.append((right, len(found), len(found)))
+    return counts
+
+
+def malt_row(name: str, split: str, seed: int) -> Row:
+    """The default on gold tags beside MaltParser's stored trees: a paired bootstrap of LAS."""
     from eigentext.dependency import DependencyParser
-    from eigentext.morphology import MorphTagger, jackknifed
 
     folder = home() / "dependency" / name
-    train, test = (
-        list(conllu.read_sentences(str(folder / f"{part}.conllu"))) for part in ("train", split)
+    gold = read(folder / f"{split}.conllu")
+    theirs = read(home() / "peers" / f"{MALT[name]}-{split}.conllx")
+    parser = DependencyParser(seed=seed)
+    parser.fit(conllu.read_sentences(str(folder / "train.conllu")))
+    heads, relations = parser.trees(gold.columns)
+    found = compare(
+        labelled_counts(gold, heads, relations),
+        labelled_counts(gold, theirs.heads, theirs.relations),
     )
-    tags = jackknifed(train, MorphTagger(seed=seed), ways=5)
-    seen = [
-        sentence.with_columns(
-            upos=found.upos, xpos=found.xpos, feats=found.feats, lemma=found.lemmas
-        )
-        for sentence, found in zip(train, tags, strict=True)
-    ]
-    tagger = MorphTagger(seed=seed).fit(train)
-    forms = [sentence.forms for sentence in test]
-    asked = [
-        TaggedSentence(one, found.upos, found.xpos, found.feats, found.lemmas)
-        for one, found in zip(forms, tagger.tag(forms), strict=True)
-    ]
-    DependencyParser(seed=seed, epochs=1).fit(seen[:50]).trees(asked[:5])  # compile
-    began = time.process_time()
-    parser = DependencyParser(seed=seed).fit(seen)
-    trained = time.process_time() - began
-    spent = []
-    for _ in range(3):
-        parser.encoder_._forget()  # tokens are looked up for the first time
-        began = time.process_time()
-        heads, relations = parser.trees(asked)
-        spent.append(time.process_time() - began)
-    uas, las = scores(read(folder / f"{split}.conllu"), heads, relations)
-    return {
-        "uas": uas,
-        "las": las,
-        "seconds": trained,
-        "words_per_second": sum(map(len, forms)) / min(spent),
-        "megabytes": len(parser.to_bytes()) / 1e6,
-        "chosen": str(parser.projectivity_),
-    }
+    uas, las = scores(gold, heads, relations)
+    row = {"uas": uas, "las": las, "megabytes": len(parser.to_bytes()) / 1e6}
+    return row | {"malt": found.second, "low": found.low, "high": found.high, "p": found.p_value}
 
 
 def show_predicted(kept: Kept) -> None:
-    """The parser in its place behind the tagger."""
+    """The parser in its place behind the tagger, and beside MaltParser with gold tags."""
     rows = [row for key, row in kept.rows.items() if key.startswith("predicted ")]
     if rows:
-        print("\n| treebank | UAS | LAS | CPU s | words/s | MB | chosen |\n|" + "---|" * 7)
-    for row in rows:
-        _, name, split, *_ = row["name"].split()
         print(
-            f"| {name} {split} | {row['uas']:.2f} | {row['las']:.2f} | {row['seconds']:.0f} "
-            f"| {row['words_per_second']:,.0f} | {row['megabytes']:.1f} | {row['chosen']} |"
+            "\n| treebank | seed | parser | UAS | LAS | + on best tags alone | CPU s "
+            "| jackknifing s | words/s | sentences/s | MB |\n|" + "---|" * 11
+        )
+    for row in rows:
+        name, split, seed, variant = row["of"]
+        plain = kept.rows.get(f"predicted {name} {split} seed {seed} {VARIANTS[0]}")
+        ahead = ""
+        if plain is not None and variant != VARIANTS[0]:
+            folder = home() / "dependency" / name.partition("+")[0]
+            words = [len(heads) for heads in read(folder / f"{split}.conllu").heads]
+            pairs = [list(zip(one["right"], words, words, strict=True)) for one in (row, plain)]
+            found = compare(*pairs)
+            ahead = f"{found.difference:+.2f} [{found.low:+.2f}, {found.high:+.2f}]"
+        print(
+            f"| {name} {split} | {seed} | {variant} | {row['uas']:.2f} | {row['las']:.2f} "
+            f"| {ahead} | {row['seconds']:.0f} | {row['jackknifing']:.0f} "
+            f"| {row['words_per_second']:,.0f} | {row['per_second']:,.0f} "
+            f"| {row['megabytes']:.1f} |"
+        )
+    malt = [row for key, row in kept.rows.items() if key.startswith("malt ")]
+    if malt:
+        print("\n| gold tags | UAS | LAS | MaltParser | difference | p | MB |\n|" + "---|" * 7)
+    for row in malt:
+        print(
+            f"| {row['name']} | {row['uas']:.2f} | {row['las']:.2f} | {row['malt']:.2f} "
+            f"| [{row['low']:+.2f}, {row['high']:+.2f}] | {row['p']:.4f} "
+            f"| {row['megabytes']:.1f} |"
         )
 
 
@@ -397,6 +476,21 @@ class Work:
                 row = {"uas": uas, "las": las, "arc_seconds": seconds, "chosen": str(chosen)}
                 self.kept.add(key, row)
 
+    def predicted(self, name: str, seed: int) -> None:
+        """Tags, features and lemmas of a tagger; with clusters of words where there are some."""
+        for kind, file in self.clusters.items():
+            shown = name if file is None else f"{name}+{kind}"
+            keys = {
+                variant: f"predicted {shown} {self.split} seed {seed} {variant}"
+                for variant in VARIANTS
+            }
+            missing = [variant for variant, key in keys.items() if key not in self.kept.rows]
+            made = Predicted(name, self.split, seed, file) if missing else None
+            for variant in missing if made is not None else ():
+                row = made.row(variant)
+                of = {"of": [shown, self.split, seed, variant]}
+                self.kept.add(keys[variant], row | of)
+
     def run(self, parts: list[str], seeds: int, treebanks: list[str] | None) -> None:
         """All rows of these parts, the most wanted first."""
         for seed in range(seeds) if "main" in parts else ():
@@ -408,9 +502,12 @@ class Work:
                 self.options(name, seed)
         for seed in range(seeds) if "predicted" in parts else ():
             for name in treebanks or (*OTHERS, *ENGLISH):
-                key = f"predicted {name} {self.split} seed {seed}"
+                self.predicted(name, seed)
+        for seed in range(seeds) if "malt" in parts else ():
+            for name in treebanks or ENGLISH:
+                key = f"malt {name} {self.split} seed {seed}"
                 if key not in self.kept.rows:
-                    self.kept.add(key, predicted_row(name, self.split, seed))
+                    self.kept.add(key, malt_row(name, self.split, seed))
         if "speed" in parts and "speed" not in self.kept.rows:
             self.kept.add("speed", speed_row(self.bank("ewt")))
         for order in ("1", "2") if "oracle" in parts else ():
@@ -513,7 +610,7 @@ def main() -> None:
     parser.add_argument("--split", default="test")
     parser.add_argument("--clusters", help="a paths file of our clusters")
     parser.add_argument("--treebanks", nargs="+", help="folders of $EIGENTEXT_DATA/dependency")
-    parts = ["main", "options", "predicted", "tags", "clusters", "oracle", "speed"]
+    parts = ["main", "options", "predicted", "malt", "tags", "clusters", "oracle", "speed"]
     parser.add_argument("--parts", nargs="+", default=parts, choices=parts)
     parser.add_argument("--show", action="store_true", help="only print the tables")
     asked = parser.parse_args()

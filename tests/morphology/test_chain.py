@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eigentext.morphology.kernels.chain import best_path, shares_of
+from eigentext.morphology.kernels.chain import best_path, runners_up, shares_of
 
 numbers = st.floats(-3, 3, allow_nan=False, width=32)
 
@@ -63,3 +63,29 @@ def test_shares_are_those_of_all_paths(chain, heat) -> None:
                     w for path, w in weight.items() if path[i] == d and (not i or path[i - 1] == c)
                 )
                 assert double[i, c, d] == pytest.approx(both / total, abs=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(chains(), st.lists(st.integers(0, 1), min_size=3, max_size=3))
+def test_the_runner_up_is_the_other_part_of_speech_of_most_paths(chain, kinds) -> None:
+    """Candidate c has tag 2 - c, whose part of speech is ``kinds[2 - c]``."""
+    counts, scores, pairs = chain
+    n = len(counts)
+    single, nothing = np.zeros((n, 3)), np.zeros((0, 3, 3))
+    shares_of(counts, scores, pairs, single, nothing, 1.0)
+    path = np.zeros(n, np.int64)
+    best_path(counts, scores, pairs, path)
+    names = np.tile(np.array([2, 1, 0]), (n, 1))
+    upos = np.array(kinds, np.uint64)
+    others, chances = np.zeros(n, np.int64), np.full((n, 2), 9.0)
+    runners_up(names, counts, single, path, upos, others, chances)
+    weight = {one: math.exp(_score(one, scores, pairs)) for one in _paths(counts)}
+    total = sum(weight.values())
+    for i in range(n):
+        own = kinds[2 - path[i]]
+        same = sum(w for one, w in weight.items() if kinds[2 - one[i]] == own) / total
+        assert chances[i] == pytest.approx([same, 1.0 - same], abs=1e-9)
+        if all(kinds[2 - c] == own for c in range(counts[i])):
+            assert others[i] == -1
+        else:
+            assert kinds[others[i]] != own

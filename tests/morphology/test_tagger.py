@@ -54,6 +54,21 @@ def test_answers_do_not_depend_on_what_was_asked_before(tagger) -> None:
     assert tagger.tag([[]]) == [Morphology((), (), (), ())]
 
 
+def test_a_word_that_is_in_doubt_has_another_upos() -> None:
+    """`hide` is a noun half as often as a verb, and nothing around it tells; `dog` is sure."""
+    text = [
+        make_sentence(["dog", "hide"], upos=["NOUN", upos]) for upos in ("VERB", "VERB", "NOUN")
+    ] * 12
+    tagger = MorphTagger(bits=14).fit(text)
+    answer = tagger.tag([["dog", "hide"]])[0]
+    assert answer.others[0] == "_"
+    near, _, other = answer.others[1].partition(":")
+    assert near in "123"
+    assert {answer.upos[1], other} == {"NOUN", "VERB"}
+    readings = {reading.upos: reading.probability for reading in tagger.nbest(["dog", "hide"])[1]}
+    assert (near == "1") == (readings[answer.upos[1]] / sum(readings.values()) <= 0.7)
+
+
 def test_the_same_treebank_gives_the_same_bytes(tagger) -> None:
     assert MorphTagger(bits=14).fit(TREEBANK).to_bytes() == tagger.to_bytes()
 
@@ -75,7 +90,7 @@ def test_readings_are_ranked_and_sum_to_one(tagger) -> None:
         assert all(a >= b for a, b in pairwise(chances))
         known = words[at] in tagger.lexicon_.form_counts
         assert math.isclose(sum(chances), tagger.coverage_[not known], abs_tol=1e-6)
-        assert word[0][:4] == tuple(column[at] for column in best)
+        assert word[0][:4] == tuple(column[at] for column in best[:4])
     assert [len(word) for word in tagger.nbest(words, 1)] == [1, 1, 1]
     assert tagger.nbest([]) == []
     with pytest.raises(SettingsError, match="k is 0"):

@@ -31,13 +31,15 @@ def reranked() -> Pipeline:
 
 def test_the_tree_is_the_one_that_the_reranker_chooses() -> None:
     nlp = reranked()
+    assert nlp.morphology_ is not None
     assert nlp.parser_ is not None
     assert nlp.reranker_ is not None
     assert nlp.parser_.to_bytes() == pipeline().stages()["parser"].to_bytes()
     assert nlp.choices_ == {}
     moved = 0
     for sentence in nlp(list(treebank("treebank-dev")), given="words").sentences:
-        tagged = tagged_sentence(sentence)
+        others = nlp.morphology_.tag([sentence.columns.forms])[0].others
+        tagged = tagged_sentence(sentence, others)
         listed = nlp.parser_.kbest(tagged, k=CHEAP["kbest"])
         best = nlp.reranker_.choose(tagged, listed)[0].tree
         assert sentence.columns.heads == best.heads.tolist()

@@ -16,9 +16,28 @@ if TYPE_CHECKING:
 
     from eigentext.formats.conllu import Sentence
 
-__all__ = ["TagColumns", "TaggedSentence"]
+__all__ = ["TagColumns", "TaggedSentence", "with_other_upos"]
 
+_OTHER = "OtherUPOS="
 _CONLLU = (1, 3, 4, 5, 2)  # where form, upos, xpos, feats and lemma are in a line
+
+
+def with_other_upos(misc: str, other: str) -> str:
+    """A cell of MISC with the second-best upos in it.
+
+    >>> with_other_upos("SpaceAfter=No", "1:VERB"), with_other_upos("_", "_")
+    ('SpaceAfter=No|OtherUPOS=1:VERB', '_')
+    """
+    items = [item for item in misc.split("|") if item != "_" and not item.startswith(_OTHER)]
+    items += [_OTHER + other] if other != "_" else []
+    return "|".join(items) or "_"
+
+
+def _other_upos(misc: str) -> str:
+    if _OTHER not in misc:
+        return "_"
+    found = (item for item in misc.split("|") if item.startswith(_OTHER))
+    return next(found, _OTHER).removeprefix(_OTHER) or "_"
 
 
 class TagColumns(TypedDict, total=False):
@@ -31,13 +50,19 @@ class TagColumns(TypedDict, total=False):
 
 
 class TaggedSentence(NamedTuple):
-    """The words of a sentence and their columns; one that is not known is all ``_``."""
+    """The words of a sentence and their columns; one that is not known is all ``_``.
+
+    ``others``  the second-best upos of each word by its tagger and how near it comes, ``1:VERB``,
+                1 for the nearest; ``_`` or nothing at all where a tag is sure.  In CoNLL-U it
+                stands in MISC, ``OtherUPOS=1:VERB``
+    """
 
     forms: Sequence[str]
     upos: Sequence[str]
     xpos: Sequence[str]
     feats: Sequence[str]
     lemmas: Sequence[str]
+    others: Sequence[str] = ()
 
     @classmethod
     def of(
@@ -76,7 +101,9 @@ class TaggedSentence(NamedTuple):
     def from_conllu(cls, sentence: Sentence) -> TaggedSentence:
         """The columns of a CoNLL-U sentence, in one walk over its lines."""
         rows = sentence.rows
-        return cls(*(tuple(row[column] for row in rows) for column in _CONLLU))
+        columns = [tuple(row[column] for row in rows) for column in _CONLLU]
+        others = tuple(_other_upos(row[9]) for row in rows)
+        return cls(*columns)._replace(others=others if set(others) != {"_"} else ())
 
     @property
     def coarse(self) -> Sequence[str]:

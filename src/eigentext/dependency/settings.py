@@ -54,7 +54,7 @@ class DependencyParserSettings:
     tags: str = setting(
         "gold",
         Text(("gold", "own")),
-        "Learn from the tags of the trees, or train taggers as well (own), so that text without "
+        "Learn from the tags of the trees, or train a tagger as well (own), so that text without "
         "tags can be parsed.",
     )
     clusters: Any = setting(

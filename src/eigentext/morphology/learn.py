@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -123,14 +123,35 @@ def _slots(table: WordTable) -> Slots:
     return Slots(table.keys, *compiled())
 
 
-def tagged(table: WordTable, tags: TagSet, rows: Ints, starts: Ints, weights: ByteWeights) -> Ints:
-    """The number of the best tag of each word."""
+class Tagged(NamedTuple):
+    """Numbers of the tags of words.
+
+    ``best``    (words,) of the best sequence
+    ``others``   (words,) a tag of the most probable other part of speech; -1: there is none
+    ``chances``  (words, 2) of the part of speech of the best tag, and of the other
+    """
+
+    best: Ints
+    others: Ints
+    chances: npt.NDArray[np.float64]
+
+
+def tagged(
+    table: WordTable,
+    tags: TagSet,
+    rows: Ints,
+    starts: Ints,
+    weights: ByteWeights,
+    heat: float,
+) -> Tagged:
+    """The best tag of each word, and the runner-up."""
     from eigentext.morphology.kernels.chain import Text
     from eigentext.morphology.kernels.training import tag_text
 
-    answers = np.zeros(len(rows), np.int64)
-    text = Text(starts, rows)
-    tag_text(text, _slots(table), table.lists, tags.arrays, _arrays(weights), WIDTH, answers)
+    n = len(rows)
+    answers = Tagged(np.zeros(n, np.int64), np.full(n, -1, np.int64), np.zeros((n, 2)))
+    given = _slots(table), table.lists, tags.arrays, _arrays(weights)
+    tag_text(Text(starts, rows), *given, WIDTH, heat, *answers)
     return answers
 
 

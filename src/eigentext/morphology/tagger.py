@@ -44,13 +44,22 @@ if TYPE_CHECKING:
 __all__ = ["MorphTagger", "Morphology", "Reading", "jackknifed"]
 
 
+_SURE = (0.7, 0.9)  # probabilities of the best upos beyond which a second is less near
+_LEAST = 0.02  # and of the second, to be told at all
+
+
 class Morphology(NamedTuple):
-    """The morphology of one sentence, a tuple a column; ``_`` where the treebank has none."""
+    """The morphology of one sentence, a tuple a column; ``_`` where the treebank has none.
+
+    ``others``  the second-best upos of each word and how near it comes, such as ``1:VERB``: from 1
+                (nearly as good) to 3; ``_`` for none that is near
+    """
 
     upos: tuple[str, ...]
     xpos: tuple[str, ...]
     feats: tuple[str, ...]
     lemmas: tuple[str, ...]
+    others: tuple[str, ...] = ()
 
 
 class Reading(NamedTuple):
@@ -146,15 +155,27 @@ class MorphTagger(Model, MorphTaggerSettings):
         """The morphology of each sentence."""
         self.check_fitted()
         forms, rows, starts = self._read(checked_sentences(sentences))
-        tags = learn.tagged(self._words, self.tag_set_, rows, starts, self.weights_).tolist()
+        given = self._words, self.tag_set_, rows, starts, self.weights_, self.heat_
+        found = learn.tagged(*given)
+        tags = found.best.tolist()
         columns = [[of_tag[tag] for tag in tags] for of_tag in self.tag_set_.columns]
         if self.other_xpos_ is not None:
             columns[1] = self.other_xpos_.of(forms, tags)
         columns.append(self.lemmatiser_.lemmas(forms, tags))
+        columns.append(self._others(found))
         return [
             Morphology(*(tuple(column[first:last]) for column in columns))
             for first, last in pairwise(starts.tolist())
         ]
+
+    def _others(self, found: learn.Tagged) -> list[str]:
+        """The column of the same name."""
+        near = 1 + np.searchsorted(_SURE, found.chances[:, 0])
+        upos = self.tag_set_.columns[0]
+        names = ["_"] * len(near)
+        for at in np.flatnonzero(found.chances[:, 1] >= _LEAST).tolist():
+            names[at] = f"{near[at]}:{upos[found.others[at]]}"
+        return names
 
     def nbest(self, sentence: Sequence[str], k: int = 5) -> list[list[Reading]]:
         """At most k readings of each word of one sentence, the most probable first.

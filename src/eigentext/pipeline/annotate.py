@@ -63,10 +63,13 @@ def filled(pipeline: Pipeline, docs: Sequence[Doc], asked: Asked) -> list[Doc]:
     sentences = [sentence for doc in docs for sentence in doc.sentences]
     if not sentences:
         return list(docs)
+    others: list[tuple[str, ...]] = [()] * len(sentences)
     if pipeline.morphology_ is not None and not asked.keep_tags:
-        sentences = _tagged(pipeline.morphology_, sentences)
+        sentences, others = _tagged(pipeline.morphology_, sentences)
     if pipeline.parser_ is not None:
-        sentences = _parsed(pipeline.parser_, pipeline.reranker_, sentences, pipeline.universal_)
+        tagged = list(map(tagged_sentence, sentences, others))
+        found = _trees_of(pipeline.parser_, pipeline.reranker_, tagged)
+        sentences = _parsed(sentences, *found, universal=pipeline.universal_)
     if pipeline.const_ is not None:
         trees = pipeline.const_.predict([_bracketable(s.columns.forms) for s in sentences])
         sentences = [
@@ -101,27 +104,36 @@ def _bracketable(forms: Sequence[str]) -> list[str]:
     return ["_".join(escape(form).split()) for form in forms]
 
 
-def _tagged(morphology: MorphTagger, sentences: Sequence[DocSentence]) -> list[DocSentence]:
+def _tagged(
+    morphology: MorphTagger, sentences: Sequence[DocSentence]
+) -> tuple[list[DocSentence], list[tuple[str, ...]]]:
+    """The sentences with their morphology, and the second-best upos of their words."""
     found = morphology.tag([sentence.columns.forms for sentence in sentences])
-    return [
+    tagged = [
         replace(
             sentence,
             columns=sentence.columns._replace(
                 lemmas=lemmas, upos=upos, xpos=xpos, feats=list(map(sorted_feats, feats))
             ),
         )
-        for sentence, (upos, xpos, feats, lemmas) in zip(sentences, found, strict=True)
+        for sentence, (upos, xpos, feats, lemmas, _) in zip(sentences, found, strict=True)
     ]
+    return tagged, [morphology_of.others for morphology_of in found]
+
+
+def _trees_of(
+    parser: DependencyParser, reranker: Reranker | None, tagged: list[TaggedSentence]
+) -> tuple[list[list[int]], list[list[str]]]:
+    return parser.trees(tagged) if reranker is None else reranker.trees(parser, tagged)
 
 
 def _parsed(
-    parser: DependencyParser,
-    reranker: Reranker | None,
     sentences: Sequence[DocSentence],
+    heads: list[list[int]],
+    relations: list[list[str]],
+    *,
     universal: bool,
 ) -> list[DocSentence]:
-    tagged = list(map(tagged_sentence, sentences))
-    heads, relations = parser.trees(tagged) if reranker is None else reranker.trees(parser, tagged)
     mended = map(with_one_root, heads, relations) if universal else relations
     return [
         replace(
@@ -133,8 +145,8 @@ def _parsed(
     ]
 
 
-def tagged_sentence(sentence: DocSentence) -> TaggedSentence:
-    """What the parser goes by."""
+def tagged_sentence(sentence: DocSentence, others: Sequence[str] = ()) -> TaggedSentence:
+    """What the parser goes by; ``others`` is the second-best upos of each word."""
     columns = sentence.columns
     blank = ("_",) * len(columns.forms)
     return TaggedSentence(
@@ -143,6 +155,7 @@ def tagged_sentence(sentence: DocSentence) -> TaggedSentence:
         columns.xpos or blank,
         columns.feats or blank,
         columns.lemmas or blank,
+        others,
     )
 
 
@@ -167,7 +180,9 @@ def alternatives(pipeline: Pipeline, sentence: DocSentence, asked: Asked) -> Alt
     """Readings of words and trees with probabilities, and those of what was answered."""
     readings = trees = tags_p = arcs_p = None
     columns = sentence.columns
+    others: tuple[str, ...] = ()
     if pipeline.morphology_ is not None and not asked.keep_tags:
+        others = pipeline.morphology_.tag([columns.forms])[0].others
         found = pipeline.morphology_.nbest(columns.forms, max(asked.top, _LOOKED_AT))
         if asked.probabilities and columns.upos is not None:
             tags_p = [
@@ -191,7 +206,7 @@ def alternatives(pipeline: Pipeline, sentence: DocSentence, asked: Asked) -> Alt
                 for word in found
             ]
     if pipeline.parser_ is not None:
-        tagged = tagged_sentence(sentence)
+        tagged = tagged_sentence(sentence, others)
         if len(columns.forms) <= MOST_WORDS:
             if asked.probabilities and columns.heads is not None:
                 chances = pipeline.parser_.marginals(tagged)

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from eigentext.base.fingerprint import fingerprint
 from eigentext.base.model import load
 from eigentext.base.registry import wrong_kind
+from eigentext.dependency.sentence import with_other_upos
 from eigentext.errors import DataError, SettingsError, StorageError
 from eigentext.formats import conllu
 from eigentext.pipeline.annotate import ROOT, sorted_feats
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["about_file", "keyed", "listed", "read_treebanks", "train_stages"]
 
 # the version of what a work folder holds: raised when the same settings would give another model
-_WORK_VERSION = 1
+_WORK_VERSION = 2
 
 
 def read_treebanks(
@@ -270,6 +271,7 @@ def _with_tags(treebank: list[conllu.Sentence], found: Iterable[Any]) -> list[co
             xpos=tags.xpos,
             feats=[sorted_feats(feats) for feats in tags.feats],
             lemma=tags.lemmas,
+            misc=list(map(with_other_upos, sentence.column("misc"), tags.others)),
         )
         for sentence, tags in zip(treebank, found, strict=True)
     ]

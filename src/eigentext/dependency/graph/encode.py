@@ -1,8 +1,8 @@
 """Words and tags as numbers: sentences in, flat arrays out.
 
-1. :class:`Encoder` makes of a token (form, upos, xpos, feats, lemma) the keys of its attributes,
-   once per different token, and remembers them; a word that training saw too seldom has the key of
-   unknown words.
+1. :class:`Encoder` makes of a token (form, upos, xpos, feats, lemma, and the upos that its tagger
+   had second) the keys of its attributes, once per different token, and remembers them; a word
+   that training saw too seldom has the key of unknown words.
 2. :class:`Batch` holds many sentences end to end, a row for the root before the words of each,
    with heads and relation numbers where they are known.  Kernels read nothing else.
 """
@@ -35,7 +35,7 @@ AGREEING = ("Case", "Number", "Gender", "Person")
 _MOST_REMEMBERED = 50_000
 UNKNOWN = "\t<unknown>"  # no form has a TAB in it
 ROOT = "\t<root>"
-Token = tuple[str, str, str, str, str]  # form, upos, xpos, feats, lemma
+Token = tuple[str, str, str, str, str, str]  # form, upos, xpos, feats, lemma, other upos
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +108,7 @@ class Encoder:
         self._keys = np.zeros((1024, len(ATTRIBUTES)), np.uint64)
         self._tags = np.zeros((1024, 3 + len(AGREEING)), np.int32)
         self._values: dict[str, int] = {}  # numbers of the values of features
-        self._add((ROOT,) * 5)
+        self._add((ROOT,) * 6)
 
     def _add(self, token: Token) -> int:
         row = self._row_of[token] = len(self._row_of)
@@ -136,7 +136,7 @@ class Encoder:
         self._new.clear()
 
     def attributes(
-        self, form: str, upos: str, xpos: str, feats: str, lemma: str = "_"
+        self, form: str, upos: str, xpos: str, feats: str, lemma: str = "_", other: str = "_"
     ) -> tuple[tuple[str, ...], tuple[int, ...]]:
         """The text of each attribute, and the numbers of the tags and the kind.
 
@@ -167,6 +167,8 @@ class Encoder:
             lower[-2:],
             lower[-4:],
             lower[:3],
+            other.rpartition(":")[2],
+            upos if other == "_" else f"{upos} {other}",
         )
         numbers = (self._numbers[0].get(upos, 0), self._numbers[1].get(xpos, 0))
         agreeing = dict.fromkeys(AGREEING, 0)
@@ -200,7 +202,8 @@ class Encoder:
             sentence = with_upos(given, self.upos_of)
             rows.append(0)
             forms = self.familiar(sentence.forms)
-            for token in zip(forms, *sentence[1:], strict=True):
+            others = sentence.others or ("_",) * len(forms)
+            for token in zip(forms, *sentence[1:5], others, strict=True):
                 row = row_of.get(token)
                 rows.append(add(token) if row is None else row)
             starts[number] = len(rows)

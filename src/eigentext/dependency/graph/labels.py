@@ -155,7 +155,9 @@ def train_labels(
     return replace(model, weights=rounded(mean, unit_of(mean, settings.clip / LABEL_STEPS)))
 
 
-def label_templates(*, clusters: bool = False, vectors: bool = False) -> tuple[str, ...]:
+def label_templates(
+    *, clusters: bool = False, vectors: bool = False, others: bool = False
+) -> tuple[str, ...]:
     """The templates used unless others are given."""
     names = []
     for role in "hd":
@@ -206,6 +208,10 @@ def label_templates(*, clusters: bool = False, vectors: bool = False) -> tuple[s
     names += ["h.lemma d.lemma", "h.lemma d.upos d.morph", "h.upos d.upos d.morph"]
     names += ["h.upos h.morph d.upos d.morph", "d.upos d.morph c.lemma", "h.lemma c.lemma"]
     names += ["a.label d.upos d.morph", "s.label d.upos d.morph", "h.label d.upos d.morph"]
+    if others:
+        names += [f"{role}.{name}" for role in "hd" for name in ("other", "either")]
+        names += ["h.either d.either", "h.either d.upos", "h.upos d.either", "h.other d.upos"]
+        names += ["h.upos d.other", "h.lower d.other", "h.label d.other"]
     for used, depths in ((clusters, ATTRIBUTES[7:10]), (vectors, ATTRIBUTES[10:13])):
         for bits in depths if used else ():
             names += [f"h.{bits}", f"d.{bits}", f"h.{bits} d.{bits}", f"h.{bits} d.upos"]

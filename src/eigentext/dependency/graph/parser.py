@@ -116,9 +116,13 @@ class DependencyParser(Model, DependencyParserSettings):
         self.near_ = vector_bits(self.vectors)
         self.own_tags_: OwnTags | None = None
         if self.tags == "own":
-            settings: dict[str, Any] = {"clusters": self.clusters_ or None, "seed": self.seed}
-            gold, tagged = tagged, jackknifed(tagged, progress=progress, **settings)
-            self.own_tags_ = OwnTags(**settings).fit(gold)
+            settings: dict[str, Any] = {
+                "clusters": self.clusters_ or None,
+                "vectors": self.near_ or None,
+                "seed": self.seed,
+            }
+            tagged = jackknifed(read, progress=progress, **settings)
+            self.own_tags_ = OwnTags(**settings).fit(read)
         self.tagged_ = any(tag != "_" for known in tagged for tag in (*known.upos, *known.xpos))
         self.encoder_ = self._encoder(tagged, [sentence.column("deprel") for sentence in read])
         relations = sorted({name for sentence in read for name in sentence.column("deprel")})
@@ -127,9 +131,10 @@ class DependencyParser(Model, DependencyParserSettings):
         batch = self.encoder_.batch(tagged, heads, numbers)
         used = {"clusters": bool(self.clusters_), "vectors": bool(self.near_)}
         known = self._known_of(tagged)
+        others = any(sentence.others for sentence in tagged)
         self.arcs_ = self._train_arcs(
             batch,
-            fitting(arc_templates(**used), **known),
+            fitting(arc_templates(**used, others=others), **known),
             fitting(sibling_templates(**used), **known),
             fitting(grandparent_templates(**used), **known),
             dev,
@@ -140,7 +145,7 @@ class DependencyParser(Model, DependencyParserSettings):
             self.relations_ = train_labels(
                 batch,
                 relations,
-                fitting(label_templates(**used), **known),
+                fitting(label_templates(**used, others=others), **known),
                 LabelSettings(seed=self.seed),
                 progress=progress,
             )
@@ -258,8 +263,12 @@ class DependencyParser(Model, DependencyParserSettings):
         checked_item(Sentence, sentence, "a CoNLL-U sentence")
         if self.own_tags_ is None:
             return {}
-        empty = (name for name in ("upos", "xpos") if set(sentence.column(name)) == {"_"})
-        return {name: getattr(tagged, name) for name in empty}
+        columns = {"upos": "upos", "xpos": "xpos", "feats": "feats", "lemma": "lemmas"}
+        return {
+            name: getattr(tagged, column)
+            for name, column in columns.items()
+            if set(sentence.column(name)) == {"_"}
+        }
 
     def _tagged_conllu(self, sentences: Sequence[Sentence]) -> list[TaggedSentence]:
         """Forms and tags of sentences; with taggers of our own, their tags."""

@@ -2,7 +2,7 @@
 
 The file holds the weights (whole numbers, packed), the templates, the relations, the words and
 tags that have numbers, the bits of clusters and vectors that new text needs, and the model files
-of the taggers, if any.
+of the tagger, if any.
 """
 
 from __future__ import annotations
@@ -80,7 +80,9 @@ def _parts(settings: Settings) -> Parts:
         arrays["label_weights"] = Bits(("label_bytes",))
     if settings["tags"] == "own":
         arrays |= {
-            f"tagger_{tag}": Bits((f"{tag}_bytes",), optional=True) for tag in ("upos", "xpos")
+            f"tagger_{tag}": Bits((f"{tag}_bytes",), optional=True)
+            # files made before have the first two
+            for tag in ("upos", "xpos", "morphology", "morphology_of_xpos")
         }
     return Parts(arrays, strings)
 

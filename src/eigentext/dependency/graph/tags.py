@@ -1,7 +1,7 @@
-"""Part-of-speech tags of our own: taggers, and tags for the training set by jackknifing.
+"""Tags of our own: a tagger, and tags for the training set by jackknifing.
 
-A parser that will see predicted tags must learn from such tags: the sentences are cut into ten
-stretches, and each is tagged by taggers trained on the other nine.  The taggers kept for later are
+A parser that will see predicted tags must learn from such tags: the sentences are cut into
+stretches, and each is tagged by a tagger trained on the others.  The tagger kept for later is
 trained on all of them.
 """
 
@@ -12,45 +12,60 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from eigentext.base.folds import held_out
-from eigentext.dependency.sentence import TaggedSentence
+from eigentext.dependency.sentence import TaggedSentence, with_other_upos
 from eigentext.tagging import SequenceTagger
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eigentext.base.progress import Progress
+    from eigentext.formats.conllu import Sentence
+    from eigentext.morphology import Morphology, MorphTagger
 
-__all__ = ["OwnTags", "jackknifed"]
+__all__ = ["OwnTags", "jackknifed", "with_tags"]
+
+_MORPHOLOGY, _XPOS_ALONE = "morphology", "morphology_of_xpos"  # names of the tagger in a file
+WAYS = 5  # stretches of the training set
 
 
 class OwnTags:
-    """One tagger for upos and one for xpos; a column that says nothing in training has none.
+    """Morphology of words by a tagger of our own; one that saw no tags in training has none.
 
-    >>> first = TaggedSentence.of(["a", "b"], upos=["X", "Y"])
-    >>> other = TaggedSentence.of(["b", "a"], upos=["Y", "X"])
-    >>> OwnTags(epochs=3).fit([first, other] * 3).tag([("b", "a")])[0].upos
+    ``morphology``  the tagger, or None
+    ``xpos_alone``  the treebank has no upos: to the tagger xpos is the part of speech
+    ``taggers``     of files made before there was one: a tagger for upos and one for xpos
+
+    >>> from eigentext.formats.conllu import make_sentence
+    >>> first = make_sentence(["a", "b"], upos=["X", "Y"])
+    >>> other = make_sentence(["b", "a"], upos=["Y", "X"])
+    >>> OwnTags().fit([first, other] * 3).tag([("b", "a")])[0].upos
     ('Y', 'X')
     """
 
-    def __init__(
-        self, *, clusters: Any = None, vectors: Any = None, epochs: int = 6, seed: int = 0
-    ) -> None:
-        self.settings = {"clusters": clusters, "vectors": vectors, "epochs": epochs, "seed": seed}
+    def __init__(self, *, clusters: Any = None, vectors: Any = None, seed: int = 0) -> None:
+        self.settings = {"clusters": clusters, "vectors": vectors, "seed": seed}
+        self.morphology: MorphTagger | None = None
+        self.xpos_alone = False
         self.taggers: dict[str, SequenceTagger] = {}
 
-    def fit(self, sentences: Sequence[TaggedSentence]) -> OwnTags:
-        """Train on the columns ``upos`` and ``xpos``."""
-        for name in ("upos", "xpos"):
-            tags = [getattr(sentence, name) for sentence in sentences]
-            if len({tag for row in tags for tag in row}) > 1:
-                tagger = SequenceTagger(scheme="plain", **self.settings)
-                forms = [sentence.forms for sentence in sentences]
-                self.taggers[name] = tagger.fit(forms, tags)
+    def fit(self, sentences: Sequence[Sentence]) -> OwnTags:
+        """Train on the columns of a treebank."""
+        from eigentext.morphology import MorphTagger
+
+        if _has_tags(sentences):
+            self.xpos_alone = _xpos_alone(sentences)
+            seen = _xpos_as_upos(sentences) if self.xpos_alone else sentences
+            self.morphology = MorphTagger(**self.settings).fit(seen)
         return self
 
     def tag(self, sentences: Sequence[Sequence[str]]) -> list[TaggedSentence]:
         """Tags for sentences of which only the forms are known."""
+        if self.morphology is not None:
+            found = self.morphology.tag(sentences)
+            return [
+                _tagged(forms, tags, xpos_alone=self.xpos_alone)
+                for forms, tags in zip(sentences, found, strict=True)
+            ]
         tags: dict[str, Sequence[Sequence[str]]] = {
             name: tagger.predict(sentences) for name, tagger in self.taggers.items()
         }
@@ -64,25 +79,32 @@ class OwnTags:
         return answers
 
     def as_arrays(self) -> dict[str, npt.NDArray[np.uint8]]:
-        """Each tagger's model file as bytes."""
-        return {
-            name: np.frombuffer(tagger.to_bytes(), np.uint8)
-            for name, tagger in self.taggers.items()
-        }
+        """The model file of each tagger as bytes."""
+        models: dict[str, Any] = dict(self.taggers)
+        if self.morphology is not None:
+            models[_XPOS_ALONE if self.xpos_alone else _MORPHOLOGY] = self.morphology
+        return {name: np.frombuffer(model.to_bytes(), np.uint8) for name, model in models.items()}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, npt.NDArray[np.uint8]]) -> OwnTags:
         """The other way."""
+        from eigentext.morphology import MorphTagger
+
         own = cls()
         for name, raw in arrays.items():
-            own.taggers[name] = SequenceTagger.from_bytes(raw.tobytes(), name=f"tagger_{name}")
+            if name in (_MORPHOLOGY, _XPOS_ALONE):
+                own.morphology = MorphTagger.from_bytes(raw.tobytes(), name=f"tagger_{name}")
+                own.xpos_alone = name == _XPOS_ALONE
+            else:
+                tagger = SequenceTagger.from_bytes(raw.tobytes(), name=f"tagger_{name}")
+                own.taggers[name] = tagger
         return own
 
 
 def jackknifed(
-    sentences: Sequence[TaggedSentence],
+    sentences: Sequence[Sentence],
     *,
-    ways: int = 10,
+    ways: int = WAYS,
     progress: Progress | None = None,
     **settings: Any,
 ) -> list[TaggedSentence]:
@@ -91,13 +113,55 @@ def jackknifed(
     ``settings`` are those of :class:`OwnTags`.  With fewer sentences than ``ways`` there are as
     many stretches as sentences; a single sentence keeps its tags.
     """
+    from eigentext.morphology import MorphTagger
+    from eigentext.morphology import jackknifed as each_by_the_others
+
     ways = min(ways, len(sentences))
-    if ways < 2:
-        return list(sentences)
-    answers: list[TaggedSentence] = []
-    for done, (others, fold) in enumerate(held_out(len(sentences), ways), start=1):
-        own = OwnTags(**settings).fit([sentences[number] for number in others])
-        answers += own.tag([sentences[number].forms for number in fold])
-        if progress is not None:
-            progress(done, ways, "tagging the training set")
-    return answers
+    if ways < 2 or not _has_tags(sentences):
+        return [TaggedSentence.from_conllu(sentence) for sentence in sentences]
+    alone = _xpos_alone(sentences)
+    seen = _xpos_as_upos(sentences) if alone else sentences
+    found = each_by_the_others(seen, MorphTagger(**settings), ways=ways, progress=progress)
+    return [
+        _tagged(sentence.forms, tags, xpos_alone=alone)
+        for sentence, tags in zip(sentences, found, strict=True)
+    ]
+
+
+def with_tags(sentence: Sentence, tagged: TaggedSentence) -> Sentence:
+    """A CoNLL-U sentence with these tags in the place of its own."""
+    misc: Sequence[str] = sentence.column("misc")
+    return sentence.with_columns(
+        upos=tagged.upos,
+        xpos=tagged.xpos,
+        feats=tagged.feats,
+        lemma=tagged.lemmas,
+        misc=list(map(with_other_upos, misc, tagged.others or ("_",) * len(misc))),
+    )
+
+
+def _tagged(forms: Sequence[str], tags: Morphology, *, xpos_alone: bool) -> TaggedSentence:
+    others = tags.others if set(tags.others) != {"_"} else ()
+    upos, xpos = (tags.xpos, tags.upos) if xpos_alone else (tags.upos, tags.xpos)
+    return TaggedSentence(tuple(forms), upos, xpos, tags.feats, tags.lemmas, others)
+
+
+def _xpos_alone(sentences: Sequence[Sentence]) -> bool:
+    """Is there no upos?"""
+    return all(set(sentence.column("upos")) == {"_"} for sentence in sentences)
+
+
+def _xpos_as_upos(sentences: Sequence[Sentence]) -> list[Sentence]:
+    """The columns upos and xpos in each other's place."""
+    return [
+        sentence.with_columns(upos=sentence.column("xpos"), xpos=sentence.column("upos"))
+        for sentence in sentences
+    ]
+
+
+def _has_tags(sentences: Sequence[Sentence]) -> bool:
+    """Does upos or xpos say anything?"""
+    return any(
+        len({tag for sentence in sentences for tag in sentence.column(name)}) > 1
+        for name in ("upos", "xpos")
+    )

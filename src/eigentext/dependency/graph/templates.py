@@ -54,8 +54,10 @@ ATTRIBUTES = (
     "end2",
     "end4",
     "begin3",
+    "other",  # the upos that the tagger had second
+    "either",  # upos with it, and how near it came
 )
-AFFIXES = ATTRIBUTES[-3:]  # beside ``end``, the last three letters
+AFFIXES = ("end2", "end4", "begin3")  # beside ``end``, the last three letters
 MOST_ITEMS = 6
 AFTER = 0xD6E8FEB86659FD93
 BEYOND = (0x2545F4914F6CDD1D, 0x27D4EB2F165667C5)  # keys of words before the first, after the last
@@ -218,8 +220,13 @@ def fitting(
     return tuple(dict.fromkeys(kept))
 
 
-def arc_templates(*, clusters: bool = False, vectors: bool = False) -> tuple[str, ...]:
-    """First-order templates after McDonald et al. (2005) and Koo et al. (2008)."""
+def arc_templates(
+    *, clusters: bool = False, vectors: bool = False, others: bool = False
+) -> tuple[str, ...]:
+    """First-order templates after McDonald et al. (2005) and Koo et al. (2008).
+
+    ``others``  where the tagger was in doubt, look at the upos that it had second
+    """
     names = []
     for role in "hd":
         names += [f"{role}.{name}" for name in ("lower", "form", "xpos", "upos", "feats", "end")]
@@ -248,6 +255,13 @@ def arc_templates(*, clusters: bool = False, vectors: bool = False) -> tuple[str
     names += ["h.upos d.upos ~rivals", "h.xpos d.xpos ~rivals", "h.lemma d.upos ~rivals"]
     names += ["h.upos d.upos ~agree", "h.xpos d.xpos ~agree"]
     names += ["h.upos d.upos ~upos", "h.xpos d.xpos ~xpos"]
+    if others:
+        for role in "hd":
+            names += [f"{role}.other", f"{role}.either", f"{role}.upos {role}.other"]
+            names += [f"{role}.lower {role}.other"]
+        names += ["h.either d.either", "h.either d.upos", "h.upos d.either", "h.other d.other"]
+        names += ["h.other d.upos", "h.upos d.other", "h.either d.lemma", "h.lemma d.either"]
+        names += ["h.xpos d.other d.xpos", "h.other h.xpos d.xpos"]
     for used, (a, b, c) in ((clusters, ATTRIBUTES[7:10]), (vectors, ATTRIBUTES[10:13])):
         if used:
             for bits in (a, b, c):

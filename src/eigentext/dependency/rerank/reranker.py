@@ -31,7 +31,7 @@ from eigentext.base.fields import (
 )
 from eigentext.base.model import Model, Packed
 from eigentext.base.tokens import checked_item
-from eigentext.dependency.graph.tags import jackknifed
+from eigentext.dependency.graph.tags import jackknifed, with_tags
 from eigentext.dependency.long_sentences import MOST_WORDS
 from eigentext.dependency.rerank import experts
 from eigentext.dependency.rerank.features import (
@@ -54,7 +54,7 @@ from eigentext.dependency.sentence import TaggedSentence
 from eigentext.dependency.settings import EXPERTS, RerankerSettings
 from eigentext.errors import SettingsError
 from eigentext.formats.conllu import Sentence, each_conllu
-from eigentext.lexicon.word_classes import clusters_of
+from eigentext.lexicon.word_classes import clusters_of, vector_bits
 
 if TYPE_CHECKING:
     import os
@@ -297,11 +297,10 @@ def _tagged(sentences: list[Sentence], base: DependencyParser | None) -> list[Se
     """The sentences as they are, or with the tags that such a parser will see."""
     if base is None or base.tags != "own":
         return sentences
-    gold = [TaggedSentence.from_conllu(sentence) for sentence in sentences]
-    tagged = jackknifed(gold, clusters=clusters_of(base.clusters) or None, seed=base.seed)
-    return [
-        sentence.with_columns(
-            upos=known.upos, xpos=known.xpos, feats=known.feats, lemma=known.lemmas
-        )
-        for sentence, known in zip(sentences, tagged, strict=True)
-    ]
+    tagged = jackknifed(
+        sentences,
+        clusters=clusters_of(base.clusters) or None,
+        vectors=vector_bits(base.vectors) or None,
+        seed=base.seed,
+    )
+    return list(map(with_tags, sentences, tagged))

@@ -264,7 +264,7 @@ def shares_of(counts, scores, pairs, single, double, heat):
     """Share of each candidate (words, most), and of each pair with the word before.
 
     p(t) is proportional to exp(score / heat).  ahead[i, c]: log of the sum of all ways to
-    candidate c;  behind[i, c]: of all ways from it to the end.
+    candidate c;  behind[i, c]: of all ways from it to the end.  ``double`` of no words is left.
     """
     length, most = scores.shape[0], scores.shape[1]
     ahead, behind = np.empty((length, most)), np.zeros((length, most))
@@ -301,7 +301,35 @@ def shares_of(counts, scores, pairs, single, double, heat):
         before = 1 if i == 0 else counts[i - 1]
         for d in range(counts[i]):
             single[i, d] = math.exp(ahead[i, d] + behind[i, d] - whole)
-            for c in range(before):
+            for c in range(before if len(double) else 0):
                 value = (pairs[i, c, d] + scores[i, d]) / heat + behind[i, d] - whole
                 double[i, c, d] = math.exp(value + (ahead[i - 1, c] if i > 0 else 0.0))
     return whole
+
+
+@njit(cache=True)
+def runners_up(names, counts, single, path, upos, others, chances):
+    """For each word of a sentence the most probable part of speech that is not the best path's.
+
+    ``names`` (words, most): the tag of each candidate; ``single`` their shares; ``upos``: a key
+    of each tag's part of speech, whose probability is the sum over its tags.  ``others`` (words,)
+    gets a tag with it, -1 for none; ``chances`` (words, 2) what the best path's and it have.
+    """
+    for i in range(len(counts)):
+        own = upos[names[i, path[i]]]
+        others[i] = -1
+        chances[i, 1] = 0.0
+        if counts[i] == 1:
+            chances[i, 0] = 1.0
+            continue
+        for c in range(counts[i]):
+            key = upos[names[i, c]]
+            total = 0.0
+            for e in range(counts[i]):
+                if upos[names[i, e]] == key:
+                    total += single[i, e]
+            if key == own:
+                chances[i, 0] = total
+            elif total > chances[i, 1]:
+                chances[i, 1] = total
+                others[i] = names[i, c]

@@ -23,6 +23,7 @@ from eigentext.morphology.kernels.chain import (
     keep_likely,
     pair_places,
     place,
+    runners_up,
     score_pairs,
     score_words,
     shares_of,
@@ -138,14 +139,16 @@ def train(order, text, gold, slots, lists, tags, weights, squares, width, rate):
 
 
 @njit(cache=True)
-def tag_text(text, slots, lists, tags, weights, width, answers):
-    """The best tag (words,) of each word."""
+def tag_text(text, slots, lists, tags, weights, width, heat, answers, others, chances):
+    """The best tag (words,) of each word, and what :func:`runners_up` says."""
     most = lists.tags.shape[1]
     longest = longest_of(text)
     room = room_for(slots, lists, tags)
     scores = np.empty((longest, most))
     pairs = np.empty((longest, most, most))
+    single, double = np.empty((longest, most)), np.empty((0, most, most))
     kept, counts = np.empty((longest, most), np.int64), np.empty(longest, np.int64)
+    names = np.empty((longest, most), np.int64)
     path, gold = np.empty(longest, np.int64), np.empty(0, np.int64)
     places = np.empty(4 + 2 * tags.values.shape[1], np.uint64)
     for s in range(len(text.starts) - 1):
@@ -156,9 +159,15 @@ def tag_text(text, slots, lists, tags, weights, width, answers):
         score_words(first, last, text, slots, lists, tags, weights, scores, room)
         keep_likely(first, last, text, lists, gold, width, scores, kept, counts)
         score_pairs(first, last, text, lists, kept, counts, tags, weights, pairs, places)
-        best_path(counts[:length], scores, pairs, path)
+        own = counts[:length]
+        best_path(own, scores, pairs, path)
         for i in range(length):
-            answers[first + i] = lists.tags[text.rows[first + i], kept[i, path[i]]]
+            for c in range(counts[i]):
+                names[i, c] = lists.tags[text.rows[first + i], kept[i, c]]
+            answers[first + i] = names[i, path[i]]
+        shares_of(own, scores[:length], pairs, single, double, heat)
+        found, chance = others[first:last], chances[first:last]
+        runners_up(names, own, single, path, tags.upos, found, chance)
 
 
 @njit(cache=True)
