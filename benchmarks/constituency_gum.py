@@ -178,7 +178,11 @@ def main() -> None:
         rivals.append((f"Berkeley, run here, {rounds} rounds", run.result))
         print(line(rivals[-1][0], [run]), flush=True)
     models: list[tuple[str, int, dict[str, Any]]] = [
-        (f"clustering, m={options.states}", options.seeds, {"n_states": options.states})
+        (
+            f"clustering, m={options.states}",
+            options.seeds,
+            {"estimator": "clustering", "n_states": options.states},
+        )
     ]
     if options.moments_states:
         states = options.moments_states

@@ -27,6 +27,7 @@ FREE = {
     "load",
     "settings_",
     "most_states",  # of the settings of an LPCFG
+    "usual_estimator",
     "noised",
     "train",  # which makes a model
 }

@@ -24,7 +24,23 @@ def model(tmp_path_factory):
     (folder / "train.mrg").write_text("\n".join(load_english("train")) + "\n")
     path = str(folder / "m.lpcfg")
     trees = str(folder / "train.mrg")
-    assert run(["const", "train", trees, "-o", path, "--n-states", "4", "-q"]) == 0
+    assert (
+        run(
+            [
+                "const",
+                "train",
+                trees,
+                "-o",
+                path,
+                "--n-states",
+                "4",
+                "--estimator",
+                "clustering",
+                "-q",
+            ]
+        )
+        == 0
+    )
     return path
 
 

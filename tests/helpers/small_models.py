@@ -412,7 +412,7 @@ SMALL: dict[str, Small] = {
     ),
     "lpcfg": Small(
         "constituency.model:LPCFG",
-        lambda kind: kind(n_states=2),
+        lambda kind: kind(n_states=2, estimator="clustering"),
         lambda: ((constituent_trees(),), {"classes": _classes()}),
         _constituents,
     ),

@@ -82,7 +82,7 @@ def test_png_shows_the_same_size():
 def models(tmp_path_factory):
     folder = tmp_path_factory.mktemp("plots")
     trees = [Tree.from_brackets(line) for line in load_english("train")]
-    LPCFG(n_states=3).fit(trees).save(folder / "clusters")
+    LPCFG(n_states=3, estimator="clustering").fit(trees).save(folder / "clusters")
     LPCFG(n_states=3, estimator="moments").fit(trees).save(folder / "moments")
     LPCFG(n_states=2, estimator="em", n_iter=1).fit(trees[:30]).save(folder / "em")
     return folder

@@ -144,10 +144,12 @@ def _taken_apart(
 def expanded(parts: LowRank, shape: Ints) -> npt.NDArray[np.float32]:
     """All tensors laid end to end again.
 
-    >>> shape = np.array([[2, 2, 2]])
-    >>> ones = low_rank(np.ones(8), shape)
-    >>> ones.rank.tolist(), expanded(ones, shape).round(2).tolist()
-    ([[1, 1, 1]], [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0])
+    >>> shape = np.array([[4, 4, 4]])
+    >>> ones = low_rank(np.ones(64), shape)
+    >>> ones.rank.tolist(), len(ones.values)
+    ([[1, 1, 1]], 13)
+    >>> bool(np.allclose(expanded(ones, shape), 1, atol=0.01))
+    True
     """
     at = pointers(shape.prod(axis=1))
     tensor = np.empty(int(at[-1]), np.float32)
