@@ -50,12 +50,13 @@ PRUNING: tuple[tuple[str, dict[str, float]], ...] = (
     ("beam and thresholds 0.003", {"beam": 3e-3, "threshold": 3e-3, "bracket_threshold": 3e-3}),
 )
 _MEMORY = """
-import resource, sys
+import sys
 from eigentext.constituency import LPCFG
 parser = LPCFG.load(sys.argv[1])
 for line in sys.stdin:
     parser.parse(line.split())
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+(peak,) = [line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")]
+print(int(peak) / 1024)
 """
 
 
