@@ -21,6 +21,7 @@ import numpy as np
 
 from eigentext.base.ragged import pointers
 from eigentext.constituency.answer import word_emissions
+from eigentext.constituency.chart.fine import fill_word_states
 from eigentext.constituency.chart.skeleton import skeleton_of
 
 if TYPE_CHECKING:
@@ -133,16 +134,9 @@ def _forest_log_scores(
 ) -> list[float]:
     from eigentext.constituency.kernels.forest_inside import inside_rows
 
-    lexicon, m = params.lexicon, params.m
-    row_ptr = pointers(m[rows.label])
+    row_ptr = pointers(params.m[rows.label])
     inside, scale = np.zeros(int(row_ptr[-1])), np.empty(len(rows.order))
-    over_word = np.flatnonzero(rows.word >= 0)
-    tags = np.searchsorted(lexicon.tags, rows.label[over_word])
-    for at, tag in zip(over_word.tolist(), tags.tolist(), strict=True):
-        states = emissions[rows.word[at]].states
-        inside[row_ptr[at] : row_ptr[at + 1]] = states[
-            lexicon.tag_ptr[tag] : lexicon.tag_ptr[tag + 1]
-        ]
+    fill_word_states(params, emissions, rows.label, rows.word, row_ptr, inside)
     inside_rows(
         *(rows.order, forest.table, forest.chart.rule, rows.label, params.tensors),
         *(rows.place, row_ptr, inside, scale),

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from eigentext.base.ragged import pointers
+from eigentext.constituency.chart.fine import fill_word_states
 from eigentext.constituency.chart.kbest import kbest_forest
 from eigentext.constituency.chart.skeleton import Skeleton
 
@@ -121,8 +122,10 @@ def viterbi_skeleton(
     from eigentext.constituency.kernels.decode import viterbi_down, viterbi_up
 
     item_ptr = pointers(params.m[chart.item_label])
+    words = np.zeros(int(item_ptr[-1]))
+    fill_word_states(params, emissions, chart.item_label, chart.word_of_item, item_ptr, words)
     with np.errstate(divide="ignore"):
-        best = np.log(_word_states(chart, params, emissions, item_ptr))
+        best = np.log(words)
         root_weight = np.log(params.root)
     application = np.full(len(best), -1)
     scaled, top = np.zeros(len(best)), np.full(len(item_ptr) - 1, -np.inf)
@@ -152,18 +155,3 @@ def viterbi_skeleton(
         chart.applications, params.tensors, item_ptr, application, scaled, root, state, chosen
     )
     return winner, _skeleton(chart, chosen, root)
-
-
-def _word_states(
-    chart: Chart, params: LatentParams, emissions: Sequence[Emission], item_ptr: Ints
-) -> Floats:
-    """Scores of the states of tag items; zero elsewhere."""
-    lexicon = params.lexicon
-    scores = np.zeros(int(item_ptr[-1]))
-    over_words = np.flatnonzero(chart.word_of_item >= 0)
-    tags = np.searchsorted(lexicon.tags, chart.item_label[over_words])
-    for item, t in zip(over_words.tolist(), tags.tolist(), strict=True):
-        states = emissions[chart.word_of_item[item]].states
-        of_tag = slice(lexicon.tag_ptr[t], lexicon.tag_ptr[t + 1])
-        scores[item_ptr[item] : item_ptr[item + 1]] = states[of_tag]
-    return scores

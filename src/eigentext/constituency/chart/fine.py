@@ -28,7 +28,15 @@ if TYPE_CHECKING:
 
     Floats32 = npt.NDArray[np.float32]
 
-__all__ = ["FinePass", "Sweeps", "coarse_pass", "fine_pass", "fine_sweeps", "settle_negatives"]
+__all__ = [
+    "FinePass",
+    "Sweeps",
+    "coarse_pass",
+    "fill_word_states",
+    "fine_pass",
+    "fine_sweeps",
+    "settle_negatives",
+]
 
 _CLIPPED = 1e-3  # of the coarse posterior: what a negative posterior counts for
 
@@ -82,18 +90,12 @@ def fine_sweeps(
     """Inside and outside of every item and state; None as above."""
     from eigentext.constituency.kernels.fine import fine_inside, fine_outside
 
-    m, lexicon = params.m, params.lexicon
-    item_ptr = pointers(m[chart.item_label])
+    item_ptr = pointers(params.m[chart.item_label])
     inside = np.zeros(int(item_ptr[-1]), np.float32)
     n_spans = len(chart.span_items) - 1
     scale = np.zeros(n_spans)
     over_words = np.flatnonzero(chart.word_of_item >= 0)
-    tag = np.searchsorted(lexicon.tags, chart.item_label[over_words])
-    for item, t in zip(over_words.tolist(), tag.tolist(), strict=True):
-        states = emissions[chart.word_of_item[item]].states
-        inside[item_ptr[item] : item_ptr[item + 1]] = states[
-            lexicon.tag_ptr[t] : lexicon.tag_ptr[t + 1]
-        ]
+    fill_word_states(params, emissions, chart.item_label, chart.word_of_item, item_ptr, inside)
     # Spans of one word, scaled as all others: divided by their largest absolute value.
     for s in np.unique(chart.item_span[over_words]).tolist():
         cell = inside[item_ptr[chart.span_items[s]] : item_ptr[chart.span_items[s + 1]]]
@@ -143,6 +145,26 @@ def fine_sweeps(
     log_z = float(np.log(abs(z)) + top_scale)
     sign = 1 if z > 0 else -1
     return Sweeps(item_ptr, inside, outside, scale, applications, log_z, sign)
+
+
+def fill_word_states(
+    params: LatentParams,
+    emissions: Sequence[Emission],
+    label: npt.NDArray[np.int64],
+    word: npt.NDArray[np.int64],
+    ptr: npt.NDArray[np.int64],
+    into: npt.NDArray[np.floating],
+) -> None:
+    """Scores of the states of tags over words: of item i at ``into[ptr[i] : ptr[i + 1]]``.
+
+    ``label, word``  of each item; word -1 for one that is no tag
+    """
+    lexicon = params.lexicon
+    over_word = np.flatnonzero(word >= 0)
+    tags = np.searchsorted(lexicon.tags, label[over_word])
+    for item, tag in zip(over_word.tolist(), tags.tolist(), strict=True):
+        of_tag = slice(lexicon.tag_ptr[tag], lexicon.tag_ptr[tag + 1])
+        into[ptr[item] : ptr[item + 1]] = emissions[word[item]].states[of_tag]
 
 
 def settle_negatives(applications: Floats32, items: Floats32, chart: Chart) -> float:
