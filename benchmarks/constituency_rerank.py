@@ -23,9 +23,9 @@ from constituency_gum import RULES, counts, peer_trees
 
 from eigentext.constituency import LPCFG
 from eigentext.constituency.rerank.features import ALL, GROUPS, WordKeys, bits_of
-from eigentext.constituency.rerank.learn import learn_weights
 from eigentext.constituency.rerank.lists import TreeList, tree_list
 from eigentext.constituency.rerank.reranker import (
+    DECODER,
     N_TREES,
     Reranker,
     frequent_words,
@@ -37,6 +37,7 @@ from eigentext.evaluate.bootstrap import compare
 from eigentext.evaluate.parseval import ParsevalResult, evaluate, score_pair
 from eigentext.formats.ptb import read_trees
 from eigentext.linalg.determinism import single_threaded
+from eigentext.reranking.learn import learn_weights
 from eigentext.trees.clean import clean
 from eigentext.trees.constituent import Tree
 
@@ -138,7 +139,9 @@ def main() -> None:
         wanted = ALL if name == "all" else bits_of((name,))
         words = WordKeys(frozenset(frequent), "english")
         start = time.process_time()
-        weights = learn_weights(item.features(words, wanted) for item in lists)
+        weights = learn_weights(
+            (item.features(words, wanted) for item in lists), DECODER, fixed=True
+        )
         seconds = time.process_time() - start
         reranker = Reranker(frequent, weights, "english", wanted)
         chosen = {of: found.result(gold, reranker) for of, found in parsers.items()}

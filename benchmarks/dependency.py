@@ -8,11 +8,11 @@ there, and a run that was stopped goes on where it was.  ``--parts`` chooses wha
 (orders and learners), ``tags`` (upos and xpos alone, without feats; tags predicted by our own
 taggers), ``options`` (the default beside each option of ``dep train``, on dev and test),
 ``predicted`` (the default on tags, features and lemmas of ``MorphTagger``, with and without what
-the tagger had second, with words a second, tagging included, and the size of the file; with
-``--clusters`` also with these), ``malt`` (the default on gold tags beside MaltParser, a paired
-bootstrap), ``clusters``, ``oracle``, ``speed``.  ``--treebanks`` names the folders for
-``main`` and ``tags`` (English unless told), for ``options`` (the four others unless told) and for
-``predicted`` (all six unless told).  All rows but those of
+the tagger had second, and reranked, with words a second, tagging included, and the size of the
+files; with ``--clusters`` also with these), ``malt`` (the default on gold tags, and reranked,
+beside MaltParser: paired bootstraps), ``clusters``, ``oracle``, ``speed``.  ``--treebanks`` names
+the folders for ``main`` and ``tags`` (English unless told), for ``options`` (the four others
+unless told) and for ``predicted`` (all six unless told).  All rows but those of
 ``oracle`` and ``speed`` are made with each of the seeds 0, 1, ...  ``--show`` prints the tables of
 what is there.
 
@@ -28,12 +28,14 @@ import argparse
 import json
 import os
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from _data import kept as kept_folder
 
+from eigentext.dependency import DependencyParser, Reranker
 from eigentext.dependency.decoding.search import Search
 from eigentext.dependency.graph.encode import Batch, Encoder
 from eigentext.dependency.graph.labels import (
@@ -257,8 +259,6 @@ def oracle_row(bank: Bank, order: str, seed: int, k: int = 50) -> Row:
 
 def speed_row(bank: Bank) -> Row:
     """Sentences a second, first order, with relations: from words and tags to heads and names."""
-    from eigentext.dependency import DependencyParser
-
     parser = DependencyParser(order=1, epochs=1)
     train = list(conllu.read_sentences(str(home() / "dependency" / "ewt" / "train.conllu")))
     parser.fit(train)
@@ -272,7 +272,7 @@ def speed_row(bank: Bank) -> Row:
     return {"per_second": float(np.median(rates))}
 
 
-VARIANTS = ("best tags alone", "second tags", "second tags, order 1")
+VARIANTS = ("best tags alone", "second tags", "second tags, order 1", "second tags, reranked")
 
 
 class Predicted:
@@ -293,36 +293,57 @@ class Predicted:
         self.tagger = OwnTags(**self.settings).fit(self.train)
         self.tagging = time.process_time() - began
 
-    def row(self, variant: str) -> Row:
-        """Train one parser on the tags, and score it."""
-        from eigentext.dependency import DependencyParser
+        self._second: tuple[DependencyParser, float] | None = None
 
+    def _parser(self, variant: str) -> tuple[DependencyParser, float]:
+        """The parser and its CPU seconds; the one with second tags is made once."""
         order = 1 if variant.endswith("order 1") else 2
-        seen, keep = self.seen, variant != VARIANTS[0]
-        if not keep:
+        alone = variant == VARIANTS[0]
+        if order == 2 and not alone and self._second is not None:
+            return self._second
+        seen = self.seen
+        if alone:
             seen = [one.with_columns(misc=["_"] * len(one)) for one in seen]
-        forms = [one.forms for one in self.test]
-
-        def asked() -> list[TaggedSentence]:
-            tagged = self.tagger.tag(forms)
-            return tagged if keep else [one._replace(others=()) for one in tagged]
-
         few = DependencyParser(**self.settings | {"epochs": 1, "order": order})
-        few.fit(seen[:50]).trees(asked()[:5])  # compile
+        few.fit(seen[:50]).trees(self._asked(alone)[:5])  # compile
         began = time.process_time()
         parser = DependencyParser(**self.settings, order=order).fit(seen)
-        trained = time.process_time() - began
+        found = parser, time.process_time() - began
+        if order == 2 and not alone:
+            self._second = found
+        return found
+
+    def _asked(self, alone: bool) -> list[TaggedSentence]:
+        """The sentences to be parsed with the tagger's tags; ``alone``: without second ones."""
+        tagged = self.tagger.tag([one.forms for one in self.test])
+        return [one._replace(others=()) for one in tagged] if alone else tagged
+
+    def row(self, variant: str) -> Row:
+        """Train one parser on the tags, and score it."""
+        alone = variant == VARIANTS[0]
+        parser, trained = self._parser(variant)
+        trees: Any = parser.trees
+        size = len(parser.to_bytes())
+        if variant.endswith("reranked"):
+            began = time.process_time()
+            generic = {"language": "generic"}
+            reranker = Reranker(latent=generic, generative=generic, seed=self.settings["seed"])
+            reranker.fit(self.seen, parser)
+            trained += time.process_time() - began
+            size += len(reranker.to_bytes())
+            trees = partial(reranker.trees, parser)
+            trees(self._asked(alone)[:5])  # compile
         spent = []
         for _ in range(3):
             parser.encoder_._forget()  # tokens are looked up for the first time
             if self.tagger.morphology is not None:
                 self.tagger.morphology._prepare()
             began = time.process_time()
-            heads, relations = parser.trees(asked())
+            heads, relations = trees(self._asked(alone))
             spent.append(time.process_time() - began)
         counts = labelled_counts(self.gold, heads, relations)
         uas, las = scores(self.gold, heads, relations)
-        n_words = sum(map(len, forms))
+        n_words = sum(len(one) for one in self.test)
         return {
             "uas": uas,
             "las": las,
@@ -330,8 +351,8 @@ class Predicted:
             "jackknifing": self.jackknifing,
             "tagger": self.tagging,
             "words_per_second": n_words / min(spent),
-            "per_second": len(forms) / min(spent),
-            "megabytes": len(parser.to_bytes()) / 1e6,
+            "per_second": len(self.test) / min(spent),
+            "megabytes": size / 1e6,
             "chosen": str(parser.projectivity_),
             "right": [right for right, *_ in counts],
         }
@@ -349,23 +370,31 @@ def labelled_counts(
     return counts
 
 
-def malt_row(name: str, split: str, seed: int) -> Row:
-    """The default on gold tags beside MaltParser's stored trees: a paired bootstrap of LAS."""
-    from eigentext.dependency import DependencyParser
-
+def malt_rows(name: str, split: str, seed: int) -> dict[str, Row]:
+    """The default on gold tags beside MaltParser's stored trees: paired bootstraps of LAS."""
     folder = home() / "dependency" / name
     gold = read(folder / f"{split}.conllu")
     theirs = read(home() / "peers" / f"{MALT[name]}-{split}.conllx")
-    parser = DependencyParser(seed=seed)
-    parser.fit(conllu.read_sentences(str(folder / "train.conllu")))
-    heads, relations = parser.trees(gold.columns)
-    found = compare(
-        labelled_counts(gold, heads, relations),
-        labelled_counts(gold, theirs.heads, theirs.relations),
-    )
-    uas, las = scores(gold, heads, relations)
-    row = {"uas": uas, "las": las, "megabytes": len(parser.to_bytes()) / 1e6}
-    return row | {"malt": found.second, "low": found.low, "high": found.high, "p": found.p_value}
+    train = list(conllu.read_sentences(str(folder / "train.conllu")))
+    parser = DependencyParser(seed=seed).fit(train)
+    generic = {"language": "generic"}
+    reranker = Reranker(latent=generic, generative=generic, seed=seed).fit(train, parser)
+    answers = {
+        "": parser.trees(gold.columns),
+        ", reranked": reranker.trees(parser, gold.columns),
+    }
+    rows = {}
+    for what, (heads, relations) in answers.items():
+        found = compare(
+            labelled_counts(gold, heads, relations),
+            labelled_counts(gold, theirs.heads, theirs.relations),
+        )
+        uas, las = scores(gold, heads, relations)
+        size = len(parser.to_bytes()) + (len(reranker.to_bytes()) if what else 0)
+        rows[what] = {"uas": uas, "las": las, "megabytes": size / 1e6}
+        rows[what] |= {"malt": found.second, "low": found.low, "high": found.high}
+        rows[what] |= {"p": found.p_value}
+    return rows
 
 
 def show_predicted(kept: Kept) -> None:
@@ -507,7 +536,8 @@ class Work:
             for name in treebanks or ENGLISH:
                 key = f"malt {name} {self.split} seed {seed}"
                 if key not in self.kept.rows:
-                    self.kept.add(key, malt_row(name, self.split, seed))
+                    for what, row in malt_rows(name, self.split, seed).items():
+                        self.kept.add(f"{key}{what}", row)
         if "speed" in parts and "speed" not in self.kept.rows:
             self.kept.add("speed", speed_row(self.bank("ewt")))
         for order in ("1", "2") if "oracle" in parts else ():

@@ -35,7 +35,6 @@ from eigentext.dependency.rerank.learners import (
     choose,
     log_linear,
     perceptron,
-    tree_scores,
 )
 from eigentext.dependency.rerank.lists import (
     KBestLists,
@@ -246,7 +245,7 @@ def table(lists: Lists, folder: Path, learner: str, l2: float, splits: Sequence[
         rival = None
         for (name, used), found in zip(ROWS, weights, strict=True):
             mine = tables[split].with_columns(["base", *used])
-            counts = counts_of(lists, split, choose(mine, tree_scores(mine, found)))
+            counts = counts_of(lists, split, choose(mine, mine.scores(found)))
             say(name, counts, rival)
             rival = counts if rival is None else rival
         best = those.best_indices([one.heads or () for one in sentences])
@@ -293,9 +292,7 @@ def sizes(lists: Lists, states: Sequence[int], n: int) -> None:
                 gold = [sentence.heads or () for sentence in bank]
                 made[split] = FeatureTable.of(known, lists_, Templates(()), {name: found}, gold)
             weights = log_linear(made["train"], 24, l2=1.0, templates=False)
-            counts = counts_of(
-                lists, "dev", choose(made["dev"], tree_scores(made["dev"], weights))
-            )
+            counts = counts_of(lists, "dev", choose(made["dev"], made["dev"].scores(weights)))
             uas = 100 * counts[:, 0].sum() / counts[:, 1].sum()
             each = 1e6 * scored / len(lists["dev"][1].scores)
             print(f"| {name} | {k} | {uas:.2f} | {learned:.1f} s | {each:.0f} ms |", flush=True)

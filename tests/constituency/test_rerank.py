@@ -12,19 +12,13 @@ from eigentext.base.hashing import MASK, MIXER, text_key
 from eigentext.constituency import LPCFG
 from eigentext.constituency.answer import word_emissions
 from eigentext.constituency.chart.constraints import Constraints
-from eigentext.constituency.rerank.features import ListFeatures, WordKeys, bits_of, list_features
-from eigentext.constituency.rerank.learn import (
-    LearningList,
-    Weights,
-    learn_weights,
-    objective,
-    to_instances,
-)
+from eigentext.constituency.rerank.features import WordKeys, bits_of, list_features
 from eigentext.constituency.rerank.lists import Gold, tree_list
 from eigentext.constituency.rerank.reranker import Reranker
 from eigentext.constituency.scoring import forest_log_p, skeleton_log_p
 from eigentext.constituency.transform import restore, user_labels
 from eigentext.evaluate.parseval import score_pair
+from eigentext.reranking.learn import ListFeatures, Weights
 from eigentext.trees.constituent import Tree
 from eigentext.trees.heads import HeadRules
 
@@ -341,67 +335,6 @@ def test_rare_words_have_the_keys_of_their_signatures():
     assert shapes[0] == shapes[1] != shapes[3]
 
 
-# -- learning ----------------------------------------------------------------------------------
-
-
-def _random_list(rng, k=4, n_groups=6, n_features=9):
-    """A list of k trees with random groups."""
-    of_tree = [np.flatnonzero(rng.random(n_groups) < 0.5) for _ in range(k)]
-    of_group = [rng.integers(0, n_features, rng.integers(1, 4)) for _ in range(n_groups)]
-    features = ListFeatures(
-        np.cumsum([0, *map(len, of_tree)]),
-        np.concatenate(of_tree).astype(np.int32),
-        np.cumsum([0, *map(len, of_group)]),
-        np.concatenate(of_group).astype(np.uint64),
-    )
-    return LearningList(features, rng.normal(size=k), rng.random(k) * 5)
-
-
-def test_the_gradient_is_that_of_finite_differences():
-    rng = np.random.default_rng(3)
-    instances, gains, keys = to_instances([_random_list(rng) for _ in range(7)], 1)
-    loss = objective(instances, gains, len(keys), 0.3)
-    at = rng.normal(size=len(keys))
-    _, gradient = loss(at)
-    step = 1e-5
-    for number in range(len(keys)):
-        there = np.eye(len(keys))[number] * step
-        slope = (loss(at + there)[0] - loss(at - there)[0]) / (2 * step)
-        assert gradient[number] == pytest.approx(slope, rel=1e-5, abs=1e-6)
-
-
-def test_the_loss_is_minus_the_expected_gain():
-    item = _random_list(np.random.default_rng(5))
-    instances, gains, keys = to_instances([item], 1)
-    value, _ = objective(instances, gains, len(keys), 0.0)(np.zeros(len(keys)))
-    p = np.exp(item.scores) / np.exp(item.scores).sum()
-    assert value == pytest.approx(-float(p @ item.gains))
-
-
-def test_learning_finds_the_feature_that_tells():
-    # feature 7 is in the better of two trees, 8 in the other, 9 in either; the decoder is wrong
-    def one(better_first, rare):
-        order = [0, 1] if better_first else [1, 0]
-        features = [np.array([[7, 9], [8, rare]][tree], np.uint64) for tree in order]
-        return LearningList(
-            ListFeatures(
-                np.array([0, 1, 2]),
-                np.array([0, 1], np.int32),
-                np.array([0, 2, 4]),
-                np.concatenate(features),
-            ),
-            np.array([0.0, -0.5]),
-            np.array([[10.0, 5.0][tree] for tree in order]),
-        )
-
-    lists = [one(number % 2 == 0, 100 + number) for number in range(40)]
-    keys, values = learn_weights(lists, least=5)
-    assert keys.tolist() == [7, 8, 9]  # each rare one is in one list only
-    assert values[0] > 0.3
-    assert values[1] < -0.3
-    assert learn_weights([], least=1).keys.tolist() == []
-
-
 def test_few_trees_make_a_reranker_that_changes_nothing(english):
     plain, other = (LPCFG(n_states=1, rerank=r).fit(english[:4]) for r in (False, True))
     assert len(other.reranker_.weights.keys) == 0
@@ -423,7 +356,9 @@ def _preferring(parser, sentence):
         if len(own):
             break
     other = LPCFG.from_bytes(parser.to_bytes())
-    other.reranker_ = Reranker((), Weights(own, np.array([99.0], np.float32)), "english")
+    other.reranker_ = Reranker(
+        (), Weights(own, np.array([99.0], np.float32), np.ones(1)), "english"
+    )
     return other, rank
 
 

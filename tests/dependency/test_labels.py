@@ -98,7 +98,9 @@ def twin(keys, heads, labels, d, names):
 def weights_of(names, root_label=-1):
     """A classifier of three relations that knows nothing yet."""
     weights = np.zeros((1 << BITS) + 3, np.float32)
-    return LabelWeights(*compiled_labels(names), weights, np.uint64(64 - BITS), 3, root_label)
+    return LabelWeights(
+        *compiled_labels(tuple(names)), weights, np.uint64(64 - BITS), 3, root_label
+    )
 
 
 @settings(max_examples=60, deadline=None)
@@ -191,4 +193,4 @@ def test_bad_settings(bad):
 @pytest.mark.parametrize("bad", ["h.colour", "x.upos", "", "h.upos " * 9])
 def test_bad_templates(bad):
     with pytest.raises(SettingsError):
-        compiled_labels([bad])
+        compiled_labels((bad,))

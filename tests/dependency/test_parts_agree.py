@@ -83,7 +83,7 @@ def test_fold_parsers_take_clusters_and_vectors_of_a_stored_parser(tmp_path):
     clusters, vectors = {"dog": "01", "cat": "10"}, {"dog": [1.0, 0.0], "cat": [0.0, 1.0]}
     base = DependencyParser(clusters=clusters, vectors=vectors, **SMALL).fit(TREES)
     base.save(tmp_path / "m")
-    again = _untrained(DependencyParser.load(tmp_path / "m")).fit(TREES)
+    again = _untrained(DependencyParser.load(tmp_path / "m"), labels=False).fit(TREES)
     assert again.clusters_ == clusters
     assert again.near_ == base.near_
     assert again.arcs_.weights.tolist() == base.arcs_.weights.tolist()

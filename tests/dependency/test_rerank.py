@@ -28,10 +28,9 @@ from eigentext.dependency.rerank.features import (
 from eigentext.dependency.rerank.learners import (
     Weights,
     choose,
-    held_out_heads,
+    held_out_words,
     log_linear,
     perceptron,
-    tree_scores,
 )
 from eigentext.dependency.rerank.lists import (
     KBestLists,
@@ -104,7 +103,6 @@ def test_lists_know_their_oracle(tmp_path):
     assert lists.right(gold).tolist() == [1, 2, 0, 1, 2, 0]
     assert lists.best_indices(gold).tolist() == [1, 0, 0]
     assert lists.best_indices([[3, 3, 0], [0], [0, 1]]).tolist() == [0, 0, 1]  # equals: the first
-    assert [len(one.heads) for one in (lists.cut(2)[0], lists.cut(2)[1])] == [2, 1]
     assert lists.part(1, 3)[1].heads.tolist() == [[2, 0], [0, 1]]
     lists.made_with = {"k": 3}
     lists.save(tmp_path / "a.kbest")
@@ -395,12 +393,12 @@ def test_learners_find_the_column_that_knows(learn):
     dense = np.column_stack([rng.normal(size=400), right + rng.normal(size=400)])
     table = _table(dense, right)
     weights = learn(table, 1)
-    chosen = choose(table, tree_scores(table, weights))
+    chosen = choose(table, table.scores(weights))
     found = right.reshape(-1, 2)[np.arange(200), chosen]
     assert (found == 9).mean() > 0.97
     assert weights.dense[1] > 3 * abs(weights.dense[0])
     with pytest.raises(SettingsError, match="columns"):
-        tree_scores(table.with_columns(["more"]), weights)
+        table.with_columns(["more"]).scores(weights)
 
 
 # ---------------------------------------------------------------- the whole
@@ -440,9 +438,9 @@ def test_the_score_of_a_tree_does_not_hang_on_those_beside_it():
     templates = Templates(TAGS)
     rng = np.random.default_rng(0)
     weights = Weights(("base",), rng.normal(size=1), rng.normal(size=templates.size))
-    whole = tree_scores(FeatureTable.of(tagged, KBestLists.of(lists), templates), weights)
+    whole = FeatureTable.of(tagged, KBestLists.of(lists), templates).scores(weights)
     alone = [
-        tree_scores(FeatureTable.of([one], KBestLists.of([its]), templates), weights)
+        FeatureTable.of([one], KBestLists.of([its]), templates).scores(weights)
         for one, its in zip(tagged, lists, strict=True)
     ]
     assert whole.tolist() == np.concatenate(alone).tolist()
@@ -456,7 +454,7 @@ def test_right_heads_of_lists_that_the_weights_have_not_seen():
     def learn(part):
         return log_linear(part, templates.size, l2=0.1)
 
-    found = held_out_heads(table, learn, 3)
+    found = held_out_words(table, learn, 3)
     first = chosen = 0
     for fold in range(3):
         mine = range(4 * fold, 4 * fold + 4)
@@ -465,7 +463,7 @@ def test_right_heads_of_lists_that_the_weights_have_not_seen():
             right = (lists[n][0] == np.array(gold[n])).sum(1)
             one = FeatureTable.of([tagged[n]], KBestLists.of([lists[n]]), templates)
             first += right[0]
-            chosen += right[tree_scores(one, weights).argmax()]
+            chosen += right[one.scores(weights).argmax()]
     assert found == (sum(map(len, gold)), first, chosen)
     assert found.better == (chosen > first)
 
@@ -508,13 +506,18 @@ def _two_trees(sentence):
     ]
 
 
-@pytest.fixture(scope="module")
-def trained():
+@pytest.fixture(scope="module", params=["trees", "tags"])
+def trained(request):
     sentences = _ambiguous(150, 0)
     lists = KBestLists.of([([[0, 1, 4, 1], [0, 1, 4, 2]], [1.0, 0.9])] * 150)
     more = {"n_states": 5, "n_iter": 4}
     names = ("latent", "generative", "valence", "distance", "paths", "surface")
-    reranker = Reranker(experts=names, latent=more, generative={"n_states": 2, "per_state": 20})
+    reranker = Reranker(
+        features=request.param,
+        experts=names,
+        latent=more,
+        generative={"n_states": 2, "per_state": 20},
+    )
     return reranker.fit(sentences, lists=lists)
 
 
@@ -558,7 +561,7 @@ def test_experts_judge_folds_they_have_not_seen():
 
 def test_fit_from_a_base_parser_and_odd_inputs(tmp_path):
     sentences = _bank(12)
-    reranker = Reranker(experts=(), learner="perceptron", kbest=5)
+    reranker = Reranker(features="tags", experts=(), learner="perceptron", kbest=5)
     reranker.fit(sentences, DependencyParser(epochs=1, bits=14), folder=tmp_path / "lists")
     base = DependencyParser(epochs=1, bits=14).fit(sentences)
     parses = base.kbest(["the", "cat", "runs"], upos=["DT", "NN", "VB"], k=4)
@@ -577,6 +580,8 @@ def test_fit_from_a_base_parser_and_odd_inputs(tmp_path):
         Reranker().choose(sentences[0], parses)
     with pytest.raises(SettingsError, match="learner"):
         Reranker(learner="svm").fit(sentences)
+    with pytest.raises(SettingsError, match="set features to tags"):
+        Reranker(learner="perceptron").fit(sentences)
     with pytest.raises(SettingsError, match="kbest is 1"):
         Reranker(kbest=1).fit(sentences)
     with pytest.raises(SettingsError, match="expected a list"):

@@ -44,14 +44,31 @@ def _kbest_lists(path: Path) -> None:
     lists.save(path)
 
 
+def _labelled_lists(path: Path) -> None:
+    import numpy as np
+
+    from eigentext.dependency.graph.labels import LabelledList
+    from eigentext.dependency.rerank.lists import KBestLists
+
+    labels = [
+        LabelledList(np.array(relations), 7 * np.ones((len(relations), len(relations[0]))))
+        for relations in ([[0, 1], [1, 0]], [[0]])
+    ]
+    pairs = [([[0, 1], [2, 0]], [3.0, 1.0]), ([[0]], [0.5])]
+    KBestLists.of(pairs, (("root", "obj"), labels)).save(path)
+
+
 def _use_kbest_lists(path: Path) -> None:
     from eigentext.dependency.rerank.lists import KBestLists
 
     lists = KBestLists.load(path)
     for number in range(len(lists)):
         lists[number].heads.tolist()
-    KBestLists.joined([lists, lists]).cut(1)
+    both = KBestLists.joined([lists, lists]).part(0, 1)
+    if lists.relations is not None:
+        both.relations_of(0).tolist()
     lists.best_indices([[0] * int(length) for length in lists.lengths])
+    lists.right_words([([0] * int(length), ["root"] * int(length)) for length in lists.lengths])
 
 
 def _counts(path: Path) -> None:
@@ -88,6 +105,7 @@ def _use_learned_analyzer(path: Path) -> None:
 MODELS: dict[str, tuple[Callable[[Path], object], Callable[[Path], object]]] = {
     "counts": (_counts, _use_counts),
     "kbest-lists": (_kbest_lists, _use_kbest_lists),
+    "kbest-lists with relations": (_labelled_lists, _use_kbest_lists),
     "learned-analyzer": (_learned_analyzer, _use_learned_analyzer),
     **{name: _of(small) for name, small in SMALL.items()},
 }

@@ -361,12 +361,20 @@ SMALL: dict[str, Small] = {
     "dependency-reranker": Small(
         "dependency.rerank.reranker:Reranker",
         lambda kind: kind(
+            features="tags",
             experts=("latent", "generative", "valence"),
             kbest=2,
             folds=2,
+            l2=3.0,
             latent={"n_states": 6, "n_iter": 1},
             generative={"n_states": 1, "n_iter": 0},
         ),
+        lambda: ((TREES,), {"lists": _lists()}),
+        _chosen,
+    ),
+    "dependency-reranker of trees": Small(
+        "dependency.rerank.reranker:Reranker",
+        lambda kind: kind(experts=("valence",), kbest=2, folds=2),
         lambda: ((TREES,), {"lists": _lists()}),
         _chosen,
     ),

@@ -104,10 +104,10 @@ def test_auto_keeps_it_if_more_heads_are_right(
     chosen: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measured = HeldOut(words=2000, first=1500, chosen=chosen)
-    monkeypatch.setattr(reranking, "held_out_heads", lambda *_: measured)
+    monkeypatch.setattr(reranking, "held_out_words", lambda *_: measured)
     made = Pipeline(**SETTINGS, rerank="auto").fit(treebank())
     assert made.choices_ == {
-        "reranker": {"kept": chosen == 1501, "uas": 75.0, "reranked_uas": chosen / 20}
+        "reranker": {"kept": chosen == 1501, "las": 75.0, "reranked_las": chosen / 20}
     }
     assert ("reranker" in made.stages()) == (chosen == 1501)
     assert made(TEXT) == (reranked() if chosen == 1501 else pipeline())(TEXT)
@@ -117,9 +117,9 @@ def test_auto_keeps_it_if_more_heads_are_right(
 def test_auto_measures_on_sentences_that_are_held_out() -> None:
     made = Pipeline(**SETTINGS, rerank="auto").fit(treebank())
     found = made.choices_["reranker"]
-    assert 50 < found["uas"] < 100
-    assert found["kept"] == (found["reranked_uas"] > found["uas"])
-    assert found["uas"] != found["reranked_uas"]
+    assert 50 < found["las"] < 100
+    assert found["kept"] == (found["reranked_las"] > found["las"])
+    assert found["las"] != found["reranked_las"]
 
 
 def test_too_few_sentences_to_see_if_it_pays() -> None:
@@ -169,9 +169,9 @@ def test_the_command_takes_and_shows_it(tmp_path: Path, monkeypatch: pytest.Monk
     shown = eigentext("pipe", "inspect", "a.pipe", "--json", cwd=tmp_path).stdout
     assert b'"dependency-reranker"' in shown
     measured = HeldOut(words=2000, first=1500, chosen=1499)
-    monkeypatch.setattr(reranking, "held_out_heads", lambda *_: measured)
+    monkeypatch.setattr(reranking, "held_out_words", lambda *_: measured)
     done = eigentext(*line, "--rerank", "auto", "--json", cwd=tmp_path)
-    assert json.loads(done.stdout)["reranker reranked_uas"] == 74.95
+    assert json.loads(done.stdout)["reranker reranked_las"] == 74.95
     shown = eigentext("pipe", "inspect", "a.pipe", cwd=tmp_path).stdout
     assert b"75.00" in shown
     assert b"74.95" in shown

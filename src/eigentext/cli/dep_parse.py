@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -22,14 +22,12 @@ from eigentext.cli.text_input import RawText, TextInput
 if TYPE_CHECKING:
     from eigentext.base.files.opening import SkipLog
     from eigentext.base.progress import Progress
-    from eigentext.dependency import DependencyParser, Parse
+    from eigentext.dependency import DependencyParser, Reranker
     from eigentext.formats.conllu import Sentence
 
-    Choose = Callable[[Sentence, Sequence[Parse]], list[Parse]]
     Predict = Callable[[list[Sentence]], Iterable[Sentence]]
 
 _CHUNK = 256  # sentences parsed at a time
-_RERANKED = 50  # trees a reranker chooses from, unless told
 
 
 @with_flags()
@@ -66,9 +64,10 @@ def parse(
     Comments, multiword ranges and empty nodes of CoNLL-U input stay as they are.  With --kbest
     every tree is a sentence of its own with comments `# kbest = 1` and `# score = 12.3`, and
     `# approximate = yes` where the list need not be exact.  With
-    --rerank the best of 50 trees (or of --kbest, which are then all written) comes first.  A
-    sentence of more than 400 words is parsed in pieces (`# split = 3`), one tree each.  A model
-    of `dep train --model generative` gives one tree for each sentence with tags, no relations.
+    --rerank the best of as many trees as it was trained for (or of --kbest, which are then all
+    written) comes first.  A sentence of more than 400 words is parsed in pieces (`# split = 3`),
+    one tree each.  A model of `dep train --model generative` gives one tree for each sentence with
+    tags, no relations.
 
     Example:
 
@@ -124,14 +123,14 @@ def _predictor(model: str, from_: str, k: int, rerank: str | None, marginals: bo
             f"{model} was trained with tags and has no taggers, so it cannot parse bare text: "
             "give CoNLL-U with tags, or train it with --tags own"
         )
-    order: Choose | None = None
+    reranker: Reranker | None = None
     if rerank is not None:
         from eigentext.dependency import Reranker
 
-        order = Reranker.load(rerank).choose
-    if k == 1 and order is None and not marginals:
+        reranker = Reranker.load(rerank)
+    if k == 1 and reranker is None and not marginals:
         return parser.predict
-    return partial(_several_of_all, parser, k, order, marginals)
+    return partial(_several_of_all, parser, k, reranker, marginals)
 
 
 def _parsed(predict: Predict, chunks: list[list[Sentence]]) -> list[list[Sentence]]:
@@ -144,14 +143,14 @@ def _parsed(predict: Predict, chunks: list[list[Sentence]]) -> list[list[Sentenc
 def _several_of_all(
     parser: DependencyParser,
     k: int,
-    order: Choose | None,
+    reranker: Reranker | None,
     marginals: bool,
     chunk: list[Sentence],
 ) -> list[Sentence]:
     return [
         answer
         for sentence in chunk
-        for answer in _several(parser, sentence, k, order, marginals=marginals)
+        for answer in _several(parser, sentence, k, reranker, marginals=marginals)
     ]
 
 
@@ -180,23 +179,20 @@ def _several(
     parser: DependencyParser,
     sentence: Sentence,
     k: int,
-    order: Choose | None,
+    reranker: Reranker | None,
     *,
     marginals: bool = False,
 ) -> Iterator[Sentence]:
-    """The k best trees of a sentence, each a sentence; with ``order``, as that puts them."""
+    """The k best trees of a sentence, each a sentence; as the reranker, if any, puts them."""
     from eigentext.formats.conllu import Sentence
 
     tagged = parser.tagged_conllu(sentence)
     sentence = sentence.with_columns(**parser.tags_for(sentence, tagged))
-    if k == 1 and order is None:
-        parses = [parser.parse(tagged)]
+    if reranker is not None:
+        listed = parser.kbest(tagged, k=k if k > 1 else reranker.settings_.kbest)
+        parses = reranker.choose(tagged, listed)[:k]
     else:
-        parses = parser.kbest(tagged, k=k if order is None or k > 1 else _RERANKED)
-    if order is not None:
-        # it goes by the tags that the parser goes by
-        seen = sentence.with_columns(upos=tagged.upos, xpos=tagged.xpos)
-        parses = order(seen, parses)[:k]
+        parses = [parser.parse(tagged)] if k == 1 else parser.kbest(tagged, k=k)
     chances = parser.marginals(tagged) if marginals else None
     for number, answer in enumerate(parses, start=1):
         tree = answer.tree

@@ -57,11 +57,10 @@ def rerank(
     with run.reading("steps") as (log, progress):
         treebank = training_trees(sources, log)
         reranker.fit(treebank, parser, folder=work, progress=progress)
-    weights = reranker.weights_
     figures: dict[str, float] = {
         "sentences": len(treebank),
-        "templates": int((weights.templates != 0).sum()),
+        "features": reranker.n_features,
     }
-    for name, weight in zip(weights.names, weights.dense, strict=True):
-        figures[f"weight_{name}"] = round(float(weight), 4)
+    for name, weight in reranker.dense_weights.items():
+        figures[f"weight_{name}"] = round(weight, 4)
     run.save(reranker, sources, figures)

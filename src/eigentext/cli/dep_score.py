@@ -83,14 +83,14 @@ def _scorer(path: str, base: str | None = None) -> tuple[str, Scorer]:
     if kind == "dependency-reranker":
         if base is None:
             raise SettingsError("a reranker adds to a parser's score: name it with --parser")
-        from eigentext.dependency import Reranker
-        from eigentext.dependency.graph.answer import Parse
+        from eigentext.dependency import DependencyParser, Reranker
+        from eigentext.dependency.graph.tree_score import judged
 
-        reranker, (_, base_score) = Reranker.load(path), _scorer(base)
+        reranker, below = Reranker.load(path), DependencyParser.load(base)
         return (
             "score",
             lambda sentence, tree: (
-                reranker.choose(sentence, [Parse(tree, base_score(sentence, tree))])[0].score
+                reranker.choose(sentence, [judged(below, sentence, tree)])[0].score
             ),
         )
     raise wrong_kind(path, kind, *trees)

@@ -68,8 +68,9 @@ def _show(found: dict[str, Any]) -> None:
 
 
 def _cells(said: dict[str, Any]) -> dict[str, str]:
+    measure = "las" if "las" in said else "uas"
     return {
         "kept": "yes" if said["kept"] else "no",
-        "UAS without": f"{said['uas']:.2f}",
-        "UAS with": f"{said['reranked_uas']:.2f}",
+        f"{measure.upper()} without": f"{said[measure]:.2f}",
+        f"{measure.upper()} with": f"{said[f'reranked_{measure}']:.2f}",
     }

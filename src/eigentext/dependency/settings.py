@@ -192,18 +192,30 @@ class SpectralTreeSettings:
 class RerankerSettings:
     """Settings of a reranker."""
 
+    features: str = setting(
+        "trees",
+        Text(("trees", "tags")),
+        "What is looked at: trees with their relations, or templates over tags alone.",
+    )
     learner: str = setting(
-        "log-linear", Text(("log-linear", "perceptron")), "How weights are learned."
+        "log-linear",
+        Text(("log-linear", "perceptron")),
+        "How weights are learned; the perceptron is for templates over tags.",
     )
     experts: tuple[str, ...] = setting(
-        ("latent", "generative", "valence", "distance"),
+        ("latent", "generative"),
         Listed(Text(EXPERTS), len(EXPERTS)),
         "Models of trees, joined by commas: latent, generative, valence, distance, paths, surface "
         "(and operators, which cannot be stored); or none.",
     )
-    kbest: int = setting(50, Whole(2), "Trees in a list.")
+    kbest: int = setting(20, Whole(2), "Trees in a list.")
     folds: int = setting(3, Whole(2), "Lists of each part by a parser of the others.")
-    l2: float = setting(3.0, Real(0, open=True), "Penalty of the log-linear weights.")
+    l2: float | None = setting(
+        None,
+        Real(0, open=True),
+        "Penalty of the log-linear weights; unless told, 100 for features of trees and 3 for "
+        "those of tags.",
+    )
     n_states: int | None = setting(
         None,
         Whole(1),

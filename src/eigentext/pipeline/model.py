@@ -46,10 +46,11 @@ KIND_OF = {
     "const": "lpcfg",
     "ner": "tagger",
 }
+_MEASURED = ("las", "reranked_las", "uas", "reranked_uas")  # UAS: in older files
 _CHOICES = Named(
     {
         "reranker": Named(
-            {"kept": Flag(), "uas": Real(0, 100), "reranked_uas": Real(0, 100)},
+            {"kept": Flag(), **dict.fromkeys(_MEASURED, Real(0, 100, optional=True))},
             closed=True,
             optional=True,
         )

@@ -2,7 +2,7 @@
 
 It learns from the sentences as the parser does, with out-of-sample tags, from lists of parsers
 that have not seen them (``dependency.rerank``).  Whether it pays is seen there too: weights of
-the other folds choose a tree from each list, and their right heads are counted.
+the other folds choose a tree from each list, and its words with right head and relation count.
 """
 
 from __future__ import annotations
@@ -24,12 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = ["trained_reranker"]
 
-# Unless told: experts look at the endings of rare words of any language, and the penalty is one
-# for treebanks of a few thousand sentences, on which the reranker's own learns templates by heart.
+# Unless told: experts look at the endings of rare words of any language.
 _USUAL = {
     "latent": {"language": "generic"},
     "generative": {"language": "generic"},
-    "l2": 30.0,
 }
 
 
@@ -68,6 +66,6 @@ def trained_reranker(
     if not measure or model.held_out_ is None:
         return model, {}
     found = model.held_out_
-    uas, reranked = found.attachment
-    choice = {"kept": found.better, "uas": uas, "reranked_uas": reranked}
+    las, reranked = found.attachment
+    choice = {"kept": found.better, "las": las, "reranked_las": reranked}
     return (model if found.better else None), {"reranker": choice}

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eigentext import datasets
+from eigentext.base.parallel import available_cores, in_order
 from eigentext.constituency import LPCFG
 from eigentext.constituency.bounds import theorem_3
 from eigentext.drawing.arcs import arcs_svg
@@ -49,26 +50,54 @@ _SHOWN = "The man who sold the boat saw the girl with the telescope ."
 
 
 def run_demo(folder: str, say: Callable[[str], None] = print) -> Path:
-    """Run everything and write ``index.html`` and the models below ``folder``."""
+    """Run everything and write ``index.html`` and the models below ``folder``.
+
+    The sections need nothing of each other, so that two processes share them: on a first run most
+    of the time goes into compiling, which one core does not share by itself.
+    """
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     datasets.write_sample(target)
     report = Report("eigentext", "The main job on the sample data, end to end")
-    trees = [
+    jobs = min(2, available_cores())
+    for _, (part, lines) in in_order(_section, _SECTIONS, state=target, jobs=jobs, chunk=1):
+        report.extend(part)
+        for line in lines:
+            say(line)
+    page = target / "index.html"
+    report.write(page)
+    return page
+
+
+def _section(target: Path, names: list[str]) -> list[tuple[Report, list[str]]]:
+    """These sections, and what there is to say of each."""
+    answers = []
+    for name in names:
+        report, lines = Report(""), list[str]()
+        _SECTIONS[name](report, target, lines.append)
+        answers.append((report, lines))
+    return answers
+
+
+def _sample_trees() -> list[Tree]:
+    return [
         Tree.from_brackets(line)
         for split in ("train", "dev", "test")
         for line in datasets.load_english(split)
     ]
-    parser = _trees(report, target, trees, say)
+
+
+def _constituency(report: Report, target: Path, say: Callable[[str], None]) -> None:
+    parser = _trees(report, target, _sample_trees(), say)
     _by_head_rules(report, parser)
-    dependency_section(report, target, trees, say)
-    words_section(report, target, say)
-    sequences_section(report, target, trees, say)
-    lexical_section(report, target, say)
-    pipeline_section(report, target, say)
-    page = target / "index.html"
-    report.write(page)
-    return page
+
+
+def _dependencies(report: Report, target: Path, say: Callable[[str], None]) -> None:
+    dependency_section(report, target, _sample_trees(), say)
+
+
+def _sequences(report: Report, target: Path, say: Callable[[str], None]) -> None:
+    sequences_section(report, target, _sample_trees(), say)
 
 
 def _trees(report: Report, target: Path, trees: list[Tree], say: Callable[[str], None]) -> LPCFG:
@@ -190,3 +219,13 @@ def _by_head_rules(report: Report, parser: LPCFG) -> None:
         arcs_svg(tree.forms, tree.heads.tolist(), tree.relations, tags=tree.tags, width=840),
         "A parse as dependencies, by head rules",
     )
+
+
+_SECTIONS = {
+    "constituency": _constituency,
+    "dependencies": _dependencies,
+    "words": words_section,
+    "sequences": _sequences,
+    "lexical": lexical_section,
+    "pipeline": pipeline_section,
+}

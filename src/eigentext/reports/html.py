@@ -14,7 +14,7 @@ import math
 import numbers
 from importlib.resources import files
 from os import PathLike, fspath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import eigentext
 from eigentext.base.files.opening import atomic_write
@@ -31,6 +31,12 @@ Cell = str | int | float | bool | None
 _NOTHING = "–"
 
 
+class _Heading(NamedTuple):
+    """Where a section begins; it gets its number when the page is written."""
+
+    title: str
+
+
 class Report:
     """An HTML report, filled from top to bottom and then written.
 
@@ -45,16 +51,13 @@ class Report:
     def __init__(self, title: str, subtitle: str = "") -> None:
         self._title = title
         self._subtitle = subtitle
-        self._pieces: list[str] = []
-        self._sections: list[str] = []
+        self._pieces: list[str | _Heading] = []
         self._styles: list[str] = []
         self._scripts: list[str] = []
 
     def section(self, title: str) -> Report:
         """Start a section; sections are numbered in the table of contents."""
-        self._sections.append(title)
-        anchor = f"section-{len(self._sections)}"
-        return self._add(f'<h2 id="{anchor}" dir="auto">{escape(title)}</h2>')
+        return self._add(_Heading(title))
 
     def text(self, *paragraphs: str) -> Report:
         """Add paragraphs of plain text."""
@@ -141,6 +144,17 @@ class Report:
             f'<details><summary dir="auto">{escape(summary)}</summary>{inside}</details>'
         )
 
+    def extend(self, other: Report) -> Report:
+        """Add all that another report holds, its title left out.
+
+        >>> page = Report("Both").section("One").extend(Report("").section("Two")).html()
+        >>> '<h2 id="section-2" dir="auto">Two</h2>' in page
+        True
+        """
+        self._styles += other._styles
+        self._scripts += other._scripts
+        return self._add(*other._pieces)
+
     def html(self) -> str:
         """The whole page; the same calls give the same bytes."""
         assets = files("eigentext.reports")
@@ -158,14 +172,20 @@ class Report:
             if self._subtitle
             else ""
         )
+        markup, titles = [], []
+        for piece in self._pieces:
+            if isinstance(piece, _Heading):
+                titles.append(escape(piece.title))
+                piece = f'<h2 id="section-{len(titles)}" dir="auto">{titles[-1]}</h2>'
+            markup.append(piece)
         contents = ""
-        if len(self._sections) > 2:
+        if len(titles) > 2:
             links = "".join(
-                f'<li><a href="#section-{k}" dir="auto">{escape(title)}</a></li>'
-                for k, title in enumerate(self._sections, start=1)
+                f'<li><a href="#section-{k}" dir="auto">{title}</a></li>'
+                for k, title in enumerate(titles, start=1)
             )
             contents = f'<nav aria-label="Contents"><ol>{links}</ol></nav>'
-        body = "\n".join(self._pieces)
+        body = "\n".join(markup)
         return (
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
             f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
@@ -186,7 +206,7 @@ class Report:
         with atomic_write(fspath(path)) as out:
             out.write(page)
 
-    def _add(self, *pieces: str) -> Report:
+    def _add(self, *pieces: str | _Heading) -> Report:
         self._pieces.extend(pieces)
         return self
 

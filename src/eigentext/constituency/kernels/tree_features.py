@@ -12,14 +12,20 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from eigentext.base.hashing import MIXER
+from eigentext.reranking.kernels.hashing import (
+    EDGE,
+    begin,
+    bucket,
+    hash1,
+    hash2,
+    hash3,
+    hash4,
+    hash5,
+    mix,
+)
 
 Keys = npt.NDArray[np.uint64]
 
-_MIXER = np.uint64(MIXER)
-_SPREAD = np.uint64(0xFF51AFD7ED558CCD)
-_SHIFT = np.uint64(29)
-_EDGE = np.uint64(1)  # beyond the sentence, or beyond the children of a node
 _ZERO = np.uint64(0)
 
 # Groups of features: bits of ``wanted``.
@@ -43,60 +49,6 @@ class Names(NamedTuple):
     shape: Keys
 
 
-@njit(cache=True, inline="always")
-def _mix(state, value):
-    state = (state ^ (value + _MIXER)) * _SPREAD
-    return state ^ (state >> _SHIFT)
-
-
-@njit(cache=True, inline="always")
-def _begin(template):
-    return _MIXER * np.uint64(template + 1)
-
-
-@njit(cache=True)
-def _hash1(template, a):
-    return _mix(_begin(template), a)
-
-
-@njit(cache=True)
-def _hash2(template, a, b):
-    return _mix(_mix(_begin(template), a), b)
-
-
-@njit(cache=True)
-def _hash3(template, a, b, c):
-    return _mix(_mix(_mix(_begin(template), a), b), c)
-
-
-@njit(cache=True)
-def _hash4(template, a, b, c, d):
-    return _mix(_mix(_mix(_mix(_begin(template), a), b), c), d)
-
-
-@njit(cache=True)
-def _hash5(template, a, b, c, d, e):
-    return _mix(_mix(_mix(_mix(_mix(_begin(template), a), b), c), d), e)
-
-
-@njit(cache=True)
-def _bucket(n):
-    """Lengths 0 to 5 as they are, then 6-7, 8-10, 11-15, 16-20, 21-30, 31 and more."""
-    if n <= 5:
-        return np.uint64(n)
-    if n <= 7:
-        return np.uint64(6)
-    if n <= 10:
-        return np.uint64(7)
-    if n <= 15:
-        return np.uint64(8)
-    if n <= 20:
-        return np.uint64(9)
-    if n <= 30:
-        return np.uint64(10)
-    return np.uint64(11)
-
-
 @njit(cache=True)
 def tree_context(trees, t, names, tag, rule, second):
     """Of one tree: tags of its words, and of every node its rule and the head of its object.
@@ -112,7 +64,7 @@ def tree_context(trees, t, names, tag, rule, second):
             tag[trees.start[i]] = names.bottom[trees.label[i]]
     for i in range(a + 1, b):
         above = trees.parent[i]
-        rule[above] = _mix(rule[above], names.whole[trees.label[i]])
+        rule[above] = mix(rule[above], names.whole[trees.label[i]])
         if not trees.is_head[i]:
             second[above] = trees.head[i]
 
@@ -122,31 +74,31 @@ def _context_key(trees, a, i, names, tag, rule, second):
     """A hash of all that the features of node i look at; ``a`` is where its tree begins."""
     n = len(tag)
     s, e = trees.start[i], trees.end[i]
-    key = _mix(_mix(_begin(0), names.whole[trees.label[i]]), np.uint64(s * 65536 + e))
+    key = mix(mix(begin(0), names.whole[trees.label[i]]), np.uint64(s * 65536 + e))
     above = trees.parent[i]
     top = -1
     if above >= 0:
-        key = _mix(key, names.bottom[trees.label[a + above]])
+        key = mix(key, names.bottom[trees.label[a + above]])
         top = trees.parent[a + above]
     if top >= 0:
-        key = _mix(key, names.bottom[trees.label[a + top]])
-    key = _mix(key, tag[s - 1] if s > 0 else _EDGE)
-    key = _mix(key, tag[e] if e < n else _EDGE)
+        key = mix(key, names.bottom[trees.label[a + top]])
+    key = mix(key, tag[s - 1] if s > 0 else EDGE)
+    key = mix(key, tag[e] if e < n else EDGE)
     if trees.size[i] == 1:
         return key
-    key = _mix(_mix(key, tag[s]), tag[e - 1])
-    key = _mix(_mix(key, np.uint64(trees.head[i])), tag[trees.head[i]])
-    key = _mix(key, np.uint64(trees.is_head[i]))
+    key = mix(mix(key, tag[s]), tag[e - 1])
+    key = mix(mix(key, np.uint64(trees.head[i])), tag[trees.head[i]])
+    key = mix(key, np.uint64(trees.is_head[i]))
     if above >= 0:
-        key = _mix(_mix(key, rule[above]), np.uint64(trees.head[a + above]))
-        key = _mix(key, tag[trees.head[a + above]])
+        key = mix(mix(key, rule[above]), np.uint64(trees.head[a + above]))
+        key = mix(key, tag[trees.head[a + above]])
     child = i + 1
     while child < i + trees.size[i]:
-        key = _mix(_mix(key, rule[child - a]), np.uint64(trees.end[child]))
-        key = _mix(_mix(key, tag[trees.head[child]]), np.uint64(trees.head[child]))
+        key = mix(mix(key, rule[child - a]), np.uint64(trees.end[child]))
+        key = mix(mix(key, tag[trees.head[child]]), np.uint64(trees.head[child]))
         other = second[child - a]
         if other >= 0:
-            key = _mix(_mix(key, np.uint64(other)), tag[other])
+            key = mix(mix(key, np.uint64(other)), tag[other])
         child += trees.size[child]
     return key
 
@@ -222,26 +174,26 @@ def _of_tag(trees, a, i, names, tag, wanted, out, at):
     s = trees.start[i]
     whole, own, word = names.whole[trees.label[i]], tag[s], names.word[s]
     above = trees.parent[i]
-    parent = top = _EDGE
+    parent = top = EDGE
     if above >= 0:
         parent = names.bottom[trees.label[a + above]]
         if trees.parent[a + above] >= 0:
             top = names.bottom[trees.label[a + trees.parent[a + above]]]
-    before, after = (tag[s - 1] if s > 0 else _EDGE), (tag[s + 1] if s + 1 < n else _EDGE)
-    word_before = names.word[s - 1] if s > 0 else _EDGE
-    word_after = names.word[s + 1] if s + 1 < n else _EDGE
-    out[at] = _hash1(1, whole)
-    out[at + 1] = _hash2(2, whole, word)
-    out[at + 2] = _hash3(3, whole, word, parent)
-    out[at + 3] = _hash4(4, whole, word, parent, top)
-    out[at + 4] = _hash3(5, whole, parent, top)
-    out[at + 5] = _hash2(6, own, before)
-    out[at + 6] = _hash3(7, own, before, after)
-    out[at + 7] = _hash2(8, own, word_before)
-    out[at + 8] = _hash2(9, own, word_after)
-    out[at + 9] = _hash3(10, own, word, word_before)
-    out[at + 10] = _hash3(11, own, word, word_after)
-    out[at + 11] = _hash2(12, own, names.shape[s])
+    before, after = (tag[s - 1] if s > 0 else EDGE), (tag[s + 1] if s + 1 < n else EDGE)
+    word_before = names.word[s - 1] if s > 0 else EDGE
+    word_after = names.word[s + 1] if s + 1 < n else EDGE
+    out[at] = hash1(1, whole)
+    out[at + 1] = hash2(2, whole, word)
+    out[at + 2] = hash3(3, whole, word, parent)
+    out[at + 3] = hash4(4, whole, word, parent, top)
+    out[at + 4] = hash3(5, whole, parent, top)
+    out[at + 5] = hash2(6, own, before)
+    out[at + 6] = hash3(7, own, before, after)
+    out[at + 7] = hash2(8, own, word_before)
+    out[at + 8] = hash2(9, own, word_after)
+    out[at + 9] = hash3(10, own, word, word_before)
+    out[at + 10] = hash3(11, own, word, word_after)
+    out[at + 11] = hash2(12, own, names.shape[s])
     return at + 12
 
 
@@ -252,7 +204,7 @@ def _of_node(trees, a, i, names, tag, rule, second, wanted, out, at):
     s, e, head = trees.start[i], trees.end[i], trees.head[i]
     whole, bottom = names.whole[trees.label[i]], names.bottom[trees.label[i]]
     above = trees.parent[i]
-    parent = top = parent_rule = parent_word = parent_tag = _EDGE
+    parent = top = parent_rule = parent_word = parent_tag = EDGE
     if above >= 0:
         parent = names.bottom[trees.label[a + above]]
         parent_rule = rule[above]
@@ -263,83 +215,83 @@ def _of_node(trees, a, i, names, tag, rule, second, wanted, out, at):
     own_rule = rule[i - a]
     head_word, head_tag = names.word[head], tag[head]
     if (wanted >> RULE) & 1:
-        out[at] = _hash1(20, whole)
-        out[at + 1] = _hash2(21, whole, parent)
-        out[at + 2] = _hash3(22, whole, parent, top)
-        out[at + 3] = _hash1(23, own_rule)
-        out[at + 4] = _hash2(24, own_rule, parent)
-        out[at + 5] = _hash3(25, own_rule, parent, top)
-        out[at + 6] = _hash2(26, own_rule, parent_rule)
+        out[at] = hash1(20, whole)
+        out[at + 1] = hash2(21, whole, parent)
+        out[at + 2] = hash3(22, whole, parent, top)
+        out[at + 3] = hash1(23, own_rule)
+        out[at + 4] = hash2(24, own_rule, parent)
+        out[at + 5] = hash3(25, own_rule, parent, top)
+        out[at + 6] = hash2(26, own_rule, parent_rule)
         at += 7
     if (wanted >> HEADS) & 1:
-        out[at] = _hash2(30, own_rule, head_tag)
-        out[at + 1] = _hash2(31, own_rule, head_word)
-        out[at + 2] = _hash3(32, whole, parent, head_word)
-        out[at + 3] = _hash3(33, whole, parent, head_tag)
+        out[at] = hash2(30, own_rule, head_tag)
+        out[at + 1] = hash2(31, own_rule, head_word)
+        out[at + 2] = hash3(32, whole, parent, head_word)
+        out[at + 3] = hash3(33, whole, parent, head_tag)
         at += 4
         if not trees.is_head[i]:
             # the largest constituent of its head word
-            out[at] = _hash4(34, whole, parent, head_word, parent_word)
-            out[at + 1] = _hash4(35, whole, parent, head_tag, parent_word)
-            out[at + 2] = _hash4(36, whole, parent, head_word, parent_tag)
-            out[at + 3] = _hash4(37, whole, parent, head_tag, parent_tag)
-            out[at + 4] = _hash2(38, whole, head_word)
+            out[at] = hash4(34, whole, parent, head_word, parent_word)
+            out[at + 1] = hash4(35, whole, parent, head_tag, parent_word)
+            out[at + 2] = hash4(36, whole, parent, head_word, parent_tag)
+            out[at + 3] = hash4(37, whole, parent, head_tag, parent_tag)
+            out[at + 4] = hash2(38, whole, head_word)
             at += 5
     if (wanted >> HEAVY) & 1:
-        length, rest = _bucket(e - s), _bucket(n - e)
-        after = tag[e] if e < n else _EDGE
-        before = tag[s - 1] if s > 0 else _EDGE
-        out[at] = _hash3(40, whole, length, rest)
-        out[at + 1] = _hash3(41, whole, length, after)
-        out[at + 2] = _hash4(42, whole, length, before, after)
-        out[at + 3] = _hash3(43, whole, parent, length)
+        length, rest = bucket(e - s), bucket(n - e)
+        after = tag[e] if e < n else EDGE
+        before = tag[s - 1] if s > 0 else EDGE
+        out[at] = hash3(40, whole, length, rest)
+        out[at + 1] = hash3(41, whole, length, after)
+        out[at + 2] = hash4(42, whole, length, before, after)
+        out[at + 3] = hash3(43, whole, parent, length)
         right = np.uint64(e == n or (e == n - 1 and names.shape[n - 1] == names.word[n - 1]))
-        out[at + 4] = _hash1(44, right)
-        out[at + 5] = _hash2(45, right, whole)
+        out[at + 4] = hash1(44, right)
+        out[at + 5] = hash2(45, right, whole)
         at += 6
     if (wanted >> EDGES) & 1:
         first, last = names.word[s], names.word[e - 1]
         first_tag, last_tag = tag[s], tag[e - 1]
-        before = names.word[s - 1] if s > 0 else _EDGE
-        after = names.word[e] if e < n else _EDGE
-        before_tag = tag[s - 1] if s > 0 else _EDGE
-        after_tag = tag[e] if e < n else _EDGE
-        length = _bucket(e - s)
-        out[at] = _hash2(50, whole, first)
-        out[at + 1] = _hash2(51, whole, last)
-        out[at + 2] = _hash2(52, whole, before)
-        out[at + 3] = _hash2(53, whole, after)
-        out[at + 4] = _hash2(54, whole, first_tag)
-        out[at + 5] = _hash2(55, whole, last_tag)
-        out[at + 6] = _hash2(56, whole, before_tag)
-        out[at + 7] = _hash2(57, whole, after_tag)
-        out[at + 8] = _hash3(58, whole, before_tag, first_tag)
-        out[at + 9] = _hash3(59, whole, last_tag, after_tag)
-        out[at + 10] = _hash3(60, whole, before, first)
-        out[at + 11] = _hash3(61, whole, last, after)
-        out[at + 12] = _hash3(62, whole, before_tag, after_tag)
-        out[at + 13] = _hash3(63, whole, first_tag, last_tag)
-        out[at + 14] = _hash5(64, whole, before_tag, first_tag, last_tag, after_tag)
-        out[at + 15] = _hash3(65, whole, first, length)
-        out[at + 16] = _hash3(66, whole, after, length)
-        out[at + 17] = _hash3(67, whole, parent, first)
-        out[at + 18] = _hash3(68, whole, parent, after)
-        out[at + 19] = _hash3(69, whole, parent, before)
-        out[at + 20] = _hash3(70, whole, before, after)
+        before = names.word[s - 1] if s > 0 else EDGE
+        after = names.word[e] if e < n else EDGE
+        before_tag = tag[s - 1] if s > 0 else EDGE
+        after_tag = tag[e] if e < n else EDGE
+        length = bucket(e - s)
+        out[at] = hash2(50, whole, first)
+        out[at + 1] = hash2(51, whole, last)
+        out[at + 2] = hash2(52, whole, before)
+        out[at + 3] = hash2(53, whole, after)
+        out[at + 4] = hash2(54, whole, first_tag)
+        out[at + 5] = hash2(55, whole, last_tag)
+        out[at + 6] = hash2(56, whole, before_tag)
+        out[at + 7] = hash2(57, whole, after_tag)
+        out[at + 8] = hash3(58, whole, before_tag, first_tag)
+        out[at + 9] = hash3(59, whole, last_tag, after_tag)
+        out[at + 10] = hash3(60, whole, before, first)
+        out[at + 11] = hash3(61, whole, last, after)
+        out[at + 12] = hash3(62, whole, before_tag, after_tag)
+        out[at + 13] = hash3(63, whole, first_tag, last_tag)
+        out[at + 14] = hash5(64, whole, before_tag, first_tag, last_tag, after_tag)
+        out[at + 15] = hash3(65, whole, first, length)
+        out[at + 16] = hash3(66, whole, after, length)
+        out[at + 17] = hash3(67, whole, parent, first)
+        out[at + 18] = hash3(68, whole, parent, after)
+        out[at + 19] = hash3(69, whole, parent, before)
+        out[at + 20] = hash3(70, whole, before, after)
         at += 21
     if (wanted >> SHAPE) & 1:
         # runs of the same shape count once
-        shape = _hash1(80, whole)
+        shape = hash1(80, whole)
         for w in range(s, e):
             if w == s or names.shape[w] != names.shape[w - 1]:
-                shape = _mix(shape, names.shape[w])
+                shape = mix(shape, names.shape[w])
         out[at] = shape
-        shape = _mix(shape, names.shape[s - 1] if s > 0 else _EDGE)
-        out[at + 1] = _mix(shape, names.shape[e] if e < n else _EDGE)
+        shape = mix(shape, names.shape[s - 1] if s > 0 else EDGE)
+        out[at + 1] = mix(shape, names.shape[e] if e < n else EDGE)
         at += 2
     # over the children, two at a time
     end = i + trees.size[i]
-    before_last, last = _EDGE, _EDGE  # labels of the two siblings to the left
+    before_last, last = EDGE, EDGE  # labels of the two siblings to the left
     left = -1
     head_at = i + 1
     while not trees.is_head[head_at]:
@@ -351,37 +303,37 @@ def _of_node(trees, a, i, names, tag, rule, second, wanted, out, at):
         side = np.uint64(child > head_at)
         if (wanted >> SIBLINGS) & 1:
             own = names.whole[trees.label[child]]
-            out[at] = _hash3(90, bottom, last, label)
-            out[at + 1] = _hash4(91, bottom, before_last, last, label)
-            out[at + 2] = _hash5(92, bottom, last, label, head_label, side)
-            out[at + 3] = _hash4(93, bottom, own, head_tag, side)
-            out[at + 4] = _hash4(94, bottom, own, head_word, side)
-            out[at + 5] = _hash5(95, bottom, last, label, head_word, side)
+            out[at] = hash3(90, bottom, last, label)
+            out[at + 1] = hash4(91, bottom, before_last, last, label)
+            out[at + 2] = hash5(92, bottom, last, label, head_label, side)
+            out[at + 3] = hash4(93, bottom, own, head_tag, side)
+            out[at + 4] = hash4(94, bottom, own, head_word, side)
+            out[at + 5] = hash5(95, bottom, last, label, head_word, side)
             at += 6
         if (wanted >> SPLIT) & 1 and left >= 0:
             m = trees.start[child]
-            out[at] = _hash4(100, bottom, last, label, names.word[m - 1])
-            out[at + 1] = _hash4(101, bottom, last, label, names.word[m])
-            out[at + 2] = _hash4(102, bottom, last, label, _bucket(m - s))
-            out[at + 3] = _hash4(103, bottom, last, label, _bucket(e - m))
-            out[at + 4] = _hash4(104, bottom, names.word[m - 1], names.word[m], label)
+            out[at] = hash4(100, bottom, last, label, names.word[m - 1])
+            out[at + 1] = hash4(101, bottom, last, label, names.word[m])
+            out[at + 2] = hash4(102, bottom, last, label, bucket(m - s))
+            out[at + 3] = hash4(103, bottom, last, label, bucket(e - m))
+            out[at + 4] = hash4(104, bottom, names.word[m - 1], names.word[m], label)
             at += 5
         if (wanted >> HEADS) & 1 and child != head_at:
             word, its = names.word[trees.head[child]], tag[trees.head[child]]
-            far = _bucket(abs(trees.head[child] - head))
-            out[at] = _hash5(110, bottom, label, head_tag, its, side)
-            out[at + 1] = _hash5(111, bottom, label, head_word, its, side)
-            out[at + 2] = _hash5(112, bottom, label, head_tag, word, side)
-            out[at + 3] = _hash5(113, bottom, label, head_word, word, side)
-            out[at + 4] = _hash3(114, head_word, word, side)
-            out[at + 5] = _hash5(115, label, head_tag, its, far, side)
+            far = bucket(abs(trees.head[child] - head))
+            out[at] = hash5(110, bottom, label, head_tag, its, side)
+            out[at + 1] = hash5(111, bottom, label, head_word, its, side)
+            out[at + 2] = hash5(112, bottom, label, head_tag, word, side)
+            out[at + 3] = hash5(113, bottom, label, head_word, word, side)
+            out[at + 4] = hash3(114, head_word, word, side)
+            out[at + 5] = hash5(115, label, head_tag, its, far, side)
             at += 6
             other = second[child - a]
             if other >= 0:
-                out[at] = _hash4(116, label, head_word, word, tag[other])
-                out[at + 1] = _hash4(117, label, head_tag, word, names.word[other])
-                out[at + 2] = _hash4(118, label, head_word, word, names.word[other])
-                out[at + 3] = _hash4(119, label, head_tag, word, tag[other])
+                out[at] = hash4(116, label, head_word, word, tag[other])
+                out[at + 1] = hash4(117, label, head_tag, word, names.word[other])
+                out[at + 2] = hash4(118, label, head_word, word, names.word[other])
+                out[at + 3] = hash4(119, label, head_tag, word, tag[other])
                 at += 4
         if (wanted >> PARALLEL) & 1:
             # the next sibling to the right with the same label
@@ -392,18 +344,18 @@ def _of_node(trees, a, i, names, tag, rule, second, wanted, out, at):
                 same = np.uint64(rule[other - a] == rule[child - a])
                 longer = trees.end[other] - trees.start[other]
                 longer -= trees.end[child] - trees.start[child]
-                by = _bucket(abs(longer)) + np.uint64(100 * (longer > 0))
+                by = bucket(abs(longer)) + np.uint64(100 * (longer > 0))
                 between = names.word[trees.start[other] - 1]
-                out[at] = _hash3(120, bottom, label, same)
-                out[at + 1] = _hash3(121, label, same, between)
-                out[at + 2] = _hash2(122, label, by)
-                out[at + 3] = _hash3(123, label, by, between)
-                out[at + 4] = _hash3(124, label, tag[trees.head[child]], tag[trees.head[other]])
+                out[at] = hash3(120, bottom, label, same)
+                out[at + 1] = hash3(121, label, same, between)
+                out[at + 2] = hash2(122, label, by)
+                out[at + 3] = hash3(123, label, by, between)
+                out[at + 4] = hash3(124, label, tag[trees.head[child]], tag[trees.head[other]])
                 at += 5
         before_last, last, left = last, label, child
         child += trees.size[child]
     if (wanted >> SIBLINGS) & 1:
-        out[at] = _hash3(90, bottom, last, _EDGE)
-        out[at + 1] = _hash4(91, bottom, before_last, last, _EDGE)
+        out[at] = hash3(90, bottom, last, EDGE)
+        out[at + 1] = hash4(91, bottom, before_last, last, EDGE)
         at += 2
     return at

@@ -10,12 +10,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from eigentext.base.hashing import text_key
 from eigentext.lexicon.signatures import signature
+from eigentext.reranking.learn import ListFeatures
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     Keys = npt.NDArray[np.uint64]
 
-__all__ = ["ALL", "GROUPS", "ListFeatures", "WordKeys", "bits_of", "list_features"]
+__all__ = ["ALL", "GROUPS", "WordKeys", "bits_of", "list_features"]
 
 GROUPS = (
     "rule",
@@ -94,21 +95,6 @@ class WordKeys:
                 self.known.clear()
             self.known[word, first] = pair
         return pair
-
-
-class ListFeatures(NamedTuple):
-    """Groups of the nodes of a list and their features; a group in every tree is left out.
-
-    ``node_ptr``     (k + 1,) where the groups of each tree begin in ``groups``
-    ``groups``       numbers of groups
-    ``feature_ptr``  (groups + 1,) where the features of each group begin in ``features``
-    ``features``     64-bit numbers
-    """
-
-    node_ptr: npt.NDArray[np.int64]
-    groups: npt.NDArray[np.int32]
-    feature_ptr: npt.NDArray[np.int64]
-    features: Keys
 
 
 def list_features(

@@ -22,8 +22,8 @@ import numpy as np
 
 from eigentext.base.folds import held_out
 from eigentext.constituency.rerank.features import ALL, WordKeys, list_features
-from eigentext.constituency.rerank.learn import LearningList, Weights, learn_weights, places
 from eigentext.constituency.rerank.lists import Gold, LabelTable, TreeList, tree_list
+from eigentext.reranking.learn import LearningList, Weights, learn_weights, list_scores
 from eigentext.trees.clean import clean
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from eigentext.trees.constituent import Tree
 
 __all__ = [
+    "DECODER",
     "N_TREES",
     "ListParser",
     "ParsedList",
@@ -47,6 +48,7 @@ __all__ = [
 ]
 
 N_TREES = 20  # of a list; more gave nothing on dev
+DECODER = (1.0,)  # weight of the decoder's score; it stays
 _FOLDS = 5
 _FREQUENT = 5  # words seen less often have the key of their signature
 
@@ -73,28 +75,12 @@ class Reranker:
         self, trees: TreeList, n_models: int, words: Sequence[str], table: LabelTable
     ) -> npt.NDArray[np.int64]:
         """Ranks of the trees, the best first; of equals the decoder's first."""
-        from eigentext.constituency.kernels.rerank import sum_groups, sum_trees
-
         flat, scores = trees
         if len(scores) < 2:
             return np.arange(len(scores))
         found = list_features(flat, table, self.word_keys.of(words), self.wanted)
-        at = places(self.weights.keys, found.features)
-        # the last weight is that of a feature without one
-        values = np.append(self.weights.values.astype(np.float64), 0.0)
-        of_group = np.empty(len(found.feature_ptr) - 1)
-        sum_groups(found.feature_ptr, at, values, of_group)
-        total = np.empty(len(scores))
-        sum_trees(_Scored(found.node_ptr, found.groups, scores / n_models), of_group, total)
+        total = list_scores(found, scores[:, None] / n_models, self.weights)
         return np.argsort(-total, kind="stable")
-
-
-class _Scored(NamedTuple):
-    """What :func:`sum_trees` runs over."""
-
-    node_ptr: npt.NDArray[np.int64]
-    groups: npt.NDArray[np.int32]
-    decoder: npt.NDArray[np.float64]
 
 
 class ListParser(Protocol):
@@ -123,7 +109,7 @@ class ParsedList(NamedTuple):
         n_gold = len(gold.brackets)
         gains = n_gold * 2.0 * matched / np.maximum(n_brackets + n_gold, 1)
         keys = words.of(self.gold.words)
-        return LearningList(list_features(flat, self.table, keys, wanted), scores, gains)
+        return LearningList(list_features(flat, self.table, keys, wanted), scores[:, None], gains)
 
 
 def learn_reranker(
@@ -138,7 +124,11 @@ def learn_reranker(
     frequent = frequent_words(spoken)
     words = WordKeys(frozenset(frequent), language)
     lists = parsed_lists(spoken, fit, progress=progress)
-    return Reranker(frequent, learn_weights(item.features(words) for item in lists), language)
+    return Reranker(
+        frequent,
+        learn_weights((item.features(words) for item in lists), DECODER, fixed=True),
+        language,
+    )
 
 
 def frequent_words(trees: Sequence[Tree]) -> tuple[str, ...]:

@@ -8,8 +8,8 @@ import numpy as np
 
 from eigentext.base.fields import Array, Ints, Pointers, Reals, Strings
 from eigentext.base.stored import Packed
-from eigentext.constituency.rerank.learn import Weights
-from eigentext.constituency.rerank.reranker import Reranker
+from eigentext.constituency.rerank.reranker import DECODER, Reranker
+from eigentext.reranking.learn import Weights
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,8 +32,8 @@ def pack_reranker(reranker: Reranker | None) -> Packed:
     """Its arrays and strings."""
     if reranker is None:
         return Packed({}, {}, {})
-    keys, values = reranker.weights
-    return Packed({_KEYS: keys, _WEIGHTS: values}, {_WORDS: reranker.words}, {})
+    weights = reranker.weights
+    return Packed({_KEYS: weights.keys, _WEIGHTS: weights.values}, {_WORDS: reranker.words}, {})
 
 
 def unpack_reranker(
@@ -44,5 +44,5 @@ def unpack_reranker(
     """What :func:`pack_reranker` packed."""
     if _KEYS not in arrays:
         return None
-    weights = Weights(arrays[_KEYS].astype(np.uint64), arrays[_WEIGHTS])
+    weights = Weights(arrays[_KEYS].astype(np.uint64), arrays[_WEIGHTS], np.array(DECODER))
     return Reranker(tuple(strings.get(_WORDS, ())), weights, language)

@@ -127,7 +127,7 @@ class Search:
         if self.charge:
             scores -= [self.charge * crossing_arcs(tree) for tree in heads]
         if self.grand is not None:
-            scores += [self.grand.total(tree) for tree in heads]
+            scores += self.grand.totals(heads)
         scores[0] = top  # the answer of best() stays ahead of its equals
         order = np.argsort(-scores, kind="stable")[:k]
         return heads[order], scores[order]
@@ -136,7 +136,7 @@ class Search:
         """The list in the order of the whole score, and the best tree of all in it."""
         assert self.grand is not None  # noqa: S101 - for the type checker
         best, top = self.best()
-        scores = scores + np.array([self.grand.total(tree) for tree in heads])
+        scores = scores + self.grand.totals(heads)
         others = ~(heads == best).all(axis=1)
         heads = np.concatenate([best[None], heads[others]])
         scores = np.concatenate([[top], scores[others]])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from eigentext.errors import DataError
@@ -16,11 +16,15 @@ __all__ = ["Parse", "with_heads"]
 
 @dataclass(frozen=True)
 class Parse:
-    """One tree of a sentence, its score, and whether the search for it was approximate."""
+    """One tree of a sentence, its score, and whether the search for it was approximate.
+
+    ``margins``: how sure the parser is of the relations, for a reranker
+    """
 
     tree: DependencyTree
     score: float
     approximate: bool = False
+    margins: tuple[float, float] = field(default=(0.0, 0.0), repr=False, compare=False)
 
     def _repr_svg_(self) -> str:
         """The arcs as a notebook shows them."""

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -58,14 +59,15 @@ class LabelSettings:
             raise SettingsError(f"bits must be 10 to 30, found {self.bits}")
 
 
+@lru_cache(maxsize=32)
 def compiled_labels(
-    names: Sequence[str],
+    names: tuple[str, ...],
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
     """(T, MOST_ITEMS, 3) role, attribute and offset of each item, and the seeds (T,).
 
     Attribute -1: there are no more items.
 
-    >>> compiled_labels(["h.upos d+1.lower"])[0][0, :2].tolist()
+    >>> compiled_labels(("h.upos d+1.lower",))[0][0, :2].tolist()
     [[0, 0, 0], [1, 2, 1]]
     """
     spec = np.full((len(names), MOST_ITEMS, 3), -1, np.int64)
@@ -79,7 +81,31 @@ def compiled_labels(
                 raise SettingsError(f"template {name!r}: {item!r} is not role.attribute")
             role, offset, attribute = match.groups()
             spec[row, column] = ROLES.index(role), _ATTRIBUTES.index(attribute), int(offset or 0)
-    return spec, np.array([text_key(f"label\t{name}") for name in names], np.uint64)
+    seeds = np.array([text_key(f"label\t{name}") for name in names], np.uint64)
+    spec.flags.writeable = seeds.flags.writeable = False  # all who ask have the same
+    return spec, seeds
+
+
+class LabelledList(NamedTuple):
+    """Relations (K, n) of the trees of a sentence.
+
+    ``margins`` (K, n): by how much each beats the best other, in units of the model; 0 where
+    there is no choice
+    """
+
+    relations: npt.NDArray[np.int32]
+    margins: npt.NDArray[np.int32]
+
+    def columns(self) -> npt.NDArray[np.float32]:
+        """(K, 2): the sum of each tree's margins, and that of their signed logarithms.
+
+        The sum is mostly of words whose relation is sure, the logarithms tell of the others.
+
+        >>> LabelledList(np.array([[0, 0]]), np.array([[0, 100]])).columns().tolist()
+        [[1.0, 4.615120410919189]]
+        """
+        logs = np.copysign(np.log1p(np.abs(self.margins)), self.margins)
+        return np.stack([self.margins.sum(1) / 100, logs.sum(1)], axis=1).astype(np.float32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +130,24 @@ class LabelModel:
         labels = np.full(len(batch.keys), -1, np.int32)
         label_all(trees, self.arrays(), labels)
         return labels
+
+    def label_list(
+        self,
+        keys: npt.NDArray[np.uint64],
+        heads: npt.NDArray[np.int32],
+        given: npt.NDArray[np.int32] | None = None,
+    ) -> LabelledList:
+        """Relations of the trees (K, n) of one sentence, whose keys have the root's in front.
+
+        ``given``: the relations are these, and only the margins are asked for.
+        """
+        from eigentext.dependency.kernels.labels import label_list
+
+        heads = np.ascontiguousarray(heads, np.int32)
+        labels = np.empty_like(heads) if given is None else given.astype(np.int32)
+        margins = np.empty(heads.shape, np.int32)
+        label_list(keys, heads, self.arrays(), given is not None, labels, margins)
+        return LabelledList(labels, margins)
 
     def arrays(self) -> LabelWeights:
         """The classifier as the kernels take it."""

@@ -405,16 +405,19 @@ class DependencyParser(Model, DependencyParserSettings):
     ) -> list[Parse]:
         n_trees, n = heads.shape
         names: list[tuple[str, ...]] = [("_",) * n] * n_trees
+        margins = [(0.0, 0.0)] * n_trees
         if self.relations_ is not None:
-            batch = self.encoder_.batch([sentence] * n_trees)
-            rows = np.full((n_trees, n + 1), -1, np.int32)
-            rows[:, 1:] = heads
-            numbers = self.relations_.label(batch, rows.ravel()).reshape(n_trees, n + 1)[:, 1:]
+            found = self.relations_.label_list(self.encoder_.batch([sentence]).keys, heads)
             known = self.relations_.relations
-            names = [tuple(known[number] for number in row) for row in numbers.tolist()]
+            names = [tuple(known[number] for number in row) for row in found.relations.tolist()]
+            margins = [(total, logs) for total, logs in found.columns().tolist()]
+        trees = (
+            DependencyTree(sentence.forms, row, name, sentence.coarse)
+            for row, name in zip(heads, names, strict=True)
+        )
         return [
-            Parse(DependencyTree(sentence.forms, row, name, sentence.coarse), score, approximate)
-            for row, name, score in zip(heads, names, scores, strict=True)
+            Parse(tree, score, approximate, sure)
+            for tree, score, sure in zip(trees, scores, margins, strict=True)
         ]
 
     def parse_many(

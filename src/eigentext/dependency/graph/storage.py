@@ -212,7 +212,7 @@ def restore(parser: DependencyParser, stored: Packed) -> None:
     )
     parser.relations_ = None
     if "relations" in facts:
-        compiled_labels(strings["label_templates"])  # refuses what is no template
+        compiled_labels(tuple(strings["label_templates"]))  # refuses what is no template
         learned = LabelSettings(**facts["relations"])
         size = (1 << learned.bits) + len(strings["relations"])
         parser.relations_ = LabelModel(

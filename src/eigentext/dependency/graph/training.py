@@ -252,7 +252,7 @@ class ArcModel:
             return float(tree_score(arc, heads))
         score = siblings_score(arc, sib, heads) - self.settings.charge * crossing_arcs(heads)
         if self.settings.grandparents:
-            score += Grandparents(self, batch, number).total(heads)
+            score += float(Grandparents(self, batch, number).totals(heads[None])[0])
         return float(score)
 
 
@@ -287,12 +287,13 @@ class Grandparents:
             score = rearrange_kernel(arc, sib, grand, governors.index, settings.charge, heads)
         return heads, float(score)
 
-    def total(self, heads: npt.NDArray[np.int32]) -> float:
-        """What grandparents add to the score of a tree."""
-        from eigentext.dependency.kernels.features import grand_total
+    def totals(self, heads: npt.NDArray[np.int32]) -> Scores:
+        """(K,) what grandparents add to the scores of trees (K, n)."""
+        from eigentext.dependency.kernels.features import grand_totals
 
-        room = np.empty(2 * len(heads) * max(self._n_templates, 1), np.int64)
-        return float(grand_total(self._sentence, self._model, heads, room))
+        found = np.empty(len(heads))
+        grand_totals(self._sentence, self._model, np.ascontiguousarray(heads, np.int32), found)
+        return found
 
     def in_tree(self, h: int, d: int, heads: npt.NDArray[np.int32]) -> float:
         """What the grandparent would add to the arc from h to d in the place of d's own.

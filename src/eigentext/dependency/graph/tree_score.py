@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from eigentext.dependency.graph.answer import Parse
 from eigentext.dependency.long_sentences import check_length
 
 if TYPE_CHECKING:
@@ -11,7 +14,7 @@ if TYPE_CHECKING:
     from eigentext.formats.conllu import Sentence
     from eigentext.trees.dependency import DependencyTree
 
-__all__ = ["tree_score"]
+__all__ = ["judged", "tree_score"]
 
 
 def tree_score(parser: DependencyParser, sentence: Sentence, tree: DependencyTree) -> float:
@@ -23,3 +26,16 @@ def tree_score(parser: DependencyParser, sentence: Sentence, tree: DependencyTre
     check_length(len(sentence), "scores are")
     batch = parser.encoder_.batch([parser.tagged_conllu(sentence)])
     return parser.arcs_.tree_score(batch, 0, tree.heads)
+
+
+def judged(parser: DependencyParser, sentence: Sentence, tree: DependencyTree) -> Parse:
+    """The tree as one of the parser's own: with its score, and how sure the relations are."""
+    score, known = tree_score(parser, sentence, tree), parser.relations_
+    if known is None:
+        return Parse(tree, score)
+    number_of = {name: number for number, name in enumerate(known.relations)}
+    names = tree.relations or ("_",) * len(tree.forms)
+    given = np.array([[number_of.get(name, -1) for name in names]], np.int32)
+    keys = parser.encoder_.batch([parser.tagged_conllu(sentence)]).keys
+    (margins,) = known.label_list(keys, tree.heads[None], given).columns().tolist()
+    return Parse(tree, score, margins=(margins[0], margins[1]))

@@ -499,14 +499,28 @@ def grand_slots(sentence, model, g, h, d, out, at):
 
 
 @njit(cache=True)
-def grand_total(sentence, model, heads, slots):
-    """What grandparents add to the score of a tree; ``slots`` is room for all its features."""
-    end = 0
-    for d in range(1, len(heads) + 1):
-        h = heads[d - 1]
-        if h > 0:
-            end = grand_slots(sentence, model, heads[h - 1], h, d, slots, end)
-    total = 0.0
-    for at in range(end):
-        total += model.weights[slots[at]]
-    return total * model.scale
+def grand_totals(sentence, model, heads, totals):
+    """What grandparents add to the scores of the trees ``heads`` (K, n).
+
+    The same g over h over d stands in many trees: the last g of each h and d is remembered.
+    """
+    n = heads.shape[1]
+    n_templates = model.templates.grand_spec.shape[1]
+    slots = np.empty(2 * max(n_templates, 1), np.int64)
+    last = np.full((n + 1, n + 1), -1, np.int64)
+    value = np.empty((n + 1, n + 1))
+    for k in range(len(heads)):
+        total = 0.0
+        for d in range(1, n + 1):
+            h = heads[k, d - 1]
+            if h == 0:
+                continue
+            g = heads[k, h - 1]
+            if last[h, d] != g:
+                end = grand_slots(sentence, model, g, h, d, slots, 0)
+                last[h, d] = g
+                value[h, d] = 0.0
+                for at in range(end):
+                    value[h, d] += model.weights[slots[at]]
+            total += value[h, d]
+        totals[k] = total * model.scale

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from eigentext.dependency.rerank.learners import Weights
     from eigentext.dependency.rerank.lists import KBestLists
     from eigentext.dependency.sentence import TaggedSentence
 
@@ -288,6 +289,20 @@ class FeatureTable:
             None if self.right is None else self.right[trees],
             self.lengths[numbers],
         )
+
+    def scores(self, weights: Weights) -> Floats:
+        """(trees,) the score of every tree."""
+        if self.names != weights.names:
+            raise SettingsError(f"columns {self.names}, the weights are for {weights.names}")
+        # column by column: the score of a tree does not hang on those beside it, to the last bit
+        dense = np.zeros(len(self.dense))
+        for column, weight in zip(self.dense.T, weights.dense, strict=True):
+            dense += column.astype(np.float64) * weight
+        if not len(self.codes):
+            return dense
+        # a tree has at least one template, so no stretch is empty
+        parts = weights.templates[self.codes].astype(np.float64)
+        return np.asarray(dense + np.add.reduceat(parts, self.indptr[:-1]))
 
     def with_columns(self, names: Sequence[str]) -> FeatureTable:
         """The same with only these dense columns."""

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -36,17 +36,19 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HeldOut",
+    "Table",
     "Weights",
     "choose",
-    "held_out_heads",
+    "held_out_words",
     "log_linear",
     "perceptron",
-    "tree_scores",
 ]
 
 
 class HeldOut(NamedTuple):
-    """Words of sentences that weights have not seen, and how many have the right head there.
+    """Words of sentences that weights have not seen, and how many of them are right there.
+
+    Right is a word with the right head, and the right relation if lists have relations.
 
     ``first``   in the first tree of each list, the base parser's own
     ``chosen``  in the tree that the weights choose
@@ -63,7 +65,7 @@ class HeldOut(NamedTuple):
 
     @property
     def attachment(self) -> tuple[float, float]:
-        """Unlabelled attachment of the first and of the chosen trees, in per cent.
+        """The share of right words in the first and in the chosen trees, in per cent.
 
         >>> HeldOut(words=200, first=150, chosen=151).attachment
         (75.0, 75.5)
@@ -81,7 +83,7 @@ class Weights:
     templates: npt.NDArray[np.float32]
 
 
-def _checked(table: FeatureTable) -> npt.NDArray[np.int32]:
+def _checked(table: Table) -> npt.NDArray[Any]:
     if table.right is None:
         raise SettingsError("training lists need gold trees")
     if not len(table.lengths):
@@ -100,36 +102,41 @@ def _spread(table: FeatureTable) -> Floats:
     return np.asarray(np.where(rms > 1e-12, rms, 1.0))
 
 
-def tree_scores(table: FeatureTable, weights: Weights) -> Floats:
-    """(trees,) the score of every tree."""
-    if table.names != weights.names:
-        raise SettingsError(f"columns {table.names}, the weights are for {weights.names}")
-    # column by column: the score of a tree does not hang on the trees beside it, to the last bit
-    dense = np.zeros(len(table.dense))
-    for column, weight in zip(table.dense.T, weights.dense, strict=True):
-        dense += column.astype(np.float64) * weight
-    if not len(table.codes):
-        return dense
-    # a tree has at least one template, so no stretch is empty
-    parts = weights.templates[table.codes].astype(np.float64)
-    return np.asarray(dense + np.add.reduceat(parts, table.indptr[:-1]))
-
-
-def choose(table: FeatureTable, scores: Floats) -> npt.NDArray[np.int64]:
+def choose(table: Table, scores: Floats) -> npt.NDArray[np.int64]:
     """(N,) the place of each list's best tree; of equal ones the first."""
     at = table.tree_at
     return np.array([int(scores[a:b].argmax()) for a, b in pairwise(at)])
 
 
-def held_out_heads(
-    table: FeatureTable, learn: Callable[[FeatureTable], Weights], folds: int
-) -> HeldOut:
-    """Right heads in each fold of the lists, chosen by weights of the other folds."""
+class Table(Protocol):
+    """Features of the trees of many lists."""
+
+    @property
+    def tree_at(self) -> npt.NDArray[np.int64]:
+        """(N + 1,) where each sentence's trees begin."""
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """(N,) words of each sentence."""
+
+    @property
+    def right(self) -> npt.NDArray[Any] | None:
+        """(trees,) right words of each tree."""
+
+    def part(self, numbers: npt.NDArray[np.int64]) -> Self:
+        """The same of these sentences alone."""
+
+    def scores(self, weights: Any) -> Floats:
+        """(trees,) the score of every tree."""
+
+
+def held_out_words(table: Table, learn: Callable[[Any], Any], folds: int) -> HeldOut:
+    """Right words in each fold of the lists, chosen by weights of the other folds."""
     first = chosen = 0
     right = _checked(table)
     for others, numbers in held_out(len(table.lengths), folds):
         own = table.part(numbers)
-        best = choose(own, tree_scores(own, learn(table.part(others))))
+        best = choose(own, own.scores(learn(table.part(others))))
         begins = table.tree_at[numbers]
         first += int(right[begins].sum())
         chosen += int(right[begins + best].sum())

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from eigentext.base.fields import Ints, Parts, Reals, Spec
+from eigentext.base.fields import Ints, Parts, Reals, Spec, Strings
 from eigentext.base.fingerprint import fingerprint
 from eigentext.base.folds import held_out
 from eigentext.base.ragged import pointers
@@ -31,25 +31,36 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
+    from eigentext.dependency.graph.labels import LabelledList
     from eigentext.dependency.graph.parser import DependencyParser
+    from eigentext.dependency.sentence import TaggedSentence
     from eigentext.formats.conllu import Sentence
 
 __all__ = [
     "KBestLists",
     "OneList",
+    "Relations",
     "cross_validated",
     "lists_of",
+    "tagged_lists",
     "without_punctuation",
 ]
 
 
-def _holds(arrays: Mapping[str, npt.NDArray[Any]], *_: object) -> None:
+def _holds(
+    arrays: Mapping[str, npt.NDArray[Any]], strings: Mapping[str, Sequence[str]], *_: object
+) -> None:
     """The lists fit into the arrays, and no head lies beyond its sentence."""
     lengths, sizes, heads = arrays["lengths"], arrays["sizes"], arrays["heads"]
     if len(heads) != int((lengths * sizes).sum()) or len(arrays["scores"]) != int(sizes.sum()):
         raise ValueError("arrays 'heads' and 'scores' do not fit the lengths and sizes of lists")
     if bool(np.any(heads > np.repeat(lengths, lengths * sizes))):
         raise ValueError("array 'heads' holds a head beyond the end of its sentence")
+    parts = ("relations" in arrays, "margins" in arrays, "names" in strings)
+    if any(parts) and not all(parts):
+        raise ValueError("arrays 'relations' and 'margins' and strings 'names' go together")
+    if any(parts) and bool(np.any(arrays["relations"] >= len(strings["names"]))):
+        raise ValueError("array 'relations' holds a relation without a name")
 
 
 _SPEC = Spec(
@@ -60,7 +71,10 @@ _SPEC = Spec(
             "sizes": Ints(("lists",), low=1, below=1 << 30),
             "heads": Ints(("heads",), ("int16",), 0),
             "scores": Reals(("trees",), ("float32",)),
-        }
+            "relations": Ints(("heads",), ("int16",), 0, optional=True),
+            "margins": Reals(("trees", 2), ("float32",), optional=True),
+        },
+        {"names": Strings("names", distinct=True, optional=True)},
     ),
     _holds,
 )
@@ -74,6 +88,19 @@ class OneList(NamedTuple):
 
     heads: npt.NDArray[np.int16]
     scores: npt.NDArray[np.float32]
+
+
+class Relations(NamedTuple):
+    """The relations of all trees of all lists, end to end.
+
+    ``numbers``  (heads,) places in ``names``
+    ``margins``  (trees, 2) how sure the parser is of a tree's relations: what
+                 ``LabelledList.columns`` says
+    """
+
+    names: tuple[str, ...]
+    numbers: npt.NDArray[np.int16]
+    margins: npt.NDArray[np.float32]
 
 
 class KBestLists(Stored):
@@ -96,15 +123,23 @@ class KBestLists(Stored):
         heads: npt.NDArray[np.int16],
         scores: npt.NDArray[np.float32],
         *,
+        relations: Relations | None = None,
         made_with: Mapping[str, Any] | None = None,
     ) -> None:
         self.lengths, self.sizes, self.heads, self.scores = lengths, sizes, heads, scores
+        self.relations = relations
         self.made_with = dict(made_with or {})
         self._tree_at, self._head_at = pointers(sizes), pointers(sizes * lengths)
 
     @classmethod
-    def of(cls, lists: Iterable[tuple[npt.ArrayLike, npt.ArrayLike]]) -> KBestLists:
-        """From one (heads, scores) pair for each sentence."""
+    def of(
+        cls,
+        lists: Iterable[tuple[npt.ArrayLike, npt.ArrayLike]],
+        labels: tuple[Sequence[str], Sequence[LabelledList]] | None = None,
+    ) -> KBestLists:
+        """From one (heads, scores) pair for each sentence; ``labels``: names, and relations of
+        each list as places in them.
+        """
         pairs = list(lists)
         heads = [np.atleast_2d(np.asarray(trees, np.int16)) for trees, _ in pairs]
         scores = [np.asarray(values, np.float32) for _, values in pairs]
@@ -114,12 +149,17 @@ class KBestLists(Stored):
             np.array([trees.shape[0] for trees in heads], np.int64),
             np.concatenate([*(trees.ravel() for trees in heads), nothing_heads]),
             np.concatenate([*scores, nothing_scores]),
+            relations=None if labels is None else _flat_relations(*labels),
         )
 
     @classmethod
     def joined(cls, parts: Sequence[KBestLists]) -> KBestLists:
         """The lists of several stretches, one after the other."""
-        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in _ARRAYS))
+        known = [part.relations for part in parts if part.relations is not None]
+        return cls(
+            *(np.concatenate([getattr(part, name) for part in parts]) for name in _ARRAYS),
+            relations=_joined_relations(known) if len(known) == len(parts) else None,
+        )
 
     def __repr__(self) -> str:
         return f"<KBestLists: {len(self):,} sentences, {len(self.scores):,} trees>"
@@ -160,24 +200,80 @@ class KBestLists(Stored):
         """The lists of sentences ``begin`` to ``end``."""
         trees = slice(self._tree_at[begin], self._tree_at[end])
         heads = slice(self._head_at[begin], self._head_at[end])
+        known = self.relations
         return KBestLists(
-            self.lengths[begin:end], self.sizes[begin:end], self.heads[heads], self.scores[trees]
+            *(self.lengths[begin:end], self.sizes[begin:end]),
+            *(self.heads[heads], self.scores[trees]),
+            relations=None
+            if known is None
+            else Relations(known.names, known.numbers[heads], known.margins[trees]),
         )
 
-    def cut(self, k: int) -> KBestLists:
-        """Only the first k trees of every list."""
-        return KBestLists.of(
-            (trees.heads[:k], trees.scores[:k])
-            for trees in map(self.__getitem__, range(len(self)))
-        )
+    def relations_of(self, number: int) -> npt.NDArray[np.int32]:
+        """(K, n) relations of the trees of one list, as places in the names."""
+        if self.relations is None:
+            raise SettingsError("the trees of these lists have no relations")
+        flat = self.relations.numbers[self._head_at[number] : self._head_at[number + 1]]
+        return flat.reshape(int(self.sizes[number]), -1).astype(np.int32)
+
+    def right_words(self, gold: Sequence[tuple[Sequence[int], Sequence[str]]]) -> npt.NDArray[Any]:
+        """Words of every tree whose head and relation are right; subtypes of relations are not
+        looked at.
+        """
+        if self.relations is None:
+            return self.right([heads for heads, _ in gold])
+        main = [name.partition(":")[0] for name in self.relations.names]
+        place = {name: at for at, name in enumerate(dict.fromkeys(main))}
+        number_of = np.array([place[name] for name in main])
+        counts = [np.empty(0, np.int32)]
+        for number, (heads, names) in enumerate(gold):
+            right = [place.get(name.partition(":")[0], -1) for name in names]
+            same = self[number].heads == np.asarray(heads)
+            same &= number_of[self.relations_of(number)] == np.asarray(right)
+            counts.append(same.sum(1, dtype=np.int32))
+        return np.concatenate(counts)
 
     def _pack(self) -> Packed:
         arrays = {name: getattr(self, name) for name in _ARRAYS}
-        return Packed(arrays, settings=self.made_with)
+        known = self.relations
+        if known is None:
+            return Packed(arrays, settings=self.made_with)
+        arrays |= {"relations": known.numbers, "margins": known.margins}
+        return Packed(arrays, {"names": known.names}, settings=self.made_with)
 
     @classmethod
     def _unpack(cls, packed: Packed, **unstored: Any) -> KBestLists:
-        return cls(*(packed.arrays[name] for name in _ARRAYS), made_with=packed.settings)
+        relations = None
+        if "relations" in packed.arrays:
+            names = tuple(packed.strings["names"])
+            relations = Relations(names, packed.arrays["relations"], packed.arrays["margins"])
+        return cls(
+            *(packed.arrays[name] for name in _ARRAYS),
+            relations=relations,
+            made_with=packed.settings,
+        )
+
+
+def _flat_relations(names: Sequence[str], lists: Sequence[LabelledList]) -> Relations:
+    numbers = [one.relations.ravel().astype(np.int16) for one in lists]
+    margins = [one.columns() for one in lists]
+    return Relations(
+        tuple(names),
+        np.concatenate([*numbers, np.empty(0, np.int16)]),
+        np.concatenate([*margins, np.empty((0, 2), np.float32)]),
+    )
+
+
+def _joined_relations(parts: Sequence[Relations]) -> Relations:
+    """One after the other; parsers of different sentences may know different relations."""
+    place: dict[str, int] = {}
+    numbers = []
+    for part in parts:
+        new = np.array([place.setdefault(name, len(place)) for name in part.names], np.int16)
+        numbers.append(new[part.numbers])
+    return Relations(
+        tuple(place), np.concatenate(numbers), np.concatenate([part.margins for part in parts])
+    )
 
 
 def without_punctuation(sentence: Sentence) -> Sentence | None:
@@ -235,18 +331,34 @@ def lists_of(
     k: int = 50,
     progress: Progress | None = None,
 ) -> KBestLists:
-    """The k best trees of every sentence under a trained parser, unlabelled."""
+    """The k best trees of every sentence under a trained parser, with relations if it has any."""
     from eigentext.dependency.sentence import TaggedSentence
 
-    tagged = [TaggedSentence.from_conllu(sentence) for sentence in sentences]
-    batch = parser.encoder_.batch(tagged)
-    lists = []
+    return tagged_lists(
+        parser, list(map(TaggedSentence.from_conllu, sentences)), k=k, progress=progress
+    )
+
+
+def tagged_lists(
+    parser: DependencyParser,
+    sentences: Sequence[TaggedSentence],
+    *,
+    k: int,
+    progress: Progress | None = None,
+) -> KBestLists:
+    """The same of sentences as a parser sees them."""
+    batch = parser.encoder_.batch(sentences)
+    lists, labels = [], []
     for number in range(len(sentences)):
         heads, scores = parser.arcs_.search(batch, number).kbest(k)
         lists.append((heads.astype(np.int16), scores.astype(np.float32)))
+        if parser.relations_ is not None:
+            rows = slice(batch.starts[number], batch.starts[number + 1])
+            labels.append(parser.relations_.label_list(batch.keys[rows], heads))
         if progress is not None:
             progress(number + 1, len(sentences), "k best trees")
-    return KBestLists.of(lists)
+    known = parser.relations_
+    return KBestLists.of(lists, None if known is None else (known.relations, labels))
 
 
 def cross_validated(

@@ -1,8 +1,9 @@
 """Reranking: the best tree of a list is not always the first.
 
 1. ``fit``: lists of the training sentences by cross-validation (``lists``), experts that
-   have not seen the fold they judge (``experts``), features (``features``), weights
-   (``learners``).  Then the experts are learned again from all sentences.
+   have not seen the fold they judge (``experts``), features, weights.  Then the experts are
+   learned again from all sentences.  Features are those of labelled trees (``tree_features``,
+   ``reranking.learn``), or the tag templates of Dhillon et al. 2012 (``features``, ``learners``).
 2. ``choose`` puts the trees of one list into the new order, with the new scores; ``trees`` has
    the best trees of many sentences, of lists that it asks a parser for.
 3. The model file holds the weights, and the experts with their own files.
@@ -11,7 +12,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import groupby, pairwise
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,23 +43,30 @@ from eigentext.dependency.rerank.features import (
 )
 from eigentext.dependency.rerank.learners import (
     HeldOut,
-    Weights,
     choose,
-    held_out_heads,
+    held_out_words,
     log_linear,
     perceptron,
-    tree_scores,
 )
-from eigentext.dependency.rerank.lists import KBestLists, cross_validated
+from eigentext.dependency.rerank.learners import Weights as TagWeights
+from eigentext.dependency.rerank.lists import (
+    KBestLists,
+    Relations,
+    cross_validated,
+    tagged_lists,
+)
+from eigentext.dependency.rerank.tree_features import COLUMNS, TreeFeatures, TreeTable
 from eigentext.dependency.sentence import TaggedSentence
 from eigentext.dependency.settings import EXPERTS, RerankerSettings
 from eigentext.errors import SettingsError
 from eigentext.formats.conllu import Sentence, each_conllu
 from eigentext.lexicon.word_classes import clusters_of, vector_bits
+from eigentext.reranking.learn import Weights as TreeWeights
+from eigentext.reranking.learn import learn_weights
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -71,14 +79,25 @@ __all__ = ["Reranker"]
 
 def _parts(settings: dict[str, Any]) -> Parts:
     names = settings["experts"]
+    experts_parts = {f"expert.{name}": Bits((f"{name}_bytes",)) for name in names}
+    if settings.get("features", "tags") == "tags":  # files made before there was a choice
+        return Parts(
+            {
+                "dense": Reals((1 + len(names),)),
+                "codes": Ints(("codes",), low=0),
+                "templates": Reals(("codes",), ("float32",), -1e9, 1e9),
+                **experts_parts,
+            },
+            {"tags": Strings("tags", distinct=True)},
+        )
     return Parts(
         {
-            "dense": Reals((1 + len(names),)),
-            "codes": Ints(("codes",), low=0),
-            "templates": Reals(("codes",), ("float32",), -1e9, 1e9),
-            **{f"expert.{name}": Bits((f"{name}_bytes",)) for name in names},
+            "dense": Reals((len(COLUMNS) + len(names),)),
+            "features": Ints(("features",), ("uint64",), rising=True),
+            "weights": Reals(("features",), ("float32",), -1e6, 1e6),
+            **experts_parts,
         },
-        {"tags": Strings("tags", distinct=True)},
+        {"fine": Strings("fine", distinct=True, optional=True)},
     )
 
 
@@ -89,15 +108,17 @@ _SPEC = Spec(
     },
     _parts,
 )
+_TREES_L2, _TAGS_L2 = 100.0, 3.0  # penalties, unless told
+_TURNS = 60  # of L-BFGS
 _AT_ONCE = 64  # sentences whose lists are in memory together
 
 
 @dataclass(eq=False, repr=False)
 class Reranker(Model, RerankerSettings):
-    """Base score, tag templates and experts, weighted (Dhillon et al. 2012).
+    """Base score, features of trees and experts, weighted (after Dhillon et al. 2012).
 
-    After ``fit``: ``weights_``, ``templates_``, ``experts_`` by name, and ``held_out_``, what was
-    measured, or None.
+    After ``fit``: ``weights_``, ``trees_`` (with features of trees) or ``templates_`` (of tags),
+    ``experts_`` by name, and ``held_out_``, what was measured, or None.
     """
 
     KIND = "dependency-reranker"
@@ -108,6 +129,8 @@ class Reranker(Model, RerankerSettings):
         super().check()
         if len(set(self.experts)) < len(self.experts):
             raise SettingsError(f"experts are {', '.join(self.experts)}: one of them twice")
+        if self.features == "trees" and self.learner == "perceptron":
+            raise SettingsError("the perceptron learns tag templates alone: set features to tags")
         experts.check_settings("latent", self._settings_of("latent"))
         experts.check_settings("generative", self._settings_of("generative"))
 
@@ -144,7 +167,7 @@ class Reranker(Model, RerankerSettings):
             if base is None:
                 raise SettingsError("give a base parser, or lists of its trees")
             lists = cross_validated(
-                _untrained(base),
+                _untrained(base, labels=base.labels and self.features == "trees"),
                 sentences,
                 k=self.kbest,
                 folds=self.folds,
@@ -152,7 +175,6 @@ class Reranker(Model, RerankerSettings):
                 progress=progress,
             )
         tagged = [TaggedSentence.from_conllu(sentence) for sentence in sentences]
-        gold = [sentence.heads or () for sentence in sentences]
         columns = {}
         self.experts_: dict[str, Expert] = {}
         for name in self.experts:
@@ -164,19 +186,41 @@ class Reranker(Model, RerankerSettings):
                 fit_one, sentences, lists, folds=self.folds, progress=progress
             )
             self.experts_[name] = fit_one(sentences)
-        self.templates_ = Templates.of(tagged)
-        table = FeatureTable.of(tagged, lists, self.templates_, columns, gold)
+        relations = [sentence.column("deprel") for sentence in sentences]
+        if self.features == "trees":
+            self.trees_ = TreeFeatures.of(tagged, relations)
+        else:
+            self.templates_ = Templates.of(tagged)
+        gold = [sentence.heads or () for sentence in sentences]
+        table = self._table(tagged, lists, columns, list(zip(gold, relations, strict=True)))
         self.weights_ = self.weights_from(table)
-        self.held_out_ = held_out_heads(table, self.weights_from, self.folds) if measure else None
+        self.held_out_ = held_out_words(table, self.weights_from, self.folds) if measure else None
         return self
 
-    def weights_from(self, table: FeatureTable) -> Weights:
+    def weights_from(self, table: Any) -> Any:
         """Weights from a table of features."""
         self.check_fitted()
+        if isinstance(table, TreeTable):
+            first = [float(name == "base") for name in table.names]
+            l2 = _TREES_L2 if self.l2 is None else self.l2
+            return learn_weights(table.lists(), first, target="best", l2=l2, n_iter=_TURNS)
         size = self.templates_.size
         if self.learner == "perceptron":
             return perceptron(table, size, seed=self.seed)
-        return log_linear(table, size, l2=self.l2)
+        return log_linear(table, size, l2=_TAGS_L2 if self.l2 is None else self.l2)
+
+    def _table(
+        self,
+        sentences: Sequence[TaggedSentence],
+        lists: KBestLists,
+        columns: Mapping[str, npt.ArrayLike],
+        gold: Sequence[tuple[Sequence[int], Sequence[str]]] | None = None,
+    ) -> TreeTable | FeatureTable:
+        """Features of all trees; ``columns`` are the experts'."""
+        if self.settings_.features == "trees":
+            return TreeTable.of(sentences, lists, self.trees_, columns, gold)
+        heads = None if gold is None else [heads for heads, _ in gold]
+        return FeatureTable.of(sentences, lists, self.templates_, columns, heads)
 
     # ---------------------------------------------------------------- answers
 
@@ -191,9 +235,7 @@ class Reranker(Model, RerankerSettings):
         heads = np.array([parse.tree.heads for parse in parses])
         if heads.shape[1] != len(sentence.forms):
             raise ValueError(f"trees of {heads.shape[1]} words for {len(sentence.forms)} words")
-        lists = KBestLists.of([(heads, [parse.score for parse in parses])])
-        table = self._table([sentence], lists)
-        scores = tree_scores(table, self.weights_)
+        scores = self._asked([sentence], _as_lists(heads, parses)).scores(self.weights_)
         order = np.argsort(-scores, kind="stable")
         return [replace(parses[at], score=float(scores[at])) for at in order]
 
@@ -224,55 +266,64 @@ class Reranker(Model, RerankerSettings):
         self, parser: DependencyParser, sentences: Sequence[TaggedSentence]
     ) -> tuple[list[list[int]], list[list[str]]]:
         """The same for few sentences that are not too long."""
-        batch = parser.encoder_.batch(sentences)
-        k = self.settings_.kbest
-        lists = KBestLists.of(
-            parser.arcs_.search(batch, number).kbest(k) for number in range(len(sentences))
-        )
-        table = self._table(sentences, lists)
-        best = choose(table, tree_scores(table, self.weights_))
-        cut = batch.starts.tolist()
-        flat = np.full(cut[-1], -1, np.int32)
-        for number, place in enumerate(best.tolist()):
-            flat[cut[number] + 1 : cut[number + 1]] = lists[number].heads[place]
-        names = [["_"] * len(sentence.forms) for sentence in sentences]
-        if parser.relations_ is not None:
-            known = parser.relations_.relations
-            numbers = parser.relations_.label(batch, flat).tolist()
-            names = [
-                [known[number] for number in numbers[begin + 1 : end]]
-                for begin, end in pairwise(cut)
-            ]
-        every = flat.tolist()
-        return [every[begin + 1 : end] for begin, end in pairwise(cut)], names
+        lists = tagged_lists(parser, sentences, k=self.settings_.kbest)
+        table = self._asked(sentences, lists)
+        best = choose(table, table.scores(self.weights_)).tolist()
+        heads = [lists[number].heads[place].tolist() for number, place in enumerate(best)]
+        if lists.relations is None:
+            return heads, [["_"] * len(sentence.forms) for sentence in sentences]
+        known = lists.relations.names
+        return heads, [
+            [known[relation] for relation in lists.relations_of(number)[place].tolist()]
+            for number, place in enumerate(best)
+        ]
 
-    def _table(self, sentences: Sequence[TaggedSentence], lists: KBestLists) -> FeatureTable:
+    def _asked(
+        self, sentences: Sequence[TaggedSentence], lists: KBestLists
+    ) -> TreeTable | FeatureTable:
+        """The table of lists that are to be put in order."""
         columns = {
             name: expert_column(expert, sentences, lists) for name, expert in self.experts_.items()
         }
-        return FeatureTable.of(sentences, lists, self.templates_, columns)
+        return self._table(sentences, lists, columns)
 
     # ---------------------------------------------------------------- storage
 
     def _pack_learned(self) -> Packed:
-        used = np.flatnonzero(self.weights_.templates)
-        arrays: dict[str, npt.NDArray[Any]] = {
-            "dense": self.weights_.dense,
-            "codes": used,
-            "templates": self.weights_.templates[used],
-        }
+        weights = self.weights_
+        arrays: dict[str, npt.NDArray[Any]] = {"dense": weights.dense}
+        strings: dict[str, Sequence[str]] = {}
+        if self.settings_.features == "trees":
+            arrays |= {"features": weights.keys, "weights": weights.values}
+            strings |= {} if self.trees_.fine is None else {"fine": self.trees_.fine}
+        else:
+            used = np.flatnonzero(weights.templates)
+            arrays |= {"codes": used, "templates": weights.templates[used]}
+            strings["tags"] = self.templates_.tags
         for name, expert in self.experts_.items():
             raw = experts.expert_to_bytes(name, expert)
             arrays[f"expert.{name}"] = np.frombuffer(raw, np.uint8)
         measured = {} if self.held_out_ is None else {"held_out": self.held_out_._asdict()}
-        return Packed(arrays, {"tags": self.templates_.tags}, measured)
+        return Packed(arrays, strings, measured)
+
+    @classmethod
+    def _unpack(cls, packed: Packed, **unstored: Any) -> Reranker:
+        # a file without the setting was made before there was a choice
+        settings = {"features": "tags", **packed.settings}
+        return super()._unpack(replace(packed, settings=settings), **unstored)
 
     def _restore(self, packed: Packed) -> None:
         arrays = packed.arrays
-        self.templates_ = Templates(tuple(packed.strings["tags"]))
-        full = np.zeros(self.templates_.size, np.float32)
-        full[arrays["codes"]] = arrays["templates"]
-        self.weights_ = Weights(("base", *self.experts), arrays["dense"], full)
+        if self.features == "trees":
+            self.trees_ = TreeFeatures(packed.strings.get("fine"))
+            self.weights_ = TreeWeights(
+                arrays["features"].astype(np.uint64), arrays["weights"], arrays["dense"]
+            )
+        else:
+            self.templates_ = Templates(tuple(packed.strings["tags"]))
+            full = np.zeros(self.templates_.size, np.float32)
+            full[arrays["codes"]] = arrays["templates"]
+            self.weights_ = TagWeights(("base", *self.experts), arrays["dense"], full)
         measured = packed.facts.get("held_out")
         self.held_out_ = None if measured is None else HeldOut(**measured)
         self.experts_ = {
@@ -281,12 +332,45 @@ class Reranker(Model, RerankerSettings):
         }
 
     def _summary(self) -> str:
-        return f"{np.count_nonzero(self.weights_.templates):,} templates"
+        return f"{self.n_features:,} features"
+
+    @property
+    def n_features(self) -> int:
+        """Features of trees, or templates of tags, that have a weight."""
+        self.check_fitted()
+        weights = self.weights_
+        values = weights.values if self.settings_.features == "trees" else weights.templates
+        return int(np.count_nonzero(values))
+
+    @property
+    def dense_weights(self) -> dict[str, float]:
+        """The weight of each dense column, by its name."""
+        self.check_fitted()
+        of_trees = self.settings_.features == "trees"
+        names = (*(COLUMNS if of_trees else COLUMNS[:1]), *self.settings_.experts)
+        return dict(zip(names, self.weights_.dense.tolist(), strict=True))
 
 
-def _untrained(base: DependencyParser) -> DependencyParser:
-    """A new parser with the settings of this one, without relations and taggers."""
-    parser: DependencyParser = clone(base).set_params(labels=False, tags="gold")
+def _as_lists(heads: npt.NDArray[Any], parses: Sequence[Parse]) -> KBestLists:
+    """Trees of one sentence, which may have relations."""
+    names = list(dict.fromkeys(name for parse in parses for name in parse.tree.relations or "_"))
+    place = {name: at for at, name in enumerate(names)}
+    numbers = [
+        [place[name] for name in parse.tree.relations or "_" * heads.shape[1]] for parse in parses
+    ]
+    relations = Relations(
+        tuple(names),
+        np.array(numbers, np.int16).ravel(),
+        np.array([parse.margins for parse in parses], np.float32),
+    )
+    plain = KBestLists.of([(heads, [parse.score for parse in parses])])
+    plain.relations = relations
+    return plain
+
+
+def _untrained(base: DependencyParser, *, labels: bool) -> DependencyParser:
+    """A new parser with the settings of this one, without taggers."""
+    parser: DependencyParser = clone(base).set_params(labels=labels, tags="gold")
     if hasattr(base, "arcs_"):  # what it has chosen, it need not choose again
         chosen = base.arcs_.settings
         parser.set_params(projective=chosen.projective, bits=chosen.bits)

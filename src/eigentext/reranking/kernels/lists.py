@@ -19,7 +19,7 @@ class Instances(NamedTuple):
     ``groups``        the groups of nodes in each tree, those of every tree of a list left out
     ``feature_ptr``   (groups + 1,) where the features of each group begin in ``features``
     ``features``      numbers of features
-    ``decoder``       (trees,) the decoder's score
+    ``dense``         (trees, D) scores of other models
     """
 
     tree_ptr: Ints
@@ -27,7 +27,15 @@ class Instances(NamedTuple):
     groups: npt.NDArray[np.int32]
     feature_ptr: Ints
     features: npt.NDArray[np.int32]
-    decoder: npt.NDArray[np.float64]
+    dense: npt.NDArray[np.float64]
+
+
+class ListTrees(NamedTuple):
+    """The trees of one list, as :func:`sum_trees` takes them; names as in :class:`Instances`."""
+
+    node_ptr: Ints
+    groups: npt.NDArray[np.int32]
+    dense: npt.NDArray[np.float64]
 
 
 @njit(cache=True)
@@ -41,40 +49,58 @@ def sum_groups(feature_ptr, features, weights, out):
 
 
 @njit(cache=True)
-def sum_trees(lists, of_group, out):
-    """Score of every tree: the decoder's, and those of its groups."""
+def sum_trees(lists, of_dense, of_group, out):
+    """Score of every tree: its dense columns by their weights, and those of its groups."""
     for t in range(len(lists.node_ptr) - 1):
-        total = lists.decoder[t]
+        total = 0.0
+        for column in range(len(of_dense)):
+            total += lists.dense[t, column] * of_dense[column]
         for at in range(lists.node_ptr[t], lists.node_ptr[t + 1]):
             total += of_group[lists.groups[at]]
         out[t] = total
 
 
 @njit(cache=True)
-def loss_and_gradient(lists, gains, weights, scores, of_group, gradient):
-    """Minus the expected gain of all lists; fills ``gradient``, the others are room to work in.
+def loss_and_gradient(lists, gains, best, of_dense, weights, scores, of_group, slopes, gradient):
+    """Minus what is to be large, over all lists; fills ``slopes`` of the dense columns and
+    ``gradient`` of the features; ``scores`` and ``of_group`` are room to work in.
 
-    p(t) = exp s(t) / sum over the list, and the slope by s(t) of  sum p gain  is
-    p(t) (gain(t) - sum p gain).
+    With p(t) = exp s(t) / sum over the list it is, and its slope by s(t),
+
+        the expected gain  sum p gain:                p(t) (gain(t) - sum p gain)
+        ``best``: log p(trees with the largest gain): p(t | those) - p(t)
     """
     sum_groups(lists.feature_ptr, lists.features, weights, of_group)
-    sum_trees(lists, of_group, scores)
+    sum_trees(lists, of_dense, of_group, scores)
     of_group[:] = 0.0
+    slopes[:] = 0.0
     gradient[:] = 0.0
     loss = 0.0
     for sentence in range(len(lists.tree_ptr) - 1):
         a, b = lists.tree_ptr[sentence], lists.tree_ptr[sentence + 1]
+        most = gains[a:b].max()
         high = scores[a:b].max()
-        total = expected = 0.0
+        of_best = -np.inf
         for t in range(a, b):
-            scores[t] = np.exp(scores[t] - high)
-            total += scores[t]
+            if gains[t] == most:
+                of_best = max(of_best, scores[t])
+        total = expected = total_best = 0.0
         for t in range(a, b):
-            scores[t] /= total
-            expected += scores[t] * gains[t]
-        loss -= expected
+            if gains[t] == most:
+                total_best += np.exp(scores[t] - of_best)
+            total += np.exp(scores[t] - high)
+        log_total, log_best = np.log(total) + high, np.log(total_best) + of_best
         for t in range(a, b):
-            step = scores[t] * (expected - gains[t])
+            expected += np.exp(scores[t] - log_total) * gains[t]
+        loss -= log_best - log_total if best else expected
+        for t in range(a, b):
+            step = np.exp(scores[t] - log_total)
+            if not best:
+                step *= expected - gains[t]
+            elif gains[t] == most:
+                step -= np.exp(scores[t] - log_best)
+            for column in range(len(of_dense)):
+                slopes[column] += step * lists.dense[t, column]
             for at in range(lists.node_ptr[t], lists.node_ptr[t + 1]):
                 of_group[lists.groups[at]] += step
     for g in range(len(of_group)):
