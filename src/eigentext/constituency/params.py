@@ -52,11 +52,13 @@ if TYPE_CHECKING:
 __all__ = [
     "LatentCounts",
     "LatentParams",
+    "RuleCounts",
     "Tensors",
     "Totals",
     "count_states",
     "estimate",
     "root_prior",
+    "rounded",
     "tensor_layout",
 ]
 
@@ -67,8 +69,34 @@ class Tensors(NamedTuple):
     rules: Ints
     m: Ints
     rule_ptr: Ints
-    tensor: npt.NDArray[np.float32] | Floats  # doubles while it is estimated
+    tensor: npt.NDArray[np.float32]
     low: LowRank = NOT_LOW  # with ranks, ``tensor`` is empty
+
+
+class RuleCounts(NamedTuple):
+    """(Expected) counts that the tensors of a grammar are smoothed from.
+
+    ``places, numbers``  the counts of rules with states that are not 0, and where in the tensors
+                         they stand, rising
+    ``states``           (sum m,) counts of states; ``rules`` (R,) and ``labels`` without states
+    ``strengths``        of the three steps of smoothing
+    """
+
+    places: Ints
+    numbers: Floats
+    states: Floats
+    rules: Floats
+    labels: Floats
+    strengths: tuple[float, float, float]
+
+    def smoothed(self, rules: Ints, m: Ints) -> npt.NDArray[np.float32]:
+        """q(r, h2, h3 | a, h1) of all rules, flat."""
+        from eigentext.constituency.kernels.tensors import smooth_few
+
+        layout = np.ascontiguousarray(rules), tensor_layout(rules, m), pointers(m)
+        tensor = np.empty(int(layout[1][-1]), np.float32)
+        smooth_few(layout, *self, tensor)
+        return tensor
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +108,7 @@ class LatentParams:
     ``tensor``     flat, axis order (parent, left, right); empty where they are in ``low_rank``
     ``root``       (sum m,)
     ``spectra``    the singular values it was made from; None when it was not, or is not known
+    ``counts``     what ``tensor`` was made from, if that is little; a file keeps it instead
     """
 
     m: Ints
@@ -90,6 +119,7 @@ class LatentParams:
     lexicon: Lexicon
     spectra: Spectra | None = None
     low_rank: LowRank | None = None
+    counts: RuleCounts | None = None
 
     @cached_property
     def tensors(self) -> Tensors:
@@ -100,7 +130,7 @@ class LatentParams:
     def in_low_rank(self) -> LatentParams:
         """The same with tensors in low rank, and nearly the same numbers."""
         low = low_rank(self.tensor, self.m[self.rules])
-        return replace(self, tensor=np.empty(0, np.float32), low_rank=low)
+        return replace(self, tensor=np.empty(0, np.float32), low_rank=low, counts=None)
 
     @cached_property
     def whole_tensor(self) -> npt.NDArray[np.float32]:
@@ -192,22 +222,29 @@ def estimate(
     lexicon: Lexicon,
     smoothing: Smoothing,
     totals: Totals | None = None,
+    *,
+    least: float | None = None,
 ) -> LatentParams:
-    """Smoothed parameters from counts; ``totals`` where they are of more than the treebank."""
+    """Smoothed parameters from counts; ``totals`` where they are of more than the treebank.
+
+    ``least``: smaller counts of rules are taken for 0, others rounded to single precision, so
+    that few are left for a file to keep.
+    """
     from eigentext.constituency.kernels.tensors import smooth_rules
 
-    label_ptr = pointers(m)
     rule_ptr = tensor_layout(bank.rules, m)
     totals = Totals.of(bank) if totals is None else totals
-    tensor = np.empty(int(rule_ptr[-1]))
-    smooth_rules(
-        Tensors(bank.rules, m, rule_ptr, tensor),
-        counts,
-        label_ptr,
-        totals.rules,
-        totals.labels,
-        (smoothing.C_rule, smoothing.C_pair, smoothing.C_single),
-    )
+    strengths = smoothing.C_rule, smoothing.C_pair, smoothing.C_single
+    of_rules = counts.states, totals.rules, totals.labels, strengths
+    kept = None
+    if least is None:
+        tensor = np.empty(int(rule_ptr[-1]), np.float32)
+        layout = np.ascontiguousarray(bank.rules), rule_ptr, pointers(m)
+        smooth_rules(layout, counts.tensor, *of_rules, tensor)
+    else:
+        places = np.flatnonzero(counts.tensor > least)
+        kept = RuleCounts(places, rounded(counts.tensor[places]), *of_rules)
+        tensor = kept.smoothed(bank.rules, m)
     label_of = np.repeat(np.arange(len(m)), m)
     n_trees = totals.roots.sum()
     within = counts.states / totals.labels[label_of]
@@ -215,7 +252,12 @@ def estimate(
     added = C * totals.roots / n_trees + K * root_prior(bank.labels, totals.labels)
     root = (counts.roots + added[label_of] * within) / (n_trees + C + K)
     lexicon = replace(lexicon, emits=_emits(totals, m, counts, lexicon, smoothing))
-    return LatentParams(m, bank.rules, rule_ptr, tensor.astype(np.float32), root, lexicon)
+    return LatentParams(m, bank.rules, rule_ptr, tensor, root, lexicon, counts=kept)
+
+
+def rounded(numbers: Floats) -> Floats:
+    """To single precision: a file needs half as much room for them."""
+    return numbers.astype(np.float32).astype(np.float64)
 
 
 def _emits(

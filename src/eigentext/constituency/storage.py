@@ -11,7 +11,7 @@ from eigentext.constituency import lexicon_moments
 from eigentext.constituency.class_counts import ClassCounts
 from eigentext.constituency.lexicon import Lexicon
 from eigentext.constituency.low_rank import LowRank, n_numbers
-from eigentext.constituency.params import LatentParams
+from eigentext.constituency.params import LatentParams, RuleCounts
 from eigentext.latent.spectrum import Spectra
 from eigentext.lexicon.word_classes import WordClasses
 
@@ -36,6 +36,7 @@ _LEXICON_ARRAYS = (
     "shape_n",
     "emits",
 )
+_LEXICON_STATES, _LEXICON_COUNTS = ("word_ts", "shape_ts"), ("word_n", "shape_n")
 _LEXICON_NUMBERS = ("k_sig", "k_base", "k_state", "trust")
 
 
@@ -55,7 +56,14 @@ def pack_params(params: Sequence[LatentParams]) -> PackedParams:
         prefix = f"model{number}."
         arrays[prefix + "m"] = model.m
         arrays[prefix + "rule_ptr"] = model.rule_ptr
-        if model.low_rank is None:
+        if model.counts is not None:
+            known = model.counts
+            arrays |= {
+                f"{prefix}counts.{name}": np.asarray(v) for name, v in known._asdict().items()
+            }
+            arrays[prefix + "counts.places"] = _narrow(known.places)
+            arrays[prefix + "counts.numbers"] = known.numbers.astype(np.float32)
+        elif model.low_rank is None:
             arrays[prefix + "tensor"] = model.tensor
         else:
             arrays[prefix + "low.rank"] = model.low_rank.rank.astype(np.uint8)
@@ -65,6 +73,10 @@ def pack_params(params: Sequence[LatentParams]) -> PackedParams:
         lexicon = model.lexicon.tag_level
         for name in _LEXICON_ARRAYS:
             arrays[f"{prefix}lexicon.{name}"] = getattr(lexicon, name)
+        for name in _LEXICON_STATES:
+            arrays[f"{prefix}lexicon.{name}"] = _narrow(getattr(lexicon, name))
+        for name in _LEXICON_COUNTS:
+            arrays[f"{prefix}lexicon.{name}"] = _single(getattr(lexicon, name))
         if lexicon.by_class is not None:
             arrays[f"{prefix}class_counts"] = lexicon.by_class.counts
         if model.spectra is not None:
@@ -95,6 +107,18 @@ def pack_params(params: Sequence[LatentParams]) -> PackedParams:
     return PackedParams(arrays, strings, numbers)
 
 
+def _narrow(numbers: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+    """Half as many bytes where they do."""
+    fits = not len(numbers) or int(numbers.max()) <= np.iinfo(np.int32).max
+    return numbers.astype(np.int32) if fits else numbers
+
+
+def _single(numbers: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
+    """The same for numbers that single precision holds exactly."""
+    narrow = numbers.astype(np.float32)
+    return narrow if np.array_equal(narrow, numbers) else numbers
+
+
 def unpack_params(
     packed: PackedParams, rules: npt.NDArray[Any], n_models: int, language: Language
 ) -> list[LatentParams]:
@@ -110,10 +134,12 @@ def unpack_params(
     for number in range(n_models):
         prefix = f"model{number}."
         fields: dict[str, Any] = {name: a[f"{prefix}lexicon.{name}"] for name in _LEXICON_ARRAYS}
+        fields |= {name: fields[name].astype(np.int64) for name in _LEXICON_STATES}
+        fields |= {name: fields[name].astype(np.float64) for name in _LEXICON_COUNTS}
         fields.update(of_models[number], words=words, shapes=shapes)
         if classes is not None:
-            counts = a[f"{prefix}class_counts"]
-            fields["by_class"] = ClassCounts(classes, counts, of_classes["strength"])
+            of_class = a[f"{prefix}class_counts"]
+            fields["by_class"] = ClassCounts(classes, of_class, of_classes["strength"])
         lexicon = Lexicon(**fields, language=language)
         if vectors is not None and f"{prefix}vectors.m" in a:
             more: dict[str, Any] = {
@@ -130,16 +156,30 @@ def unpack_params(
             rank = a[f"{prefix}low.rank"].astype(np.int64)
             ptr = pointers(n_numbers(a[prefix + "m"][rules], rank))
             low = LowRank(rank, ptr, a[f"{prefix}low.values"], a[f"{prefix}low.factor"])
+        counts: RuleCounts | None = None
+        tensor = a.get(prefix + "tensor", np.empty(0, np.float32))
+        if f"{prefix}counts.places" in a:
+            first, second, third = a[f"{prefix}counts.strengths"].tolist()
+            counts = RuleCounts(
+                a[f"{prefix}counts.places"].astype(np.int64),
+                a[f"{prefix}counts.numbers"].astype(np.float64),
+                a[f"{prefix}counts.states"],
+                a[f"{prefix}counts.rules"],
+                a[f"{prefix}counts.labels"],
+                (first, second, third),
+            )
+            tensor = counts.smoothed(rules, a[prefix + "m"])
         params.append(
             LatentParams(
                 a[prefix + "m"],
                 rules,
                 a[prefix + "rule_ptr"],
-                np.empty(0, np.float32) if low else a[prefix + "tensor"],
+                tensor,
                 a[prefix + "root"],
                 lexicon,
                 spectra,
                 low,
+                counts,
             )
         )
     return params

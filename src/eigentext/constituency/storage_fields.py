@@ -23,7 +23,7 @@ from eigentext.base.fields import (
 )
 from eigentext.constituency.brackets import BITS
 from eigentext.constituency.low_rank import n_numbers
-from eigentext.constituency.params import tensor_layout
+from eigentext.constituency.params import RuleCounts, tensor_layout
 from eigentext.constituency.rerank.storage import RERANKER_ARRAYS, RERANKER_STRINGS
 from eigentext.lexicon.signatures import LANGUAGES
 
@@ -38,6 +38,8 @@ MOST_MODELS = 1000
 LANGUAGE = Text(LANGUAGES)
 _MOST_STATES = 10_000  # of one nonterminal
 _MOST = 1e12  # words counted
+_MOST_CELLS = 1 << 31  # of the tensors that are made from counts: 8 GB
+_INTS, _REALS = ("int64", "int32"), ("float64", "float32")
 _STRENGTH = Real(0, 1e12)
 _STRENGTHS = dict.fromkeys(("k_sig", "k_base", "k_state", "trust"), _STRENGTH)
 LEXICON = Named(
@@ -88,16 +90,24 @@ def _model_fields(
         "low.rank": Ints(("rules", 3), ("uint8",), optional=True),
         "low.values": Reals((own("low"),), ("float16",), -65504, 65504, optional=True),
         "low.factor": Reals(("rules",), ("float32",), 0, 1e30, optional=True),
+        "counts.places": Ints(
+            (own("counts"),), _INTS, 0, own("tensor"), rising=True, optional=True
+        ),
+        "counts.numbers": Reals((own("counts"),), ("float32",), 0, _MOST, optional=True),
+        "counts.states": Reals((own("states"),), low=0, high=_MOST, optional=True),
+        "counts.rules": Reals(("rules",), low=0, high=_MOST, optional=True),
+        "counts.labels": Reals(("labels",), low=1e-30, high=_MOST, optional=True),
+        "counts.strengths": Reals((3,), low=0, high=_MOST, optional=True),
         "root": Reals((own("states"),), low=-1e30, high=1e30),
         "lexicon.tags": Ints((tags,), low=0, below="labels", rising=True),
         "lexicon.tag_ptr": Pointers(tags, ts),
         "lexicon.base": Ints((tags,), low=0, below=tags),
         "lexicon.word_ptr": Pointers("words", of_words),
-        "lexicon.word_ts": Ints((of_words,), low=0, below=ts),
-        "lexicon.word_n": Reals((of_words,), low=0, high=_MOST),
+        "lexicon.word_ts": Ints((of_words,), _INTS, 0, ts),
+        "lexicon.word_n": Reals((of_words,), _REALS, 0, _MOST),
         "lexicon.shape_ptr": Pointers("shapes", of_shapes),
-        "lexicon.shape_ts": Ints((of_shapes,), low=0, below=ts),
-        "lexicon.shape_n": Reals((of_shapes,), low=0, high=_MOST),
+        "lexicon.shape_ts": Ints((of_shapes,), _INTS, 0, ts),
+        "lexicon.shape_n": Reals((of_shapes,), _REALS, 0, _MOST),
         "lexicon.emits": Reals((ts,), low=0, high=1e30),
         "singular_ptr": Pointers("labels", own("values"), optional=True),
         "singular_values": Reals((own("values"),), optional=True),
@@ -159,7 +169,14 @@ def params_fit(a: Mapping[str, npt.NDArray[Any]], numbers: dict[str, Any], n_mod
 
 
 def _check_tensors(a: Mapping[str, npt.NDArray[Any]], prefix: str) -> None:
-    """Tensors are there, whole or in low rank, and no rank is larger than it can be."""
+    """Tensors are there, as counts, whole or in low rank, and no rank is larger than it can be."""
+    if prefix + "counts.places" in a:
+        missing = [name for name in RuleCounts._fields if f"{prefix}counts.{name}" not in a]
+        if missing:
+            raise ValueError(f"array '{prefix}counts.{missing[0]}' is missing")
+        if int(a[prefix + "rule_ptr"][-1]) > _MOST_CELLS:
+            raise ValueError(f"array '{prefix}m' asks for more than {_MOST_CELLS:,} numbers")
+        return
     if prefix + "low.rank" not in a:
         _length(a, prefix + "tensor", int(a[prefix + "rule_ptr"][-1]))
         return

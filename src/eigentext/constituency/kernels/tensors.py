@@ -14,68 +14,111 @@ from numba import njit
 
 
 @njit(cache=True)
-def smooth_rules(tensors, counts, label_ptr, n_rule, n_label, strengths):
-    """Fill in q(r, h2, h3 | a, h1) from (expected) counts, backed off in three steps.
+def smooth_rule(n_tensor, n_parent, n_left, n_right, shares, strengths, out):
+    """Fill in q(r, h2, h3 | a, h1) of one rule from (expected) counts, backed off in three steps.
 
-    ``tensors, counts, strengths``  see ``params``; ``n_rule, n_label`` counts without states
-    ``label_ptr``                   where the states of each label begin in ``counts.states``
+    ``n_tensor``   (ma mb mc,) counts of the rule with states, laid out as ``out`` is
+    ``n_parent, n_left, n_right``  counts of the states of its labels
+    ``shares``     counts without states: of the rule, of its parent, left and right label
+    ``strengths``  see ``params``
     """
-    rules, m, rule_ptr, out, _ = tensors
-    n_tensor, n_state = counts.tensor, counts.states
+    ma, mb, mc = len(n_parent), len(n_left), len(n_right)
+    n_r, n_a, n_b, n_c = shares
     C_rule, C_pair, C_single = strengths
-    for r in range(len(rules)):
-        a, b, c = rules[r]
-        ma, mb, mc = m[a], m[b], m[c]
-        base = rule_ptr[r]
-        n_r = n_rule[r]
-        # P(h2 | r) and P(h3 | r), backed off to the label's own distribution over states
-        p2 = np.zeros(mb)
-        p3 = np.zeros(mc)
-        for x in range(ma):
-            for y in range(mb):
-                for z in range(mc):
-                    v = n_tensor[base + (x * mb + y) * mc + z]
-                    p2[y] += v
-                    p3[z] += v
+    # P(h2 | r) and P(h3 | r), backed off to the label's own distribution over states
+    p2 = np.zeros(mb)
+    p3 = np.zeros(mc)
+    for x in range(ma):
         for y in range(mb):
-            p2[y] = (p2[y] + C_single * n_state[label_ptr[b] + y] / n_label[b]) / max(
-                n_r + C_single, 1e-30
-            )
-        for z in range(mc):
-            p3[z] = (p3[z] + C_single * n_state[label_ptr[c] + z] / n_label[c]) / max(
-                n_r + C_single, 1e-30
-            )
-        p_r = n_r / n_label[a]
-        q2 = np.empty(mb)
-        q3 = np.empty(mc)
-        for x in range(ma):
-            n_ax = n_state[label_ptr[a] + x]
-            # P(h2 | r, h1) and P(h3 | r, h1), backed off to the same without h1
-            n_rx = 0.0
-            q2[:] = 0.0
-            q3[:] = 0.0
-            for y in range(mb):
-                for z in range(mc):
-                    v = n_tensor[base + (x * mb + y) * mc + z]
-                    n_rx += v
-                    q2[y] += v
-                    q3[z] += v
-            p_rx = (n_rx + C_rule * p_r) / max(n_ax + C_rule, 1e-30)  # a state may be empty
-            for y in range(mb):
-                q2[y] = (q2[y] + C_single * p2[y]) / max(n_rx + C_single, 1e-30)
             for z in range(mc):
-                q3[z] = (q3[z] + C_single * p3[z]) / max(n_rx + C_single, 1e-30)
-            # P(h2, h3 | r, h1), backed off to the product of the two
-            lam = 0.0
-            if n_rx > 0.0:
-                lam = math.sqrt(n_rx) / (C_pair + math.sqrt(n_rx))
-            for y in range(mb):
-                for z in range(mc):
-                    at = base + (x * mb + y) * mc + z
-                    e = q2[y] * q3[z] * (1.0 - lam)
-                    if n_rx > 0.0:
-                        e += lam * n_tensor[at] / n_rx
-                    out[at] = p_rx * e
+                v = n_tensor[(x * mb + y) * mc + z]
+                p2[y] += v
+                p3[z] += v
+    for y in range(mb):
+        p2[y] = (p2[y] + C_single * n_left[y] / n_b) / max(n_r + C_single, 1e-30)
+    for z in range(mc):
+        p3[z] = (p3[z] + C_single * n_right[z] / n_c) / max(n_r + C_single, 1e-30)
+    p_r = n_r / n_a
+    q2 = np.empty(mb)
+    q3 = np.empty(mc)
+    for x in range(ma):
+        # P(h2 | r, h1) and P(h3 | r, h1), backed off to the same without h1
+        n_rx = 0.0
+        q2[:] = 0.0
+        q3[:] = 0.0
+        for y in range(mb):
+            for z in range(mc):
+                v = n_tensor[(x * mb + y) * mc + z]
+                n_rx += v
+                q2[y] += v
+                q3[z] += v
+        p_rx = (n_rx + C_rule * p_r) / max(n_parent[x] + C_rule, 1e-30)  # a state may be empty
+        for y in range(mb):
+            q2[y] = (q2[y] + C_single * p2[y]) / max(n_rx + C_single, 1e-30)
+        for z in range(mc):
+            q3[z] = (q3[z] + C_single * p3[z]) / max(n_rx + C_single, 1e-30)
+        # P(h2, h3 | r, h1), backed off to the product of the two
+        lam = 0.0
+        if n_rx > 0.0:
+            lam = math.sqrt(n_rx) / (C_pair + math.sqrt(n_rx))
+        for y in range(mb):
+            for z in range(mc):
+                at = (x * mb + y) * mc + z
+                e = q2[y] * q3[z] * (1.0 - lam)
+                if n_rx > 0.0:
+                    e += lam * n_tensor[at] / n_rx
+                out[at] = p_rx * e
+
+
+@njit(cache=True)
+def smooth_rules(layout, n_tensor, n_state, n_rule, n_label, strengths, out):
+    """The tensors of all rules from (expected) counts ``n_tensor``; ``out`` (cells,).
+
+    ``layout``   rules (R, 3), where each begins in ``out``, and the states of each label
+    ``n_state``  (states of all labels,) counts of states; ``n_rule, n_label`` without states
+    """
+    rules, rule_ptr, label_ptr = layout
+    longest = 0
+    for r in range(len(rules)):
+        longest = max(longest, rule_ptr[r + 1] - rule_ptr[r])
+    cells = np.empty(longest)
+    for r in range(len(rules)):
+        begin, end = rule_ptr[r], rule_ptr[r + 1]
+        a, b, c = rules[r]
+        smooth_rule(
+            n_tensor[begin:end],
+            n_state[label_ptr[a] : label_ptr[a + 1]],
+            n_state[label_ptr[b] : label_ptr[b + 1]],
+            n_state[label_ptr[c] : label_ptr[c + 1]],
+            (n_rule[r], n_label[a], n_label[b], n_label[c]),
+            strengths,
+            cells,
+        )
+        for i in range(end - begin):
+            out[begin + i] = cells[i]
+
+
+@njit(cache=True)
+def smooth_few(layout, places, numbers, n_state, n_rule, n_label, strengths, out):
+    """The same from the counts that are not 0: ``places`` in ``out``, rising, and ``numbers``."""
+    rules, rule_ptr, label_ptr = layout
+    longest = 0
+    for r in range(len(rules)):
+        longest = max(longest, rule_ptr[r + 1] - rule_ptr[r])
+    counts = np.zeros(longest)
+    one_ptr = np.zeros(2, np.int64)
+    at = 0
+    for r in range(len(rules)):
+        begin, end = rule_ptr[r], rule_ptr[r + 1]
+        first = at
+        while at < len(places) and places[at] < end:
+            counts[places[at] - begin] = numbers[at]
+            at += 1
+        one_ptr[1] = end - begin
+        one = rules[r : r + 1], one_ptr, label_ptr
+        smooth_rules(one, counts, n_state, n_rule[r:], n_label, strengths, out[begin:end])
+        for i in range(first, at):  # all 0 again, for the next rule
+            counts[places[i] - begin] = 0.0
 
 
 @njit(cache=True)

@@ -9,6 +9,7 @@ smoothing it may.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +22,7 @@ from eigentext.constituency.params import (
     LatentCounts,
     LatentParams,
     estimate,
+    rounded,
     tensor_layout,
 )
 from eigentext.lexicon.smoothing import Evidence, of_signature, smoothed
@@ -37,7 +39,9 @@ if TYPE_CHECKING:
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
 
-__all__ = ["expect_states", "random_start", "run_em", "word_scores"]
+__all__ = ["LEAST_COUNT", "expect_states", "random_start", "run_em", "word_scores"]
+
+LEAST_COUNT = 1e-3  # of a rule with states, expected, in the last estimate
 
 
 def word_scores(lexicon: Lexicon, index: WordIndex) -> npt.NDArray[np.float32]:
@@ -117,8 +121,11 @@ def run_em(
     """So many iterations from these parameters.
 
     The likelihood is that of trees and words up to the words' constant, as in ``lexicon``.
+    The last estimate leaves out expected counts of rules below ``LEAST_COUNT``: on a treebank
+    these are 97 of 100 cells, and 2 of 1,000 counts.
     """
     index = index_words(bank, language=settings.language)
+    last: list[tuple[LatentCounts, Lexicon]] = []
 
     def step(params: LatentParams) -> tuple[LatentParams, float]:
         counts, words, log_likelihood = expect_states(bank, params, index)
@@ -131,10 +138,17 @@ def run_em(
             index=index,
             smoothing=settings.smoothing,
         )
+        last[:] = [(counts, lexicon)]
         better = estimate(bank, params.m, counts, lexicon, settings.smoothing)
         return better, log_likelihood
 
-    return iterate(params, step, n_iter=n_iter, progress=progress)
+    found = iterate(params, step, n_iter=n_iter, progress=progress)
+    if not last:
+        return found
+    counts, lexicon = last[0]
+    lexicon = replace(lexicon, word_n=rounded(lexicon.word_n), shape_n=rounded(lexicon.shape_n))
+    few = estimate(bank, params.m, counts, lexicon, settings.smoothing, least=LEAST_COUNT)
+    return replace(found, params=few)
 
 
 def expect_states(

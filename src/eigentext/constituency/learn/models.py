@@ -92,5 +92,6 @@ def _clustered(bank: Treebank, settings: LPCFGSettings, progress: Progress | Non
         language=settings.language,
         smoothing=settings.smoothing,
     )
-    params = estimate(bank, m, count_states(bank, state, m), lexicon, settings.smoothing)
+    counts = count_states(bank, state, m)
+    params = estimate(bank, m, counts, lexicon, settings.smoothing, least=0.0)
     return replace(params, spectra=spectra)
