@@ -81,8 +81,10 @@ def rows() -> Iterator[Row]:
     for h in (0, 2, 3):
         yield "binarisation", f"head-outward, h = {h}", {"markov_order": h}
     yield "binarisation", "head-outward, neutral head rules", {"heads": "neutral"}
+    yield "decoder", "max-rule-product", {"decoder": "max-rule-product"}
     yield "decoder", "max-recall", {"decoder": "max-recall"}
     yield "decoder", "viterbi", {"decoder": "viterbi"}
+    yield "decoder", "moments, max-rule-product", {**moments, "decoder": "max-rule-product"}
     yield "decoder", "moments, max-recall", {**moments, "decoder": "max-recall"}
     for em in (0, 3, 10):
         yield "em", f"clustering and {em} EM iterations", {"n_iter": em}

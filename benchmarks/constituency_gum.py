@@ -29,8 +29,10 @@ from eigentext.constituency import LPCFG
 from eigentext.datasets import load_english
 from eigentext.evaluate.bootstrap import compare
 from eigentext.evaluate.parseval import ParsevalResult, evaluate, parse_prediction
+from eigentext.formats.brown_paths import read_paths
 from eigentext.formats.prm import EvalbSettings
 from eigentext.formats.ptb import read_trees
+from eigentext.lexicon.word_classes import WordClasses
 from eigentext.linalg.determinism import single_threaded
 from eigentext.trees.constituent import Tree
 
@@ -56,10 +58,18 @@ def grammar_of(data: str) -> dict[str, Any]:
     return {}
 
 
-def train_and_parse(train: Path, gold: Sequence[Tree], data: str, **settings: Any) -> Run:
+def classes_of(paths: str | None) -> WordClasses | None:
+    """Classes of words of a Brown paths file; None where there is none."""
+    return None if paths is None else WordClasses.from_paths(read_paths(paths))
+
+
+def train_and_parse(
+    train: Path, gold: Sequence[Tree], data: str, classes: WordClasses | None, **settings: Any
+) -> Run:
     """Train, parse every sentence of ``gold``, score."""
     start = time.process_time()
-    parser = LPCFG(**grammar_of(data), **settings).fit(read_trees(str(train)))
+    parser = LPCFG(**grammar_of(data), **settings)
+    parser.fit(read_trees(str(train)), classes=classes)
     training = time.process_time() - start
     parser.parse(gold[0].words)
     start = time.process_time()
@@ -149,6 +159,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1, help="seeds 0, 1, ...")
     parser.add_argument("--ensemble-seeds", type=int, default=1, help="so many ensembles")
     parser.add_argument("--limit", type=int, default=None, help="only so many sentences")
+    parser.add_argument("--clusters", default=None, help="Brown paths of words of raw text")
     parser.add_argument("--jar", default=None, help="the Berkeley parser, to train and run it")
     parser.add_argument(
         "--cycles", type=int, default=None, help="split-merge rounds of --jar; 5, CRAFT 4"
@@ -165,7 +176,7 @@ def main() -> None:
         "| sentences/s |"
     )
     print("|---|---|---|---|---|---|---|---|")
-    train = treebank / "train.mrg"
+    train, classes = treebank / "train.mrg", classes_of(options.clusters)
     rivals: list[tuple[str, ParsevalResult]] = []
     peer = peer_trees(options.data, options.split, folder)
     if peer is not None:
@@ -195,7 +206,7 @@ def main() -> None:
     ours = []
     for name, n_seeds, settings in models:
         runs = [
-            train_and_parse(train, gold, options.data, seed=100 * seed, **settings)
+            train_and_parse(train, gold, options.data, classes, seed=100 * seed, **settings)
             for seed in range(n_seeds)
         ]
         ours.append((name, runs[0].result))

@@ -4,10 +4,11 @@
     python benchmarks/constituency_rerank.py --split test --ensemble 8 --groups all
     python benchmarks/constituency_rerank.py --data craft --groups all
 
-``$EIGENTEXT_DATA`` names the folder with constituency/{gum,craft}/{train,dev,test}.mrg and the
-Berkeley parser's output in peers/berkeley-*.mrg.  Weights are learned from lists of one moments
-model (by cross-validation, ``eigentext.constituency.rerank``), and choose among the trees of that
-model and of an ensemble.  F1 by EVALB's rules (COLLINS.prm), times in CPU seconds of one thread.
+``$EIGENTEXT_DATA`` names the folder with constituency/{gum,craft,icepahc}/{train,dev,test}.mrg
+and the Berkeley parser's output in peers/berkeley-*.mrg.  Weights are learned from lists of one
+moments model (by cross-validation, ``eigentext.constituency.rerank``), and choose among the trees
+of that model and of an ensemble; beside them stand the trees of max-constituents, the decoder
+without a reranker.  F1 by EVALB's rules (COLLINS.prm), times in CPU seconds of one thread.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from constituency_gum import RULES, counts, peer_trees
+from constituency_gum import RULES, classes_of, counts, grammar_of, peer_trees
 
 from eigentext.constituency import LPCFG
 from eigentext.constituency.rerank.features import ALL, GROUPS, WordKeys, bits_of
@@ -63,6 +64,11 @@ class Lists(NamedTuple):
             chosen.append(candidates[best])
         return evaluate(gold, chosen, RULES, failed="empty")
 
+    def usual(self, gold: Sequence[Tree]) -> ParsevalResult:
+        """Scores of the parser's own trees, by the decoder that it has without a reranker."""
+        found = [self.parser.parse(tree.words).tree for tree in gold]
+        return evaluate(gold, found, RULES, failed="empty")
+
     def oracle(self, gold: Sequence[Tree]) -> ParsevalResult:
         """Scores of the best tree of each list."""
         best = [
@@ -94,7 +100,7 @@ def lists_of(parser: LPCFG, gold: Sequence[Tree]) -> Lists:
 def main() -> None:
     """Print the table, then the comparisons."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--data", choices=("gum", "craft"), default="gum")
+    parser.add_argument("--data", choices=("gum", "craft", "icepahc"), default="gum")
     parser.add_argument("--split", choices=("dev", "test"), default="dev")
     parser.add_argument("--states", type=int, default=24, help="of the moments model")
     parser.add_argument("--ensemble", type=int, default=1, help="models; 1: no ensemble")
@@ -102,8 +108,10 @@ def main() -> None:
     parser.add_argument(
         "--groups", choices=("each", "all"), default="each", help="each group alone, too?"
     )
+    parser.add_argument("--clusters", default=None, help="Brown paths of words of raw text")
     parser.add_argument("--limit", type=int, default=None, help="only so many sentences")
     options = parser.parse_args()
+    classes, grammar = classes_of(options.clusters), grammar_of(options.data)
     folder = Path(os.environ["EIGENTEXT_DATA"])
     treebank = folder / "constituency" / options.data
     gold = list(read_trees(str(treebank / f"{options.split}.mrg")))[: options.limit]
@@ -113,16 +121,20 @@ def main() -> None:
     small = [Tree.from_brackets(text) for text in load_english("train")]
     LPCFG(n_states=2, rerank=True).fit(small).parse(small[0].words)  # compiled code is warm
 
-    one: dict[str, Any] = {"estimator": "moments", "n_states": options.states}
+    one: dict[str, Any] = {"estimator": "moments", "n_states": options.states, **grammar}
+
+    def fit(trees: Sequence[Tree]) -> LPCFG:
+        return LPCFG(**one).fit(trees, classes=classes)
+
     start = time.process_time()
-    parsers = {f"moments, m={options.states}": lists_of(LPCFG(**one).fit(train), gold)}
+    parsers = {f"moments, m={options.states}": lists_of(fit(train), gold)}
     if options.ensemble > 1:
-        settings = {"n_models": options.ensemble, "n_states": options.ensemble_states}
+        settings = {"n_models": options.ensemble, "n_states": options.ensemble_states, **grammar}
         name = f"product of {options.ensemble}, m={options.ensemble_states}"
-        parsers[name] = lists_of(LPCFG(**settings).fit(train), gold)
+        parsers[name] = lists_of(LPCFG(**settings).fit(train, classes=classes), gold)
     print(f"training and parsing {len(gold)} sentences: {time.process_time() - start:.0f} s")
     start = time.process_time()
-    lists = list(parsed_lists(train, lambda trees: LPCFG(**one).fit(trees)))
+    lists = list(parsed_lists(train, fit))
     print(f"lists of {len(lists)} training sentences: {time.process_time() - start:.0f} s\n")
     frequent = frequent_words(train)
 
@@ -134,16 +146,18 @@ def main() -> None:
     print("|---|---|---|" + "---|" * len(parsers))
     first = {name: found.result(gold, None) for name, found in parsers.items()}
     _row("none: the first trees", 0, 0.0, first)
+    usual = {name: found.usual(gold) for name, found in parsers.items()}
+    _row("none: trees of max-constituents", 0, 0.0, usual)
     chosen: dict[str, ParsevalResult] = {}
     for name in (*(GROUPS if options.groups == "each" else ()), "all"):
         wanted = ALL if name == "all" else bits_of((name,))
-        words = WordKeys(frozenset(frequent), "english")
+        words = WordKeys(frozenset(frequent), LPCFG(**one).language)
         start = time.process_time()
         weights = learn_weights(
             (item.features(words, wanted) for item in lists), DECODER, fixed=True
         )
         seconds = time.process_time() - start
-        reranker = Reranker(frequent, weights, "english", wanted)
+        reranker = Reranker(frequent, weights, LPCFG(**one).language, wanted)
         chosen = {of: found.result(gold, reranker) for of, found in parsers.items()}
         _row(name, len(weights.keys), seconds, chosen)
     best = {name: found.oracle(gold) for name, found in parsers.items()}
@@ -151,7 +165,7 @@ def main() -> None:
     print()
     peer = peer_trees(options.data, options.split, folder)
     for name, mine in chosen.items():
-        rivals = [("its first trees", first[name])]
+        rivals = [("its first trees", first[name]), ("its trees of max-constituents", usual[name])]
         if peer is not None:
             theirs = evaluate(gold, peer[: options.limit], RULES, failed="empty")
             rivals.append((f"Berkeley, stored output ({theirs.all.f1:.2f})", theirs))

@@ -117,7 +117,7 @@ def test_250_words_in_bounded_memory(model, tmp_path):
     ],
 )
 def test_odd_tokens_come_back(model, tmp_path, sentence):
-    for decoder in ("max-rule-product", "max-recall", "viterbi"):
+    for decoder in ("max-constituents", "max-rule-product", "max-recall", "viterbi"):
         (line,), (answer,) = _parsed(model, sentence + "\n", tmp_path, "--decoder", decoder)
         tree = parse_tree(line)  # brackets survive in brackets
         assert tree.labels[0] == "TOP"

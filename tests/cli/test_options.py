@@ -213,9 +213,9 @@ def test_a_help_page_begins_with_what_is_the_commands_own(command, flags, capsys
 def test_no_default_is_shown_where_the_model_has_its_own(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
     assert run(["const", "parse", "--help"]) == 0
-    assert "(max-rule-product)" not in capsys.readouterr().out
+    assert "(0.25)" not in capsys.readouterr().out
     assert run(["const", "train", "--help"]) == 0
-    assert "(max-rule-product)" in capsys.readouterr().out
+    assert "(0.25)" in capsys.readouterr().out
 
 
 def test_what_was_skipped_is_among_the_figures(tmp_path, capsys, monkeypatch):

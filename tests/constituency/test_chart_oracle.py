@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from eigentext.constituency.chart.coarse import CoarseGrammar, build_chart
+from eigentext.constituency.chart.constituents import Chains
 from eigentext.constituency.chart.constraints import Constraints, build_masks
 from eigentext.constituency.chart.decode import best_skeletons, decoder_scores, viterbi_skeleton
 from eigentext.constituency.chart.fine import fine_pass
@@ -20,6 +23,8 @@ quick = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 WORDS = ("u", "v", "w", "x", "y")
+CHAINS = Chains.of(lpcfg_trees.LABELS)
+ADDITIVE = ["max-constituents", "max-rule-product", "max-recall"]
 
 
 def _chart(coarse, params, emissions, constraints=None):
@@ -128,12 +133,35 @@ def _scores(decoder, trees, params, emissions):
     of_application, of_item = lpcfg_trees.posteriors(trees, [weights.sum() for weights in states])
     if decoder == "max-recall":
         return [sum(of_item[key] for key in tree.items()) for tree in trees]
-    return [
+    by_rules = [
         sum(np.log(of_application[key]) for key in tree.applications())
         if tree.children
         else float(np.log(of_item[tree.items()[0]]))
         for tree in trees
     ]
+    if decoder == "max-rule-product":
+        return by_rules
+    total = sum(weights.sum() for weights in states)
+    constituents = [_constituents(tree) for tree in trees]
+    share = Counter()
+    for weights, own in zip(states, constituents, strict=True):
+        share.update(dict.fromkeys(own, weights.sum() / total))
+    return [
+        sum(share[one] - 0.5 for one in own) + 0.01 * rules
+        for own, rules in zip(constituents, by_rules, strict=True)
+    ]
+
+
+def _constituents(tree):
+    """(start, end, label, how many of that label are above it) of the tree as users see it."""
+    seen, above = [], Counter()
+    whole = restore(tree.tree(lpcfg_trees.LABELS, WORDS), None)
+    for node, span in enumerate(whole.spans().tolist()):
+        if whole.sizes[node] > 1:
+            one = (*span, whole.labels[node])
+            seen.append((*one, above[one]))
+            above[one] += 1
+    return seen
 
 
 def _decoded(decoder, coarse, params, emissions, k, constraints=None):
@@ -146,7 +174,7 @@ def _decoded(decoder, coarse, params, emissions, k, constraints=None):
         best = viterbi_skeleton(chart, params, emissions)
         found = [] if best is None else [best]
     else:
-        scores = decoder_scores(chart, [fine_pass(chart, params, emissions)], decoder)
+        scores = decoder_scores(chart, [fine_pass(chart, params, emissions)], decoder, CHAINS)
         found = best_skeletons(chart, scores, k)
     return [(score, skeleton.tree(lpcfg_trees.LABELS, words)) for score, skeleton in found]
 
@@ -188,7 +216,7 @@ def constraint_sets(draw, n):
 
 
 @quick
-@given(seeds, lengths, st.sampled_from(["max-rule-product", "max-recall", "viterbi"]))
+@given(seeds, lengths, st.sampled_from([*ADDITIVE, "viterbi"]))
 def test_every_decoder_finds_the_best_tree(decoder_seed, n, decoder):
     coarse, params, emissions = lpcfg_trees.tiny_grammar(decoder_seed, n)
     trees = lpcfg_trees.all_trees(coarse, params.lexicon, emissions)
@@ -205,7 +233,7 @@ def test_every_decoder_finds_the_best_tree(decoder_seed, n, decoder):
 
 
 @quick
-@given(seeds, lengths, st.sampled_from(["max-rule-product", "max-recall"]))
+@given(seeds, lengths, st.sampled_from(ADDITIVE))
 def test_k_best_is_the_sorted_list(seed, n, decoder):
     coarse, params, emissions = lpcfg_trees.tiny_grammar(seed, n)
     trees = lpcfg_trees.all_trees(coarse, params.lexicon, emissions)
@@ -227,7 +255,7 @@ def test_k_best_is_the_sorted_list(seed, n, decoder):
 
 
 @quick
-@given(seeds, lengths, st.sampled_from(["max-rule-product", "max-recall"]))
+@given(seeds, lengths, st.sampled_from(ADDITIVE))
 def test_k_best_without_binarisation_is_the_best_of_every_tree(seed, n, decoder):
     coarse, params, emissions = lpcfg_trees.tiny_grammar(seed, n)
     trees = lpcfg_trees.all_trees(coarse, params.lexicon, emissions)
@@ -238,7 +266,7 @@ def test_k_best_without_binarisation_is_the_best_of_every_tree(seed, n, decoder)
         tree = restore(one.tree(lpcfg_trees.LABELS, WORDS[:n]), None)
         best[tree] = max(score, best.get(tree, -np.inf))
     chart = _chart(coarse, params, emissions)
-    scores = decoder_scores(chart, [fine_pass(chart, params, emissions)], decoder)
+    scores = decoder_scores(chart, [fine_pass(chart, params, emissions)], decoder, CHAINS)
     spliced = np.array([label.startswith("@") for label in lpcfg_trees.LABELS])
     found = {
         restore(skeleton.tree(lpcfg_trees.LABELS, WORDS[:n]), None): score
@@ -251,7 +279,7 @@ def test_k_best_without_binarisation_is_the_best_of_every_tree(seed, n, decoder)
 
 @quick
 @given(st.data(), seeds, st.integers(2, 4))
-@pytest.mark.parametrize("decoder", ["max-rule-product", "max-recall", "viterbi"])
+@pytest.mark.parametrize("decoder", [*ADDITIVE, "viterbi"])
 def test_constraints_are_a_filter(decoder, data, seed, n):
     coarse, params, emissions = lpcfg_trees.tiny_grammar(seed, n)
     constraints = data.draw(constraint_sets(n))
@@ -285,6 +313,10 @@ def test_a_product_of_models_adds_logarithms(seed, n):
     if chart is None:
         return
     one = fine_pass(chart, params, emissions)
-    alone, _ = decoder_scores(chart, [one], "max-rule-product")
-    both, _ = decoder_scores(chart, [one, one], "max-rule-product")
+    alone, _ = decoder_scores(chart, [one], "max-rule-product", CHAINS)
+    both, _ = decoder_scores(chart, [one, one], "max-rule-product", CHAINS)
     assert both == pytest.approx(2 * alone, rel=1e-6)
+    # constituents are right or wrong as the models say on the mean
+    alone, _ = decoder_scores(chart, [one], "max-constituents", CHAINS)
+    both, _ = decoder_scores(chart, [one, one], "max-constituents", CHAINS)
+    assert both == pytest.approx(alone, rel=1e-6)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from eigentext.constituency import LPCFG
 from eigentext.constituency.chart.coarse import CoarseGrammar, build_chart
+from eigentext.constituency.chart.constituents import Chains
 from eigentext.constituency.chart.constraints import build_masks
 from eigentext.constituency.chart.decode import best_skeletons, decoder_scores
 from eigentext.constituency.chart.fine import coarse_pass, fine_pass, settle_negatives
@@ -271,8 +272,8 @@ def test_every_scheme_parses_and_repeats_itself(bank, scheme, plain):
         chart, emissions = chart_of(bank, params, words, prune=True)
         found = fine_pass(chart, params, emissions) or coarse_pass(chart)
         assert np.isfinite(found.applications).all()
-        for decoder in ("max-rule-product", "max-recall"):
-            scores = decoder_scores(chart, [found], decoder)
+        for decoder in ("max-constituents", "max-rule-product", "max-recall"):
+            scores = decoder_scores(chart, [found], decoder, Chains.of(bank.labels))
             [(score, skeleton)] = best_skeletons(chart, scores, 1)
             assert np.isfinite(score)
             assert skeleton.tree(bank.labels, words).words == tuple(words)
@@ -288,9 +289,8 @@ def test_states_fit_the_treebank_better_than_none(bank, english):
         right = 0
         for tree in gold:
             chart, emissions = chart_of(bank, params, tree.words, prune=True)
-            scores = decoder_scores(
-                chart, [fine_pass(chart, params, emissions)], "max-rule-product"
-            )
+            found = fine_pass(chart, params, emissions)
+            scores = decoder_scores(chart, [found], "max-rule-product", Chains.of(bank.labels))
             [(_, best)] = best_skeletons(chart, scores, 1)
             right += best.tree(bank.labels, tree.words) == tree
         hits.append(right)

@@ -47,10 +47,12 @@ class Parse:
     """The answer for one sentence.
 
     ``tree``       the best tree; its words are the tokens as they were given
-    ``log_score``  what the decoder maximised: log of the product of rule posteriors
-                   (max-rule-product), the sum of posteriors (max-recall), or log of the weight of
-                   the best derivation, p(w) left out (viterbi); with a reranker still that of
-                   the decoder, though the trees come in the reranker's order
+    ``log_score``  what the decoder maximised: half of the right constituents less the wrong ones
+                   that are expected, and a hundredth of the next (max-constituents), log of the
+                   product of rule posteriors (max-rule-product), the sum of posteriors
+                   (max-recall), or log of the weight of the best derivation, p(w) left out
+                   (viterbi); with a reranker still that of the decoder, though the trees come in
+                   the reranker's order
     ``log_prob``   log p(tree, words) under the model; the mean of p over the models of an
                    ensemble; -inf where there is none, and then a flag says why: ``negative``,
                    ``coarse``, ``fallback`` or ``split``

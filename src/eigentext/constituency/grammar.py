@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from eigentext.constituency.chart.constituents import Chains
 from eigentext.constituency.forms import treebank_forms
 from eigentext.constituency.lexicon_moments import MomentLexicon
 
@@ -56,6 +57,11 @@ class Grammar:
     def rule_numbers(self) -> RuleNumbers:
         """Names of labels and rules to numbers."""
         return RuleNumbers.of(self.labels, self.coarse.rules)
+
+    @cached_property
+    def chains(self) -> Chains:
+        """The constituents that its labels stand for."""
+        return Chains.of(self.labels)
 
     @property
     def signed(self) -> bool:

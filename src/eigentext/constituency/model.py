@@ -3,7 +3,7 @@
 1. ``fit`` prepares the trees, learns latent states and estimates one or several sets of parameters
    over the same rules (``learn``).
 2. ``parse`` prunes with the plain PCFG, runs every model over the surviving rule applications,
-   multiplies their posteriors and decodes; the user's own tokens and labels come back.
+   puts their posteriors together and decodes; the user's own tokens and labels come back.
    With a reranker (``rerank``) the order of the best trees is its own.
 3. ``log_prob`` and ``sentence_log_prob`` give log probabilities.
 """
@@ -116,7 +116,8 @@ class LPCFG(Model, LPCFGSettings):
             raise SettingsError("estimator mixed needs n_models of at least 2")
         if self.estimator == "moments" and self.n_iter:
             raise SettingsError("EM cannot go on from the signed numbers of moments")
-        self._check_decoder(self.decoder)
+        if self.decoder is not None:
+            self._check_decoder(self.decoder)
 
     def _check_decoder(self, decoder: Decoder, kbest: int = 1) -> None:
         if decoder not in DECODERS:
@@ -124,7 +125,7 @@ class LPCFG(Model, LPCFGSettings):
         if decoder == "viterbi" and (kbest > 1 or self.n_models > 1):
             raise SettingsError(
                 "viterbi gives the best tree of one model; for several trees or models use "
-                "max-rule-product or max-recall"
+                "max-constituents, max-rule-product or max-recall"
             )
         if decoder == "viterbi" and self.estimator == "moments":
             raise SettingsError(NO_STATES)
@@ -200,7 +201,7 @@ class LPCFG(Model, LPCFGSettings):
         """Parse one tokenised sentence; there is always a tree."""
         self.check_fitted()
         sentence = _checked_sentence(tokens)
-        chosen: Decoder = decoder or self.decoder
+        chosen = decoder or self.decoder or self._usual_decoder
         self.settings_._check_decoder(chosen, kbest)
         if chosen == "viterbi" and self.grammar_.signed:
             raise SettingsError(NO_STATES)
@@ -243,7 +244,7 @@ class LPCFG(Model, LPCFGSettings):
             if not candidates and (coarse := coarse_pass(chart)) is not None:
                 flags.add("coarse")
                 passes = [coarse]
-                chosen = "max-recall" if chosen == "max-recall" else "max-rule-product"
+                chosen = "max-rule-product" if chosen == "viterbi" else chosen
                 skeletons = self._decode(chart, passes, emissions, chosen, kbest)
                 candidates = self._distinct(skeletons, kbest, sentence, words, emissions)
         if chart is None or not candidates:
@@ -348,8 +349,8 @@ class LPCFG(Model, LPCFGSettings):
         if decoder == "viterbi":
             best = viterbi_skeleton(chart, grammar.params[0], emissions[0])
             return iter(() if best is None else (_Decoded(*best),))
-        scores = decoder_scores(chart, passes, decoder)
-        if decoder == "max-recall" or reranked is None:
+        scores = decoder_scores(chart, passes, decoder, grammar.chains)
+        if decoder != "max-rule-product" or reranked is None:
             reranker = None
         if kbest == 1 and reranker is None:
             return (_Decoded(*best) for best in best_skeletons(chart, scores, 1))
@@ -366,6 +367,12 @@ class LPCFG(Model, LPCFGSettings):
             _Decoded(float(forest.scores[rank]), forest.skeleton(rank), log_p and log_p[rank])
             for rank in ranks
         )
+
+    @property
+    def _usual_decoder(self) -> Decoder:
+        """The best there is, unless told; a reranker is for the trees of max-rule-product."""
+        reranks = self.reranker_ is not None and len(self.reranker_.weights.keys) > 0
+        return "max-rule-product" if reranks else "max-constituents"
 
     @property
     def label_table(self) -> LabelTable:
@@ -391,7 +398,7 @@ class LPCFG(Model, LPCFGSettings):
         chart, passes = self._chart(emissions, masks, self.beam, self.threshold)
         if chart is None or not passes:
             return None
-        scores = decoder_scores(chart, passes, "max-rule-product")
+        scores = decoder_scores(chart, passes, "max-rule-product", grammar.chains)
         return kbest_forest(chart, scores, k, self.label_table.spliced)
 
     def _distinct(

@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 Estimator = Literal["clustering", "em", "moments", "mixed"]
-Decoder = Literal["max-rule-product", "max-recall", "viterbi"]
+Decoder = Literal["max-constituents", "max-rule-product", "max-recall", "viterbi"]
 Direction = Literal["head", "right", "left"]
 Heads = Literal["english", "neutral"]
 Scheme = Literal["all", "one-per-tree", "one-per-tree-weighted"]
@@ -99,10 +99,11 @@ class Smoothing:
 class ParsingSettings:
     """Settings of parsing."""
 
-    decoder: Decoder = setting(
-        "max-rule-product",
+    decoder: Decoder | None = setting(
+        None,
         Text(DECODERS),
-        "What the tree that comes out is best at.",
+        "What the tree that comes out is best at; unless told, max-constituents, and with a "
+        "reranker max-rule-product, among whose trees it chooses.",
         answering=True,
     )
     beam: float = setting(
@@ -112,7 +113,7 @@ class ParsingSettings:
         answering=True,
     )
     threshold: float = setting(
-        1e-3,
+        3e-4,
         Real(0, 0.999),
         "It drops rules with a smaller posterior than this; 0: none.",
         answering=True,

@@ -1,12 +1,14 @@
 """From posteriors to trees: the best one, or the k best.
 
-* ``max-rule-product``  the tree whose rule posteriors have the largest product (default)
+* ``max-constituents``  the tree of which most constituents are right and fewest wrong, as expected
+                        by their posteriors (default)
+* ``max-rule-product``  the tree whose rule posteriors have the largest product
 * ``max-recall``        the tree with the largest sum of item posteriors (Goodman 1996)
 * ``viterbi``           the best derivation with states written out
 
-The first two give additive scores to applications (and tags); one bottom-up pass, or a lazy k-best
-enumeration (Huang and Chiang 2005, algorithm 3), finds the trees.  The last takes the maximum over
-states where the inside pass takes the sum:
+The first three give additive scores to applications (and tags); one bottom-up pass, or a lazy
+k-best enumeration (Huang and Chiang 2005, algorithm 3), finds the trees.  The last takes the
+maximum over states where the inside pass takes the sum:
 
     best[item][h1] = max over applications, h2, h3 of tensor[r][h1,h2,h3] best[l][h2] best[r][h3]
 """
@@ -18,6 +20,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from eigentext.base.ragged import pointers
+from eigentext.constituency.chart.constituents import expected_gains
 from eigentext.constituency.chart.fine import fill_word_states
 from eigentext.constituency.chart.kbest import kbest_forest
 from eigentext.constituency.chart.skeleton import Skeleton
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.constituency.chart.coarse import Chart
+    from eigentext.constituency.chart.constituents import Chains
     from eigentext.constituency.chart.fine import FinePass
     from eigentext.constituency.lexicon import Emission
     from eigentext.constituency.params import LatentParams
@@ -38,18 +42,37 @@ if TYPE_CHECKING:
 __all__ = ["best_skeletons", "decoder_scores", "viterbi_skeleton"]
 
 _TINY = 1e-30
+_LIKELY = 0.01  # weight of the rules beside the constituents: of trees alike in these the likelier
 
 
 def decoder_scores(
-    chart: Chart, passes: Sequence[FinePass], decoder: Literal["max-rule-product", "max-recall"]
+    chart: Chart,
+    passes: Sequence[FinePass],
+    decoder: Literal["max-constituents", "max-rule-product", "max-recall"],
+    chains: Chains,
 ) -> tuple[Floats, Floats]:
     """Additive scores of applications (A,) and of items taken as leaves (I,).
 
-    Several models: the product of their posteriors, that is the sum of the logarithms.
+    Several models: the product of the posteriors of their rules, that is the sum of the
+    logarithms, and the mean of those of their items.  By ``max-constituents`` a tree has
+
+        sum over its constituents of p(constituent) - 1/2   +   0.01 * mean log score by rules
+
+    Nodes made by binarisation are no constituents, and gain nothing: which of them a tree has is
+    left to the rules.  ``chains`` are those of the grammar's labels.
     """
+    if decoder == "max-rule-product":
+        return _rule_scores(chart, passes)
+    items = np.mean([p.items for p in passes], axis=0).astype(float)
     if decoder == "max-recall":
-        items = np.mean([p.items for p in passes], axis=0).astype(float)
         return items[chart.parent], items
+    gains = expected_gains(chart, items, chains)
+    applications, leaves = _rule_scores(chart, passes)
+    weight = _LIKELY / len(passes)
+    return gains[chart.parent] + weight * applications, gains + weight * leaves
+
+
+def _rule_scores(chart: Chart, passes: Sequence[FinePass]) -> tuple[Floats, Floats]:
     total = np.zeros(len(chart.rule))
     for p in passes:
         total += np.log(np.maximum(p.applications, _TINY))
