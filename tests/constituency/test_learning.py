@@ -13,9 +13,17 @@ from eigentext.base.model import NotFittedError
 from eigentext.base.settings import declared
 from eigentext.constituency import LPCFG
 from eigentext.constituency.chart.skeleton import skeleton_of
+from eigentext.constituency.kernels.tensors import smooth_rules
 from eigentext.constituency.learn.em import random_start, run_em, word_scores
 from eigentext.constituency.lexicon import build_lexicon, index_words
-from eigentext.constituency.params import count_states, estimate
+from eigentext.constituency.params import (
+    LatentCounts,
+    Totals,
+    _fewer,
+    count_states,
+    estimate,
+    tensor_layout,
+)
 from eigentext.constituency.settings import LPCFGSettings, Smoothing
 from eigentext.constituency.transform import head_rules, prepare_tree, read_treebank
 from eigentext.errors import ModelFileError, SettingsError
@@ -318,3 +326,61 @@ def test_only_our_trees(english):
         LPCFG().fit([])
     with pytest.raises(SettingsError, match="alone under its tag"):
         LPCFG().fit([Tree.from_nested(("S", "a", ("B", "b")))])
+
+
+# -- counts that a file keeps ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("least", [0.0, 1e-3, 0.2])
+def test_small_counts_are_left_out_and_the_rest_still_adds_up(least):
+    rng = np.random.default_rng(4)
+    rules, m = np.array([[0, 1, 2], [0, 2, 2], [2, 1, 1]]), np.array([2, 3, 4])
+    ptr = tensor_layout(rules, m)
+    tensor = rng.exponential(size=int(ptr[-1])) ** 4
+    tensor[ptr[1] : ptr[2]] *= 1e-6  # a rule that is hardly there
+    # a label's nodes are parents of rules, or stand over words
+    states = np.zeros(9)
+    for number, (a, b, c) in enumerate(rules.tolist()):
+        cells = tensor[ptr[number] : ptr[number + 1]].reshape(m[a], m[b], m[c])
+        begin = [0, 2, 5][a]
+        states[begin : begin + m[a]] += cells.sum((1, 2))
+    words = rng.exponential(size=9)
+    states += words
+    of_rules = np.add.reduceat(tensor, ptr[:-1])
+    labels = np.add.reduceat(states, [0, 2, 5])
+    totals = Totals(of_rules, labels, np.add.reduceat(words, [0, 2, 5]), np.ones(3))
+    counts, after = _fewer(rules, m, LatentCounts(tensor, states, np.ones(9)), totals, least)
+    for number in range(3):
+        old, new = (x[ptr[number] : ptr[number + 1]] for x in (tensor, counts.tensor))
+        bound = least * min(old.max(), 1.0)
+        assert new == pytest.approx(np.where(old > bound, old, 0), rel=1e-6)
+        assert new.max() > 0
+        assert after.rules[number] == pytest.approx(new.sum())
+    # what a state does is done by rules and over words, as before
+    left = counts.states - words
+    for number, (a, b, c) in enumerate(rules.tolist()):
+        cells = counts.tensor[ptr[number] : ptr[number + 1]].reshape(m[a], m[b], m[c])
+        begin = [0, 2, 5][a]
+        left[begin : begin + m[a]] -= cells.sum((1, 2))
+    assert left == pytest.approx(0, abs=1e-6)
+    assert after.labels == pytest.approx(np.add.reduceat(counts.states, [0, 2, 5]))
+
+
+def test_tensors_made_from_few_counts_and_from_all_are_the_same(english):
+    model = LPCFG(n_states=4, estimator="clustering", n_iter=1).fit(english[:80])
+    (params,) = model.grammar_.params
+    known = params.counts
+    dense = np.zeros(len(params.tensor))
+    dense[known.places] = known.numbers
+    tensor = np.empty_like(params.tensor)
+    layout = np.ascontiguousarray(params.rules), params.rule_ptr, params.label_ptr
+    smooth_rules(layout, dense, *known[2:], tensor)
+    assert np.array_equal(tensor, params.tensor)
+    back = LPCFG.from_bytes(model.to_bytes())
+    assert np.array_equal(back.grammar_.params[0].tensor, tensor)
+    assert back.to_bytes() == model.to_bytes()
+    # after no EM every count is whole; what counts of moments there are, no file needs
+    hard = LPCFG(n_states=4, estimator="clustering", n_iter=0).fit(english[:80])
+    numbers = hard.grammar_.params[0].counts.numbers
+    assert np.array_equal(numbers, np.rint(numbers))
+    assert LPCFG(n_states=4).fit(english[:80]).grammar_.params[0].counts is None

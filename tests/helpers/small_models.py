@@ -424,6 +424,12 @@ SMALL: dict[str, Small] = {
         lambda: ((constituent_trees(),), {"classes": _classes()}),
         _constituents,
     ),
+    "lpcfg of counts": Small(
+        "constituency.model:LPCFG",
+        lambda kind: kind(n_states=2, estimator="clustering", n_iter=1),
+        lambda: ((constituent_trees(),), {}),
+        _constituents,
+    ),
     "lpcfg of moments": Small(
         "constituency.model:LPCFG",
         lambda kind: kind(n_states=2, n_models=2),

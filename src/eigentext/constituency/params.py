@@ -227,13 +227,15 @@ def estimate(
 ) -> LatentParams:
     """Smoothed parameters from counts; ``totals`` where they are of more than the treebank.
 
-    ``least``: smaller counts of rules are taken for 0, others rounded to single precision, so
-    that few are left for a file to keep.
+    ``least``: counts of rules with states that are smaller are left out (:func:`_fewer`), so that
+    few remain for a file to keep.
     """
     from eigentext.constituency.kernels.tensors import smooth_rules
 
     rule_ptr = tensor_layout(bank.rules, m)
     totals = Totals.of(bank) if totals is None else totals
+    if least is not None:
+        counts, totals = _fewer(bank.rules, m, counts, totals, least)
     strengths = smoothing.C_rule, smoothing.C_pair, smoothing.C_single
     of_rules = counts.states, totals.rules, totals.labels, strengths
     kept = None
@@ -242,8 +244,8 @@ def estimate(
         layout = np.ascontiguousarray(bank.rules), rule_ptr, pointers(m)
         smooth_rules(layout, counts.tensor, *of_rules, tensor)
     else:
-        places = np.flatnonzero(counts.tensor > least)
-        kept = RuleCounts(places, rounded(counts.tensor[places]), *of_rules)
+        places = np.flatnonzero(counts.tensor)
+        kept = RuleCounts(places, counts.tensor[places], *of_rules)
         tensor = kept.smoothed(bank.rules, m)
     label_of = np.repeat(np.arange(len(m)), m)
     n_trees = totals.roots.sum()
@@ -253,6 +255,37 @@ def estimate(
     root = (counts.roots + added[label_of] * within) / (n_trees + C + K)
     lexicon = replace(lexicon, emits=_emits(totals, m, counts, lexicon, smoothing))
     return LatentParams(m, bank.rules, rule_ptr, tensor, root, lexicon, counts=kept)
+
+
+def _fewer(
+    rules: Ints, m: Ints, counts: LatentCounts, totals: Totals, least: float
+) -> tuple[LatentCounts, Totals]:
+    """Counts without those of rules with states below ``least``; the others are rounded.
+
+    Of a rule whose largest count is below 1, those are left out that are below ``least`` times
+    this largest one, so that every rule keeps some.  What is left out is taken from the counts of
+    parents, too: probabilities still sum to 1.
+    """
+    rule_ptr = tensor_layout(rules, m)
+    top = np.maximum.reduceat(counts.tensor, rule_ptr[:-1])
+    bound = np.repeat(least * np.minimum(top, 1.0), np.diff(rule_ptr))
+    tensor = np.where(counts.tensor > bound, rounded(counts.tensor), 0.0)
+    # the cells of a rule with the same state of the parent stand together
+    size = m[rules[:, 1]] * m[rules[:, 2]]
+    n_parent = m[rules[:, 0]]
+    within = np.arange(int(n_parent.sum())) - np.repeat(np.cumsum(n_parent) - n_parent, n_parent)
+    begins = np.repeat(rule_ptr[:-1], n_parent) + within * np.repeat(size, n_parent)
+    lost = np.add.reduceat(counts.tensor, begins) - np.add.reduceat(tensor, begins)
+    label_ptr = pointers(m)
+    parent = np.repeat(label_ptr[rules[:, 0]], n_parent) + within
+    states = counts.states - np.bincount(parent, lost, minlength=len(counts.states))
+    states = np.maximum(states, 0.0)
+    labels = np.add.reduceat(states, label_ptr[:-1])
+    of_rules = np.add.reduceat(tensor, rule_ptr[:-1])
+    return (
+        LatentCounts(tensor, states, counts.roots),
+        Totals(of_rules, labels, totals.over_words, totals.roots),
+    )
 
 
 def rounded(numbers: Floats) -> Floats:
