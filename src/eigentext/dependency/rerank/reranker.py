@@ -158,7 +158,7 @@ class Reranker(Model, RerankerSettings):
                     taggers of its own: tags are those of taggers that have not seen the sentence
         ``lists``   cross-validated lists of these sentences, when they are there already
         ``folder``  where lists are kept, so that a run that was stopped goes on
-        ``measure`` count right heads, with and without, by weights of the other folds:
+        ``measure`` count right words, with and without, by weights of the other folds:
                     ``held_out_``
         """
         self.check()
