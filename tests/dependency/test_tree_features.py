@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -335,3 +336,13 @@ def test_any_tree_can_be_judged(parser, bank):
     assert odd.margins[0] < best.margins[0]
     plain = DependencyParser(epochs=1, bits=14, labels=False).fit(bank[:10])
     assert judged(plain, sentence, tree).margins == (0.0, 0.0)
+
+
+def test_an_expert_that_cannot_be_unpacked_is_refused(parser, bank):
+    reranker = Reranker(experts=("valence",), kbest=3, folds=2).fit(bank[:10], parser)
+    packed = reranker._pack()
+    whole = packed.arrays["expert.valence"]
+    for broken in (whole[:-3], whole[5:], np.concatenate([whole, whole])):
+        arrays = {**packed.arrays, "expert.valence": broken}
+        with pytest.raises(ValueError, match=r"expert\.valence"):
+            Reranker._unpack(replace(packed, arrays=arrays))

@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -110,6 +111,7 @@ _SPEC = Spec(
 )
 _TREES_L2, _TAGS_L2 = 100.0, 3.0  # penalties, unless told
 _TURNS = 60  # of L-BFGS
+_MOST_BYTES = 1 << 32  # of one expert
 _AT_ONCE = 64  # sentences whose lists are in memory together
 
 
@@ -302,6 +304,8 @@ class Reranker(Model, RerankerSettings):
             strings["tags"] = self.templates_.tags
         for name, expert in self.experts_.items():
             raw = experts.expert_to_bytes(name, expert)
+            if self.settings_.features == "trees":  # most of an expert is zeros
+                raw = zlib.compress(raw)
             arrays[f"expert.{name}"] = np.frombuffer(raw, np.uint8)
         measured = {} if self.held_out_ is None else {"held_out": self.held_out_._asdict()}
         return Packed(arrays, strings, measured)
@@ -326,9 +330,11 @@ class Reranker(Model, RerankerSettings):
             self.weights_ = TagWeights(("base", *self.experts), arrays["dense"], full)
         measured = packed.facts.get("held_out")
         self.held_out_ = None if measured is None else HeldOut(**measured)
+        stored = {name: arrays[f"expert.{name}"].tobytes() for name in self.experts}
+        if self.features == "trees":
+            stored = {name: _unpacked(name, raw) for name, raw in stored.items()}
         self.experts_ = {
-            name: experts.expert_from_bytes(name, arrays[f"expert.{name}"].tobytes())
-            for name in self.experts
+            name: experts.expert_from_bytes(name, raw) for name, raw in stored.items()
         }
 
     def _summary(self) -> str:
@@ -349,6 +355,18 @@ class Reranker(Model, RerankerSettings):
         of_trees = self.settings_.features == "trees"
         names = (*(COLUMNS if of_trees else COLUMNS[:1]), *self.settings_.experts)
         return dict(zip(names, self.weights_.dense.tolist(), strict=True))
+
+
+def _unpacked(name: str, raw: bytes) -> bytes:
+    """The bytes of an expert."""
+    reader = zlib.decompressobj()
+    try:
+        found = reader.decompress(raw, _MOST_BYTES)
+    except zlib.error as error:
+        raise ValueError(f"array 'expert.{name}' cannot be unpacked: {error}") from None
+    if not reader.eof or reader.unused_data:
+        raise ValueError(f"array 'expert.{name}' is cut off, or more than an expert")
+    return found
 
 
 def _as_lists(heads: npt.NDArray[Any], parses: Sequence[Parse]) -> KBestLists:
