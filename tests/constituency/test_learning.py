@@ -22,9 +22,11 @@ from eigentext.constituency.params import (
     _fewer,
     count_states,
     estimate,
+    few_enough,
     tensor_layout,
 )
 from eigentext.constituency.settings import LPCFGSettings, Smoothing
+from eigentext.constituency.storage_fields import params_fit
 from eigentext.constituency.transform import head_rules, prepare_tree, read_treebank
 from eigentext.errors import ModelFileError, SettingsError
 from eigentext.evaluate.parseval import evaluate
@@ -384,3 +386,36 @@ def test_tensors_made_from_few_counts_and_from_all_are_the_same(english):
     numbers = hard.grammar_.params[0].counts.numbers
     assert np.array_equal(numbers, np.rint(numbers))
     assert LPCFG(n_states=4).fit(english[:80]).grammar_.params[0].counts is None
+
+
+def test_a_file_says_rules_in_one_way(english):
+    model = LPCFG(n_states=2, estimator="clustering").fit(english[:40])
+    packed = model._pack()
+    n_rules = len(model.grammar_.params[0].rules)
+    low = {
+        "model0.low.rank": np.full((n_rules, 3), 255, np.uint8),
+        "model0.low.values": np.zeros(1, np.float16),
+        "model0.low.factor": np.ones(n_rules, np.float32),
+    }
+    without = {k: v for k, v in packed.arrays.items() if k != "model0.counts.rules"}
+    for arrays, why in (
+        ({**packed.arrays, **low}, "in 2 ways"),
+        (without, r"counts\.rules' is missing"),
+    ):
+        numbers = {**model.settings_.get_params(), **packed.facts}
+        with pytest.raises(ValueError, match=why):
+            params_fit(arrays, numbers["lexicon"], 1)
+    assert not few_enough(0, 10**7)
+    assert few_enough(10**5, 10**8)
+
+
+def test_proper_tags_do_nothing_but_stand_over_words(english):
+    model = LPCFG(n_states=4, estimator="clustering", n_iter=5).fit(english[:80])
+    grammar = model.grammar_
+    (params,), labels = grammar.params, grammar.labels
+    parents = {labels[a] for a in params.rules[:, 0].tolist()}
+    lexicon = params.lexicon
+    for t, tag in enumerate(lexicon.tags.tolist()):
+        emits = lexicon.emits[lexicon.tag_ptr[t] : lexicon.tag_ptr[t + 1]]
+        if labels[tag] not in parents:
+            assert emits.tolist() == [1.0] * len(emits)

@@ -46,5 +46,5 @@ def test_a_reranker_of_hungarian_chooses_better_than_by_chance(data):
         first, best, mean = first + some[0], best + some.max(), mean + np.mean(some)
     # a third of the way from a tree taken at random to the best of each list, at the least
     assert chosen > mean + (best - mean) / 3
-    assert chosen > first - 0.01 * sum(map(len, dev))
+    assert chosen >= first
     assert reranker.held_out_.words == sum(map(len, train))

@@ -13,6 +13,13 @@ from hypothesis import strategies as st
 
 from eigentext.base.hashing import MASK, MIXER
 from eigentext.dependency import DependencyParser, Reranker
+from eigentext.dependency.graph.encode import Encoder
+from eigentext.dependency.graph.labels import (
+    LabelledList,
+    LabelModel,
+    LabelSettings,
+    label_templates,
+)
 from eigentext.dependency.graph.tree_score import judged, tree_score
 from eigentext.dependency.rerank.lists import KBestLists, lists_of
 from eigentext.dependency.rerank.tree_features import (
@@ -250,11 +257,42 @@ def test_relations_of_a_list_are_those_of_its_trees(parser, bank):
         assert (other.margins[:, 1] <= -chosen.margins[:, 1]).all()
 
 
+@given(st.integers(0, 10**6))
+@settings(max_examples=40, deadline=None)
+def test_relations_of_any_list_are_those_of_its_trees(seed):
+    # crossing arcs, one word, several relations of the root's word
+    rng = np.random.default_rng(seed)
+    n, n_trees, n_labels = rng.integers(1, 9), rng.integers(1, 7), rng.integers(1, 5)
+    heads = np.zeros((n_trees, n), np.int32)
+    for tree in heads:
+        order = rng.permutation(n) + 1
+        for done in range(1, n):
+            tree[order[done] - 1] = order[rng.integers(done)]
+    words = TaggedSentence.of(
+        rng.choice(["a", "b"], n).tolist(), upos=rng.choice(["N", "V"], n).tolist()
+    )
+    model = LabelModel(
+        LabelSettings(bits=10),
+        label_templates(),
+        tuple("abcde"[:n_labels]),
+        int(rng.integers(-1, n_labels)),
+        rng.integers(-9, 9, (1 << 10) + n_labels).astype(np.int16),
+    )
+    batch = Encoder().batch([words] * n_trees)
+    rows = np.full((n_trees, n + 1), -1, np.int32)
+    rows[:, 1:] = heads
+    alone = model.label(batch, rows.ravel()).reshape(n_trees, n + 1)[:, 1:]
+    together = model.label_list(batch.keys[: n + 1], heads)
+    assert together.relations.tolist() == alone.tolist()
+    told = model.label_list(batch.keys[: n + 1], heads, together.relations)
+    assert told.margins.tolist() == together.margins.tolist()
+    wrong = np.full_like(together.relations, -1)  # relations that training did not see
+    assert (model.label_list(batch.keys[: n + 1], heads, wrong).margins < 0).all()
+
+
 def test_right_words_have_head_and_relation():
     lists = KBestLists.of([([[2, 0], [0, 1]], [2, 1]), ([[0]], [1])])
     assert lists.right_words([([2, 0], ["x", "y"]), ([0], ["root"])]).tolist() == [2, 0, 1]
-    from eigentext.dependency.graph.labels import LabelledList
-
     labels = [
         LabelledList(np.array(rows), np.zeros((len(rows), len(rows[0])), np.int32))
         for rows in ([[0, 1], [0, 1]], [[2]])
@@ -262,6 +300,10 @@ def test_right_words_have_head_and_relation():
     lists = KBestLists.of([([[2, 0], [2, 0]], [2, 1]), ([[0]], [1])], (NAMES, labels))
     gold = [([2, 0], ["root:x", "obj"]), ([0], ["unheard"])]
     assert lists.right_words(gold).tolist() == [1, 1, 0]  # subtypes do not count
+    with pytest.raises(SettingsError, match="1 gold trees for 2"):
+        lists.right_words(gold[:1])
+    with pytest.raises(SettingsError, match="has 1 words, its list 2"):
+        lists.right_words([gold[1], gold[1]])
     both = KBestLists.joined([lists, lists.part(1, 2)])
     assert both.relations_of(2).tolist() == [[2]]
     with pytest.raises(SettingsError, match="no relations"):
@@ -300,8 +342,18 @@ def test_a_table_has_the_columns_of_each_tree(parser, bank):
     assert part.scores(weights).tolist() == [12, 14, 16, 0, 2, 4]
     with pytest.raises(SettingsError, match="3 sentences for 4"):
         TreeTable.of(tagged[:3], lists, TreeFeatures())
+    with pytest.raises(SettingsError, match="sentence 0 has 1 words, its list 6"):
+        TreeTable.of([TaggedSentence.of(["a"], upos=["X"])] * 4, lists, TreeFeatures())
     with pytest.raises(SettingsError, match="finite"):
         TreeTable.of(tagged, lists, TreeFeatures(), {"expert": np.full(len(column), np.inf)})
+
+
+def test_lists_that_are_no_trees_do_no_harm(bank):
+    lists = KBestLists.of([([[2, 1, 2, 5, 4, 0], [2, 3, 0, 5, 3, 3]], [1.0, 0.5])] * 6)
+    found = Reranker(experts=(), folds=2).fit(bank[:6], lists=lists)
+    assert found.n_features >= 0  # it ends
+    with pytest.raises(SettingsError, match="no training lists"):
+        Reranker(experts=()).fit([], lists=KBestLists.of([]))
 
 
 def test_choosing_one_by_one_and_all_at_once_are_the_same(parser, bank, tmp_path):

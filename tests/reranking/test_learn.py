@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from eigentext.reranking import learn
 from eigentext.reranking.learn import (
     LearningList,
     ListFeatures,
@@ -139,6 +140,19 @@ def test_learning_finds_the_column_that_tells():
     found = learn_weights(lists, [1.0, 0.0], target="best")
     assert 0.005 < found.dense[1] < 0.05  # gains differ by 1, the column by 100
     assert abs(found.dense[0]) < 0.5
+
+
+def test_blocks_of_lists_are_joined(monkeypatch):
+    rng = np.random.default_rng(9)
+    lists = [_random_list(rng, n_features=40) for _ in range(20)]
+    whole = to_instances(lists, 3)
+    monkeypatch.setattr(learn, "_BLOCK", 3)
+    parts = to_instances(lists, 3)
+    assert whole is not None
+    assert parts is not None
+    assert 0 < len(whole[2]) < 40
+    for one, other in zip((*whole[0], *whole[1:]), (*parts[0], *parts[1:]), strict=True):
+        assert np.array_equal(one, other)
 
 
 def test_nothing_to_learn_from():

@@ -190,7 +190,8 @@ def _several(
     sentence = sentence.with_columns(**parser.tags_for(sentence, tagged))
     if reranker is not None:
         listed = parser.kbest(tagged, k=k if k > 1 else reranker.settings_.kbest)
-        parses = reranker.choose(tagged, listed)[:k]
+        # a sentence that was parsed in pieces has one tree
+        parses = reranker.choose(tagged, listed)[:k] if len(listed) > 1 else listed
     else:
         parses = [parser.parse(tagged)] if k == 1 else parser.kbest(tagged, k=k)
     chances = parser.marginals(tagged) if marginals else None

@@ -90,7 +90,9 @@ def _scorer(path: str, base: str | None = None) -> tuple[str, Scorer]:
         return (
             "score",
             lambda sentence, tree: (
-                reranker.choose(sentence, [judged(below, sentence, tree)])[0].score
+                reranker.choose(below.tagged_conllu(sentence), [judged(below, sentence, tree)])[
+                    0
+                ].score
             ),
         )
     raise wrong_kind(path, kind, *trees)

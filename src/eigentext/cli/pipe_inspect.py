@@ -68,9 +68,9 @@ def _show(found: dict[str, Any]) -> None:
 
 
 def _cells(said: dict[str, Any]) -> dict[str, str]:
-    measure = "las" if "las" in said else "uas"
-    return {
-        "kept": "yes" if said["kept"] else "no",
-        f"{measure.upper()} without": f"{said[measure]:.2f}",
-        f"{measure.upper()} with": f"{said[f'reranked_{measure}']:.2f}",
-    }
+    cells = {"kept": "yes" if said["kept"] else "no"}
+    for measure in ("las", "uas"):
+        if measure in said and f"reranked_{measure}" in said:
+            cells[f"{measure.upper()} without"] = f"{said[measure]:.2f}"
+            cells[f"{measure.upper()} with"] = f"{said[f'reranked_{measure}']:.2f}"
+    return cells

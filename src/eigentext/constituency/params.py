@@ -57,6 +57,7 @@ __all__ = [
     "Totals",
     "count_states",
     "estimate",
+    "few_enough",
     "root_prior",
     "rounded",
     "tensor_layout",
@@ -192,6 +193,14 @@ def root_prior(labels: Sequence[str], count: Floats) -> Floats:
     return np.asarray(real / real.sum())
 
 
+def few_enough(n_counts: int, n_cells: int) -> bool:
+    """May a file keep so many counts in the place of tensors?
+
+    It may not if they would be a file of nothing that fills the memory.
+    """
+    return n_cells <= 5000 * n_counts + 10**6
+
+
 def tensor_layout(rules: Ints, m: Ints) -> Ints:
     """(R + 1,) where the tensor of each rule begins."""
     return pointers(m[rules].prod(axis=1))
@@ -234,6 +243,7 @@ def estimate(
 
     rule_ptr = tensor_layout(bank.rules, m)
     totals = Totals.of(bank) if totals is None else totals
+    proper = totals.over_words == totals.labels
     if least is not None:
         counts, totals = _fewer(bank.rules, m, counts, totals, least)
     strengths = smoothing.C_rule, smoothing.C_pair, smoothing.C_single
@@ -253,7 +263,7 @@ def estimate(
     C, K = smoothing.C_root, smoothing.k_root
     added = C * totals.roots / n_trees + K * root_prior(bank.labels, totals.labels)
     root = (counts.roots + added[label_of] * within) / (n_trees + C + K)
-    lexicon = replace(lexicon, emits=_emits(totals, m, counts, lexicon, smoothing))
+    lexicon = replace(lexicon, emits=_emits(totals, m, counts, lexicon, smoothing, proper))
     return LatentParams(m, bank.rules, rule_ptr, tensor, root, lexicon, counts=kept)
 
 
@@ -280,7 +290,7 @@ def _fewer(
     parent = np.repeat(label_ptr[rules[:, 0]], n_parent) + within
     states = counts.states - np.bincount(parent, lost, minlength=len(counts.states))
     states = np.maximum(states, 0.0)
-    labels = np.add.reduceat(states, label_ptr[:-1])
+    labels = np.maximum(np.add.reduceat(states, label_ptr[:-1]), 1e-30)
     of_rules = np.add.reduceat(tensor, rule_ptr[:-1])
     return (
         LatentCounts(tensor, states, counts.roots),
@@ -294,9 +304,17 @@ def rounded(numbers: Floats) -> Floats:
 
 
 def _emits(
-    totals: Totals, m: Ints, counts: LatentCounts, lexicon: Lexicon, smoothing: Smoothing
+    totals: Totals,
+    m: Ints,
+    counts: LatentCounts,
+    lexicon: Lexicon,
+    smoothing: Smoothing,
+    proper: npt.NDArray[np.bool_],
 ) -> Floats:
-    """(n_ts,) P(a stands over a word | a, h), drawn towards the same without h by C_rule."""
+    """(n_ts,) P(a stands over a word | a, h), drawn towards the same without h by C_rule.
+
+    ``proper`` (labels,): the label does nothing else.
+    """
     tags = lexicon.tags
     share = (totals.over_words[tags] / totals.labels[tags])[lexicon.ts_tag]
     label_ptr = pointers(m)
@@ -306,4 +324,5 @@ def _emits(
     C = smoothing.C_rule
     emits = (with_word + C * share) / np.maximum(of_state + C, 1e-30)
     # A proper tag does nothing but stand over words, whatever rounding says.
-    return np.asarray(np.where(share == 1, 1.0, np.minimum(emits, 1.0)))
+    alone = proper[tags][lexicon.ts_tag]
+    return np.asarray(np.where(alone, 1.0, np.minimum(emits, 1.0)))

@@ -11,7 +11,7 @@ from eigentext.constituency import lexicon_moments
 from eigentext.constituency.class_counts import ClassCounts
 from eigentext.constituency.lexicon import Lexicon
 from eigentext.constituency.low_rank import LowRank, n_numbers
-from eigentext.constituency.params import LatentParams, RuleCounts
+from eigentext.constituency.params import LatentParams, RuleCounts, few_enough
 from eigentext.latent.spectrum import Spectra
 from eigentext.lexicon.word_classes import WordClasses
 
@@ -56,8 +56,8 @@ def pack_params(params: Sequence[LatentParams]) -> PackedParams:
         prefix = f"model{number}."
         arrays[prefix + "m"] = model.m
         arrays[prefix + "rule_ptr"] = model.rule_ptr
-        if model.counts is not None:
-            known = model.counts
+        known = model.counts
+        if known is not None and few_enough(len(known.places), len(model.tensor)):
             arrays |= {
                 f"{prefix}counts.{name}": np.asarray(v) for name, v in known._asdict().items()
             }

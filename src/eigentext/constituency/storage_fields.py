@@ -23,7 +23,7 @@ from eigentext.base.fields import (
 )
 from eigentext.constituency.brackets import BITS
 from eigentext.constituency.low_rank import n_numbers
-from eigentext.constituency.params import RuleCounts, tensor_layout
+from eigentext.constituency.params import RuleCounts, few_enough, tensor_layout
 from eigentext.constituency.rerank.storage import RERANKER_ARRAYS, RERANKER_STRINGS
 from eigentext.lexicon.signatures import LANGUAGES
 
@@ -38,7 +38,6 @@ MOST_MODELS = 1000
 LANGUAGE = Text(LANGUAGES)
 _MOST_STATES = 10_000  # of one nonterminal
 _MOST = 1e12  # words counted
-_MOST_CELLS = 1 << 31  # of the tensors that are made from counts: 8 GB
 _INTS, _REALS = ("int64", "int32"), ("float64", "float32")
 _STRENGTH = Real(0, 1e12)
 _STRENGTHS = dict.fromkeys(("k_sig", "k_base", "k_state", "trust"), _STRENGTH)
@@ -159,7 +158,7 @@ def params_fit(a: Mapping[str, npt.NDArray[Any]], numbers: dict[str, Any], n_mod
                 f"array '{prefix}lexicon.tag_ptr' does not fit the states of the tags"
             )
         ptr, n = a[prefix + "lexicon.word_ptr"], a[prefix + "lexicon.word_n"]
-        seen = np.diff(np.concatenate([[0.0], np.cumsum(n)])[ptr])
+        seen = np.diff(np.concatenate([[0.0], np.cumsum(n, dtype=np.float64)])[ptr])
         if not len(tags) or not len(n) or float(seen.min()) <= 0:
             raise ValueError(f"array '{prefix}lexicon.word_n' has a word that was never seen")
         if prefix + "class_counts" in a:
@@ -170,12 +169,21 @@ def params_fit(a: Mapping[str, npt.NDArray[Any]], numbers: dict[str, Any], n_mod
 
 def _check_tensors(a: Mapping[str, npt.NDArray[Any]], prefix: str) -> None:
     """Tensors are there, as counts, whole or in low rank, and no rank is larger than it can be."""
-    if prefix + "counts.places" in a:
-        missing = [name for name in RuleCounts._fields if f"{prefix}counts.{name}" not in a]
-        if missing:
-            raise ValueError(f"array '{prefix}counts.{missing[0]}' is missing")
-        if int(a[prefix + "rule_ptr"][-1]) > _MOST_CELLS:
-            raise ValueError(f"array '{prefix}m' asks for more than {_MOST_CELLS:,} numbers")
+    forms = {
+        "counts": [f"{prefix}counts.{name}" for name in RuleCounts._fields],
+        "low": [f"{prefix}low.{name}" for name in ("rank", "values", "factor")],
+        "tensor": [f"{prefix}tensor"],
+    }
+    there = [form for form, names in forms.items() if any(name in a for name in names)]
+    if len(there) != 1:
+        raise ValueError(f"arrays of '{prefix}' say rules in {len(there)} ways, expected one")
+    for name in forms[there[0]]:
+        if name not in a:
+            raise ValueError(f"array {name!r} is missing")
+    if there == ["counts"]:
+        n_cells, n_counts = int(a[prefix + "rule_ptr"][-1]), len(a[prefix + "counts.places"])
+        if not few_enough(n_counts, n_cells):
+            raise ValueError(f"array '{prefix}counts.places' is too short for {n_cells:,} numbers")
         return
     if prefix + "low.rank" not in a:
         _length(a, prefix + "tensor", int(a[prefix + "rule_ptr"][-1]))

@@ -55,8 +55,9 @@ def trained_reranker(
         return None, {}
     about = [sentence.verbatim for sentence in short]
     key = fingerprint(about, parser.fingerprint(), reranker.get_params(), measure)
-    # the lists are the same for other experts and penalties
-    lists = fingerprint(about, parser.fingerprint(), reranker.kbest, reranker.folds)
+    # the lists are the same for other experts and penalties; only features of trees need relations
+    labelled = reranker.features == "trees" and parser.relations_ is not None
+    lists = fingerprint(about, parser.fingerprint(), reranker.kbest, reranker.folds, labelled)
     folder = files.folder and files.folder / f"lists-{lists[:16]}"
 
     def made() -> Reranker:
@@ -66,6 +67,7 @@ def trained_reranker(
     if not measure or model.held_out_ is None:
         return model, {}
     found = model.held_out_
-    las, reranked = found.attachment
-    choice = {"kept": found.better, "las": las, "reranked_las": reranked}
+    alone, reranked = found.attachment
+    name = "las" if labelled else "uas"
+    choice = {"kept": found.better, name: alone, f"reranked_{name}": reranked}
     return (model if found.better else None), {"reranker": choice}

@@ -1,10 +1,12 @@
 """Weights of features from lists of trees that were held against gold trees.
 
 p(t) = exp s(t) / sum over the list, where s(t) = v . dense(t) + the weights w of the tree's
-features.  With an L2 penalty the weights maximise one of
+features.  With an L2 penalty, which is small for v, the weights maximise one of
 
-    risk:  sum over lists of  sum over trees of p(t) gain(t)    -   l2 / 2 |w|^2
-    best:  sum over lists of  log p(trees with the largest gain)  -   l2 / 2 |w|^2
+    risk:  sum over lists of  sum over trees of p(t) gain(t)
+    best:  sum over lists of  log p(trees with the largest gain)
+
+    less  l2 / 2 |w|^2 + l2 / 200 |v|^2, a column's unit being its spread within lists.
 
 gain(t) says what the tree is worth, such as its right words.
 
@@ -48,6 +50,7 @@ __all__ = [
 
 Target = Literal["risk", "best"]
 
+_SOFT = 0.01  # the penalty of a dense column beside that of a feature
 _BLOCK = 1000  # lists whose features are numbered at once
 
 
@@ -194,8 +197,12 @@ def objective(
             *(instances, gains, target == "best", dense, weights),
             *(scores, of_group, slopes, gradient),
         )
-        all_slopes = np.concatenate([slopes[:n_dense], gradient + l2 * weights])
-        return value + l2 / 2 * float(weights @ weights), all_slopes
+        free = x[:n_dense]
+        all_slopes = np.concatenate(
+            [slopes[:n_dense] + _SOFT * l2 * free, gradient + l2 * weights]
+        )
+        penalty = l2 / 2 * float(weights @ weights + _SOFT * free @ free)
+        return value + penalty, all_slopes
 
     return loss
 
@@ -251,10 +258,11 @@ def list_scores(features: ListFeatures, dense: Floats, weights: Weights) -> Floa
     from eigentext.reranking.kernels.lists import ListTrees, sum_groups, sum_trees
 
     at = places(weights.keys, features.features)
-    # the last weight is that of a feature without one
-    values = np.append(weights.values.astype(np.float64), 0.0)
+    values = np.zeros(len(at))
+    known = at >= 0
+    values[known] = weights.values[at[known]]
     of_group = np.empty(len(features.feature_ptr) - 1)
-    sum_groups(features.feature_ptr, at, values, of_group)
+    sum_groups(features.feature_ptr, np.arange(len(at), dtype=np.int32), values, of_group)
     total = np.empty(len(dense))
     trees = ListTrees(features.node_ptr, features.groups, np.asarray(dense, np.float64))
     sum_trees(trees, weights.dense, of_group, total)

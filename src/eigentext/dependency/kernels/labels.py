@@ -253,7 +253,7 @@ def label_list(keys, heads, model, given, labels, margins):
             h = heads[k, d - 1]
             if h == 0 and model.root_label >= 0:
                 mine[d - 1] = labels[k, d - 1] if given else model.root_label
-                margins[k, d - 1] = 0
+                margins[k, d - 1] = 0 if mine[d - 1] == model.root_label else -SURE
                 continue
             mine_is = labels[k, d - 1] if given else -1
             above = heads[k, h - 1] if h > 0 else -1

@@ -73,10 +73,12 @@ def find_edges(heads, first, last, n_children):
         for d in range(1, n + 1):
             above = heads[k, d - 1]
             n_children[k, above] += 1
-            while above > 0:
+            steps = 0
+            while above > 0 and steps < n:  # a cycle, which no tree has, would not end
                 first[k, above] = min(first[k, above], d)
                 last[k, above] = max(last[k, above], d)
                 above = heads[k, above - 1]
+                steps += 1
 
 
 @njit(cache=True, inline="always")

@@ -38,6 +38,7 @@ __all__ = [
     "HeldOut",
     "Table",
     "Weights",
+    "checked_right",
     "choose",
     "held_out_words",
     "log_linear",
@@ -83,7 +84,8 @@ class Weights:
     templates: npt.NDArray[np.float32]
 
 
-def _checked(table: Table) -> npt.NDArray[Any]:
+def checked_right(table: Table) -> npt.NDArray[Any]:
+    """Right words of each tree; SettingsError if there are no gold trees, or no lists."""
     if table.right is None:
         raise SettingsError("training lists need gold trees")
     if not len(table.lengths):
@@ -133,7 +135,7 @@ class Table(Protocol):
 def held_out_words(table: Table, learn: Callable[[Any], Any], folds: int) -> HeldOut:
     """Right words in each fold of the lists, chosen by weights of the other folds."""
     first = chosen = 0
-    right = _checked(table)
+    right = checked_right(table)
     for others, numbers in held_out(len(table.lengths), folds):
         own = table.part(numbers)
         best = choose(own, own.scores(learn(table.part(others))))
@@ -152,7 +154,7 @@ def perceptron(
     seed: int = 0,
 ) -> Weights:
     """Averaged perceptron over lists; ``base`` is the first weight of the base score."""
-    right = _checked(table)
+    right = checked_right(table)
     spread = _spread(table)
     dense = table.dense / spread
     of_columns = Averaged.zeros(dense.shape[1], np.float64)
@@ -206,7 +208,7 @@ def log_linear(
 
     if target not in ("best", "risk"):
         raise SettingsError(f"target is {target!r}, expected 'best' or 'risk'")
-    right = _checked(table)
+    right = checked_right(table)
     spread = _spread(table)
     dense = table.dense / spread
     D = dense.shape[1]

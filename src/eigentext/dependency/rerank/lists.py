@@ -179,16 +179,21 @@ class KBestLists(Stored):
 
     def right(self, gold: Sequence[Sequence[int]]) -> npt.NDArray[np.int32]:
         """Number of right heads of every tree of every list, end to end."""
-        if len(gold) != len(self):
-            raise SettingsError(f"{len(gold)} gold trees for {len(self)} lists")
+        self._check_gold([len(heads) for heads in gold])
         counts = []
         for number, heads in enumerate(gold):
-            if len(heads) != self.lengths[number]:
-                raise SettingsError(
-                    f"gold tree {number} has {len(heads)} words, its list {self.lengths[number]}"
-                )
             counts.append((self[number].heads == np.asarray(heads)).sum(1, dtype=np.int32))
         return np.concatenate([*counts, np.empty(0, np.int32)])
+
+    def _check_gold(self, lengths: Sequence[int]) -> None:
+        """Raise SettingsError unless there are so many lists of as many words."""
+        if len(lengths) != len(self):
+            raise SettingsError(f"{len(lengths)} gold trees for {len(self)} lists")
+        for number, length in enumerate(lengths):
+            if length != self.lengths[number]:
+                raise SettingsError(
+                    f"gold tree {number} has {length} words, its list {self.lengths[number]}"
+                )
 
     def best_indices(self, gold: Sequence[Sequence[int]]) -> npt.NDArray[np.int64]:
         """For every sentence the index of the tree with most right heads, the first of equals."""
@@ -222,6 +227,7 @@ class KBestLists(Stored):
         """
         if self.relations is None:
             return self.right([heads for heads, _ in gold])
+        self._check_gold([len(heads) for heads, _ in gold])
         main = [name.partition(":")[0] for name in self.relations.names]
         place = {name: at for at, name in enumerate(dict.fromkeys(main))}
         number_of = np.array([place[name] for name in main])

@@ -44,6 +44,7 @@ from eigentext.dependency.rerank.features import (
 )
 from eigentext.dependency.rerank.learners import (
     HeldOut,
+    checked_right,
     choose,
     held_out_words,
     log_linear,
@@ -111,7 +112,7 @@ _SPEC = Spec(
 )
 _TREES_L2, _TAGS_L2 = 100.0, 3.0  # penalties, unless told
 _TURNS = 60  # of L-BFGS
-_MOST_BYTES = 1 << 32  # of one expert
+_MOST_BYTES = 1 << 28  # of one expert
 _AT_ONCE = 64  # sentences whose lists are in memory together
 
 
@@ -203,6 +204,7 @@ class Reranker(Model, RerankerSettings):
         """Weights from a table of features."""
         self.check_fitted()
         if isinstance(table, TreeTable):
+            checked_right(table)
             first = [float(name == "base") for name in table.names]
             l2 = _TREES_L2 if self.l2 is None else self.l2
             return learn_weights(table.lists(), first, target="best", l2=l2, n_iter=_TURNS)

@@ -160,6 +160,12 @@ class TreeTable:
         """The table of lists; ``columns`` are dense ones beside ``COLUMNS``."""
         if len(sentences) != len(lists):
             raise SettingsError(f"{len(sentences)} sentences for {len(lists)} lists")
+        for number, sentence in enumerate(sentences):
+            if len(sentence.forms) != lists.lengths[number]:
+                raise SettingsError(
+                    f"sentence {number} has {len(sentence.forms)} words, its list "
+                    f"{lists.lengths[number]}"
+                )
         known = lists.relations
         margins = np.zeros((len(lists.scores), 2)) if known is None else known.margins
         dense = np.column_stack(
