@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from eigentext.base.parallel import in_order
@@ -49,3 +57,71 @@ def test_an_error_of_a_worker_is_raised_here() -> None:
 def test_no_jobs_is_refused() -> None:
     with pytest.raises(SettingsError, match="jobs is 0, expected a whole number of at least 1"):
         list(in_order(powers, [1], state=1, jobs=0))
+
+
+def changed(state: dict[str, Any], numbers: list[int]) -> list[tuple[float, bool, bool]]:
+    """What is in the state before the work changes it."""
+    answers = []
+    for number in numbers:
+        big, small = state["big"], state["small"]
+        right = bool(np.array_equal(big[1:], np.arange(1, len(big)))) and small.tolist() == [1, 2]
+        answers.append((float(big[0]), right, bool(big.flags.aligned and big.flags.writeable)))
+        big[0] = 100 + number
+    return answers
+
+
+def test_processes_share_arrays_and_see_no_changes_of_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    big = np.arange(100_000, dtype=np.float64)
+    state = {
+        "big": big,
+        "small": np.array([1, 2]),
+        "twice": big,
+        "other": np.ones(99_999, np.int8),
+    }
+    seen = 0
+    for _, (first, right, usable) in in_order(changed, range(8), state=state, jobs=2, chunk=4):
+        seen += len(list(tmp_path.iterdir()))
+        assert right
+        assert usable
+        assert first == 0 or first >= 100  # its own change, of the same chunk
+    assert seen
+    assert big[0] == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+_KILLED = """
+import sys, time
+from pathlib import Path
+import numpy as np
+from eigentext.base.parallel import in_order
+
+def slow(state, numbers):
+    Path(sys.argv[1], f"at-work-{numbers[0]}").touch()
+    time.sleep(600)
+    return numbers
+
+if __name__ == "__main__":
+    list(in_order(slow, range(4), state=np.zeros(100_000), jobs=2, chunk=1))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
+def test_a_killed_run_leaves_no_file(tmp_path: Path) -> None:
+    (script := tmp_path / "script.py").write_text(_KILLED)
+    (shared := tmp_path / "shared").mkdir()
+    environment = {**os.environ, "TMPDIR": str(shared)}
+    with subprocess.Popen([sys.executable, script, shared], env=environment) as run:
+        _wait_for(lambda: len(list(shared.glob("at-work-*"))) == 2)
+        assert list(shared.glob("*.shared"))
+        run.send_signal(signal.SIGKILL)
+    _wait_for(lambda: not list(shared.glob("*.shared")))
+
+
+def _wait_for(there: Callable[[], bool]) -> None:
+    until = time.monotonic() + 120
+    while not there():
+        assert time.monotonic() < until
+        time.sleep(0.05)

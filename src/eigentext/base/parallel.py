@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import pickle
+import tempfile
+from contextlib import contextmanager, suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from mmap import ACCESS_COPY, mmap
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from eigentext.errors import SettingsError
 
@@ -18,6 +22,9 @@ Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 State = TypeVar("State")
 
+_LARGE = 1 << 16  # bytes of an array that processes share
+_ALIGNED = 64  # where arrays begin in the file
+
 _held: Any = None  # of a worker process: the state that every chunk needs
 
 
@@ -28,16 +35,66 @@ def available_cores() -> int:
     return os.cpu_count() or 1
 
 
-def _hold(state: Any) -> None:
+class _Packed(NamedTuple):
+    """A state for processes to share: a pickle, and the file that holds its large arrays."""
+
+    pickled: bytes
+    path: str
+    spans: list[tuple[int, int]]
+
+
+@contextmanager
+def _packed(state: Any) -> Iterator[_Packed]:
+    """The state with its large arrays in a file that every process maps into its memory.
+
+    So they are in memory once, however many processes there are, and nobody copies them: pages
+    are shared until one is written to, and what is written there the others do not see.
+    """
+    buffers: list[pickle.PickleBuffer] = []
+
+    def small(buffer: pickle.PickleBuffer) -> bool:
+        """Small ones stay in the pickle."""
+        if buffer.raw().nbytes < _LARGE:
+            return True
+        buffers.append(buffer)
+        return False
+
+    pickled = pickle.dumps(state, protocol=5, buffer_callback=small)
+    handle, path = tempfile.mkstemp(prefix="eigentext-", suffix=".shared")
+    try:
+        spans = []
+        with open(handle, "wb") as out:
+            for buffer in buffers:
+                raw = buffer.raw()
+                out.write(bytes(-out.tell() % _ALIGNED))
+                spans.append((out.tell(), raw.nbytes))
+                out.write(raw)
+        yield _Packed(pickled, path, spans)
+    finally:
+        with suppress(OSError):  # a worker that outlived its parent was first
+            os.unlink(path)
+
+
+def _unpacked(packed: _Packed) -> Any:
+    if not packed.spans:
+        return pickle.loads(packed.pickled)  # noqa: S301 - our own, of a moment ago
+    with open(packed.path, "rb") as file:
+        mapped = memoryview(mmap(file.fileno(), 0, access=ACCESS_COPY))
+    parts = [mapped[begin : begin + size] for begin, size in packed.spans]
+    return pickle.loads(packed.pickled, buffers=parts)  # noqa: S301
+
+
+def _hold(packed: _Packed) -> None:
     global _held
-    _held = state
-    end_with_parent()
+    end_with_parent(packed.path)
+    _held = _unpacked(packed)
 
 
-def end_with_parent() -> None:
+def end_with_parent(path: str | None = None) -> None:
     """Have this worker end when the process that started it was killed.
 
-    It waits for work at a pipe that it holds open itself, and would wait for ever.
+    It waits for work at a pipe that it holds open itself, and would wait for ever.  ``path``: a
+    file of the parent's that nobody else would remove then.
     """
     from multiprocessing import parent_process
     from threading import Thread
@@ -47,6 +104,9 @@ def end_with_parent() -> None:
 
         def watch() -> None:
             parent.join()
+            if path is not None:
+                with suppress(OSError):
+                    os.unlink(path)
             os._exit(1)
 
         Thread(target=watch, daemon=True).start()
@@ -67,8 +127,8 @@ def in_order(
     """Each item with its answer, in the order of the items.
 
     ``work(state, items)`` answers for a list of at most ``chunk`` items.  With ``jobs`` above 1 it
-    runs in so many processes: each is sent the state once, and chunk after chunk; work and state
-    must be picklable.  At most ``2 jobs + 1`` chunks are under way, so memory does not grow.
+    runs in so many processes, which share the state's large arrays; work and state must be
+    picklable.  At most ``2 jobs + 1`` chunks are under way, so memory does not grow.
 
     >>> list(in_order(lambda power, numbers: [n**power for n in numbers], [1, 2, 3], state=2))
     [(1, 1), (2, 4), (3, 9)]
@@ -85,7 +145,10 @@ def in_order(
     from multiprocessing import get_context
 
     # fresh processes: a fork would inherit locks that threads of this process may hold
-    with ProcessPoolExecutor(jobs, get_context("spawn"), _hold, (state,)) as pool:
+    with (
+        _packed(state) as packed,
+        ProcessPoolExecutor(jobs, get_context("spawn"), _hold, (packed,)) as pool,
+    ):
         window: list[tuple[list[Item], Future[list[Answer]]]] = []
         for part in chunks:
             window.append((part, pool.submit(_work_held, work, part)))
