@@ -18,8 +18,7 @@ from eigentext.constituency.learn.em import random_start, run_em, word_scores
 from eigentext.constituency.lexicon import build_lexicon, index_words
 from eigentext.constituency.params import (
     LatentCounts,
-    Totals,
-    _fewer,
+    _few_counts,
     count_states,
     estimate,
     few_enough,
@@ -348,24 +347,24 @@ def test_small_counts_are_left_out_and_the_rest_still_adds_up(least):
         states[begin : begin + m[a]] += cells.sum((1, 2))
     words = rng.exponential(size=9)
     states += words
-    of_rules = np.add.reduceat(tensor, ptr[:-1])
-    labels = np.add.reduceat(states, [0, 2, 5])
-    totals = Totals(of_rules, labels, np.add.reduceat(words, [0, 2, 5]), np.ones(3))
-    counts, after = _fewer(rules, m, LatentCounts(tensor, states, np.ones(9)), totals, least)
+    after = _few_counts(rules, m, LatentCounts(tensor, states, np.ones(9)), least, (1.0, 1.0, 1.0))
+    kept = np.zeros(len(tensor))
+    kept[after.places] = after.numbers
+    assert np.all(np.diff(after.places) > 0)
     for number in range(3):
-        old, new = (x[ptr[number] : ptr[number + 1]] for x in (tensor, counts.tensor))
+        old, new = (x[ptr[number] : ptr[number + 1]] for x in (tensor, kept))
         bound = least * min(old.max(), 1.0)
         assert new == pytest.approx(np.where(old > bound, old, 0), rel=1e-6)
         assert new.max() > 0
         assert after.rules[number] == pytest.approx(new.sum())
     # what a state does is done by rules and over words, as before
-    left = counts.states - words
+    left = after.states - words
     for number, (a, b, c) in enumerate(rules.tolist()):
-        cells = counts.tensor[ptr[number] : ptr[number + 1]].reshape(m[a], m[b], m[c])
+        cells = kept[ptr[number] : ptr[number + 1]].reshape(m[a], m[b], m[c])
         begin = [0, 2, 5][a]
         left[begin : begin + m[a]] -= cells.sum((1, 2))
     assert left == pytest.approx(0, abs=1e-6)
-    assert after.labels == pytest.approx(np.add.reduceat(counts.states, [0, 2, 5]))
+    assert after.labels == pytest.approx(np.add.reduceat(after.states, [0, 2, 5]))
 
 
 def test_tensors_made_from_few_counts_and_from_all_are_the_same(english):

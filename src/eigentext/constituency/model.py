@@ -154,11 +154,14 @@ class LPCFG(Model, LPCFGSettings):
         bank, wrapper = read_treebank(X, settings)
         bank = replace(bank, classes=classes)
         coarse = CoarseGrammar.from_treebank(bank, settings.smoothing.k_root)
-        params = learn_models(bank, settings, progress=progress)
-        if text is None and (settings.n_models > 1 or settings.usual_estimator == "moments"):
-            # scores, or a product of many: nobody asks for the probabilities of their states
-            params = [model.in_low_rank() for model in params]
-        grammar = Grammar(bank.labels, wrapper, coarse, tuple(params))
+        # scores, or a product of many: nobody asks for the probabilities of their states
+        small = settings.n_models > 1 or settings.usual_estimator == "moments"
+        models = learn_models(bank, settings, progress=progress)
+        if text is None and small:
+            params = tuple(model.in_low_rank() for model in models)
+        else:
+            params = tuple(models)
+        grammar = Grammar(bank.labels, wrapper, coarse, params)
         semi: SemiResult | None = None
         if text is not None:
             from eigentext.constituency.learn.semi import learn_semi

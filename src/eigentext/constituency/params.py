@@ -236,27 +236,26 @@ def estimate(
 ) -> LatentParams:
     """Smoothed parameters from counts; ``totals`` where they are of more than the treebank.
 
-    ``least``: counts of rules with states that are smaller are left out (:func:`_fewer`), so that
-    few remain for a file to keep.
+    ``least``: counts of rules with states that are smaller are left out (:func:`_few_counts`), so
+    that few remain for a file to keep.
     """
     from eigentext.constituency.kernels.tensors import smooth_rules
 
     rule_ptr = tensor_layout(bank.rules, m)
     totals = Totals.of(bank) if totals is None else totals
     proper = totals.over_words == totals.labels
-    if least is not None:
-        counts, totals = _fewer(bank.rules, m, counts, totals, least)
     strengths = smoothing.C_rule, smoothing.C_pair, smoothing.C_single
-    of_rules = counts.states, totals.rules, totals.labels, strengths
     kept = None
     if least is None:
         tensor = np.empty(int(rule_ptr[-1]), np.float32)
         layout = np.ascontiguousarray(bank.rules), rule_ptr, pointers(m)
-        smooth_rules(layout, counts.tensor, *of_rules, tensor)
+        known = counts.states, totals.rules, totals.labels
+        smooth_rules(layout, counts.tensor, *known, strengths, tensor)
     else:
-        places = np.flatnonzero(counts.tensor)
-        kept = RuleCounts(places, counts.tensor[places], *of_rules)
+        kept = _few_counts(bank.rules, m, counts, least, strengths)
         tensor = kept.smoothed(bank.rules, m)
+        counts = counts._replace(states=kept.states)
+        totals = replace(totals, rules=kept.rules, labels=kept.labels)
     label_of = np.repeat(np.arange(len(m)), m)
     n_trees = totals.roots.sum()
     within = counts.states / totals.labels[label_of]
@@ -267,35 +266,28 @@ def estimate(
     return LatentParams(m, bank.rules, rule_ptr, tensor, root, lexicon, counts=kept)
 
 
-def _fewer(
-    rules: Ints, m: Ints, counts: LatentCounts, totals: Totals, least: float
-) -> tuple[LatentCounts, Totals]:
+def _few_counts(
+    rules: Ints, m: Ints, counts: LatentCounts, least: float, strengths: tuple[float, float, float]
+) -> RuleCounts:
     """Counts without those of rules with states below ``least``; the others are rounded.
 
     Of a rule whose largest count is below 1, those are left out that are below ``least`` times
     this largest one, so that every rule keeps some.  What is left out is taken from the counts of
     parents, too: probabilities still sum to 1.
     """
-    rule_ptr = tensor_layout(rules, m)
-    top = np.maximum.reduceat(counts.tensor, rule_ptr[:-1])
-    bound = np.repeat(least * np.minimum(top, 1.0), np.diff(rule_ptr))
-    tensor = np.where(counts.tensor > bound, rounded(counts.tensor), 0.0)
-    # the cells of a rule with the same state of the parent stand together
-    size = m[rules[:, 1]] * m[rules[:, 2]]
-    n_parent = m[rules[:, 0]]
-    within = np.arange(int(n_parent.sum())) - np.repeat(np.cumsum(n_parent) - n_parent, n_parent)
-    begins = np.repeat(rule_ptr[:-1], n_parent) + within * np.repeat(size, n_parent)
-    lost = np.add.reduceat(counts.tensor, begins) - np.add.reduceat(tensor, begins)
-    label_ptr = pointers(m)
-    parent = np.repeat(label_ptr[rules[:, 0]], n_parent) + within
-    states = counts.states - np.bincount(parent, lost, minlength=len(counts.states))
-    states = np.maximum(states, 0.0)
-    labels = np.maximum(np.add.reduceat(states, label_ptr[:-1]), 1e-30)
-    of_rules = np.add.reduceat(tensor, rule_ptr[:-1])
-    return (
-        LatentCounts(tensor, states, counts.roots),
-        Totals(of_rules, labels, totals.over_words, totals.roots),
-    )
+    from eigentext.constituency.kernels.tensors import large_counts
+
+    layout = np.ascontiguousarray(rules), tensor_layout(rules, m), pointers(m)
+    lost, of_rules = np.empty(len(counts.states)), np.empty(len(rules))
+    places, numbers = np.empty(0, np.int64), np.empty(0)
+    for _ in range(2):  # to count them, then to keep them
+        used = large_counts(layout, counts.tensor, least, places, numbers, lost, of_rules)
+        if len(places) == used:
+            break
+        places, numbers = np.empty(used, np.int64), np.empty(used)
+    states = np.maximum(counts.states - lost, 0.0)
+    labels = np.maximum(np.add.reduceat(states, layout[2][:-1]), 1e-30)
+    return RuleCounts(places, numbers, states, of_rules, labels, strengths)
 
 
 def rounded(numbers: Floats) -> Floats:

@@ -122,6 +122,37 @@ def smooth_few(layout, places, numbers, n_state, n_rule, n_label, strengths, out
 
 
 @njit(cache=True)
+def large_counts(layout, tensor, least, places, numbers, lost, of_rules):
+    """Counts above ``least`` times the largest of their rule, or ``least`` where that is above 1.
+
+    ``places, numbers``  get them, in single precision; empty ones: they are only counted
+    ``lost``             (states of all labels,) gets what is left out, by the state of the parent
+    ``of_rules``         (R,) gets the sums of what is kept
+    """
+    rules, rule_ptr, label_ptr = layout
+    lost[:] = 0.0
+    used = 0
+    for r in range(len(rules)):
+        begin, end = rule_ptr[r], rule_ptr[r + 1]
+        first = label_ptr[rules[r, 0]]
+        width = (end - begin) // (label_ptr[rules[r, 0] + 1] - first)
+        bound = least * min(tensor[begin:end].max(), 1.0)
+        total = 0.0
+        for i in range(begin, end):
+            kept = 0.0
+            if tensor[i] > bound:
+                kept = np.float64(np.float32(tensor[i]))
+                if len(places):
+                    places[used] = i
+                    numbers[used] = kept
+                used += 1
+            total += kept
+            lost[first + (i - begin) // width] += tensor[i] - kept
+        of_rules[r] = total
+    return used
+
+
+@njit(cache=True)
 def states_of(values, ptr, item):
     """The part of ``values`` that belongs to the states of an item (or of a node)."""
     return values[ptr[item] : ptr[item + 1]]

@@ -23,6 +23,8 @@ from eigentext.constituency.params import LatentParams, count_states, estimate
 from eigentext.linalg.determinism import single_threaded
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from eigentext.base.progress import Progress
     from eigentext.constituency.settings import Estimator, LPCFGSettings
     from eigentext.constituency.treebank import Treebank
@@ -35,27 +37,27 @@ _EM_AFTER_CLUSTERING = 1  # hard states become soft ones; more did not help on d
 
 def learn_models(
     bank: Treebank, settings: LPCFGSettings, *, progress: Progress | None = None
-) -> list[LatentParams]:
-    """Estimate ``n_models`` grammars; each has a seed of its own."""
+) -> Iterator[LatentParams]:
+    """Estimate ``n_models`` grammars, each with a seed of its own.
+
+    One comes after the other, so that the caller can make it small before the next is learned.
+    """
     import sklearn.cluster  # noqa: F401  its OpenMP obeys the limit of threads only once loaded
 
     estimator = settings.usual_estimator
     in_turn: tuple[Estimator, ...] = (
         ("clustering", "moments") if estimator == "mixed" else (estimator,)
     )
-    with single_threaded():
-        return [
-            _learn(
-                bank,
-                replace(
-                    settings,
-                    estimator=in_turn[number % len(in_turn)],
-                    seed=settings.seed + number,
-                ),
-                progress,
-            )
-            for number in range(settings.n_models)
-        ]
+    for number in range(settings.n_models):
+        own = replace(
+            settings,
+            estimator=in_turn[number % len(in_turn)],
+            seed=settings.seed + number,
+        )
+        with single_threaded():
+            params = _learn(bank, own, progress)
+        yield params
+        del params  # it is the caller's alone
 
 
 def _learn(bank: Treebank, settings: LPCFGSettings, progress: Progress | None) -> LatentParams:
