@@ -57,7 +57,7 @@ __getattr__, __dir__, __all__ = lazy(
         "words": "LRMVL CCAEmbedding SpectralClusters",
     },
     modules="base cli constituency corpus datasets dependency drawing errors evaluate formats "
-    "integrations latent lexical lexicon linalg morphology pipeline recipes reports segmentation "
-    "sequences tagging trees web words",
+    "integrations latent lexical lexicon linalg morphology pipeline recipes reports reranking "
+    "segmentation sequences tagging trees web words",
 )
 __all__ += ["__version__"]

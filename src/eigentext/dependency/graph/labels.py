@@ -101,8 +101,9 @@ class LabelledList(NamedTuple):
 
         The sum is mostly of words whose relation is sure, the logarithms tell of the others.
 
-        >>> LabelledList(np.array([[0, 0]]), np.array([[0, 100]])).columns().tolist()
-        [[1.0, 4.615120410919189]]
+        >>> (tree,) = LabelledList(np.array([[0, 0]]), np.array([[0, 100]])).columns()
+        >>> [f"{value:.2f}" for value in tree]
+        ['1.00', '4.62']
         """
         logs = np.copysign(np.log1p(np.abs(self.margins)), self.margins)
         return np.stack([self.margins.sum(1) / 100, logs.sum(1)], axis=1).astype(np.float32)
