@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from eigentext.base.hashing import MASK, MIXER, text_key
+from eigentext.base.hashing import text_key
 from eigentext.constituency import LPCFG
 from eigentext.constituency.answer import word_emissions
 from eigentext.constituency.chart.constraints import Constraints
@@ -18,9 +18,11 @@ from eigentext.constituency.rerank.reranker import Reranker
 from eigentext.constituency.scoring import forest_log_p, skeleton_log_p
 from eigentext.constituency.transform import restore, user_labels
 from eigentext.evaluate.parseval import score_pair
-from eigentext.reranking.learn import ListFeatures, Weights
+from eigentext.reranking.learn import Weights
 from eigentext.trees.constituent import Tree
 from eigentext.trees.heads import HeadRules
+from helpers.tree_hashes import EDGE, bucket, features_of_trees, more
+from helpers.tree_hashes import hash_of as _hash
 
 SENTENCES = (
     "The farmer sold the old horse and the cow in the village .",
@@ -123,26 +125,6 @@ def test_log_p_of_a_forest_is_that_of_its_trees(english, estimator):
 # -- features ----------------------------------------------------------------------------------
 
 
-def _hash(template, *values):
-    state = MIXER * (template + 1) & MASK
-    for value in values:
-        state = (state ^ (value + MIXER & MASK)) * 0xFF51AFD7ED558CCD & MASK
-        state ^= state >> 29
-    return state
-
-
-def _more(state, value):
-    state = (state ^ (value + MIXER & MASK)) * 0xFF51AFD7ED558CCD & MASK
-    return state ^ state >> 29
-
-
-def _bucket(n):
-    return n if n <= 5 else 6 + sum(n > bound for bound in (7, 10, 15, 20, 30))
-
-
-EDGE = 1
-
-
 class _Node:
     """A node with links, for the plain twin."""
 
@@ -158,7 +140,7 @@ class _Node:
     def rule(self):
         state = self.whole
         for child in self.children:
-            state = _more(state, child.whole)
+            state = more(state, child.whole)
         return state
 
     @property
@@ -200,7 +182,7 @@ def _plain_features(flat, table, words, a, b):
         above = x.above.rule if x.above else EDGE
         pw = word[x.above.head + 1] if x.above else EDGE
         pt = tag[x.above.head + 1] if x.above else EDGE
-        length, rest = _bucket(e - s), _bucket(n - e)
+        length, rest = bucket(e - s), bucket(n - e)
         right = int(e == n or (e == n - 1 and shape[n] == word[n]))
         found.update(
             [
@@ -250,14 +232,14 @@ def _plain_features(flat, table, words, a, b):
                     [
                         _hash(100, a_, last, label, word[m]),
                         _hash(101, a_, last, label, word[m + 1]),
-                        _hash(102, a_, last, label, _bucket(m - s)),
-                        _hash(103, a_, last, label, _bucket(e - m)),
+                        _hash(102, a_, last, label, bucket(m - s)),
+                        _hash(103, a_, last, label, bucket(e - m)),
                         _hash(104, a_, word[m], word[m + 1], label),
                     ]
                 )  # fmt: skip
             cw, ct = word[child.head + 1], tag[child.head + 1]
             if at != head_at:
-                far = _bucket(abs(child.head - x.head))
+                far = bucket(abs(child.head - x.head))
                 found.update(
                     [
                         _hash(110, a_, label, ht, ct, side), _hash(111, a_, label, hw, ct, side),
@@ -277,7 +259,7 @@ def _plain_features(flat, table, words, a, b):
             if kin and child.children:
                 other, same = kin[0], int(kin[0].rule == child.rule)
                 longer = (other.end - other.start) - (child.end - child.start)
-                by, between = _bucket(abs(longer)) + 100 * (longer > 0), word[other.start]
+                by, between = bucket(abs(longer)) + 100 * (longer > 0), word[other.start]
                 found.update(
                     [
                         _hash(120, a_, label, same), _hash(121, label, same, between),
@@ -290,25 +272,13 @@ def _plain_features(flat, table, words, a, b):
     return found
 
 
-def _of_trees(found: ListFeatures):
-    """The features of each tree, those of every tree left out."""
-    trees = []
-    for a, b in pairwise(found.node_ptr.tolist()):
-        of_tree = Counter()
-        for group in found.groups[a:b].tolist():
-            begin, end = found.feature_ptr[group], found.feature_ptr[group + 1]
-            of_tree.update(found.features[begin:end].tolist())
-        trees.append(of_tree)
-    return trees
-
-
 @pytest.mark.parametrize("sentence", SENTENCES)
 def test_features_are_those_of_a_plain_twin(parser, sentence):
     # nodes that stand in every tree have no features: only differences between trees tell
     _, flat = _lists(parser, sentence)
     words = WordKeys(frozenset(("the", "in", ".", "farmer")), "english").of(sentence.split())
     table = parser.label_table
-    found = _of_trees(list_features(flat, table, words))
+    found = features_of_trees(list_features(flat, table, words))
     plain = [_plain_features(flat, table, words, a, b) for a, b in pairwise(flat.ptr.tolist())]
     assert len(found) == len(plain) > 2
     for mine, expected in zip(found, plain, strict=True):
@@ -349,7 +319,7 @@ def _preferring(parser, sentence):
     """The parser with a reranker that likes what only one tree has, and the rank of that tree."""
     _, flat = _lists(parser, sentence, 20)
     words = WordKeys(frozenset(), "english").of(sentence.split())
-    trees = _of_trees(list_features(flat, parser.label_table, words))
+    trees = features_of_trees(list_features(flat, parser.label_table, words))
     for rank in range(len(trees) - 1, 0, -1):
         others = set().union(*(tree for at, tree in enumerate(trees) if at != rank))
         own = np.array(sorted(trees[rank].keys() - others)[:1], np.uint64)

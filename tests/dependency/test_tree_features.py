@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eigentext.base.hashing import MASK, MIXER
 from eigentext.dependency import DependencyParser, Reranker
 from eigentext.dependency.graph.encode import Encoder
 from eigentext.dependency.graph.labels import (
@@ -33,33 +31,14 @@ from eigentext.dependency.sentence import TaggedSentence
 from eigentext.errors import ModelFileError, SettingsError
 from eigentext.formats.conllu import make_sentence, to_dependency_tree
 from eigentext.reranking.learn import Weights
+from helpers.tree_hashes import EDGE, bucket, features_of_trees, more, start_of
+from helpers.tree_hashes import hash_of as _hash
 
-EDGE = 1
 NAMES = ("root", "nsubj", "obj", "conj", "punct")
 UPOS = ("NOUN", "VERB", "PUNCT")
 
 
 # -- features ----------------------------------------------------------------------------------
-
-
-def _more(state, value):
-    state = (state ^ (value + MIXER & MASK)) * 0xFF51AFD7ED558CCD & MASK
-    return state ^ state >> 29
-
-
-def _start(template):
-    return MIXER * (template + 1) & MASK
-
-
-def _hash(template, *values):
-    state = _start(template)
-    for value in values:
-        state = _more(state, value)
-    return state
-
-
-def _bucket(n):
-    return n if n <= 5 else 6 + sum(n > bound for bound in (7, 10, 15, 20, 30))
 
 
 def _below(heads, w):
@@ -82,23 +61,23 @@ def _plain_features(words, heads, relations, keys):
     for h in range(n + 1):
         g = head[h]
         ug, xg, lg, rg = (EDGE,) * 4 if g is None else (upos[g], xpos[g], lemma[g], rel[g])
-        frame = _start(7)
+        frame = start_of(7)
         sides = {side: [d for d in children[h] if (d > h) == side] for side in (False, True)}
         for d in children[h]:
             side = d > h
-            r = _more(rel[d], int(side))
-            frame = _more(_more(frame, rel[d]), int(side))
+            r = more(rel[d], int(side))
+            frame = more(more(frame, rel[d]), int(side))
             at = sides[side].index(d)
             s, t = ([None, None, *sides[side]][at + k] for k in (1, 0))
             rs, us, xs, ms = (EDGE,) * 4 if s is None else (rel[s], upos[s], xpos[s], lemma[s])
             rt, ut = (EDGE, EDGE) if t is None else (rel[t], upos[t])
             span = _below(heads, d)
             first, last = min(span), max(span)
-            size, rest = _bucket(last - first + 1), min(n - last, 2)
+            size, rest = bucket(last - first + 1), min(n - last, 2)
             u0, u1, u2, u3 = upos[first - 1], upos[first], upos[last], upos[last + 1]
             own = _below(heads, h) if h else {0}  # the root is a word alone
             many = min(len(children[h]), 5) * 6 + min(len(children[d]), 5)
-            far = _bucket(abs(d - h))
+            far = bucket(abs(d - h))
             found.update(
                 [
                     _hash(1, r, upos[h], upos[d], far), _hash(2, r, lemma[h], upos[d]),
@@ -123,7 +102,7 @@ def _plain_features(words, heads, relations, keys):
                     _hash(48, r, lower[first], lemma[h]),
                     _hash(60, rel[d], rel[h], feats[d], feats[h]),
                     _hash(61, rel[d], upos[h], upos[d], many),
-                    _hash(62, rel[d], _bucket(max(own) - min(own) + 1), size),
+                    _hash(62, rel[d], bucket(max(own) - min(own) + 1), size),
                 ]
             )  # fmt: skip
         valence = min(len(sides[False]), 4) * 5 + min(len(sides[True]), 4)
@@ -140,18 +119,6 @@ def _plain_features(words, heads, relations, keys):
                 if rel[d] == rel[e]:
                     found.update([_hash(57, rel[d], rel[h]), _hash(58, rel[d], upos[h])])
     return found
-
-
-def _of_trees(found):
-    """The features of each tree of a list."""
-    trees = []
-    for a, b in pairwise(found.node_ptr.tolist()):
-        of_tree = Counter()
-        for group in found.groups[a:b].tolist():
-            begin, end = found.feature_ptr[group], found.feature_ptr[group + 1]
-            of_tree.update(found.features[begin:end].tolist())
-        trees.append(of_tree)
-    return trees
 
 
 @st.composite
@@ -183,9 +150,9 @@ def test_features_are_those_of_a_plain_twin(drawn):
         _plain_features(words, tree, names, keys)
         for tree, names in zip(heads.tolist(), relations.tolist(), strict=True)
     ]
-    assert _of_trees(list_features(words, heads, relations, keys, every=True)) == plain
+    assert features_of_trees(list_features(words, heads, relations, keys, every=True)) == plain
     # what all trees have is left out, and nothing else: their differences are the same
-    found = _of_trees(list_features(words, heads, relations, keys, every=False))
+    found = features_of_trees(list_features(words, heads, relations, keys, every=False))
     for mine, expected in zip(found, plain, strict=True):
         assert mine - found[0] == expected - plain[0]
         assert found[0] - mine == plain[0] - expected

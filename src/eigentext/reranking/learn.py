@@ -18,7 +18,7 @@ gain(t) says what the tree is worth, such as its right words.
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -45,6 +45,7 @@ __all__ = [
     "list_scores",
     "objective",
     "places",
+    "spread",
     "to_instances",
 ]
 
@@ -230,7 +231,7 @@ def learn_weights(
         return Weights(np.empty(0, np.uint64), np.empty(0, np.float32), first)
     instances, gains, keys = numbered
     # a column's unit is its spread within lists, so that one step means the same for each
-    unit = _spread(instances)
+    unit = spread(instances.dense, instances.tree_ptr)
     instances = instances._replace(dense=instances.dense / unit)
     free = np.empty(0) if fixed else first * unit
     with single_threaded():
@@ -245,11 +246,14 @@ def learn_weights(
     return Weights(keys, values, first if fixed else found.x[: len(free)] / unit)
 
 
-def _spread(instances: Instances) -> Floats:
-    """(D,) root mean square distance of each dense column from its list's mean; 1 for none."""
-    starts, sizes = instances.tree_ptr[:-1], np.diff(instances.tree_ptr)
-    means = np.add.reduceat(instances.dense, starts, axis=0) / sizes[:, None]
-    rms = np.sqrt(np.mean((instances.dense - np.repeat(means, sizes, axis=0)) ** 2, axis=0))
+def spread(dense: npt.NDArray[Any], tree_ptr: Ints) -> Floats:
+    """(D,) root mean square distance of each dense column from its list's mean; 1 for none.
+
+    Only differences within a list matter: a column that is high for a whole list says nothing.
+    """
+    dense, sizes = dense.astype(np.float64), np.diff(tree_ptr)
+    means = np.add.reduceat(dense, tree_ptr[:-1], axis=0) / sizes[:, None]
+    rms = np.sqrt(np.mean((dense - np.repeat(means, sizes, axis=0)) ** 2, axis=0))
     return np.asarray(np.where(rms > 1e-12, rms, 1.0))
 
 

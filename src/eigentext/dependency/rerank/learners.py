@@ -24,6 +24,7 @@ import numpy as np
 from eigentext.base.averaging import Averaged
 from eigentext.base.folds import held_out
 from eigentext.errors import SettingsError
+from eigentext.reranking.learn import spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,17 +94,6 @@ def checked_right(table: Table) -> npt.NDArray[Any]:
     return table.right
 
 
-def _spread(table: FeatureTable) -> Floats:
-    """(D,) root mean square distance of each dense column from its list's mean."""
-    sizes = np.diff(table.tree_at)
-    dense = table.dense.astype(np.float64)
-    sums = np.add.reduceat(dense, table.tree_at[:-1], axis=0)
-    # only differences within a list matter: a column that is high for a whole list says nothing
-    centred = dense - np.repeat(sums / sizes[:, None], sizes, axis=0)
-    rms = np.sqrt((centred**2).mean(0))
-    return np.asarray(np.where(rms > 1e-12, rms, 1.0))
-
-
 def choose(table: Table, scores: Floats) -> npt.NDArray[np.int64]:
     """(N,) the place of each list's best tree; of equal ones the first."""
     at = table.tree_at
@@ -155,8 +145,8 @@ def perceptron(
 ) -> Weights:
     """Averaged perceptron over lists; ``base`` is the first weight of the base score."""
     right = checked_right(table)
-    spread = _spread(table)
-    dense = table.dense / spread
+    unit = spread(table.dense, table.tree_at)
+    dense = table.dense / unit
     of_columns = Averaged.zeros(dense.shape[1], np.float64)
     of_templates = Averaged.zeros(size, np.float64)
     v, w = of_columns.weights, of_templates.weights
@@ -186,7 +176,7 @@ def perceptron(
                 np.add.at(w, those, sign)
                 np.add.at(of_templates.sums, those, sign * time)
     mean_v, mean_w = of_columns.mean(time + 1), of_templates.mean(time + 1)
-    return Weights(table.names, mean_v / spread, mean_w.astype(np.float32))
+    return Weights(table.names, mean_v / unit, mean_w.astype(np.float32))
 
 
 def log_linear(
@@ -209,8 +199,8 @@ def log_linear(
     if target not in ("best", "risk"):
         raise SettingsError(f"target is {target!r}, expected 'best' or 'risk'")
     right = checked_right(table)
-    spread = _spread(table)
-    dense = table.dense / spread
+    unit = spread(table.dense, table.tree_at)
+    dense = table.dense / unit
     D = dense.shape[1]
     # L-BFGS sees the templates that occur, numbered anew: X[tree, template] counts them
     used, columns = np.unique(table.codes, return_inverse=True)
@@ -259,11 +249,11 @@ def log_linear(
         for name, value in zip(start.names, start.dense, strict=True):
             if name in table.names:
                 at = table.names.index(name)
-                first[at] = value * spread[at]
+                first[at] = value * unit[at]
         first[D:] = start.templates[used]
     solution = minimize(
         loss, first, jac=True, method="L-BFGS-B", options={"maxiter": iterations, "maxcor": 8}
     ).x
     full = np.zeros(size, np.float32)
     full[used] = solution[D:]
-    return Weights(table.names, solution[:D] / spread, full)
+    return Weights(table.names, solution[:D] / unit, full)
