@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from concurrent.futures import Future
 
-__all__ = ["available_cores", "end_with_parent", "in_order"]
+__all__ = ["end_with_parent", "in_order"]
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -26,13 +26,6 @@ _LARGE = 1 << 16  # bytes of an array that processes share
 _ALIGNED = 64  # where arrays begin in the file
 
 _held: Any = None  # of a worker process: the state that every chunk needs
-
-
-def available_cores() -> int:
-    """The cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):  # Linux: containers and taskset may give fewer
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 class _Packed(NamedTuple):

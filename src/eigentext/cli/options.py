@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from eigentext.base.cores import available_cores
+
 Sources = Annotated[
     list[str],
     typer.Argument(help="Files, globs or URLs; '-' is standard input.", show_default=False),
@@ -34,7 +36,16 @@ ModelOutput = Annotated[
     str, typer.Option("--output", "-o", help="The model file to write.", show_default=False)
 ]
 Jobs = Annotated[
-    int, typer.Option("--jobs", "-j", min=1, help="Workers; the result does not depend on it.")
+    int,
+    typer.Option(
+        "--jobs",
+        "-j",
+        min=0,
+        envvar="EIGENTEXT_JOBS",
+        show_envvar=True,
+        callback=lambda jobs: jobs or available_cores(),
+        help="Cores to use, 0 for all; the result does not depend on it.",
+    ),
 ]
 Seed = Annotated[int, typer.Option("--seed", help="Start of every random choice.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")]

@@ -62,7 +62,6 @@ def train(
         str | None,
         typer.Option("--work", help="A folder for finished stages; a stopped run goes on there."),
     ] = None,
-    jobs: options.Jobs = 1,
 ) -> None:
     """Train a whole pipeline on CoNLL-U treebanks.
 
@@ -102,7 +101,7 @@ def train(
             text=expand(text) if text else None,
             models={name: file for name, file in (stages | beside).items() if file is not None},
             work=work,
-            jobs=jobs,
+            jobs=run.jobs,
             progress=progress,
         )
     run.save(pipeline, sources, lambda: _figures(pipeline))

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from eigentext.base.cores import using_cores
 from eigentext.base.files.opening import SkipLog
 from eigentext.base.progress import Progress
 from eigentext.cli import options
@@ -28,7 +29,7 @@ __all__ = ["Applying", "Run", "Training"]
 class Run(Flags):
     """A command that reads files and tells figures."""
 
-    LAST: ClassVar = ("data_name", "data_licence", "on_error", "quiet", "json")
+    LAST: ClassVar = ("jobs", "data_name", "data_licence", "on_error", "quiet", "json")
 
     on_error: options.OnError = "stop"
     quiet: options.Quiet = False
@@ -40,13 +41,18 @@ class Run(Flags):
     def reading(self, unit: str = "bytes") -> Iterator[tuple[SkipLog | None, Progress]]:
         """What readers take as ``on_error``, and progress; says at the end what was skipped."""
         log = SkipLog() if self.on_error == "skip" else None
-        with progress_bar(quiet=self.quiet, unit=unit) as progress:
+        with using_cores(self.cores), progress_bar(quiet=self.quiet, unit=unit) as progress:
             yield log, progress
         if log is not None and log.count:
             self.skipped = log.count
             self.remark(f"skipped {log.count} item(s) that could not be read:")
             for message in log.messages:
                 self.remark(f"  {message}")
+
+    @property
+    def cores(self) -> int:
+        """How many threads the work may use."""
+        return 1
 
     def remark(self, text: str) -> None:
         """One line to the person at the terminal."""
@@ -68,6 +74,7 @@ class Training(Run):
     """A command that writes a model."""
 
     output: options.ModelOutput
+    jobs: options.Jobs = 1
     data_name: options.DataName = None
     data_licence: options.DataLicence = None
 
@@ -76,6 +83,11 @@ class Training(Run):
         from eigentext.base.files.opening import check_writable
 
         check_writable(self.output)
+
+    @property
+    def cores(self) -> int:
+        """As many as asked for."""
+        return self.jobs
 
     def about(self, sources: list[str]) -> dict[str, object]:
         """What a model's header says of the data it was made from."""

@@ -42,7 +42,6 @@ def count(
     scheduler: Annotated[
         str | None, typer.Option("--scheduler", help="Address of a Dask scheduler, tcp://...")
     ] = None,
-    jobs: options.Jobs = 1,
 ) -> None:
     """Count words and their contexts in a corpus of any size.
 
@@ -65,7 +64,7 @@ def count(
     vocabulary = None if vocab_from is None else Counts.load(vocab_from).vocabulary
     with (
         run.reading() as (log, progress),
-        LocalEngine(jobs) if scheduler is None else DaskEngine(scheduler) as engine,
+        LocalEngine(run.jobs) if scheduler is None else DaskEngine(scheduler) as engine,
     ):
         sources = expand(corpus)
         counts = count_corpus(

@@ -32,7 +32,6 @@ def cluster(
     paths: PathsFile = None,
     given: Given,
     memory: options.Memory = "2GB",
-    jobs: options.Jobs = 1,
 ) -> None:
     """Cluster words into a binary hierarchy, as Brown clustering does, in seconds.
 
@@ -72,7 +71,7 @@ def cluster(
                 sources,
                 contexts=model.contexts_to_count(),
                 vocab_size=model.vocab_size,
-                jobs=jobs,
+                jobs=run.jobs,
                 memory=memory,
                 progress=progress,
                 on_error=log,
@@ -124,7 +123,6 @@ def assign(
     min_count: Annotated[
         int, typer.Option("--min-count", min=1, help="Put in words seen at least so often.")
     ] = 1,
-    jobs: options.Jobs = 1,
 ) -> None:
     """Put the words of new text into existing clusters, without learning anew.
 
@@ -146,7 +144,7 @@ def assign(
             sources,
             contexts="r1",
             min_count=min_count,
-            jobs=jobs,
+            jobs=run.jobs,
             progress=progress,
             on_error=log,
             **text.to_count(),

@@ -43,7 +43,6 @@ def embed(
     ] = "cca",
     given: Given,
     memory: options.Memory = "2GB",
-    jobs: options.Jobs = 1,
 ) -> None:
     """Make word vectors from a corpus or from stored counts.
 
@@ -81,7 +80,7 @@ def embed(
         common: dict[str, Any] = {
             "vocab_size": model.vocab_size,
             "min_count": model.min_count,
-            "jobs": jobs,
+            "jobs": run.jobs,
             "memory": memory,
             "progress": progress,
             "on_error": log,

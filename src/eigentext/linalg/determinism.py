@@ -1,8 +1,8 @@
 """The same answer every time: one BLAS thread in a fit, and seeded random blocks.
 
 How many threads a BLAS uses changes the order of its sums, and so the last digits of a fit.
-Every fit therefore runs inside :func:`single_threaded`; parallel work is done by processes over
-fixed row blocks.
+Every fit therefore runs inside :func:`single_threaded`; parallel work is done by our own threads
+and processes over fixed row blocks (:mod:`eigentext.base.cores`).
 """
 
 from __future__ import annotations
@@ -22,14 +22,21 @@ if TYPE_CHECKING:
 
 __all__ = ["random_block", "single_threaded"]
 
-_held = threading.local()
+
+class _Held:
+    """The limit of this process: how many fits hold it, and what gives the libraries back."""
+
+    lock = threading.Lock()
+    holders = 0
+    limits: Any = None
 
 
 @contextmanager
 def single_threaded() -> Iterator[None]:
-    """Hold BLAS and OpenMP to one thread; the former limits come back on leaving.
+    """Hold BLAS and OpenMP to one thread; the former limits come back when the last fit leaves.
 
-    Inside another one (of the same thread) it does nothing: to ask the libraries takes 1 ms.
+    The limits are those of the process, so several threads hold them together.  Inside another
+    one it costs nothing: to ask the libraries takes 1 ms.
 
     >>> with single_threaded():
     ...     float(np.ones(3) @ np.ones(3))
@@ -37,15 +44,18 @@ def single_threaded() -> Iterator[None]:
     """
     from threadpoolctl import threadpool_limits
 
-    if getattr(_held, "by_us", False):
+    with _Held.lock:
+        if _Held.holders == 0:
+            _Held.limits = threadpool_limits(limits=1)
+        _Held.holders += 1
+    try:
         yield
-        return
-    with threadpool_limits(limits=1):
-        _held.by_us = True
-        try:
-            yield
-        finally:
-            _held.by_us = False
+    finally:
+        with _Held.lock:
+            _Held.holders -= 1
+            if _Held.holders == 0:
+                _Held.limits.restore_original_limits()
+                _Held.limits = None
 
 
 def random_block(

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eigentext import datasets
-from eigentext.base.parallel import available_cores, in_order
+from eigentext.base.cores import available_cores
+from eigentext.base.parallel import in_order
 from eigentext.constituency import LPCFG
 from eigentext.constituency.bounds import theorem_3
 from eigentext.drawing.arcs import arcs_svg

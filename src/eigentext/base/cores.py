@@ -1,0 +1,108 @@
+"""All cores, one answer: threads work on fixed blocks, and results are put together in order.
+
+1. :func:`using_cores` says how many threads the work inside it may use: 1 unless told.
+2. The work is cut into blocks whose size hangs on the data alone (:func:`row_blocks`), never on
+   the number of threads.
+3. :func:`each` runs a function over the blocks and gives the results in the order of the blocks;
+   sums over blocks are made in that order, so that the last digit is the same on any machine
+   of one kind, with one core or sixteen.
+
+Threads help where the interpreter lock is let go: in kernels compiled with ``nogil=True``, in
+products of large arrays, in reading and unpacking.  Loops in Python need processes
+(:mod:`eigentext.base.parallel`).
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, TypeVar
+
+from eigentext.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from concurrent.futures import ThreadPoolExecutor
+
+__all__ = ["available_cores", "cores_in_use", "each", "row_blocks", "using_cores"]
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_cores: ContextVar[int] = ContextVar("cores", default=1)
+_pool: ContextVar[ThreadPoolExecutor | None] = ContextVar("pool", default=None)
+
+
+def available_cores() -> int:
+    """The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):  # Linux: containers and taskset may give fewer
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def cores_in_use() -> int:
+    """How many threads the work of this thread may use.
+
+    >>> cores_in_use()
+    1
+    """
+    return _cores.get()
+
+
+@contextmanager
+def using_cores(cores: int) -> Iterator[None]:
+    """Let the work inside use so many threads; the result does not depend on it.
+
+    >>> with using_cores(2):
+    ...     each(abs, [-1, -2, 3])
+    [1, 2, 3]
+    """
+    if cores < 1:
+        raise SettingsError(f"jobs is {cores}, expected a whole number of at least 1")
+    if cores == 1:
+        held = (_cores.set(1), _pool.set(None))
+        try:
+            yield
+        finally:
+            _cores.reset(held[0])
+            _pool.reset(held[1])
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(cores, "eigentext", _alone) as pool:
+        held = (_cores.set(cores), _pool.set(pool))
+        try:
+            yield
+        finally:
+            _cores.reset(held[0])
+            _pool.reset(held[1])
+
+
+def _alone() -> None:
+    """In a worker thread: what it calls runs in that thread, or all could wait for each other."""
+    _cores.set(1)
+    _pool.set(None)
+
+
+def each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    """The results in the order of the items; of several errors the first in that order is raised.
+
+    All items are handed out at once: they are blocks of something that is in memory already.
+
+    >>> each(str, range(3))
+    ['0', '1', '2']
+    """
+    pool = _pool.get()
+    if pool is None:
+        return [function(item) for item in items]
+    return list(pool.map(function, items))
+
+
+def row_blocks(n_rows: int, size: int) -> list[slice]:
+    """Neighbouring rows, ``size`` at a time; the last block may have fewer.
+
+    >>> row_blocks(5, 2)
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    return [slice(first, min(first + size, n_rows)) for first in range(0, n_rows, size)]

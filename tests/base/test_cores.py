@@ -1,0 +1,95 @@
+"""All cores, one answer: threads over fixed blocks."""
+
+import threading
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+from eigentext.base.cores import available_cores, cores_in_use, each, row_blocks, using_cores
+from eigentext.errors import SettingsError
+from eigentext.linalg.determinism import single_threaded
+
+
+def test_results_stand_in_the_order_of_the_items_whichever_is_done_first():
+    first_may_end = threading.Event()
+
+    def work(item: int) -> int:
+        if item == 0:
+            assert first_may_end.wait(30)
+        else:
+            first_may_end.set()
+        return 10 * item
+
+    with using_cores(2):
+        assert each(work, range(2)) == [0, 10]  # with one thread the first would wait for ever
+
+
+def test_work_inside_a_worker_stays_in_its_thread():
+    def outer(_: int) -> tuple[int, bool]:
+        here = threading.get_ident()
+        return cores_in_use(), all(
+            t == here for t in each(lambda _: threading.get_ident(), [1, 2])
+        )
+
+    with using_cores(3):
+        assert cores_in_use() == 3
+        assert each(outer, range(6)) == [(1, True)] * 6
+
+
+def test_the_number_of_cores_is_that_of_the_innermost_and_comes_back():
+    with using_cores(2):
+        with using_cores(1):
+            assert cores_in_use() == 1
+            assert each(lambda _: threading.current_thread(), [0]) == [threading.current_thread()]
+        assert cores_in_use() == 2
+    assert cores_in_use() == 1
+    with pytest.raises(SettingsError, match="jobs is 0"), using_cores(0):
+        pass
+
+
+def test_the_first_error_in_the_order_of_the_items_is_raised():
+    def work(item: int) -> int:
+        raise ValueError(str(item))
+
+    with using_cores(2), pytest.raises(ValueError, match=r"^0$"):
+        each(work, range(8))
+
+
+@pytest.mark.parametrize(("n_rows", "size"), [(0, 3), (1, 3), (3, 3), (10, 3)])
+def test_blocks_cover_every_row_once(n_rows, size):
+    rows = np.arange(n_rows)
+    blocks = row_blocks(n_rows, size)
+    assert [*rows] == [row for block in blocks for row in rows[block]]
+    assert all(0 < block.stop - block.start <= size for block in blocks)
+
+
+def test_there_is_at_least_one_core():
+    assert available_cores() >= 1
+
+
+def test_threads_hold_the_libraries_to_one_thread_until_the_last_has_left():
+    """A fit that ends must not give other threads' libraries more threads in the middle."""
+
+    def limits() -> set[int]:
+        return {library["num_threads"] for library in threadpool_info()}
+
+    before = limits()
+    inside, leave = threading.Event(), threading.Event()
+    seen: list[set[int]] = []
+
+    def first() -> None:
+        with single_threaded():
+            inside.set()
+            assert leave.wait(30)
+            seen.append(limits())
+
+    thread = threading.Thread(target=first)
+    thread.start()
+    assert inside.wait(30)
+    with single_threaded():
+        assert limits() == {1}
+    leave.set()
+    thread.join()
+    assert seen == [{1}]
+    assert limits() == before
