@@ -17,9 +17,8 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
@@ -33,6 +32,9 @@ from eigentext.sequences.hmm.em import baum_welch
 from eigentext.sequences.hmm.parameters import Parameters
 from eigentext.sequences.observations import Encoded
 from eigentext.words.clusters.exchange import frequency_start, refine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def class_pairs(n_words: int, n_tokens: int, *, n_classes: int = 300, seed: int = 0) -> Any:

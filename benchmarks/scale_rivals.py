@@ -108,9 +108,8 @@ def main() -> None:
         folder = Path(name)
         counts = count([asked.text], contexts="r1", min_count=asked.min_count)
         print(f"{counts.n_tokens:,} tokens, {len(counts.words):,} words, m = {asked.clusters}\n")
-        print(
-            "| tool | wall s | CPU s | peak MB | MI | wall, times ours |\n|---|---|---|---|---|---|"
-        )
+        print("| tool | wall s | CPU s | peak MB | MI | wall, times ours |")
+        print("|---|---|---|---|---|---|")
         for tool, (command, found) in commands(asked, folder).items():
             used = run(command, folder, asked.limit)
             told = paths_information(clusters_of(tool, found), counts)[None] if used.done else None
