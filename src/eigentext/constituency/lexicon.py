@@ -121,6 +121,11 @@ class Lexicon:
         return np.asarray(np.where(np.abs(n - whole) < 1e-3, whole, n))
 
     @cached_property
+    def n_tokens(self) -> float:
+        """How many words the training text had."""
+        return float(self.n_words.sum())
+
+    @cached_property
     def ts_tag(self) -> Ints:
         """(n_ts,) the tag of each pair."""
         return np.repeat(np.arange(len(self.tags)), np.diff(self.tag_ptr))
@@ -167,7 +172,7 @@ class Lexicon:
         """log p(w); all unknown words are one symbol that counts as seen once."""
         number = self.word_number.get(word)
         seen = 1.0 if number is None else float(self.n_words[number])
-        return math.log(seen / (float(self.n_words.sum()) + 1.0))
+        return math.log(seen / (self.n_tokens + 1.0))
 
     def emission(self, word: str, *, first: bool, folded: bool = False) -> Emission:
         """Scores of the tags and states that this word may have.
