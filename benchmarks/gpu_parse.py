@@ -21,6 +21,7 @@ import sys
 import time
 import traceback
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -205,14 +206,27 @@ def run(path: str, result: str | None, engine: Any = None) -> dict[str, Any]:
         import cupy
 
         name = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
-        return f"{name}, CuPy {cupy.__version__}"
+        return f"{name}, CuPy {cupy.__version__}; refused: {parser.why_not_card('cuda')}"
 
     parser, gold = read(path)
     sentences = [list(tree.words) for tree in gold]
+    # the processor's loops are compiled before anything is timed: it parses what the card leaves
+    part("processor, compiled", lambda: len([parser.parse(sentences[0]), parser.parse(["Yes"])]))
     part("card", make)
     card: CardParser = kept["card"]
-    part("compiled, first 8 sentences", lambda: len(card.parse_window(sentences[:8], DECODER)))
-    part("check", lambda: check(parser, card, sentences[:200]))
+    part("kernels, compiled", lambda: len(card.parse_window(sentences[:8], DECODER)))
+    part("check of 50 sentences", lambda: check(parser, card, sentences[:50]))
+    part("check of all", lambda: check(parser, card, sentences))
+
+    def public() -> dict[str, float]:
+        list(parser.parse_many(sentences, device="cuda"))  # the grammar goes to the card
+        seconds, found = timed(lambda: list(parser.parse_many(sentences, device="cuda")))
+        return {"sentences/s": len(found) / seconds}
+
+    def memory() -> float:
+        import cupy
+
+        return float(cupy.get_default_memory_pool().total_bytes() / 2**20)
 
     def whole(times: int) -> dict[str, float]:
         repeated = sentences * times
@@ -220,10 +234,17 @@ def run(path: str, result: str | None, engine: Any = None) -> dict[str, Any]:
         n = len(repeated)
         return {"sentences": n, "seconds": seconds, "sentences/s": n / seconds}
 
+    _forget_words(card)
     part("whole, words new", lambda: whole(1))
     part("whole, words known", lambda: whole(1))
     part("whole, 4 times the sentences", lambda: whole(4))
     part("parts, ms a sentence", lambda: _per_sentence(parts(card, sentences), len(sentences)))
+    for kilobytes, warps in ((16, 2), (48, 4), (96, 8), (192, 16)):
+        name = f"parts with {kilobytes} KB a block, {warps} warps of the fine pass"
+        part(name, partial(_with_sizes, card, sentences, kilobytes, warps))
+    if engine is None:
+        part("parse_many with device cuda", public)
+        part("memory of the card, MiB", memory)
     part("one core", lambda: rivals(parser, sentences, 300))
     part("F1 on the card", lambda: f1(gold, kept["answers"][: len(gold)]))
 
@@ -245,6 +266,30 @@ def run(path: str, result: str | None, engine: Any = None) -> dict[str, Any]:
         text = json.dumps({"figures": figures, "trees": trees}, default=float)
         Path(result).write_text(text, encoding="utf-8")
     return figures
+
+
+def _with_sizes(
+    card: CardParser, sentences: Sequence[Sequence[str]], kilobytes: int, warps: int
+) -> dict[str, float]:
+    """The parts with other sizes of blocks."""
+    from eigentext.constituency.card import parser as module
+
+    usual = module._MOST_SHARED, module._WARPS
+    module._MOST_SHARED, module._WARPS = kilobytes << 10, {**module._WARPS, "fine": warps}
+    try:
+        return _per_sentence(parts(card, sentences), len(sentences))
+    finally:
+        module._MOST_SHARED, module._WARPS = usual
+
+
+def _forget_words(card: CardParser) -> None:
+    """All words are new again, as in the first text that a parser sees."""
+    from eigentext.constituency.card.batch import WordTable
+
+    lexicon = card.table.lexicon
+    for known in (lexicon, lexicon.tag_level):
+        known._emissions.clear()
+    card.table = WordTable(card.grammar)
 
 
 def _per_sentence(seconds: dict[str, float], n: int) -> dict[str, float]:

@@ -82,6 +82,7 @@ class WordTable:
         self.grammar = grammar
         self.lexicon = grammar.params[0].lexicon
         self.keys = WordKeys(self.lexicon.tag_level)
+        self._n_states = np.diff(self.lexicon.tag_ptr)
         self._known: Remembered[tuple[str, bool, bool], _Row] = Remembered(_MOST_WORDS)
 
     def row(self, key: tuple[str, bool, bool]) -> _Row:
@@ -93,9 +94,10 @@ class WordTable:
         lexicon = self.lexicon
         emission = lexicon.emission(word, first=first, folded=folded)
         label = lexicon.tags[emission.tags]
-        n_states = np.diff(lexicon.tag_ptr)[emission.tags]
-        within = np.arange(n_states.sum()) - np.repeat(np.cumsum(n_states) - n_states, n_states)
-        at = np.repeat(lexicon.tag_ptr[:-1][emission.tags], n_states) + within
+        n_states = self._n_states[emission.tags]
+        before = np.cumsum(n_states) - n_states
+        at = np.repeat(lexicon.tag_ptr[emission.tags] - before, n_states)
+        at += np.arange(len(at))
         score = emission.scores * self.grammar.coarse.emits[label]
         return _Row(label.astype(np.int32), score, n_states, emission.states[at])
 

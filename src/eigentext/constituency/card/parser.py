@@ -44,7 +44,7 @@ __all__ = ["CardParser", "Trees", "why_not_card"]
 _WINDOW = 2048  # sentences that are sorted by length, and parsed together if there is room
 _MOST_ENTRIES = 1 << 24  # of the cells of a batch, some 60 bytes each
 _PER_SPAN = 24  # room for so many entries a span; sentences that need more go to the processor
-_WARPS = {"brackets": 4, "count_states": 4, "fine": 8, "decode": 2, "tree_score": 1}
+_WARPS = {"brackets": 4, "coarse": 8, "count_states": 4, "fine": 8, "decode": 2, "tree_score": 1}
 _MOST_SHARED = 48 << 10  # bytes a block may have on any card
 _BY_GAIN = {"max-constituents": 1, "max-rule-product": 0, "max-recall": 2}
 _BY_RULES = {"max-constituents": LIKELY, "max-rule-product": 1.0, "max-recall": 0.0}
@@ -257,7 +257,7 @@ class CardParser:
         self._room_for(job, n_nodes * most, "node_states")
         longest = max(map(len, words))
         dense = 8 * len(self.grammar.labels)  # bytes that a warp of the coarse pass needs
-        warps = max(1, min(8, _MOST_SHARED // dense))
+        warps = max(1, min(_WARPS["coarse"], _MOST_SHARED // dense))
         self._launch("brackets", B, job, 8 * (longest + 1))
         self._launch("coarse", B, job, dense * warps, warps)
         app_ptr, n_apps = engine.offsets(job["app_count"])
