@@ -289,6 +289,7 @@ def _forget_words(card: CardParser) -> None:
     lexicon = card.table.lexicon
     for known in (lexicon, lexicon.tag_level):
         known._emissions.clear()
+    lexicon.tag_level._shape_of.clear()
     card.table = WordTable(card.grammar)
 
 

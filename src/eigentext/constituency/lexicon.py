@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Emission", "Lexicon", "WordIndex", "build_lexicon", "index_words"]
 
+_MOST_SHAPES = 1_000  # of the latest signatures, which many words share
 _MOST_EMISSIONS = 50_000  # of the latest words
 _USUAL = Smoothing()
 _KEEP = 1e-5  # a tag with less than this share of the best tag's is left out
@@ -88,6 +89,12 @@ class Lexicon:
     by_class: ClassCounts | None = None
     _emissions: Remembered[tuple[str, bool, bool], Emission] = field(
         default_factory=lambda: Remembered(_MOST_EMISSIONS), init=False, repr=False
+    )
+    _shape_of: Remembered[tuple[str, bool, bool], str] = field(
+        default_factory=lambda: Remembered(_MOST_SHAPES), init=False, repr=False
+    )
+    _of_shapes: Remembered[str, Floats] = field(
+        default_factory=lambda: Remembered(_MOST_SHAPES), init=False, repr=False
     )
 
     # -- what follows from the counts -------------------------------------------------------------
@@ -210,9 +217,13 @@ class Lexicon:
 
     def shape(self, word: str, first: bool, folded: bool) -> str:
         """The word's signature; where capitals say nothing, that of the word written small."""
-        if folded:
-            return signature(word.lower(), first=False, language=self.language)
-        return signature(word, first=first, language=self.language)
+        key = (word, first, folded)
+        known = self._shape_of.get(key)
+        if known is None:
+            text, begins = (word.lower(), False) if folded else (word, first)
+            known = signature(text, first=begins, language=self.language)
+            self._shape_of.put(key, known)
+        return known
 
     def _row(self, word: str) -> tuple[Floats, float]:
         counts = np.zeros(self.n_ts)
@@ -224,7 +235,11 @@ class Lexicon:
         return counts, float(self.n_words[row])
 
     def of_shape(self, shape: str) -> Floats:
-        """(n_ts,) P(ts | signature) among rare words."""
+        """(n_ts,) P(ts | signature) among rare words; not to be written into."""
+        known = self._of_shapes.get(shape)
+        return self._of_shapes.put(shape, self._of_shape(shape)) if known is None else known
+
+    def _of_shape(self, shape: str) -> Floats:
         counts, total = np.zeros(self.n_ts), 0.0
         row = self.shape_number.get(shape)
         if row is not None:
