@@ -7,6 +7,7 @@ show that nothing is read before it is written.
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -85,6 +86,25 @@ def test_posteriors_are_those_of_the_processor(model, request, engine, sentences
         assert found.keys() == expected.keys()
         for key, p in expected.items():
             assert found[key] == pytest.approx(p, abs=1e-4)
+
+
+def test_negative_posteriors_are_settled_as_by_the_processor(signed, engine, sentences) -> None:
+    """Every twelfth rule has a negative score: moments of more trees have such rules as well."""
+    params = signed.grammar_.params[0]
+    sign = np.where(np.arange(len(params.rules)) % 12, 1, -1).astype(np.float32)
+    low = params.low_rank._replace(factor=params.low_rank.factor * sign)
+    other = pickle.loads(pickle.dumps(signed))
+    other.grammar_ = replace(signed.grammar_, params=(replace(params, low_rank=low),))
+    card = CardParser(other, engine)
+    several = [tokens for tokens in sentences if len(tokens) > 1]
+    job = card.job([other.grammar_.forms(tokens) for tokens in several], "max-constituents")
+    steady = (np.abs(job["z"]) > 0.01) & (job["negative"] > 0)
+    assert steady.sum() > 10
+    for b, found in enumerate(card.posteriors(job)):
+        if steady[b]:
+            expected = processor_posteriors(other, several[b])
+            assert found == pytest.approx(expected, abs=1e-3)
+            assert min(found.values()) >= 0
 
 
 def test_several_threads_answer_as_one(signed, compiled, engine, sentences) -> None:
