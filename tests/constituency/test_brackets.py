@@ -15,8 +15,8 @@ from eigentext.constituency.brackets import (
     BITS,
     BracketModel,
     BracketWords,
+    WordKeys,
     _Table,
-    _WordKeys,
     learn_bracket_model,
 )
 from eigentext.constituency.chart.coarse import build_chart
@@ -273,7 +273,7 @@ def test_the_same_weights_every_time(learned):
 
 def test_rare_words_are_known_by_their_signature(learned):
     _, _, lexicon, _ = learned
-    keys = _WordKeys(lexicon)
+    keys = WordKeys(lexicon)
     one = keys.of_sentence(["the", "wolverations", "."])
     other = keys.of_sentence(["the", "hobberations", "."])
     assert np.array_equal(one.word, other.word)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
     Keys = npt.NDArray[np.uint64]
 
-__all__ = ["BITS", "BracketModel", "Brackets", "learn_bracket_model"]
+__all__ = ["BITS", "BracketModel", "Brackets", "WordKeys", "learn_bracket_model"]
 
 BITS = 22  # the table of weights has 2^22 places; those in use are some 100,000s
 _FREQUENT = 3  # a word seen so often stands for itself
@@ -92,7 +92,7 @@ class _Table(NamedTuple):
     learned: npt.NDArray[np.bool_]
 
 
-class _WordKeys:
+class WordKeys:
     """From words to keys, by the counts of a lexicon."""
 
     def __init__(self, lexicon: Lexicon) -> None:
@@ -145,7 +145,7 @@ class BracketModel:
 
     places: npt.NDArray[np.int32]
     values: npt.NDArray[np.float16]
-    _keys: list[_WordKeys] = field(default_factory=list, init=False, repr=False)
+    _keys: list[WordKeys] = field(default_factory=list, init=False, repr=False)
 
     @cached_property
     def weights(self) -> npt.NDArray[np.float32]:
@@ -159,7 +159,7 @@ class BracketModel:
         from eigentext.constituency.kernels.brackets import bracket_marginals, bracket_scores
 
         if not self._keys or self._keys[0].lexicon is not lexicon:
-            self._keys[:] = [_WordKeys(lexicon)]
+            self._keys[:] = [WordKeys(lexicon)]
         n = len(words)
         score, inside, marginal = np.empty((3, n * (n + 1) // 2))
         bracket_scores(self._keys[0].of_sentence(words, folded=folded), self.weights, score)
@@ -173,7 +173,7 @@ def learn_bracket_model(
     """Learn from the trees of a treebank; the mean of the weights over all steps is kept."""
     from eigentext.constituency.kernels.brackets import count_features, learn_brackets
 
-    keys = _WordKeys(lexicon)
+    keys = WordKeys(lexicon)
     sentences = [
         (keys.of_sentence(words), gold) for words, gold in _gold_spans(bank, longest=_LONGEST)
     ]
