@@ -73,7 +73,7 @@ COMMANDS: dict[str, Command] = {
         ),
     ),
     "const-clustering": Command(
-        "const train {data}/constituency/gum/train.mrg -e clustering --n-iter 5",
+        "const train {data}/constituency/gum/train.mrg --estimator clustering --n-iter 5",
         (
             "constituency.learn.clusters:cluster_states",
             "constituency.learn.em:run_em",
@@ -81,7 +81,7 @@ COMMANDS: dict[str, Command] = {
         ),
     ),
     "const-ensemble": Command(
-        "const train {data}/constituency/gum/train.mrg -e mixed --n-models 4",
+        "const train {data}/constituency/gum/train.mrg --estimator mixed --n-models 4",
         ("constituency.learn.models:_learn", "constituency.low_rank:low_rank"),
     ),
     "dep-latent": Command(
@@ -134,7 +134,7 @@ def measured(name: str, given: argparse.Namespace) -> Iterator[dict[str, Any]]:
             found = subprocess.run(
                 [*own, *line, "--quiet", "-o", str(model)],
                 check=True,
-                capture_output=True,
+                stdout=subprocess.PIPE,
                 text=True,
             )
             yield {"command": name, **json.loads(found.stdout.splitlines()[-1])}

@@ -27,7 +27,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from concurrent.futures import Future, ThreadPoolExecutor
 
-__all__ = ["available_cores", "cores_in_use", "each", "in_turn", "row_blocks", "using_cores"]
+__all__ = [
+    "available_cores",
+    "cores_in_use",
+    "each",
+    "in_turn",
+    "largest_first",
+    "row_blocks",
+    "using_cores",
+]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -124,6 +132,34 @@ def in_turn(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterat
     finally:  # after an error nobody wants the rest
         for future in waiting:
             future.cancel()
+
+
+def largest_first(
+    function: Callable[[int], Result],
+    sizes: Iterable[int],
+    told: Callable[[int], None] | None = None,
+) -> list[Result]:
+    """``function(n)`` for every number of an item, in the order of the items.
+
+    Items differ in size, and the largest is begun first, so that no thread is left alone with it
+    in the end.  ``told`` hears how much of the sum of sizes is done.
+
+    >>> largest_first("abc".__getitem__, [1, 3, 2], told=print)
+    3
+    5
+    6
+    ['a', 'b', 'c']
+    """
+    size = list(sizes)
+    order = sorted(range(len(size)), key=lambda n: -size[n])
+    found: dict[int, Result] = {}
+    done = 0
+    for n, result in zip(order, in_turn(function, order), strict=True):
+        found[n] = result
+        done += size[n]
+        if told is not None:
+            told(done)
+    return [found[n] for n in range(len(size))]
 
 
 def row_blocks(n_rows: int, size: int) -> list[slice]:
