@@ -97,7 +97,11 @@ def baum_welch(
 
 
 def _expectation(
-    machine: Machine | DeviceMachine, initial: Floats, transition: Floats, emission: Floats, precision: Precision
+    machine: Machine | DeviceMachine,
+    initial: Floats,
+    transition: Floats,
+    emission: Floats,
+    precision: Precision,
 ) -> tuple[float, Counts]:
     """Log likelihood, and expected counts."""
     machine.set(initial, transition, emission, precision)
