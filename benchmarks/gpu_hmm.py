@@ -15,19 +15,21 @@ import sys
 import time
 import traceback
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 import numpy as np
 
 from eigentext.base.cores import available_cores, using_cores
-from eigentext.linalg.backend import Backend
 from eigentext.linalg.devices import CupyBackend, TorchBackend
 from eigentext.sequences.hmm.batches import Counts, Machine
 from eigentext.sequences.hmm.device import DeviceMachine
 from eigentext.sequences.hmm.parameters import Parameters
 from eigentext.sequences.observations import Encoded
+
+if TYPE_CHECKING:
+    from eigentext.linalg.backend import Backend
 
 SYMBOLS = 10_000
 
@@ -87,8 +89,10 @@ def main() -> None:
             for precision in ("single", "double")
         ]
         few = max(25_000, min(asked.tokens, 50_000 * 1024**2 // k**2))
-        for cores in sorted({1, available_cores()}):
-            rows.append((f"processor, {cores} cores, single", None, "single", cores, few))
+        rows += [
+            (f"processor, {cores} cores, single", None, "single", cores, few)
+            for cores in sorted({1, available_cores()})
+        ]
         for name, place, precision, cores, n_tokens in rows:
             data = text(n_tokens)
             try:
