@@ -169,7 +169,7 @@ class DeviceMachine:
         """(V, rows) with a 1 where the token of a row is the symbol; CSR."""
         from scipy.sparse import csr_array
 
-        ones = np.ones(batch.symbols.size, self.dtype)
+        ones = np.ones(batch.symbols.size, np.dtype(self.dtype))
         cells = (batch.symbols, np.arange(batch.symbols.size))
         return csr_array((ones, cells), shape=(self.n_symbols, batch.symbols.size))
 
