@@ -47,6 +47,13 @@ Jobs = Annotated[
         help="Cores to use, 0 for all; the result does not depend on it.",
     ),
 ]
+Device = Annotated[
+    Literal["cpu", "cuda", "auto"],
+    typer.Option(
+        "--device",
+        help="Where large products are made: a graphics card is cuda; auto takes one if there is.",
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", help="Start of every random choice.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")]
 Json = Annotated[bool, typer.Option("--json", help="Figures as one JSON object.")]

@@ -9,7 +9,7 @@ import typer
 
 from eigentext.cli import options, words_lm
 from eigentext.cli.command import Given, with_flags
-from eigentext.cli.run import Training
+from eigentext.cli.run import Training, TrainingOnDevice
 from eigentext.cli.text_input import GenericText
 from eigentext.errors import SettingsError
 from eigentext.words.settings import ClusterSettings
@@ -24,7 +24,7 @@ PathsFile = Annotated[
 
 @with_flags(ClusterSettings)
 def cluster(
-    run: Training,
+    run: TrainingOnDevice,
     corpus: options.CorpusOrCounts = None,
     *,
     text: GenericText,
