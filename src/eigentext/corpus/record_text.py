@@ -19,10 +19,9 @@ if TYPE_CHECKING:
 
     from eigentext.corpus.shards import Shard
 
-__all__ = ["LONGEST_WORD", "LONG_WORD", "record_texts"]
+__all__ = ["LONGEST_WORD", "long_word", "record_texts"]
 
 LONGEST_WORD = 1 << 20
-LONG_WORD = f"a word of more than {LONGEST_WORD:,} bytes, the most that is read"
 
 Numbered = tuple[int, str | BadRecord]
 
@@ -40,7 +39,7 @@ def record_texts(
             text = checked(found)
             # in a text as short as a word may be there is no longer one
             if len(text) > LONGEST_WORD // 4 and _longest_word(text) > LONGEST_WORD:
-                raise BadRecord(LONG_WORD)
+                raise BadRecord(long_word(LONGEST_WORD))
         except BadRecord as error:
             left_out(number, str(error))
             continue
@@ -72,6 +71,15 @@ def _of_lines(lines: Iterable[tuple[int, bytes]], field: str) -> Iterator[Number
             text = error
         if text is not None:
             yield number, text
+
+
+def long_word(most: int) -> str:
+    """Why a word cannot be read.
+
+    >>> long_word(1000)
+    'a word of more than 1,000 bytes, the most that is read'
+    """
+    return f"a word of more than {most:,} bytes, the most that is read"
 
 
 def _longest_word(text: str) -> int:

@@ -36,7 +36,7 @@ from eigentext.base.files.opening import (
 )
 from eigentext.base.files.storage import driver_errors, filesystem_of, is_url, reason
 from eigentext.corpus.interning import PAD, Types, WordTable
-from eigentext.corpus.record_text import LONG_WORD, LONGEST_WORD, record_texts
+from eigentext.corpus.record_text import LONGEST_WORD, long_word, record_texts
 from eigentext.errors import DataError, StorageError
 from eigentext.formats import parquet
 from eigentext.formats.records import FIELD, fault, kind_of
@@ -340,7 +340,7 @@ def read_segments(
         nonlocal line
         if errors is None:
             at = int(table.state[kernels.LINE]) + 1 + lines_before(shard)
-            raise DataError(shard.source, at, LONG_WORD)
+            raise DataError(shard.source, at, long_word(LONGEST_WORD))
         errors(line, TOO_LONG)
         line += 1
 

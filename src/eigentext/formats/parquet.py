@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigentext.base.files.archives import suffix_of
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RowGroup", "columns", "row_groups", "texts", "write_columns"]
 
+_MARK = b"PAR1"
 _ROWS = 128  # texts in memory at a time
 _TABLE_ROWS = 1 << 16  # rows of words and numbers
 _BUFFER = 1 << 20  # bytes of a column read at a time
@@ -161,6 +163,7 @@ def _opened(source: str) -> Iterator[Any]:
                     file = io.BytesIO(file.getvalue())
             else:
                 file = stack.enter_context(open(source, "rb"))
+            _check_marks(source, file)
             yield pq.ParquetFile(
                 file, buffer_size=_BUFFER, pre_buffer=False, page_checksum_verification=True
             )
@@ -175,6 +178,17 @@ def _opened(source: str) -> Iterator[Any]:
             raise
         why = f"cannot read: {type(error).__name__}: {error}"
         raise StorageError(source, None, why) from error
+
+
+def _check_marks(source: str, file: Any) -> None:
+    """Every such file begins with a mark, and ends with it when it is whole."""
+    start = file.read(len(_MARK))
+    if start != _MARK:
+        raise DataError(source, None, f"begins with {start!r}, expected a Parquet file")
+    file.seek(-len(_MARK), os.SEEK_END)
+    if file.read() != _MARK:
+        raise DataError(source, None, "a truncated Parquet file: its end is missing")
+    file.seek(0)
 
 
 def _libraries() -> tuple[Any, Any]:
