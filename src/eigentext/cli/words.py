@@ -21,7 +21,7 @@ words_report.register(app)
 @app.command("count")
 @with_flags()
 def count(
-    corpus: options.Sources,
+    corpus: options.Texts,
     run: Training,
     text: GenericText,
     contexts: Annotated[

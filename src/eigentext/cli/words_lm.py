@@ -43,7 +43,7 @@ def _sentences(
 @with_flags(ClassBigramSettings)
 def train(
     clusters: Annotated[str, typer.Argument(help="A model of `words cluster`, or a paths file.")],
-    corpus: options.Sources,
+    corpus: options.Texts,
     run: Training,
     given: Given,
     field: Field = None,
@@ -73,7 +73,7 @@ def train(
 
 def score(
     model: Model,
-    corpus: options.Sources,
+    corpus: options.Texts,
     mix: Mix = None,
     format_: options.Format = "native",
     field: Field = None,
@@ -103,7 +103,7 @@ def score(
 
 def perplexity(
     model: Model,
-    corpus: options.Sources,
+    corpus: options.Texts,
     mix: Mix = None,
     json: options.Json = False,
     field: Field = None,
