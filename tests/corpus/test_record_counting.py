@@ -20,6 +20,7 @@ from eigentext.corpus.engines import LocalEngine
 from eigentext.corpus.memory import Budget
 from eigentext.corpus.shards import plan_shards
 from eigentext.errors import DataError
+from eigentext.formats.text import read_sentences
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
@@ -62,6 +63,37 @@ def test_counts_of_records_are_those_of_their_lines(
         engine = LocalEngine(jobs)
         found = count([path], contexts=[-1, 1, 2], memory=budget, engine=engine)
         check_counts(found, expected)
+
+
+MAKERS = {"a.jsonl": jsonl, "a.parquet": parquet, "a.wet": wet}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("skip", [False, True])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    changes=st.lists(st.tuples(st.integers(0, 3000), st.integers(0, 255)), max_size=3),
+    cut=st.none() | st.integers(1, 3000),
+)
+def test_any_bytes_are_counted_as_other_readers_read_them(name, skip, changes, cut, tmp_path):
+    content = bytearray(MAKERS[name](["some text", "and\nmore", "of it"] * 3))
+    for place, value in changes:
+        content[place % len(content)] = value
+    path = write(tmp_path / name, bytes(content[:cut]))
+    budget = Budget(shard_bytes=50, block_bytes=10)
+    outcomes: list[object] = []
+    for read in (
+        lambda log: sum(map(len, read_sentences(path, on_error=log))),
+        lambda log: count([path], memory=budget, on_error=log).n_tokens,
+    ):
+        log = SkipLog() if skip else None
+        try:
+            outcomes.append((read(log), log and log.count))
+        except DataError as error:
+            outcomes.append("no tokens" if "no tokens" in error.why else str(error))
+    if outcomes[0] == (0, log and log.count):
+        outcomes[0] = "no tokens"
+    assert outcomes[0] == outcomes[1]
 
 
 def test_row_groups_and_byte_ranges_are_shared_out(tmp_path):

@@ -28,7 +28,8 @@ def dataset_files(url: str) -> list[str]:
         names = sorted(name.lstrip("/") for name in filesystem.find(path))
     chosen = next(filter(None, (list(filter(wanted, names)) for wanted in _WANTED)), [])
     if not chosen:
-        where = f"{url.rstrip('/')}@~parquet"
+        dataset = "/".join(url.partition("@")[0].split("/")[:5])
+        where = f"{dataset}@refs/convert/parquet"  # the hub converts many by itself
         why = f"no .parquet, .jsonl or .txt files here; the hub may have some at {where}"
         raise DataError(url, None, why)
     kinds = sorted({_part(name, path.lstrip("/")) for name in chosen})
