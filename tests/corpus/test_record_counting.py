@@ -19,10 +19,13 @@ from eigentext.corpus.encoding import encode_files
 from eigentext.corpus.engines import LocalEngine
 from eigentext.corpus.memory import Budget
 from eigentext.corpus.shards import plan_shards
-from eigentext.errors import DataError
+from eigentext.errors import DataError, StorageError
 from eigentext.formats.text import read_sentences
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+
+import fsspec
+import pyarrow.parquet as pq
 
 from helpers.record_files import jsonl, parquet, wet, write
 
@@ -212,3 +215,28 @@ def test_many_files_and_formats_together(tmp_path):
     counts = count(paths, contexts="r1", jobs=2)
     assert np.array_equal(counts.unigrams, [2, 2, 2, 1, 1, 0])
     assert counts.words == ("b", "c", "d", "a", "e", "<unk>")
+
+
+@pytest.mark.parametrize("failure", [ConnectionError("gone"), RuntimeError("of the driver")])
+def test_a_store_that_fails_keeps_the_work(failure, tmp_path, monkeypatch):
+    lines = [" ".join(f"w{i * j % 97}" for j in range(1, 12)) for i in range(1000)]
+    address = "memory://records-failing/a.parquet"
+    with fsspec.open(address, "wb") as out:
+        out.write(parquet(lines, rows=100))
+    budget, work = Budget(shard_bytes=9000), tmp_path / "work"
+    expected = count([address], memory=budget)
+    iterate, calls = pq.ParquetFile.iter_batches, []
+
+    def failing(self, *arguments, **options):
+        calls.append(1)
+        if len(calls) == 2:
+            raise failure
+        return iterate(self, *arguments, **options)
+
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", failing)
+    with pytest.raises(StorageError, match=r"cannot read: .*(gone|of the driver)"):
+        count([address], memory=budget, work_dir=work)
+    n_shards = len(plan_shards([address], 1, 9000))
+    calls[:] = [1, 1]  # all goes well from now on
+    assert count([address], memory=budget, work_dir=work) == expected
+    assert len(calls) - 2 == n_shards - 1  # the first shard was done

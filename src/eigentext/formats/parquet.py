@@ -171,8 +171,11 @@ def _opened(source: str) -> Iterator[Any]:
         raise
     except pa.ArrowException as error:
         raise DataError(source, None, f"not a sound Parquet file: {_brief(error)}") from error
-    except OSError as error:  # pyarrow's own, too: a page that cannot be unpacked
-        raise DataError(source, None, f"cannot read: {_brief(error)}") from error
+    except OSError as error:
+        # pyarrow's own has no number: a page that cannot be unpacked
+        failed = is_url(source) or (error.errno and not isinstance(error, FileNotFoundError))
+        kind = StorageError if failed else DataError
+        raise kind(source, None, f"cannot read: {_brief(error)}") from error
     except Exception as error:
         if not is_url(source):
             raise
