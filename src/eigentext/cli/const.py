@@ -73,6 +73,7 @@ def parse(
 
     from eigentext.base.files.opening import expand, numbered_lines
     from eigentext.constituency import LPCFG
+    from eigentext.formats.records import kind_of
 
     parser = LPCFG.load(model)
     parser.set_params(**given.settings(ParsingSettings))
@@ -86,7 +87,9 @@ def parse(
 
     sources = expand(files or ["-"])
     # how many there are is worth knowing only when it is known at once
-    countable = not text.raw and all(os.path.isfile(source) for source in sources)
+    countable = not text.raw and all(
+        os.path.isfile(source) and not kind_of(source, text.field) for source in sources
+    )
     counted = (numbered_lines(source, on_error=lambda _: None) for source in sources)
     total = sum(1 for lines in counted for _ in lines) if countable else 0
 

@@ -16,10 +16,9 @@ Labelled = Annotated[
     list[str],
     typer.Argument(help="Files (.jsonl, .conllu), globs or URLs.", show_default=False),
 ]
-CorpusOrCounts = Annotated[
-    list[str] | None,
-    typer.Argument(help="Files, globs or URLs; '-' is standard input.", show_default=False),
-]
+_TEXTS = "Text files, .parquet, .jsonl or .wet, globs or URLs; '-' is standard input."
+Texts = Annotated[list[str], typer.Argument(help=_TEXTS, show_default=False)]
+CorpusOrCounts = Annotated[list[str] | None, typer.Argument(help=_TEXTS, show_default=False)]
 StoredCounts = Annotated[
     str | None, typer.Option("--counts", help="Stored counts in place of a corpus.")
 ]

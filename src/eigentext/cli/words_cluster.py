@@ -113,7 +113,7 @@ def _figures(model: SpectralClusters, n_tokens: int, seconds: dict[str, float]) 
 @with_flags()
 def assign(
     model: Annotated[str, typer.Argument(help="A model of `words cluster`.")],
-    corpus: options.Sources,
+    corpus: options.Texts,
     run: Training,
     text: GenericText,
     paths: PathsFile = None,
