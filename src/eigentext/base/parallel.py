@@ -23,10 +23,10 @@ from eigentext.base import cores
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from concurrent.futures import Future, ProcessPoolExecutor
 
-__all__ = ["end_with_parent", "in_order"]
+__all__ = ["end_with_parent", "in_order", "side_by_side"]
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -183,3 +183,23 @@ def in_order(
                 yield from zip(done, future.result(), strict=True)
         for done, future in window:
             yield from zip(done, future.result(), strict=True)
+
+
+def side_by_side(works: Sequence[Callable[[], Answer]]) -> Iterator[Answer]:
+    """The answers of works that need nothing of each other, in their order.
+
+    As many processes as there are cores in use (:func:`~eigentext.base.cores.using_cores`) take
+    them in turn: for trainings that are mostly Python.  Works and answers must be picklable, as
+    partials of functions of a module are.
+
+    >>> from functools import partial
+    >>> list(side_by_side([partial(sum, [1, 2]), partial(len, "abc"), partial(max, 1, 5)]))
+    [3, 3, 5]
+    """
+    jobs = min(cores.cores_in_use(), max(len(works), 1))
+    answers = in_order(_each_of, range(len(works)), state=list(works), jobs=jobs, chunk=1)
+    return (answer for _, answer in answers)
+
+
+def _each_of(works: list[Callable[[], Any]], numbers: list[int]) -> list[Any]:
+    return [works[number]() for number in numbers]
