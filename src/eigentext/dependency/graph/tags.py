@@ -124,8 +124,8 @@ def fitted_and_jackknifed(
 ) -> tuple[OwnTags, list[TaggedSentence]]:
     """Taggers of all sentences, and what :func:`jackknifed` says: all trained side by side."""
     works, tagged = _fold_works(sentences, WAYS, settings)
-    # the longest work first
-    answers = side_by_side([partial(OwnTags(**settings).fit, sentences), *works])
+    whole: Callable[[], Any] = partial(OwnTags(**settings).fit, sentences)
+    answers = side_by_side([whole, *works])  # the longest work first
     return next(answers), tagged(answers, progress)
 
 

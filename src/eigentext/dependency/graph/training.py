@@ -45,7 +45,7 @@ __all__ = ["ArcModel", "ArcSettings", "Grandparents", "train_arcs"]
 Scores = npt.NDArray[np.float64]
 COARSE_EPOCHS, COARSE_BITS, COARSE_RATE = 2, 18, 0.05
 MORE_MARGIN = 1.0  # of arcs that are looked at while weights are learned
-LOCK_STEP = 4  # sentences that are held against the same weights
+LOCK_STEP = 8  # sentences that are held against the same weights
 ARC_STEPS = 2  # whole numbers in the longest step of learning
 
 
