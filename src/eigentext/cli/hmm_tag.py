@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from eigentext.base.files.opening import SkipLog
     from eigentext.base.progress import Progress
     from eigentext.sequences.tagger.model import LatentTagger, TagAnswer
+    from eigentext.tagging.reading import Item
 
 __all__ = ["eval_tagged", "is_tagger", "tag"]
 
@@ -108,15 +110,25 @@ def tag(
 
     def lines(log: SkipLog | None, progress: Progress) -> Iterator[str]:
         nonlocal negative
-        items = tagged.items(expand(files or ["-"]), log)
-        for item, answer in in_order(work, items, state=tagger, jobs=jobs, chunk=_CHUNK):
+        waiting: deque[Item] = deque()  # read, and not written yet
+
+        def sentences() -> Iterator[Sequence[str]]:
+            for item in tagged.items(expand(files or ["-"]), log):
+                waiting.append(item)
+                yield list(item.tokens)
+
+        answers = in_order(work, sentences(), state=tagger, jobs=jobs, chunk=_CHUNK)
+        for tokens, answer in answers:
+            item = waiting.popleft()
             counts["sentences"] += 1
-            counts["tokens"] += len(item.tokens)
+            counts["tokens"] += len(tokens)
             counts["fallbacks"] += answer.fallback
-            negative += answer.negative * len(item.tokens)
+            negative += answer.negative * len(tokens)
             progress(counts["sentences"], 0, "tagging")
-            if answer.text is not None:
-                yield answer.text
+            if as_json:
+                yield answer.record
+            elif tokens:  # columns have no way to say that a sentence is empty
+                yield item.with_tags(answer.tags)
 
     with run.reading("sentences") as (log, progress):
         run.write(lines(log, progress), blocks=not as_json)
@@ -129,30 +141,33 @@ def tag(
 
 
 class _Answer(NamedTuple):
-    """What is written for a sentence, None for nothing; and what is told of all at the end."""
+    """The tags of a sentence, or all that is said of it in JSON; and what is told of all."""
 
-    text: str | None
+    tags: list[str]
+    record: str = ""
     fallback: bool = False
     negative: float = 0.0
 
 
 def _answers(
-    tagger: LatentTagger, items: list[Any], *, as_json: bool, kbest: int, marginals: bool
+    tagger: LatentTagger,
+    sentences: list[Sequence[str]],
+    *,
+    as_json: bool,
+    kbest: int,
+    marginals: bool,
 ) -> list[_Answer]:
     """What a process does with its share of the work."""
     from json import dumps
 
-    if not as_json:  # columns have no way to say that a sentence is empty
-        return [
-            _Answer(item.with_tags(tagger.tag(item.tokens)) if item.tokens else None)
-            for item in items
-        ]
+    if not as_json:
+        return [_Answer(tagger.tag(tokens) if tokens else []) for tokens in sentences]
     answers = []
-    for item in items:
-        found = tagger.analyse(item.tokens, kbest=kbest)
-        record = _as_json(item.tokens, found, tagger, kbest=kbest, marginals=marginals)
+    for tokens in sentences:
+        found = tagger.analyse(tokens, kbest=kbest)
+        record = _as_json(tokens, found, tagger, kbest=kbest, marginals=marginals)
         text = dumps(record, ensure_ascii=False)
-        answers.append(_Answer(text, found.fallback, found.negative))
+        answers.append(_Answer(found.tags, text, found.fallback, found.negative))
     return answers
 
 
