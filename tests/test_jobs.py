@@ -1,4 +1,4 @@
-"""All cores, one answer: every command that has ``--jobs`` writes the same bytes with 1, 2 and 3.
+"""All cores, one answer: commands that have ``--jobs`` write the same bytes with 1 and with 3.
 
 All runs share a process of their own, without other threads, so that processes are forked as they
 are at a terminal.
@@ -16,9 +16,9 @@ from eigentext.datasets import write_sample
 from helpers.commands import ENVIRONMENT
 
 LINES = """
-pipe train sample/treebank.conllu -o {out}/english.pipe --folds 3
+pipe train sample/treebank-dev.conllu -o {out}/english.pipe --folds 3
 pipe run {out}/english.pipe sample/raw.txt -o {out}/parsed.conllu
-dep train sample/treebank.conllu -o {out}/english.parser --tags own --epochs 2 --bits 16
+dep train sample/treebank-dev.conllu -o {out}/english.parser --tags own --epochs 2 --bits 16
 dep parse {out}/english.parser sample/text.txt --from tokens -o {out}/trees.conllu
 dep score {out}/english.parser sample/treebank-dev.conllu -o {out}/scores.txt
 dep rerank sample/treebank-dev.conllu --base {out}/english.parser --kbest 4 --experts valence -o {out}/english.rerank
@@ -53,7 +53,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("jobs")
     write_sample(made)
     (made / "script.py").write_text(SCRIPT)
-    for jobs in (1, 2, 3):
+    for jobs in (1, 3):
         line = [sys.executable, "script.py", str(jobs), LINES]
         done = subprocess.run(
             line, cwd=made, env=ENVIRONMENT, capture_output=True, check=False, timeout=600
@@ -66,9 +66,8 @@ def written(folder: Path, jobs: int) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted((folder / str(jobs)).iterdir())}
 
 
-@pytest.mark.parametrize("jobs", [2, 3])
-def test_the_number_of_cores_changes_no_file(folder: Path, jobs: int) -> None:
-    alone, together = written(folder, 1), written(folder, jobs)
+def test_the_number_of_cores_changes_no_file(folder: Path) -> None:
+    alone, together = written(folder, 1), written(folder, 3)
     assert alone.keys() == together.keys()
     assert len(alone) > 12
     assert [name for name, content in alone.items() if content != together[name]] == []
