@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["DEVICES", "device_in_use", "using_device"]
+__all__ = ["DEVICES", "Device", "device_in_use", "using_device"]
 
-DEVICES = ("cpu", "cuda", "auto")
+Device = Literal["cpu", "cuda", "auto"]
+DEVICES: tuple[Device, ...] = get_args(Device)
 
 _device: ContextVar[str] = ContextVar("device", default="cpu")
 

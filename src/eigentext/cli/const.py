@@ -12,7 +12,7 @@ from eigentext.cli.command import Given, with_flags
 from eigentext.cli.output import show_figures
 from eigentext.cli.run import Applying
 from eigentext.cli.text_input import TextInput
-from eigentext.constituency.settings import Device, ParsingSettings
+from eigentext.constituency.settings import ParsingSettings
 
 if TYPE_CHECKING:
     from eigentext.base.files.opening import SkipLog
@@ -47,13 +47,7 @@ def parse(
     format_: options.Format = "native",
     given: Given,
     jobs: options.Jobs = 1,
-    device: Annotated[
-        Device,
-        typer.Option(
-            "--device",
-            help="The processor, a graphics card (extra gpu), or the card where there is one.",
-        ),
-    ] = "cpu",
+    device: options.Device = "cpu",
 ) -> None:
     """Parse sentences: PTB brackets, one tree a line, or JSON Lines.
 

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from eigentext.base import device
 from eigentext.base.cores import available_cores
 
 Sources = Annotated[
@@ -47,10 +48,10 @@ Jobs = Annotated[
     ),
 ]
 Device = Annotated[
-    Literal["cpu", "cuda", "auto"],
+    device.Device,
     typer.Option(
         "--device",
-        help="Where large products are made: a graphics card is cuda; auto takes one if there is.",
+        help="Where the work is done: cuda is a graphics card, auto the card where there is one.",
     ),
 ]
 Seed = Annotated[int, typer.Option("--seed", help="Start of every random choice.")]

@@ -20,7 +20,7 @@ from eigentext.linalg.ties import TIE
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["CupyBackend", "TorchBackend", "backend_for", "backend_of"]
+__all__ = ["CupyBackend", "TorchBackend", "backend_for", "backend_of", "why_no_cupy"]
 
 _GRAM_ROWS = 65_536  # rows whose squares are added in their own precision
 
@@ -276,29 +276,30 @@ def _numpy_dtype(x: Any) -> np.dtype[Any]:
 
 
 @lru_cache(maxsize=1)
-def _card() -> Backend | str:
-    """The backend of the card, or the reason why there is none."""
-    reasons = []
+def why_no_cupy() -> str | None:
+    """Why CuPy cannot calculate on a graphics card here; None where it can."""
     try:
         import cupy
-
-        if cupy.cuda.runtime.getDeviceCount() > 0:
-            return CupyBackend()
-        reasons.append("CuPy sees none")
     except ImportError:
-        reasons.append("CuPy is not installed (pip install 'eigentext[gpu]')")
+        return "CuPy is not installed (pip install 'eigentext[gpu]')"
+    try:
+        return None if cupy.cuda.runtime.getDeviceCount() > 0 else "CuPy sees none"
     except Exception as error:
         # CuPy raises errors of its own where the driver is missing or too old
-        reasons.append(f"CuPy says: {error}")
+        return f"CuPy says: {error}"
+
+
+@lru_cache(maxsize=1)
+def _card() -> Backend | str:
+    """The backend of the card, or the reason why there is none."""
+    reason = why_no_cupy()
+    if reason is None:
+        return CupyBackend()
     try:
         import torch
-
-        if torch.cuda.is_available():
-            return TorchBackend("cuda")
-        reasons.append("torch sees none")
     except ImportError:
-        reasons.append("torch is not installed")
-    return "; ".join(reasons)
+        return f"{reason}; torch is not installed"
+    return TorchBackend("cuda") if torch.cuda.is_available() else f"{reason}; torch sees none"
 
 
 def backend_for(device: str | Backend | None = None) -> Backend:
