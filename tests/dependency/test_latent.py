@@ -323,3 +323,14 @@ def test_blocks_of_trees_add_up_to_the_whole(monkeypatch):
             np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
     assert spare
     assert not any(table.any() for table in spare)
+
+
+def test_tables_are_filled_in_blocks(monkeypatch):
+    rng = np.random.default_rng(0)
+    counts, prior = rng.random((2, 23, 4))
+    counts[:, 1] = prior[:, 1] = 0.0  # a state that nothing is known of
+    out = np.empty_like(counts)
+    for rows in (512, 5):
+        monkeypatch.setattr(learn, "_ROWS_OF_A_BLOCK", rows)
+        learn._fill_columns(counts, prior, 3.0, out)
+        np.testing.assert_allclose(out, learn._columns_to_one(counts + 3.0 * prior), rtol=1e-12)

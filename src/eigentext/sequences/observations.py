@@ -200,12 +200,18 @@ class Symbols:
         if unknown == "one":
             counts[UNKNOWN] += sum(n for _, n in rare)
         else:
-            counts.update(_classes(rare, language))
+            class_of = _classes(rare, language)
+            for (_, n), name in zip(rare, class_of, strict=True):
+                counts[name] += n
             counts[UNKNOWN] += 0
         order = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-        return cls(
+        found = cls(
             tuple(name for name, _ in order), np.array([n for _, n in order]), unknown, language
         )
+        if unknown == "signature":  # the text is encoded next: do not look for classes again
+            for (word, _), name in zip(rare[:_REMEMBERED], class_of, strict=False):
+                found._numbers.setdefault(word, found._numbers[name])  # unless it is a name itself
+        return found
 
     @classmethod
     def chosen(cls, sequences: Iterable[Sequence[str]], settings: SymbolSettings) -> Symbols:
@@ -285,14 +291,12 @@ def _shapes(token: str, language: Language) -> tuple[str, ...]:
     return signatures(token, language=language) if token else (UNKNOWN,)
 
 
-def _classes(rare: list[tuple[str, int]], language: Language) -> Counter[str]:
-    """Counts of the classes that rare words go to: for each the finest that is common enough."""
+def _classes(rare: list[tuple[str, int]], language: Language) -> list[str]:
+    """The class of each rare word: the finest that is common enough."""
+    shapes = [_shapes(word, language) for word, _ in rare]
     common: Counter[str] = Counter()
-    for word, n in rare:
-        for shape in _shapes(word, language):
+    for (_, n), own in zip(rare, shapes, strict=True):
+        for shape in own:
             common[shape] += n
     usual = {shape for shape, n in common.items() if n >= _FEW}
-    counts: Counter[str] = Counter()
-    for word, n in rare:
-        counts[first_known(_shapes(word, language), usual)] += n
-    return counts
+    return [first_known(own, usual) for own in shapes]

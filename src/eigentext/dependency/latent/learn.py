@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from eigentext.base.cores import in_turn
+from eigentext.base.cores import each, in_turn, row_blocks
 from eigentext.base.em import iterate
 from eigentext.dependency.latent.dictionaries import treebank_dictionary
 from eigentext.dependency.settings import EDGES as EDGE_NAMES
@@ -61,6 +61,7 @@ STRUCTURE = {"valence": 16, "distance": 11, "size": 7}  # kinds, and how many cl
 _MOST_DIMENSIONS = 60  # of the CCA, however many states are asked for
 _KAPPA = 5.0  # added to counts in the scaling of the CCA, so that rare words do not rule
 _WORDS_OF_A_BLOCK = 8_000  # whose trees are counted together, by one thread
+_ROWS_OF_A_BLOCK = 512  # of a table: they stay in the processor's cache
 _LITTLE = 0.1  # of a count: what was never seen can still be shown
 
 
@@ -294,7 +295,7 @@ def estimate(
     for at in range(len(starts) - 1):
         own = slice(starts[at], starts[at + 1])
         strength = smoothing.emission if at < encoded.n_channels else smoothing.structure
-        rows[own] = _columns_to_one(counts.rows[own] + strength * prior.rows[own])
+        _fill_columns(counts.rows[own], prior.rows[own], strength, rows[own])
     return Tables(_to_one(pi), _rows_to_one(T), rows)
 
 
@@ -310,6 +311,26 @@ def _rows_to_one(x: Floats) -> Floats:
 def _columns_to_one(x: Floats) -> Floats:
     total = x.sum(axis=0)
     return np.asarray(np.where(total > 0, x / np.where(total > 0, total, 1.0), 1.0 / len(x)))
+
+
+def _fill_columns(counts: Floats, prior: Floats, strength: float, out: Floats) -> None:
+    """``_columns_to_one(counts + strength * prior)`` of a large table, block by block."""
+    blocks = row_blocks(len(out), _ROWS_OF_A_BLOCK)
+
+    def add(block: slice) -> Floats:
+        np.multiply(prior[block], strength, out=out[block])
+        out[block] += counts[block]
+        return np.asarray(out[block].sum(axis=0))
+
+    total = sum(each(add, blocks), np.zeros(out.shape[1]))
+    shares = np.where(total > 0, 1.0 / np.where(total > 0, total, 1.0), 0.0)
+    even = np.where(total > 0, 0.0, 1.0 / len(out))
+
+    def divide(block: slice) -> None:
+        out[block] *= shares
+        out[block] += even
+
+    each(divide, blocks)
 
 
 def spread_of(counts: Counts, starts: Ints, ranges: StateRanges) -> Tables:
