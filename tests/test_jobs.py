@@ -1,7 +1,7 @@
 """All cores, one answer: commands that have ``--jobs`` write the same bytes with 1 and with 3.
 
-All runs share a process of their own, without other threads, so that processes are forked as they
-are at a terminal.
+All runs share one process of their own, without other threads, so that processes are forked as
+they are at a terminal.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ import contextlib, io, sys, threading
 from pathlib import Path
 from eigentext.cli.main import run
 
-jobs, lines = sys.argv[1], sys.argv[2].strip().splitlines()
-Path(jobs).mkdir()
-for line in lines:
-    shown = io.StringIO()
-    with contextlib.redirect_stdout(shown):
-        assert run([*line.format(out=jobs).split(), "--quiet", "--jobs", jobs]) == 0, line
-    Path(jobs, line.split()[1] + ".out").write_text(shown.getvalue())
-    assert threading.active_count() == 1, line  # or the next run would not fork
+for jobs in ("1", "3"):
+    Path(jobs).mkdir()
+    for line in sys.argv[1].strip().splitlines():
+        shown = io.StringIO()
+        with contextlib.redirect_stdout(shown):
+            assert run([*line.format(out=jobs).split(), "--quiet", "--jobs", jobs]) == 0, line
+        Path(jobs, line.split()[1] + ".out").write_text(shown.getvalue())
+        assert threading.active_count() == 1, line  # or the next run would not fork
 """
 
 
@@ -53,12 +53,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("jobs")
     write_sample(made)
     (made / "script.py").write_text(SCRIPT)
-    for jobs in (1, 3):
-        line = [sys.executable, "script.py", str(jobs), LINES]
-        done = subprocess.run(
-            line, cwd=made, env=ENVIRONMENT, capture_output=True, check=False, timeout=600
-        )
-        assert done.returncode == 0, done.stderr.decode()
+    done = subprocess.run(
+        [sys.executable, "script.py", LINES],
+        cwd=made,
+        env=ENVIRONMENT,
+        capture_output=True,
+        check=False,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr.decode()
     return made
 
 

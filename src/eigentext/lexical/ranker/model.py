@@ -15,11 +15,13 @@ Shah et al. 2010 do.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from eigentext.base.cores import beside
 from eigentext.base.model import Model
 from eigentext.base.tokens import checked_tokens, each_of
 from eigentext.errors import DataError, SettingsError
@@ -211,10 +213,12 @@ class LexicalRanker(Model, RankerSettings):
                     with_noise=self.weights == "james-stein",
                 )
                 inputs.append(together(e, columns))
+            if last:  # weights of nine tenths are learned beside those of all
+                calibrated = beside(partial(self._calibrated, inputs[-1]))
             weights = self._learn(inputs[-1], self.bits if last else 0)
             self.stages_.append(Stage(own_templates, counts, weights))
             if last:
-                self._calibrate(inputs[-1])
+                self.temperature_ = calibrated()
                 break
             for part, part_inputs in enumerate(inputs):
                 rows = best_rows(part_inputs.encoded.first, scores(part_inputs, weights))
@@ -238,16 +242,15 @@ class LexicalRanker(Model, RankerSettings):
             seed=self.seed,
         )
 
-    def _calibrate(self, inputs: Inputs) -> None:
+    def _calibrated(self, inputs: Inputs) -> float:
         """The temperature at which a tenth of the documents is most probable, unseen."""
         e = inputs.encoded
         words = e.learnable
         tenth = e.document_of[words] % 10 == 9
-        self.temperature_ = 1.0
         if not tenth.any() or tenth.all():
-            return
-        weights = self._learn(inputs, self.stages_[-1].weights.bits, words[~tenth])
-        self.temperature_ = temperature(e.first, scores(inputs, weights), e.gold_row, words[tenth])
+            return 1.0
+        weights = self._learn(inputs, self.bits, words[~tenth])
+        return temperature(e.first, scores(inputs, weights), e.gold_row, words[tenth])
 
     def _count_documents(self, counted: Encoded) -> DocumentCounts:
         counts = DocumentCounts()
