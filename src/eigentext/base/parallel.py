@@ -1,20 +1,25 @@
-"""Many items through one object, in order, by one or several processes."""
+"""Many items through one object, in order, by one or several processes, or by a cluster."""
 
 from __future__ import annotations
 
 import os
 import pickle
 import tempfile
+import threading
+from collections import deque
 from contextlib import contextmanager, suppress
 from itertools import islice
 from mmap import ACCESS_COPY, mmap
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from eigentext.base.engines import cluster_in_use
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from concurrent.futures import Future
+
+    from eigentext.base.engines import Engine
 
 __all__ = ["end_with_parent", "in_order"]
 
@@ -26,6 +31,7 @@ _LARGE = 1 << 16  # bytes of an array that processes share
 _ALIGNED = 64  # where arrays begin in the file
 
 _held: Any = None  # of a worker process: the state that every chunk needs
+_one_at_a_time = threading.Lock()  # of a worker of a cluster, which may have several threads
 
 
 class _Packed(NamedTuple):
@@ -121,7 +127,9 @@ def in_order(
 
     ``work(state, items)`` answers for a list of at most ``chunk`` items.  With ``jobs`` above 1 it
     runs in so many processes, which share the state's large arrays; work and state must be
-    picklable.  At most ``2 jobs + 1`` chunks are under way, so memory does not grow.
+    picklable.  At most ``2 jobs + 1`` chunks are under way, so memory does not grow.  Inside
+    :func:`~eigentext.base.engines.using_cluster` the workers of the cluster do it, whatever
+    ``jobs`` is.
 
     >>> list(in_order(lambda power, numbers: [n**power for n in numbers], [1, 2, 3], state=2))
     [(1, 1), (2, 4), (3, 9)]
@@ -130,6 +138,10 @@ def in_order(
         raise SettingsError(f"jobs is {jobs}, expected a whole number of at least 1")
     source = iter(items)
     chunks = iter(lambda: list(islice(source, chunk)), [])
+    cluster = cluster_in_use()
+    if cluster is not None:
+        yield from _by_cluster(cluster, work, chunks, state)
+        return
     if jobs == 1:
         for part in chunks:
             yield from zip(part, work(state, part), strict=True)
@@ -150,3 +162,29 @@ def in_order(
                 yield from zip(done, future.result(), strict=True)
         for done, future in window:
             yield from zip(done, future.result(), strict=True)
+
+
+def _by_cluster(
+    cluster: Engine,
+    work: Callable[[State, list[Item]], list[Answer]],
+    chunks: Iterable[list[Item]],
+    state: State,
+) -> Iterator[tuple[Item, Answer]]:
+    """The state goes to the workers once, each chunk to one of them."""
+    shared = cluster.share(state)
+    sent: deque[list[Item]] = deque()
+
+    def tasks() -> Iterator[tuple[Any, ...]]:
+        for part in chunks:
+            sent.append(part)
+            yield work, shared, part
+
+    for answers in cluster.map(_work_shared, tasks()):
+        yield from zip(sent.popleft(), answers, strict=True)
+
+
+def _work_shared(task: tuple[Callable[[Any, list[Any]], list[Any]], Any, list[Any]]) -> list[Any]:
+    """Threads of one worker have the same state, which need not be safe to share."""
+    work, state, items = task
+    with _one_at_a_time:
+        return work(state, items)
