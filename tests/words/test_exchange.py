@@ -11,8 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
+from eigentext.base.cores import using_cores
 from eigentext.errors import SettingsError
-from eigentext.words.clusters.exchange import ExchangeState, frequency_start, refine
+from eigentext.words.clusters import exchange
+from eigentext.words.clusters.exchange import (
+    ExchangeState,
+    NeighbourLists,
+    find_targets,
+    frequency_start,
+    refine,
+)
 
 
 def brute_force(pairs, labels):
@@ -98,17 +106,85 @@ def test_large_counts_keep_their_precision():
 
 
 def test_kept_counts_equal_counts_made_anew():
-    from eigentext.words.clusters.exchange import NeighbourLists
-    from eigentext.words.kernels import exchange as kernels
-
     pairs = csr_array(random_pairs(8, 30))
     labels = np.arange(30) % 4
-    lists, state = NeighbourLists.of(pairs), ExchangeState.of(pairs, labels, 4)
-    order = np.arange(30)
-    kernels.exchange_pass(order, lists, labels, state, 1e-6)
-    anew = ExchangeState.of(pairs, labels, 4)
+    state = ExchangeState.of(pairs, labels, 4)
+    found = refine(pairs, labels, 4, np.arange(30), passes=2, state=state)
+    assert found.moves[0] > 0
+    anew = ExchangeState.of(pairs, found.labels, 4)
     for updated, fresh in zip(state, anew, strict=True):
         np.testing.assert_allclose(updated, fresh, rtol=1e-12, atol=1e-9)
+
+
+@given(cases)
+def test_targets_are_those_of_brute_force_while_all_others_stay(case):
+    """The words stand in their clusters and in the counts, and are not taken out."""
+    seed, n, m = case
+    pairs, m = random_pairs(seed, n), min(case[2], n)
+    np.fill_diagonal(pairs, np.random.default_rng(seed).poisson(1, n))
+    labels = np.random.default_rng(seed).integers(0, m, n)
+    labels[:m] = np.arange(m)
+    sizes = np.bincount(labels, minlength=m)
+    state = ExchangeState.of(csr_array(pairs), labels, m)
+    before = [array.copy() for array in state]
+    lists = NeighbourLists.of(csr_array(pairs))
+    targets = find_targets(np.arange(n), lists, labels, state)
+    for word in range(n):
+        values = []
+        for target in range(m):
+            moved = labels.copy()
+            moved[word] = target
+            values.append(brute_force(pairs, moved))
+        beside = pairs[word].sum() + pairs[:, word].sum()
+        if sizes[labels[word]] == 1 or beside == 0:
+            assert targets[word] == labels[word]
+        else:
+            assert values[targets[word]] == pytest.approx(max(values), abs=1e-6)
+    for array, old in zip(state, before, strict=True):
+        np.testing.assert_array_equal(array, old)
+
+
+def test_the_number_of_cores_changes_nothing():
+    pairs = csr_array(random_pairs(5, 900, density=0.05))
+    order = np.arange(900)
+    results = []
+    for cores in (1, 2, 3):
+        with using_cores(cores):
+            results.append(refine(pairs, frequency_start(order, 40), 40, order, passes=3))
+    for other in results[1:]:
+        assert np.array_equal(other.labels, results[0].labels)
+        assert (other.information, other.moves) == (results[0].information, results[0].moves)
+
+
+def test_words_at_a_time_end_near_words_one_by_one(monkeypatch):
+    pairs = csr_array(random_pairs(6, 1500, density=0.02))
+    order = np.arange(1500)
+
+    def information():
+        return refine(pairs, frequency_start(order, 60), 60, order, passes=5).information[-1]
+
+    together = information()
+    monkeypatch.setattr(exchange, "_MOST_AT_ONCE", 1)
+    assert together == pytest.approx(information(), rel=0.01)
+
+
+def test_counts_beyond_four_bytes_are_whole():
+    pairs = random_pairs(4, 12).astype(np.int64)
+    labels = np.arange(12) % 3
+    small = refine(csr_array(pairs), labels, 3, np.arange(12), passes=3)
+    large = refine(csr_array(pairs * 2**31), labels, 3, np.arange(12), passes=3)
+    assert np.array_equal(small.labels, large.labels)
+    assert large.information == pytest.approx(small.information, rel=1e-9)
+
+
+def test_words_outside_the_order_stay_out():
+    pairs = random_pairs(3, 9)
+    inside = np.array([0, 2, 3, 5, 6, 8])
+    rest = refine(csr_array(pairs), frequency_start(inside, 2, 9), 2, inside, passes=3)
+    assert (rest.labels[[1, 4, 7]] == -1).all()
+    alone = pairs[np.ix_(inside, inside)]
+    fewer = refine(csr_array(alone), frequency_start(np.arange(6), 2), 2, np.arange(6), passes=3)
+    assert np.array_equal(rest.labels[inside], fewer.labels)
 
 
 def test_a_word_without_neighbours_joins_the_largest_cluster():

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["cluster_pairs", "information_of_pairs", "mutual_information", "paths_information"]
 
+_ENTRIES_AT_ONCE = 4_000_000
+
 
 def information_of_pairs(pairs: npt.NDArray[Any]) -> float:
     """The mutual information in a dense matrix of pair counts, in nats.
@@ -54,10 +56,17 @@ def cluster_pairs(
     >>> cluster_pairs(csr_array(np.array([[0, 2], [3, 0]])), np.array([1, 1]), 2).tolist()
     [[0, 0], [0, 5]]
     """
-    rows = np.repeat(np.asarray(labels), np.diff(pairs.indptr))
-    cells = rows.astype(np.int64) * n_clusters + np.asarray(labels)[pairs.indices]
-    # float64 sums are exact below 2**53
-    sums = np.bincount(cells, weights=pairs.data, minlength=n_clusters**2)
+    labels = np.asarray(labels, dtype=np.int64)
+    starts = pairs.indptr
+    sums = np.zeros(n_clusters**2)
+    # Rows with some million entries at a time: the whole may be as large as memory allows.
+    cuts = np.searchsorted(starts, np.arange(0, max(int(starts[-1]), 1), _ENTRIES_AT_ONCE))
+    for first, last in zip(cuts, [*cuts[1:], labels.shape[0]], strict=True):
+        entries = slice(int(starts[first]), int(starts[last]))
+        rows = np.repeat(labels[first:last], np.diff(starts[first : last + 1]))
+        cells = rows * n_clusters + labels[pairs.indices[entries]]
+        # float64 sums are exact below 2**53
+        sums += np.bincount(cells, weights=pairs.data[entries], minlength=n_clusters**2)
     return sums.astype(np.int64).reshape(n_clusters, n_clusters)
 
 

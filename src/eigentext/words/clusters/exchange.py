@@ -2,8 +2,9 @@
 
 1. :class:`NeighbourLists` holds every word's right and left neighbours with their counts.
 2. :class:`ExchangeState` holds the counts of cluster pairs, both ways round, for a start.
-3. :func:`refine` visits the words by frequency: each is taken out of its cluster, the change of
-   MI is evaluated for all clusters, and it goes to the best.  Words without a cluster are put in.
+3. :func:`refine` visits the words by frequency, some at a time.  For each the change of MI is
+   evaluated for all clusters while the others stay, by several threads; then they move one after
+   the other, each if that still raises MI.  Words without a cluster are put in.
 
 With f(x) = x log x and pair counts n, N MI = sum f(n(a, b)) - sum f(n(a, .)) - sum f(n(., b))
 + f(N), so that a move changes the rows and columns of two clusters only.  Taking a word costs
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from eigentext.base.cores import cores_in_use, each, row_blocks
 from eigentext.errors import SettingsError
 from eigentext.evaluate.clustering import cluster_pairs, information_of_pairs
 
@@ -25,11 +27,24 @@ if TYPE_CHECKING:
 
     from eigentext.base.progress import Progress
 
-__all__ = ["ExchangeState", "NeighbourLists", "Refinement", "frequency_start", "refine"]
+__all__ = [
+    "ExchangeState",
+    "NeighbourLists",
+    "Refinement",
+    "find_targets",
+    "frequency_start",
+    "refine",
+]
 
 # a move must raise N times the mutual information by this much: far above rounding
 LEAST_GAIN = 1e-6
-_AT_ONCE = 5000  # words between two reports of progress
+# Words whose targets are found against the same counts: a share of the words visited before, so
+# that frequent words, which many others hang on, see each other's moves; the first 512 go one by
+# one.
+_SHARE = 32
+_FEWEST_AT_ONCE = 16
+_MOST_AT_ONCE = 2048
+_TASKS = 4  # for each core, so that none is idle for long
 
 
 class Neighbours(NamedTuple):
@@ -37,15 +52,15 @@ class Neighbours(NamedTuple):
 
     starts: npt.NDArray[np.int64]
     words: npt.NDArray[np.int32]
-    counts: npt.NDArray[np.float64]
+    counts: npt.NDArray[Any]
 
     @classmethod
     def of(cls, matrix: Any) -> Neighbours:
-        """The rows of a CSR matrix; float64 holds its counts exactly."""
+        """The rows of a CSR matrix of counts; its arrays are shared where they fit."""
         return cls(
-            matrix.indptr.astype(np.int64),
-            matrix.indices.astype(np.int32),
-            matrix.data.astype(np.float64),
+            matrix.indptr.astype(np.int64, copy=False),
+            matrix.indices.astype(np.int32, copy=False),
+            matrix.data,
         )
 
 
@@ -57,8 +72,17 @@ class NeighbourLists(NamedTuple):
 
     @classmethod
     def of(cls, pairs: Any) -> NeighbourLists:
-        """From (n, n) CSR counts of how often one word stands before another."""
-        return cls(Neighbours.of(pairs), Neighbours.of(pairs.T.tocsr()))
+        """From (n, n) CSR counts of how often one word stands before another.
+
+        Counts take 4 bytes where they can: a billion words have a hundred million pairs.
+        """
+        from scipy.sparse import csr_array
+
+        whole = np.issubdtype(pairs.dtype, np.integer)
+        small = whole and int(pairs.data.max(initial=0)) <= np.iinfo(np.int32).max
+        counts = pairs.data.astype(np.int32 if small else np.float64, copy=False)
+        ahead = csr_array((counts, pairs.indices, pairs.indptr), shape=pairs.shape)
+        return cls(Neighbours.of(ahead), Neighbours.of(ahead.T.tocsr()))
 
 
 class ExchangeState(NamedTuple):
@@ -118,13 +142,17 @@ class Refinement:
     moves: list[int] = field(default_factory=list)
 
 
-def frequency_start(order: npt.NDArray[np.intp], n_clusters: int) -> npt.NDArray[np.int64]:
+def frequency_start(
+    order: npt.NDArray[np.intp], n_clusters: int, n_words: int | None = None
+) -> npt.NDArray[np.int64]:
     """The m most frequent words in clusters of their own, all others without one (-1).
+
+    ``n_words`` is more than the length of ``order`` where some words are not visited.
 
     >>> frequency_start(np.array([2, 0, 1]), 2).tolist()
     [1, -1, 0]
     """
-    labels = np.full(order.shape[0], -1, dtype=np.int64)
+    labels = np.full(order.shape[0] if n_words is None else n_words, -1, dtype=np.int64)
     labels[order[:n_clusters]] = np.arange(n_clusters)
     return labels
 
@@ -143,9 +171,9 @@ def refine(
 ) -> Refinement:
     """Exchange passes over the words in the given order; mutual information never falls.
 
-    ``pairs`` are (n, n) CSR counts of neighbours.  Words with label -1 are put in first.  Ends
-    after ``passes`` passes, or when a pass gains less than ``tol`` nats.  No cluster becomes
-    empty.
+    ``pairs`` are (n, n) CSR counts of neighbours.  Words with label -1 are put in first; those
+    that are not in ``order`` stay out.  Ends after ``passes`` passes, or when a pass gains less
+    than ``tol`` of the mutual information.  No cluster becomes empty.
 
     >>> from scipy.sparse import csr_array
     >>> pairs = csr_array(np.array([[0, 0, 4, 3], [0, 0, 5, 2], [3, 3, 0, 0], [2, 2, 0, 0]]))
@@ -165,14 +193,19 @@ def refine(
     waiting = order[refined.labels[order] < 0]
 
     def visit(stage: str, visited: npt.NDArray[np.int64], before: int, total: int) -> float:
-        """Visit words, some at a time, so that progress can be told; the gain."""
-        moves, gain = 0, 0.0
-        for start in range(0, visited.size, _AT_ONCE):
+        """Visit words, some at a time; the gain."""
+        moves, gain, start = 0, 0.0, 0
+        rank = order.size - visited.size  # words that are in before the first of these
+        while start < visited.size:
             if progress is not None:
                 progress(before + start, total, stage)
-            some = visited[start : start + _AT_ONCE]
-            moved, gained = kernels.exchange_pass(some, lists, refined.labels, state, LEAST_GAIN)
-            moves, gain = moves + int(moved), gain + float(gained)
+            at_once = min((rank + start) // _SHARE, _MOST_AT_ONCE)
+            words = visited[start : start + (at_once if at_once >= _FEWEST_AT_ONCE else 1)]
+            targets = find_targets(words, lists, refined.labels, state)
+            moved, gained = kernels.move_words(
+                words, targets, lists, refined.labels, state, LEAST_GAIN
+            )
+            moves, gain, start = moves + int(moved), gain + float(gained), start + words.size
         refined.moves.append(moves)
         return gain
 
@@ -183,6 +216,24 @@ def refine(
     for number in range(passes):
         gain = visit("exchange", order, number * order.size, passes * order.size)
         refined.information.append(state.information)
-        if gain / total < tol:
+        if gain / total <= tol * refined.information[-1]:
             break
     return refined
+
+
+def find_targets(
+    words: npt.NDArray[np.int64],
+    lists: NeighbourLists,
+    labels: npt.NDArray[np.int64],
+    state: ExchangeState,
+) -> npt.NDArray[np.int64]:
+    """The best cluster of each word, by as many threads as may be used."""
+    from eigentext.words.kernels import exchange as kernels
+
+    targets = np.empty(words.size, dtype=np.int64)
+
+    def find(part: slice) -> None:
+        kernels.best_clusters(words[part], lists, labels, state, LEAST_GAIN, targets[part])
+
+    each(find, row_blocks(words.size, -(-words.size // (_TASKS * cores_in_use()))))
+    return targets

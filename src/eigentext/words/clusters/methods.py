@@ -26,7 +26,7 @@ from eigentext.evaluate.clustering import cluster_pairs, information_of_pairs
 from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.svd import ConvergenceWarning
 from eigentext.words.clusters.brown import brown
-from eigentext.words.clusters.exchange import NeighbourLists, frequency_start, refine
+from eigentext.words.clusters.exchange import frequency_start, refine
 from eigentext.words.clusters.hierarchy import hierarchy, paths_of_merges
 from eigentext.words.clusters.moments import (
     context_counts,
@@ -52,6 +52,11 @@ __all__ = ["Clustering", "cluster_counts", "contexts_to_count"]
 _CORE_WORDS = 10_000
 _OVERLAP = 0.9  # spectral: when the decomposition may stop
 _POWER = 0.5  # spectral: exponent of the singular values
+# Exchange ends after so many passes, or with one that raises the information by less than this
+# share of it; where passes are asked for, with one that hardly moves a word.
+_PASSES = 5
+_ENOUGH = 2e-3
+_SETTLED = 1e-5
 
 
 @dataclass
@@ -116,15 +121,13 @@ def cluster_counts(
             words = _by_frequency(counts)
             _check_sizes(words.shape[0], m)
             positions_of(settings.contexts)  # refused before any work
-            ahead = context_counts(counts, (1,), words)[0]
-            ahead.sort_indices()
+            # rows and columns are the vocabulary's ids: the counts are large, and not copied
+            ahead = context_counts(counts, (1,))[0]
             if ahead.nnz == 0:
                 raise DataError("counts", None, "no two words stand side by side, expected text")
-            tokens = counts.unigrams[words]
-            order = np.arange(words.shape[0])
         clustering = Clustering(
             tuple(counts.words[w] for w in words.tolist()),
-            tokens,
+            counts.unigrams[words],
             np.zeros(0, dtype=np.int64),
             [],
             np.zeros((m, m), dtype=np.int64),
@@ -133,23 +136,19 @@ def cluster_counts(
         )
         if settings.method == "brown":
             with timed(seconds, "merge"):
-                merged = brown(ahead, tokens, m, order)
+                merged = brown(ahead, counts.unigrams, m, words)
             labels, merges = merged.labels, merged.merges
         elif settings.method == "exchange":
-            labels, merges = frequency_start(order, m), None
+            labels, merges = frequency_start(words, m, ahead.shape[0]), None
         else:
             labels, merges = _spectral_start(counts, words, settings, clustering, progress)
         with timed(seconds, "exchange"):
-            own = 0 if settings.method in ("paper", "brown") else 5
-            passes = own if settings.passes is None else settings.passes
-            if passes or (labels < 0).any():
-                lists = NeighbourLists.of(ahead)
-                result = refine(
-                    ahead, labels, m, order, passes=passes, neighbours=lists, progress=progress
-                )
+            passes, tol = _passes(settings)
+            if passes or (labels[words] < 0).any():
+                result = refine(ahead, labels, m, words, passes=passes, tol=tol, progress=progress)
                 labels, clustering.history = result.labels, result.information
         with timed(seconds, "hierarchy"):
-            clustering.labels = labels
+            clustering.labels = labels[words]
             clustering.pairs = cluster_pairs(ahead, labels, m)
             clustering.information = information_of_pairs(clustering.pairs)
             if merges is not None and settings.hierarchy is None:
@@ -157,6 +156,13 @@ def cluster_counts(
             else:
                 clustering.paths = hierarchy(clustering.pairs, settings.hierarchy or "bisect")
     return clustering
+
+
+def _passes(settings: ClusterSettings) -> tuple[int, float]:
+    """Exchange passes at the most, and the share of the information below which they end."""
+    if settings.passes is not None:
+        return settings.passes, _SETTLED
+    return (0, _SETTLED) if settings.method in ("paper", "brown") else (_PASSES, _ENOUGH)
 
 
 def _by_frequency(counts: Counts) -> npt.NDArray[np.intp]:
@@ -204,7 +210,7 @@ def _spectral_start(
         result = ward(vectors.vectors, m, progress=progress)
     clustering.gamma = result.gamma
     clustering.singular_values = np.asarray(vectors.singular_values, dtype=np.float64)
-    labels = np.full(n_words, -1, dtype=np.int64)
-    labels[:n_core] = result.labels
+    labels = np.full(len(counts.words), -1, dtype=np.int64)
+    labels[words[:n_core]] = result.labels
     untouched = n_core == n_words and not (settings.passes or not whole)
     return labels, result.merges if untouched else None

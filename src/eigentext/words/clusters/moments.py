@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eigentext.base.cores import row_blocks
 from eigentext.corpus.contexts import Contexts, parse_contexts
 from eigentext.errors import DataError, RankWarning, SettingsError
 from eigentext.linalg.scaling import cca_scale
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["WordVectors", "context_counts", "embed", "omega", "omega_noise", "positions_of"]
 
 _SMALL = 20_000_000  # cells up to which float64 costs next to nothing
+_ROWS_AT_ONCE = 1000
 
 
 @dataclass(frozen=True)
@@ -72,8 +74,16 @@ def context_counts(
                 f"these counts have contexts {counts.contexts}, but distance {distance} is needed"
             )
         half = counts.halves[counts.contexts.spans.index((distance, distance))]
-        by_distance[distance] = half if words is None else half[words][:, words]
+        by_distance[distance] = half if words is None else _among(half, words)
     return [by_distance[p] if p > 0 else by_distance[-p].T.tocsr() for p in positions]
+
+
+def _among(half: Any, words: npt.NDArray[np.intp]) -> Any:
+    """The rows and columns of the words; some rows at a time, since theirs are the long ones."""
+    from scipy.sparse import vstack
+
+    parts = [half[words[rows]][:, words] for rows in row_blocks(words.shape[0], _ROWS_AT_ONCE)]
+    return vstack(parts, format="csr")
 
 
 def omega(

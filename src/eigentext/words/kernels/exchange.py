@@ -151,58 +151,133 @@ def _exact_gain(b, word, state):
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})
-def exchange_pass(order, lists, cluster, state, least):
-    """Visit the words in order and move each to its best cluster; gives (moves, gain).
+def _without_itself(a, word, state, gains):
+    """Mend the gains of a word that stands in cluster a, and so in the counts.
 
-    A word whose cluster is negative is put into its best cluster.  A word that is its cluster's
-    only one stays: clusters never become empty.  A word moves when N times the mutual
-    information grows by more than ``least``, in full precision; of targets that
-    are equal, or apart by less than ``least``, the first wins.
+    The formula above is of a word that has been taken out.  Taken out, it would lower the counts
+    n(a, c) by d(c) and n(c, a) by e(c).  Other clusters b see that in one cell on each side only,
+    n(b, a) and n(a, b); cluster a itself in all of its cells, and its gain is what it would lose.
     """
-    sizes, left, right = state.sizes, state.left, state.right
-    m = sizes.shape[0]
+    own, after, before = word.own, word.after, word.before
+    ahead, left, right = state.ahead, state.left, state.right
+    d, e = after.sums[a], before.sums[a]
+    if d > 0.0:
+        for b in before.clusters:
+            x = ahead[b, a]
+            y = x - before.sums[b]
+            gains[b] += (_f(y + d) - _f(y)) - (_f(x + d) - _f(x))
+    if e > 0.0:
+        for b in after.clusters:
+            x = ahead[a, b]
+            y = x - after.sums[b]
+            gains[b] += (_f(y + e) - _f(y)) - (_f(x + e) - _f(x))
+    gain = 0.0
+    for c in after.clusters:
+        if c != a:
+            x = ahead[a, c]
+            gain += _f(x) - _f(x - after.sums[c])
+    for c in before.clusters:
+        if c != a:
+            x = ahead[c, a]
+            gain += _f(x) - _f(x - before.sums[c])
+    x = ahead[a, a]
+    gain += _f(x) - _f(x - d - e - own)
+    gain -= _f(left[a]) - _f(left[a] - word.n_left)
+    gain -= _f(right[a]) - _f(right[a] - word.n_right)
+    gains[a] = gain
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"})
+def _with_its_pairs(word, state, gains):
+    """Mend the gains of a word that is in no cluster yet, and whose pairs are in no count.
+
+    Wherever it goes, its pairs belong to its neighbours' totals: n(b, .) grows by e(b) and
+    n(., b) by d(b) before it joins b.
+    """
+    left, right = state.left, state.right
+    for b in word.before.clusters:
+        x, n = left[b], word.n_left
+        y = x + word.before.sums[b]
+        gains[b] += (_f(x + n) - _f(x)) - (_f(y + n) - _f(y))
+    for b in word.after.clusters:
+        x, n = right[b], word.n_right
+        y = x + word.after.sums[b]
+        gains[b] += (_f(x + n) - _f(x)) - (_f(y + n) - _f(y))
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+def best_clusters(words, lists, cluster, state, least, targets):
+    """``targets[i]`` is the best cluster of ``words[i]`` while all others stay where they are.
+
+    Nothing but ``targets`` is written, so that several threads may look for targets at a time.
+    Of clusters that are equal, or apart by less than ``least``, the first wins.  A word that is
+    its cluster's only one stays; one that is never beside another has no target, -1.
+    """
+    m = state.sizes.shape[0]
     room = empty_sides(m)
     gains = np.empty(m)
-    moves = 0
-    total = 0.0
-    for w in order:
+    for i in range(words.shape[0]):
+        w = words[i]
         a = cluster[w]
-        if a >= 0 and sizes[a] == 1:
+        if a >= 0 and state.sizes[a] == 1:
+            targets[i] = a
             continue
         word = pairs_of(w, lists, cluster, room)
-        if a >= 0:
-            _put(a, -1.0, word, state)
-        else:  # these pairs are new to the neighbours' totals too
+        best = a
+        if word.n_left + word.n_right > 0.0:
+            _all_gains(word, state, gains)
+            if a >= 0:
+                _without_itself(a, word, state, gains)
+            else:
+                _with_its_pairs(word, state, gains)
+            best = 0
+            for b in range(1, m):
+                if gains[b] > gains[best] + least:
+                    best = b
+        targets[i] = best
+        clear(word)
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"})
+def move_words(words, targets, lists, cluster, state, least):
+    """Move the words to their targets, one after the other; gives (moves, gain).
+
+    The state may have changed since a target was found.  A word moves when that raises N times
+    the mutual information by more than ``least`` now, in full precision, and clusters
+    never become empty.  A word whose cluster is negative is put in; without a target it joins the
+    largest cluster.
+    """
+    sizes, left, right = state.sizes, state.left, state.right
+    room = empty_sides(sizes.shape[0])
+    moves = 0
+    total = 0.0
+    for i in range(words.shape[0]):
+        w = words[i]
+        a, b = cluster[w], targets[i]
+        if a >= 0 and (b == a or sizes[a] == 1):
+            continue
+        word = pairs_of(w, lists, cluster, room)
+        if a < 0:
+            if b < 0:
+                b = np.argmax(sizes)
+            # these pairs are new to the neighbours' totals too
             for c in word.after.clusters:
                 right[c] += word.after.sums[c]
             for c in word.before.clusters:
                 left[c] += word.before.sums[c]
-        if word.n_left + word.n_right == 0.0:  # never beside another word: any is as good
-            if a < 0:
-                best = np.argmax(sizes)
-                sizes[best] += 1
-                cluster[w] = best
-                moves += 1
-            continue
-        _all_gains(word, state, gains)
-        best = 0
-        for b in range(1, m):
-            if gains[b] > gains[best] + least:
-                best = b
-        if a >= 0 and best != a:
-            # quick logarithms chose the target; whether the move is one is decided exactly
-            change = _exact_gain(best, word, state) - _exact_gain(a, word, state)
+        else:
+            _put(a, -1.0, word, state)
+            change = _exact_gain(b, word, state) - _exact_gain(a, word, state)
             if change > least:
                 total += change
-            else:
-                best = a
-        if best != a:
-            moves += 1
-            if a >= 0:
                 sizes[a] -= 1
-            sizes[best] += 1
-            cluster[w] = best
-        _put(best, 1.0, word, state)
+            else:
+                b = a
+        if b != a:
+            moves += 1
+            sizes[b] += 1
+            cluster[w] = b
+        _put(b, 1.0, word, state)
         clear(word)
     return moves, total
 
