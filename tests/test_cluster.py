@@ -19,8 +19,10 @@ from eigentext.base.engines import using_cluster
 from eigentext.base.parallel import in_order
 from eigentext.corpus.counting import count
 from eigentext.corpus.memory import Budget
+from eigentext.datasets.sample import write_sample
 from eigentext.errors import DataError, MissingExtraError, ResourceError, SettingsError
 from helpers.commands import eigentext
+from helpers.sample_pipeline import pipeline, treebank
 
 SHARDS = Budget(shard_bytes=10_000, segment_tokens=3000, batch_pairs=4000, run_bytes=20_000)
 
@@ -121,6 +123,67 @@ def test_items_in_order_lose_a_worker(engine):
     assert [answer for _, (answer, _) in found] == [2**item for item in range(200)]
     assert os.getpid() not in {pid for _, (_, pid) in found}
     assert state["seen"] == []
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """The sample, and models to be asked."""
+    folder = tmp_path_factory.mktemp("models")
+    write_sample(folder)
+    pipeline().save(folder / "english.pipe")
+    return folder
+
+
+def over_text(command: str, model: str, folder: Path, cluster) -> None:
+    """Train, and ask here and there."""
+    done(model, folder)
+    for output, more in (("here", ""), ("there", f" --scheduler {cluster.scheduler_address}")):
+        done(f"{command} -o {output}{more}", folder)
+    assert (folder / "here").read_bytes() == (folder / "there").read_bytes()
+    assert (folder / "here").stat().st_size > 1000
+
+
+def done(line: str, folder: Path) -> None:
+    if line:
+        result = eigentext(*line.split(), cwd=folder)
+        assert result.returncode == 0, result.stderr.decode()
+
+
+def test_commands_over_text_write_the_same(folder, cluster):
+    over_text("pipe run english.pipe sample/raw.txt", "", folder, cluster)
+    over_text(
+        "tag apply english.tagger sample/entities.bio",
+        "tag train sample/entities.bio -o english.tagger --epochs 1 --beam 1 --entity-margin 0",
+        folder,
+        cluster,
+    )
+
+
+@pytest.mark.long
+def test_parsers_write_the_same(folder, cluster):
+    over_text(
+        "const parse english.lpcfg sample/text.txt",
+        "const train sample/train.mrg -o english.lpcfg --n-states 2 --no-rerank",
+        folder,
+        cluster,
+    )
+    over_text(
+        "dep parse english.parser sample/treebank-dev.conllu",
+        "dep train sample/treebank.conllu -o english.parser --order 1 --epochs 1",
+        folder,
+        cluster,
+    )
+
+
+def test_parsing_loses_a_worker(engine):
+    texts = [sentence.text for sentence in treebank()] * 2
+    expected = [doc.to_conllu() for doc in pipeline().pipe(texts)]
+    with using_cluster(engine):
+        docs = pipeline().pipe(texts)
+        found = [next(docs).to_conllu()]
+        Killer(engine, "here")(1, 1, "here")
+        found += [doc.to_conllu() for doc in docs]
+    assert found == expected
 
 
 # ---------------------------------------------------------------- what goes wrong

@@ -81,7 +81,7 @@ class DaskEngine:
             n_workers=workers,
             threads_per_worker=1,
             processes=True,
-            dashboard_address=None,
+            dashboard_address=":0",  # a port that is free
             silence_logs=logging.CRITICAL,
         )
         try:
