@@ -11,6 +11,7 @@ import sys
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from eigentext.base import dask_engine
@@ -21,6 +22,9 @@ from eigentext.corpus.counting import count
 from eigentext.corpus.memory import Budget
 from eigentext.datasets.sample import write_sample
 from eigentext.errors import DataError, MissingExtraError, ResourceError, SettingsError
+from eigentext.linalg import matrices, svd
+from eigentext.words import SpectralClusters
+from eigentext.words.clusters import exchange, exchange_workers
 from helpers.commands import eigentext
 from helpers.sample_pipeline import pipeline, treebank
 
@@ -157,6 +161,9 @@ def test_commands_over_text_write_the_same(folder, cluster):
         folder,
         cluster,
     )
+    # a cluster of its own, which ends with the command
+    done("tag apply english.tagger sample/entities.bio -o own --engine dask --jobs 1", folder)
+    assert (folder / "own").read_bytes() == (folder / "here").read_bytes()
 
 
 @pytest.mark.long
@@ -184,6 +191,55 @@ def test_parsing_loses_a_worker(engine):
         Killer(engine, "here")(1, 1, "here")
         found += [doc.to_conllu() for doc in docs]
     assert found == expected
+
+
+# ---------------------------------------------------------------- words
+
+
+@pytest.fixture(scope="module")
+def zipf(tmp_path_factory) -> Path:
+    """Text of 600 words by Zipf's law, in which neighbours hang on each other."""
+    random = np.random.default_rng(1)
+    words = np.minimum(random.zipf(1.3, 30_000), 600)
+    words[1::2] = (words[1::2] + 7 * words[:-1:2]) % 600
+    path = tmp_path_factory.mktemp("words") / "zipf.txt"
+    path.write_text("\n".join(" ".join(f"w{w}" for w in line) for line in words.reshape(-1, 20)))
+    return path
+
+
+@pytest.fixture
+def small_is_large(monkeypatch):
+    """What is left to this process below some size goes to the workers here."""
+    monkeypatch.setattr(svd, "_DENSE_SIDE", 50)
+    monkeypatch.setattr(matrices, "_KERNEL_NONZEROS", 1000)
+    monkeypatch.setattr(exchange, "_SHARE", 4)
+    monkeypatch.setattr(exchange, "_FEWEST_AT_ONCE", 4)
+    monkeypatch.setattr(exchange_workers, "_FEWEST", 4)
+
+
+@pytest.mark.parametrize("stage", ["svd", "exchange"])
+def test_clusters_lose_a_worker(stage, engine, zipf, small_is_large, tmp_path):
+    counts = count([zipf], contexts="lr1")
+    settings = {"n_clusters": 20, "passes": 2}
+    SpectralClusters(**settings).fit(counts).save(tmp_path / "here")
+    kill = Killer(engine, stage, after=20)
+    with using_cluster(engine):
+        SpectralClusters(**settings).fit(counts, progress=kill).save(tmp_path / "there")
+    assert kill.killed
+    assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["words count", "words cluster -m 20 --passes 2", "words embed --n-components 30"],
+)
+def test_models_of_words_are_the_same(command, cluster, zipf, small_is_large, tmp_path):
+    for number, more in enumerate(
+        ["--jobs 1", "--jobs 2", f"--scheduler {cluster.scheduler_address}"]
+    ):
+        done(f"{command} {zipf} -o {number} {more}", tmp_path)
+    one, two, there = ((tmp_path / str(number)).read_bytes() for number in range(3))
+    assert one == two == there
 
 
 # ---------------------------------------------------------------- what goes wrong
