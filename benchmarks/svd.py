@@ -1,6 +1,7 @@
 """Truncated SVD of a word-by-context matrix: eigentext, scipy's ARPACK and scikit-learn.
 
     python benchmarks/svd.py --ranks 200 500 1000
+    python benchmarks/svd.py --ranks 400 --cores 1 2 4    ours alone, on so many cores
 
 The matrix has a row per word (50,000) and four columns per word (positions -2, -1, +1, +2), scaled
 as in CCA: ``Omega[i, j] = c_ij / sqrt((u_i + kappa) (v_j + kappa))``.  scipy's ``svds`` in float64
@@ -16,6 +17,7 @@ before and after the reference, and the mean counts, so that a busy machine cann
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
 import time
 from functools import partial
@@ -29,6 +31,7 @@ from _data import data
 from scipy.sparse.linalg import svds
 from sklearn.utils.extmath import randomized_svd
 
+from eigentext.base.cores import using_cores
 from eigentext.corpus.counting import count
 from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.scaling import cca_scale
@@ -82,6 +85,22 @@ def agreement(left: Any, reference: Any, values: Any) -> tuple[float, float]:
     return float(found.mean()), float((found * weights).sum() / weights.sum())
 
 
+def on_cores(matrix: Any, rank: int, numbers: list[int]) -> None:
+    """Ours on some numbers of cores: seconds, how many times as fast, and the same bytes."""
+    print(f"{'rank':>4}{'cores':>7}{'wall s':>9}{'CPU s':>9}{'times':>7}  sha256 of U", flush=True)
+    first = 0.0
+    for cores in numbers:
+        with using_cores(cores):
+            started, spent = time.perf_counter(), time.process_time()
+            left, _ = by_eigentext(matrix, rank, overlap=0.99)
+            wall, spent = time.perf_counter() - started, time.process_time() - spent
+        first = first or wall
+        name = hashlib.sha256(left.tobytes()).hexdigest()[:16]
+        print(
+            f"{rank:>4}{cores:>7}{wall:>9.2f}{spent:>9.2f}{first / wall:>7.2f}  {name}", flush=True
+        )
+
+
 def main() -> None:
     """Build the matrix, run all methods at each rank, print one table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -93,6 +112,7 @@ def main() -> None:
         "--no-double", action="store_true", help="svds in float32 alone, to save time"
     )
     parser.add_argument("--no-sklearn", action="store_true", help="leave randomized_svd out")
+    parser.add_argument("--cores", type=int, nargs="+", help="ours alone, on so many cores")
     arguments = parser.parse_args()
     text = arguments.text or str(data() / "text" / "wiki.txt.xz")
 
@@ -100,6 +120,10 @@ def main() -> None:
     narrow = omega.astype(np.float32)
     print(f"{omega.shape[0]:,} x {omega.shape[1]:,}, {omega.nnz:,} nonzeros", flush=True)
     by_eigentext(narrow[:200], 20)  # compiled code is loaded
+    if arguments.cores:
+        for rank in arguments.ranks:
+            on_cores(narrow, rank, arguments.cores)
+        return
 
     ours: dict[str, dict[str, Any]] = {
         "eigentext overlap=0.99": {"overlap": 0.99},

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eigentext.linalg.backend import CPU
 from eigentext.linalg.determinism import random_block
 from eigentext.linalg.pace import Pace, settled
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from eigentext.base.progress import Progress
+    from eigentext.linalg.backend import Backend
 
 __all__ = ["KrylovResult", "KrylovSettings", "leading_eigenvectors"]
 
@@ -46,12 +48,13 @@ _HUNT_STEPS = 6
 class KrylovResult:
     """Ritz vectors of ``A A'`` and how they came about.
 
-    ``vectors`` (n, rank) orthonormal; ``values`` (rank,) descending; ``residuals`` (rank,) are
-    ``|A A' u - theta u|`` by the Lanczos relation; ``overlap`` is the
-    estimated mean squared cosine between this subspace and the true one (nan when unknown).
+    ``vectors`` (n, rank) orthonormal, where the backend keeps its arrays; ``values`` (rank,)
+    descending; ``residuals`` (rank,) are ``|A A' u - theta u|`` by the Lanczos relation;
+    ``overlap`` is the estimated mean squared cosine between this subspace and the true one (nan
+    when unknown).
     """
 
-    vectors: NDArray[Any]
+    vectors: Any
     values: NDArray[np.float64]
     residuals: NDArray[np.float64]
     converged: bool
@@ -83,12 +86,13 @@ class KrylovSettings:
 
 
 def leading_eigenvectors(
-    gram: Callable[[NDArray[Any]], NDArray[Any]],
+    gram: Callable[[Any], Any],
     support: NDArray[np.bool_],
     rank: int,
     settings: KrylovSettings,
     *,
     dtype: Any,
+    backend: Backend = CPU,
     progress: Progress | None = None,
 ) -> KrylovResult:
     """The ``rank`` leading eigenvectors of the symmetric, positive semidefinite ``gram``.
@@ -103,10 +107,11 @@ def leading_eigenvectors(
         block=block,
         capacity=settings.max_basis,
         seed=settings.seed,
+        backend=backend,
     )
     hunts = restarts = extra_products = 0
     pace = Pace(rank, block)
-    previous: NDArray[Any] | None = None  # coefficients of the wanted vectors at the last check
+    previous: Any = None  # coefficients of the wanted vectors at the last check
     while True:
         if progress is not None:  # the next check is the best guess of the end
             progress(lanczos.size, max(int(pace.next_check), lanczos.size + block), "svd")
@@ -122,7 +127,7 @@ def leading_eigenvectors(
         level = np.sqrt(np.maximum(theta, 0) * max(float(theta[0]), 0.0))
         slack = residuals / np.maximum(tol * level, lanczos.noise)
         worst = float(slack.max()) if n_wanted == rank else np.inf
-        lost = pace.record(lanczos.size, worst, settled(previous, y))
+        lost = pace.record(lanczos.size, worst, settled(previous, y, backend))
         previous = y
         vectors = None
         if overlap is not None:
@@ -133,7 +138,7 @@ def leading_eigenvectors(
             pace.aim(lanczos.size, 1.0 / max(worst, 1e-12))
             if done and not whole:  # are there further copies of a tied value?
                 hunts += 1
-                vectors = lanczos.basis @ y
+                vectors = backend.times(lanczos.basis, y)
                 missed, n_products = _hunt(lanczos, vectors, theta[-1], tol=tol, hunt=hunts)
                 extra_products += n_products
                 done = missed.shape[1] == 0
@@ -141,7 +146,7 @@ def leading_eigenvectors(
                 pace.next_check = lanczos.size + 2 * block
         if done or whole or spent:
             return KrylovResult(
-                vectors=lanczos.basis @ y if vectors is None else vectors,
+                vectors=backend.times(lanczos.basis, y) if vectors is None else vectors,
                 values=theta,
                 residuals=residuals,
                 converged=bool(done or whole),
@@ -154,26 +159,29 @@ def leading_eigenvectors(
         if full:
             restarts += 1
             lanczos.restart(min(rank + max(rank // 4, block), settings.max_basis - 2 * block))
-            previous = np.eye(lanczos.size, rank, dtype=dtype)
+            previous = backend.asarray(np.eye(lanczos.size, rank, dtype=dtype))
             pace.restarted(lanczos.size)
 
 
 def _hunt(
-    lanczos: _BlockLanczos, vectors: NDArray[Any], least: float, *, tol: float, hunt: int
-) -> tuple[NDArray[Any], int]:
+    lanczos: _BlockLanczos, vectors: Any, least: float, *, tol: float, hunt: int
+) -> tuple[Any, int]:
     """Directions outside ``vectors`` that have a larger value than the ``least`` of them.
 
     A short Lanczos run from a new start, in the complement of what was found.
     """
+    backend = lanczos.backend
     room = int(lanczos.dimension - vectors.shape[1])
     columns = min(_HUNT_COLUMNS, room)
     if columns <= 0:
         return vectors[:, :0], 0
 
-    def deflated(x: NDArray[Any]) -> NDArray[Any]:
-        x = x - vectors @ (vectors.T @ x)
-        y = lanczos.gram(x)
-        return np.asarray(y - vectors @ (vectors.T @ y))
+    def outside(x: Any) -> Any:
+        """What is left of x beside the vectors, in its place."""
+        return backend.subtract(x, vectors, backend.inner(vectors, x))
+
+    def deflated(x: Any) -> Any:
+        return outside(lanczos.gram(outside(x)))
 
     other = _BlockLanczos(
         deflated,
@@ -183,6 +191,7 @@ def _hunt(
         capacity=_HUNT_STEPS * columns,
         seed=lanczos.seed,
         stream=1_000_000 * hunt,
+        backend=backend,
     )
     for _ in range(_HUNT_STEPS):
         other.step()
@@ -190,8 +199,8 @@ def _hunt(
             break
     theta, y, _ = other.ritz(columns)
     margin = max(tol * tol, 50 * float(np.finfo(lanczos.dtype).eps)) * lanczos.largest
-    missed = other.basis @ y[:, theta > least + margin]
-    return missed - vectors @ (vectors.T @ missed), other.products
+    found = backend.columns(y, np.flatnonzero(theta > least + margin))
+    return outside(backend.times(other.basis, found)), other.products
 
 
 class _BlockLanczos:
@@ -199,23 +208,26 @@ class _BlockLanczos:
 
     def __init__(
         self,
-        gram: Callable[[NDArray[Any]], NDArray[Any]],
+        gram: Callable[[Any], Any],
         support: NDArray[np.bool_],
         *,
         dtype: Any,
         block: int,
         capacity: int,
         seed: int,
+        backend: Backend,
         stream: int = 0,
     ) -> None:
         self.gram, self.support, self.dtype, self.seed = gram, support, np.dtype(dtype), seed
+        self.backend = backend
         self.dimension = int(support.sum())
         self.block = min(block, self.dimension)
         self.capacity = max(capacity, 2 * block + _HUNT_COLUMNS)
         room = min(self.capacity + 2 * (block + _HUNT_COLUMNS), self.dimension)
         # column-major, so that the leading columns are one piece of memory
-        self.Q = np.empty((support.shape[0], room), dtype=dtype, order="F")
-        self.T = np.zeros((room, room), dtype=np.float64)
+        self.Q = backend.empty_columns(support.shape[0], room, self.dtype)
+        # in the basis' own precision: T is no better than that
+        self.T = backend.zeros((room, room), self.dtype)
         self.size = 0  # columns of Q that have been multiplied
         self.ready = 0  # columns of Q in all: the newest block waits for its product
         self.previous = 0  # where the block before the newest starts
@@ -229,7 +241,7 @@ class _BlockLanczos:
         self._fill()
 
     @property
-    def basis(self) -> NDArray[Any]:
+    def basis(self) -> Any:
         """The columns that T speaks about."""
         return self.Q[:, : self.size]
 
@@ -250,8 +262,9 @@ class _BlockLanczos:
 
     def step(self) -> None:
         """Multiply the newest block, project, and make the next one."""
+        backend = self.backend
         start, end = self.size, self.ready
-        y = self.gram(np.ascontiguousarray(self.Q[:, start:end]))
+        y = self.gram(backend.row_order(self.Q[:, start:end]))
         self.products += end - start
         self.steps += 1
         # y = A A' q of the newest block q.  In exact arithmetic A A' q lies in the last two blocks
@@ -260,17 +273,17 @@ class _BlockLanczos:
         # projections in all, which is what keeps Q orthonormal to rounding.
         near = 0 if self.unsettled else self.previous
         Q = self.Q[:, :end]
-        local = Q[:, near:].T @ y
-        y = y - Q[:, near:] @ local
-        h = Q.T @ y
-        y -= Q @ h
+        local = backend.inner(Q[:, near:], y)
+        y = backend.subtract(y, Q[:, near:], local)
+        h = backend.inner(Q, y)
+        y = backend.subtract(y, Q, h)
         h[near:] += local
+        h[start:] = (h[start:] + h[start:].T) / 2
         self.T[:end, start:end] = h
         self.T[start:end, :end] = h.T
-        corner = self.T[start:end, start:end]
-        self.T[start:end, start:end] = (corner + corner.T) / 2
-        self.largest = max(self.largest, float(np.abs(np.diagonal(corner)).max()))
-        self.last_gram = (y.T @ y).astype(np.float64)
+        corner = np.diagonal(backend.to_host(h[start:]))
+        self.largest = max(self.largest, float(np.abs(corner).max()))
+        self.last_gram = backend.to_host(backend.inner(y, y)).astype(np.float64)
         self.last_start = start
         self.previous, self.size = start, end
         self.unsettled = False
@@ -278,26 +291,21 @@ class _BlockLanczos:
             self._append(y, projected=True)
             self._fill()
 
-    def ritz(self, rank: int) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[np.float64]]:
+    def ritz(self, rank: int) -> tuple[NDArray[np.float64], Any, NDArray[np.float64]]:
         """Leading eigenvalues of T, their vectors and the residual norms in ``A A'``."""
-        from scipy.linalg import eigh
-
-        k = self.size
-        # the divide-and-conquer driver in the basis' own precision: T is no better than that
-        theta, y = eigh(self.T[:k, :k].astype(self.dtype), driver="evd", check_finite=False)
-        theta, y = theta[::-1][:rank].astype(np.float64), y[:, ::-1][:, :rank]
+        theta, y = self.backend.leading_eigh(self.T[: self.size, : self.size], rank)
         # A A' Q = Q T + (what is left of the last block) e': the residual of Q y is that rest
         # times the last entries of y
-        last = y[self.last_start :].astype(np.float64)
+        last = self.backend.to_host(y[self.last_start :]).astype(np.float64)
         squares = np.einsum("ij,ij->j", last, self.last_gram @ last)
         return theta, y, np.sqrt(np.maximum(squares, 0))
 
-    def join(self, z: NDArray[Any]) -> None:
+    def join(self, z: Any) -> None:
         """Let more directions wait for the next product."""
         room = self.Q.shape[1] - self.ready
         if z.shape[1] and room > 0:
             self.unsettled = True
-            self._append(z[:, :room] * self.dtype.type(max(self.largest, 1.0)))
+            self._append(z[:, :room] * max(self.largest, 1.0))
 
     def restart(self, keep: int) -> None:
         """Keep the leading Ritz vectors and the waiting block; forget the rest."""
@@ -305,23 +313,24 @@ class _BlockLanczos:
         theta, y, _ = self.ritz(keep)
         # In the basis of Ritz vectors T is diagonal.  The waiting block touches all of them, so
         # the next product is projected on the whole of Q.
-        waiting = self.Q[:, self.size : self.ready].copy()
-        self.Q[:, :keep] = self.basis @ y
+        waiting = self.backend.row_order(self.Q[:, self.size : self.ready])
+        kept = self.backend.times(self.basis, y)
+        self.backend.put(self.Q[:, :keep], kept)
         self.ready = keep + waiting.shape[1]
-        self.Q[:, keep : self.ready] = waiting
+        self.backend.put(self.Q[:, keep : self.ready], waiting)
         self.T[:] = 0
-        self.T[np.arange(keep), np.arange(keep)] = theta
+        self.T[:keep, :keep] = self.backend.asarray(np.diag(theta), self.dtype)
         self.size = keep
         self.unsettled = True
 
-    def _random(self, n_columns: int) -> NDArray[Any]:
+    def _random(self, n_columns: int) -> Any:
         self.draws += 1
         n = self.support.shape[0]
         z = random_block(n, n_columns, seed=self.seed, stream=self.draws, dtype=self.dtype)
         z[~self.support] = 0
         # of the operator's own size, so that the test for vanishing columns means the same
         size = max(self.largest, 1.0) / np.sqrt(max(self.dimension, 1))
-        return np.asarray(z * self.dtype.type(size))
+        return self.backend.asarray(z * self.dtype.type(size))
 
     def _fill(self) -> None:
         """Top up the waiting block with random directions until it has its full width."""
@@ -332,12 +341,14 @@ class _BlockLanczos:
             self._append(self._random(missing))
             self.unsettled = True
 
-    def _append(self, z: NDArray[Any], *, projected: bool = False) -> None:
+    def _append(self, z: Any, *, projected: bool = False) -> None:
         """Orthonormalise ``z`` against Q and itself; what vanishes is left out.
 
         Normalising by the eigenvectors of the Gram matrix, in rounds: well-separated directions
         are taken, the others are projected once more on their own, where they are accurate.
+        ``z`` is written over.
         """
+        backend = self.backend
         eps = float(np.finfo(self.dtype).eps)
         smallest = 4 * eps * max(self.largest, eps)
         for turn in range(4):
@@ -345,11 +356,11 @@ class _BlockLanczos:
                 return
             if turn or not projected:
                 Q = self.Q[:, : self.ready]
-                z = z - Q @ (Q.T @ z)
-            g = (z.T @ z).astype(np.float64)
+                z = backend.subtract(z, Q, backend.inner(Q, z))
+            g = backend.to_host(backend.inner(z, z)).astype(np.float64)
             norms = np.sqrt(np.diagonal(g))
-            alive = norms > smallest
-            z, norms, g = z[:, alive], norms[alive], g[np.ix_(alive, alive)]
+            alive = np.flatnonzero(norms > smallest)
+            z, norms, g = backend.columns(z, alive), norms[alive], g[np.ix_(alive, alive)]
             if z.shape[1] == 0:
                 return
             # columns of length 1 first: then small eigenvalues mean dependence, not size
@@ -357,21 +368,25 @@ class _BlockLanczos:
             good = w > 1e-3
             room = self.Q.shape[1] - self.ready
             chosen = np.flatnonzero(good)[::-1][:room]
-            turned = (v / norms[:, None]).astype(self.dtype)
-            self._take(z @ (turned[:, chosen] / np.sqrt(w[chosen]).astype(self.dtype)))
+            turned = v[:, chosen] / norms[:, None] / np.sqrt(w[chosen])
+            self._take(backend.times(z, backend.asarray(turned, self.dtype)))
             # the rest keep their true lengths: back to the scale of z
-            z = z @ (v[:, ~good] * norms.mean() / norms[:, None]).astype(self.dtype)
+            rest = v[:, ~good] * norms.mean() / norms[:, None]
+            z = backend.times(z, backend.asarray(rest, self.dtype))
 
-    def _take(self, q: NDArray[Any]) -> None:
+    def _take(self, q: Any) -> None:
         """Add nearly orthonormal columns, after a second round of Cholesky QR."""
         from scipy.linalg import solve_triangular
 
         if q.shape[1] == 0:
             return
+        backend = self.backend
         Q = self.Q[:, : self.ready]
         if self.unsettled or self.dtype == np.float64:
-            q = q - Q @ (Q.T @ q)
-        r = np.linalg.cholesky((q.T @ q).astype(np.float64)).T
+            q = backend.subtract(q, Q, backend.inner(Q, q))
+        r = np.linalg.cholesky(backend.to_host(backend.inner(q, q)).astype(np.float64)).T
         inverse = solve_triangular(r, np.eye(r.shape[0]))
-        self.Q[:, self.ready : self.ready + q.shape[1]] = q @ inverse.astype(self.dtype)
-        self.ready += q.shape[1]
+        end = self.ready + q.shape[1]
+        q = backend.times(q, backend.asarray(inverse, self.dtype))
+        backend.put(self.Q[:, self.ready : end], q)
+        self.ready = end

@@ -7,22 +7,29 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from eigentext.base.cores import each, row_blocks
 
+if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
 __all__ = ["DenseOperator", "Operator", "SparseOperator", "as_operator"]
 
 # columns of a dense block per pass of the sparse kernel: 64 float32 are four cache lines
 _BLOCK_COLUMNS = 64
-# columns per tile: 8192 rows of 32 float32 fill the level-2 cache of a present-day core
+# columns per tile: 8192 rows of 32 float32 fill the level-2 cache of a present-day core, and those
+# of some tiles the cache that cores share
 _TILE_COLUMNS = 8192
+_STRETCH_COLUMNS = 8 * _TILE_COLUMNS
+# threads share a product in so many blocks of rows; a row costs as much as some nonzeros
+_ROW_BLOCKS = 32
+_ROW_WORK = 8
+_COPIED_ROWS = 8192
 # below this many nonzeros scipy is quick enough and numba need not be loaded
 _KERNEL_NONZEROS = 300_000
 
@@ -142,32 +149,33 @@ class DenseOperator(Operator):
 class SparseOperator(Operator):
     """A scipy sparse matrix with its transpose, both in CSR: products gather and never scatter.
 
-    Large products go through a compiled kernel over tiles of columns: in ``A A' x`` the tile's
-    part of ``A' x`` is used while it is still in the cache and is never written out whole.
-    The order of summation is fixed.
+    Large products go through a compiled kernel on threads: each makes some rows of the result,
+    and adds up a row in the order of its columns, whoever makes it.
     """
 
     def __init__(self, matrix: Any, *, transpose: Any = None) -> None:
         self.matrix = matrix.tocsr()
         self.shape = (int(matrix.shape[0]), int(matrix.shape[1]))
         self.dtype = np.dtype(matrix.dtype)
-        # both cost a copy of the matrix: made when they are first used
+        # each costs a copy of the matrix: made when it is first used
         self._transpose = transpose
-        self._tiles: list[_Tile] | None = None
+        self._by_row: _Rows | None = None
+        self._by_column: _Rows | None = None
 
     def _transposed(self) -> Any:
         if self._transpose is None:
             self._transpose = self.matrix.T.tocsr()
         return self._transpose
 
-    def _column_tiles(self) -> list[_Tile]:
-        if self._tiles is None:
-            by_column = self._transposed()
-            self._tiles = [
-                _Tile.cut(by_column, first, min(first + _TILE_COLUMNS, self.shape[1]))
-                for first in range(0, self.shape[1], _TILE_COLUMNS)
-            ]
-        return self._tiles
+    def _rows(self) -> _Rows:
+        if self._by_row is None:
+            self._by_row = _Rows.tiled(self.matrix, self._transposed())
+        return self._by_row
+
+    def _columns(self) -> _Rows:
+        if self._by_column is None:
+            self._by_column = _Rows.of(self._transposed())
+        return self._by_column
 
     def _compiled(self, x: NDArray[Any]) -> bool:
         return (
@@ -182,45 +190,25 @@ class SparseOperator(Operator):
         """``A x``."""
         if not self._compiled(x):
             return cast("NDArray[Any]", self.matrix @ x)
-        from eigentext.linalg.kernels import add_csr_times_block
-
-        tiles = self._column_tiles()
-
-        def product(narrow: NDArray[Any], y: NDArray[Any]) -> None:
-            for tile in tiles:
-                add_csr_times_block(*tile.by_row, narrow[tile.columns], y)
-
-        return _in_column_blocks(product, x, self.shape[0])
+        return self._rows().times(x)
 
     def rmatmat(self, x: NDArray[Any]) -> NDArray[Any]:
         """``A' x``, from the stored transpose."""
         transpose = self._transposed()
         if not self._compiled(x):
             return cast("NDArray[Any]", transpose @ x)
-        from eigentext.linalg.kernels import add_csr_times_block
-
-        arrays = _kernel_arrays(transpose)
-
-        def product(narrow: NDArray[Any], y: NDArray[Any]) -> None:
-            add_csr_times_block(*arrays, narrow, y)
-
-        return _in_column_blocks(product, x, self.shape[1])
+        return self._columns().times(x)
 
     def gram(self, x: NDArray[Any]) -> NDArray[Any]:
-        """``A A' x``, tile by tile."""
-        if not self._compiled(x):
+        """``A A' x``: some columns' part of ``A' x`` is used while it is still in the cache."""
+        if not self._compiled(x) or x.shape[1] > _BLOCK_COLUMNS:
             return self.matmat(self.rmatmat(x))
-        from eigentext.linalg.kernels import add_csr_times_block
-
-        tiles = self._column_tiles()
-
-        def product(narrow: NDArray[Any], y: NDArray[Any]) -> None:
-            for tile in tiles:
-                part = np.zeros((tile.columns.stop - tile.columns.start, narrow.shape[1]), x.dtype)
-                add_csr_times_block(*tile.by_column, narrow, part)
-                add_csr_times_block(*tile.by_row, part, y)
-
-        return _in_column_blocks(product, x, self.shape[0])
+        by_row, by_column = self._rows(), self._columns()
+        x = _row_order(x)
+        y = np.zeros_like(x)
+        for stretch in by_row.stretches:
+            by_row.add(stretch, by_column.some_rows(stretch.columns, x), y)
+        return y
 
     def astype(self, dtype: DTypeLike) -> Operator:
         """Converted, or itself."""
@@ -253,54 +241,146 @@ class SparseOperator(Operator):
         return SparseOperator(self._transposed(), transpose=self.matrix)
 
 
-_KernelArrays = tuple["NDArray[Any]", "NDArray[Any]", "NDArray[Any]"]
+@dataclass(frozen=True)
+class _Stretch:
+    """Neighbouring columns, and the tiles that hold them."""
+
+    columns: slice
+    tiles: slice
 
 
 @dataclass(frozen=True)
-class _Tile:
-    """Some neighbouring columns: as CSR by row, and by column (a view of the transpose)."""
+class _Rows:
+    """A CSR matrix as the kernel wants it, and its rows in blocks of about the same work.
 
-    columns: slice
-    by_row: _KernelArrays
-    by_column: _KernelArrays
+    Its columns are cut into tiles; ``starts[t, i]`` is where row i begins in tile t.  Some tiles
+    make a stretch, whose part of a dense block the cores' common cache can hold; ``indices``
+    count columns from the first of their stretch.
+    """
+
+    starts: NDArray[np.int64]
+    indices: NDArray[np.uint32]
+    values: NDArray[Any]
+    stretches: list[_Stretch]
+    blocks: list[slice]
 
     @classmethod
-    def cut(cls, transpose: Any, first: int, last: int) -> _Tile:
-        start, end = transpose.indptr[first], transpose.indptr[last]
-        by_column = type(transpose)(
-            (
-                transpose.data[start:end],
-                transpose.indices[start:end],
-                transpose.indptr[first : last + 1] - start,
-            ),
-            shape=(last - first, transpose.shape[1]),
-        )
-        by_row = by_column.T.tocsr()
-        return cls(slice(first, last), _kernel_arrays(by_row), _kernel_arrays(by_column))
+    def of(cls, matrix: Any) -> _Rows:
+        """One tile: shares the matrix's arrays."""
+        starts = matrix.indptr.astype(np.int64, copy=False)
+        indices = matrix.indices.astype(np.int32, copy=False).view(np.uint32)
+        whole = _Stretch(slice(0, matrix.shape[1]), slice(0, 1))
+        return cls(starts[None, :], indices, matrix.data, [whole], _even_blocks(starts))
+
+    @classmethod
+    def tiled(cls, matrix: Any, transpose: Any) -> _Rows:
+        """A copy in which the entries of a tile are neighbours."""
+        n_rows, n_columns = matrix.shape
+        # a tile is worth while that has some entries of each row
+        most = max(int(matrix.nnz) // (4 * max(n_rows, 1)), 1)
+        width = max(_TILE_COLUMNS, -(-n_columns // most))
+        tiles = row_blocks(n_columns, width)
+        if len(tiles) <= 1:
+            return cls.of(matrix)
+        stretches = [
+            _Stretch(slice(tiles[some.start].start, tiles[some.stop - 1].stop), some)
+            for some in row_blocks(len(tiles), max(_STRETCH_COLUMNS // width, 1))
+        ]
+        starts = np.empty((len(tiles), n_rows + 1), dtype=np.int64)
+        indices = np.empty(matrix.nnz, dtype=np.uint32)
+        values = np.empty(matrix.nnz, dtype=matrix.dtype)
+
+        def fill(tile: int) -> None:
+            first, last = tiles[tile].start, tiles[tile].stop
+            start, end = int(transpose.indptr[first]), int(transpose.indptr[last])
+            by_column = type(transpose)(
+                (
+                    transpose.data[start:end],
+                    transpose.indices[start:end],
+                    transpose.indptr[first : last + 1] - transpose.indptr[first],
+                ),
+                shape=(last - first, n_rows),
+            )
+            by_row = by_column.T.tocsr()
+            starts[tile] = by_row.indptr
+            starts[tile] += start
+            indices[start:end] = by_row.indices
+            stretch = next(s for s in stretches if s.tiles.start <= tile < s.tiles.stop)
+            indices[start:end] += np.uint32(first - stretch.columns.start)
+            values[start:end] = by_row.data
+
+        each(fill, range(len(tiles)))
+        return cls(starts, indices, values, stretches, _even_blocks(matrix.indptr))
+
+    def times(self, x: NDArray[Any]) -> NDArray[Any]:
+        """The product with a dense block, 64 of its columns at a time."""
+        n_rows = self.starts.shape[1] - 1
+        result = np.zeros((n_rows, x.shape[1]), dtype=x.dtype)
+        for columns in row_blocks(x.shape[1], _BLOCK_COLUMNS):
+            narrow = _row_order(x[:, columns])
+            whole = narrow.shape[1] == x.shape[1]
+            y = result if whole else np.zeros((n_rows, narrow.shape[1]), dtype=x.dtype)
+            for stretch in self.stretches:
+                self.add(stretch, narrow[stretch.columns], y)
+            if not whole:
+                _copy(result[:, columns], y)
+        return result
+
+    def add(self, stretch: _Stretch, x: NDArray[Any], y: NDArray[Any]) -> None:
+        """``y += A[:, stretch] x``."""
+        from eigentext.linalg.kernels import add_csr_times_block
+
+        starts = self.starts[stretch.tiles]
+
+        def add(rows: slice) -> None:
+            add_csr_times_block(starts, self.indices, self.values, x, rows.start, y[rows])
+
+        each(add, self.blocks)
+
+    def some_rows(self, rows: slice, x: NDArray[Any]) -> NDArray[Any]:
+        """``A[rows] x`` of a matrix in one tile."""
+        from eigentext.linalg.kernels import add_csr_times_block
+
+        y = np.empty((rows.stop - rows.start, x.shape[1]), dtype=x.dtype)
+
+        def fill(block: slice) -> None:
+            part = y[block]
+            part[:] = 0
+            first = rows.start + block.start
+            add_csr_times_block(self.starts, self.indices, self.values, x, first, part)
+
+        each(fill, _even_blocks(self.starts[0, rows.start : rows.stop + 1]))
+        return y
 
 
-def _kernel_arrays(matrix: Any) -> _KernelArrays:
-    """Row pointers, unsigned column ids and values of a CSR matrix, as the kernel wants them."""
-    indices = matrix.indices.astype(np.int32, copy=False).view(np.uint32)
-    return matrix.indptr.astype(np.int64, copy=False), indices, matrix.data
+def _even_blocks(indptr: NDArray[np.integer[Any]]) -> list[slice]:
+    """Neighbouring rows of about the same work: frequent words have long rows.
+
+    >>> _even_blocks(np.array([0, 1000, 1001, 1002]))
+    [slice(0, 1, None), slice(1, 3, None)]
+    """
+    work = indptr.astype(np.int64) + _ROW_WORK * np.arange(indptr.shape[0])
+    goals = np.linspace(work[0], work[-1], _ROW_BLOCKS + 1)
+    edges = np.unique(np.searchsorted(work, goals))
+    return [slice(int(first), int(end)) for first, end in itertools.pairwise(edges)]
 
 
-def _in_column_blocks(
-    add_product: Callable[[NDArray[Any], NDArray[Any]], None], x: NDArray[Any], n_rows: int
-) -> NDArray[Any]:
-    """Run a kernel over narrow blocks of x's columns and put the results side by side."""
-    if x.shape[1] <= _BLOCK_COLUMNS:
-        whole = np.zeros((n_rows, x.shape[1]), dtype=x.dtype)
-        add_product(np.ascontiguousarray(x), whole)
-        return whole
-    result = np.empty((n_rows, x.shape[1]), dtype=x.dtype)
-    for first in range(0, x.shape[1], _BLOCK_COLUMNS):
-        columns = slice(first, min(first + _BLOCK_COLUMNS, x.shape[1]))
-        narrow = np.ascontiguousarray(x[:, columns])
-        part = np.zeros((n_rows, narrow.shape[1]), dtype=x.dtype)
-        add_product(narrow, part)
-        result[:, columns] = part
-    return result
+def _row_order(x: NDArray[Any]) -> NDArray[Any]:
+    """The block with each row in one piece; copied where it is not."""
+    if x.flags.c_contiguous:
+        return x
+    copied = np.empty(x.shape, dtype=x.dtype)
+    _copy(copied, x)
+    return copied
+
+
+def _copy(target: NDArray[Any], x: NDArray[Any]) -> None:
+    """``target[:] = x`` by blocks of rows."""
+
+    def copy(rows: slice) -> None:
+        target[rows] = x[rows]
+
+    each(copy, row_blocks(x.shape[0], _COPIED_ROWS))
 
 
 def as_operator(matrix: Any) -> Operator:

@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from eigentext.linalg.backend import Backend
 
 __all__ = ["Pace", "settled"]
 
 
-def settled(previous: NDArray[Any] | None, y: NDArray[Any]) -> float:
+def settled(previous: Any, y: Any, backend: Backend) -> float:
     """Mean squared cosine between the wanted subspaces of two checks (nan at the first).
 
     The basis only grows, so the older coefficients are the newer ones' leading rows.
     """
     if previous is None or previous.shape[1] != y.shape[1]:
         return float("nan")
-    cosines = previous.T @ y[: previous.shape[0]]
-    return float(np.square(cosines, dtype=np.float64).sum() / y.shape[1])
+    cosines = backend.inner(previous, y[: previous.shape[0]])
+    return backend.sum_of_squares(cosines) / int(y.shape[1])
 
 
 class Pace:

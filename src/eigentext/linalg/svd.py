@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from eigentext.errors import DataError, RankError, RankWarning, SettingsError
+from eigentext.linalg.backend import CPU
 from eigentext.linalg.determinism import random_block, single_threaded
 from eigentext.linalg.matrices import Operator, as_operator
-from eigentext.linalg.ties import TIE, canonical_turn, fix_signs, tied_stretches
+from eigentext.linalg.ties import TIE, canonical_turn, tied_stretches
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
@@ -43,7 +44,6 @@ _DENSE_SIDE = 800  # up to this shorter side, "auto" writes the matrix out
 _DENSE_CELLS = 20_000_000
 _DEFAULT_TOL = {"f": 1e-4, "d": 1e-8}
 _RANK_TOL = {"f": 1e-5, "d": 1e-12}
-_ROWS_AT_ONCE = 8192
 
 
 class ConvergenceWarning(UserWarning):
@@ -198,7 +198,10 @@ def truncated_svd(
         turn = canonical_turn(U[:, first:end]).astype(kind)
         U[:, first:end] = U[:, first:end] @ turn
         Vt[first:end] = turn.T @ Vt[first:end]
-    U, turned = fix_signs(U, Vt)
+    if got:
+        signs = np.where(CPU.leading_entries(U) < 0, -1, 1)
+        CPU.scale_columns(U, signs)
+        CPU.scale_columns(Vt.T, signs)
     sides = residuals if wide is operator else residuals[::-1]
     worst = float(max(residuals[0].max(initial=0.0), residuals[1].max(initial=0.0)))
     settled = overlap is not None and route.method == "krylov" and route.converged
@@ -218,7 +221,7 @@ def truncated_svd(
     )
     if not report.converged:
         warnings.warn(ConvergenceWarning(f"SVD of {symbol}: {report}"), stacklevel=2)
-    return SVDResult(U, S, Vt if turned is None else turned, report)
+    return SVDResult(U, S, Vt, report)
 
 
 @dataclass(frozen=True)
@@ -334,47 +337,50 @@ def _finish(
     NDArray[Any], NDArray[Any], NDArray[Any], tuple[NDArray[np.float64], NDArray[np.float64]]
 ]:
     """Rayleigh-Ritz: the singular triplets of ``U U' A``, and their residuals in ``A``."""
-    from scipy.linalg import svd
-
-    U = np.ascontiguousarray(route.U)
-    # W = A' U has the singular values of U U' A.  They are taken from the triangular factor R of
-    # W = Q R, found by Cholesky of W'W with its columns scaled to length 1: the squares then cost
-    # digits of the angles between columns only, and the columns are nearly orthogonal.
+    backend = CPU
+    U = route.U
+    # W = A' U has the singular values of U U' A.  They are taken from W'W with its columns scaled
+    # to length 1: the squares then cost digits of the angles between columns only, and the
+    # columns are nearly orthogonal.
     W = A.rmatmat(U)  # (n, r)
-    g = _gram(W)
+    g = backend.gram(W)
     lengths = np.sqrt(np.diagonal(g))
-    alive = lengths > rank_tol * lengths.max(initial=0.0)
-    W, U, lengths = W[:, alive], U[:, alive], lengths[alive]
-    correlation = g[np.ix_(alive, alive)] / np.outer(lengths, lengths)
-    factor, chosen = _triangular(correlation)  # W = (orthonormal) factor diag(lengths)
-    W, U, lengths = W[:, chosen], U[:, chosen], lengths[chosen]
-    _, S, turn_t = svd(factor * lengths, check_finite=False)
+    alive = np.flatnonzero(lengths > rank_tol * lengths.max(initial=0.0))
+    W, U, g = backend.columns(W, alive), backend.columns(U, alive), g[np.ix_(alive, alive)]
+    S, turn, chosen = _rotation(g, A.dtype)
     above = rank_tol * S.max(initial=0.0) < S
-    S, turn = S[above], turn_t[above].T  # W turn = V diag(S)
-    dtype = W.dtype
-    U = _times(U, turn)
-    V = _times(W, turn / S)
+    S, turn = S[above], turn[:, above]  # W turn = V diag(S)
+    dtype = A.dtype
+    U = backend.times(backend.columns(U, chosen), backend.asarray(turn, dtype))
+    V = backend.times(backend.columns(W, chosen), backend.asarray(turn / S, dtype))
     s1 = S.max(initial=np.finfo(np.float64).tiny)
     if route.residuals is not None and route.residuals.shape == S.shape:
         right = route.residuals / (S * s1)
     else:
-        right = np.linalg.norm(A.matmat(V) - U * S.astype(dtype), axis=0).astype(np.float64) / s1
+        right = backend.residual_norms(A.matmat(V), U, S) / s1
     # A' u = W turn = V diag(S): nothing but rounding is left
     left = np.finfo(dtype).eps * S / s1
     return U, S.astype(dtype), V.T, (right, left)
 
 
-def _gram(W: NDArray[Any]) -> NDArray[np.float64]:
-    """``W' W``, summed in float64 over fixed row blocks."""
-    total = np.zeros((W.shape[1], W.shape[1]))
-    for first in range(0, W.shape[0], _ROWS_AT_ONCE):
-        rows = W[first : first + _ROWS_AT_ONCE]
-        total += rows.T @ rows
-    return total
+def _rotation(
+    g: NDArray[np.float64], dtype: np.dtype[Any]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.intp]]:
+    """Singular values and right vectors of a W with ``g = W' W``, and the columns they are about.
 
+    The entries of g are as exact as W beside the lengths of their two columns, and eigenvalues
+    of such a matrix are exact beside themselves, but for what is lost beside the largest of them:
+    1e-16, which in float32 is nothing.  In float64 the SVD of W's triangular factor is taken.
+    """
+    from scipy.linalg import eigh, svd
 
-def _times(X: NDArray[Any], turn: NDArray[np.float64]) -> NDArray[Any]:
-    return np.asarray(X @ turn.astype(X.dtype))
+    if dtype == np.float32:
+        squares, turn = eigh(g, driver="evd", check_finite=False)
+        return np.sqrt(np.maximum(squares[::-1], 0)), turn[:, ::-1], np.arange(g.shape[0])
+    lengths = np.sqrt(np.diagonal(g))
+    factor, chosen = _triangular(g / np.outer(lengths, lengths))
+    _, S, turn_t = svd(factor * lengths[chosen], check_finite=False)
+    return S, turn_t.T, chosen
 
 
 def _triangular(correlation: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:

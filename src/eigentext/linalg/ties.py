@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eigentext.base.cores import each, row_blocks
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -27,6 +29,7 @@ __all__ = [
     "clear_of_noise",
     "counting_noise",
     "fix_signs",
+    "leading_entries",
     "number_alike",
     "principal_axes",
     "tied_stretches",
@@ -36,6 +39,7 @@ __all__ = [
 # Numbers nearer than this, relative to the largest, are one number: float32 and float64.
 TIE = {"f": 1e-5, "d": 1e-10}
 
+_ROWS_AT_ONCE = 4096
 _NO_ROW = {"f": 1e-6, "d": 1e-12}  # shorter rows, relative to the longest, are rounding
 _ALIKE = {"f": 1e-5, "d": 1e-7}  # rows of length 1 that are nearer are the same
 
@@ -93,14 +97,29 @@ def fix_signs(
     >>> fix_signs(np.array([[0.6, 0.8], [-0.8, 0.6]]), np.eye(2))[1].tolist()
     [[-1.0, -0.0], [0.0, 1.0]]
     """
-    size = np.abs(U)
-    tie = 10 * TIE[np.dtype(U.dtype).char]
-    tied = size >= size.max(axis=0, initial=0.0) * (1 - tie)
-    leaders = np.take_along_axis(U, tied.argmax(axis=0)[None, :], axis=0)[0] if U.size else U[:0]
-    signs = np.where(leaders < 0, -1, 1).astype(U.dtype)
     if not U.size:
         return U, Vt
+    signs = np.where(leading_entries(U) < 0, -1, 1).astype(U.dtype)
     return U * signs, None if Vt is None else Vt * signs[:, None]
+
+
+def leading_entries(X: NDArray[Any]) -> NDArray[Any]:
+    """(k,) of each column the first of the entries that are largest by size, to rounding.
+
+    >>> leading_entries(np.array([[0.6, 0.1], [-0.8, 0.1]])).tolist()
+    [-0.8, 0.1]
+    """
+    blocks = row_blocks(X.shape[0], _ROWS_AT_ONCE)
+    tops = np.asarray(each(lambda rows: np.abs(X[rows]).max(axis=0), blocks))
+    least = tops.max(axis=0) * (1 - 10 * TIE[X.dtype.char])
+
+    def first(rows: slice) -> NDArray[Any]:
+        places = (np.abs(X[rows]) >= least).argmax(axis=0)
+        return np.asarray(np.take_along_axis(X[rows], places[None, :], axis=0)[0])
+
+    firsts = np.asarray(each(first, blocks))
+    owner = (tops >= least).argmax(axis=0)  # the first block that has such an entry
+    return np.asarray(firsts[owner, np.arange(X.shape[1])])
 
 
 def principal_axes(gram: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
