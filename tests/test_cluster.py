@@ -214,7 +214,7 @@ def small_is_large(monkeypatch):
     monkeypatch.setattr(matrices, "_KERNEL_NONZEROS", 1000)
     monkeypatch.setattr(exchange, "_SHARE", 4)
     monkeypatch.setattr(exchange, "_FEWEST_AT_ONCE", 4)
-    monkeypatch.setattr(exchange_workers, "_FEWEST", 4)
+    monkeypatch.setattr(exchange_workers, "_LEAST_WORK", 100)
 
 
 @pytest.mark.parametrize("stage", ["svd", "exchange"])
@@ -256,6 +256,12 @@ def test_without_the_extra(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(MissingExtraError, match=r"pip install dask distributed .*\.\[cluster\]"):
         DaskEngine("tcp://127.0.0.1:1")
+
+
+def test_a_task_that_kills_its_worker(cluster, engine, monkeypatch):
+    monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)
+    with pytest.raises(ResourceError, match="killed one after another by the same task"):
+        list(engine.map(os._exit, [1]))
 
 
 def test_no_scheduler_there(tmp_path):

@@ -59,7 +59,7 @@ def test_workers_that_forget_find_the_same(seed, monkeypatch):
     start = frequency_start(order, m)
     monkeypatch.setattr(exchange, "_SHARE", 4)
     monkeypatch.setattr(exchange, "_FEWEST_AT_ONCE", 4)
-    monkeypatch.setattr(exchange_workers, "_FEWEST", 5)
+    monkeypatch.setattr(exchange_workers, "_LEAST_WORK", 40)
     monkeypatch.setattr(exchange_workers, "_NEW_COPY", [1, 4, 1000][seed % 3])
     here = refine(pairs, start, m, order, passes=4, tol=0)
     engine = Forgetful(3, seed)

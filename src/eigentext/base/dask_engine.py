@@ -59,6 +59,7 @@ class DaskEngine:
         if self._own:  # the loss of the cluster is told once, by us
             for name in filter(_OF_DASK.match, list(logging.root.manager.loggerDict)):
                 logging.getLogger(name).setLevel(logging.CRITICAL)
+            logging.getLogger("asyncio").addFilter(_not_of_dask)  # once, however often it is added
         self._place = str(self._client.scheduler.address)
         try:
             self._client.wait_for_workers(1, timeout=wait)
@@ -207,6 +208,12 @@ def _distributed() -> Any:
             "cluster engines", extra="cluster", modules=["dask", "distributed"]
         ) from error
     return distributed
+
+
+def _not_of_dask(record: logging.LogRecord) -> bool:
+    """Leave out what Dask's client raises for itself when a worker dies with a result."""
+    kind = record.exc_info[0] if record.exc_info else None
+    return kind is None or not _OF_DASK.match(kind.__module__)
 
 
 def _versions_of(*packages: str) -> Callable[[], dict[str, str | None]]:

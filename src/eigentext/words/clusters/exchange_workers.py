@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TargetsByWorkers"]
 
-_FEWEST = 128  # words of a batch that are worth the way to the workers and back
+_LEAST_WORK = 1 << 18  # words times clusters of a batch that is worth the way there and back
 _NEW_COPY = 4  # a new copy is sent when more than 1 / 4 of the cells have changed
 
 
@@ -111,7 +111,7 @@ class TargetsByWorkers:
         self, engine: Engine, order: npt.NDArray[np.int64], lists: NeighbourLists
     ) -> None:
         self._engine, self._lists = engine, lists
-        n_shards = min(engine.jobs, max(order.size // _FEWEST, 1))
+        n_shards = max(min(engine.jobs, order.size), 1)
         self._shard_of = np.full(lists.after.starts.size - 1, -1, dtype=np.int32)
         self._shard_of[order] = np.arange(order.size) % n_shards
         self._shards = [
@@ -128,7 +128,7 @@ class TargetsByWorkers:
         self, words: npt.NDArray[np.int64], labels: npt.NDArray[np.int64], state: ExchangeState
     ) -> npt.NDArray[np.int64]:
         """The targets, in the order of the words."""
-        if words.size < _FEWEST:
+        if words.size * state.sizes.size < _LEAST_WORK:
             return find_targets(words, self._lists, labels, state)
         change = self._engine.share(self._change(labels, state))
         places = [np.flatnonzero(self._shard_of[words] == k) for k in range(len(self._shards))]
