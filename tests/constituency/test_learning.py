@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from eigentext.base.cores import using_cores
 from eigentext.base.model import NotFittedError
 from eigentext.base.settings import declared
 from eigentext.constituency import LPCFG
 from eigentext.constituency.chart.skeleton import skeleton_of
 from eigentext.constituency.kernels.tensors import smooth_rules
+from eigentext.constituency.learn import em, moments
 from eigentext.constituency.learn.em import random_start, run_em, word_scores
 from eigentext.constituency.lexicon import build_lexicon, index_words
 from eigentext.constituency.params import (
@@ -224,6 +226,40 @@ def test_same_file_every_time_and_same_parses_after_loading(english, tmp_path, s
         first = one.parse(tree.words, kbest=3, marginals=True)
         assert loaded.parse(tree.words, kbest=3, marginals=True) == first
         assert loaded.log_prob(tree) == one.log_prob(tree)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"estimator": "clustering", "n_iter": 2},
+        {"estimator": "mixed", "n_models": 2},
+        {"estimator": "moments", "plain": True},
+    ],
+)
+def test_the_same_file_with_any_number_of_cores(english, tmp_path, monkeypatch, settings):
+    monkeypatch.setattr(em, "_LEAST_WORK", 500)  # so that there are several blocks
+    monkeypatch.setattr(moments, "_RULES_AT_ONCE", 7)
+    files = []
+    for cores in (1, 2, 3):
+        with using_cores(cores):
+            parser = LPCFG(n_states=3, **settings).fit(english[:120])
+        parser.save(tmp_path / "model.lpcfg")
+        files.append((tmp_path / "model.lpcfg").read_bytes())
+    assert files[0] == files[1] == files[2]
+
+
+def test_blocks_of_em_hold_every_tree_and_every_node_of_a_rule_once(english, monkeypatch):
+    monkeypatch.setattr(em, "_LEAST_WORK", 500)
+    bank, _ = read_treebank(english, SETTINGS)
+    m = np.full(len(bank.labels), 3)
+    trees, nodes = em._shared_out(bank, m)
+    assert min(len(trees), len(nodes)) > 10
+    assert [t for begin, end in trees for t in range(begin, end)] == list(range(bank.n_trees))
+    flat = np.concatenate(nodes)
+    assert sorted(flat.tolist()) == np.flatnonzero(bank.rule >= 0).tolist()
+    assert (np.diff(bank.rule[flat]) >= 0).all()
+    rules = [set(bank.rule[block].tolist()) for block in nodes]
+    assert sum(map(len, rules)) == len(set.union(*rules))  # no rule is in two blocks
 
 
 def test_another_kind_of_file_is_refused(tmp_path):

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eigentext.base.cores import using_cores
 from eigentext.dependency import LatentTreeModel
 from eigentext.dependency.latent import learn
 from eigentext.dependency.latent.learn import LatentSmoothing
@@ -294,3 +295,31 @@ def test_states_of_vectors_that_are_alike_do_not_depend_on_rounding(seed):
     assert found.tolist() == found[:2].tolist() * 3
     # two kinds, three states: the more frequent of a kind stay together
     assert learn._by_vectors(two, totals, 3, 0).tolist() == [0, 1, 1, 2, 0, 2]
+
+
+@pytest.mark.parametrize("split", [True, False])
+def test_the_same_bytes_with_any_number_of_cores(split, monkeypatch):
+    monkeypatch.setattr(learn, "_WORDS_OF_A_BLOCK", 17)
+    found = []
+    for cores in (1, 2, 3):
+        with using_cores(cores):
+            model = fitted(n_iter=3, split=split)
+        found.append([table.tobytes() for table in model.tables_] + model.log_likelihoods_)
+    assert found[0] == found[1] == found[2]
+
+
+def test_blocks_of_trees_add_up_to_the_whole(monkeypatch):
+    model = fitted(n_iter=0, structure="valence")
+    encoded = model._encode(Forest.of(random_trees(0), model.observations_))
+    assert len(learn._blocks(encoded)) == 1
+    value, whole = learn.expected_counts(encoded, model.tables_)
+    monkeypatch.setattr(learn, "_WORDS_OF_A_BLOCK", 17)
+    spare = []
+    assert len(learn._blocks(encoded)) > 3
+    for _ in range(2):  # the second time in tables that were used before
+        in_parts, parts = learn.expected_counts(encoded, model.tables_, spare)
+        assert in_parts == pytest.approx(value, rel=1e-12)
+        for one, other in zip(parts, whole, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+    assert spare
+    assert not any(table.any() for table in spare)

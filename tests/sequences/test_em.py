@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from eigentext.base.cores import using_cores
 from eigentext.errors import DataError, SettingsError
 from eigentext.sequences import Encoded, Parameters
-from eigentext.sequences.hmm import batches, em, inference
+from eigentext.sequences.hmm import batches, inference
 from eigentext.sequences.hmm.em import baum_welch
+from eigentext.sequences.hmm.stepwise import stepwise_em
 from oracle import hmm_paths
 
 
@@ -195,15 +197,6 @@ def test_bad_data():
         baum_welch(never, Encoded.of([[5]]), n_iter=1)
 
 
-def test_the_rooms_are_shared_between_iterations(text):
-    machine = batches.Machine(text, 3, 30)
-    start = Parameters.random(3, 30)
-    em._expectation(machine, start.initial, start.transition, start.emission.T.copy(), "double")
-    before = machine.room
-    machine.set(start.initial, start.transition, start.emission.T, "double")
-    assert machine.room is before
-
-
 def test_hmmlearn_does_the_same(text):
     hmm = pytest.importorskip("hmmlearn.hmm", reason="hmmlearn is not installed")
     start = Parameters.random(5, 30, seed=3)
@@ -218,3 +211,37 @@ def test_hmmlearn_does_the_same(text):
     assert_allclose(ours.log_likelihoods, list(theirs.monitor_.history), rtol=1e-8)
     tables = theirs.startprob_, theirs.transmat_, theirs.emissionprob_
     close(ours.params, tables, rtol=1e-8, atol=1e-12)
+
+
+@pytest.mark.parametrize("precision", ["double", "single"])
+def test_the_same_bytes_with_any_number_of_cores(text, monkeypatch, precision):
+    monkeypatch.setattr(batches, "_TABLE_COST", 1)
+    monkeypatch.setattr(batches, "_FEWEST_IN_A_BLOCK", 64)
+    monkeypatch.setattr(batches, "_CACHED", 50)
+    monkeypatch.setattr(batches, "_FEWEST_ROWS", 16)  # so that some sequences go alone
+    monkeypatch.setattr(batches.Plan.of.__func__, "__kwdefaults__", {"room": 1})
+    plan = batches.Plan.of(text, 3)
+    assert plan.n_long
+    assert len(plan.blocks(64)) > 3
+    start, found = Parameters.random(3, 30, seed=1), []
+    for cores in (1, 2, 3):
+        with using_cores(cores):
+            slow = baum_welch(start, text, n_iter=2, smoothing=0.5, precision=precision)
+            fast = stepwise_em(start, text, passes=2, parts=2, precision=precision)
+            states = inference.smoothed(slow.params, text)
+            surprisals = inference.surprisals(start, text)
+        tables = (*vars(slow.params).values(), *vars(fast.params).values(), states, surprisals)
+        found.append([np.asarray(table).tobytes() for table in tables])
+        exact = 1e-10 if precision == "double" else 1e-5
+        assert slow.log_likelihoods[0] == pytest.approx(-surprisals.sum(), rel=exact)
+    assert found[0] == found[1] == found[2]
+
+
+def test_blocks_hold_every_batch_once(text):
+    plan = batches.Plan.of(text, 3)
+    for least in (1, 100, 10**9):
+        blocks = plan.blocks(least)
+        bounds = [block.bounds.tolist() for block in blocks]
+        assert [first for own in bounds for first in own[:-1]] == plan.bounds[:-1].tolist()
+        assert bounds[-1][-1] == plan.bounds[-1]
+        assert len(blocks) <= batches._MOST_BLOCKS

@@ -3,7 +3,8 @@
 1. :func:`using_cores` says how many threads the work inside it may use: 1 unless told.
 2. The work is cut into blocks whose size hangs on the data alone (:func:`row_blocks`), never on
    the number of threads.
-3. :func:`each` runs a function over the blocks and gives the results in the order of the blocks;
+3. :func:`each` runs a function over the blocks and gives the results in the order of the blocks
+   (:func:`in_turn` one by one, where they are large);
    sums over blocks are made in that order, so that the last digit is the same on any machine
    of one kind, with one core or sixteen.
 
@@ -15,6 +16,7 @@ products of large arrays, in reading and unpacking.  Loops in Python need proces
 from __future__ import annotations
 
 import os
+from collections import deque
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, TypeVar
@@ -23,9 +25,17 @@ from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from concurrent.futures import ThreadPoolExecutor
+    from concurrent.futures import Future, ThreadPoolExecutor
 
-__all__ = ["available_cores", "cores_in_use", "each", "row_blocks", "using_cores"]
+__all__ = [
+    "available_cores",
+    "cores_in_use",
+    "each",
+    "in_turn",
+    "largest_first",
+    "row_blocks",
+    "using_cores",
+]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -97,6 +107,59 @@ def each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Resu
     if pool is None:
         return [function(item) for item in items]
     return list(pool.map(function, items))
+
+
+def in_turn(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """The same one by one, for results that are large and soon added to a sum.
+
+    At most two results for each core are in memory; with one core, one.
+
+    >>> sum(in_turn(abs, [-1, -2, 3]))
+    6
+    """
+    pool = _pool.get()
+    if pool is None:
+        yield from map(function, items)
+        return
+    waiting: deque[Future[Result]] = deque()
+    try:
+        for item in items:
+            if len(waiting) == 2 * _cores.get():
+                yield waiting.popleft().result()
+            waiting.append(pool.submit(function, item))
+        while waiting:
+            yield waiting.popleft().result()
+    finally:  # after an error nobody wants the rest
+        for future in waiting:
+            future.cancel()
+
+
+def largest_first(
+    function: Callable[[int], Result],
+    sizes: Iterable[int],
+    told: Callable[[int], None] | None = None,
+) -> list[Result]:
+    """``function(n)`` for every number of an item, in the order of the items.
+
+    Items differ in size, and the largest is begun first, so that no thread is left alone with it
+    in the end.  ``told`` hears how much of the sum of sizes is done.
+
+    >>> largest_first("abc".__getitem__, [1, 3, 2], told=print)
+    3
+    5
+    6
+    ['a', 'b', 'c']
+    """
+    size = list(sizes)
+    order = sorted(range(len(size)), key=lambda n: -size[n])
+    found: dict[int, Result] = {}
+    done = 0
+    for n, result in zip(order, in_turn(function, order), strict=True):
+        found[n] = result
+        done += size[n]
+        if told is not None:
+            told(done)
+    return [found[n] for n in range(len(size))]
 
 
 def row_blocks(n_rows: int, size: int) -> list[slice]:

@@ -62,10 +62,13 @@ def smallest_elements(
     index: WordIndex,
     coordinates: Sequence[Coordinates],
     weights: Floats,
-    D: Sequence[Floats],
+    smallest_of_rule: Floats,
     c_one: Sequence[Floats],
 ) -> Floats:
-    """(labels,) Lambda_a of every nonterminal from the moments of figure 4, step 2."""
+    """(labels,) Lambda_a of every nonterminal from the moments of figure 4, step 2.
+
+    ``smallest_of_rule``  (R,) the smallest absolute value in each rule's D
+    """
     word_of_token = np.zeros(len(bank.words), np.int64)
     word_of_token[bank.token[bank.token >= 0]] = index.type_word[index.type_of]
     smallest = np.full(len(bank.labels), np.inf)
@@ -83,8 +86,7 @@ def smallest_elements(
             weighted = (c.Z[over_word] * weights[c.rows][over_word, None])[order]
             d_inf = np.add.reduceat(weighted, first, axis=0) / n
             smallest[a] = min(smallest[a], np.abs(d_inf).min())
-    for moment, a in zip(D, bank.rules[:, 0].tolist(), strict=True):
-        smallest[a] = min(smallest[a], float(np.abs(moment).min()))
+    np.minimum.at(smallest, bank.rules[:, 0], smallest_of_rule)
     return smallest
 
 

@@ -27,7 +27,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from eigentext.base.averaging import Averaged
+from eigentext.base.cores import each, row_blocks
 from eigentext.base.hashing import text_key
+from eigentext.base.ragged import pointers
 from eigentext.base.remembering import Remembered
 from eigentext.constituency.chart.constraints import SpanWeights
 
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
     Keys = npt.NDArray[np.uint64]
 
-__all__ = ["BITS", "BracketModel", "Brackets", "learn_bracket_model"]
+__all__ = ["BITS", "BracketModel", "Brackets", "WordKeys", "learn_bracket_model"]
 
 BITS = 22  # the table of weights has 2^22 places; those in use are some 100,000s
 _FREQUENT = 3  # a word seen so often stands for itself
@@ -54,6 +56,11 @@ _START = 0.1  # of AdaGrad's sums of squares
 _SEEN = 2  # a feature of fewer spans of the treebank's trees is not learned
 _LONGEST = 80  # words of a sentence to learn from
 _PAD = 2  # as in the kernels
+_FEATURES_OF_A_SPAN, _FEATURES_OF_A_BORDER = 14, 14  # as in the kernels
+_STEPS_OF_A_PASS = 250  # groups of sentences, or more
+_MOST_AT_ONCE = 32  # sentences of a group
+_SENTENCES_OF_A_BLOCK = 4  # that one thread is handed
+_PARTS_OF_THE_TABLE = 4  # that threads change
 _MOST_WORDS = 50_000  # of the latest words
 
 
@@ -92,7 +99,7 @@ class _Table(NamedTuple):
     learned: npt.NDArray[np.bool_]
 
 
-class _WordKeys:
+class WordKeys:
     """From words to keys, by the counts of a lexicon."""
 
     def __init__(self, lexicon: Lexicon) -> None:
@@ -100,6 +107,7 @@ class _WordKeys:
         self._known: Remembered[tuple[str, bool, bool], tuple[int, int, bool]] = Remembered(
             _MOST_WORDS
         )
+        self._of_shapes: Remembered[str, tuple[int, int]] = Remembered(_MOST_WORDS)
 
     def of_sentence(self, words: Sequence[str], *, folded: bool = False) -> BracketWords:
         """The keys of a sentence; ``folded``: its capitals say nothing."""
@@ -124,16 +132,25 @@ class _WordKeys:
         lexicon = self.lexicon
         seen, shares = lexicon.base_counts(word, first=first, folded=folded)
         if seen >= _FREQUENT:
-            of_word = text_key("word " + word.lower())
+            of_word, of_tag = text_key("word " + word.lower()), _tag_key(shares)
         else:
-            shape = lexicon.shape(word, first, folded)
-            of_word = text_key("shape " + shape)
-            shares = lexicon.by_base(lexicon.of_shape(shape))
-        shares = np.round(shares / shares.sum(), 6)  # expected counts have errors of rounding
-        best, *others = np.argsort(-shares, kind="stable")[:2].tolist()
-        also = [1 + second for second in others if shares[second] > _ALSO]
-        of_tag = text_key(f"tag {1 + best} {also[0] if also else 0}")
+            of_word, of_tag = self._of_shape(lexicon.shape(word, first, folded))
         return of_word, of_tag, not any(map(str.isalnum, word))
+
+    def _of_shape(self, shape: str) -> tuple[int, int]:
+        known = self._of_shapes.get(shape)
+        if known is None:
+            shares = self.lexicon.by_base(self.lexicon.of_shape(shape))
+            known = self._of_shapes.put(shape, (text_key("shape " + shape), _tag_key(shares)))
+        return known
+
+
+def _tag_key(shares: Floats) -> int:
+    """Of the most frequent tag, with the next one where that is frequent too."""
+    shares = np.round(shares / shares.sum(), 6)  # expected counts have errors of rounding
+    best, *others = np.argsort(-shares, kind="stable")[:2].tolist()
+    also = [1 + second for second in others if shares[second] > _ALSO]
+    return text_key(f"tag {1 + best} {also[0] if also else 0}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +162,7 @@ class BracketModel:
 
     places: npt.NDArray[np.int32]
     values: npt.NDArray[np.float16]
-    _keys: list[_WordKeys] = field(default_factory=list, init=False, repr=False)
+    _keys: list[WordKeys] = field(default_factory=list, init=False, repr=False)
 
     @cached_property
     def weights(self) -> npt.NDArray[np.float32]:
@@ -159,7 +176,7 @@ class BracketModel:
         from eigentext.constituency.kernels.brackets import bracket_marginals, bracket_scores
 
         if not self._keys or self._keys[0].lexicon is not lexicon:
-            self._keys[:] = [_WordKeys(lexicon)]
+            self._keys[:] = [WordKeys(lexicon)]
         n = len(words)
         score, inside, marginal = np.empty((3, n * (n + 1) // 2))
         bracket_scores(self._keys[0].of_sentence(words, folded=folded), self.weights, score)
@@ -167,19 +184,74 @@ class BracketModel:
         return Brackets(score, marginal)
 
 
+class _Sentences(NamedTuple):
+    """Sentences to learn from, end to end, as the compiled steps take them.
+
+    ``word, tag, marks``  those of :class:`BracketWords`;  ``gold`` is a span in the tree?
+    ``first, spans``      (sentences + 1,) words and spans before each sentence
+    """
+
+    word: Keys
+    tag: Keys
+    marks: npt.NDArray[np.int64]
+    gold: npt.NDArray[np.bool_]
+    first: npt.NDArray[np.int64]
+    spans: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, sentences: Sequence[tuple[BracketWords, Any]]) -> _Sentences:
+        """From the keys and the gold spans of each sentence."""
+        words = [keys for keys, _ in sentences]
+        return cls(
+            word=np.concatenate([np.empty(0, np.uint64), *(keys.word for keys in words)]),
+            tag=np.concatenate([np.empty(0, np.uint64), *(keys.tag for keys in words)]),
+            marks=np.concatenate([np.empty(0, np.int64), *(keys.marks for keys in words)]),
+            gold=np.concatenate([np.empty(0, np.bool_), *(gold for _, gold in sentences)]),
+            first=pointers(len(keys.marks) - 1 for keys in words),
+            spans=pointers(len(gold) for _, gold in sentences),
+        )
+
+    def room(self, numbers: npt.NDArray[np.int64]) -> _Gradients:
+        """For all gradients that these sentences could have; what is not used takes no memory."""
+        n_spans = (self.spans[numbers + 1] - self.spans[numbers]).sum()
+        n_borders = (self.first[numbers + 1] - self.first[numbers] + 1).sum()
+        most = _FEATURES_OF_A_SPAN * n_spans + _FEATURES_OF_A_BORDER * n_borders
+        return _Gradients(
+            np.empty(most, np.int64), np.empty(most, np.float32), np.empty(len(numbers), np.int64)
+        )
+
+
+class _Gradients(NamedTuple):
+    """Gradients of a few sentences: (G,) places in the table and numbers; (S,) their ends."""
+
+    places: npt.NDArray[np.int64]
+    gradients: npt.NDArray[np.float32]
+    ends: npt.NDArray[np.int64]
+
+    def used(self) -> _Gradients:
+        """Without the room that was not needed."""
+        n = int(self.ends[-1])
+        return self._replace(places=self.places[:n].copy(), gradients=self.gradients[:n].copy())
+
+
 def learn_bracket_model(
     bank: Treebank, lexicon: Lexicon, *, seed: int, progress: Progress | None = None
 ) -> BracketModel:
-    """Learn from the trees of a treebank; the mean of the weights over all steps is kept."""
-    from eigentext.constituency.kernels.brackets import count_features, learn_brackets
+    """Learn from the trees of a treebank; the mean of the weights over all steps is kept.
 
-    keys = _WordKeys(lexicon)
-    sentences = [
-        (keys.of_sentence(words), gold) for words, gold in _gold_spans(bank, longest=_LONGEST)
-    ]
+    Sentences go in groups: gradients of a group are those of the weights before it, and are taken
+    in the order of the sentences.  So the cores in use share out first the sentences of a group,
+    then the parts of the table.
+    """
+    from eigentext.constituency.kernels.brackets import count_features
+
+    keys = WordKeys(lexicon)
+    sentences = _Sentences.of(
+        [(keys.of_sentence(words), gold) for words, gold in _gold_spans(bank, longest=_LONGEST)]
+    )
+    n = len(sentences.first) - 1
     counts = np.zeros(1 << BITS, np.int32)
-    for words, gold in sentences:
-        count_features(words, gold, counts)
+    count_features(sentences, counts)
     learned = Averaged.zeros(1 << BITS)
     table = _Table(
         learned.weights,
@@ -187,18 +259,36 @@ def learn_bracket_model(
         np.full(1 << BITS, _START, np.float32),
         counts >= _SEEN,
     )
-    time = 0
+    group = int(np.clip(n // _STEPS_OF_A_PASS, 1, _MOST_AT_ONCE))
     for number in range(_PASSES):
-        order = np.random.default_rng([seed, number]).permutation(len(sentences))
-        for at in order.tolist():
-            if progress is not None and time % 100 == 0:
-                progress(time, _PASSES * len(sentences), "brackets")
-            words, gold = sentences[at]
-            learn_brackets(words, gold, table, np.float32(_RATE), time)
-            time += 1
-    mean = learned.mean(time, last=True).astype(np.float16)
+        order = np.random.default_rng([seed, number]).permutation(n)
+        for own in row_blocks(n, group):
+            time = number * n + own.start
+            if progress is not None:
+                progress(time, _PASSES * n, "brackets")
+            _step(sentences, order[own], table, time)
+    mean = learned.mean(_PASSES * n, last=True).astype(np.float16)
     places = np.flatnonzero(mean)
     return BracketModel(places.astype(np.int32), mean[places])
+
+
+def _step(sentences: _Sentences, numbers: npt.NDArray[np.int64], table: _Table, time: int) -> None:
+    """Learn from the sentences of one group."""
+    from eigentext.constituency.kernels.brackets import find_gradients, take_steps
+
+    def gradients(own: slice) -> _Gradients:
+        found = sentences.room(numbers[own])
+        find_gradients(sentences, numbers[own], table.weights, table.learned, found)
+        return found.used()
+
+    blocks = row_blocks(len(numbers), _SENTENCES_OF_A_BLOCK)
+    found = each(gradients, blocks)
+
+    def steps(part: slice) -> None:
+        for own, of_block in zip(blocks, found, strict=True):
+            take_steps(of_block, table, part.start, part.stop, np.float32(_RATE), time + own.start)
+
+    each(steps, row_blocks(1 << BITS, (1 << BITS) // _PARTS_OF_THE_TABLE))
 
 
 def _gold_spans(bank: Treebank, *, longest: int) -> list[tuple[tuple[str, ...], Any]]:

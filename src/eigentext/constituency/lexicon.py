@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Emission", "Lexicon", "WordIndex", "build_lexicon", "index_words"]
 
+_MOST_SHAPES = 1_000  # of the latest signatures, which many words share
 _MOST_EMISSIONS = 50_000  # of the latest words
 _USUAL = Smoothing()
 _KEEP = 1e-5  # a tag with less than this share of the best tag's is left out
@@ -89,6 +90,12 @@ class Lexicon:
     _emissions: Remembered[tuple[str, bool, bool], Emission] = field(
         default_factory=lambda: Remembered(_MOST_EMISSIONS), init=False, repr=False
     )
+    _shape_of: Remembered[tuple[str, bool, bool], str] = field(
+        default_factory=lambda: Remembered(_MOST_SHAPES), init=False, repr=False
+    )
+    _of_shapes: Remembered[str, Floats] = field(
+        default_factory=lambda: Remembered(_MOST_SHAPES), init=False, repr=False
+    )
 
     # -- what follows from the counts -------------------------------------------------------------
 
@@ -119,6 +126,11 @@ class Lexicon:
         n = np.diff(total[self.word_ptr])
         whole = np.rint(n)  # expected states of a treebank's words sum to whole numbers
         return np.asarray(np.where(np.abs(n - whole) < 1e-3, whole, n))
+
+    @cached_property
+    def n_tokens(self) -> float:
+        """How many words the training text had."""
+        return float(self.n_words.sum())
 
     @cached_property
     def ts_tag(self) -> Ints:
@@ -167,7 +179,7 @@ class Lexicon:
         """log p(w); all unknown words are one symbol that counts as seen once."""
         number = self.word_number.get(word)
         seen = 1.0 if number is None else float(self.n_words[number])
-        return math.log(seen / (float(self.n_words.sum()) + 1.0))
+        return math.log(seen / (self.n_tokens + 1.0))
 
     def emission(self, word: str, *, first: bool, folded: bool = False) -> Emission:
         """Scores of the tags and states that this word may have.
@@ -205,9 +217,13 @@ class Lexicon:
 
     def shape(self, word: str, first: bool, folded: bool) -> str:
         """The word's signature; where capitals say nothing, that of the word written small."""
-        if folded:
-            return signature(word.lower(), first=False, language=self.language)
-        return signature(word, first=first, language=self.language)
+        key = (word, first, folded)
+        known = self._shape_of.get(key)
+        if known is None:
+            text, begins = (word.lower(), False) if folded else (word, first)
+            known = signature(text, first=begins, language=self.language)
+            self._shape_of.put(key, known)
+        return known
 
     def _row(self, word: str) -> tuple[Floats, float]:
         counts = np.zeros(self.n_ts)
@@ -219,7 +235,11 @@ class Lexicon:
         return counts, float(self.n_words[row])
 
     def of_shape(self, shape: str) -> Floats:
-        """(n_ts,) P(ts | signature) among rare words."""
+        """(n_ts,) P(ts | signature) among rare words; not to be written into."""
+        known = self._of_shapes.get(shape)
+        return self._of_shapes.put(shape, self._of_shape(shape)) if known is None else known
+
+    def _of_shape(self, shape: str) -> Floats:
         counts, total = np.zeros(self.n_ts), 0.0
         row = self.shape_number.get(shape)
         if row is not None:

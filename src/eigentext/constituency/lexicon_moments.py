@@ -39,6 +39,7 @@ NUMBERS = ("k_word", "k_shape")
 """What a file must hold beside ``tag_level``."""
 
 _MOST_EMISSIONS = 50_000  # of the latest words
+_MOST_SHAPES = 1_000  # of the latest signatures, which many words share
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +65,9 @@ class MomentLexicon:
     k_shape: float
     _emissions: Remembered[tuple[str, bool, bool], Emission] = field(
         default_factory=lambda: Remembered(_MOST_EMISSIONS), init=False, repr=False
+    )
+    _shapes: Remembered[str, Floats] = field(
+        default_factory=lambda: Remembered(_MOST_SHAPES), init=False, repr=False
     )
 
     @property
@@ -133,13 +137,7 @@ class MomentLexicon:
         if not (known.k_base == 0 and known.knows(word)):  # else by counts alone
             forms += known.other_forms(word, first, folded)
         rows = [known.word_number[form] for form in forms if form in known.word_number]
-        shape = known.shape_number.get(known.shape(word, first, folded))
-        flat = self.tag_mean.copy()
-        if shape is not None:
-            for entry in range(known.shape_ptr[shape], known.shape_ptr[shape + 1]):
-                vector = self.shape_vector[self._shape_at[entry] : self._shape_at[entry + 1]]
-                n = float(self.shape_weight[entry])
-                self._draw(flat, int(known.shape_ts[entry]), vector, n, self.k_shape)
+        flat = self._of_shape(known.shape(word, first, folded)).copy()
         sums: dict[int, tuple[Floats, float]] = {}
         for row in rows:
             for entry in range(known.word_ptr[row], known.word_ptr[row + 1]):
@@ -151,6 +149,20 @@ class MomentLexicon:
             self._draw(flat, tag, total, n, self.k_word)
         states = (flat * np.repeat(plain.states, self.m)).astype(np.float32)
         return Emission(plain.tags, plain.scores, states)
+
+    def _of_shape(self, shape: str) -> Floats:
+        """(sum m,) mean vectors of words with this signature, drawn towards those of the tags."""
+        means = self._shapes.get(shape)
+        if means is not None:
+            return means
+        known, means = self.tag_level, self.tag_mean.copy()
+        row = known.shape_number.get(shape)
+        if row is not None:
+            for entry in range(known.shape_ptr[row], known.shape_ptr[row + 1]):
+                vector = self.shape_vector[self._shape_at[entry] : self._shape_at[entry + 1]]
+                n = float(self.shape_weight[entry])
+                self._draw(means, int(known.shape_ts[entry]), vector, n, self.k_shape)
+        return self._shapes.put(shape, means)
 
     def _draw(
         self, flat: Floats, tag: int, total: npt.NDArray[np.floating], n: float, k: float

@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from eigentext.base.cores import each
 from eigentext.base.ragged import pointers
+from eigentext.linalg.determinism import single_threaded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +34,7 @@ __all__ = ["ERROR", "NOT_LOW", "LowRank", "expanded", "low_rank", "n_numbers"]
 
 ERROR = 0.05  # of the norm of each tensor
 _WORTH = 0.5  # of its numbers is the most that a tensor in low rank may have left
-_BATCH = 512  # tensors of one shape that are taken apart at a time
+_BATCH = 64  # tensors of one shape that are taken apart at a time
 
 
 class LowRank(NamedTuple):
@@ -75,32 +77,35 @@ def n_numbers(shape: Ints, rank: Ints) -> Ints:
 
 
 def low_rank(tensor: npt.NDArray[np.floating], shape: Ints, error: float = ERROR) -> LowRank:
-    """The tensors, laid end to end in ``tensor``, with these shapes (R, 3)."""
+    """The tensors, laid end to end in ``tensor``, with these shapes (R, 3).
+
+    The cores in use share out the shapes.
+    """
     at = pointers(shape.prod(axis=1))
-    parts: list[npt.NDArray[np.float32]] = [np.empty(0, np.float32)] * len(shape)
+    parts: list[npt.NDArray[np.float16]] = [np.empty(0, np.float16)] * len(shape)
     rank = np.zeros_like(shape)
-    for rules in _of_one_shape(shape):
-        stack = np.stack([tensor[at[r] : at[r + 1]] for r in rules.tolist()]).astype(float)
-        for r, ranks, part in zip(
-            rules.tolist(), *_taken_apart(stack, shape[rules[0]], error), strict=True
-        ):
-            rank[r], parts[r] = ranks, part
     factor = np.ones(len(shape), np.float32)
-    values = []
-    for r, part in enumerate(parts):
-        start = int((shape[r] * rank[r]).sum())  # where the core begins
-        top = float(np.abs(part[start:]).max(initial=0.0))
-        if top > 0:
-            factor[r] = top
-            part[start:] /= factor[r]
-        values.append(part.astype(np.float16))
+
+    def work(rules: Ints) -> None:
+        stack = np.stack([tensor[at[r] : at[r + 1]] for r in rules.tolist()]).astype(float)
+        rank[rules], own = _taken_apart(stack, shape[rules[0]], error)
+        for r, part in zip(rules.tolist(), own, strict=True):
+            core = part[int((shape[r] * rank[r]).sum()) :]
+            top = float(np.abs(core).max(initial=0.0))
+            if top > 0:
+                factor[r] = top
+                core /= factor[r]
+            parts[r] = part.astype(np.float16)
+
+    with single_threaded():
+        each(work, _of_one_shape(shape))
     ptr = pointers(n_numbers(shape, rank))
-    flat = np.concatenate(values) if values else np.empty(0, np.float16)
+    flat = np.concatenate(parts) if parts else np.empty(0, np.float16)
     return LowRank(rank, ptr, flat, factor)
 
 
 def _of_one_shape(shape: Ints) -> Iterator[Ints]:
-    """Numbers of rules whose tensors have the same shape, some hundreds at a time."""
+    """Numbers of rules whose tensors have the same shape, some at a time."""
     _, group = np.unique(shape, axis=0, return_inverse=True)
     order = np.argsort(group.ravel(), kind="stable")
     cuts = np.flatnonzero(np.diff(group.ravel()[order])) + 1
@@ -112,10 +117,11 @@ def _of_one_shape(shape: Ints) -> Iterator[Ints]:
 
 def _taken_apart(
     stack: Floats, shape: Ints, error: float
-) -> tuple[list[Ints], list[npt.NDArray[np.float32]]]:
-    """Ranks and numbers of tensors (N, numbers) of one shape."""
-    whole = stack.reshape(-1, *shape.tolist())
-    allowed = error**2 / 3 * np.einsum("nxyz,nxyz->n", whole, whole)  # of each unfolding
+) -> tuple[Ints, list[npt.NDArray[np.float32]]]:
+    """Ranks (N, 3) and numbers of tensors (N, numbers) of one shape."""
+    x, y, z = shape.tolist()
+    whole = stack.reshape(-1, x, y, z)
+    allowed = error**2 / 3 * np.einsum("nx,nx->n", stack, stack)  # of each unfolding
     vectors, ranks = [], []
     for axis in (1, 2, 3):
         unfolded = np.moveaxis(whole, axis, 1).reshape(len(whole), shape[axis - 1], -1)
@@ -125,20 +131,19 @@ def _taken_apart(
         ranks.append(np.maximum(shape[axis - 1] - left_out.sum(axis=1), 1))
         vectors.append(directions[:, :, ::-1])
     rank = np.stack(ranks, axis=1)
-    found_ranks, parts = [], []
-    dense = n_numbers(shape[None], np.zeros((1, 3), np.int64))[0]
-    for n, tensor in enumerate(whole):
-        k = rank[n]
-        if n_numbers(shape[None], k[None])[0] > _WORTH * dense:
-            found_ranks.append(np.zeros(3, np.int64))
+    rank[n_numbers(np.broadcast_to(shape, rank.shape), rank) > _WORTH * (x * y * z)] = 0
+    parts = []
+    for n, (tensor, (a, b, c)) in enumerate(zip(whole, rank.tolist(), strict=True)):
+        if not a:
             parts.append(tensor.ravel().astype(np.float32))
             continue
-        A, B, C = (vectors[axis][n][:, : k[axis]] for axis in range(3))
-        core = np.einsum("xyz,xa,yb,zc->abc", tensor, A, B, C, optimize=True)
-        found_ranks.append(k)
+        A, B, C = vectors[0][n][:, :a], vectors[1][n][:, :b], vectors[2][n][:, :c]
+        # core[a, b, c] = sum over x, y, z of tensor[x, y, z] A[x, a] B[y, b] C[z, c]
+        of_parent = (A.T @ tensor.reshape(x, -1)).reshape(a, y, z)
+        core = B.T @ of_parent @ C
         flat = [part.ravel() for part in (A.T, B.T, C.T, core)]
         parts.append(np.concatenate(flat).astype(np.float32))
-    return found_ranks, parts
+    return rank, parts
 
 
 def expanded(parts: LowRank, shape: Ints) -> npt.NDArray[np.float32]:

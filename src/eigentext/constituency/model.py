@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigentext.base.model import Model, Packed
 from eigentext.base.parallel import in_order
+from eigentext.base.remembering import Remembered
 from eigentext.base.settings import values_of
 from eigentext.base.tokens import checked_item, checked_tokens, each_of, each_sentence
 from eigentext.constituency.answer import (
@@ -50,6 +51,7 @@ from eigentext.constituency.settings import (
     DECODERS,
     MOST_WORDS,
     Decoder,
+    Device,
     LPCFGSettings,
     Smoothing,
 )
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from eigentext.base.progress import Progress
+    from eigentext.constituency.card.parser import CardParser
     from eigentext.constituency.chart.coarse import Chart
     from eigentext.constituency.chart.constraints import Masks, SpanWeights
     from eigentext.constituency.chart.fine import FinePass
@@ -275,15 +278,47 @@ class LPCFG(Model, LPCFGSettings):
         kbest: int = 1,
         marginals: bool = False,
         decoder: Decoder | None = None,
+        device: Device = "cpu",
     ) -> Iterator[Parse | None]:
         """Parse sentences in their order; None for one without tokens.
 
-        ``jobs`` processes share the work; the answers do not depend on it.
+        ``jobs`` processes share the work; the answers do not depend on it.  On a graphics card
+        (``device`` "cuda") some thousand sentences are parsed at a time, by one process; "auto"
+        takes the card if there is one and it can do what is asked.
         """
         self.check_fitted()
+        if self.why_not_card(device, decoder, kbest=kbest, marginals=marginals) is None:
+            chosen = decoder or self.decoder or self._usual_decoder
+            return self._card.parse_many(map(_checked_or_none, each_sentence(sentences)), chosen)
         work = partial(_parse_all, kbest=kbest, marginals=marginals, decoder=decoder)
         answers = in_order(work, each_sentence(sentences), state=self, jobs=jobs)
         return (answer for _, answer in answers)
+
+    def why_not_card(
+        self,
+        device: Device,
+        decoder: Decoder | None = None,
+        *,
+        kbest: int = 1,
+        marginals: bool = False,
+    ) -> str | None:
+        """Why :meth:`parse_many` parses on the processor; None where the card does it."""
+        from eigentext.constituency.card.parser import why_not_card
+
+        chosen = decoder or self.decoder or self._usual_decoder
+        return why_not_card(self, device, chosen, kbest, marginals)
+
+    @property
+    def _card(self) -> CardParser:
+        """This parser with its grammar on the card, made once; no pickle has it."""
+        from eigentext.constituency.card.parser import CardParser
+
+        memory: Remembered[str, CardParser] = vars(self).get("_on_card") or Remembered(4)
+        known = memory.get("card")
+        if known is None or known.grammar is not self.grammar_:
+            known = memory.put("card", CardParser(self))
+            self._on_card = memory
+        return known
 
     def predict(self, X: Iterable[Sequence[str]], *, jobs: int = 1) -> list[Tree]:
         """The best trees of sentences."""
@@ -538,6 +573,11 @@ def _followed_by(
     new = [candidate for candidate in more if candidate.tree not in known]
     following = [one._replace(log_score=min(one.log_score, least)) for one in new]
     return [*candidates, *following][:kbest]
+
+
+def _checked_or_none(tokens: list[str]) -> list[str]:
+    """The same, but a sentence without tokens is one to be passed over."""
+    return _checked_sentence(tokens) if tokens else tokens
 
 
 def _checked_sentence(tokens: Any) -> list[str]:

@@ -11,7 +11,7 @@ For each label a with M_a nodes:
 
 What a node is, what is seen of it and how k-means begins are the model's own.  A label's random
 numbers come from its own generator, seeded by (seed, a), in the order views, directions, k-means:
-so one label's states do not depend on the others.
+so one label's states do not depend on the others, and the cores in use share out the labels.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
+from eigentext.base.cores import largest_first
 from eigentext.latent.spectrum import Spectra, noise_level, omega_svd, significant
 from eigentext.linalg.ties import number_alike, unit_rows
 
@@ -72,18 +73,19 @@ def states_by_label(
     ``leave_out``  so many leading directions say nothing: features that are counts have a
                    constant one
     """
+    from sklearn.exceptions import ConvergenceWarning
+
     order = np.argsort(label, kind="stable")
     bounds = np.searchsorted(label[order], np.arange(n_labels + 1))
     state = np.zeros(len(label), dtype=np.int64)
     m = np.ones(n_labels, dtype=np.int64)
     spectra: list[Floats] = [np.empty(0, np.float32)] * n_labels
-    for a in range(n_labels):
+
+    def of_label(a: int) -> None:
         nodes = order[bounds[a] : bounds[a + 1]]
         wanted = min(most_states, len(nodes) // per_state)
-        if progress is not None:
-            progress(int(bounds[a]), len(label), "latent states")
         if wanted < 2:
-            continue
+            return
         rng = np.random.default_rng([seed, a])
         Phi, Psi = views(nodes, rng)
         spectrum = omega_svd(Phi, Psi, wanted + leave_out, rng)
@@ -93,10 +95,19 @@ def states_by_label(
         used = slice(leave_out, leave_out + wanted)
         s = spectrum.s[used]
         if not len(s) or wanted < 2:
-            continue
+            return
         halves = [unit_rows(X[:, used] * s) for X in (spectrum.Y, spectrum.Z)]
         state[nodes] = kmeans(np.hstack(halves), wanted, rng)
         m[a] = wanted
+
+    def told(done: int) -> None:
+        if progress is not None:
+            progress(done, len(label), "latent states")
+
+    with warnings.catch_warnings():
+        # Filters are those of all threads: what one of them ignores, the outer block ignores.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        largest_first(of_label, np.diff(bounds).tolist(), told)
     return Clustering(state, m, Spectra.of(spectra))
 
 
@@ -115,6 +126,7 @@ def kmeans_states(
     """
     from sklearn.cluster import KMeans, kmeans_plusplus
     from sklearn.exceptions import ConvergenceWarning
+    from threadpoolctl import threadpool_limits
 
     alike = number_alike(X, m)
     if alike is not None:
@@ -126,11 +138,13 @@ def kmeans_states(
     else:
         few = _sample(rows, seed_rows, rng)
         how = {"init": kmeans_plusplus(few, m, random_state=int(rng.integers(2**31)))[0]}
-    with warnings.catch_warnings():
+    # OpenMP counts threads for each thread anew: the limit of the process does not hold here.
+    one_thread = threadpool_limits(limits=1, user_api="openmp")
+    with one_thread, warnings.catch_warnings():
         # Many nodes may be alike; a state that none of them takes does no harm.
         warnings.simplefilter("ignore", ConvergenceWarning)
         fitted = KMeans(m, n_init=1, max_iter=30, tol=1e-3, **how).fit(rows)
-    labels = fitted.labels_ if len(rows) == len(X) else fitted.predict(X)
+        labels = fitted.labels_ if len(rows) == len(X) else fitted.predict(X)
     return np.asarray(labels, dtype=np.int64)
 
 

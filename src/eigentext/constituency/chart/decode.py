@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
 
-__all__ = ["best_skeletons", "decoder_scores", "viterbi_skeleton"]
+__all__ = ["LIKELY", "best_skeletons", "decoder_scores", "viterbi_skeleton"]
 
 _TINY = 1e-30
-_LIKELY = 0.01  # weight of the rules beside the constituents: of trees alike in these the likelier
+LIKELY = 0.01  # weight of the rules beside the constituents: of trees alike in these the likelier
 
 
 def decoder_scores(
@@ -68,7 +68,7 @@ def decoder_scores(
         return items[chart.parent], items
     gains = expected_gains(chart, items, chains)
     applications, leaves = _rule_scores(chart, passes)
-    weight = _LIKELY / len(passes)
+    weight = LIKELY / len(passes)
     return gains[chart.parent] + weight * applications, gains + weight * leaves
 
 

@@ -1,4 +1,4 @@
-"""The bracket model: scores of spans from hashed features, marginals, and one step of learning.
+"""The bracket model: scores of spans from hashed features, marginals, and steps of learning.
 
 A feature is a 64-bit mix of its template's number and its values; its upper bits are its place in
 the table of weights.  Templates of a *border* see the words on both sides of it, once as the begin
@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit
 
 from eigentext.base.hashing import MIXER
+from eigentext.constituency.brackets import BracketWords
 from eigentext.constituency.kernels.coarse import span_id
 
 PAD = 2  # places before the first word and behind the last
@@ -176,68 +177,102 @@ def bracket_marginals(n, scores, inside, marginal):
 
 
 @njit(cache=True)
-def count_features(words, gold, counts):
-    """Add the features of the spans that are in the tree (``gold``, (spans,)) to ``counts``."""
-    n = len(words.marks) - 1
-    shift = _shift_of(counts)
-    of_border = np.empty((n + 1, 2 * N_BORDER), np.uint64)
-    _border_features(words, shift, of_border)
-    features = np.empty(N_SPAN, np.uint64)
-    for i in range(n):
-        for j in range(i + 2, n + 1):
-            if gold[span_id(i, j, n)]:
-                _span_features(words, i, j, shift, features)
-                for f in range(N_SPAN):
-                    counts[features[f]] += 1
-                for f in range(N_BORDER):
-                    counts[of_border[i, f]] += 1
-                    counts[of_border[j, N_BORDER + f]] += 1
+def _sentence_of(sentences, number):
+    """The keys of one of the sentences, and which of its spans are in its tree."""
+    at, n = sentences.first[number], sentences.first[number + 1] - sentences.first[number]
+    padded = slice(at + 2 * PAD * number, at + 2 * PAD * number + n + 2 * PAD)
+    words = BracketWords(
+        sentences.word[padded],
+        sentences.tag[padded],
+        sentences.marks[at + number : at + number + n + 1],
+    )
+    return words, sentences.gold[sentences.spans[number] : sentences.spans[number + 1]]
 
 
 @njit(cache=True)
-def learn_brackets(words, gold, table, rate, time):
-    """One step of AdaGrad up the log probability of a tree; returns it as it was before.
+def count_features(sentences, counts):
+    """Add the features of the spans that are in the trees to ``counts``."""
+    shift = _shift_of(counts)
+    features = np.empty(N_SPAN, np.uint64)
+    for number in range(len(sentences.first) - 1):
+        words, gold = _sentence_of(sentences, number)
+        n = len(words.marks) - 1
+        of_border = np.empty((n + 1, 2 * N_BORDER), np.uint64)
+        _border_features(words, shift, of_border)
+        for i in range(n):
+            for j in range(i + 2, n + 1):
+                if gold[span_id(i, j, n)]:
+                    _span_features(words, i, j, shift, features)
+                    for f in range(N_SPAN):
+                        counts[features[f]] += 1
+                    for f in range(N_BORDER):
+                        counts[of_border[i, f]] += 1
+                        counts[of_border[j, N_BORDER + f]] += 1
+
+
+@njit(cache=True, nogil=True)
+def find_gradients(sentences, numbers, weights, learned, found):
+    """Gradients of the log probabilities of some trees; the sum of those log probabilities.
 
     The gradient of log p(tree) for the weight of a feature is the number of spans of the tree
     that have it less the number expected, the sum of the marginals of the spans that have it.
+    ``found`` is filled: places of weights and their gradients, sentence after sentence; the one of
+    ``numbers[s]`` ends at ``found.ends[s]``.  A place may come several times.
     """
-    n = len(words.marks) - 1
-    shift = _shift_of(table.weights)
-    n_spans = n * (n + 1) // 2
-    scores, inside, marginal = np.empty(n_spans), np.empty(n_spans), np.empty(n_spans)
-    bracket_scores(words, table.weights, scores)
-    log_p = -bracket_marginals(n, scores, inside, marginal)
-    of_border = np.empty((n + 1, 2 * N_BORDER), np.uint64)
-    _border_features(words, shift, of_border)
+    shift = _shift_of(weights)
     features = np.empty(N_SPAN, np.uint64)
-    of_borders = np.zeros((n + 1, 2), np.float32)  # gradients as begin and as end
-    for i in range(n):
-        for j in range(i + 2, n + 1):
-            s = span_id(i, j, n)
-            gradient = np.float32(gold[s] - marginal[s])
-            if gold[s]:
-                log_p += scores[s]
-            if abs(gradient) < _LEAST:
-                continue
-            of_borders[i, 0] += gradient
-            of_borders[j, 1] += gradient
-            _span_features(words, i, j, shift, features)
-            for f in range(N_SPAN):
-                _change(table, features[f], gradient, rate, time)
-    for border in range(n + 1):
-        for side in range(2):
-            if of_borders[border, side] != 0.0:
-                for f in range(side * N_BORDER, (side + 1) * N_BORDER):
-                    _change(table, of_border[border, f], of_borders[border, side], rate, time)
-    return log_p
+    total, used = 0.0, 0
+    for s in range(len(numbers)):
+        words, gold = _sentence_of(sentences, numbers[s])
+        n = len(words.marks) - 1
+        n_spans = n * (n + 1) // 2
+        scores, inside, marginal = np.empty(n_spans), np.empty(n_spans), np.empty(n_spans)
+        bracket_scores(words, weights, scores)
+        total -= bracket_marginals(n, scores, inside, marginal)
+        of_border = np.empty((n + 1, 2 * N_BORDER), np.uint64)
+        _border_features(words, shift, of_border)
+        of_borders = np.zeros((n + 1, 2), np.float32)  # gradients as begin and as end
+        for i in range(n):
+            for j in range(i + 2, n + 1):
+                span = span_id(i, j, n)
+                gradient = np.float32(gold[span] - marginal[span])
+                if gold[span]:
+                    total += scores[span]
+                if abs(gradient) < _LEAST:
+                    continue
+                of_borders[i, 0] += gradient
+                of_borders[j, 1] += gradient
+                _span_features(words, i, j, shift, features)
+                for f in range(N_SPAN):
+                    if learned[features[f]]:
+                        found.places[used], found.gradients[used] = features[f], gradient
+                        used += 1
+        for border in range(n + 1):
+            for side in range(2):
+                if of_borders[border, side] != 0.0:
+                    for f in range(side * N_BORDER, (side + 1) * N_BORDER):
+                        if learned[of_border[border, f]]:
+                            found.places[used] = of_border[border, f]
+                            found.gradients[used] = of_borders[border, side]
+                            used += 1
+        found.ends[s] = used
+    return total
 
 
-@njit(cache=True)
-def _change(table, feature, gradient, rate, time):
-    """AdaGrad: the more a weight has been moved, the less it moves."""
-    if not table.learned[feature]:
-        return
-    table.squares[feature] += gradient * gradient
-    change = rate * gradient / np.sqrt(table.squares[feature])
-    table.weights[feature] += change
-    table.sums[feature] += time * change
+@njit(cache=True, nogil=True)
+def take_steps(found, table, begin, end, rate, time):
+    """AdaGrad, in the order of the gradients: the more a weight has been moved, the less it moves.
+
+    Only weights at the places from ``begin`` to ``end`` are moved: threads share out the table.
+    ``time`` is that of the first sentence; each is one step of the mean.
+    """
+    at = 0
+    for s in range(len(found.ends)):
+        while at < found.ends[s]:
+            place, gradient = found.places[at], found.gradients[at]
+            at += 1
+            if begin <= place < end:
+                table.squares[place] += gradient * gradient
+                change = rate * gradient / np.sqrt(table.squares[place])
+                table.weights[place] += change
+                table.sums[place] += (time + s) * change

@@ -67,18 +67,17 @@ def tree_inside(skeleton, tensors, root, label_ptr, node_ptr, inside):
     return total + math.log(weight) if weight > 0.0 else -np.inf
 
 
-@njit(cache=True)
-def expected_counts(skeletons, roots, tensors, root, label_ptr, sweeps, counts, log_likelihood):
-    """E-step over trees whose shape is known; ``inside`` of preterminals is filled in already.
+@njit(cache=True, nogil=True)
+def sweep_trees(skeletons, roots, trees, tensors, root, label_ptr, sweeps, log_likelihood):
+    """Inside and outside of some trees; ``inside`` of preterminals is filled in already.
 
-    ``skeletons`` has the nodes of all trees, which begin at ``roots``.  ``sweeps.outside`` leaves
-    with the posterior of each node's states.  A tree to which the model gives no weight is left
-    out (log -inf).
+    ``skeletons`` has the nodes of all trees, which begin at ``roots``; ``trees`` (begin, end) are
+    those to be swept.  A tree to which the model gives no weight has outside 0 (log -inf).
     """
     label = skeletons.label
     node_ptr, inside, outside, _ = sweeps
     pair = pair_scratch(tensors)
-    for t in range(len(roots)):
+    for t in range(trees[0], trees[1]):
         first = roots[t]
         last = len(label) if t + 1 == len(roots) else roots[t + 1]
         # up, then Z = root . inside at the top, then down
@@ -90,18 +89,57 @@ def expected_counts(skeletons, roots, tensors, root, label_ptr, sweeps, counts, 
             z += of_root[x] * top[x]
         if total_scale == -np.inf or z <= 0.0:
             log_likelihood[t] = -np.inf
+            for at in range(node_ptr[first], node_ptr[last]):
+                outside[at] = np.float32(0.0)
             continue
         log_likelihood[t] = total_scale + math.log(z)
         for x in range(len(top)):
             outside[node_ptr[first] + x] = np.float32(of_root[x] / z)
-            counts.roots[label_ptr[label[first]] + x] += outside[node_ptr[first] + x] * top[x]
-        _outside_of_tree(first, last, skeletons, tensors, sweeps, pair, counts.tensor)
-        # inside * outside is the posterior of each node's state
+        _outside_of_tree(first, last, skeletons, tensors, sweeps, pair)
+
+
+@njit(cache=True, nogil=True)
+def count_rules(nodes, skeletons, tensors, sweeps, counts):
+    """Expected rules with states of swept trees; ``nodes`` stand in the order of their rules.
+
+    Threads that are given different rules write to different parts of ``counts``, and whatever
+    the threads, the nodes of one rule are added up in the same order.
+    """
+    _, rule, left, right = skeletons
+    node_ptr, inside, outside, log_scale = sweeps
+    rule_ptr = tensors.rule_ptr
+    pair = pair_scratch(tensors)
+    for node in nodes:
+        r = rule[node]
+        add_counts(
+            rule_tensor(tensors, r),
+            states_of(outside, node_ptr, node),
+            states_of(inside, node_ptr, left[node]),
+            states_of(inside, node_ptr, right[node]),
+            np.float32(math.exp(-log_scale[node])),
+            pair,
+            counts[rule_ptr[r] : rule_ptr[r + 1]],
+        )
+
+
+@njit(cache=True, nogil=True)
+def count_states(skeletons, roots, trees, label_ptr, sweeps, of_states, of_roots):
+    """Posteriors of the states of every node of some trees, in place of ``outside``; their sums.
+
+    inside * outside is the posterior of each node's state.
+    """
+    label = skeletons.label
+    node_ptr, inside, outside, _ = sweeps
+    for t in range(trees[0], trees[1]):
+        first = roots[t]
+        last = len(label) if t + 1 == len(roots) else roots[t + 1]
         for node in range(first, last):
             for x in range(node_ptr[node + 1] - node_ptr[node]):
                 p = outside[node_ptr[node] + x] * inside[node_ptr[node] + x]
                 outside[node_ptr[node] + x] = p
-                counts.states[label_ptr[label[node]] + x] += p
+                of_states[label_ptr[label[node]] + x] += p
+                if node == first:
+                    of_roots[label_ptr[label[node]] + x] += p
 
 
 @njit(cache=True)
@@ -140,14 +178,10 @@ def _inside_of_tree(first, last, skeletons, tensors, sweeps, pair):
 
 
 @njit(cache=True)
-def _outside_of_tree(first, last, skeletons, tensors, sweeps, pair, counts):
-    """Outside of the nodes below the root, and the expected rules with states into ``counts``.
-
-    In preorder every parent comes before its children.
-    """
+def _outside_of_tree(first, last, skeletons, tensors, sweeps, pair):
+    """Outside of the nodes below the root: in preorder every parent is before its children."""
     _, rule, left, right = skeletons
     node_ptr, inside, outside, log_scale = sweeps
-    rule_ptr = tensors.rule_ptr
     for node in range(first, last):
         r = rule[node]
         if r < 0:
@@ -163,5 +197,3 @@ def _outside_of_tree(first, last, skeletons, tensors, sweeps, pair, counts):
         # own inside was divided by its maximum: the same factor keeps posteriors right
         factor = np.float32(math.exp(-log_scale[node]))
         contract_out(tensor, own, in_left, in_right, factor, pair, out_left, out_right)
-        into = counts[rule_ptr[r] : rule_ptr[r + 1]]
-        add_counts(tensor, own, in_left, in_right, factor, pair, into)

@@ -10,10 +10,12 @@ smoothing it may.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from eigentext.base.cores import each
 from eigentext.base.em import iterate
 from eigentext.base.ragged import pointers
 from eigentext.constituency.chart.skeleton import Skeleton
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LEAST_COUNT", "expect_states", "random_start", "run_em", "word_scores"]
 
+_LEAST_WORK = 100_000  # numbers of tensors to go through: what a thread is handed at a time
+_MOST_BLOCKS = 64
 LEAST_COUNT = 1e-3  # of a rule with states, expected, in the last estimate
 
 
@@ -154,10 +158,19 @@ def run_em(
 def expect_states(
     bank: Treebank, params: LatentParams, index: WordIndex
 ) -> tuple[LatentCounts, Floats, float]:
-    """The E-step: counts, the states of all preterminals end to end, and the log-likelihood."""
-    from eigentext.constituency.kernels.trees import TreeSweeps, expected_counts
+    """The E-step: counts, the states of all preterminals end to end, and the log-likelihood.
 
-    m = params.m
+    The cores in use share out trees, then rules, then trees again: a rule's tensor is added up by
+    one thread, since a table of all tensors for each thread would be large.
+    """
+    from eigentext.constituency.kernels.trees import (
+        TreeSweeps,
+        count_rules,
+        count_states,
+        sweep_trees,
+    )
+
+    m, n_states = params.m, int(params.m.sum())
     node_ptr = pointers(m[bank.label])
     mask = np.repeat(bank.token >= 0, m[bank.label])
     n_cells = int(node_ptr[-1])
@@ -168,22 +181,55 @@ def expect_states(
         log_scale=np.zeros(len(bank.label)),
     )
     sweeps.inside[mask] = word_scores(params.lexicon, index)
-    counts = LatentCounts(
-        np.zeros(len(params.tensor)), np.zeros(int(m.sum())), np.zeros(int(m.sum()))
-    )
+    skeletons = Skeleton(bank.label, bank.rule, bank.left, bank.right)
     likelihood = np.zeros(bank.n_trees)
-    expected_counts(
-        Skeleton(bank.label, bank.rule, bank.left, bank.right),
-        bank.roots,
-        params.tensors,
-        params.root,
-        params.label_ptr,
-        sweeps,
-        counts,
-        likelihood,
-    )
+    tensor = np.zeros(len(params.tensor))
+    of_trees, of_rules = _shared_out(bank, m)
+
+    def sweep(trees: Ints) -> None:
+        own = (skeletons, bank.roots, trees, params.tensors, params.root, params.label_ptr)
+        sweep_trees(*own, sweeps, likelihood)
+
+    def summed(trees: Ints) -> Floats:
+        """(2, sum m): states, and those of roots."""
+        sums = np.zeros((2, n_states))
+        count_states(skeletons, bank.roots, trees, params.label_ptr, sweeps, *sums)
+        return sums
+
+    each(sweep, of_trees)
+    each(lambda nodes: count_rules(nodes, skeletons, params.tensors, sweeps, tensor), of_rules)
+    states, roots = sum(each(summed, of_trees), np.zeros((2, n_states)))
     total = float(likelihood[np.isfinite(likelihood)].sum())
+    counts = LatentCounts(tensor, states, roots)
     return counts, sweeps.outside[mask].astype(float), total
+
+
+def _shared_out(bank: Treebank, m: Ints) -> tuple[list[Ints], list[Ints]]:
+    """Trees (begin, end) in blocks of about equal work; nodes by their rules, in blocks likewise.
+
+    The work at a node is the size of its rule's tensor.
+    """
+    size = np.append(m[bank.rules].prod(axis=1), 1)  # rule -1, a word, has next to nothing to do
+    work = pointers(size[bank.rule])
+    of_tree = work[np.append(bank.roots, len(bank.label))]
+    trees = [np.array([begin, end]) for begin, end in pairwise(_cuts(of_tree))]
+    nodes = np.flatnonzero(bank.rule >= 0)
+    nodes = nodes[np.argsort(bank.rule[nodes], kind="stable")]
+    ends = np.searchsorted(bank.rule[nodes], np.arange(len(bank.rules) + 1))
+    of_rule = pointers(size[bank.rule[nodes]])[ends]
+    rules = [nodes[ends[begin] : ends[end]] for begin, end in pairwise(_cuts(of_rule))]
+    return trees, rules
+
+
+def _cuts(work: Ints) -> list[int]:
+    """Where to cut a list whose items need ``diff(work)`` each, into about equal blocks.
+
+    >>> _cuts(np.array([0, 10, 10, 15, 200_000]))
+    [0, 3, 4]
+    """
+    block = max(_LEAST_WORK, -(-int(work[-1]) // _MOST_BLOCKS))
+    first = np.unique((work[1:] - 1) // block, return_index=True)[1]
+    return [*first.tolist(), len(work) - 1]
 
 
 def random_start(bank: Treebank, m: Ints, settings: LPCFGSettings) -> LatentParams:

@@ -17,10 +17,12 @@ what becomes of negative ones.
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
+from eigentext.base.cores import each, largest_first, row_blocks
 from eigentext.constituency.bounds import smallest_elements
 from eigentext.constituency.features import inside_features, outside_features
 from eigentext.constituency.lexicon import index_words
@@ -32,6 +34,7 @@ from eigentext.constituency.params import (
     tensor_layout,
 )
 from eigentext.constituency.settings import Smoothing
+from eigentext.errors import RankWarning
 from eigentext.latent.features import FeatureRows, scaled_rows
 from eigentext.latent.spectrum import (
     Spectra,
@@ -44,7 +47,7 @@ from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.ties import fix_signs
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy.typing as npt
 
@@ -66,6 +69,9 @@ __all__ = [
     "sample_moments",
     "singular_coordinates",
 ]
+
+
+_RULES_AT_ONCE = 64  # whose moments one thread makes
 
 
 class Coordinates(NamedTuple):
@@ -172,18 +178,15 @@ def project(
     outside = outside_features(bank, settings.outside)
     order = np.argsort(bank.label, kind="stable")
     bounds = np.searchsorted(bank.label[order], np.arange(len(bank.labels) + 1))
-    coordinates = []
-    for a in range(len(bank.labels)):
+
+    def of_label(a: int) -> Coordinates:
         rows = order[bounds[a] : bounds[a + 1]]
-        if progress is not None:
-            progress(int(bounds[a]), len(order), "moments")
         w = weights[rows]
         states = min(settings.most_states, int((w > 0).sum()) // settings.per_state)
         constant = np.ones((len(rows), 1))
         alone = Coordinates(rows, constant, constant, np.ones((1, 1)), np.empty(0))
         if states < 2:
-            coordinates.append(alone)
-            continue
+            return alone
         rng = np.random.default_rng([settings.seed, a])
         Phi, Psi = (_rows(x[rows], settings, rng) for x in (inside, outside))
         rank = states if plain else states - 1
@@ -195,18 +198,23 @@ def project(
             keep = _above_noise(Phi, Psi, w, s, rng, centre=not plain)
             Y, Z, s = Y[:, :keep], Z[:, :keep], s[:keep]
         if not len(s):
-            coordinates.append(alone)
-            continue
+            return alone
         # Any invertible change of U and V is as good; this one makes Sigma the identity, so that
         # numbers of all coordinates are alike in size.
         Y, Z = Y / np.sqrt(s), Z / np.sqrt(s)
         if plain:
-            coordinates.append(Coordinates(rows, Y, Z, _inverse_of_sigma(Y, Z, w), s))
-        else:
-            damped = np.diag(np.concatenate([[1.0], s**2 / (s**2 + ridge)]))
-            Y, Z = np.hstack([constant, Y]), np.hstack([constant, Z])
-            coordinates.append(Coordinates(rows, Y, Z, damped, s))
-    return coordinates
+            return Coordinates(rows, Y, Z, _inverse_of_sigma(Y, Z, w), s)
+        damped = np.diag(np.concatenate([[1.0], s**2 / (s**2 + ridge)]))
+        return Coordinates(rows, np.hstack([constant, Y]), np.hstack([constant, Z]), damped, s)
+
+    def told(done: int) -> None:
+        if progress is not None:
+            progress(done, len(order), "moments")
+
+    with warnings.catch_warnings():
+        # Filters are those of all threads: what one of them ignores, the outer block ignores.
+        warnings.simplefilter("ignore", RankWarning)
+        return largest_first(of_label, np.diff(bounds).tolist(), told)
 
 
 def _above_noise(
@@ -302,22 +310,46 @@ def _row_of(bank: Treebank, coordinates: Sequence[Coordinates]) -> Ints:
 
 def _rule_moments(
     bank: Treebank, coordinates: Sequence[Coordinates], weights: Floats, smoothing: Smoothing
-) -> list[Floats]:
-    """D of every rule: E[[r] z y2 y3 | a]."""
+) -> Callable[[int], Floats]:
+    """From the number of a rule to its D: E[[r] z y2 y3 | a]."""
     row_of = _row_of(bank, coordinates)
     of_label = np.bincount(bank.label, weights=weights, minlength=len(bank.labels))
-    moments = []
     nodes_of_rules = _nodes_of_rules(bank, weights) if len(bank.rules) else []
-    for nodes, (a, b, c) in zip(nodes_of_rules, bank.rules.tolist(), strict=True):
+
+    def of_rule(r: int) -> Floats:
+        nodes, (a, b, c) = nodes_of_rules[r], bank.rules[r].tolist()
         A, B, C = coordinates[a], coordinates[b], coordinates[c]
         if not len(nodes):
-            moments.append(np.zeros((A.Z.shape[1], B.Y.shape[1], C.Y.shape[1])))
-            continue
+            return np.zeros((A.Z.shape[1], B.Y.shape[1], C.Y.shape[1]))
         w = weights[nodes]
         Z = A.Z[row_of[nodes]]
         Y2, Y3 = B.Y[row_of[bank.left[nodes]]], C.Y[row_of[bank.right[nodes]]]
-        moments.append(w.sum() / of_label[a] * rule_moment(Z, Y2, Y3, w, smoothing))
-    return moments
+        return cast("Floats", w.sum() / of_label[a] * rule_moment(Z, Y2, Y3, w, smoothing))
+
+    return of_rule
+
+
+def _tensors(
+    bank: Treebank, coordinates: Sequence[Coordinates], moment_of: Callable[[int], Floats]
+) -> tuple[Ints, Floats32, Floats]:
+    """Places and numbers of all tensors; (R,) the smallest absolute value in each rule's D.
+
+    The cores in use share out the rules; only the D at hand are in memory.
+    """
+    m = np.array([c.Y.shape[1] for c in coordinates])
+    rule_ptr = tensor_layout(bank.rules, m)
+    tensor = np.empty(int(rule_ptr[-1]), np.float32)
+    smallest = np.empty(len(bank.rules))
+
+    def work(block: slice) -> None:
+        for r in range(block.start, block.stop):
+            D = moment_of(r)
+            C = observable_tensor(D, coordinates[bank.rules[r, 0]].inverse)
+            tensor[rule_ptr[r] : rule_ptr[r + 1]] = C.reshape(-1)
+            smallest[r] = np.abs(D).min()
+
+    each(work, row_blocks(len(bank.rules), _RULES_AT_ONCE))
+    return rule_ptr, tensor, smallest
 
 
 def _roots(
@@ -359,11 +391,11 @@ def sample_moments(
         word = np.where(token >= 0, word_of_token[token], -1)
         for x in np.unique(word[token >= 0]).tolist():
             d_inf[a, x] = w[word == x] @ c.Z[word == x] / n
-    none = Smoothing.none()
+    moment_of = _rule_moments(bank, coordinates, weights, Smoothing.none())
     return Moments(
         rules=bank.rules,
         sigma=sigma,
-        D=_rule_moments(bank, coordinates, weights, none),
+        D=[moment_of(r) for r in range(len(bank.rules))],
         d_inf=d_inf,
         c_one=_roots(bank, coordinates, weights, 0.0),
     )
@@ -389,13 +421,8 @@ def fit_moments(
     weights = node_weights(bank, settings.scheme, rng)
     with single_threaded():
         coordinates = project(bank, settings, weights, progress=progress)
-        m = np.array([c.Y.shape[1] for c in coordinates])
-        rule_ptr = tensor_layout(bank.rules, m)
-        tensor = np.empty(int(rule_ptr[-1]), np.float32)
-        moments = _rule_moments(bank, coordinates, weights, smoothing)
-        for r, (D, a) in enumerate(zip(moments, bank.rules[:, 0].tolist(), strict=True)):
-            C = observable_tensor(D, coordinates[a].inverse)
-            tensor[rule_ptr[r] : rule_ptr[r + 1]] = C.reshape(-1)
+        moment_of = _rule_moments(bank, coordinates, weights, smoothing)
+        rule_ptr, tensor, smallest_of_rule = _tensors(bank, coordinates, moment_of)
         lexicon = build_moment_lexicon(
             bank,
             [c.Z @ c.inverse for c in coordinates],
@@ -409,11 +436,16 @@ def fit_moments(
     seen = _roots(bank, coordinates, weights, smoothing.C_root)
     roots = _roots(bank, coordinates, weights, smoothing.C_root, smoothing.k_root)
     smallest = smallest_elements(
-        bank, index_words(bank, language=settings.language), coordinates, weights, moments, seen
+        bank,
+        index_words(bank, language=settings.language),
+        coordinates,
+        weights,
+        smallest_of_rule,
+        seen,
     )
     # The lexicon answers like any other; only its counts are arranged differently.
     return LatentParams(
-        m,
+        np.array([c.Y.shape[1] for c in coordinates]),
         bank.rules,
         rule_ptr,
         tensor,

@@ -308,7 +308,7 @@ def tree_log_probs(words, heads, shape, tables, logs):
     return True
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def posteriors_and_counts(forest, tables, posteriors, counts):
     """Upward and downward passes over a forest: log likelihood, and what EM counts.
 
@@ -404,3 +404,18 @@ def posteriors_and_counts(forest, tables, posteriors, counts):
                     for h in range(low[i], high[i]):
                         counts.rows[x, h] += post[h]
     return log_likelihood
+
+
+@njit(cache=True, nogil=True)
+def move_rows(forest, rows, total):
+    """Add the counts ``rows`` (R, k) of some trees to ``total``; they are 0 again afterwards.
+
+    Only the cells that these trees can have filled are looked at: the tables are much larger.
+    """
+    for node in range(forest.ptr[0], forest.ptr[-1]):
+        for c in range(forest.ids.shape[0]):
+            x = forest.ids[c, node]
+            if x >= 0:
+                for h in range(forest.lo[node], forest.hi[node]):
+                    total[x, h] += rows[x, h]
+                    rows[x, h] = 0.0

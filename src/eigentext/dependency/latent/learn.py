@@ -8,16 +8,19 @@
        n(x, h) = sum over nodes showing x of p(h | tree),   n(h', h) likewise over edges
 
    and each table is made of counts plus fixed pseudo-counts.  The likelihood (with pseudo-counts:
-   the penalised likelihood) never falls.
+   the penalised likelihood) never falls.  Trees are counted in fixed blocks, which the cores in
+   use share out, and the blocks are added up in their order.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from eigentext.base.cores import in_turn
 from eigentext.base.em import iterate
 from eigentext.dependency.latent.dictionaries import treebank_dictionary
 from eigentext.dependency.settings import EDGES as EDGE_NAMES
@@ -57,6 +60,7 @@ N_CLASSES = (1, 2, 4, 4)
 STRUCTURE = {"valence": 16, "distance": 11, "size": 7}  # kinds, and how many classes each has
 _MOST_DIMENSIONS = 60  # of the CCA, however many states are asked for
 _KAPPA = 5.0  # added to counts in the scaling of the CCA, so that rare words do not rule
+_WORDS_OF_A_BLOCK = 8_000  # whose trees are counted together, by one thread
 _LITTLE = 0.1  # of a count: what was never seen can still be shown
 
 
@@ -352,13 +356,46 @@ def softened(tables: Tables, prior: Tables, share: float) -> Tables:
     return Tables(*mixed)
 
 
-def expected_counts(encoded: EncodedForest, tables: Tables) -> tuple[float, Counts]:
-    """Log likelihood and expected counts."""
-    from eigentext.dependency.kernels.latent import posteriors_and_counts
+def expected_counts(
+    encoded: EncodedForest, tables: Tables, spare: list[Floats] | None = None
+) -> tuple[float, Counts]:
+    """Log likelihood and expected counts, over blocks of trees by the cores in use.
 
-    counts = Counts.zeros(len(tables.rows), encoded.n_classes, len(tables.pi))
+    ``spare``  tables (R, k) of nothing but 0 that are left from the last time, to be used again
+    """
+    from eigentext.dependency.kernels.latent import move_rows, posteriors_and_counts
+
+    shape = len(tables.rows), encoded.n_classes, len(tables.pi)
+    idle = [] if spare is None else spare
     no_posteriors = np.zeros((0, len(tables.pi)))
-    return float(posteriors_and_counts(encoded, tables, no_posteriors, counts)), counts
+
+    def expect(block: EncodedForest) -> tuple[float, EncodedForest, Counts]:
+        own = Counts.zeros(0, *shape[1:])
+        try:
+            own = own._replace(rows=idle.pop())
+        except IndexError:
+            own = own._replace(rows=np.zeros_like(tables.rows))
+        return posteriors_and_counts(block, tables, no_posteriors, own), block, own
+
+    counts, log_likelihood = Counts.zeros(*shape), 0.0
+    for value, block, own in in_turn(expect, _blocks(encoded)):
+        log_likelihood += value
+        counts.pi[:] += own.pi
+        counts.T[:] += own.T
+        move_rows(block, own.rows, counts.rows)
+        idle.append(own.rows)
+    return float(log_likelihood), counts
+
+
+def _blocks(encoded: EncodedForest) -> list[EncodedForest]:
+    """The forest in runs of whole trees, of about so many words each."""
+    ptr = encoded.ptr
+    number = (ptr[:-1] - ptr[0]) // _WORDS_OF_A_BLOCK
+    first = np.unique(number, return_index=True)[1].tolist()
+    return [
+        encoded._replace(ptr=ptr[begin : end + 1])
+        for begin, end in pairwise([*first, len(ptr) - 1])
+    ]
 
 
 def run_em(
@@ -372,10 +409,11 @@ def run_em(
 ) -> tuple[Tables, list[float], Counts | None]:
     """So many iterations; the log likelihood before each of them; the last expected counts."""
     last: Counts | None = None
+    spare: list[Floats] = []
 
     def step(tables: Tables) -> tuple[Tables, float]:
         nonlocal last
-        value, last = expected_counts(encoded, tables)
+        value, last = expected_counts(encoded, tables, spare)
         return estimate(last, encoded, prior, smoothing), value
 
     result = iterate(tables, step, n_iter=n_iter, progress=progress)

@@ -14,7 +14,7 @@ from numba import njit
 Array = Any  # numba sees the types; mypy need not
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def number_features(features: Array, columns: Array, counts: Array) -> int:
     """Number the different features by first appearance and count them; returns how many.
 
@@ -57,14 +57,14 @@ def project_row(columns: Array, values: Array, W: Array, row: Array) -> None:
             row[j] += v * source[j]
 
 
-@njit(cache=True, fastmath=True)
+@njit(cache=True, nogil=True, fastmath=True)
 def project(columns: Array, values: Array, W: Array, out: Array) -> None:
     """out = X W."""
     for i in range(len(columns)):
         project_row(columns[i], values[i], W, out[i])
 
 
-@njit(cache=True, fastmath=True)
+@njit(cache=True, nogil=True, fastmath=True)
 def cross(
     columns: Array, values: Array, other_columns: Array, other_values: Array, W: Array, out: Array
 ) -> None:

@@ -4,24 +4,31 @@
    what is read again soon should still be in the processor's cache, but of 32 sequences where they
    are longer, since products of matrices pay only for several rows.
 2. A sequence too long for the room goes alone, in segments.
-3. :class:`Machine` holds the parameters in the order and precision that the passes want, and the
-   room; it runs them.
+3. Neighbouring batches make a block (:meth:`Plan.blocks`): blocks are what threads share out, and
+   their sums are added in their order, so that the result does not depend on the threads.
+4. :class:`Machine` holds the parameters in the order and precision that the passes want, and the
+   rooms; it runs them.
 
-The room is bounded (64 MB, and some rows at least) whatever the number and length of sequences.
+A room is bounded (64 MB, and some rows at least) whatever the number and length of sequences;
+each thread has one, and a table of counts.
 """
 
 from __future__ import annotations
 
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from eigentext.base.cores import each, in_turn
 from eigentext.base.ragged import pointers
 from eigentext.errors import SettingsError
 from eigentext.linalg.determinism import single_threaded
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     import numpy.typing as npt
 
     from eigentext.sequences.observations import Encoded
@@ -30,12 +37,15 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
     Ints = npt.NDArray[np.int64]
 
-__all__ = ["Machine", "Plan"]
+__all__ = ["Counts", "Machine", "Plan", "Workspace", "check_symbols"]
 
 _ROOM = 64_000_000  # bytes of alpha and W
 _FEWEST_ROWS = 256
 _CACHED = 1_500
 _ROWS_THAT_PAY = 32
+_FEWEST_IN_A_BLOCK = 4_000  # tokens; a thread is handed a block in a ten-thousandth of a second
+_MOST_BLOCKS = 64
+_TABLE_COST = 200  # a token costs k^2, a row of a table of counts k, and is to be 1 in 20
 _LARGEST = {"double": 1e300, "single": 1e36}
 # what is smaller is as good as 0, and processors are slow with it
 _SMALLEST = {"double": 1e-290, "single": 1e-35}
@@ -82,10 +92,25 @@ class Plan:
         widest = int(np.diff(bounds).max(initial=1))
         return cls(data.first[:-1][owners], lengths, owners, n_long, bounds, widest, n_rows)
 
-    @property
-    def batches(self) -> Batches:
-        """What the compiled passes over batches run through."""
-        return Batches(self.starts, self.lengths, self.owners, self.bounds)
+    def blocks(self, least: int = _FEWEST_IN_A_BLOCK) -> list[Batches]:
+        """Neighbouring batches together, of about ``least`` tokens or more; 64 blocks at most.
+
+        >>> from eigentext.sequences.observations import Encoded
+        >>> plan = Plan.of(Encoded.of([[0] * 40] * 100), 2)
+        >>> [(block.bounds[0].item(), block.bounds[-1].item()) for block in plan.blocks(2000)]
+        [(0, 74), (74, 100)]
+        """
+        if len(self.bounds) < 2:
+            return []
+        before = pointers(self.lengths)[self.bounds]  # tokens before each batch, and in all
+        before -= before[0]
+        size = max(least, -(-int(before[-1]) // _MOST_BLOCKS))
+        first = np.unique(before[:-1] // size, return_index=True)[1]  # batch of each block
+        ends = np.append(first[1:], len(self.bounds) - 1)
+        return [
+            Batches(self.starts, self.lengths, self.owners, self.bounds[a : b + 1])
+            for a, b in zip(first.tolist(), ends.tolist(), strict=True)
+        ]
 
 
 def _bounds(lengths: Ints, begin: int, most: int) -> Ints:
@@ -166,19 +191,93 @@ class Filtered(NamedTuple):
     last: Floats
 
 
-class Machine:
-    """Parameters and room for the compiled passes over one text."""
+class Counts(NamedTuple):
+    """Expected counts: of first states (k,), of pairs (k, k), of symbols with states (V, k)."""
 
-    def __init__(self, data: Encoded, n_states: int, n_symbols: int) -> None:
-        if data.n_tokens and int(data.ids.max()) >= n_symbols:
-            raise SettingsError(
-                f"symbol {int(data.ids.max())} in the data, but there are {n_symbols} symbols"
-            )
+    initial: Floats
+    moved: Floats
+    emitted: Floats
+
+    @classmethod
+    def zeros(cls, n_states: int, n_symbols: int) -> Counts:
+        """None so far."""
+        k = n_states
+        return cls(np.zeros(k), np.zeros((k, k)), np.zeros((n_symbols, k)))
+
+
+class Workspace:
+    """Rooms and tables that threads take and give back, for machines of one number of states.
+
+    One is made when none is left that is large enough, so that there are as many as threads.  To
+    ask the system for new memory each time would cost more than the work on a few sentences.
+    """
+
+    def __init__(self) -> None:
+        self._idle: dict[Any, list[npt.NDArray[Any]]] = {}
+
+    @contextmanager
+    def room(self, plan: Plan, n_states: int, dtype: type) -> Iterator[Room]:
+        """As much as the plan needs."""
+        rows, k = plan.n_rows, n_states
+        with (
+            self._array("alpha", rows, k, dtype) as alpha,
+            self._array("W", rows, k, dtype) as W,
+            self._array("beta", plan.widest, k, dtype) as beta,
+            self._array("scale", rows, 1, dtype) as scale,
+            self._array("rows", rows + 2, 1, np.int64) as first,
+        ):
+            yield Room(alpha, W, beta, scale[:, 0], first[:, 0])
+
+    @contextmanager
+    def counts(self, n_states: int, n_symbols: int) -> Iterator[Counts]:
+        """No counts so far; they are forgotten in the end."""
+        k = n_states
+        with (
+            self._array("initial", 1, k, float) as initial,
+            self._array("moved", k, k, float) as moved,
+            self._array("emitted", n_symbols, k, float) as emitted,
+        ):
+            for table in (initial, moved, emitted):
+                table[:] = 0
+            yield Counts(initial[0], moved, emitted)
+
+    @contextmanager
+    def _array(self, name: str, rows: int, k: int, dtype: type) -> Iterator[npt.NDArray[Any]]:
+        """(rows, k) with anything in it."""
+        idle = self._idle.setdefault((name, k, dtype), [])
+        try:
+            array = idle.pop()  # lists are safe between threads; a look beforehand would not be
+        except IndexError:
+            array = np.empty((rows, k), dtype)
+        if len(array) < rows:
+            array = np.empty((rows, k), dtype)
+        try:
+            yield array[:rows]
+        finally:
+            idle.append(array)
+
+
+class Machine:
+    """Parameters of a chain, and the compiled passes over one text.
+
+    ``workspace``  shared with machines of other texts, if given
+    """
+
+    def __init__(
+        self,
+        data: Encoded,
+        n_states: int,
+        n_symbols: int,
+        *,
+        workspace: Workspace | None = None,
+    ) -> None:
+        check_symbols(data, n_symbols)
         self.data = data
         self.n_symbols = n_symbols
         self.plan = Plan.of(data, n_states)
         self.n_states = n_states
-        self.room: Room | None = None
+        self.workspace = Workspace() if workspace is None else workspace
+        self.chain: Chain | None = None
 
     def set(
         self, initial: Floats, transition: Floats, emission: Floats, precision: Precision
@@ -194,52 +293,64 @@ class Machine:
             E=_without_dust(emission, smallest, dtype),
             cap=dtype(_LARGEST[precision]),
         )
-        if self.room is None or self.room.alpha.dtype != dtype:
-            rows, k = self.plan.n_rows, self.n_states
-            self.room = Room(
-                alpha=np.empty((rows, k), dtype),
-                W=np.empty((0, k), dtype),  # made when a backward pass asks for it
-                beta=np.empty((self.plan.widest, k), dtype),
-                scale=np.empty(rows, dtype),
-                rows=np.empty(rows + 2, np.int64),
-            )
 
     def expect(
         self,
-        initial: Floats | None = None,
-        moved: Floats | None = None,
-        emitted: Floats | None = None,
+        counts: Counts | None = None,
+        *,
         smoothed: Floats | None = None,
         best: npt.NDArray[np.int32] | None = None,
     ) -> tuple[float, int]:
         """Both passes; what is not None is filled.  Log likelihood, number of impossible tokens.
 
-        Counts (the first three) are added to; ``moved`` is already multiplied by T.
+        Counts are added to.
         """
         from eigentext.sequences.kernels import forward_backward as kernels
 
-        k, plan, room = self.n_states, self.plan, self._room()
-        if not len(room.W):
-            self.room = room = room._replace(W=np.empty_like(room.alpha))
-        none = np.empty((0, k))
-        wanted = Wanted(
-            initial=none[:, 0] if initial is None else initial,
-            moved=np.zeros((k, k)),
-            emitted=none if emitted is None else emitted,
-            smoothed=none if smoothed is None else smoothed,
-            best=np.empty(0, np.int32) if best is None else best,
-        )
-        ids, total, n_impossible = self.data.ids, 0.0, 0
+        ids, plan, chain, none = self.data.ids, self.plan, self._chain(), self._nothing()
+
+        def passes(piece: int | Batches, into: Counts | None) -> tuple[float, int]:
+            """Over one block, or one long sequence."""
+            wanted = Wanted(
+                *(into or Counts(none[:, 0], none, none)),
+                smoothed=none if smoothed is None else smoothed,
+                best=np.empty(0, np.int32) if best is None else best,
+            )
+            with self.workspace.room(plan, self.n_states, chain.T.dtype.type) as room:
+                if isinstance(piece, Batches):
+                    value, missed = kernels.expect_batches(ids, piece, chain, room, wanted)
+                else:
+                    start, length = plan.starts[piece], plan.lengths[piece]
+                    value, missed = kernels.expect_long(ids, start, length, chain, room, wanted)
+            return value, missed
+
         with single_threaded():
-            for at in range(plan.n_long):
-                value, missed = kernels.expect_long(
-                    ids, plan.starts[at], plan.lengths[at], self.chain, room, wanted
-                )
-                total, n_impossible = total + value, n_impossible + missed
-            value, missed = kernels.expect_batches(ids, plan.batches, self.chain, room, wanted)
-        if moved is not None:
-            moved += wanted.moved * self.chain.T
-        return total + value, n_impossible + missed
+            if counts is None:
+                told = each(lambda piece: passes(piece, None), self._pieces(_FEWEST_IN_A_BLOCK))
+            else:
+                told = self._summed(passes, counts)
+        return float(sum(value for value, _ in told)), sum(missed for _, missed in told)
+
+    def _summed(
+        self, passes: Callable[[int | Batches, Counts], tuple[float, int]], counts: Counts
+    ) -> list[tuple[float, int]]:
+        """Add the counts of every block in the order of the blocks; what the passes returned."""
+        k, V, chain, told = self.n_states, self.n_symbols, self._chain(), []
+        moved = np.zeros_like(counts.moved)
+
+        def work(piece: int | Batches) -> tuple[tuple[float, int], Counts, ExitStack]:
+            with ExitStack() as held:
+                part = held.enter_context(self.workspace.counts(k, V))
+                return passes(piece, part), part, held.pop_all()
+
+        for found, part, held in in_turn(work, self._pieces(_tokens_that_pay(k, V))):
+            with held:  # the tables are for the next block when they have been added
+                counts.initial[:] += part.initial
+                counts.emitted[:] += part.emitted
+                moved += part.moved
+            told.append(found)
+        counts.moved[:] += moved * chain.T  # the kernel leaves p(h_t+1 | h_t) to the end
+        return told
 
     def go_forward(
         self, surprisal: Floats, filtered: Floats | None = None, last: Floats | None = None
@@ -247,23 +358,51 @@ class Machine:
         """The forward pass alone; ``last`` (S, k) has the states after the last token."""
         from eigentext.sequences.kernels import forward_backward as kernels
 
-        plan, room, none = self.plan, self._room(), np.empty((0, self.n_states))
+        ids, plan, chain, none = self.data.ids, self.plan, self._chain(), self._nothing()
         tables = Filtered(
             surprisal,
             filtered=none if filtered is None else filtered,
             last=none if last is None else last,
         )
-        ids = self.data.ids
-        with single_threaded():
-            for at in range(plan.n_long):
-                start, length, owner = plan.starts[at], plan.lengths[at], plan.owners[at]
-                kernels.forward_long(ids, start, length, owner, self.chain, room, tables)
-            kernels.forward_batches(ids, plan.batches, self.chain, room, tables)
 
-    def _room(self) -> Room:
-        if self.room is None:
+        def work(piece: int | Batches) -> None:
+            with self.workspace.room(plan, self.n_states, chain.T.dtype.type) as room:
+                if isinstance(piece, Batches):
+                    kernels.forward_batches(ids, piece, chain, room, tables)
+                else:
+                    one = plan.starts[piece], plan.lengths[piece], plan.owners[piece]
+                    kernels.forward_long(ids, *one, chain, room, tables)
+
+        with single_threaded():
+            each(work, self._pieces(_FEWEST_IN_A_BLOCK))
+
+    def _pieces(self, least: int) -> list[int | Batches]:
+        """Numbers of the sequences that go alone, then blocks of so many tokens at least."""
+        return [*range(self.plan.n_long), *self.plan.blocks(least)]
+
+    def _nothing(self) -> Floats:
+        """(0, k): a table that is not wanted."""
+        return np.empty((0, self.n_states))
+
+    def _chain(self) -> Chain:
+        if self.chain is None:
             raise RuntimeError("no parameters yet: set() comes before the passes")
-        return self.room
+        return self.chain
+
+
+def check_symbols(data: Encoded, n_symbols: int) -> None:
+    """Raise SettingsError where the data has symbols that the parameters do not know."""
+    if data.n_tokens and (last := int(data.ids.max())) >= n_symbols:
+        raise SettingsError(f"symbol {last} in the data, but there are {n_symbols} symbols")
+
+
+def _tokens_that_pay(n_states: int, n_symbols: int) -> int:
+    """Tokens of a block that takes so long that adding up its table (V, k) costs little.
+
+    >>> _tokens_that_pay(100, 10_000), _tokens_that_pay(10, 200)
+    (20000, 4000)
+    """
+    return max(_FEWEST_IN_A_BLOCK, _TABLE_COST * n_symbols // n_states)
 
 
 def _without_dust(array: Floats, smallest: float, dtype: type) -> npt.NDArray[Any]:

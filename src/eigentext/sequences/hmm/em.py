@@ -5,7 +5,8 @@
     pi[i]   ~ sum over sequences p(h_1 = i | x) + smoothing / k
 
 1. :func:`baum_welch` runs so many iterations; the log likelihood never falls (without smoothing).
-2. Each iteration is one pass of ``kernels.forward_backward`` over batches, in bounded room.
+2. Each iteration is one pass of ``kernels.forward_backward`` over blocks of batches, in bounded
+   room, by as many threads as there are cores in use; the result is the same for any number.
 3. ``precision="single"`` runs the passes in float32 (1.6 times faster at k = 100, hardly at 10;
    counts and parameters stay float64).  Where float32 cannot hold a probability the iteration is
    done in float64.
@@ -21,7 +22,7 @@ import numpy as np
 
 from eigentext.base.em import EMResult, iterate
 from eigentext.errors import DataError, SettingsError
-from eigentext.sequences.hmm.batches import Machine
+from eigentext.sequences.hmm.batches import Counts, Machine
 from eigentext.sequences.hmm.parameters import Parameters
 
 if TYPE_CHECKING:
@@ -77,11 +78,11 @@ def baum_welch(
 
     def step(tables: Tables) -> tuple[Tables, float]:
         value, counts = _expectation(machine, *tables, precision)
-        initial = _rows(counts[0] + even, tables[0], axis=0)
-        transition = _rows(counts[1] + even, tables[1], axis=1)
+        initial = _rows(counts.initial + even, tables[0], axis=0)
+        transition = _rows(counts.moved + even, tables[1], axis=1)
         if smoothing:
-            counts[2][:] += spread[:, None]
-        return (initial, transition, _rows(counts[2], tables[2], axis=0)), value
+            counts.emitted[:] += spread[:, None]
+        return (initial, transition, _rows(counts.emitted, tables[2], axis=0)), value
 
     # emissions are (V, k) all along
     begin = start.initial.copy(), start.transition.copy(), np.ascontiguousarray(start.emission.T)
@@ -93,11 +94,11 @@ def baum_welch(
 
 def _expectation(
     machine: Machine, initial: Floats, transition: Floats, emission: Floats, precision: Precision
-) -> tuple[float, tuple[Floats, Floats, Floats]]:
-    """Log likelihood; counts of first states (k,), of pairs (k, k), of symbols (V, k)."""
+) -> tuple[float, Counts]:
+    """Log likelihood, and expected counts."""
     machine.set(initial, transition, emission, precision)
-    counts = np.zeros_like(initial), np.zeros_like(transition), np.zeros_like(emission)
-    value, n_impossible = machine.expect(*counts)
+    counts = Counts.zeros(*emission.shape[::-1])
+    value, n_impossible = machine.expect(counts)
     sound = np.isfinite(value) and all(np.isfinite(array).all() for array in counts)
     if precision == "single" and (n_impossible or not sound):
         return _expectation(machine, initial, transition, emission, "double")

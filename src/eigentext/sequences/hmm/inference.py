@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eigentext.errors import SettingsError
-from eigentext.sequences.hmm.batches import Machine
+from eigentext.sequences.hmm.batches import Machine, check_symbols
 from eigentext.sequences.observations import Encoded
 
 if TYPE_CHECKING:
@@ -45,8 +45,7 @@ _DRAWN_AT_ONCE = 2_000_000
 def _compact(parameters: Parameters, data: Encoded) -> tuple[Encoded, Floats]:
     """The data with the rows (V, k) of its symbols; of those that occur alone if they are few."""
     n_symbols = parameters.n_symbols
-    if data.n_tokens and (last := int(data.ids.max())) >= n_symbols:
-        raise SettingsError(f"symbol {last} in the data, but there are {n_symbols} symbols")
+    check_symbols(data, n_symbols)
     if not 0 < data.n_tokens < n_symbols // 4:
         return data, np.ascontiguousarray(parameters.emission.T)
     used, ids = np.unique(data.ids, return_inverse=True)

@@ -3,7 +3,8 @@
 1. Sequences are dealt at random (by seed) into ``parts`` of about equal size; one of more than
    5,000 tokens is cut into pieces first, each of which begins like a sequence.
 2. The expected counts of one part under the present parameters (by the same passes as those of
-   Baum-Welch) replace a share of the running counts, and the parameters follow at once::
+   Baum-Welch, its sentences shared out among the cores in use) replace a share of the running
+   counts, and the parameters follow at once::
 
        s <- (1 - eta_j) s + eta_j (counts of part / tokens of part),   eta_j = (j + delay)^-power
 
@@ -19,7 +20,7 @@ after the last.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from eigentext.base.em import EMResult
 from eigentext.base.ragged import pointers
 from eigentext.errors import DataError, SettingsError
 from eigentext.linalg.determinism import single_threaded
-from eigentext.sequences.hmm.batches import Machine
+from eigentext.sequences.hmm.batches import Counts, Machine, Workspace, check_symbols
 from eigentext.sequences.hmm.parameters import Parameters
 from eigentext.sequences.observations import Encoded
 
@@ -46,6 +47,7 @@ _TOKENS_OF_A_PART = 10_000
 _MOST_PARTS = 400
 _LONGEST_PIECE = 5_000  # tokens; a sequence of a million should still give many steps
 _BEGINNING = 100  # tokens that tell the first state
+_SMALLEST_SCALE = 1e-30  # of the running counts, before they are multiplied by it
 
 
 @dataclass(frozen=True)
@@ -106,10 +108,12 @@ def stepwise_em(
     step = StepSize() if step is None else step
     if not data.n_tokens:
         raise DataError("sequences", None, "no tokens to learn from")
+    check_symbols(data, start.n_symbols)
     k, V = start.n_states, start.n_symbols
     count = parts or int(np.clip(data.n_tokens // _TOKENS_OF_A_PART, 1, _MOST_PARTS))
     pieces = _cut(data.without_empty())
-    machines = [Machine(part, k, V) for part in deal(pieces, count, seed)]
+    workspace = Workspace()
+    dealt = [_Part(part, k, workspace) for part in deal(pieces, count, seed)]
     running = _Running(start, precision)
     counts = np.bincount(data.ids, minlength=V) + 0.5
     unigram: Floats = np.asarray(counts / counts.sum())
@@ -118,12 +122,12 @@ def stepwise_em(
     for number in range(passes):
         total = 0.0
         with single_threaded():
-            for machine in machines:
-                value, n_bad = running.expect(machine)
+            for part in dealt:
+                value, n_bad, new = running.expect(part)
                 if n_bad or not np.isfinite(value):
                     raise DataError("sequences", None, _IMPOSSIBLE.format(n_bad))
                 total += value
-                running.move(step.share(n_steps), machine.data)
+                running.move(step.share(n_steps), part, new)
                 n_steps += 1
         log_likelihoods.append(total)
         if progress is not None:
@@ -187,48 +191,70 @@ def _check(passes: int, parts: int | None, smoothing: float) -> None:
         raise SettingsError(f"smoothing {smoothing!r}: expected from 0 to below 1")
 
 
+class _Part:
+    """One part of the text, with the symbols that occur in it numbered anew.
+
+    ``symbols`` (u,) their numbers in the whole text, rising
+    """
+
+    def __init__(self, part: Encoded, n_states: int, workspace: Workspace) -> None:
+        self.symbols, ids = np.unique(part.ids, return_inverse=True)
+        self.n_sequences, self.n_tokens = len(part), part.n_tokens
+        own = Encoded(ids.astype(np.int32), part.first)
+        self.machine = Machine(own, n_states, len(self.symbols), workspace=workspace)
+
+
 class _Running:
-    """Running counts, and the parameters that follow from them."""
+    """Running counts, and the parameters that follow from them.
+
+    A step touches the rows of the symbols that its part has: ``emitted`` (V, k) are the counts
+    over ``scale``, a number that becomes smaller where all counts should; ``totals`` (k,) are its
+    column sums.
+    """
 
     def __init__(self, start: Parameters, precision: Precision) -> None:
-        k, V = start.n_states, start.n_symbols
+        k = start.n_states
         self.precision = precision
         share = np.full(k, 1 / k)  # states as often as the chain visits them
         for _ in range(20):
             share = (share + share @ start.transition) / 2
         self.first, self.moved = start.initial.copy(), start.transition * share[:, None]
         self.emitted = np.ascontiguousarray(start.emission.T) * share
-        dtype = np.float32 if precision == "single" else np.float64
-        self.emission: npt.NDArray[Any] = np.ascontiguousarray(start.emission.T, dtype)
-        self.totals = np.empty(k)
-        self.new = np.zeros(k), np.zeros((k, k)), np.zeros((V, k))
+        self.totals = self.emitted.sum(axis=0)
+        self.scale = 1.0
 
-    def expect(self, machine: Machine) -> tuple[float, int]:
-        """Put the expected counts of a part into ``new``; log likelihood, impossible tokens."""
-        initial, transition = _shares(self.first), _shares(self.moved)
-        machine.set(initial, transition, self.emission, self.precision)
-        value, n_bad = machine.expect(*self.new)
-        sound = np.isfinite(value) and all(np.isfinite(table).all() for table in self.new[:2])
+    def expect(self, part: _Part) -> tuple[float, int, Counts]:
+        """Log likelihood, impossible tokens, and the expected counts of a part."""
+        live = np.where(self.totals > 0, self.totals, 1.0)
+        # a row of a state that died is even, as in _shares
+        emission = np.where(
+            self.totals > 0, self.emitted[part.symbols] / live, 1 / len(self.emitted)
+        )
+        value, n_bad, new = self._expect(part, emission, self.precision)
+        sound = np.isfinite(value) and all(np.isfinite(table).all() for table in new)
         if self.precision == "single" and (n_bad or not sound):  # float32 cannot hold it
-            for table in self.new:
-                table[:] = 0
-            machine.set(initial, transition, _shares(self.emitted.T).T, "double")
-            value, n_bad = machine.expect(*self.new)
-        return value, n_bad
+            value, n_bad, new = self._expect(part, emission, "double")
+        return value, n_bad, new
 
-    def move(self, eta: float, part: Encoded) -> None:
+    def _expect(
+        self, part: _Part, emission: Floats, precision: Precision
+    ) -> tuple[float, int, Counts]:
+        new = Counts.zeros(len(self.first), len(part.symbols))
+        part.machine.set(_shares(self.first), _shares(self.moved), emission, precision)
+        return *part.machine.expect(new), new
+
+    def move(self, eta: float, part: _Part, new: Counts) -> None:
         """Replace the share ``eta`` of the running counts by the new ones."""
-        from eigentext.sequences.kernels.stepwise import blend_counts
-
-        for running, new, size in (
-            (self.first, self.new[0], len(part)),
-            (self.moved, self.new[1], part.n_tokens),
-        ):
-            running *= 1 - eta
-            running += new * (eta / size)
-            new[:] = 0
-        weight = eta / part.n_tokens
-        blend_counts(self.emitted, self.new[2], 1 - eta, weight, self.totals, self.emission)
+        self.first = (1 - eta) * self.first + eta / part.n_sequences * new.initial
+        self.moved = (1 - eta) * self.moved + eta / part.n_tokens * new.moved
+        self.scale *= 1 - eta
+        if self.scale < _SMALLEST_SCALE:
+            self.emitted *= self.scale
+            self.totals *= self.scale
+            self.scale = 1.0
+        weight = eta / part.n_tokens / self.scale
+        self.emitted[part.symbols] += weight * new.emitted
+        self.totals += weight * new.emitted.sum(axis=0)
 
     def parameters(self, unigram: Floats, smoothing: float) -> Parameters:
         """As they are now, with some of the unigram in every emission."""

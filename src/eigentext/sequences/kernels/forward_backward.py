@@ -151,7 +151,7 @@ def _sum_of_logs(scale, n_rows):
     return total
 
 
-@njit(cache=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST)
 def expect_batches(ids, batches, chain, room, wanted):
     """Both passes over all batches: expected counts, or posteriors, whichever have room.
 
@@ -182,7 +182,7 @@ def expect_batches(ids, batches, chain, room, wanted):
     return log_likelihood, n_impossible
 
 
-@njit(cache=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST)
 def expect_long(ids, start, length, chain, room, wanted):
     """The same for one long sequence, in segments of as many tokens as the room has rows.
 
@@ -240,7 +240,7 @@ def _copy_out(starts, lengths, owners, n_steps, room, tables):
             last[owners[b]] = alpha[rows[lengths[b] - 1] + b]
 
 
-@njit(cache=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST)
 def forward_batches(ids, batches, chain, room, tables):
     """-log p(x_t | x_1..t-1), filtered states, and those after the last token (S, k)."""
     prior = np.empty((room.beta.shape[0], chain.T.shape[0]), chain.T.dtype)
@@ -252,7 +252,7 @@ def forward_batches(ids, batches, chain, room, tables):
         _copy_out(starts, lengths, batches.owners[first:last], n_steps, room, tables)
 
 
-@njit(cache=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST)
 def forward_long(ids, start, length, owner, chain, room, tables):
     """The same for one long sequence, in segments."""
     T, segment = chain.T, room.alpha.shape[0]
