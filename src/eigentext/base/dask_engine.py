@@ -78,19 +78,24 @@ class DaskEngine:
         """A cluster of so many processes on this machine, which ends with the engine."""
         if workers < 1:
             raise SettingsError(f"jobs must be 1 or more, found {workers}")
-        cluster = _distributed().LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=":0",  # a port that is free
-            silence_logs=logging.CRITICAL,
-        )
-        try:
+        local_cluster = _distributed().LocalCluster
+        import dask
+
+        with contextlib.ExitStack() as started:
+            # a worker that was killed may take its time to start again
+            patient = {"distributed.deploy.lost-worker-timeout": "600s"}
+            started.enter_context(dask.config.set(patient))
+            cluster = started.enter_context(
+                local_cluster(
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    processes=True,
+                    dashboard_address=":0",  # a port that is free
+                    silence_logs=logging.CRITICAL,
+                )
+            )
             engine = cls(cluster.scheduler_address)
-        except BaseException:
-            cluster.close()
-            raise
-        engine._started = cluster
+            engine._started = started.pop_all()
         return engine
 
     @property
