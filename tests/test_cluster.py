@@ -119,12 +119,11 @@ def test_counting_loses_a_worker(engine, text, expected, tmp_path):
 # ---------------------------------------------------------------- items in order
 
 
-def work(state: dict[str, list[int]], items: list[int]) -> list[tuple[int, int]]:
-    state["seen"].append(len(items))  # a state that must not be used by two threads at once
-    return [(sum(state["power"]) ** item, os.getpid()) for item in items]
-
-
 def test_items_in_order(engine):
+    def work(state: dict[str, list[int]], items: list[int]) -> list[tuple[int, int]]:
+        state["seen"].append(len(items))
+        return [(sum(state["power"]) ** item, os.getpid()) for item in items]
+
     read: list[int] = []
     items = (read.append(item) or item for item in range(200))
     state = {"power": [1, 1], "seen": []}
