@@ -7,7 +7,7 @@ SOURCE := $(shell find src -type f -not -name '*.py[co]' -not -path '*/__pycache
 # .ci/run gives arguments of its own, and with them runs the long tests too
 PYTEST_ARGS ?= -m "not long"
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
-EXTRAS_TEST := dev,plot,web,cluster,spacy
+EXTRAS_TEST := dev,plot,web,cluster,spacy,parquet
 
 .PHONY: demo test lint bench wheel clean
 

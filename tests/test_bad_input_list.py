@@ -26,9 +26,11 @@ from eigentext.evaluate.attachment import evaluate
 from eigentext.evaluate.tree_files import evaluate_files
 from eigentext.formats import brown_paths, columns, conllu, conllx, prm, ptb, text, word2vec
 from eigentext.formats.convert import convert
+from eigentext.formats.parquet import write_columns
 from eigentext.lexical.documents import read_words_jsonl
 from eigentext.linalg.svd import truncated_svd
 from eigentext.web.annotations import AnnotationStore
+from helpers.record_files import parquet, warc_record, wet
 
 PAGE = Path(__file__).parents[1] / "docs" / "bad-input.md"
 
@@ -74,6 +76,28 @@ def _evaluate_trees(path: str) -> None:
 
 def _evaluate(path: str) -> None:
     evaluate([_GOLD], conllu.read_sentences(path))
+
+
+def _read_ids(path: str) -> None:
+    list(text.read_sentences(path, "id"))
+
+
+def _table(words: list[str], counts: list[int]) -> bytes:
+    write_columns(
+        "memory://words.parquet",
+        [{"word": words, "count": counts}],
+        strings=["word"],
+        integers=["count"],
+    )
+    with opening.open_binary("memory://words.parquet") as stream:
+        return stream.read()
+
+
+def _from_tables(path: str) -> None:
+    block = {"left": ["dog", "dog"], "right": ["dog", "cat"], "count": [1, 1]}
+    pairs = "memory://pairs.parquet"
+    write_columns(pairs, [block], strings=["left", "right"], integers=["count"])
+    Counts.from_tables([path], [pairs])
 
 
 _LONG = gzip.compress(b"some text\n" * 1000)
@@ -284,6 +308,21 @@ CASES: list[tuple[str, str, bytes, Callable[[str], object]]] = [
     ("brown.paths", "a model file, for paths", _model(), _all(brown_paths.read_paths)),
     ("tags.bio", "a model file, for columns", _model(), _all(columns.read_columns)),
     ("vectors.txt", "a model file, for vectors", _model(), _all(word2vec.read_vectors)),
+    ("text.jsonl", "a line that is no JSON", b'{"text": "It rains."}\nIt rains.\n', _READ_TEXT),
+    ("text.jsonl", "a field that is not there", b'{"id": 1, "body": "It rains."}\n', _READ_TEXT),
+    ("text.jsonl", "a field that is no string", b'{"text": 7}\n', _READ_TEXT),
+    ("text.jsonl", "half a character", b'{"text": "\\ud83d"}\n', _READ_TEXT),
+    ("text.parquet", "a Parquet file that is none", b"It rains.\n", _READ_TEXT),
+    ("text.parquet", "a Parquet file cut short", parquet(["It rains."])[:-9], _READ_TEXT),
+    ("text.parquet", "a column that is not there", parquet(["a"], field="body"), _READ_TEXT),
+    ("text.parquet", "a column of numbers", parquet(["a"], field="n"), _read_ids),
+    ("text.parquet", "a row without text", parquet(["It rains.", None]), _READ_TEXT),
+    ("text.wet", "a WET file that is none", b"It rains.\n", _READ_TEXT),
+    ("text.wet", "a WET file cut short", wet(["It rains."])[:-9], _READ_TEXT),
+    ("page.warc", "a page as it was sent", warc_record("response", b"<html>"), _READ_TEXT),
+    ("words.parquet", "a word twice in a table", _table(["dog", "dog"], [1, 2]), _from_tables),
+    ("words.parquet", "a count below 0 in a table", _table(["dog"], [-1]), _from_tables),
+    ("words.parquet", "pairs without their words", _table(["dog"], [1]), _from_tables),
     ("text.txt", "JSON Lines, for text", b'{"text": "It rains."}\n', _all(text.read_sentences)),
     (
         "corpus.txt",

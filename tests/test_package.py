@@ -73,6 +73,7 @@ def test_extras_are_the_agreed_ones():
         "cluster",
         "dev",
         "hub",
+        "parquet",
         "plot",
         "polish",
         "postgres",

@@ -8,9 +8,11 @@ from threadpoolctl import threadpool_info
 
 from eigentext.base.cores import (
     available_cores,
+    beside,
     cores_in_use,
     each,
     in_turn,
+    is_idle,
     row_blocks,
     using_cores,
 )
@@ -88,6 +90,39 @@ def test_an_error_ends_the_turn():
         assert [next(results) for _ in range(3)] == [0, 1, 2]
         with pytest.raises(ValueError, match=r"^3$"):
             next(results)
+
+
+def test_work_beside_goes_on_while_other_work_is_done():
+    may_end = threading.Event()
+
+    def long() -> bool:
+        return may_end.wait(30)
+
+    with using_cores(2):
+        answer = beside(long)
+        assert not any(map(is_idle, threading.enumerate()))
+        each(lambda _: may_end.set(), [0])  # the other thread
+        assert answer()
+        others = set(threading.enumerate()) - {threading.current_thread()}
+        assert any(map(is_idle, others))
+
+
+def test_work_beside_is_done_when_asked_for_if_there_is_one_core():
+    done: list[int] = []
+    answer = beside(lambda: done.append(threading.get_ident()))
+    assert not done
+    answer()
+    assert done == [threading.get_ident()]
+
+
+def test_an_error_of_work_beside_is_raised_where_its_answer_is_asked_for():
+    def failing() -> None:
+        raise ValueError("aside")
+
+    with using_cores(2):
+        answer = beside(failing)
+        with pytest.raises(ValueError, match="aside"):
+            answer()
 
 
 @pytest.mark.parametrize(("n_rows", "size"), [(0, 3), (1, 3), (3, 3), (10, 3)])

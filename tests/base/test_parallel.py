@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from eigentext.base import parallel
 from eigentext.base.parallel import in_order
 from eigentext.errors import SettingsError
 
@@ -74,6 +75,7 @@ def test_processes_share_arrays_and_see_no_changes_of_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(parallel, "_may_fork", lambda: False)
     big = np.arange(100_000, dtype=np.float64)
     state = {
         "big": big,
@@ -93,31 +95,74 @@ def test_processes_share_arrays_and_see_no_changes_of_others(
 
 
 _KILLED = """
-import sys, time
+import os, sys, threading, time
 from pathlib import Path
 import numpy as np
 from eigentext.base.parallel import in_order
 
 def slow(state, numbers):
-    Path(sys.argv[1], f"at-work-{numbers[0]}").touch()
+    Path(sys.argv[1], f"at-work-{os.getpid()}").touch()
     time.sleep(600)
     return numbers
 
 if __name__ == "__main__":
+    if sys.argv[2] == "threads":  # a fork could inherit their locks
+        threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
     list(in_order(slow, range(4), state=np.zeros(100_000), jobs=2, chunk=1))
 """
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
-def test_a_killed_run_leaves_no_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("threads", ["threads", "no threads"])
+def test_a_killed_run_leaves_no_file_and_no_worker(tmp_path: Path, threads: str) -> None:
     (script := tmp_path / "script.py").write_text(_KILLED)
     (shared := tmp_path / "shared").mkdir()
     environment = {**os.environ, "TMPDIR": str(shared)}
-    with subprocess.Popen([sys.executable, script, shared], env=environment) as run:
+    with subprocess.Popen([sys.executable, script, shared, threads], env=environment) as run:
         _wait_for(lambda: len(list(shared.glob("at-work-*"))) == 2)
-        assert list(shared.glob("*.shared"))
+        forked = threads == "no threads" and sys.platform == "linux"
+        assert forked or list(shared.glob("*.shared"))  # a forked process needs no such file
         run.send_signal(signal.SIGKILL)
     _wait_for(lambda: not list(shared.glob("*.shared")))
+    workers = [int(path.name.rpartition("-")[2]) for path in shared.glob("at-work-*")]
+    _wait_for(lambda: not any(map(_lives, workers)))
+
+
+def _lives(pid: int) -> bool:
+    """Does the process run?  One that ended may still be listed, as a zombie."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    listed = Path(f"/proc/{pid}/stat")
+    return not (listed.exists() and listed.read_text().rpartition(") ")[2].startswith("Z"))
+
+
+_FORKED = """
+import os, sys, threading
+import numpy as np
+from eigentext.base.cores import cores_in_use, each, using_cores
+from eigentext.base.parallel import in_order
+
+def look(state, numbers):
+    here = [each(lambda _: threading.get_ident(), range(2)) == [threading.get_ident()] * 2]
+    return [(number * state, os.getpid(), cores_in_use(), *here) for number in numbers]
+
+with using_cores(2):  # no "if __name__": a process that begins anew would come here again
+    each(abs, range(4))  # threads are there, and wait
+    found = list(in_order(look, range(20), state=Unpicklable(3), jobs=2, chunk=2))
+assert [number for number, _ in found] == list(range(20))
+assert [answer[0] for _, answer in found] == [3 * number for number in range(20)]
+assert os.getpid() not in {answer[1] for _, answer in found}
+assert {answer[2:] for _, answer in found} == {(1, True)}
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux alone")
+def test_idle_threads_of_ours_do_not_keep_us_from_forking(tmp_path: Path) -> None:
+    unpicklable = "class Unpicklable(int):\n    __reduce_ex__ = None\n"
+    (script := tmp_path / "script.py").write_text(unpicklable + _FORKED)
+    subprocess.run([sys.executable, script], check=True, timeout=120)
 
 
 def _wait_for(there: Callable[[], bool]) -> None:

@@ -51,7 +51,7 @@ def signed(english):
 @pytest.fixture
 def card_there(monkeypatch, engine):
     """As if there were a card."""
-    monkeypatch.setattr(card_parser, "why_no_card", lambda: None)
+    monkeypatch.setattr(card_parser, "why_no_cupy", lambda: None)
     monkeypatch.setattr(card_parser, "Card", lambda: engine)
 
 
@@ -183,7 +183,7 @@ def test_what_only_the_processor_does(signed, card_there, sentences) -> None:
 
 def test_without_a_card(signed, monkeypatch, sentences) -> None:
     why = "CuPy is not installed (the extra `gpu` of eigentext has it)"
-    monkeypatch.setattr(card_parser, "why_no_card", lambda: why)
+    monkeypatch.setattr(card_parser, "why_no_cupy", lambda: why)
     with pytest.raises(SettingsError, match="the extra `gpu`"):
         signed.parse_many(sentences, device="cuda")
     _same(signed.parse_many(sentences, device="auto"), signed.parse_many(sentences))
@@ -200,7 +200,7 @@ def test_the_command(signed, card_there, monkeypatch, tmp_path, sentences) -> No
     plain = parse()
     assert plain.stdout.count(b"\n") == len(sentences)
     assert parse("--device", "cuda").stdout == plain.stdout
-    monkeypatch.setattr(card_parser, "why_no_card", lambda: "there is no graphics card")
+    monkeypatch.setattr(card_parser, "why_no_cupy", lambda: "there is no graphics card")
     auto = parse("--device", "auto")
     assert auto.stdout == plain.stdout
     assert b"parsing on the processor: there is no graphics card" in auto.stderr

@@ -411,7 +411,7 @@ def test_tensors_made_from_few_counts_and_from_all_are_the_same(english):
     dense[known.places] = known.numbers
     tensor = np.empty_like(params.tensor)
     layout = np.ascontiguousarray(params.rules), params.rule_ptr, params.label_ptr
-    smooth_rules(layout, dense, *known[2:], tensor)
+    smooth_rules(layout, (0, len(params.rules)), dense, *known[2:], tensor)
     assert np.array_equal(tensor, params.tensor)
     back = LPCFG.from_bytes(model.to_bytes())
     assert np.array_equal(back.grammar_.params[0].tensor, tensor)

@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from eigentext.base.cores import using_cores
 from eigentext.base.hashing import text_key
 from eigentext.constituency import LPCFG
 from eigentext.constituency.answer import word_emissions
@@ -375,7 +376,8 @@ def test_files_keep_the_reranker(reranking, tmp_path):
 
 
 def test_the_same_answer_again_and_for_any_jobs(reranking, english):
-    again = LPCFG(n_states=4, rerank=True).fit(english)
+    with using_cores(3):
+        again = LPCFG(n_states=4, rerank=True).fit(english)
     assert again.to_bytes() == reranking.to_bytes()
     sentences = [tree.words for tree in english[:12]]
     one = [parse.tree for parse in reranking.parse_many(sentences)]

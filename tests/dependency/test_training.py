@@ -9,6 +9,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from eigentext.base.cores import using_cores
 from eigentext.base.folds import held_out
 from eigentext.dependency.decoding.best import eisner, eisner_siblings
 from eigentext.dependency.graph.encode import Batch, Encoder
@@ -19,6 +20,7 @@ from eigentext.dependency.graph.templates import (
     sibling_templates,
 )
 from eigentext.dependency.graph.training import (
+    LOCK_STEP,
     NO_COARSE,
     ArcModel,
     ArcSettings,
@@ -34,8 +36,9 @@ from eigentext.dependency.kernels.train import (
     coarse_pass,
     differing_slots,
     inner_sibling,
+    move_weights,
     prune,
-    train_pass,
+    rival_tree,
 )
 from eigentext.dependency.sentence import TaggedSentence
 from eigentext.errors import SettingsError
@@ -71,19 +74,16 @@ TOY = [
 def one_step(batch, feats, weights, *, order, mira, clip=1.0, projective=True):
     """Weights after a single sentence, and what was added to the sums."""
     new, sums = weights.copy(), np.zeros(len(weights))
-    change = np.zeros(len(weights), np.float32)
-    time = train_pass(
-        np.array([0]),
+    rival = rival_tree(
+        0,
         Sentences(batch.starts, batch.keys, batch.tags, encoder().n_tags),
         batch.heads,
         LinearModel(feats, new, np.uint64(64 - BITS), 1.0),
         Decoder(order, projective, np.inf, np.zeros(1), NO_COARSE.linear(), np.inf),
-        Learner(mira, clip, sums, change),
-        6,
-        np.zeros(1, np.int64),
+        mira,
     )
-    assert time == 7
-    assert not change.any()
+    assert np.array_equal(new, weights)
+    move_weights(rival, new, Learner(mira, clip, sums), 7)
     return new, sums
 
 
@@ -344,14 +344,51 @@ def test_the_mean_is_that_of_all_steps():
     weights, total = np.zeros(1 << BITS, np.float32), np.zeros(1 << BITS)
     feats = features(1)
     for epoch in range(2):
-        for number in np.random.default_rng([0, epoch]).permutation(len(TOY)):
-            weights, _ = one_step(batch_of(TOY[number]), feats, weights, order=1, mira=False)
-            total += weights
+        order = np.random.default_rng([0, epoch]).permutation(len(TOY))
+        for at in range(0, len(TOY), LOCK_STEP):
+            frozen = weights  # what all of these are held against, the longest first
+            for number in sorted(order[at : at + LOCK_STEP], key=lambda k: -len(TOY[k][1])):
+                new, _ = one_step(batch_of(TOY[number]), feats, frozen, order=1, mira=False)
+                weights = weights + (new - frozen)
+                total += weights
     # the mean of the weights with which each sentence was parsed, so without the last step
     steps = 2 * len(TOY)
     mean = (total - weights) / steps
     assert np.allclose(model.weights * model.scale, mean, atol=model.scale / 2 + 1e-5)
     assert model.scale < np.abs(mean).max() / 100
+
+
+def test_what_another_sentence_mended_is_not_mended_twice(order):
+    """The step is against the weights as they are by then, not as they were looked at."""
+    batch, feats = batch_of(TOY[1], TOY[1]), features(order)
+    weights = np.random.default_rng(1).normal(size=1 << BITS).astype(np.float32)
+    learner = Learner(True, np.inf, np.zeros(1 << BITS))
+    decoder = Decoder(order, True, np.inf, np.zeros(1), NO_COARSE.linear(), np.inf)
+    sentences = Sentences(batch.starts, batch.keys, batch.tags, encoder().n_tags)
+    model = LinearModel(feats, weights, np.uint64(64 - BITS), 1.0)
+    first, second = (rival_tree(k, sentences, batch.heads, model, decoder, True) for k in range(2))
+    before = weights.copy()
+    move_weights(first, weights, learner, 1)
+    once = weights.copy()
+    assert not np.array_equal(once, before)
+    move_weights(second, weights, learner, 2)
+    assert np.allclose(weights, once, atol=1e-5)
+
+
+@pytest.mark.parametrize("learner", ["mira", "perceptron"])
+def test_the_number_of_cores_changes_nothing(order, learner):
+    batch = batch_of(*(TOY[k % len(TOY)] for k in range(23)))
+    chosen = ArcSettings(order=order, learner=learner, epochs=2, bits=BITS)
+    siblings = sibling_templates() if order == 2 else ()
+
+    def weights(cores: int):
+        with using_cores(cores):
+            model = train_arcs(batch, arc_templates(), siblings, encoder().n_tags, chosen)
+        return model.weights
+
+    assert np.any(weights(1))
+    for cores in (2, 3):
+        assert np.array_equal(weights(1), weights(cores))
 
 
 def test_the_same_seed_gives_the_same_weights():

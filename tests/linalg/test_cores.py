@@ -29,7 +29,6 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(matrices, "_KERNEL_NONZEROS", 0)
     monkeypatch.setattr(matrices, "_TILE_COLUMNS", 150)
     monkeypatch.setattr(matrices, "_STRETCH_COLUMNS", 300)
-    monkeypatch.setattr(matrices, "_COPIED_ROWS", 100)
     monkeypatch.setattr(backend_module, "_GRAM_ROWS", 64)
     monkeypatch.setattr(backend_module, "_BLOCK_ROWS", 64)
 

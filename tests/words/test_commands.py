@@ -280,3 +280,18 @@ def test_clusters_are_written_before_their_figures_are_made(tmp_path, monkeypatc
     assert run([*made, str(tmp_path / "quiet"), "-q"]) == 0
     assert run([*made, str(tmp_path / "told")]) != 0
     assert (tmp_path / "told").read_bytes()[:8]
+
+
+@pytest.mark.parametrize("command", ["embed", "cluster"])
+def test_a_device_that_is_not_there_and_one_that_is(folder, monkeypatch, capsys, command):
+    from eigentext.linalg import devices
+
+    size = ["--n-components", "2"] if command == "embed" else ["--n-clusters", "2"]
+    arguments = ["text", "-q", *size]
+    monkeypatch.setattr(devices, "_card", lambda: "CuPy sees none")
+    assert words(command, *arguments, "-o", "none.model", "--device", "cuda") == 2
+    assert "no graphics card was found: CuPy sees none" in capsys.readouterr().err
+    assert not (folder / "none.model").exists()
+    assert words(command, *arguments, "-o", "here.model") == 0
+    assert words(command, *arguments, "-o", "auto.model", "--device", "auto") == 0
+    assert (folder / "here.model").read_bytes() == (folder / "auto.model").read_bytes()

@@ -7,6 +7,7 @@
    (:func:`in_turn` one by one, where they are large);
    sums over blocks are made in that order, so that the last digit is the same on any machine
    of one kind, with one core or sixteen.
+4. :func:`beside` begins a work that nothing waits for yet: the threads share it with the others.
 
 Threads help where the interpreter lock is let go: in kernels compiled with ``nogil=True``, in
 products of large arrays, in reading and unpacking.  Loops in Python need processes
@@ -19,19 +20,24 @@ import os
 from collections import deque
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakSet
 
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from concurrent.futures import Future, ThreadPoolExecutor
+    from threading import Thread
 
 __all__ = [
+    "alone",
     "available_cores",
+    "beside",
     "cores_in_use",
     "each",
     "in_turn",
+    "is_idle",
     "largest_first",
     "row_blocks",
     "using_cores",
@@ -40,6 +46,9 @@ __all__ = [
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+_NAME = "eigentext-core"  # of the threads
+
+_beside: WeakSet[Future[Any]] = WeakSet()  # begun by :func:`beside`
 _cores: ContextVar[int] = ContextVar("cores", default=1)
 _pool: ContextVar[ThreadPoolExecutor | None] = ContextVar("pool", default=None)
 
@@ -80,7 +89,7 @@ def using_cores(cores: int) -> Iterator[None]:
         return
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(cores, "eigentext", _alone) as pool:
+    with ThreadPoolExecutor(cores, _NAME, alone) as pool:
         held = (_cores.set(cores), _pool.set(pool))
         try:
             yield
@@ -89,10 +98,36 @@ def using_cores(cores: int) -> Iterator[None]:
             _pool.reset(held[1])
 
 
-def _alone() -> None:
-    """In a worker thread: what it calls runs in that thread, or all could wait for each other."""
+def alone() -> None:
+    """In a worker: what it calls runs in that thread, or all could wait for each other."""
     _cores.set(1)
     _pool.set(None)
+
+
+def is_idle(thread: Thread) -> bool:
+    """Is it a thread of :func:`using_cores` that waits for work?
+
+    Of work by :func:`each` we wait for the end; so only that by :func:`beside` may be under way.
+    """
+    return thread.name.startswith(_NAME) and all(future.done() for future in _beside)
+
+
+def beside(function: Callable[[], Result]) -> Callable[[], Result]:
+    """Have one long work done beside what follows; call the answer to wait for it.
+
+    With one core it is done when it is asked for.
+
+    >>> with using_cores(2):
+    ...     total = beside(lambda: sum(range(10)))
+    ...     total() + sum(each(abs, [-1, -2]))
+    48
+    """
+    pool = _pool.get()
+    if pool is None:
+        return function
+    future = pool.submit(function)
+    _beside.add(future)
+    return future.result
 
 
 def each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:

@@ -1,9 +1,17 @@
-"""Many items through one object, in order, by one or several processes, or by a cluster."""
+"""Many items through one object, in order, by one or several processes, or by a cluster.
+
+How processes begin decides what they cost.  One that is forked has all that this process has in
+memory, modules, model and compiled loops, within milliseconds; but it has the locks of this
+process too, in the state of that moment, and none of the threads that would open them again.  So
+we fork on Linux as long as no thread is alive but this one and the idle ones of
+:mod:`eigentext.base.cores`; otherwise processes begin anew, which takes a second or two.
+"""
 
 from __future__ import annotations
 
 import os
 import pickle
+import sys
 import tempfile
 import threading
 from collections import deque
@@ -12,16 +20,17 @@ from itertools import islice
 from mmap import ACCESS_COPY, mmap
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from eigentext.base import cores
 from eigentext.base.engines import cluster_in_use
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from concurrent.futures import Future
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from concurrent.futures import Future, ProcessPoolExecutor
 
     from eigentext.base.engines import Engine
 
-__all__ = ["end_with_parent", "in_order"]
+__all__ = ["end_with_parent", "in_order", "side_by_side"]
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -83,10 +92,40 @@ def _unpacked(packed: _Packed) -> Any:
     return pickle.loads(packed.pickled, buffers=parts)  # noqa: S301
 
 
-def _hold(packed: _Packed) -> None:
+def _hold_packed(packed: _Packed) -> None:
     global _held
     end_with_parent(packed.path)
     _held = _unpacked(packed)
+
+
+def _hold(state: Any) -> None:
+    global _held
+    cores.alone()  # the threads of the parent are not here
+    end_with_parent()
+    _held = state
+
+
+def _may_fork() -> bool:
+    """Are there no threads but this one, and those that wait for work of ours?"""
+    others = set(threading.enumerate()) - {threading.current_thread()}
+    return sys.platform == "linux" and all(map(cores.is_idle, others))
+
+
+@contextmanager
+def _pool(jobs: int, state: Any) -> Iterator[ProcessPoolExecutor]:
+    """Processes that hold the state."""
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    if _may_fork():
+        with ProcessPoolExecutor(jobs, get_context("fork"), _hold, (state,)) as pool:
+            yield pool
+    else:
+        with (
+            _packed(state) as packed,
+            ProcessPoolExecutor(jobs, get_context("spawn"), _hold_packed, (packed,)) as pool,
+        ):
+            yield pool
 
 
 def end_with_parent(path: str | None = None) -> None:
@@ -146,14 +185,7 @@ def in_order(
         for part in chunks:
             yield from zip(part, work(state, part), strict=True)
         return
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context
-
-    # fresh processes: a fork would inherit locks that threads of this process may hold
-    with (
-        _packed(state) as packed,
-        ProcessPoolExecutor(jobs, get_context("spawn"), _hold, (packed,)) as pool,
-    ):
+    with _pool(jobs, state) as pool:
         window: list[tuple[list[Item], Future[list[Answer]]]] = []
         for part in chunks:
             window.append((part, pool.submit(_work_held, work, part)))
@@ -188,3 +220,23 @@ def _work_shared(task: tuple[Callable[[Any, list[Any]], list[Any]], Any, list[An
     work, state, items = task
     with _one_at_a_time:
         return work(state, items)
+
+
+def side_by_side(works: Sequence[Callable[[], Answer]]) -> Iterator[Answer]:
+    """The answers of works that need nothing of each other, in their order.
+
+    As many processes as there are cores in use (:func:`~eigentext.base.cores.using_cores`), or the
+    workers of a cluster, take them in turn: for trainings that are mostly Python.  Works and
+    answers must be picklable, as partials of functions of a module are.
+
+    >>> from functools import partial
+    >>> list(side_by_side([partial(sum, [1, 2]), partial(len, "abc"), partial(max, 1, 5)]))
+    [3, 3, 5]
+    """
+    jobs = min(cores.cores_in_use(), max(len(works), 1))
+    answers = in_order(_each_of, range(len(works)), state=list(works), jobs=jobs, chunk=1)
+    return (answer for _, answer in answers)
+
+
+def _each_of(works: list[Callable[[], Any]], numbers: list[int]) -> list[Any]:
+    return [works[number]() for number in numbers]

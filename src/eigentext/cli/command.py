@@ -58,10 +58,14 @@ class Flags:
             if getattr(self, field.name) != field.default
         ]
 
-    def refuse(self, why: str) -> None:
-        """An error that names the first flag that was given and means nothing here."""
+    def refuse(self, why: str, *, but: tuple[str, ...] = ()) -> None:
+        """An error that names the first flag that was given and means nothing here.
+
+        Those in ``but`` do mean something.
+        """
         for flag in self.changed():
-            raise SettingsError(f"{flag} {why}")
+            if flag not in but:
+                raise SettingsError(f"{flag} {why}")
 
 
 class Given:

@@ -13,7 +13,7 @@ from eigentext.cli.output import show_figures
 from eigentext.cli.run import Applying
 from eigentext.cli.text_input import TextInput
 from eigentext.cli.workers import Workers
-from eigentext.constituency.settings import Device, ParsingSettings
+from eigentext.constituency.settings import ParsingSettings
 
 if TYPE_CHECKING:
     from eigentext.base.files.opening import SkipLog
@@ -49,13 +49,7 @@ def parse(
     format_: options.Format = "native",
     given: Given,
     jobs: options.Jobs = 1,
-    device: Annotated[
-        Device,
-        typer.Option(
-            "--device",
-            help="The processor, a graphics card (extra gpu), or the card where there is one.",
-        ),
-    ] = "cpu",
+    device: options.Device = "cpu",
 ) -> None:
     """Parse sentences: PTB brackets, one tree a line, or JSON Lines.
 
@@ -75,6 +69,7 @@ def parse(
 
     from eigentext.base.files.opening import expand, numbered_lines
     from eigentext.constituency import LPCFG
+    from eigentext.formats.records import kind_of
 
     parser = LPCFG.load(model)
     parser.set_params(**given.settings(ParsingSettings))
@@ -88,7 +83,9 @@ def parse(
 
     sources = expand(files or ["-"])
     # how many there are is worth knowing only when it is known at once
-    countable = not text.raw and all(os.path.isfile(source) for source in sources)
+    countable = not text.raw and all(
+        os.path.isfile(source) and not kind_of(source, text.field) for source in sources
+    )
     counted = (numbered_lines(source, on_error=lambda _: None) for source in sources)
     total = sum(1 for lines in counted for _ in lines) if countable else 0
 

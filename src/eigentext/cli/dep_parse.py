@@ -86,8 +86,10 @@ def parse(
     from eigentext.dependency.long_sentences import MOST_WORDS
     from eigentext.formats.conllu import write_sentences
 
+    if from_ == "conllu":
+        text.refuse("is for text, not for CoNLL-U", but=("--tokeniser", "--newlines"))
     if from_ != "raw":
-        text.refuse("is for raw text")
+        text.refuse("is for raw text", but=("--field",))
     predict = _predictor(model, from_, kbest, rerank, marginals)
     count = split = 0
 
@@ -171,7 +173,9 @@ def _read(files: list[str], from_: str, text: RawText, log: SkipLog | None) -> I
                 why = f"{error.why} (text is parsed with --from tokens or --from raw)"
                 raise DataError(error.path, error.line, why) from error
         return
-    plain = TextInput(raw=from_ == "raw", tokeniser=text.tokeniser, newlines=text.newlines)
+    plain = TextInput(
+        raw=from_ == "raw", tokeniser=text.tokeniser, newlines=text.newlines, field=text.field
+    )
     for tokens in plain.typed(files, log):
         if tokens:  # as typed: the parser itself knows quotes by their other names
             yield make_sentence([token.typed for token in tokens])

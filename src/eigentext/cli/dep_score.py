@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,6 +14,12 @@ from eigentext.cli.run import Applying
 from eigentext.cli.tree_input import trees_of
 
 if TYPE_CHECKING:
+    from eigentext.dependency import (
+        DependencyParser,
+        GenerativeParser,
+        LatentTreeModel,
+        Reranker,
+    )
     from eigentext.formats.conllu import Sentence
     from eigentext.trees.dependency import DependencyTree
 
@@ -30,6 +37,7 @@ def score(
         str | None, typer.Option("--parser", help="For a reranker: the parser it adds to.")
     ] = None,
     format_: options.Format = "native",
+    jobs: options.Jobs = 1,
 ) -> None:
     """Print a number per tree: log p(words | tree) of a latent model, or a parser's score.
 
@@ -43,10 +51,13 @@ def score(
 
         $ eigentext dep score english.latent train.conllu -o scores.txt
     """
+    from eigentext.base.parallel import in_order
+
     name, score_of = _scorer(model, parser)
     with run.reading("trees") as (log, _):
         read = trees_of(trees, on_error=log)
-        scores = ((score_of(sentence, tree), len(tree)) for sentence, tree in read)
+        scored = in_order(_scored, read, state=score_of, jobs=jobs)
+        scores = ((score, len(tree)) for (_, tree), score in scored)
         figures = run.write_scores(name, scores, format_)
     run.tell({**figures, "skipped": run.skipped})
 
@@ -64,35 +75,44 @@ def _scorer(path: str, base: str | None = None) -> tuple[str, Scorer]:
     if kind == "latent-tree":
         from eigentext.dependency import LatentTreeModel
 
-        latent = LatentTreeModel.load(path)
-        return "log_prob", lambda _, tree: latent.log_prob(tree)
+        return "log_prob", partial(_by_latent, LatentTreeModel.load(path))
     if kind == "graph-parser":
         from eigentext.dependency import DependencyParser
         from eigentext.dependency.graph.tree_score import tree_score
 
-        parser = DependencyParser.load(path)
-        return "score", lambda sentence, tree: tree_score(parser, sentence, tree)
+        return "score", partial(tree_score, DependencyParser.load(path))
     if kind == "dependency-generative":
         from eigentext.dependency import GenerativeParser
-        from eigentext.dependency.sentence import TaggedSentence
 
-        generative = GenerativeParser.load(path)
-        return "log_prob", lambda sentence, tree: float(
-            generative.log_probs(TaggedSentence.from_conllu(sentence), tree.heads[None])[0]
-        )
+        return "log_prob", partial(_by_generative, GenerativeParser.load(path))
     if kind == "dependency-reranker":
         if base is None:
             raise SettingsError("a reranker adds to a parser's score: name it with --parser")
         from eigentext.dependency import DependencyParser, Reranker
-        from eigentext.dependency.graph.tree_score import judged
 
-        reranker, below = Reranker.load(path), DependencyParser.load(base)
-        return (
-            "score",
-            lambda sentence, tree: (
-                reranker.choose(below.tagged_conllu(sentence), [judged(below, sentence, tree)])[
-                    0
-                ].score
-            ),
-        )
+        return "score", partial(_by_reranker, Reranker.load(path), DependencyParser.load(base))
     raise wrong_kind(path, kind, *trees)
+
+
+def _scored(score_of: Scorer, trees: list[tuple[Sentence, DependencyTree]]) -> list[float]:
+    """What a process does with its share of the trees."""
+    return [score_of(sentence, tree) for sentence, tree in trees]
+
+
+def _by_latent(model: LatentTreeModel, _: Sentence, tree: DependencyTree) -> float:
+    return model.log_prob(tree)
+
+
+def _by_generative(parser: GenerativeParser, sentence: Sentence, tree: DependencyTree) -> float:
+    from eigentext.dependency.sentence import TaggedSentence
+
+    return float(parser.log_probs(TaggedSentence.from_conllu(sentence), tree.heads[None])[0])
+
+
+def _by_reranker(
+    reranker: Reranker, parser: DependencyParser, sentence: Sentence, tree: DependencyTree
+) -> float:
+    from eigentext.dependency.graph.tree_score import judged
+
+    tagged = parser.tagged_conllu(sentence)
+    return reranker.choose(tagged, [judged(parser, sentence, tree)])[0].score

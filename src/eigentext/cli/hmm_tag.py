@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from collections import deque
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -18,8 +20,11 @@ if TYPE_CHECKING:
     from eigentext.base.files.opening import SkipLog
     from eigentext.base.progress import Progress
     from eigentext.sequences.tagger.model import LatentTagger, TagAnswer
+    from eigentext.tagging.reading import Item
 
 __all__ = ["eval_tagged", "is_tagger", "tag"]
+
+_CHUNK = 32  # sentences tagged at a time
 
 
 def is_tagger(model: str) -> bool:
@@ -78,6 +83,7 @@ def tag(
         bool, typer.Option("--marginals", help="The share of every tag (JSON Lines).")
     ] = False,
     format_: options.Format = "native",
+    jobs: options.Jobs = 1,
 ) -> None:
     """Tag sentences with a latent tagger: the input with its tags in place, or JSON Lines.
 
@@ -92,31 +98,37 @@ def tag(
 
         $ eigentext hmm tag latent.model sample/text.txt --kbest 3 --marginals -o answers.jsonl
     """
-    from json import dumps
-
     from eigentext.base.files.opening import expand
+    from eigentext.base.parallel import in_order
     from eigentext.sequences.tagger.model import LatentTagger
 
     tagger = LatentTagger.load(model)
     as_json = format_ == "jsonl" or kbest > 1 or marginals
+    work = partial(_answers, as_json=as_json, kbest=kbest, marginals=marginals)
     counts = {"sentences": 0, "tokens": 0, "fallbacks": 0}
     negative = 0.0
 
     def lines(log: SkipLog | None, progress: Progress) -> Iterator[str]:
         nonlocal negative
-        for item in tagged.items(expand(files or ["-"]), log):
+        waiting: deque[Item] = deque()  # read, and not written yet
+
+        def sentences() -> Iterator[Sequence[str]]:
+            for item in tagged.items(expand(files or ["-"]), log):
+                waiting.append(item)
+                yield list(item.tokens)
+
+        answers = in_order(work, sentences(), state=tagger, jobs=jobs, chunk=_CHUNK)
+        for tokens, answer in answers:
+            item = waiting.popleft()
             counts["sentences"] += 1
-            counts["tokens"] += len(item.tokens)
-            progress(counts["sentences"], 0, "tagging")
-            if not as_json:
-                if item.tokens:  # columns have no way to say that a sentence is empty
-                    yield item.with_tags(tagger.tag(item.tokens))
-                continue
-            answer = tagger.analyse(item.tokens, kbest=kbest)
+            counts["tokens"] += len(tokens)
             counts["fallbacks"] += answer.fallback
-            negative += answer.negative * len(item.tokens)
-            record = _as_json(item.tokens, answer, tagger, kbest=kbest, marginals=marginals)
-            yield dumps(record, ensure_ascii=False)
+            negative += answer.negative * len(tokens)
+            progress(counts["sentences"], 0, "tagging")
+            if as_json:
+                yield answer.record
+            elif tokens:  # columns have no way to say that a sentence is empty
+                yield item.with_tags(answer.tags)
 
     with run.reading("sentences") as (log, progress):
         run.write(lines(log, progress), blocks=not as_json)
@@ -126,6 +138,37 @@ def tag(
         if as_json and tagger.estimator in ("moments", "mixed"):
             figures["negative_rate"] = round(negative / max(counts["tokens"], 1), 4)
         run.tell(figures)
+
+
+class _Answer(NamedTuple):
+    """The tags of a sentence, or all that is said of it in JSON; and what is told of all."""
+
+    tags: list[str]
+    record: str = ""
+    fallback: bool = False
+    negative: float = 0.0
+
+
+def _answers(
+    tagger: LatentTagger,
+    sentences: list[Sequence[str]],
+    *,
+    as_json: bool,
+    kbest: int,
+    marginals: bool,
+) -> list[_Answer]:
+    """What a process does with its share of the work."""
+    from json import dumps
+
+    if not as_json:
+        return [_Answer(tagger.tag(tokens) if tokens else []) for tokens in sentences]
+    answers = []
+    for tokens in sentences:
+        found = tagger.analyse(tokens, kbest=kbest)
+        record = _as_json(tokens, found, tagger, kbest=kbest, marginals=marginals)
+        text = dumps(record, ensure_ascii=False)
+        answers.append(_Answer(found.tags, text, found.fallback, found.negative))
+    return answers
 
 
 def _as_json(

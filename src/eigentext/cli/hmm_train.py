@@ -8,7 +8,7 @@ import typer
 
 from eigentext.cli import options
 from eigentext.cli.command import Given, with_flags
-from eigentext.cli.run import Training
+from eigentext.cli.run import TrainingOnDevice
 from eigentext.cli.text_input import TaggedInput, TextInput
 from eigentext.sequences.settings import HMMSettings, LatentTaggerSettings, SpectralHMMSettings
 
@@ -16,7 +16,7 @@ from eigentext.sequences.settings import HMMSettings, LatentTaggerSettings, Spec
 @with_flags(HMMSettings, SpectralHMMSettings, LatentTaggerSettings)
 def train(
     files: options.Sources,
-    run: Training,
+    run: TrainingOnDevice,
     given: Given,
     text: TextInput,
     columns: TaggedInput,
@@ -31,8 +31,8 @@ def train(
     """Learn a hidden Markov model of text (one tokenised sentence a line), or a latent tagger.
 
     EM gives valid parameters; --operators need no iteration but may be negative, which `hmm eval`
-    counts.  Empty lines are passed over.  With --tagged the input is columns (token first, tag
-    last) or CoNLL-U, and `hmm tag` uses the model.
+    counts.  Empty lines are passed over.  With hundreds of states a card (--device) pays.  With
+    --tagged the input is columns (token first, tag last) or CoNLL-U, and `hmm tag` uses the model.
 
     Example:
 

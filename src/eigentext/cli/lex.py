@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,6 +16,7 @@ from eigentext.lexical.settings import LearnedAnalyzerSettings
 
 if TYPE_CHECKING:
     from eigentext.base.files.opening import SkipLog
+    from eigentext.lexical.analysis import Analyzer
 
 app = typer.Typer(no_args_is_help=True, help="Analyses of words, in and out of context.")
 app.command("train")(lex_train.train)
@@ -38,6 +40,7 @@ def analyse(
         ),
     ] = "sample",
     format_: options.Format = "native",
+    jobs: options.Jobs = 1,
 ) -> None:
     """List every analysis of every word of a tokenised text.
 
@@ -48,36 +51,51 @@ def analyse(
 
         $ eigentext lex analyse sample/arabic.txt
     """
-    from json import dumps
-
-    from eigentext.lexical.analysis import as_record
+    from eigentext.base.parallel import in_order
     from eigentext.lexical.analyzers import open_analyzer
 
-    engine = open_analyzer(analyzer)
-
+    work = partial(_analysed, as_json=format_ == "jsonl")
     counts = {"sentences": 0, "words": 0}
 
     def lines(log: SkipLog | None) -> Iterator[str]:
-        for number, tokens in enumerate(text.typed([source], log), start=1):
+        sentences = enumerate(text.typed([source], log), start=1)
+        state = open_analyzer(analyzer)
+        for (_, tokens), answers in in_order(work, sentences, state=state, jobs=jobs):
             counts["sentences"] += 1
             counts["words"] += len(tokens)
-            for token, word in tokens:
-                analyses = engine.analyse(token)
-                if format_ == "jsonl":
-                    records = [as_record(reading) for reading in analyses]
-                    record = {"sentence": number, "word": word, "analyses": records}
-                    yield dumps(record, ensure_ascii=False)
-                    continue
-                for reading in analyses:
-                    features = "|".join(f"{k}={v}" for k, v in reading.features.items())
-                    columns = (reading.vocalised, reading.lemma, reading.tag, features)
-                    shown = (word, *columns, reading.gloss, reading.source)
-                    yield "\t".join(cell or "_" for cell in shown)
+            yield from answers
 
     with run.reading() as (log, _):
         run.write(lines(log))
     if run.json:
         run.tell({**counts, "skipped": run.skipped, **run.clock.figures(words=counts["words"])})
+
+
+def _analysed(
+    engine: Analyzer, sentences: list[tuple[int, list[Any]]], *, as_json: bool
+) -> list[list[str]]:
+    """The lines of numbered sentences."""
+    from json import dumps
+
+    from eigentext.lexical.analysis import as_record
+
+    answers = []
+    for number, tokens in sentences:
+        lines = []
+        for token, word in tokens:
+            analyses = engine.analyse(token)
+            if as_json:
+                records = [as_record(reading) for reading in analyses]
+                record = {"sentence": number, "word": word, "analyses": records}
+                lines.append(dumps(record, ensure_ascii=False))
+                continue
+            for reading in analyses:
+                features = "|".join(f"{k}={v}" for k, v in reading.features.items())
+                columns = (reading.vocalised, reading.lemma, reading.tag, features)
+                shown = (word, *columns, reading.gloss, reading.source)
+                lines.append("\t".join(cell or "_" for cell in shown))
+        answers.append(lines)
+    return answers
 
 
 @app.command("learn-analyzer")

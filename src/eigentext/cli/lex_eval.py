@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from eigentext.base.cores import using_cores
 from eigentext.cli import options
 from eigentext.cli.command import Given, with_flags
 from eigentext.cli.lex_rank import Model, OtherAnalyzer
@@ -80,6 +82,7 @@ def crossval(
     documents: DocumentsBy = "auto",
     folds: Annotated[int, typer.Option("--folds", min=2, help="Folds, by document.")] = 10,
     without: Without = None,
+    jobs: options.Jobs = 1,
 ) -> None:
     """Train and score in folds by document.
 
@@ -91,13 +94,11 @@ def crossval(
     from eigentext.lexical.ranker.model import LexicalRanker
     from eigentext.lexical.schemes.labels import load_scheme
 
-    def make() -> LexicalRanker:
-        return LexicalRanker(**given.settings(RankerSettings))
-
+    make = partial(LexicalRanker, **given.settings(RankerSettings))
     make().check()
     scheme = load_scheme(make().scheme)
     left_out = _left_out(without, scheme)
-    with run.reading("folds") as (log, progress):
+    with run.reading("folds") as (log, progress), using_cores(jobs):
         gold = read_labelled(sources, scheme, documents, log)
         results = list(
             cross_validate(gold, make, folds=folds, without=left_out, progress=progress)

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from eigentext.base import device
 from eigentext.base.cores import available_cores
 
 Sources = Annotated[
@@ -16,10 +17,9 @@ Labelled = Annotated[
     list[str],
     typer.Argument(help="Files (.jsonl, .conllu), globs or URLs.", show_default=False),
 ]
-CorpusOrCounts = Annotated[
-    list[str] | None,
-    typer.Argument(help="Files, globs or URLs; '-' is standard input.", show_default=False),
-]
+_TEXTS = "Text files, .parquet, .jsonl or .wet, globs or URLs; '-' is standard input."
+Texts = Annotated[list[str], typer.Argument(help=_TEXTS, show_default=False)]
+CorpusOrCounts = Annotated[list[str] | None, typer.Argument(help=_TEXTS, show_default=False)]
 StoredCounts = Annotated[
     str | None, typer.Option("--counts", help="Stored counts in place of a corpus.")
 ]
@@ -45,6 +45,13 @@ Jobs = Annotated[
         show_envvar=True,
         callback=lambda jobs: jobs or available_cores(),
         help="Cores to use, 0 for all; the result does not depend on it.",
+    ),
+]
+Device = Annotated[
+    device.Device,
+    typer.Option(
+        "--device",
+        help="Where the work is done: cuda is a graphics card, auto the card where there is one.",
     ),
 ]
 Seed = Annotated[int, typer.Option("--seed", help="Start of every random choice.")]

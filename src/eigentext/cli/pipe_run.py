@@ -10,6 +10,7 @@ import typer
 from eigentext.cli import options
 from eigentext.cli.command import with_flags
 from eigentext.cli.run import Applying
+from eigentext.cli.text_input import Field
 from eigentext.cli.workers import Workers
 from eigentext.errors import SettingsError
 
@@ -41,7 +42,8 @@ def run_(
         typer.Option(
             "--input",
             help="Raw text; a sentence a line; a tokenised sentence a line; a token a line; "
-            "CoNLL-U.  auto: CoNLL-U by the name, else raw text.",
+            "CoNLL-U.  auto: CoNLL-U by the name, else raw text.  Text may stand in records "
+            "(.parquet, .jsonl, .wet), each of them a document.",
         ),
     ] = "auto",
     level: Annotated[
@@ -53,6 +55,7 @@ def run_(
             show_default=False,
         ),
     ] = None,
+    field: Field = None,
     offsets: Annotated[
         bool,
         typer.Option("--offsets", help="TokenRange=start:end, characters of the text, in MISC."),
@@ -98,6 +101,8 @@ def run_(
 
     sources = expand(files or ["-"])
     kind = _input_of(sources, input_, level)
+    if field is not None and kind in ("vertical", "conllu"):
+        raise SettingsError(f"--field is for text, not for --input {kind}")
     if top and format_ != "jsonl":
         raise SettingsError("--top is for --format jsonl")
     if offsets and format_ != "conllu":
@@ -111,12 +116,13 @@ def run_(
     job = Job(Pipeline.load(model), known, asked, format_, offsets)
     counts = None
     with run.reading() as (log, progress), workers.at_work(jobs):
-        units = units_of(sources, kind, on_error=log)
+        units = units_of(sources, kind, field=field, on_error=log)
         told = _Bar(progress, _bytes_of(sources))
         if format_ == "docbin":
             counts = _docbin(units, job, run.output, jobs, told)
         elif _is_plain(run.output):
-            about = [model, sources, kind, known, *asked, format_, offsets, run.on_error]
+            about = [model, sources, kind, field, known, *asked]
+            about += [format_, offsets, run.on_error]
             counts = _resumably(units, job, run.output, about, jobs, told, resume=resume)
         else:
             counts = _streamed(units, job, run.output, jobs, told)

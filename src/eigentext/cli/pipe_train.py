@@ -103,7 +103,6 @@ def train(
             text=expand(text) if text else None,
             models={name: file for name, file in (stages | beside).items() if file is not None},
             work=work,
-            jobs=run.jobs,
             progress=progress,
         )
     run.save(pipeline, sources, lambda: _figures(pipeline))

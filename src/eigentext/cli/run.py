@@ -16,20 +16,21 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from eigentext.base.cores import using_cores
+from eigentext.base.device import using_device
 from eigentext.base.files.opening import SkipLog
 from eigentext.base.progress import Progress
 from eigentext.cli import options
 from eigentext.cli.command import Flags
 from eigentext.cli.output import Clock, progress_bar, remark, show_figures
 
-__all__ = ["Applying", "Run", "Training"]
+__all__ = ["Applying", "Run", "Training", "TrainingOnDevice"]
 
 
 @dataclass(kw_only=True)
 class Run(Flags):
     """A command that reads files and tells figures."""
 
-    LAST: ClassVar = ("jobs", "data_name", "data_licence", "on_error", "quiet", "json")
+    LAST: ClassVar = ("device", "jobs", "data_name", "data_licence", "on_error", "quiet", "json")
 
     on_error: options.OnError = "stop"
     quiet: options.Quiet = False
@@ -41,13 +42,22 @@ class Run(Flags):
     def reading(self, unit: str = "bytes") -> Iterator[tuple[SkipLog | None, Progress]]:
         """What readers take as ``on_error``, and progress; says at the end what was skipped."""
         log = SkipLog() if self.on_error == "skip" else None
-        with using_cores(self.cores), progress_bar(quiet=self.quiet, unit=unit) as progress:
+        with (
+            using_cores(self.cores),
+            using_device(self.place),
+            progress_bar(quiet=self.quiet, unit=unit) as progress,
+        ):
             yield log, progress
         if log is not None and log.count:
             self.skipped = log.count
             self.remark(f"skipped {log.count} item(s) that could not be read:")
             for message in log.messages:
                 self.remark(f"  {message}")
+
+    @property
+    def place(self) -> str:
+        """Where large products are made."""
+        return "cpu"
 
     @property
     def cores(self) -> int:
@@ -112,6 +122,25 @@ class Training(Run):
             known = figures() if callable(figures) else figures
             known = {**known, "skipped": self.skipped, **self.clock.figures()}
             self.tell(known, results_on_stdout="-" in (self.output, beside))
+
+
+@dataclass(kw_only=True)
+class TrainingOnDevice(Training):
+    """A command that writes a model and can make its large products on a graphics card."""
+
+    device: options.Device = "cpu"
+
+    def __post_init__(self) -> None:
+        """A card that is not there is an error before anything is read."""
+        from eigentext.linalg.devices import backend_for
+
+        super().__post_init__()
+        backend_for(self.device)
+
+    @property
+    def place(self) -> str:
+        """The device that was asked for."""
+        return self.device
 
 
 @dataclass(kw_only=True)

@@ -118,7 +118,7 @@ def apply(
 
     if text.raw and columns.from_ != "auto":
         raise SettingsError(f"--raw and --from {columns.from_}: expected one of them")
-    if text.raw:
+    if text.raw or text.field is not None:
         columns.refuse("is for text with tags")
     tagger = SequenceTagger.load(model)
     tagger.beam = beam or tagger.beam
@@ -128,7 +128,7 @@ def apply(
     sources = expand(files or ["-"])
 
     def tokens(log: SkipLog | None) -> Iterator[list[str]]:
-        if text.raw:
+        if text.raw or text.field is not None:
             for typed in text.typed(sources, log):
                 waiting.append(bare_item([token.typed for token in typed], 0, ""))
                 yield [token.text for token in typed]

@@ -15,8 +15,17 @@ if TYPE_CHECKING:
     from eigentext.corpus.raw_text import TypedToken
     from eigentext.tagging.reading import Item
 
-__all__ = ["ArabicText", "GenericText", "RawText", "TaggedInput", "TextInput"]
+__all__ = ["ArabicText", "Field", "GenericText", "RawText", "TaggedInput", "TextInput"]
 
+Field = Annotated[
+    str | None,
+    typer.Option(
+        "--field",
+        help='The field of JSON Lines, or the column of Parquet, that holds the text; "text" '
+        "unless told.  A file named otherwise is then read as JSON Lines.",
+        show_default=False,
+    ),
+]
 
 Tokeniser = Annotated[
     str,
@@ -28,7 +37,7 @@ Tokeniser = Annotated[
 
 @dataclass(kw_only=True)
 class RawText(Flags):
-    """How raw text is cut into sentences and tokens."""
+    """Where the text stands, and how raw text is cut into sentences and tokens."""
 
     tokeniser: Tokeniser = "ptb"
     newlines: Annotated[
@@ -39,11 +48,12 @@ class RawText(Flags):
             "auto: unless the text is wrapped there.",
         ),
     ] = "auto"
+    field: Field = None
 
 
 @dataclass(kw_only=True)
 class TextInput(RawText):
-    """Text, raw or one tokenised sentence a line."""
+    """Text, raw or one tokenised sentence a line, in text files or in files of records."""
 
     raw: Annotated[
         bool,
@@ -56,12 +66,13 @@ class TextInput(RawText):
     def __post_init__(self) -> None:
         """How raw text is cut means nothing where text is cut already."""
         if not self.raw:
-            self.refuse("is for raw text")
+            self.refuse("is for raw text", but=("--field",))
 
     def sentences(self, files: list[str], on_error: OnError | None = None) -> Iterator[list[str]]:
         """Token lists in the order of the files; an empty line of tokenised text is an empty list.
 
-        Of a file named .conllu, compressed or not, the words of its sentences.
+        Of a file named .conllu, compressed or not, the words of its sentences; of a file of
+        records the texts in their field, a record after the other.
         """
         from eigentext.base.files.opening import expand
         from eigentext.corpus.raw_text import read_tokenised
@@ -71,12 +82,16 @@ class TextInput(RawText):
         for source in expand(files):
             if self.raw:
                 yield from read_tokenised(
-                    source, self.tokeniser, newlines=self.newlines, on_error=on_error
+                    source,
+                    self.tokeniser,
+                    newlines=self.newlines,
+                    field=self.field,
+                    on_error=on_error,
                 )
-            elif source != "-" and format_of(source) == "conllu":
+            elif self.field is None and source != "-" and format_of(source) == "conllu":
                 yield from (list(item.tokens) for item in read_items(source, on_error=on_error))
             else:
-                yield from read_sentences(source, on_error=on_error)
+                yield from read_sentences(source, self.field, on_error=on_error)
 
     def typed(
         self, files: list[str], on_error: OnError | None = None
@@ -91,12 +106,20 @@ class TextInput(RawText):
             return
         for source in expand(files):
             yield from read_typed(
-                source, self.tokeniser, newlines=self.newlines, on_error=on_error
+                source,
+                self.tokeniser,
+                newlines=self.newlines,
+                field=self.field,
+                on_error=on_error,
             )
 
     def to_count(self) -> dict[str, Any]:
         """The same choice as arguments of counting, which reads the files itself."""
-        return {"tokeniser": self.tokeniser if self.raw else None, "newlines": self.newlines}
+        return {
+            "tokeniser": self.tokeniser if self.raw else None,
+            "newlines": self.newlines,
+            "field": self.field,
+        }
 
 
 @dataclass(kw_only=True)

@@ -22,7 +22,7 @@ words_report.register(app)
 @app.command("count")
 @with_flags()
 def count(
-    corpus: options.Sources,
+    corpus: options.Texts,
     run: Training,
     text: GenericText,
     workers: Workers,
@@ -101,6 +101,97 @@ def _work_folder(output: str) -> str | None:
     if output == "-" or is_url(output) or (target.exists() and not target.is_file()):
         return None
     return f"{output}.work"
+
+
+@app.command("from-tables")
+def from_tables(
+    words: Annotated[
+        list[str],
+        typer.Option(
+            "--words",
+            help="Parquet files or globs with the columns word and count.",
+            show_default=False,
+        ),
+    ],
+    output: options.ModelOutput,
+    pairs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--pairs",
+            help="The same with left, right, count, and distance (1 unless there).",
+            show_default=False,
+        ),
+    ] = None,
+    contexts: Annotated[
+        str, typer.Option("--contexts", help="What the pairs are, as for `words count`.")
+    ] = "lr1",
+    sentences: Annotated[
+        int | None,
+        typer.Option(
+            "--sentences",
+            min=1,
+            help="The number of lines, where pairs of distance 1 do not tell it.",
+            show_default=False,
+        ),
+    ] = None,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+) -> None:
+    """Make a file of counts from tables of words and of pairs, such as Spark or DuckDB write.
+
+    A row of words named <unk> has the tokens of all words that were left out.  Tables that no
+    text could have given are refused.  The examples of eigentext's sources make such tables.
+
+    Example:
+
+        $ eigentext words count sample/text.txt -o a.counts --contexts lr1
+
+        $ eigentext words to-tables a.counts --words words.parquet --pairs pairs.parquet
+
+        $ eigentext words from-tables --words words.parquet --pairs pairs.parquet -o b.counts
+    """
+    from eigentext.base.files.opening import check_writable, expand
+    from eigentext.corpus.counts import Counts
+
+    check_writable(output)
+    files = expand(words), expand(pairs or [])
+    counts = Counts.from_tables(*files, contexts=contexts, n_sentences=sentences)
+    counts.save(output, data={"files": [*files[0], *files[1]]})
+    if json or not quiet:
+        figures = {
+            "tokens": counts.n_tokens,
+            "sentences": counts.n_sentences,
+            "vocabulary": len(counts.words),
+            "pairs_stored": counts.n_stored,
+        }
+        show_figures(figures, as_json=json, results_on_stdout=output == "-")
+
+
+@app.command("to-tables")
+def to_tables(
+    counts: Annotated[str, typer.Argument(help="A file of counts.")],
+    words: Annotated[
+        str,
+        typer.Option("--words", help="Where to write words and counts.", show_default=False),
+    ],
+    pairs: Annotated[
+        str | None,
+        typer.Option("--pairs", help="Where to write left, right, distance and count."),
+    ] = None,
+) -> None:
+    """Write counts as tables (Parquet), for a database or another program.
+
+    Example:
+
+        $ eigentext words count sample/text.txt -o text.counts
+
+        $ eigentext words to-tables text.counts --words words.parquet --pairs pairs.parquet
+    """
+    from eigentext.base.files.opening import check_writable
+    from eigentext.corpus.counts import Counts
+
+    check_writable(words, pairs)
+    Counts.load(counts).to_tables(words, pairs)
 
 
 @app.command("add")

@@ -9,7 +9,7 @@ import typer
 
 from eigentext.cli import options, words_lm
 from eigentext.cli.command import Given, with_flags
-from eigentext.cli.run import Training
+from eigentext.cli.run import Training, TrainingOnDevice
 from eigentext.cli.text_input import GenericText
 from eigentext.cli.workers import Workers
 from eigentext.errors import SettingsError
@@ -25,7 +25,7 @@ PathsFile = Annotated[
 
 @with_flags(ClusterSettings)
 def cluster(
-    run: Training,
+    run: TrainingOnDevice,
     corpus: options.CorpusOrCounts = None,
     *,
     text: GenericText,
@@ -115,7 +115,7 @@ def _figures(model: SpectralClusters, n_tokens: int, seconds: dict[str, float]) 
 @with_flags()
 def assign(
     model: Annotated[str, typer.Argument(help="A model of `words cluster`.")],
-    corpus: options.Sources,
+    corpus: options.Texts,
     run: Training,
     text: GenericText,
     workers: Workers,

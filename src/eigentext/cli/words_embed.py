@@ -10,7 +10,7 @@ import typer
 from eigentext.cli import options
 from eigentext.cli.command import Given, with_flags
 from eigentext.cli.output import show_figures
-from eigentext.cli.run import Training
+from eigentext.cli.run import TrainingOnDevice
 from eigentext.cli.text_input import GenericText
 from eigentext.cli.workers import Workers
 from eigentext.errors import SettingsError
@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
 
 @with_flags(CCASettings, LRMVLSettings)
 def embed(
-    run: Training,
+    run: TrainingOnDevice,
     corpus: options.CorpusOrCounts = None,
     *,
     text: GenericText,

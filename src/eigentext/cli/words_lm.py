@@ -12,7 +12,7 @@ from eigentext.cli import options
 from eigentext.cli.command import Given, with_flags
 from eigentext.cli.output import show_figures
 from eigentext.cli.run import Training
-from eigentext.cli.text_input import TextInput
+from eigentext.cli.text_input import Field, TextInput
 from eigentext.errors import DataError
 from eigentext.words.settings import ClassBigramSettings
 
@@ -24,11 +24,15 @@ Mix = Annotated[
 
 
 def _sentences(
-    corpus: list[str], on_error: OnError | None = None, *, needed: bool = False
+    corpus: list[str],
+    field: str | None = None,
+    on_error: OnError | None = None,
+    *,
+    needed: bool = False,
 ) -> Iterator[list[str]]:
     """Sentences with tokens; where they are ``needed``, none at all is an error."""
     empty = True
-    for tokens in TextInput().sentences(corpus, on_error):
+    for tokens in TextInput(field=field).sentences(corpus, on_error):
         if tokens:
             empty = False
             yield tokens
@@ -39,9 +43,10 @@ def _sentences(
 @with_flags(ClassBigramSettings)
 def train(
     clusters: Annotated[str, typer.Argument(help="A model of `words cluster`, or a paths file.")],
-    corpus: options.Sources,
+    corpus: options.Texts,
     run: Training,
     given: Given,
+    field: Field = None,
 ) -> None:
     """Learn a class-based bigram model: which class follows which, and which words it has.
 
@@ -56,7 +61,7 @@ def train(
 
     settings = given.settings(ClassBigramSettings, clusters=read_clusters(clusters))
     with run.reading() as (log, _):
-        model = ClassBigram(**settings).fit(_sentences(corpus, log, needed=True))
+        model = ClassBigram(**settings).fit(_sentences(corpus, field, log, needed=True))
     figures = {
         "words": len(model.words_),
         "classes": len(model.names_),
@@ -68,9 +73,10 @@ def train(
 
 def score(
     model: Model,
-    corpus: options.Sources,
+    corpus: options.Texts,
     mix: Mix = None,
     format_: options.Format = "native",
+    field: Field = None,
 ) -> None:
     """Print the log probability of every sentence.
 
@@ -87,7 +93,7 @@ def score(
     from eigentext.words.lm.class_bigram import ClassBigram
 
     bigram = ClassBigram.load(model)
-    for tokens in _sentences(corpus):
+    for tokens in _sentences(corpus, field):
         value = bigram.log_prob(tokens, mix=mix)
         if format_ == "jsonl":
             print(dumps({"log_prob": value, "tokens": tokens}, ensure_ascii=False))
@@ -96,7 +102,11 @@ def score(
 
 
 def perplexity(
-    model: Model, corpus: options.Sources, mix: Mix = None, json: options.Json = False
+    model: Model,
+    corpus: options.Texts,
+    mix: Mix = None,
+    json: options.Json = False,
+    field: Field = None,
 ) -> None:
     """Perplexity of text, by classes, by words (Kneser-Ney) and by both.
 
@@ -111,7 +121,7 @@ def perplexity(
     from eigentext.words.lm.class_bigram import ClassBigram
 
     bigram = ClassBigram.load(model)
-    text = list(_sentences(corpus, needed=True))
+    text = list(_sentences(corpus, field, needed=True))
     figures = {
         "perplexity": round(bigram.perplexity(text, mix=mix), 3),
         "classes_alone": round(bigram.perplexity(text, mix=1.0), 3),

@@ -405,16 +405,13 @@ def build_lexicon(
     x = index_words(bank, language=language, rare=rare) if index is None else index
     tag_ptr = pointers(n_states[x.tags])
     if weights is not None:
-        m = np.diff(tag_ptr)[x.tag_of]
-        row = np.repeat(np.arange(len(m)), m)
-        within = np.arange(len(row)) - np.repeat(np.cumsum(m) - m, m)
-        ts, n = tag_ptr[x.tag_of][row] + within, weights
+        type_of, tag, ts, n = _expected(x, tag_ptr, weights)
     elif ts_of_node is not None:
-        row = np.arange(len(x.tag_of))
-        ts, n = tag_ptr[x.tag_of] + ts_of_node, np.ones(len(row))
+        type_of, tag = x.type_of, x.tag_of
+        ts, n = tag_ptr[tag] + ts_of_node, np.ones(len(tag))
     else:
         raise TypeError("build_lexicon needs the states of the words, or their weights")
-    word, type_of = x.type_word[x.type_of[row]], x.type_of[row]
+    word = x.type_word[type_of]
     rare_ones = x.type_rare[type_of]
     # A word seen c times tells of unseen words with weight 1 / sqrt(c) an occurrence.
     seen = np.bincount(x.type_word[x.type_of])
@@ -423,7 +420,7 @@ def build_lexicon(
     n_ts = int(tag_ptr[-1])
     by_class = None
     if x.classes is not None and x.type_class is not None:
-        weight, base = n / np.sqrt(seen[word]), x.base[x.tag_of[row]]
+        weight, base = n / np.sqrt(seen[word]), x.base[tag]
         of_word, n_base = x.type_class[type_of], int(x.base.max()) + 1
         by_class = ClassCounts.count(x.classes, of_word, base, weight, n_base)
     return Lexicon(
@@ -441,6 +438,26 @@ def build_lexicon(
         k_state=smoothing.k_state,
         by_class=by_class,
     )
+
+
+def _expected(x: WordIndex, tag_ptr: Ints, weights: Floats) -> tuple[Ints, Ints, Ints, Floats]:
+    """Of every (type, tag) of the treebank and every state: type, tag, ts and expected count.
+
+    There are several times as many words as such pairs, so they are added up first.
+    """
+    pairs, pair_of = np.unique(x.type_of * len(x.tags) + x.tag_of, return_inverse=True)
+    m = np.diff(tag_ptr)
+    of_type, of_tag = pairs // len(x.tags), pairs % len(x.tags)
+    ptr = pointers(m[of_tag])
+    # weights[i] is of the preterminal row[i], and its cell is that of the same state of its pair
+    lengths = m[x.tag_of]
+    shift = ptr[pair_of.reshape(-1)] - (np.cumsum(lengths) - lengths)
+    cell = np.repeat(shift, lengths)
+    cell += np.arange(len(cell))
+    n = _sums(cell, weights, int(ptr[-1]))
+    pair = np.repeat(np.arange(len(pairs)), m[of_tag])
+    ts = np.arange(len(pair)) + (tag_ptr[of_tag] - ptr[:-1])[pair]
+    return of_type[pair], of_tag[pair], ts, n
 
 
 def _sums(number: Ints, values: Floats, length: int) -> Floats:

@@ -51,7 +51,6 @@ from eigentext.constituency.settings import (
     DECODERS,
     MOST_WORDS,
     Decoder,
-    Device,
     LPCFGSettings,
     Smoothing,
 )
@@ -64,6 +63,7 @@ from eigentext.trees.constituent import Tree
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from eigentext.base.device import Device
     from eigentext.base.progress import Progress
     from eigentext.constituency.card.parser import CardParser
     from eigentext.constituency.chart.coarse import Chart

@@ -27,17 +27,18 @@ that is one full stop, or a phrase that never stood alone in training, still has
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from eigentext.base.cores import each, row_blocks
 from eigentext.base.ragged import pointers
 from eigentext.constituency.low_rank import NOT_LOW, LowRank, expanded, low_rank
 from eigentext.trees.binarise import is_intermediate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy.typing as npt
 
@@ -62,6 +63,9 @@ __all__ = [
     "rounded",
     "tensor_layout",
 ]
+
+
+_RULES_AT_ONCE = 64  # whose tensors one thread smooths
 
 
 class Tensors(NamedTuple):
@@ -96,7 +100,7 @@ class RuleCounts(NamedTuple):
 
         layout = np.ascontiguousarray(rules), tensor_layout(rules, m), pointers(m)
         tensor = np.empty(int(layout[1][-1]), np.float32)
-        smooth_few(layout, *self, tensor)
+        _each_rule(len(rules), lambda own: smooth_few(layout, own, *self, tensor))
         return tensor
 
 
@@ -250,7 +254,10 @@ def estimate(
         tensor = np.empty(int(rule_ptr[-1]), np.float32)
         layout = np.ascontiguousarray(bank.rules), rule_ptr, pointers(m)
         known = counts.states, totals.rules, totals.labels
-        smooth_rules(layout, counts.tensor, *known, strengths, tensor)
+        smooth = partial(smooth_rules, layout)
+        _each_rule(
+            len(bank.rules), lambda own: smooth(own, counts.tensor, *known, strengths, tensor)
+        )
     else:
         kept = _few_counts(bank.rules, m, counts, least, strengths)
         tensor = kept.smoothed(bank.rules, m)
@@ -264,6 +271,11 @@ def estimate(
     root = (counts.roots + added[label_of] * within) / (n_trees + C + K)
     lexicon = replace(lexicon, emits=_emits(totals, m, counts, lexicon, smoothing, proper))
     return LatentParams(m, bank.rules, rule_ptr, tensor, root, lexicon, counts=kept)
+
+
+def _each_rule(n_rules: int, work: Callable[[tuple[int, int]], None]) -> None:
+    """The cores in use share out the rules, some (begin, end) at a time."""
+    each(work, [(own.start, own.stop) for own in row_blocks(n_rules, _RULES_AT_ONCE)])
 
 
 def _few_counts(

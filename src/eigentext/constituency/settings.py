@@ -13,12 +13,10 @@ from eigentext.lexicon.signatures import LANGUAGES, Language
 __all__ = [
     "AUTO_MOST",
     "DECODERS",
-    "DEVICES",
     "INSIDE_GROUPS",
     "MOST_WORDS",
     "OUTSIDE_GROUPS",
     "Decoder",
-    "Device",
     "Direction",
     "Estimator",
     "Heads",
@@ -31,14 +29,12 @@ __all__ = [
 
 Estimator = Literal["clustering", "em", "moments", "mixed"]
 Decoder = Literal["max-constituents", "max-rule-product", "max-recall", "viterbi"]
-Device = Literal["cpu", "cuda", "auto"]
 Direction = Literal["head", "right", "left"]
 Heads = Literal["english", "neutral"]
 Scheme = Literal["all", "one-per-tree", "one-per-tree-weighted"]
 States = int | Literal["auto"]
 
 DECODERS: tuple[Decoder, ...] = get_args(Decoder)
-DEVICES: tuple[Device, ...] = get_args(Device)
 INSIDE_GROUPS = ("rule", "left_rule", "right_rule", "head_tag", "head_word", "length", "edges")
 OUTSIDE_GROUPS = (
     "parent",

@@ -61,6 +61,7 @@ def count(
     memory: str | int | Budget = "2GB",
     tokeniser: str | None = None,
     newlines: str = "auto",
+    field: str | None = None,
     work_dir: str | os.PathLike[str] | None = None,
     keep_work: bool = False,
     engine: Engine | None = None,
@@ -70,13 +71,16 @@ def count(
     """Count words and word pairs in tokenised text, one sentence a line.
 
     With a ``tokeniser`` the text is raw, and ``newlines`` tells which line breaks end a sentence
-    (``line_breaks``).  The vocabulary is the ``vocab_size`` most frequent words seen at least
-    ``min_count`` times, or the given one.  With a ``work_dir`` a killed job goes on where it was
-    when it is called again with the same settings; the folder must be new, empty, or left by such
-    a job, and what was written there is removed at the end unless ``keep_work``.
+    (``line_breaks``).  Of files of records (Parquet, JSON Lines, WARC: ``formats.records``) the
+    text is what stands in ``field``, ``text`` unless told.  The vocabulary is the ``vocab_size``
+    most frequent words seen at least ``min_count`` times, or the given one.  With a ``work_dir`` a
+    killed job goes on where it was when it is called again with the same settings; the folder must
+    be new, empty, or left by such a job, and what was written there is removed at the end unless
+    ``keep_work``.
     ``memory`` bounds the process while it counts; a result that is larger is left on disk and
     mapped.
-    ``on_error`` is called for each line that is not UTF-8 or too long, which is then left out.
+    ``on_error`` is called for each line that is not UTF-8 or too long, and for each record without
+    text, which are then left out.
 
     >>> from eigentext.base.files.opening import atomic_write
     >>> with atomic_write("memory://count-example.txt") as out:
@@ -103,9 +107,15 @@ def count(
         texts = names
         if tokeniser is not None:
             texts = tokenised_files(
-                names, tokeniser, folder / "raw", newlines=newlines, on_error=on_error
+                names,
+                tokeniser,
+                folder / "raw",
+                newlines=newlines,
+                field=field,
+                on_error=on_error,
             )
-        shards = plan_shards(texts, engine.jobs, budget.shard_bytes)
+            field = None
+        shards = plan_shards(texts, engine.jobs, budget.shard_bytes, field)
         key = _key(shards, budget, engine, skip=skip)
         resumable = work_dir is not None and "-" not in names
         job = Job(shards, engine, budget, folder, key, resumable, skip, progress)

@@ -1,6 +1,7 @@
 """The record of what was counted: it adds, it is saved, and it gives context matrices.
 
-1. :func:`eigentext.corpus.counting.count` fills a :class:`Counts`;
+1. :func:`eigentext.corpus.counting.count` fills a :class:`Counts`, or tables that another program
+   made do (:meth:`Counts.from_tables`);
 2. ``a + b`` adds two of them exactly, or refuses;
 3. ``save`` and ``load`` keep it as a model file of kind ``counts``;
 4. :meth:`Counts.matrix` and :meth:`Counts.context_matrix` hand it on to the linear algebra.
@@ -9,7 +10,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,9 @@ from eigentext.corpus.contexts import Contexts, parse_contexts
 from eigentext.corpus.interning import Types, WordTable
 from eigentext.corpus.vocabulary import Vocabulary, select
 from eigentext.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 __all__ = ["Counts"]
 
@@ -184,6 +188,26 @@ class Counts(Stored):
             n_sentences,
             n_skipped,
         )
+
+    @classmethod
+    def from_tables(
+        cls,
+        words: Iterable[str],
+        pairs: Iterable[str] = (),
+        *,
+        contexts: str | Contexts | Iterable[int] = "lr1",
+        n_sentences: int | None = None,
+    ) -> Counts:
+        """Counts that a database made, from Parquet files; see ``corpus.tables``."""
+        from eigentext.corpus.tables import counts_from_tables
+
+        return counts_from_tables(words, pairs, contexts=contexts, n_sentences=n_sentences)
+
+    def to_tables(self, words: str, pairs: str | None = None) -> None:
+        """Write the Parquet files that :meth:`from_tables` reads."""
+        from eigentext.corpus.tables import write_tables
+
+        write_tables(self, words, pairs)
 
     def _pack(self) -> Packed:
         arrays: dict[str, npt.NDArray[Any]] = {"unigrams": self.unigrams}

@@ -65,12 +65,13 @@ def encode_files(
     memory: str = "2GB",
     tokeniser: str | None = None,
     newlines: str = "auto",
+    field: str | None = None,
     progress: Progress | None = None,
     on_error: Callable[[DataError], None] | None = None,
 ) -> EncodedText:
     """Text from files as ids.
 
-    With a ``tokeniser`` the text is raw.
+    With a ``tokeniser`` the text is raw; of files of records it is what stands in ``field``.
 
     >>> from eigentext.base.files.opening import write_lines
     >>> _ = write_lines("memory://doc/ids.txt", ["a cat sat", "a dog"])
@@ -83,7 +84,9 @@ def encode_files(
         raise SettingsError("LR-MVL reads the text twice: expected files, not standard input")
     if tokeniser is not None:
         with scratch_folder() as folder:
-            texts = tokenised_files(names, tokeniser, folder, newlines=newlines, on_error=on_error)
+            texts = tokenised_files(
+                names, tokeniser, folder, newlines=newlines, field=field, on_error=on_error
+            )
             return encode_files(
                 texts,
                 vocab_size=vocab_size,
@@ -99,12 +102,13 @@ def encode_files(
         min_count=min_count,
         jobs=jobs,
         memory=memory,
+        field=field,
         progress=progress,
         on_error=on_error,
     ).vocabulary
     budget = Budget.share_out(memory, 1)
     pieces: list[Int32s] = []
-    for shard in plan_shards(names, 1, budget.shard_bytes):
+    for shard in plan_shards(names, 1, budget.shard_bytes, field):
         errors = None if on_error is None else ShardErrors()  # told of in the first reading
         for segment in read_segments(shard, budget, errors=errors):
             of_type = np.append(vocabulary.mapping(segment.types), np.int32(-1))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from eigentext.base.files.opening import numbered_lines
 from eigentext.base.fingerprint import fingerprint
 from eigentext.corpus.line_breaks import stretches
 from eigentext.corpus.spill import disk_error
 from eigentext.corpus.tokenise import Token, tokenise_text
 from eigentext.errors import DataError
-from eigentext.formats.text import checked_lines, write_sentences
+from eigentext.formats.text import text_lines, write_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -44,11 +43,13 @@ def read_tokenised(
     scheme: str = "generic",
     *,
     newlines: str = "auto",
+    field: str | None = None,
     on_error: Callable[[DataError], None] | None = None,
 ) -> Iterator[list[str]]:
     """Sentences of a raw text file as lists of tokens; an empty line ends a paragraph.
 
-    ``newlines`` says whether the end of a line ends a sentence, see ``line_breaks``.
+    ``newlines`` says whether the end of a line ends a sentence, see ``line_breaks``.  Of a file of
+    records, ``field`` is the text; the end of a record ends a paragraph.
 
     >>> from eigentext.base.files.opening import atomic_write
     >>> with atomic_write("memory://raw-example.txt") as out:
@@ -56,7 +57,7 @@ def read_tokenised(
     >>> list(read_tokenised("memory://raw-example.txt", "ptb"))
     [['It', 'rains', '.'], ['We', 'stay', 'in', '.'], ['Good', '!']]
     """
-    for tokens in read_typed(source, scheme, newlines=newlines, on_error=on_error):
+    for tokens in read_typed(source, scheme, newlines=newlines, field=field, on_error=on_error):
         yield [token.text for token in tokens]
 
 
@@ -65,11 +66,11 @@ def read_typed(
     scheme: str = "generic",
     *,
     newlines: str = "auto",
+    field: str | None = None,
     on_error: Callable[[DataError], None] | None = None,
 ) -> Iterator[list[TypedToken]]:
     """The same sentences, each token normalised and as it was typed."""
-    numbered = checked_lines(source, numbered_lines(source, on_error=on_error))
-    lines = (line for _, line in numbered)
+    lines = (line for _, line in text_lines(source, field, apart=True, on_error=on_error))
     for _, paragraph in _paragraphs(lines, newlines):
         for tokens in tokenise_text(paragraph, scheme):
             yield [TypedToken(token.text, paragraph[token.start : token.end]) for token in tokens]
@@ -81,6 +82,7 @@ def tokenised_files(
     folder: Path,
     *,
     newlines: str = "auto",
+    field: str | None = None,
     on_error: Callable[[DataError], None] | None = None,
 ) -> list[str]:
     """Raw text as files of one sentence a line; those that are in the folder already stay.
@@ -96,12 +98,14 @@ def tokenised_files(
         raise disk_error(folder, error) from error
     targets = []
     for source in sources:
-        about = look_at(source)
-        settings = (scheme, newlines, on_error is not None)
+        about = look_at(source, field)
+        settings = (scheme, newlines, about.field, on_error is not None)
         state = (__version__, source, about.size, about.identity, settings)
         target = folder / f"{fingerprint(state)}.txt"
         if not target.exists():
-            sentences = read_tokenised(source, scheme, newlines=newlines, on_error=on_error)
+            sentences = read_tokenised(
+                source, scheme, newlines=newlines, field=field, on_error=on_error
+            )
             write_sentences(sentences, target)
         targets.append(target)
     if not any(target.stat().st_size for target in targets):

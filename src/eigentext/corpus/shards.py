@@ -1,10 +1,12 @@
 """Text to segments of ids: the first pass.
 
 1. :func:`plan_shards` cuts the sources into shards: a packed file or a stream is one, a plain file
-   is several byte ranges.  A line belongs to the shard in which its first byte lies.
+   is several byte ranges, a Parquet file several stretches of row groups.  A line belongs to the
+   shard in which its first byte lies.
 2. :func:`read_segments` streams one shard block by block through a word table.  Whenever the table
    or the ids exceed the budget, a :class:`Segment` is closed and a new table begun, in the middle
    of a line if need be.
+   Of files of records (JSON Lines, Parquet, WARC) the text goes in, each record from a new line.
 3. A line that is not UTF-8 is found at the closing: white space is ASCII, so the text is valid
    exactly when each of its words is, and only the distinct words need a look.
 """
@@ -17,17 +19,27 @@ import itertools
 import os
 import secrets
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from eigentext.base.files.archives import suffix_of
-from eigentext.base.files.opening import LONGEST_LINE, NO_TEXT, TOO_LONG, is_model, open_binary
+from eigentext.base.files.opening import (
+    LONGEST_LINE,
+    NO_TEXT,
+    TOO_LONG,
+    RawChunks,
+    is_model,
+    open_binary,
+)
 from eigentext.base.files.storage import driver_errors, filesystem_of, is_url, reason
 from eigentext.corpus.interning import PAD, Types, WordTable
+from eigentext.corpus.record_text import LONGEST_WORD, long_word, record_texts
 from eigentext.errors import DataError, StorageError
+from eigentext.formats import parquet
+from eigentext.formats.records import FIELD, fault, kind_of
 from eigentext.formats.text import check_text
 
 if TYPE_CHECKING:
@@ -37,8 +49,8 @@ __all__ = ["Segment", "Shard", "ShardErrors", "look_at", "plan_shards", "read_se
 
 _BOM = b"\xef\xbb\xbf"
 _WHITE = b" \n\t\r\v\f"
-_MARKS = ("mtime", "created", "ino", "LastModified", "ETag")  # what drivers tell of a file
-LONGEST_WORD = 1 << 20
+# what drivers tell of a file
+_MARKS = ("mtime", "created", "ino", "LastModified", "ETag", "blob_id")
 _PACKING = 4  # text bytes per packed byte, for the progress of packed files only
 
 OnBytes = Callable[[int], None]
@@ -48,8 +60,9 @@ OnBytes = Callable[[int], None]
 class Shard:
     """A byte range of a source; ``stop`` None means to its end, however long that is.
 
-    ``size`` is the number of bytes it stands for in the progress report; ``identity`` tells
-    whether the file is still the same when a job is resumed.
+    Of a Parquet file it is a range of row groups.  ``size`` is the number of bytes it stands for
+    in the progress report; ``identity`` tells whether the file is still the same when a job is
+    resumed; ``kind`` and ``field`` are those of a file of records, see ``formats.records``.
     """
 
     source: str
@@ -57,6 +70,8 @@ class Shard:
     stop: int | None
     size: int
     identity: str = ""
+    kind: str = ""
+    field: str | None = None
 
 
 @dataclass(frozen=True)
@@ -91,14 +106,16 @@ class ShardErrors:
     def tell(self, shard: Shard, on_error: Callable[[DataError], None]) -> None:
         """Pass on each line as a DataError, with its number in the file."""
         before = lines_before(shard) if self.lines else 0
-        reasons = self.reasons + ["not UTF-8"] * (len(self.lines) - len(self.reasons))
+        reasons = self.reasons + ["left out"] * (len(self.lines) - len(self.reasons))
         for line, why in zip(self.lines, reasons, strict=True):
-            on_error(DataError(shard.source, before + line + 1, why))
+            on_error(fault(shard.source, shard.kind, before + line + 1, why))
 
 
-def plan_shards(sources: Sequence[str], jobs: int, largest: int) -> list[Shard]:
+def plan_shards(
+    sources: Sequence[str], jobs: int, largest: int, field: str | None = None
+) -> list[Shard]:
     """Cut the sources so that ``jobs`` workers have about the same to do."""
-    whole_files = [look_at(source) for source in sources]
+    whole_files = [look_at(source, field) for source in sources]
     total = sum(shard.size for shard in whole_files)
     step = min(largest, max(1 << 16, -(-total // jobs)))
     shards: list[Shard] = []
@@ -106,19 +123,39 @@ def plan_shards(sources: Sequence[str], jobs: int, largest: int) -> list[Shard]:
         if whole.stop is None:
             shards.append(whole)
             continue
+        if whole.kind == "parquet":
+            shards.extend(_stretches(whole, step))
+            continue
         n_parts = max(1, -(-whole.size // step))
         cuts = [whole.size * i // n_parts for i in range(n_parts + 1)]
         shards.extend(
-            Shard(whole.source, start, stop, stop - start, whole.identity)
+            replace(whole, start=start, stop=stop, size=stop - start)
             for start, stop in itertools.pairwise(cuts)
         )
     return shards
 
 
-def look_at(source: str) -> Shard:
+def _stretches(whole: Shard, step: int) -> Iterator[Shard]:
+    """Row groups of a Parquet file, so many in a row as are no larger than ``step`` together."""
+    groups = parquet.row_groups(whole.source)
+    total = sum(group.n_bytes for group in groups) or 1
+    sizes = [whole.size * group.n_bytes // total for group in groups]  # as they lie in the file
+    start = size = 0
+    for stop, more in enumerate(sizes):
+        if size and size + more > step:
+            yield replace(whole, start=start, stop=stop, size=size)
+            start, size = stop, 0
+        size += more
+    if start < len(groups):
+        yield replace(whole, start=start, stop=len(groups), size=size)
+
+
+def look_at(source: str, field: str | None = None) -> Shard:
     """A source as one shard, with its size and identity."""
+    kind = kind_of(source, field)
+    field = (field or FIELD) if kind else None
     if source == "-":
-        return Shard(source, 0, None, 0, secrets.token_hex(16))
+        return Shard(source, 0, None, 0, secrets.token_hex(16), kind, field)
     if is_url(source):
         with driver_errors(source, "cannot look at"):
             filesystem, path = filesystem_of(source)
@@ -137,8 +174,9 @@ def look_at(source: str) -> Shard:
         # the change time cannot be set: it tells of an edit that kept the old date
         identity = f"{status.st_mtime_ns}/{status.st_ctime_ns}/{status.st_ino}"
         regular = os.path.isfile(source)
-    packed = bool(suffix_of(source)) or not regular  # a pipe cannot be cut into ranges either
-    return Shard(source, 0, None if packed else size, size or 0, identity)
+    # a pipe cannot be cut into ranges either
+    whole = bool(suffix_of(source)) or not regular or kind == "warc"
+    return Shard(source, 0, None if whole else size, size or 0, identity, kind, field)
 
 
 @contextlib.contextmanager
@@ -201,7 +239,7 @@ class _Blocks:
         self._too_long = too_long
         self._left_out = shard.start > 0  # the rest of the line that began in the shard before
         self._to_go = None if shard.stop is None else shard.stop - max(0, shard.start - 1)
-        self._first = shard.start == 0
+        self._first = shard.start == 0 and not shard.kind
         self._resize(max(size, 16), b"")
 
     def _resize(self, size: int, content: bytes) -> None:
@@ -302,17 +340,17 @@ def read_segments(
         nonlocal line
         if errors is None:
             at = int(table.state[kernels.LINE]) + 1 + lines_before(shard)
-            why = f"a word of more than {LONGEST_WORD:,} bytes, the most that is read"
-            raise DataError(shard.source, at, why)
+            raise DataError(shard.source, at, long_word(LONGEST_WORD))
         errors(line, TOO_LONG)
         line += 1
 
-    with _open_at(shard) as fill:
-        blocks = _Blocks(shard, fill, budget.block_bytes, too_long)
-        for begin, end in blocks.cut(by_line=errors is not None):
-            if not seen_text and shard.start == 0:
+    with _open_text(shard, budget, errors) as (text, fill):
+        blocks = _Blocks(text, fill, budget.block_bytes, too_long)
+        plain = not shard.kind  # what comes out of records has been looked at
+        for begin, end in blocks.cut(by_line=plain and errors is not None):
+            if plain and not seen_text and shard.start == 0:
                 seen_text = _look_at_first_line(shard, blocks.raw, begin, end)
-            if errors is not None:
+            if plain and errors is not None:
                 line = _blank_bad_lines(blocks.raw, begin, end, line, errors)
             if len(out) < end - begin:
                 out = np.empty(max(end - begin, budget.block_bytes), dtype=np.int32)
@@ -335,6 +373,45 @@ def read_segments(
         yield _closed(shard, table, chunks)
     if on_bytes is not None:
         on_bytes(shard.size - seen)
+
+
+@contextlib.contextmanager
+def _open_text(
+    shard: Shard, budget: Budget, errors: ShardErrors | None
+) -> Iterator[tuple[Shard, Callable[[memoryview], int]]]:
+    """The text of a shard: itself, or what stands in its records, which then is a whole."""
+    if not shard.kind:
+        with _open_at(shard) as fill:
+            yield shard, fill
+        return
+
+    def left_out(number: int, why: str) -> None:
+        if errors is None:
+            raise fault(shard.source, shard.kind, lines_before(shard) + number + 1, why)
+        errors(number, why)
+
+    lines = _numbered_lines(shard, budget.block_bytes, left_out)
+    with contextlib.closing(record_texts(shard, lines, left_out)) as texts:
+        yield replace(shard, start=0, stop=None), RawChunks(texts).readinto
+
+
+def _numbered_lines(
+    shard: Shard, block_bytes: int, left_out: Callable[[int, str], None]
+) -> Iterator[tuple[int, bytes]]:
+    """The lines that begin in a shard, with their numbers from 0."""
+    number = 0
+
+    def too_long() -> None:
+        nonlocal number
+        left_out(number, TOO_LONG)
+        number += 1
+
+    with _open_at(shard) as fill:
+        blocks = _Blocks(shard, fill, block_bytes, too_long)
+        for begin, end in blocks.cut(by_line=True):
+            lines = bytes(blocks.raw[begin:end]).split(b"\n")
+            yield from enumerate(lines[:-1], start=number)
+            number += len(lines) - 1
 
 
 def _look_at_first_line(shard: Shard, raw: bytearray, begin: int, end: int) -> bool:
@@ -391,9 +468,11 @@ def _why(error: UnicodeDecodeError) -> str:
 
 
 def lines_before(shard: Shard) -> int:
-    """The number of line ends before the first line of the shard."""
+    """The number of line ends before the first line of the shard, or of rows."""
     if shard.start == 0:
         return 0
+    if shard.kind == "parquet":
+        return sum(group.n_rows for group in parquet.row_groups(shard.source)[: shard.start])
     lines, to_go, last_byte = 0, shard.start, 10
     block = bytearray(1 << 20)
     with _open_at(Shard(shard.source, 0, shard.start, shard.start)) as fill:

@@ -1,8 +1,9 @@
 r"""Pre-tokenised text: one sentence a line, tokens separated by ASCII white space.
 
-1. :func:`read_sentences` takes the numbered lines and splits each at space, tab, carriage return,
-   vertical tab and form feed, and at nothing else: a no-break space or U+2028 stays in its token;
-2. :func:`write_sentences` joins tokens with single spaces, and refuses what would not come back.
+1. :func:`text_lines` gives the lines of a text file, or of the texts in a file of records;
+2. :func:`read_sentences` splits each at space, tab, carriage return, vertical tab and form feed,
+   and at nothing else: a no-break space or U+2028 stays in its token;
+3. :func:`write_sentences` joins tokens with single spaces, and refuses what would not come back.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from eigentext.base.files.opening import numbered_lines, write_lines
 from eigentext.errors import DataError, DataWarning
+from eigentext.formats.records import documents, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -27,6 +29,7 @@ __all__ = [
     "checked_lines",
     "read_sentences",
     "split_tokens",
+    "text_lines",
     "write_sentences",
 ]
 
@@ -83,7 +86,7 @@ takes words out of trees
             json.loads(start)
         except (ValueError, RecursionError):
             return
-        raise DataError(path, number, "a JSON object, expected text: take it out first")
+        raise DataError(path, number, "a JSON object, expected text: say which --field has it")
     if not start.startswith("("):
         return
     from eigentext.formats.ptb import is_tree
@@ -106,10 +109,44 @@ def checked_lines(path: str, lines: Iterable[tuple[int, str]]) -> Iterator[tuple
         yield number, line
 
 
+def text_lines(
+    source: Source,
+    field: str | None = None,
+    *,
+    apart: bool = False,
+    on_error: OnError | None = None,
+) -> Iterator[tuple[int, str]]:
+    r"""The lines of a text file with their numbers, after a look at the first that is not empty.
+
+    In a file of records (``formats.records``) they are those of the texts in ``field``, each with
+    the number of its record; ``apart`` puts an empty line behind every text.
+
+    >>> _ = write_lines("memory://doc/two.jsonl", ['{"text": "a\\nb"}', '{"text": "c"}'])
+    >>> list(text_lines("memory://doc/two.jsonl"))
+    [(1, 'a'), (1, 'b'), (2, 'c')]
+    """
+    path = os.fspath(source)
+    if kind_of(path, field):
+        texts = documents(path, field, on_error=on_error)
+        return ((number, line) for number, text in texts for line in _lines_of(text, apart))
+    return checked_lines(path, numbered_lines(path, on_error=on_error))
+
+
+def _lines_of(text: str, apart: bool) -> list[str]:
+    lines = text.replace("\r\n", "\n").split("\n")
+    if len(lines) > 1 and not lines[-1]:  # the text ends in a line end
+        lines.pop()
+    return [*lines, ""] if apart else lines
+
+
 def read_sentences(
-    source: Source, *, drop_empty: bool = False, on_error: OnError | None = None
+    source: Source,
+    field: str | None = None,
+    *,
+    drop_empty: bool = False,
+    on_error: OnError | None = None,
 ) -> Iterator[list[str]]:
-    """The sentences of a text as lists of tokens, in order.
+    """The sentences of a text as lists of tokens, in order; ``field`` see :func:`text_lines`.
 
     A line without tokens gives an empty list, so that output can be put beside its input line by
     line; ``drop_empty=True`` leaves such lines out.
@@ -118,8 +155,7 @@ def read_sentences(
     >>> list(read_sentences("memory://doc/s.txt"))
     [['the', 'cat', 'sat'], [], ['it', 'slept']]
     """
-    lines = numbered_lines(source, on_error=on_error)
-    for _, line in checked_lines(os.fspath(source), lines):
+    for _, line in text_lines(source, field, on_error=on_error):
         tokens = split_tokens(line)
         if tokens or not drop_empty:
             yield tokens

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eigentext.base.cores import cores_in_use
 from eigentext.base.folds import dealt
+from eigentext.base.parallel import in_order
 from eigentext.evaluate.ranking import RankedItem, RankingScores, score_ranking
 from eigentext.lexical.ranker.calibration import calibration_error
 from eigentext.lexical.ranker.second_pass import best_rows
@@ -97,21 +99,44 @@ def cross_validate(
     without: Sequence[str] = ("cas",),
     progress: Progress | None = None,
 ) -> Iterator[FoldResult]:
-    """Train and evaluate fold by fold; ``only`` some of them.  Words are analysed once for all."""
-    fold = folds_by_document(documents, folds)
+    """Train and evaluate fold by fold, ``only`` some of them; in as many processes as cores.
+
+    A process analyses a word once for all its folds.
+    """
     wanted = list(range(folds)) if only is None else list(only)
-    candidates = None
-    for done, number in enumerate(wanted):
+    work = _Folds(list(documents), folds_by_document(documents, folds), make, tuple(without))
+    answers = in_order(_fold_results, wanted, state=work, jobs=cores_in_use(), chunk=1)
+    if progress:
+        progress(0, len(wanted), "folds")
+    for done, (_, result) in enumerate(answers, start=1):
+        yield result
         if progress:
             progress(done, len(wanted), "folds")
+
+
+@dataclass
+class _Folds:
+    """What all folds share; words that were analysed for one are known to the next."""
+
+    documents: list[Document]
+    fold: list[int]
+    make: Callable[[], LexicalRanker | MostFrequent]
+    without: tuple[str, ...]
+    candidates: Any = None
+
+    def result(self, number: int) -> FoldResult:
+        """Train on the others, evaluate on this one."""
         began = time.process_time()
-        training = [d for d, f in zip(documents, fold, strict=True) if f != number]
-        ranker = make().fit(training, candidates=candidates)
-        candidates = ranker.candidates_
+        pairs = list(zip(self.documents, self.fold, strict=True))
+        training = [document for document, fold in pairs if fold != number]
+        ranker = self.make().fit(training, candidates=self.candidates)
+        self.candidates = ranker.candidates_
         spent = time.process_time() - began
-        test = [d for d, f in zip(documents, fold, strict=True) if f == number]
-        result = evaluate_ranker(ranker, test, without=without)
+        test = [document for document, fold in pairs if fold == number]
+        result = evaluate_ranker(ranker, test, without=self.without)
         result.train_seconds = spent
-        yield result
-    if progress:
-        progress(len(wanted), len(wanted), "folds")
+        return result
+
+
+def _fold_results(folds: _Folds, numbers: list[int]) -> list[FoldResult]:
+    return [folds.result(number) for number in numbers]

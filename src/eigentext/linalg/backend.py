@@ -113,6 +113,19 @@ class Backend:
         """Some columns of a tall block; the block itself when all are wanted in their order."""
         return x if _all_in_order(chosen, x.shape[1]) else x[:, chosen]
 
+    def concatenate(self, parts: list[Any]) -> Any:
+        """One above the other."""
+        return np.concatenate(parts)
+
+    def where(self, condition: Any, x: Any, y: Any) -> Any:
+        """``x`` where the condition holds, ``y`` elsewhere."""
+        return np.where(condition, x, y)
+
+    def sparse(self, matrix: Any) -> Any:
+        """Products with a CSR matrix, from the left and from the right."""
+        transpose = matrix.T.tocsr()
+        return matrix.__matmul__, transpose.__matmul__
+
     def gram(self, W: Any) -> NDArray[np.float64]:
         """``W' W``, summed in float64 over fixed row blocks."""
 
@@ -132,7 +145,8 @@ class Backend:
 
         # the divide-and-conquer driver: all vectors at once are quicker than some
         values, vectors = eigh(T, driver="evd", check_finite=False)
-        return values[::-1][:rank].astype(np.float64), vectors[:, ::-1][:, :rank]
+        leading = np.ascontiguousarray(vectors[:, ::-1][:, :rank])
+        return values[::-1][:rank].astype(np.float64), leading
 
     def sum_of_squares(self, x: Any) -> float:
         """Of all entries."""

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import itertools
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,12 +16,17 @@ import numpy as np
 
 from eigentext.base.cores import each, row_blocks
 from eigentext.base.engines import cluster_in_use
+from eigentext.linalg.backend import CPU
+from eigentext.linalg.devices import backend_of
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
+    from eigentext.linalg.backend import Backend
+
 __all__ = [
     "BLOCK_COLUMNS",
+    "CardOperator",
     "DenseOperator",
     "Operator",
     "Rows",
@@ -39,7 +45,6 @@ _STRETCH_COLUMNS = 8 * _TILE_COLUMNS
 # threads share a product in so many blocks of rows; a row costs as much as some nonzeros
 _ROW_BLOCKS = 32
 _ROW_WORK = 8
-_COPIED_ROWS = 8192
 # below this many nonzeros scipy is quick enough and numba need not be loaded
 _KERNEL_NONZEROS = 300_000
 
@@ -64,6 +69,10 @@ class Operator:
 
     def astype(self, dtype: DTypeLike) -> Operator:
         """The same map in another precision (itself when nothing changes)."""
+        raise NotImplementedError
+
+    def on(self, backend: Backend) -> Operator:
+        """The same map for the arrays of a backend (itself for numpy's)."""
         raise NotImplementedError
 
     def row_support(self) -> NDArray[np.bool_]:
@@ -109,6 +118,9 @@ class _Transposed(Operator):
     def astype(self, dtype: DTypeLike) -> Operator:
         return _Transposed(self.base.astype(dtype))
 
+    def on(self, backend: Backend) -> Operator:
+        return _Transposed(self.base.on(backend))
+
     def row_support(self) -> NDArray[np.bool_]:
         return self.base.column_support()
 
@@ -142,6 +154,14 @@ class DenseOperator(Operator):
     def astype(self, dtype: DTypeLike) -> Operator:
         """Converted, or itself."""
         return self if self.dtype == dtype else DenseOperator(self.array.astype(dtype))
+
+    def on(self, backend: Backend) -> Operator:
+        """The array where the backend keeps its own."""
+        if backend is CPU:
+            return self
+        moved = copy(self)
+        moved.array = backend.asarray(self.array)
+        return moved
 
     def row_support(self) -> NDArray[np.bool_]:
         """Rows with a nonzero entry."""
@@ -227,6 +247,10 @@ class SparseOperator(Operator):
         transpose = None if self._transpose is None else self._transpose.astype(dtype)
         return SparseOperator(self.matrix.astype(dtype), transpose=transpose)
 
+    def on(self, backend: Backend) -> Operator:
+        """In CSR both ways on the backend's device."""
+        return self if backend is CPU else _OnDevice(self, backend.sparse(self.matrix))
+
     def row_support(self) -> NDArray[np.bool_]:
         """Rows with a stored entry."""
         return np.asarray(np.diff(self.matrix.indptr) > 0)
@@ -249,6 +273,61 @@ class SparseOperator(Operator):
     def T(self) -> Operator:
         """The transposed map; shares storage."""
         return SparseOperator(self._transposed(), transpose=self.matrix)
+
+
+class _OnDevice(Operator):
+    """A sparse matrix that a backend multiplies."""
+
+    def __init__(self, base: Operator, products: Any) -> None:
+        self.shape, self.dtype = base.shape, base.dtype
+        self.matmat, self.rmatmat = products  # type: ignore[method-assign]
+
+
+class CardOperator(Operator):
+    """A sparse matrix of CuPy: it never leaves the card unless it is asked for."""
+
+    def __init__(self, matrix: Any, backend: Backend) -> None:
+        self.matrix, self.backend = matrix.tocsr(), backend
+        self.shape = (int(matrix.shape[0]), int(matrix.shape[1]))
+        self.dtype = np.dtype(matrix.dtype)
+        self._moved: Operator | None = None
+
+    def matmat(self, x: NDArray[Any]) -> NDArray[Any]:
+        """``A x`` of arrays on the card."""
+        return self.on(self.backend).matmat(x)
+
+    def rmatmat(self, x: NDArray[Any]) -> NDArray[Any]:
+        """``A' x`` of arrays on the card."""
+        return self.on(self.backend).rmatmat(x)
+
+    def astype(self, dtype: DTypeLike) -> Operator:
+        """Converted, or itself."""
+        if self.dtype == dtype:
+            return self
+        return CardOperator(self.matrix.astype(dtype), self.backend)
+
+    def on(self, backend: Backend) -> Operator:
+        """On its own card, or brought to the processor."""
+        if backend is CPU:
+            return SparseOperator(self.matrix.get())
+        if self._moved is None:
+            self._moved = _OnDevice(self, backend.sparse(self.matrix))
+        return self._moved
+
+    def row_support(self) -> NDArray[np.bool_]:
+        """Rows with a stored entry."""
+        return np.asarray(np.diff(self.backend.to_host(self.matrix.indptr)) > 0)
+
+    def column_support(self) -> NDArray[np.bool_]:
+        """Columns with a stored entry."""
+        support = self.backend.zeros((self.shape[1],), np.bool_)
+        support[self.matrix.indices] = True
+        return self.backend.to_host(support)
+
+    def is_finite(self) -> bool:
+        """Whether all stored entries are finite."""
+        data = self.matrix.data
+        return bool((abs(data) < np.inf).all())  # NaN is not smaller either
 
 
 @dataclass(frozen=True)
@@ -330,7 +409,7 @@ class Rows:
             for stretch in self.stretches:
                 self.add(stretch, narrow[stretch.columns], y)
             if not whole:
-                _copy(result[:, columns], y)
+                CPU.put(result[:, columns], y)
         return result
 
     def add(self, stretch: _Stretch, x: NDArray[Any], y: NDArray[Any]) -> None:
@@ -381,24 +460,13 @@ def even_blocks(indptr: NDArray[np.integer[Any]], n_blocks: int = _ROW_BLOCKS) -
 
 def _row_order(x: NDArray[Any]) -> NDArray[Any]:
     """The block with each row in one piece; copied where it is not."""
-    if x.flags.c_contiguous:
-        return x
-    copied = np.empty(x.shape, dtype=x.dtype)
-    _copy(copied, x)
-    return copied
-
-
-def _copy(target: NDArray[Any], x: NDArray[Any]) -> None:
-    """``target[:] = x`` by blocks of rows."""
-
-    def copy(rows: slice) -> None:
-        target[rows] = x[rows]
-
-    each(copy, row_blocks(x.shape[0], _COPIED_ROWS))
+    return x if x.flags.c_contiguous else np.asarray(CPU.row_order(x))
 
 
 def as_operator(matrix: Any) -> Operator:
-    """Wrap a scipy sparse matrix or a dense array; operators pass; integers become float64.
+    """Wrap a sparse matrix (of scipy or CuPy) or a dense array; operators pass.
+
+    Integers become float64.
 
     Inside :func:`~eigentext.base.engines.using_cluster` the workers keep large sparse matrices.
 
@@ -410,7 +478,9 @@ def as_operator(matrix: Any) -> Operator:
     if hasattr(matrix, "tocsr"):
         floating = np.issubdtype(matrix.dtype, np.floating)
         matrix = matrix if floating else matrix.astype(np.float64)
-        cluster = cluster_in_use()
+        card, cluster = backend_of(matrix), cluster_in_use()
+        if card is not None:
+            return CardOperator(matrix, card)
         if cluster is not None:
             from eigentext.linalg.sharded import ShardedOperator
 

@@ -10,16 +10,20 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eigentext.linalg.backend import CPU
 from eigentext.linalg.matrices import DenseOperator, Operator, SparseOperator, as_operator
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import DTypeLike, NDArray
+
+    from eigentext.linalg.backend import Backend
 
 __all__ = [
     "DenseOperator",
@@ -53,18 +57,22 @@ class Product(Operator):
         self.shape = (self.left.shape[0], self.right.shape[1])
         self.dtype = np.result_type(self.left.dtype, self.right.dtype)
 
-    def matmat(self, x: NDArray[Any]) -> NDArray[Any]:
+    def matmat(self, x: Any) -> Any:
         """``left (right x)``."""
         # from the right, so that only thin blocks are made: the product may be far denser
         return self.left.matmat(self.right.matmat(x))
 
-    def rmatmat(self, x: NDArray[Any]) -> NDArray[Any]:
+    def rmatmat(self, x: Any) -> Any:
         """``right' (left' x)``."""
         return self.right.rmatmat(self.left.rmatmat(x))
 
     def astype(self, dtype: DTypeLike) -> Operator:
         """Both factors converted."""
         return Product(self.left.astype(dtype), self.right.astype(dtype))
+
+    def on(self, backend: Backend) -> Operator:
+        """Both factors there."""
+        return Product(self.left.on(backend), self.right.on(backend))
 
     def row_support(self) -> NDArray[np.bool_]:
         """Empty rows of the left factor are empty."""
@@ -105,12 +113,12 @@ class Scaled(Operator):
         self.rows = None if rows is None else rows.astype(self.dtype)[:, None]
         self.columns = None if columns is None else columns.astype(self.dtype)[:, None]
 
-    def matmat(self, x: NDArray[Any]) -> NDArray[Any]:
+    def matmat(self, x: Any) -> Any:
         """Scale, multiply, scale."""
         y = self.base.matmat(x if self.columns is None else self.columns * x)
         return y if self.rows is None else self.rows * y
 
-    def rmatmat(self, x: NDArray[Any]) -> NDArray[Any]:
+    def rmatmat(self, x: Any) -> Any:
         """Scale, multiply by the transpose, scale."""
         y = self.base.rmatmat(x if self.rows is None else self.rows * x)
         return y if self.columns is None else self.columns * y
@@ -120,6 +128,14 @@ class Scaled(Operator):
         rows = None if self.rows is None else self.rows[:, 0]
         columns = None if self.columns is None else self.columns[:, 0]
         return Scaled(self.base.astype(dtype), rows=rows, columns=columns)
+
+    def on(self, backend: Backend) -> Operator:
+        """Base and diagonals there."""
+        moved = copy(self)
+        moved.base = self.base.on(backend)
+        moved.rows = None if self.rows is None else backend.asarray(self.rows)
+        moved.columns = None if self.columns is None else backend.asarray(self.columns)
+        return moved
 
     def row_support(self) -> NDArray[np.bool_]:
         """Rows of the base that are not scaled to nothing."""
@@ -147,17 +163,24 @@ class RankOneCorrected(Operator):
             raise ValueError(f"u {u.shape} and v {v.shape} do not fit a matrix {self.shape}")
         self.u, self.v = u.astype(self.dtype), v.astype(self.dtype)
 
-    def matmat(self, x: NDArray[Any]) -> NDArray[Any]:
+    def matmat(self, x: Any) -> Any:
         """``A x - u (v' x)``."""
-        return self.base.matmat(x) - np.outer(self.u, self.v @ x)
+        return self.base.matmat(x) - self.u[:, None] * (self.v @ x)[None, :]
 
-    def rmatmat(self, x: NDArray[Any]) -> NDArray[Any]:
+    def rmatmat(self, x: Any) -> Any:
         """``A' x - v (u' x)``."""
-        return self.base.rmatmat(x) - np.outer(self.v, self.u @ x)
+        return self.base.rmatmat(x) - self.v[:, None] * (self.u @ x)[None, :]
 
     def astype(self, dtype: DTypeLike) -> Operator:
         """All three parts converted."""
         return RankOneCorrected(self.base.astype(dtype), self.u, self.v)
+
+    def on(self, backend: Backend) -> Operator:
+        """All three parts there."""
+        moved = copy(self)
+        moved.base = self.base.on(backend)
+        moved.u, moved.v = backend.asarray(self.u), backend.asarray(self.v)
+        return moved
 
     def row_support(self) -> NDArray[np.bool_]:
         """A row may hold something when the base or u does."""
@@ -190,22 +213,30 @@ class HStack(Operator):
         self.shape = (self.parts[0].shape[0], sum(widths))
         self.dtype = np.result_type(*(part.dtype for part in self.parts))
         self.ends = np.cumsum(widths)
+        self.backend: Backend = CPU
 
-    def matmat(self, x: NDArray[Any]) -> NDArray[Any]:
+    def matmat(self, x: Any) -> Any:
         """The sum of the parts' products with their rows of ``x``."""
-        pieces = np.split(x, self.ends[:-1])
-        total = self.parts[0].matmat(pieces[0])
-        for part, piece in zip(self.parts[1:], pieces[1:], strict=True):
-            total = total + part.matmat(piece)
+        starts = [0, *self.ends[:-1].tolist()]
+        total = None
+        for part, start, end in zip(self.parts, starts, self.ends.tolist(), strict=True):
+            product = part.matmat(x[start:end])
+            total = product if total is None else total + product
         return total
 
-    def rmatmat(self, x: NDArray[Any]) -> NDArray[Any]:
+    def rmatmat(self, x: Any) -> Any:
         """The parts' transposed products, one above the other."""
-        return np.concatenate([part.rmatmat(x) for part in self.parts])
+        return self.backend.concatenate([part.rmatmat(x) for part in self.parts])
 
     def astype(self, dtype: DTypeLike) -> Operator:
         """All parts converted."""
         return HStack([part.astype(dtype) for part in self.parts])
+
+    def on(self, backend: Backend) -> Operator:
+        """All parts there."""
+        moved = HStack([part.on(backend) for part in self.parts])
+        moved.backend = backend
+        return moved
 
     def row_support(self) -> NDArray[np.bool_]:
         """A row may hold something when it does in any part."""

@@ -22,13 +22,15 @@ import numpy as np
 from eigentext.errors import DataError, RankError, RankWarning, SettingsError
 from eigentext.linalg.backend import CPU
 from eigentext.linalg.determinism import random_block, single_threaded
-from eigentext.linalg.matrices import Operator, as_operator
+from eigentext.linalg.devices import backend_for
+from eigentext.linalg.matrices import CardOperator, Operator, as_operator
 from eigentext.linalg.ties import TIE, canonical_turn, tied_stretches
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
     from eigentext.base.progress import Progress
+    from eigentext.linalg.backend import Backend
 
 __all__ = [
     "ConvergenceReport",
@@ -131,6 +133,8 @@ def truncated_svd(
     rank_tol: float | None = None,
     symbol: str = "A",
     progress: Progress | None = None,
+    device: str | Backend | None = None,
+    to_host: bool = True,
 ) -> SVDResult:
     """The ``rank`` leading singular triplets of a sparse matrix, an array or an operator.
 
@@ -144,6 +148,11 @@ def truncated_svd(
     :class:`~eigentext.errors.RankError`; with ``on_rank="warn"`` the smaller rank is returned
     with a :class:`~eigentext.errors.RankWarning`.  ``symbol`` names the matrix in messages.
     ``progress`` is told the directions searched so far, and how many that may be.
+
+    ``device`` is ``cpu``, ``cuda`` (a graphics card, by CuPy or torch) or ``auto`` (the card where
+    there is one); None is what :func:`~eigentext.base.device.using_device` says.  Only the Krylov
+    route goes to the card.  A matrix of CuPy stays on its card.  The factors come back as arrays
+    of numpy, or with ``to_host=False`` stay where they were made.
 
     >>> result = truncated_svd(np.diag([3.0, 2.0, 1.0]), 2)
     >>> result.S.round(6).tolist(), result.report.converged
@@ -170,39 +179,50 @@ def truncated_svd(
     rank_tol = _RANK_TOL[kind.char] if rank_tol is None else rank_tol
     shorter = min(operator.shape)
     reachable = min(rank, int(operator.row_support().sum()), int(operator.column_support().sum()))
-    wide = operator if operator.shape[0] <= operator.shape[1] else operator.T
+    turned = operator.shape[0] > operator.shape[1]
+    wide = operator.T if turned else operator
     if method == "auto":
         small = shorter <= _DENSE_SIDE and operator.shape[0] * operator.shape[1] <= _DENSE_CELLS
         method = "dense" if small else "krylov"
     if method == "arpack" and reachable >= shorter:
         method = "dense"  # ARPACK finds all but one at the most
+    backend = CPU
+    if method == "krylov":
+        backend = operator.backend if isinstance(operator, CardOperator) else backend_for(device)
+    support = wide.row_support()
+    wide = wide.on(backend)
     with single_threaded():
         route: _Route
-        if reachable == 0 or not wide.matmat(_random_column(wide, seed)).any():
-            route = _Route(method, np.zeros((shorter, 0), dtype=kind), True, 0, 0, 0, 0, 1.0)
+        if reachable == 0 or not bool(wide.matmat(_random_column(wide, seed, backend)).any()):
+            nothing = backend.asarray(np.zeros((shorter, 0), dtype=kind))
+            route = _Route(method, nothing, True, 0, 0, 0, 0, 1.0)
         elif method == "dense":
             route = _dense(wide, reachable)
         elif method == "arpack":
             route = _arpack(wide, reachable, tol=tol, max_iter=max_iter, seed=seed)
         else:
-            route = _krylov(wide, reachable, tol, overlap, max_iter, block, seed, progress)
-        U, S, Vt, residuals = _finish(wide, route, rank_tol=rank_tol)
+            route = _krylov(
+                wide, support, reachable, tol, overlap, max_iter, block, seed, progress, backend
+            )
+        U, S, V, residuals = _finish(wide, route, backend, rank_tol=rank_tol)
     got = S.shape[0]
     if got < rank:
         if on_rank == "error":
             raise RankError(symbol, asked=rank, got=got)
         warnings.warn(RankWarning(str(RankError(symbol, asked=rank, got=got))), stacklevel=2)
-    if wide is not operator:
-        U, Vt = Vt.T, U.T
+    if turned:
+        U, V = V, U
     for first, end in tied_stretches(S, TIE[kind.char]):
-        turn = canonical_turn(U[:, first:end]).astype(kind)
-        U[:, first:end] = U[:, first:end] @ turn
-        Vt[first:end] = turn.T @ Vt[first:end]
+        turn = canonical_turn(backend.to_host(U[:, first:end])).astype(kind)
+        for side in (U, V):
+            side[:, first:end] = side[:, first:end] @ backend.asarray(turn)
     if got:
-        signs = np.where(CPU.leading_entries(U) < 0, -1, 1)
-        CPU.scale_columns(U, signs)
-        CPU.scale_columns(Vt.T, signs)
-    sides = residuals if wide is operator else residuals[::-1]
+        signs = np.where(backend.leading_entries(U) < 0, -1, 1)
+        backend.scale_columns(U, signs)
+        backend.scale_columns(V, signs)
+    if to_host:
+        U, V = backend.to_host(U), backend.to_host(V)
+    sides = residuals[::-1] if turned else residuals
     worst = float(max(residuals[0].max(initial=0.0), residuals[1].max(initial=0.0)))
     settled = overlap is not None and route.method == "krylov" and route.converged
     report = ConvergenceReport(
@@ -221,7 +241,7 @@ def truncated_svd(
     )
     if not report.converged:
         warnings.warn(ConvergenceWarning(f"SVD of {symbol}: {report}"), stacklevel=2)
-    return SVDResult(U, S, Vt, report)
+    return SVDResult(U, S, V.T, report)
 
 
 @dataclass(frozen=True)
@@ -229,7 +249,7 @@ class _Route:
     """A basis of the left subspace, on the shorter side, and how it was found."""
 
     method: str
-    U: NDArray[Any]
+    U: Any
     converged: bool
     iterations: int
     products: int
@@ -239,13 +259,14 @@ class _Route:
     residuals: NDArray[np.float64] | None = None  # |A A' u - s^2 u| where that is good enough
 
 
-def _random_column(A: Operator, seed: int) -> NDArray[Any]:
+def _random_column(A: Operator, seed: int, backend: Backend) -> Any:
     """A random probe: it is in the null space of a matrix that is not zero with chance nil."""
-    return random_block(A.shape[1], 1, seed=seed, stream=0, dtype=A.dtype)
+    return backend.asarray(random_block(A.shape[1], 1, seed=seed, stream=0, dtype=A.dtype))
 
 
 def _krylov(
     A: Operator,
+    support: NDArray[np.bool_],
     rank: int,
     tol: float,
     overlap: float | None,
@@ -253,6 +274,7 @@ def _krylov(
     block: int | None,
     seed: int,
     progress: Progress | None,
+    backend: Backend,
 ) -> _Route:
     from eigentext.linalg.krylov import KrylovSettings, leading_eigenvectors
 
@@ -260,7 +282,6 @@ def _krylov(
         # narrow blocks need fewer products, wide ones gather memory better
         block = 64 if rank >= 400 else 32
     block = min(block, A.shape[0])
-    support = A.row_support()
     limit = (50 if max_iter is None else max_iter) * max(rank, block)
     settings = KrylovSettings(
         tol=tol / 2,  # half of it is left for the rounding of what follows
@@ -270,7 +291,9 @@ def _krylov(
         max_basis=max(4 * rank, 2 * rank + 10 * block),
         seed=seed,
     )
-    ritz = leading_eigenvectors(A.gram, support, rank, settings, dtype=A.dtype, progress=progress)
+    ritz = leading_eigenvectors(
+        A.gram, support, rank, settings, dtype=A.dtype, backend=backend, progress=progress
+    )
     return _Route(
         "krylov",
         ritz.vectors,
@@ -332,12 +355,9 @@ def _dense(A: Operator, rank: int) -> _Route:
 
 
 def _finish(
-    A: Operator, route: _Route, *, rank_tol: float
-) -> tuple[
-    NDArray[Any], NDArray[Any], NDArray[Any], tuple[NDArray[np.float64], NDArray[np.float64]]
-]:
+    A: Operator, route: _Route, backend: Backend, *, rank_tol: float
+) -> tuple[Any, NDArray[Any], Any, tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """Rayleigh-Ritz: the singular triplets of ``U U' A``, and their residuals in ``A``."""
-    backend = CPU
     U = route.U
     # W = A' U has the singular values of U U' A.  They are taken from W'W with its columns scaled
     # to length 1: the squares then cost digits of the angles between columns only, and the
@@ -347,12 +367,13 @@ def _finish(
     lengths = np.sqrt(np.diagonal(g))
     alive = np.flatnonzero(lengths > rank_tol * lengths.max(initial=0.0))
     W, U, g = backend.columns(W, alive), backend.columns(U, alive), g[np.ix_(alive, alive)]
-    S, turn, chosen = _rotation(g, A.dtype)
-    above = rank_tol * S.max(initial=0.0) < S
-    S, turn = S[above], turn[:, above]  # W turn = V diag(S)
+    S, turn, chosen = _rotation(g, A.dtype, backend)
+    n_above = int((rank_tol * S.max(initial=0.0) < S).sum())
+    S, turn = S[:n_above], turn[:, :n_above]  # W turn = V diag(S)
     dtype = A.dtype
     U = backend.times(backend.columns(U, chosen), backend.asarray(turn, dtype))
-    V = backend.times(backend.columns(W, chosen), backend.asarray(turn / S, dtype))
+    turn = turn / backend.asarray(S)
+    V = backend.times(backend.columns(W, chosen), backend.asarray(turn, dtype))
     s1 = S.max(initial=np.finfo(np.float64).tiny)
     if route.residuals is not None and route.residuals.shape == S.shape:
         right = route.residuals / (S * s1)
@@ -360,27 +381,27 @@ def _finish(
         right = backend.residual_norms(A.matmat(V), U, S) / s1
     # A' u = W turn = V diag(S): nothing but rounding is left
     left = np.finfo(dtype).eps * S / s1
-    return U, S.astype(dtype), V.T, (right, left)
+    return U, S.astype(dtype), V, (right, left)
 
 
 def _rotation(
-    g: NDArray[np.float64], dtype: np.dtype[Any]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.intp]]:
+    g: NDArray[np.float64], dtype: np.dtype[Any], backend: Backend
+) -> tuple[NDArray[np.float64], Any, NDArray[np.intp]]:
     """Singular values and right vectors of a W with ``g = W' W``, and the columns they are about.
 
     The entries of g are as exact as W beside the lengths of their two columns, and eigenvalues
     of such a matrix are exact beside themselves, but for what is lost beside the largest of them:
     1e-16, which in float32 is nothing.  In float64 the SVD of W's triangular factor is taken.
     """
-    from scipy.linalg import eigh, svd
+    from scipy.linalg import svd
 
     if dtype == np.float32:
-        squares, turn = eigh(g, driver="evd", check_finite=False)
-        return np.sqrt(np.maximum(squares[::-1], 0)), turn[:, ::-1], np.arange(g.shape[0])
+        squares, turn = backend.leading_eigh(backend.asarray(g), g.shape[0])
+        return np.sqrt(np.maximum(squares, 0)), turn, np.arange(g.shape[0])
     lengths = np.sqrt(np.diagonal(g))
     factor, chosen = _triangular(g / np.outer(lengths, lengths))
     _, S, turn_t = svd(factor * lengths[chosen], check_finite=False)
-    return S, turn_t.T, chosen
+    return S, backend.asarray(turn_t.T), chosen
 
 
 def _triangular(correlation: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:

@@ -10,11 +10,12 @@ if TYPE_CHECKING:
     from eigentext.morphology.tagger import Morphology as Morphology
     from eigentext.morphology.tagger import MorphTagger as MorphTagger
     from eigentext.morphology.tagger import Reading as Reading
+    from eigentext.morphology.tagger import fold_works as fold_works
     from eigentext.morphology.tagger import jackknifed as jackknifed
 
 __getattr__, __dir__, __all__ = lazy(
     __name__,
     {
-        "tagger": "MorphTagger Morphology Reading jackknifed",
+        "tagger": "MorphTagger Morphology Reading fold_works jackknifed",
     },
 )

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,7 +22,7 @@ import numpy as np
 from eigentext.base import settings as declarations
 from eigentext.base.folds import held_out
 from eigentext.base.model import Model, Packed
-from eigentext.base.parallel import in_order
+from eigentext.base.parallel import side_by_side
 from eigentext.base.ragged import pointers
 from eigentext.base.tokens import checked_sentences, checked_tokens
 from eigentext.corpus.typed_forms import familiar_forms
@@ -35,7 +36,7 @@ from eigentext.morphology.tags import OtherXpos, TagSet, joins_xpos
 from eigentext.morphology.words import Lexicon, WordTable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from eigentext.base.progress import Progress
     from eigentext.formats.conllu import Sentence
@@ -222,37 +223,44 @@ def jackknifed(
     *,
     ways: int,
     analyzer: Analyzer | str | None = None,
-    jobs: int = 1,
     progress: Progress | None = None,
 ) -> list[Morphology]:
     """The morphology of each sentence by a tagger that learned from the other stretches.
 
-    The sentences are cut into ``ways`` stretches; ``jobs`` processes share them, and change
-    nothing.
+    The sentences are cut into ``ways`` stretches, which processes share among them if several
+    cores are in use; that changes nothing.
     """
-    read = list(each_conllu(sentences))
-    state = read, declarations.values_of(settings), analyzer
-    folds = [(others.tolist(), fold.tolist()) for others, fold in held_out(len(read), ways)]
+    works = fold_works(sentences, settings, ways=ways, analyzer=analyzer)
     answers: list[Morphology] = []
-    work = in_order(_tag_folds, folds, state=state, jobs=jobs, chunk=1)
-    for way, (_, tagged) in enumerate(work, start=1):
+    for way, tagged in enumerate(side_by_side(works), start=1):
         answers += tagged
         if progress is not None:
             progress(way, ways, "tagging out of sample")
     return answers
 
 
-def _tag_folds(
-    state: tuple[list[Sentence], dict[str, Any], Analyzer | str | None],
-    folds: list[tuple[list[int], list[int]]],
-) -> list[list[Morphology]]:
-    """The answers for each fold of a tagger that learned from the others."""
-    read, settings, analyzer = state
-    taggers = (
-        MorphTagger(**settings).fit([read[k] for k in others], analyzer=analyzer)
-        for others, _ in folds
-    )
+def fold_works(
+    sentences: Iterable[Sentence],
+    settings: MorphTaggerSettings,
+    *,
+    ways: int,
+    analyzer: Analyzer | str | None = None,
+) -> list[Callable[[], list[Morphology]]]:
+    """The works of :func:`jackknifed`, a stretch each, to be done beside others."""
+    read, values = list(each_conllu(sentences)), declarations.values_of(settings)
     return [
-        tagger.tag([read[k].forms for k in fold])
-        for tagger, (_, fold) in zip(taggers, folds, strict=True)
+        partial(_tag_fold, read, values, analyzer, others.tolist(), fold.tolist())
+        for others, fold in held_out(len(read), ways)
     ]
+
+
+def _tag_fold(
+    read: list[Sentence],
+    settings: dict[str, Any],
+    analyzer: Analyzer | str | None,
+    others: list[int],
+    fold: list[int],
+) -> list[Morphology]:
+    """The answers for a fold by a tagger that learned from the others."""
+    tagger = MorphTagger(**settings).fit([read[k] for k in others], analyzer=analyzer)
+    return tagger.tag([read[k].forms for k in fold])

@@ -7,12 +7,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from eigentext.base.cores import using_cores
 from eigentext.base.fields import Bits, Flag, Named, Parts, Real, Spec, Strings
 from eigentext.base.model import Model, Packed, from_bytes
 from eigentext.base.parallel import in_order
@@ -114,7 +116,7 @@ class Pipeline(Model, PipelineSettings):
         ner: Any = None,
         models: Mapping[str, Any] | None = None,
         work: Source | None = None,
-        jobs: int = 1,
+        jobs: int | None = None,
         on_error: OnError | None = None,
         progress: Progress | None = None,
         **settings: Any,
@@ -147,7 +149,7 @@ class Pipeline(Model, PipelineSettings):
         ner: Any = None,
         models: Mapping[str, Any] | None = None,
         work: Source | None = None,
-        jobs: int = 1,
+        jobs: int | None = None,
         progress: Progress | None = None,
     ) -> Self:
         """Train the stages on sentences of CoNLL-U.
@@ -163,7 +165,8 @@ class Pipeline(Model, PipelineSettings):
             models: trained stages, or their files, in the place of new ones, by the name of the
                 stage
             work: a folder for what is done; a run that was broken off goes on from there
-            jobs: processes; the answer does not depend on it
+            jobs: cores; the answer does not depend on it.  None: those in use here
+                (:func:`eigentext.base.cores.using_cores`)
             progress: called as ``progress(done, total, stage)``
         """
         from eigentext.pipeline.training import train_stages
@@ -171,9 +174,8 @@ class Pipeline(Model, PipelineSettings):
         self.check()
         given = {**(models or {}), **({"const": const} if const is not None else {})}
         given |= {"ner": ner} if ner is not None else {}
-        train_stages(
-            self, X, dev=dev, text=text, given=given, work=work, jobs=jobs, progress=progress
-        )
+        with nullcontext() if jobs is None else using_cores(jobs):
+            train_stages(self, X, dev=dev, text=text, given=given, work=work, progress=progress)
         return self
 
     # ------------------------------------------------------------ annotating

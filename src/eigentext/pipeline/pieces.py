@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from eigentext.base.files.opening import NO_TEXT, is_model, open_binary, raise_or_tell
 from eigentext.errors import DataError
+from eigentext.formats.records import documents, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eigentext.base.files.opening import OnError, Source
 
-__all__ = ["Piece", "text_pieces"]
+__all__ = ["Piece", "document_pieces", "text_pieces"]
 
 SIZE = 1 << 15  # characters of a piece, unless a paragraph is longer
 MOST = 1 << 17  # characters of a paragraph that is not cut
@@ -50,9 +51,14 @@ class Piece(NamedTuple):
 
 
 def text_pieces(
-    source: Source, *, size: int = SIZE, most: int = MOST, on_error: OnError | None = None
+    source: Source,
+    *,
+    size: int = SIZE,
+    most: int = MOST,
+    field: str | None = None,
+    on_error: OnError | None = None,
 ) -> Iterator[Piece]:
-    r"""The pieces of a file of UTF-8.
+    r"""The pieces of a file of UTF-8, or of the texts in a file of records, one by one.
 
     Bytes that are none are a DataError with their line, or are told to ``on_error`` and left out.
 
@@ -62,7 +68,30 @@ def text_pieces(
     >>> [piece.text for piece in text_pieces("memory://pieces-example.txt", size=3)]
     ['One.\n\n', 'Two.\nThree.']
     """
-    return cut(_decoded(os.fspath(source), on_error), size=size, most=most)
+    path = os.fspath(source)
+    for _, piece in document_pieces(path, size=size, most=most, field=field, on_error=on_error):
+        yield piece
+
+
+def document_pieces(
+    path: str,
+    *,
+    size: int = SIZE,
+    most: int = MOST,
+    field: str | None = None,
+    on_error: OnError | None = None,
+) -> Iterator[tuple[int | None, Piece]]:
+    """The same pieces, with the number of the record that each is of (``formats.records``).
+
+    Where a record begins, ``start`` is 0 again.
+    """
+    if kind_of(path, field):
+        for number, text in documents(path, field, on_error=on_error):
+            for piece in cut(iter([text]), size=size, most=most):
+                yield number, piece
+    else:
+        for piece in cut(_decoded(path, on_error), size=size, most=most):
+            yield None, piece
 
 
 def cut(blocks: Iterator[str], *, size: int = SIZE, most: int = MOST) -> Iterator[Piece]:

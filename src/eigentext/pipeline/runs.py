@@ -24,7 +24,7 @@ from eigentext.errors import DataError, EigentextError, StorageError
 from eigentext.formats import conllu
 from eigentext.pipeline.annotate import Asked
 from eigentext.pipeline.doc import Doc, DocSentence
-from eigentext.pipeline.pieces import text_pieces
+from eigentext.pipeline.pieces import document_pieces
 from eigentext.pipeline.writing import conllu_parts, numbered
 
 if TYPE_CHECKING:
@@ -89,9 +89,17 @@ NOTHING = Counts()
 
 
 def units_of(
-    sources: Iterable[str], input_: Input, *, on_error: OnError | None = None
+    sources: Iterable[str],
+    input_: Input,
+    *,
+    field: str | None = None,
+    on_error: OnError | None = None,
 ) -> Iterator[Unit]:
-    """The units of all files, in order."""
+    """The units of all files, in order.
+
+    A text file is a document, and so is every record of a file of records, whose text stands in
+    ``field``: its name is that of the file and the record's number, ``a.jsonl:7``.
+    """
     for source in sources:
         name = None if source == "-" else os.path.basename(source)
         if input_ == "conllu":
@@ -100,9 +108,10 @@ def units_of(
             yield from _of_columns(source, name, on_error)
         else:
             empty = True
-            for piece in text_pieces(source, on_error=on_error):
+            for number, piece in document_pieces(source, field=field, on_error=on_error):
                 empty = False
-                yield Unit(piece, name, piece.start == 0, size=len(piece.text.encode()))
+                doc_id = name if number is None else f"{name or 'record'}:{number}"
+                yield Unit(piece, doc_id, piece.start == 0, size=len(piece.text.encode()))
             if empty:
                 raise DataError(source, None, "an empty file, expected text")
 

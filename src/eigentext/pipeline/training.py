@@ -1,4 +1,5 @@
-"""The stages trained one after the other, each on what the ones before it really answer.
+"""The stages trained, each on what the ones before it really answer; side by side where none is
+before the other.
 
 1. segmenter: from the treebank's raw text.
 2. words: of text without annotation, cut by the segmenter, clusters or vectors of words, which
@@ -16,11 +17,14 @@ was made from, and a run that was broken off goes on after the last of them.
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from eigentext.base.cores import cores_in_use
 from eigentext.base.fingerprint import fingerprint
 from eigentext.base.model import load
+from eigentext.base.parallel import side_by_side
 from eigentext.base.registry import wrong_kind
 from eigentext.dependency.sentence import with_other_upos
 from eigentext.errors import DataError, SettingsError, StorageError
@@ -29,7 +33,7 @@ from eigentext.pipeline.annotate import ROOT, sorted_feats
 from eigentext.pipeline.settings import VALUES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from eigentext.base.files.opening import OnError, Source
     from eigentext.base.progress import Progress
@@ -38,7 +42,8 @@ if TYPE_CHECKING:
 __all__ = ["about_file", "keyed", "listed", "read_treebanks", "train_stages"]
 
 # the version of what a work folder holds: raised when the same settings would give another model
-_WORK_VERSION = 2
+_WORK_VERSION = 3
+_TAGS = "tags"  # the treebank with tags out of sample
 
 
 def read_treebanks(
@@ -73,7 +78,6 @@ def train_stages(
     text: Source | Iterable[Source] | None,
     given: Mapping[str, Any],
     work: Source | None,
-    jobs: int,
     progress: Progress | None,
 ) -> None:
     """Train what was not given and not left out, and score the whole on ``dev``."""
@@ -97,31 +101,32 @@ def train_stages(
     about = fingerprint([sentence.verbatim for sentence in treebank], _WORK_VERSION)
     settings = {"seed": pipeline.seed}
 
+    works = _Works(files, told)
     if "segmenter" in todo:
         from eigentext.segmentation import Segmenter
 
         segmenter = Segmenter(**_known(Segmenter, settings) | (pipeline.segmenter_settings or {}))
         key = fingerprint(about, segmenter.get_params())
-        stages["segmenter"] = files.made(
-            "segmenter", key, lambda: segmenter.fit(treebank, progress=told.of("segmenter"))
-        )
+        works.model("segmenter", key, partial(segmenter.fit, treebank))
     shared = {"clusters": pipeline.clusters, "vectors": pipeline.vectors}
     if text is not None:
         from eigentext.pipeline.unlabelled import words_of_text
 
+        stages |= works.done()
         shared |= words_of_text(
             pipeline, stages.get("segmenter"), text, files, told.of("words of text")
         )
     settings |= {name: value for name, value in shared.items() if value is not None}
     learned_from, parses = treebank, "parser" in todo or "reranker" in todo
     if "morphology" in todo:
-        stages["morphology"], learned_from = _morphology(
-            pipeline, treebank, settings, files, about, told, jobs, parse=parses
-        )
+        _morphology(pipeline, treebank, settings, works, about, parse=parses)
+        stages |= works.done()
+        learned_from = stages.pop(_TAGS, treebank)
     elif parses and "morphology" in stages:
         # a tagger that was given may have seen these sentences: its tags are what the parser gets
         tagged = stages["morphology"].tag([sentence.forms for sentence in treebank])
         learned_from = _with_tags(treebank, tagged)
+    stages |= works.done()
     trees: list[conllu.Sentence] = []
     if "parser" in todo or "reranker" in todo:
         from eigentext.dependency.graph.answer import with_heads
@@ -152,7 +157,7 @@ def train_stages(
     if dev is not None:
         from eigentext.pipeline.scoring import score
 
-        result = score(pipeline, list(dev))
+        result = score(pipeline, list(dev), jobs=cores_in_use())
         pipeline.dev_scores_ = {name: found.f1 for name, found in result.items()}
 
 
@@ -209,44 +214,73 @@ def _morphology(
     pipeline: Pipeline,
     treebank: list[conllu.Sentence],
     settings: Mapping[str, Any],
-    files: _Work,
+    works: _Works,
     about: str,
-    told: _Told,
-    jobs: int,
     *,
     parse: bool,
-) -> tuple[Any, list[conllu.Sentence]]:
-    """The tagger, and the treebank as the parser is to see it."""
-    from eigentext.morphology import MorphTagger, jackknifed
+) -> None:
+    """The tagger, and the treebank as the parser is to see it, added to what is to be done."""
+    from eigentext.morphology import MorphTagger, fold_works
 
     tagger = MorphTagger(**_known(MorphTagger, settings) | (pipeline.morphology_settings or {}))
     analyzer = pipeline.analyzer
     key = fingerprint(about, keyed(tagger.get_params()))
     if analyzer is not None:
         key = fingerprint(key, _analyzer_key(analyzer))
-    model = files.made(
-        "morphology",
-        key,
-        lambda: tagger.fit(treebank, analyzer=analyzer, progress=told.of("morphology")),
-    )
-    if not parse or not pipeline.folds:
-        return model, treebank
-
-    def predicted() -> list[conllu.Sentence]:
-        ways = min(pipeline.folds, len(treebank))
-        if ways < 2:
-            return treebank
-        found = jackknifed(
+    works.model("morphology", key, partial(tagger.fit, treebank, analyzer=analyzer))
+    ways = min(pipeline.folds, len(treebank))
+    if parse and ways >= 2:
+        works.tags(
+            fingerprint(key, pipeline.folds),
             treebank,
-            tagger,
-            ways=ways,
-            analyzer=analyzer,
-            jobs=jobs,
-            progress=told.of("out-of-sample tags"),
+            fold_works(treebank, tagger, ways=ways, analyzer=analyzer),
         )
-        return _with_tags(treebank, found)
 
-    return model, files.sentences("tags", fingerprint(key, pipeline.folds), predicted)
+
+class _Works:
+    """Trainings that need nothing of each other, done side by side; what is in files is not done.
+
+    With one core a training tells its progress, with several each tells that it is done.
+    """
+
+    def __init__(self, files: _Work, told: _Told) -> None:
+        self._files, self._told = files, told
+        self._works: list[Callable[[], Any]] = []
+        self._wanted: list[tuple[str, Callable[[Iterator[Any]], Any]]] = []
+
+    def model(self, name: str, key: str, fit: Callable[..., Any]) -> None:
+        """A stage that is a model; ``fit`` takes progress."""
+        if not self._files.has(name, key):
+            progress = self._told.of(name) if cores_in_use() == 1 else None
+            self._works.append(partial(fit, progress=progress))
+        self._wanted.append((name, lambda found: self._files.made(name, key, found.__next__)))
+
+    def tags(
+        self, key: str, treebank: list[conllu.Sentence], folds: list[Callable[[], Any]]
+    ) -> None:
+        """The treebank with tags out of sample, one stretch after the other."""
+        if not self._files.has(_TAGS, key):
+            self._works += folds
+        told = self._told.of("out-of-sample tags")
+
+        def made(found: Iterator[Any]) -> list[conllu.Sentence]:
+            tagged: list[Any] = []
+            for way in range(1, len(folds) + 1):
+                tagged += next(found)
+                if told is not None:
+                    told(way, len(folds), "tagging out of sample")
+            return _with_tags(treebank, tagged)
+
+        self._wanted.append(
+            (_TAGS, lambda found: self._files.sentences(_TAGS, key, lambda: made(found)))
+        )
+
+    def done(self) -> dict[str, Any]:
+        """What was asked for since the last time, each in its file as soon as it is there."""
+        found = side_by_side(self._works)
+        answers = {name: take(found) for name, take in self._wanted}
+        self._works, self._wanted = [], []
+        return answers
 
 
 def _analyzer_key(analyzer: Any) -> list[Any]:
@@ -326,6 +360,11 @@ class _Work:
 
     def _path(self, name: str, key: str) -> Path | None:
         return None if self.folder is None else self.folder / f"{name}-{key[:16]}"
+
+    def has(self, name: str, key: str) -> bool:
+        """Is it there already?"""
+        path = self._path(name, key)
+        return path is not None and path.exists()
 
     def made(self, name: str, key: str, make: Callable[[], Any]) -> Any:
         """A model, from its file if that is there."""

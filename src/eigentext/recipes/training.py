@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from eigentext.base.cores import using_cores
 from eigentext.base.settings import declared
 from eigentext.errors import DataError, SettingsError
 
@@ -61,14 +62,14 @@ def trained(
     """The model of a recipe, and its scores on the recipe's test data."""
     recipe = data.recipe
     way = _WAYS[recipe.kind]
-    model = way.train(
-        data.paths(recipe.train),
-        data.paths(recipe.dev),
-        [str(data.places[file]) for file in recipe.text],
-        recipe.settings,
-        jobs=jobs,
-        progress=progress,
-    )
+    with using_cores(jobs):
+        model = way.train(
+            data.paths(recipe.train),
+            data.paths(recipe.dev),
+            [str(data.places[file]) for file in recipe.text],
+            recipe.settings,
+            progress=progress,
+        )
     scores = way.score(model, data.paths(recipe.test), jobs=jobs, progress=progress)
     return model, {name: round(value, 2) for name, value in scores.items()}
 
@@ -88,7 +89,6 @@ def _train_constituency(
     text: Sequence[str],
     settings: dict[str, Any],
     *,
-    jobs: int,
     progress: Progress | None,
 ) -> Any:
     from eigentext.constituency import LPCFG
@@ -139,7 +139,6 @@ def _train_ner(
     text: Sequence[str],
     settings: dict[str, Any],
     *,
-    jobs: int,
     progress: Progress | None,
 ) -> Any:
     from eigentext.tagging import SequenceTagger
@@ -200,14 +199,11 @@ def _train_pipeline(
     text: Sequence[str],
     settings: dict[str, Any],
     *,
-    jobs: int,
     progress: Progress | None,
 ) -> Any:
     from eigentext.pipeline import Pipeline
 
-    return Pipeline.train(
-        train, dev=dev or None, text=text or None, jobs=jobs, progress=progress, **settings
-    )
+    return Pipeline.train(train, dev=dev or None, text=text or None, progress=progress, **settings)
 
 
 def _score_pipeline(

@@ -16,6 +16,7 @@ from eigentext.base.files.archives import suffix_of
 from eigentext.base.files.opening import raise_or_tell
 from eigentext.errors import DataError, SettingsError
 from eigentext.formats import columns, conllu, text
+from eigentext.formats.records import kind_of
 from eigentext.tagging.schemes import looks_like_entities, repaired
 
 if TYPE_CHECKING:
@@ -40,15 +41,19 @@ class Item:
 
 
 def format_of(source: str, asked: str = "auto") -> str:
-    """The format of a file by its name: ``.conllu``, ``.txt`` (tokens), else columns.
+    """The format of a file by its name: ``.conllu``, tokens (``.txt``, records), else columns.
 
     >>> format_of("a.conllu.xz"), format_of("train.bio"), format_of("text.txt")
     ('conllu', 'columns', 'tokens')
+    >>> format_of("text.parquet")
+    'tokens'
     """
     if asked != "auto":
         if asked not in FORMATS:
             raise SettingsError(f"format is auto, {', '.join(FORMATS)}, not {asked!r}")
         return asked
+    if kind_of(source):
+        return "tokens"
     name = source.removesuffix(suffix_of(source) or "")
     ending = os.path.splitext(name)[1]
     return {".conllu": "conllu", ".txt": "tokens"}.get(ending, "columns")

@@ -8,20 +8,25 @@ over all stretches is taken.  Stretches are contiguous, since neighbours come fr
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from eigentext.base.folds import held_out
+from eigentext.base.parallel import side_by_side
 from eigentext.evaluate.ner import evaluate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    import numpy.typing as npt
+
     from eigentext.base.progress import Progress
     from eigentext.tagging.tagger import SequenceTagger
 
     Tags = Sequence[Sequence[str]]
+    Tagged = tuple[Sequence[str], Sequence[str]]  # tokens and tags of a sentence
 
 __all__ = ["BEAMS", "FEW", "MARGINS", "best_pair", "cross_validated"]
 
@@ -50,24 +55,37 @@ def cross_validated(
     """
     if len(sentences) < _LEAST:
         return {}
-    done = 0
-    counts = {(margin, beam): np.zeros(3) for margin in margins for beam in beams}
+    works = []
     for others, inside in held_out(len(sentences), _STRETCHES):
-        gold = [tags[number] for number in inside]
         if not any(tag != "O" for number in others for tag in tags[number]):
             continue  # nothing to learn from
-        for margin in margins:
-            tagger = new_tagger(margin).fit(
-                [sentences[number] for number in others], [tags[number] for number in others]
-            )
-            for beam in beams:
-                tagger.beam = beam
-                result = evaluate(gold, tagger.predict([sentences[number] for number in inside]))
-                counts[margin, beam] += np.sum(result.sentence_counts, axis=0)
-            done += 1
-            if progress is not None:
-                progress(done, _STRETCHES * len(margins), "choosing margin and beam")
+        known, asked = ([(sentences[k], tags[k]) for k in part] for part in (others, inside))
+        works += [partial(_tried, new_tagger, margin, beams, known, asked) for margin in margins]
+    counts = {(margin, beam): np.zeros(3) for margin in margins for beam in beams}
+    for done, found in enumerate(side_by_side(works), start=1):
+        for pair, correct in found.items():
+            counts[pair] += correct
+        if progress is not None:
+            progress(done, len(works), "choosing margin and beam")
     return {pair: _f1(*sums) for pair, sums in counts.items()}
+
+
+def _tried(
+    new_tagger: Callable[[float], SequenceTagger],
+    margin: float,
+    beams: Sequence[int],
+    known: Sequence[Tagged],
+    asked: Sequence[Tagged],
+) -> dict[Pair, npt.NDArray[np.float64]]:
+    """Correct, gold and predicted entities of the sentences asked, for each beam."""
+    tagger = new_tagger(margin).fit([tokens for tokens, _ in known], [tags for _, tags in known])
+    counts = {}
+    for beam in beams:
+        tagger.beam = beam
+        predicted = tagger.predict([tokens for tokens, _ in asked])
+        result = evaluate([tags for _, tags in asked], predicted)
+        counts[margin, beam] = np.sum(result.sentence_counts, axis=0)
+    return counts
 
 
 def best_pair(scores: dict[Pair, float]) -> Pair:

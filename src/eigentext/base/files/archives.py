@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import io
     from collections.abc import Callable, Iterator
 
-__all__ = ["SUFFIXES", "packer", "suffix_of", "unpacked"]
+__all__ = ["SUFFIXES", "bare_name", "packer", "suffix_of", "unpacked"]
 
 SUFFIXES = (".gz", ".xz", ".zst", ".bz2")
 
@@ -34,12 +34,25 @@ def suffix_of(source: str) -> str:
     >>> suffix_of("a.txt.GZ"), suffix_of("https://host/a.xz?key=1"), suffix_of("a.txt")
     ('.gz', '.xz', '')
     """
+    name = _name(source)
+    return next((suffix for suffix in SUFFIXES if name.endswith(suffix)), "")
+
+
+def bare_name(source: str) -> str:
+    """The name of a path or URL in lower case, without packing suffix: its ending tells a format.
+
+    >>> bare_name("data/A.jsonl.zst"), bare_name("https://host/a.parquet?key=1")
+    ('a.jsonl', 'a.parquet')
+    """
+    return _name(source).removesuffix(suffix_of(source)).rpartition("/")[2]
+
+
+def _name(source: str) -> str:
     name = source
     if "://" in source:
         link = next(link for link in source.split("::") if "://" in link)
         name = link.split("?")[0].split("#")[0]
-    name = name.lower()
-    return next((suffix for suffix in SUFFIXES if name.endswith(suffix)), "")
+    return name.lower()
 
 
 def unpacked(source: str, chunks: Iterator[bytes]) -> Iterator[bytes]:

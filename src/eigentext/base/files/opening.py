@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from eigentext.base.files.archives import unpacked
+from eigentext.base.files.hub import dataset_files
 from eigentext.base.files.storage import Source, driver_errors, filesystem_of, is_url, reason
 from eigentext.base.files.writing import atomic_write, check_writable, write_lines
 from eigentext.errors import DataError, StorageError
@@ -35,6 +36,7 @@ __all__ = [
     "NO_TEXT",
     "TOO_LONG",
     "OnError",
+    "RawChunks",
     "SkipLog",
     "Source",
     "atomic_write",
@@ -89,7 +91,8 @@ def expand(sources: Iterable[Source]) -> list[str]:
     """The files that paths, globs and URLs stand for, in the order given, each glob sorted.
 
     A file whose real name contains ``*``, ``?`` or ``[`` is taken as it is.  Folders that a glob
-    meets are passed over; ``**`` goes into subfolders.  ``-`` (standard input) stays.
+    meets are passed over; ``**`` goes into subfolders.  ``-`` (standard input) stays.  The folder
+    of a dataset, ``hf://datasets/...``, stands for its files (``hub``).
 
     >>> expand(["-"])
     ['-']
@@ -125,7 +128,7 @@ def _expand_url(url: str) -> list[str]:
     links = url.split("::")
     magic = [i for i, link in enumerate(links) if "://" in link and _url_has_magic(link)]
     if not magic:
-        return [url]
+        return dataset_files(url) if url.startswith("hf://") else [url]
     with driver_errors(url, "cannot list"):
         filesystem, path = filesystem_of(url)
         matches = sorted(filesystem.glob(path, detail=False))
@@ -145,7 +148,7 @@ def _url_has_magic(link: str) -> bool:
     return ("*" in link) if link.startswith(("http:", "https:")) else glob.has_magic(link)
 
 
-class _RawChunks(io.RawIOBase):
+class RawChunks(io.RawIOBase):
     """An iterator of byte chunks as a raw stream, so that io.BufferedReader can do the rest."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
@@ -153,9 +156,11 @@ class _RawChunks(io.RawIOBase):
         self._rest = memoryview(b"")
 
     def readable(self) -> bool:
+        """It is."""
         return True
 
     def readinto(self, buffer: Any) -> int:
+        """Fill what can be filled at once; 0 is the end."""
         if not len(buffer):
             return 0
         while not self._rest:
@@ -202,7 +207,7 @@ def open_binary(source: Source) -> Iterator[io.BufferedReader]:
                 raise DataError(path, None, "a device, expected a file")
             pull = file.read
         chunks = unpacked(path, _chunks(path, pull))
-        yield stack.enter_context(io.BufferedReader(_RawChunks(chunks), _BLOCK))
+        yield stack.enter_context(io.BufferedReader(RawChunks(chunks), _BLOCK))
 
 
 def _is_endless(handle: int) -> bool:

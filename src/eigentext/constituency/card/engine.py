@@ -1,8 +1,7 @@
 """The kernels of ``parse.cu`` on a graphics card, by CuPy.
 
-1. :func:`why_no_card` says whether there is one.
-2. :class:`Card` compiles the kernels, and runs each over the sentences of a batch.
-3. :class:`Job` is the table of arrays and numbers that all kernels share: the fields of ``struct
+1. :class:`Card` compiles the kernels, and runs each over the sentences of a batch.
+2. :class:`Job` is the table of arrays and numbers that all kernels share: the fields of ``struct
    Job`` by their names, 8 bytes each.
 
 Anything with the five methods of :class:`Engine` will do in place of the card: the tests run the
@@ -30,7 +29,6 @@ __all__ = [
     "Engine",
     "Job",
     "fields",
-    "why_no_card",
 ]
 
 SOURCE = Path(__file__).with_name("parse.cu")
@@ -62,18 +60,6 @@ class Engine(Protocol):
 
     def launch(self, kernel: str, n_blocks: int, job: Job, *, warps: int, shared: int) -> None:
         """Run a kernel for every sentence; ``shared`` is the memory of a block in bytes."""
-
-
-def why_no_card() -> str | None:
-    """Why there is no graphics card to calculate on; None where there is one."""
-    try:
-        import cupy
-    except ImportError:
-        return "CuPy is not installed (the extra `gpu` of eigentext has it)"
-    try:
-        return None if cupy.cuda.runtime.getDeviceCount() > 0 else "there is no graphics card"
-    except Exception as error:  # the driver's own kinds
-        return f"CuPy finds no graphics card: {error}"
 
 
 @cache

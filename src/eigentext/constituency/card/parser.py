@@ -19,15 +19,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from eigentext.base.device import DEVICES
 from eigentext.constituency.answer import Parse
 from eigentext.constituency.card.batch import WordTable, grammar_arrays, sentence_arrays
-from eigentext.constituency.card.engine import Card, Engine, Job, fields, why_no_card
+from eigentext.constituency.card.engine import Card, Engine, Job, fields
 from eigentext.constituency.chart.decode import LIKELY
 from eigentext.constituency.chart.skeleton import Skeleton
 from eigentext.constituency.scoring import words_log_p
-from eigentext.constituency.settings import DEVICES
 from eigentext.constituency.transform import restore, user_labels, with_wrapper
 from eigentext.errors import SettingsError
+from eigentext.linalg.devices import why_no_cupy
 from eigentext.trees.constituent import Tree
 
 if TYPE_CHECKING:
@@ -35,9 +36,10 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from eigentext.base.device import Device
     from eigentext.constituency.grammar import Grammar
     from eigentext.constituency.model import LPCFG
-    from eigentext.constituency.settings import Decoder, Device
+    from eigentext.constituency.settings import Decoder
 
 __all__ = ["CardParser", "Trees", "why_not_card"]
 
@@ -62,7 +64,7 @@ def why_not_card(
         raise SettingsError(f"device must be one of {', '.join(DEVICES)}, not {device!r}")
     if device == "cpu":
         return "device is cpu"
-    why = why_no_card()
+    why = why_no_cupy()
     if why is None and (what := _left_to_processor(parser, decoder, kbest, marginals)):
         why = f"{what} is for the processor (device cpu)"
     if why is not None and device == "cuda":

@@ -102,7 +102,7 @@ def _span_features(words, i, j, shift, out):
         out[f] >>= shift
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def bracket_scores(words, weights, scores):
     """``scores`` (spans,): the sum of the weights of each span's features; 0 over one word."""
     n = len(words.marks) - 1
@@ -134,7 +134,7 @@ def _shift_of(weights):
     return np.uint64(64 - bits)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def bracket_marginals(n, scores, inside, marginal):
     """Fill ``marginal`` (spans,), p(span is in the tree); returns log Z.  ``inside`` is scratch.
 

@@ -61,7 +61,7 @@ def span_id(i, j, n):
     return i * n - (i * (i - 1)) // 2 + (j - i - 1)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def coarse_inside(n, rules, prior, tags, masks, beam, cells):
     """Inside lists of all cells with a beam in each; returns entries used, or -1 if full.
 
@@ -180,7 +180,7 @@ def coarse_inside(n, rules, prior, tags, masks, beam, cells):
     return used
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def coarse_outside(n, rules, root_p, brackets, cells, threshold, outside, survivors):
     """Outside values of all entries, and the rule applications above the threshold, top-down.
 

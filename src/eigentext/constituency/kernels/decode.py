@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def best_by_score(app_parent, app_left, app_right, app_score, item_is_tag, item_score, best_app):
     """Viterbi over applications (bottom-up order) with additive scores."""
     # item_score[item] = max over its applications of app_score + item_score of both children;
@@ -25,7 +25,7 @@ def best_by_score(app_parent, app_left, app_right, app_score, item_is_tag, item_
             best_app[a] = p
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def viterbi_up(
     applications, tensors, span_items, word_of_item, item_ptr, best, application, scaled, top
 ):
@@ -80,7 +80,7 @@ def _scale_item(item, item_ptr, best, scaled, top):
             scaled[h] = math.exp(best[h] - high)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def viterbi_down(applications, tensors, item_ptr, application, scaled, root, state, chosen):
     """Follow the best derivation from the root; ``chosen`` gets the application of each item."""
     app_rule, _, app_left, app_right, _, _ = applications

@@ -19,7 +19,7 @@ from eigentext.constituency.kernels.tensors import (
 _FAINT = -69.0  # exp of it is 1e-30: nothing beside the others in single precision
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def fine_inside(applications, tensors, item_span, item_ptr, span_items, weight, inside, scale):
     """Bottom-up over groups of applications with the same parent span.
 
@@ -73,7 +73,7 @@ def fine_inside(applications, tensors, item_span, item_ptr, span_items, weight, 
             scale[s] = -np.inf
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def fine_outside(
     applications, tensors, item_span, item_ptr, weight, inside, scale, outside, posterior
 ):
@@ -110,7 +110,7 @@ def fine_outside(
             )
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def chart_counts(applications, tensors, item_span, sweeps, weight, least, counts):
     """Add the expected rules with states of one sentence to ``counts``, times ``weight``.
 

@@ -45,7 +45,7 @@ def room_for(n: int) -> Derivations:
     return Derivations(np.empty(n), *columns, np.empty(n, np.uint64), np.empty((n, 2), np.int32))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def first_derivations(app_left, app_right, item_score, best_app, item_key, table):
     """Fill in the best derivation of every item; children have smaller spans, but any number."""
     n_items = len(item_score)
@@ -130,7 +130,7 @@ def _new(n, item, app, left, right, app_score, item_key, table):
     table.heap[n, 0] = table.heap[n, 1] = -1
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def kbest_roots(
     applications, by_item, app_score, item_key, roots, k, most, table, used, top, chosen
 ):

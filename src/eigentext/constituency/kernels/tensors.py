@@ -70,11 +70,12 @@ def smooth_rule(n_tensor, n_parent, n_left, n_right, shares, strengths, out):
                 out[at] = p_rx * e
 
 
-@njit(cache=True)
-def smooth_rules(layout, n_tensor, n_state, n_rule, n_label, strengths, out):
-    """The tensors of all rules from (expected) counts ``n_tensor``; ``out`` (cells,).
+@njit(cache=True, nogil=True)
+def smooth_rules(layout, own, n_tensor, n_state, n_rule, n_label, strengths, out):
+    """The tensors of some rules from (expected) counts ``n_tensor``; ``out`` (cells,).
 
     ``layout``   rules (R, 3), where each begins in ``out``, and the states of each label
+    ``own``      (begin, end) of the rules
     ``n_state``  (states of all labels,) counts of states; ``n_rule, n_label`` without states
     """
     rules, rule_ptr, label_ptr = layout
@@ -82,7 +83,7 @@ def smooth_rules(layout, n_tensor, n_state, n_rule, n_label, strengths, out):
     for r in range(len(rules)):
         longest = max(longest, rule_ptr[r + 1] - rule_ptr[r])
     cells = np.empty(longest)
-    for r in range(len(rules)):
+    for r in range(own[0], own[1]):
         begin, end = rule_ptr[r], rule_ptr[r + 1]
         a, b, c = rules[r]
         smooth_rule(
@@ -98,8 +99,8 @@ def smooth_rules(layout, n_tensor, n_state, n_rule, n_label, strengths, out):
             out[begin + i] = cells[i]
 
 
-@njit(cache=True)
-def smooth_few(layout, places, numbers, n_state, n_rule, n_label, strengths, out):
+@njit(cache=True, nogil=True)
+def smooth_few(layout, own, places, numbers, n_state, n_rule, n_label, strengths, out):
     """The same from the counts that are not 0: ``places`` in ``out``, rising, and ``numbers``."""
     rules, rule_ptr, label_ptr = layout
     longest = 0
@@ -107,8 +108,8 @@ def smooth_few(layout, places, numbers, n_state, n_rule, n_label, strengths, out
         longest = max(longest, rule_ptr[r + 1] - rule_ptr[r])
     counts = np.zeros(longest)
     one_ptr = np.zeros(2, np.int64)
-    at = 0
-    for r in range(len(rules)):
+    at = np.searchsorted(places, rule_ptr[own[0]])
+    for r in range(own[0], own[1]):
         begin, end = rule_ptr[r], rule_ptr[r + 1]
         first = at
         while at < len(places) and places[at] < end:
@@ -116,7 +117,7 @@ def smooth_few(layout, places, numbers, n_state, n_rule, n_label, strengths, out
             at += 1
         one_ptr[1] = end - begin
         one = rules[r : r + 1], one_ptr, label_ptr
-        smooth_rules(one, counts, n_state, n_rule[r:], n_label, strengths, out[begin:end])
+        smooth_rules(one, (0, 1), counts, n_state, n_rule[r:], n_label, strengths, out[begin:end])
         for i in range(first, at):  # all 0 again, for the next rule
             counts[places[i] - begin] = 0.0
 

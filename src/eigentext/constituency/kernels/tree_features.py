@@ -103,7 +103,7 @@ def _context_key(trees, a, i, names, tag, rule, second):
     return key
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def group_nodes(trees, names, group, keys, slots):
     """Give nodes with the same context the same number; how many there are.
 
@@ -133,7 +133,7 @@ def group_nodes(trees, names, group, keys, slots):
     return n_groups
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def make_features(trees, names, group, n_groups, skipped, wanted, ptr, out):
     """Features of every group but those ``skipped``: ``out`` at ``ptr``."""
     n = len(names.word)

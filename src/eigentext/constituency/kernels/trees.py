@@ -31,7 +31,7 @@ class TreeSweeps(NamedTuple):
     log_scale: Any
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def tree_inside(skeleton, tensors, root, label_ptr, node_ptr, inside):
     """Log weight of one tree in preorder; ``inside`` of the nodes over words is filled in."""
     label, rule, left, right = skeleton

@@ -3,8 +3,9 @@
 Each round:
 
 1. E-step on the trees, as in ``em``: expected states of known skeletons.
-2. E-step on each sentence: the pruned chart within its brackets, both sweeps of each model, and
-   from them the expected rules, words and roots with states, as in a tree, times a weight.
+2. E-step on each sentence: the pruned chart within its brackets, both sweeps of each model (the
+   cores in use share out the sentences), and from them the expected rules, words and roots with
+   states, as in a tree, times a weight.
 3. M-step: ``params.estimate`` on the sum of both; the coarse grammar gets the same counts without
    states, so that it goes on pruning for the grammar that there is now.
 
@@ -17,11 +18,13 @@ sentences never falls (up to single precision).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from eigentext.base.cores import in_turn
 from eigentext.base.tokens import checked_tokens
 from eigentext.constituency.answer import word_emissions
 from eigentext.constituency.chart.coarse import CoarseGrammar, build_chart
@@ -42,8 +45,9 @@ if TYPE_CHECKING:
 
     from eigentext.base.progress import Progress
     from eigentext.constituency.chart.coarse import Chart
+    from eigentext.constituency.chart.fine import Sweeps
     from eigentext.constituency.grammar import Grammar
-    from eigentext.constituency.lexicon import Emission, Lexicon, WordIndex
+    from eigentext.constituency.lexicon import Lexicon, WordIndex
     from eigentext.constituency.params import LatentParams
     from eigentext.constituency.settings import LPCFGSettings
     from eigentext.constituency.treebank import Treebank
@@ -175,10 +179,11 @@ def learn_semi(
             expected = [Expected.none(model) for model in params]
             # E-step of the sentences: every model adds to its own expected counts
             likelihood, n_used = 0.0, 0
-            for done, sentence in enumerate(short):
+            swept = in_turn(partial(_sweep, grammar, settings), short)
+            for done, (sentence, one) in enumerate(zip(short, swept, strict=True)):
                 if progress is not None:
                     progress(done, len(short), f"sentences without trees, round {number + 1}")
-                gained = _expect(grammar, sentence, text.least, expected, settings)
+                gained = _expect(grammar, sentence, one, text.least, expected)
                 if gained is not None:
                     n_used += 1
                     likelihood += gained
@@ -209,14 +214,15 @@ def _sentences(grammar: Grammar, text: FreeText, settings: LPCFGSettings) -> Ite
             yield _Sentence(grammar.forms(tokens), known, weight)
 
 
-def _expect(
-    grammar: Grammar,
-    sentence: _Sentence,
-    least: float,
-    expected: Sequence[Expected],
-    settings: LPCFGSettings,
-) -> float | None:
-    """E-step on one sentence: its weighted log-likelihood, or None when it has no parse."""
+class _Swept(NamedTuple):
+    """The chart of a sentence, and both sweeps of every model; None where it has no weight."""
+
+    chart: Chart
+    sweeps: list[Sweeps | None]
+
+
+def _sweep(grammar: Grammar, settings: LPCFGSettings, sentence: _Sentence) -> _Swept | None:
+    """What the cores in use share out; None when the sentence has no parse."""
     params, words = grammar.params, sentence.words
     try:
         masks = build_masks(len(words), grammar.labels, sentence.constraints, grammar.wrapper)
@@ -234,34 +240,45 @@ def _expect(
     )
     if chart is None:
         return None
+    sweeps = [fine_sweeps(chart, *model) for model in zip(params, emissions, strict=True)]
+    return _Swept(chart, sweeps)
+
+
+def _expect(
+    grammar: Grammar,
+    sentence: _Sentence,
+    swept: _Swept | None,
+    least: float,
+    expected: Sequence[Expected],
+) -> float | None:
+    """Add what a sentence says: its weighted log-likelihood, or None when it has no parse."""
+    if swept is None:
+        return None
     log_ps = []
-    for model, of_words, into in zip(params, emissions, expected, strict=True):
-        log_z = add_sentence(chart, model, of_words, words, sentence.weight, least, into)
-        if log_z is None:
+    for model, sweeps, into in zip(grammar.params, swept.sweeps, expected, strict=True):
+        if sweeps is None or sweeps.sign < 0:
             continue
-        log_ps.append(log_z + sum(map(model.lexicon.log_p_word, words)))
+        add_sentence(swept.chart, model, sweeps, sentence.words, sentence.weight, least, into)
+        log_ps.append(sweeps.log_z + sum(map(model.lexicon.log_p_word, sentence.words)))
     return sentence.weight * float(np.mean(log_ps)) if log_ps else None
 
 
 def add_sentence(
     chart: Chart,
     params: LatentParams,
-    emissions: Sequence[Emission],
+    swept: Sweeps,
     words: Sequence[str],
     weight: float,
     least: float,
     into: Expected,
-) -> float | None:
-    """Add the expected counts of one chart; returns log Z, None when the model gives it no weight.
+) -> None:
+    """Add the expected counts of one chart.
 
     E[rule, h1, h2, h3] = sum over applications of outside[parent][h1] tensor[r][h1, h2, h3]
                           inside[left][h2] inside[right][h3] / Z
     """
     from eigentext.constituency.kernels.fine import chart_counts
 
-    swept = fine_sweeps(chart, params, emissions)
-    if swept is None or swept.sign < 0:
-        return None
     chart_counts(
         chart.applications, params.tensors, chart.item_span, swept, weight, least, into.tensor
     )
@@ -279,7 +296,6 @@ def add_sentence(
         if n.sum() > least:
             ts = np.arange(lexicon.tag_ptr[t], lexicon.tag_ptr[t + 1])
             into.pairs.append((words[chart.word_of_item[item]], ts, weight * n))
-    return swept.log_z
 
 
 def _totals(params: LatentParams, new: Expected) -> Totals:

@@ -15,11 +15,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
+from eigentext.base.cores import in_turn, row_blocks
 from eigentext.base.folds import held_out
 from eigentext.constituency.rerank.features import ALL, WordKeys, list_features
 from eigentext.constituency.rerank.lists import Gold, LabelTable, TreeList, tree_list
@@ -50,6 +51,7 @@ __all__ = [
 N_TREES = 20  # of a list; more gave nothing on dev
 DECODER = (1.0,)  # weight of the decoder's score; it stays
 _FOLDS = 5
+_SENTENCES_AT_ONCE = 16  # that one thread parses
 _FREQUENT = 5  # words seen less often have the key of their signature
 
 
@@ -126,7 +128,7 @@ def learn_reranker(
     lists = parsed_lists(spoken, fit, progress=progress)
     return Reranker(
         frequent,
-        learn_weights((item.features(words) for item in lists), DECODER, fixed=True),
+        learn_weights(in_turn(lambda item: item.features(words), lists), DECODER, fixed=True),
         language,
     )
 
@@ -149,11 +151,20 @@ def parsed_lists(
     done = 0
     for others, fold in held_out(len(trees), _FOLDS):
         parser = fit([trees[at] for at in others.tolist()])
-        for at in fold.tolist():
+        own = [trees[at] for at in fold.tolist()]
+        blocks = [own[block] for block in row_blocks(len(own), _SENTENCES_AT_ONCE)]
+        for lists in in_turn(partial(_lists_of, parser), blocks):
+            yield from lists
+            done += _SENTENCES_AT_ONCE
             if progress is not None:
-                progress(done, len(trees), "parsing for the reranker")
-            done += 1
-            forest = parser.forest(trees[at].words, N_TREES)
-            if forest is not None and len(forest.roots) > 1:
-                table = parser.label_table
-                yield ParsedList(tree_list(forest, table), table, trees[at])
+                progress(min(done, len(trees)), len(trees), "parsing for the reranker")
+
+
+def _lists_of(parser: ListParser, trees: Sequence[Tree]) -> list[ParsedList]:
+    """The lists of some sentences; one with a single tree says nothing."""
+    lists, table = [], parser.label_table
+    for tree in trees:
+        forest = parser.forest(tree.words, N_TREES)
+        if forest is not None and len(forest.roots) > 1:
+            lists.append(ParsedList(tree_list(forest, table), table, tree))
+    return lists

@@ -14,7 +14,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from eigentext.base.cores import each
+
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from eigentext.dependency.graph.encode import Batch
     from eigentext.dependency.graph.training import ArcModel
 
@@ -30,14 +34,21 @@ def fitted_heat(model: ArcModel, test: Batch) -> float:
     lengths = np.diff(test.starts) - 1
     short = np.flatnonzero((lengths > 1) & (lengths <= _MOST_WORDS))
     chosen = short[:: max(1, -(-len(short) // _MOST_SENTENCES))]
-    totals = np.zeros(len(_HEATS))
-    for number in chosen.tolist():
+
+    def logs(number: int) -> npt.NDArray[np.float64]:
+        """(heats,) log probabilities of the gold heads of one sentence."""
         search = model.search(test, number)
         gold = test.heads[test.starts[number] + 1 : test.starts[number + 1]]
         words = np.arange(1, len(gold) + 1)
+        found = np.zeros(len(_HEATS))
         for at, heat in enumerate(_HEATS):
             search.heat = heat
-            totals[at] += np.log(np.maximum(search.marginals()[gold, words], _FLOOR)).sum()
+            found[at] = np.log(np.maximum(search.marginals()[gold, words], _FLOOR)).sum()
+        return found
+
+    totals = np.zeros(len(_HEATS))
+    for found in each(logs, chosen.tolist()):
+        totals += found
     # of nearly equals the first, so that rounding decides nothing
     near = totals >= totals.max() - 1e-9 * abs(totals.max())
     return _HEATS[int(np.argmax(near))] if len(chosen) else 1.0

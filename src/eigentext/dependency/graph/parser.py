@@ -12,12 +12,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
+from eigentext.base.cores import beside
 from eigentext.base.model import Model
 from eigentext.base.parallel import in_order
 from eigentext.base.tokens import checked_item, checked_sentences, each_sentence
@@ -32,7 +34,7 @@ from eigentext.dependency.graph.labels import (
 )
 from eigentext.dependency.graph.projectivity import choose_projectivity
 from eigentext.dependency.graph.storage import SPEC, pack, restore
-from eigentext.dependency.graph.tags import OwnTags, jackknifed
+from eigentext.dependency.graph.tags import OwnTags, fitted_and_jackknifed
 from eigentext.dependency.graph.templates import (
     arc_templates,
     fitting,
@@ -121,8 +123,7 @@ class DependencyParser(Model, DependencyParserSettings):
                 "vectors": self.near_ or None,
                 "seed": self.seed,
             }
-            tagged = jackknifed(read, progress=progress, **settings)
-            self.own_tags_ = OwnTags(**settings).fit(read)
+            self.own_tags_, tagged = fitted_and_jackknifed(read, progress=progress, **settings)
         self.tagged_ = any(tag != "_" for known in tagged for tag in (*known.upos, *known.xpos))
         self.encoder_ = self._encoder(tagged, [sentence.column("deprel") for sentence in read])
         relations = sorted({name for sentence in read for name in sentence.column("deprel")})
@@ -132,6 +133,18 @@ class DependencyParser(Model, DependencyParserSettings):
         used = {"clusters": bool(self.clusters_), "vectors": bool(self.near_)}
         known = self._known_of(tagged)
         others = any(sentence.others for sentence in tagged)
+        relations_of = beside(
+            partial(
+                train_labels,
+                batch,
+                relations,
+                fitting(label_templates(**used, others=others), **known),
+                LabelSettings(seed=self.seed),
+                progress=progress,
+            )
+            if self.labels
+            else lambda: None
+        )
         self.arcs_ = self._train_arcs(
             batch,
             fitting(arc_templates(**used, others=others), **known),
@@ -140,15 +153,7 @@ class DependencyParser(Model, DependencyParserSettings):
             dev,
             progress,
         )
-        self.relations_: LabelModel | None = None
-        if self.labels:
-            self.relations_ = train_labels(
-                batch,
-                relations,
-                fitting(label_templates(**used, others=others), **known),
-                LabelSettings(seed=self.seed),
-                progress=progress,
-            )
+        self.relations_: LabelModel | None = relations_of()
         return self
 
     def _arc_settings(self, n_words: int) -> ArcSettings:

@@ -7,22 +7,24 @@ trained on all of them.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from eigentext.base.parallel import side_by_side
 from eigentext.dependency.sentence import TaggedSentence, with_other_upos
 from eigentext.tagging import SequenceTagger
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from eigentext.base.progress import Progress
     from eigentext.formats.conllu import Sentence
     from eigentext.morphology import Morphology, MorphTagger
 
-__all__ = ["OwnTags", "jackknifed", "with_tags"]
+__all__ = ["OwnTags", "fitted_and_jackknifed", "jackknifed", "with_tags"]
 
 _MORPHOLOGY, _XPOS_ALONE = "morphology", "morphology_of_xpos"  # names of the tagger in a file
 WAYS = 5  # stretches of the training set
@@ -113,19 +115,45 @@ def jackknifed(
     ``settings`` are those of :class:`OwnTags`.  With fewer sentences than ``ways`` there are as
     many stretches as sentences; a single sentence keeps its tags.
     """
-    from eigentext.morphology import MorphTagger
-    from eigentext.morphology import jackknifed as each_by_the_others
+    works, tagged = _fold_works(sentences, ways, settings)
+    return tagged(side_by_side(works), progress)
+
+
+def fitted_and_jackknifed(
+    sentences: Sequence[Sentence], *, progress: Progress | None = None, **settings: Any
+) -> tuple[OwnTags, list[TaggedSentence]]:
+    """Taggers of all sentences, and what :func:`jackknifed` says: all trained side by side."""
+    works, tagged = _fold_works(sentences, WAYS, settings)
+    whole: Callable[[], Any] = partial(OwnTags(**settings).fit, sentences)
+    answers = side_by_side([whole, *works])  # the longest work first
+    return next(answers), tagged(answers, progress)
+
+
+def _fold_works(
+    sentences: Sequence[Sentence], ways: int, settings: dict[str, Any]
+) -> tuple[list[Callable[[], Any]], Callable[..., list[TaggedSentence]]]:
+    """What is to be done for each stretch, and what makes tagged sentences of the answers."""
+    from eigentext.morphology import MorphTagger, fold_works
 
     ways = min(ways, len(sentences))
     if ways < 2 or not _has_tags(sentences):
-        return [TaggedSentence.from_conllu(sentence) for sentence in sentences]
+        return [], lambda _, __: [TaggedSentence.from_conllu(sentence) for sentence in sentences]
     alone = _xpos_alone(sentences)
     seen = _xpos_as_upos(sentences) if alone else sentences
-    found = each_by_the_others(seen, MorphTagger(**settings), ways=ways, progress=progress)
-    return [
-        _tagged(sentence.forms, tags, xpos_alone=alone)
-        for sentence, tags in zip(sentences, found, strict=True)
-    ]
+    works: list[Callable[[], Any]] = list(fold_works(seen, MorphTagger(**settings), ways=ways))
+
+    def tagged(answers: Iterator[Any], progress: Progress | None) -> list[TaggedSentence]:
+        found: list[Morphology] = []
+        for way, stretch in enumerate(answers, start=1):
+            found += stretch
+            if progress is not None:
+                progress(way, ways, "tagging out of sample")
+        return [
+            _tagged(sentence.forms, tags, xpos_alone=alone)
+            for sentence, tags in zip(sentences, found, strict=True)
+        ]
+
+    return works, tagged
 
 
 def with_tags(sentence: Sentence, tagged: TaggedSentence) -> Sentence:

@@ -11,18 +11,22 @@ The learners, with f(x, y) the features of tree y, y* the gold tree and L the wr
     MIRA         w <- w + t (f(x, y*) - f(x, y))          y best under w + L
                  t = min(clip, (L(y) - w.(f(x, y*) - f(x, y))) / |f(x, y*) - f(x, y)|^2)
 
-and the answer is the mean of w over all steps.
+and the answer is the mean of w over all steps.  A few sentences at a time (LOCK_STEP) look for
+their y under the same w, by as many threads as there are; then each moves w in its turn, with t by
+the w that the ones before it have left.  So the answer hangs on the order of the sentences, and
+not on the threads.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from eigentext.base.averaging import Averaged
+from eigentext.base.cores import each, row_blocks
 from eigentext.dependency.graph.rounding import rounded, unit_of
 from eigentext.dependency.graph.templates import FeatureArrays, coarse_templates, compiled
 from eigentext.errors import SettingsError
@@ -41,6 +45,7 @@ __all__ = ["ArcModel", "ArcSettings", "Grandparents", "train_arcs"]
 Scores = npt.NDArray[np.float64]
 COARSE_EPOCHS, COARSE_BITS, COARSE_RATE = 2, 18, 0.05
 MORE_MARGIN = 1.0  # of arcs that are looked at while weights are learned
+LOCK_STEP = 8  # sentences that are held against the same weights
 ARC_STEPS = 2  # whole numbers in the longest step of learning
 
 
@@ -358,11 +363,11 @@ def train_arcs(
 
     ``after_pass`` gets the mean so far after every pass; if it answers True, training stops.
     """
-    from eigentext.dependency.kernels.train import Learner, train_pass
+    from eigentext.dependency.kernels.train import Learner, move_weights, rival_tree
 
     chosen = np.arange(len(batch)) if sentences is None else np.asarray(sentences, np.int64)
     size = 1 << settings.bits
-    learned, change = Averaged.zeros(size), np.zeros(size, np.float32)
+    learned = Averaged.zeros(size)
     if coarse is None and settings.order == 2 and settings.coarse_margin is not None:
         coarse = train_coarse(batch, n_tags, settings, sentences=sentences)
     model = ArcModel(
@@ -374,13 +379,18 @@ def train_arcs(
         tuple(grand_names),
         coarse=coarse,
     )
-    learner = Learner(settings.learner == "mira", settings.clip, learned.sums, change)
+    mira = settings.learner == "mira"
+    text, linear, lengths = model.sentences(batch), model.linear(), np.diff(batch.starts)
+    learner = Learner(mira, settings.clip, learned.sums)
     # weights are to know what lies beyond the margin; a crossing arc costs nothing while we learn
     wider = settings
     if settings.coarse_margin is not None:
         wider = replace(settings, coarse_margin=settings.coarse_margin + MORE_MARGIN)
     decoder = replace(model, settings=wider).decoder([0.0])
     time = 0
+
+    def rival(k: int) -> Any:
+        return rival_tree(k, text, batch.heads, linear, decoder, mira)
 
     def mean(*, last: bool = False) -> ArcModel:
         means = learned.mean(time, last=last)
@@ -389,19 +399,13 @@ def train_arcs(
     for epoch in range(settings.epochs):
         # a shuffle of its own for each pass, so that fewer passes are the start of more
         order = chosen[np.random.default_rng([settings.seed, epoch]).permutation(len(chosen))]
-        for part in np.array_split(order, max(len(order) // 500, 1)) if progress else [order]:
-            wrong = np.zeros(1, np.int64)
-            time = train_pass(
-                part,
-                model.sentences(batch),
-                batch.heads,
-                model.linear(),
-                decoder,
-                learner,
-                time,
-                wrong,
-            )
-            if progress is not None:
+        for block in row_blocks(len(order), LOCK_STEP):
+            # the longest first: nobody waits for one that was begun last
+            together = order[block][np.argsort(-lengths[order[block]], kind="stable")]
+            for found in each(rival, together):
+                time += 1
+                move_weights(found, learned.weights, learner, time)
+            if progress is not None and time // 500 > (time - LOCK_STEP) // 500:
                 progress(time, settings.epochs * len(chosen), "training arcs")
         if after_pass is not None and after_pass(mean()):
             break

@@ -194,7 +194,7 @@ def score_labels(slots, n_slots, model, scores):
         scores[model.root_label] = -NEVER
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def label_all(trees, model, labels):
     """Relations of all sentences; the root's word gets ``root_label`` if that is not -1, and no
     other word does.
@@ -220,7 +220,7 @@ def label_all(trees, model, labels):
             mine[d - 1] = np.argmax(scores)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def label_list(keys, heads, model, given, labels, margins):
     """Relations of the trees (K, n) of one sentence, and by how much each beats the next best.
 
@@ -289,7 +289,7 @@ def _mixed(x, key):
     return x ^ (x >> S29)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def label_pass(chosen, trees, gold, model, learner, time, wrong):
     """One pass of training on gold trees: each relation must win by ``margin``; the new time.
 

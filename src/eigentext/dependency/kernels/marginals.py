@@ -65,7 +65,7 @@ def _befores(h, d, arc, sib, complete, incomplete, between, terms):
     return b - a
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def inside_outside(arc, sib, second, marginals):
     """Projective trees with one root: fills ``marginals`` (n+1, n+1), returns log Z.
 
@@ -162,7 +162,7 @@ def _exchange(matrix, m):
         matrix[x, 1], matrix[x, m] = matrix[x, m], matrix[x, 1]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def matrix_tree(arc, marginals):
     """All trees with one root: fills ``marginals`` (n+1, n+1), returns log Z.
 

@@ -1,10 +1,11 @@
-"""Whole passes over the training sentences, and the decoding of many sentences, in one loop each.
+"""What a sentence has to say against the weights, the step it asks for, and decoding of many.
 
-A pass: score all arcs (and siblings) with the present weights, decode, compare with the gold tree,
-and move the weights of the parts in which the two differ: by 1 (perceptron), or by as little as
-makes the gold tree win by the number of wrong heads, at most ``clip`` (MIRA, one best tree, found
-with that number added to the scores).  ``sums`` collects time times change, so that the mean of
-the weights with which each sentence was parsed is ``weights - sums / time``.
+Learning: score all arcs (and siblings) with the present weights, decode, compare with the gold
+tree (:func:`rival_tree`), and move the weights of the parts in which the two differ
+(:func:`move_weights`): by 1 (perceptron), or by as little as makes the gold tree win by the number
+of wrong heads, at most ``clip`` (MIRA, one best tree, found with that number added to the scores).
+``sums`` collects time times change, so that the mean of the weights with which each sentence was
+met is ``weights - sums / time``.
 """
 
 from __future__ import annotations
@@ -58,13 +59,26 @@ class Learner(NamedTuple):
     ``mira``    else perceptron
     ``clip``    longest step of MIRA
     ``sums``    (2^bits,) of time times change
-    ``change``  (2^bits,) scratch, all zero before and after a pass
     """
 
     mira: Any
     clip: Any
     sums: Any
-    change: Any
+
+
+class Rival(NamedTuple):
+    """A tree that is to lose against the gold one.
+
+    ``loss``     its wrong heads; 0: it is the gold tree
+    ``plus``     slots of the parts of the gold tree that it has not, with repetitions
+    ``minus``    and the other way
+    ``squares``  |v|^2 of the difference v of their features
+    """
+
+    loss: Any
+    plus: Any
+    minus: Any
+    squares: Any
 
 
 @njit(cache=True)
@@ -220,86 +234,101 @@ def differing_slots(sentence, model, order, mine, other):
 
 
 @njit(cache=True)
-def mira_step(plus, minus, loss, weights, learner):
-    """The least step after which the gold tree wins by ``loss``, at most ``clip``; 0: it does.
+def squared_length(plus, minus):
+    """|v|^2 of v = f(gold) - f(found): the counts of slots in ``plus`` less those in ``minus``.
 
-    With v = f(gold) - f(found), the counts in ``plus`` less those in ``minus``::
+    A slot may be listed several times: counts are made in a table of their own (open addressing,
+    half empty), which is small, other than the weights.
+    """
+    size = 16
+    while size < 2 * (len(plus) + len(minus)):
+        size *= 2
+    slots = np.full(size, -1, np.int64)
+    counts = np.zeros(size, np.int64)
+    for sign in (1, -1):
+        listed = plus if sign == 1 else minus
+        for i in range(len(listed)):
+            at = listed[i] & (size - 1)  # slots are hashes already
+            while slots[at] >= 0 and slots[at] != listed[i]:
+                at = (at + 1) & (size - 1)
+            slots[at] = listed[i]
+            counts[at] += sign
+    total = 0
+    for at in range(size):
+        total += counts[at] * counts[at]
+    return total
+
+
+@njit(cache=True)
+def mira_step(rival, weights, clip):
+    """The least step after which the gold tree wins by the loss, at most ``clip``; 0: it does.
+
+    With v = f(gold) - f(found)::
 
         step = min(clip, (loss - w.v) / v.v)
-
-    v.v needs the counts of slots that are listed several times: they are made in ``change``.
     """
-    change = learner.change
     ahead = 0.0  # w.v
-    for i in range(len(plus)):
-        change[plus[i]] += 1.0
-        ahead += weights[plus[i]]
-    for i in range(len(minus)):
-        change[minus[i]] -= 1.0
-        ahead -= weights[minus[i]]
-    norm = 0.0  # v.v: each mention of a slot adds its count, so a count of c adds c times c
-    for i in range(len(plus)):
-        norm += change[plus[i]]
-    for i in range(len(minus)):
-        norm -= change[minus[i]]
-    for i in range(len(plus)):
-        change[plus[i]] = 0.0
-    for i in range(len(minus)):
-        change[minus[i]] = 0.0
-    if norm <= 0.0 or ahead >= loss:
+    for i in range(len(rival.plus)):
+        ahead += weights[rival.plus[i]]
+    for i in range(len(rival.minus)):
+        ahead -= weights[rival.minus[i]]
+    if rival.squares == 0 or ahead >= rival.loss:
         return 0.0
-    return min(learner.clip, (loss - ahead) / norm)
+    return min(clip, (rival.loss - ahead) / rival.squares)
 
 
-@njit(cache=True)
-def train_pass(chosen, sentences, gold, model, decoder, learner, time, wrong):
-    """One pass over the sentences of the numbers ``chosen``, in their order; the new time.
+@njit(cache=True, nogil=True)
+def rival_tree(k, sentences, gold, model, decoder, mira):
+    """The tree of sentence k that the weights of now prefer to the gold one: a :class:`Rival`.
 
-    ``gold``   (rows,) the right heads, in the rows of ``sentences``
-    ``time``   sentences seen before this pass
-    ``wrong``  (1,) counts the wrong heads met
+    ``gold`` (rows,) has the right heads, in the rows of ``sentences``.  Nothing is changed, so
+    that several threads may ask at once.
     """
-    weights, sums = model.weights, learner.sums
-    for k in chosen:
-        time += 1
-        sentence = sentence_of(sentences, k)
-        n = len(sentence.keys) - 1
-        target = gold[sentences.starts[k] + 1 : sentences.starts[k + 1]]
-        keep = np.empty((n + 1, n + 1), np.bool_)
-        candidates(sentence, decoder, target, keep)
-        arc = np.empty((n + 1, n + 1))
-        arc_scores(sentence, model, keep, arc)
-        if learner.mira:  # a wrong head is worth 1 more: the tree to beat is the most dangerous
-            for h in range(n + 1):
-                for d in range(1, n + 1):
-                    if target[d - 1] != h:
-                        arc[h, d] += 1.0
-        trees = np.empty((1, n), np.int32)
-        best_tree(sentence, model, decoder, arc, target, trees)
-        heads = trees[0]
-        loss = 0
-        for d in range(n):
-            loss += heads[d] != target[d]
-        if loss == 0:
-            continue
-        wrong[0] += loss
-        # parts that both trees have cancel out
-        plus = differing_slots(sentence, model, decoder.order, target, heads)
-        minus = differing_slots(sentence, model, decoder.order, heads, target)
-        step = mira_step(plus, minus, loss, weights, learner) if learner.mira else 1.0
-        if step == 0.0:
-            continue
-        # sums: what an update is worth in the mean depends on when it came
-        for i in range(len(plus)):
-            weights[plus[i]] += step
-            sums[plus[i]] += step * time
-        for i in range(len(minus)):
-            weights[minus[i]] -= step
-            sums[minus[i]] -= step * time
-    return time
+    sentence = sentence_of(sentences, k)
+    n = len(sentence.keys) - 1
+    target = gold[sentences.starts[k] + 1 : sentences.starts[k + 1]]
+    keep = np.empty((n + 1, n + 1), np.bool_)
+    candidates(sentence, decoder, target, keep)
+    arc = np.empty((n + 1, n + 1))
+    arc_scores(sentence, model, keep, arc)
+    if mira:  # a wrong head is worth 1 more: the tree to beat is the most dangerous
+        for h in range(n + 1):
+            for d in range(1, n + 1):
+                if target[d - 1] != h:
+                    arc[h, d] += 1.0
+    trees = np.empty((1, n), np.int32)
+    best_tree(sentence, model, decoder, arc, target, trees)
+    heads = trees[0]
+    loss = 0
+    for d in range(n):
+        loss += heads[d] != target[d]
+    # parts that both trees have cancel out
+    plus = differing_slots(sentence, model, decoder.order, target, heads)
+    minus = differing_slots(sentence, model, decoder.order, heads, target)
+    return Rival(loss, plus, minus, squared_length(plus, minus))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
+def move_weights(rival, weights, learner, time):
+    """Move the weights from the rival towards the gold tree, at this time.
+
+    MIRA's step is against the weights as they are by now: what another sentence mended since the
+    rival was found is not mended twice.
+    """
+    plus, minus, sums = rival.plus, rival.minus, learner.sums
+    step = mira_step(rival, weights, learner.clip) if learner.mira else 1.0
+    if rival.loss == 0 or step == 0.0:
+        return
+    # sums: what an update is worth in the mean depends on when it came
+    for i in range(len(plus)):
+        weights[plus[i]] += step
+        sums[plus[i]] += step * time
+    for i in range(len(minus)):
+        weights[minus[i]] -= step
+        sums[minus[i]] -= step * time
+
+
+@njit(cache=True, nogil=True)
 def decode_all(sentences, model, decoder, heads):
     """Heads of all sentences, in the columns of their words; a row for each of the charges."""
     for k in range(len(sentences.starts) - 1):
@@ -314,7 +343,7 @@ def decode_all(sentences, model, decoder, heads):
         heads[:, sentences.starts[k] + 1 : sentences.starts[k + 1]] = trees
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def coarse_pass(chosen, sentences, gold, model, rate, squares):
     """One pass of a model that gives each word a distribution over all heads, p(h | d).
 

@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from eigentext.base.cores import cores_in_use, row_blocks
 from eigentext.base.fields import Ints, Parts, Reals, Spec, Strings
 from eigentext.base.fingerprint import fingerprint
 from eigentext.base.folds import held_out
+from eigentext.base.parallel import in_order
 from eigentext.base.ragged import pointers
 from eigentext.base.stored import Packed, Stored
 from eigentext.errors import DataError, SettingsError
@@ -26,7 +28,7 @@ from eigentext.formats.conllu import make_sentence
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -389,17 +391,23 @@ def cross_validated(
         settings["sentences"] = fingerprint(sentence.verbatim for sentence in sentences)
         settings["parser settings"] = _key_of(parser)
     for fold, (others, numbers) in enumerate(held_out(len(sentences), folds)):
-        fold_parser: DependencyParser | None = None
-        for at in range(0, len(numbers), _STRETCH):
-            stretch = numbers[at : at + _STRETCH]
-            path = None if folder is None else Path(folder) / f"fold{fold}-{at:06d}.kbest"
+        stretches = [numbers[at] for at in row_blocks(len(numbers), _STRETCH)]
+        paths = [_path_of(folder, fold, stretch[0] - numbers[0]) for stretch in stretches]
+        todo = [
+            [sentences[i] for i in stretch]
+            for stretch, path in zip(stretches, paths, strict=True)
+            if path is None or not path.exists()
+        ]
+        answers: Iterator[tuple[Any, KBestLists]] = iter(())
+        if todo:
+            learned_from = [sentences[i] for i in others]
+            state = _fold_parser(parser, learned_from, folder, fold, settings), k
+            answers = in_order(_listed, todo, state=state, jobs=cores_in_use(), chunk=1)
+        for stretch, path in zip(stretches, paths, strict=True):
             if path is not None and path.exists():
                 parts.append(_loaded(path, settings))
                 continue
-            if fold_parser is None:
-                learned_from = [sentences[i] for i in others]
-                fold_parser = _fold_parser(parser, learned_from, folder, fold, settings)
-            lists = lists_of(fold_parser, [sentences[i] for i in stretch], k=k)
+            _, lists = next(answers)
             if path is not None:
                 lists.made_with = settings
                 lists.save(path)
@@ -407,6 +415,18 @@ def cross_validated(
             if progress is not None:
                 progress(int(stretch[-1]) + 1, len(sentences), f"lists, fold {fold + 1}")
     return KBestLists.joined(parts)
+
+
+def _path_of(folder: str | os.PathLike[str] | None, fold: int, at: int) -> Path | None:
+    """The file of the stretch that begins there in its fold."""
+    return None if folder is None else Path(folder) / f"fold{fold}-{at:06d}.kbest"
+
+
+def _listed(
+    state: tuple[DependencyParser, int], stretches: list[Sequence[Sentence]]
+) -> list[KBestLists]:
+    parser, k = state
+    return [lists_of(parser, stretch, k=k) for stretch in stretches]
 
 
 def _loaded(path: Path, settings: Mapping[str, Any]) -> KBestLists:

@@ -7,7 +7,8 @@
 1. :func:`baum_welch` runs so many iterations; the log likelihood never falls (without smoothing).
 2. Each iteration is one pass of ``kernels.forward_backward`` over blocks of batches, in bounded
    room, by as many threads as there are cores in use; the result is the same for any number.
-3. ``precision="single"`` runs the passes in float32 (1.6 times faster at k = 100, hardly at 10;
+3. On a graphics card (``using_device``) they are products of large matrices instead (device.py).
+4. ``precision="single"`` runs the passes in float32 (1.6 times faster at k = 100, hardly at 10;
    counts and parameters stay float64).  Where float32 cannot hold a probability the iteration is
    done in float64.
 
@@ -22,13 +23,16 @@ import numpy as np
 
 from eigentext.base.em import EMResult, iterate
 from eigentext.errors import DataError, SettingsError
-from eigentext.sequences.hmm.batches import Counts, Machine
+from eigentext.sequences.hmm.batches import Counts
+from eigentext.sequences.hmm.device import machine_for
 from eigentext.sequences.hmm.parameters import Parameters
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
+    from eigentext.sequences.hmm.batches import Machine
+    from eigentext.sequences.hmm.device import DeviceMachine
     from eigentext.sequences.observations import Encoded
     from eigentext.sequences.settings import Precision
 
@@ -72,7 +76,7 @@ def baum_welch(
         raise SettingsError(f"precision {precision!r}: expected 'double' or 'single'")
     if not data.n_tokens:
         raise DataError("sequences", None, "no tokens to learn from")
-    machine = Machine(data, start.n_states, start.n_symbols)
+    machine = machine_for(data, start.n_states, start.n_symbols)
     spread = _unigram(data, start.n_symbols) * smoothing
     even = smoothing / start.n_states
 
@@ -93,7 +97,11 @@ def baum_welch(
 
 
 def _expectation(
-    machine: Machine, initial: Floats, transition: Floats, emission: Floats, precision: Precision
+    machine: Machine | DeviceMachine,
+    initial: Floats,
+    transition: Floats,
+    emission: Floats,
+    precision: Precision,
 ) -> tuple[float, Counts]:
     """Log likelihood, and expected counts."""
     machine.set(initial, transition, emission, precision)
