@@ -164,6 +164,7 @@ def done(line: str, folder: Path) -> None:
 
 def test_commands_over_text_write_the_same(folder, cluster):
     over_text("pipe run english.pipe sample/raw.txt", "", folder, cluster)
+    over_text("lex analyse sample/arabic.txt", "", folder, cluster)
     over_text(
         "tag apply english.tagger sample/entities.bio",
         "tag train sample/entities.bio -o english.tagger --epochs 1 --beam 1 --entity-margin 0",
@@ -186,6 +187,13 @@ def test_parsers_write_the_same(folder, cluster):
     over_text(
         "dep parse english.parser sample/treebank-dev.conllu",
         "dep train sample/treebank.conllu -o english.parser --order 1 --epochs 1",
+        folder,
+        cluster,
+    )
+    over_text("dep score english.parser sample/treebank.conllu", "", folder, cluster)
+    over_text(
+        "hmm tag english.hmm sample/entities.bio",
+        "hmm train sample/entities.bio --tagged -k 2 -o english.hmm",
         folder,
         cluster,
     )
