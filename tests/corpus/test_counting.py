@@ -12,11 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from eigentext.base.engines import LocalEngine
 from eigentext.base.files.opening import SkipLog
 from eigentext.corpus import segments, shards
 from eigentext.corpus.contexts import Contexts
 from eigentext.corpus.counting import count, count_sentences
-from eigentext.corpus.engines import LocalEngine
 from eigentext.corpus.memory import Budget
 from eigentext.errors import DataError, SettingsError
 from eigentext.formats.text import write_sentences

@@ -1,23 +1,18 @@
-"""The same counts from threads, from processes, and from a Dask cluster that loses a worker."""
+"""The same counts from threads and from processes (of a cluster: tests/test_cluster.py)."""
 
 from __future__ import annotations
 
-import builtins
 import os
-import signal
-import subprocess
-import sys
-import threading
 import time
 from typing import TYPE_CHECKING
 
 import pytest
 
+from eigentext.base.engines import LocalEngine
 from eigentext.base.files.opening import SkipLog
 from eigentext.corpus.counting import count
-from eigentext.corpus.engines import DaskEngine, LocalEngine
 from eigentext.corpus.memory import Budget
-from eigentext.errors import DataError, MissingExtraError, ResourceError, SettingsError
+from eigentext.errors import DataError, ResourceError, SettingsError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,128 +86,6 @@ def test_resuming_with_processes(text, expected, tmp_path):
 def test_jobs():
     with pytest.raises(SettingsError, match="jobs"):
         LocalEngine(0)
-
-
-def test_without_the_extra(monkeypatch):
-    real = builtins.__import__
-
-    def without(name, *args, **options):
-        if name == "distributed":
-            raise ImportError(name)
-        return real(name, *args, **options)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingExtraError, match=r"pip install dask distributed .*\.\[cluster\]"):
-        DaskEngine("tcp://127.0.0.1:1")
-
-
-@pytest.fixture
-def cluster():
-    distributed = pytest.importorskip("distributed")
-    dask = pytest.importorskip("dask")
-    quick = {"distributed.comm.timeouts.connect": "2s", "distributed.comm.retry.count": 0}
-    with (
-        dask.config.set(quick),  # how long to look for a dead worker; the workers inherit it
-        distributed.LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=None,
-            silence_logs=50,
-        ) as cluster,
-    ):
-        yield cluster
-
-
-def test_a_cluster_that_loses_a_worker(cluster, text, expected, tmp_path):
-    with DaskEngine(cluster.scheduler_address) as engine:
-        assert engine.jobs == 2
-        killed: list[int] = []
-
-        def kill_one(done: int, total: int, stage: str) -> None:
-            if stage == "pairs" and done > total // 4 and not killed:
-                pids = engine.run_everywhere(os.getpid)
-                killed.append(pids[0])
-                os.kill(pids[0], signal.SIGKILL)
-
-        found = count(
-            [text], contexts="lr2", vocab_size=50, engine=engine, memory=SHARDS, progress=kill_one
-        )
-        assert killed
-        assert killed[0] != os.getpid()
-        assert found == expected
-
-        # any storage that fsspec knows, here by URL
-        assert count([f"file://{text}"], contexts="lr2", vocab_size=50, engine=engine) == expected
-        bad = tmp_path / "bad.txt"
-        bad.write_bytes(b"one\ntwo \xff\n")
-        with pytest.raises(DataError) as caught:
-            count([str(bad)], engine=engine)
-        assert (caught.value.path, caught.value.line) == (str(bad), 2)
-    assert threading.active_count() < 50
-
-
-def test_no_scheduler_there():
-    pytest.importorskip("distributed")
-    with pytest.raises(SettingsError, match="no Dask scheduler"):
-        DaskEngine("nonsense://")
-
-
-SCHEDULER = """
-import distributed, sys, time
-with distributed.LocalCluster(
-    n_workers=int(sys.argv[1]), threads_per_worker=1, processes=False, protocol="tcp",
-    dashboard_address=None, silence_logs=50,
-) as cluster:
-    print(cluster.scheduler_address, flush=True)
-    time.sleep(600)
-"""
-
-
-@pytest.fixture
-def elsewhere():
-    """Start a cluster of so many workers in a process of its own."""
-    pytest.importorskip("distributed")
-    started = []
-
-    def start(n_workers: int):
-        command = [sys.executable, "-c", SCHEDULER, str(n_workers)]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        started.append(process)
-        return process, process.stdout.readline().strip()
-
-    yield start
-    for process in started:
-        process.kill()
-        process.wait()
-        process.stdout.close()
-
-
-def test_a_scheduler_without_workers(elsewhere):
-    _, address = elsewhere(0)
-    with pytest.raises(ResourceError, match="has no workers"):
-        DaskEngine(address, wait=0.2)
-
-
-def test_a_scheduler_that_dies_is_one_error_and_the_work_is_kept(
-    elsewhere, text, expected, tmp_path, capfd
-):
-    process, address = elsewhere(1)
-    work = {"contexts": "lr2", "vocab_size": 50, "memory": SHARDS, "work_dir": tmp_path / "work"}
-
-    def kill(done: int, total: int, stage: str) -> None:
-        if stage == "pairs":
-            process.kill()
-            process.wait()
-
-    with (
-        DaskEngine(address) as engine,
-        pytest.raises(ResourceError, match=f"the Dask cluster at {address} was lost"),
-    ):
-        count([text], engine=engine, progress=kill, **work)
-    assert "Traceback" not in capfd.readouterr().err
-    assert (tmp_path / "work" / "pairs").is_dir()
-    assert count([text], **work) == expected
 
 
 def test_a_worker_process_that_is_killed():

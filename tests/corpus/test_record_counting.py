@@ -8,6 +8,7 @@ import pickle
 
 import numpy as np
 import pytest
+from eigentext.corpus.engines import LocalEngine
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +17,6 @@ from eigentext.corpus import passes, record_text
 from eigentext.corpus.contexts import parse_contexts
 from eigentext.corpus.counting import count
 from eigentext.corpus.encoding import encode_files
-from eigentext.corpus.engines import LocalEngine
 from eigentext.corpus.memory import Budget
 from eigentext.corpus.shards import plan_shards
 from eigentext.errors import DataError, StorageError

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, vstack
 
-from eigentext.corpus.engines import LocalEngine
+from eigentext.base.engines import LocalEngine
 from eigentext.corpus.pairs import count_pairs
 from eigentext.corpus.spill import Run, RunStore, load_arrays, save_arrays, saved
 

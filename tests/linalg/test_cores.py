@@ -68,7 +68,7 @@ def test_products_over_tiles_and_stretches_are_scipys(width, dtype):
 
 def test_blocks_of_rows_have_about_the_same_work():
     matrix = text_like(5000, 300, 100_000)
-    blocks = matrices._even_blocks(matrix.indptr)
+    blocks = matrices.even_blocks(matrix.indptr)
     covered = np.concatenate([np.arange(5000)[block] for block in blocks])
     np.testing.assert_array_equal(covered, np.arange(5000))
     work = [

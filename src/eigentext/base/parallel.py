@@ -1,4 +1,4 @@
-"""Many items through one object, in order, by one or several processes.
+"""Many items through one object, in order, by one or several processes, or by a cluster.
 
 How processes begin decides what they cost.  One that is forked has all that this process has in
 memory, modules, model and compiled loops, within milliseconds; but it has the locks of this
@@ -14,17 +14,21 @@ import pickle
 import sys
 import tempfile
 import threading
+from collections import deque
 from contextlib import contextmanager, suppress
 from itertools import islice
 from mmap import ACCESS_COPY, mmap
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from eigentext.base import cores
+from eigentext.base.engines import cluster_in_use
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from concurrent.futures import Future, ProcessPoolExecutor
+
+    from eigentext.base.engines import Engine
 
 __all__ = ["end_with_parent", "in_order", "side_by_side"]
 
@@ -36,6 +40,7 @@ _LARGE = 1 << 16  # bytes of an array that processes share
 _ALIGNED = 64  # where arrays begin in the file
 
 _held: Any = None  # of a worker process: the state that every chunk needs
+_one_at_a_time = threading.Lock()  # of a worker of a cluster, which may have several threads
 
 
 class _Packed(NamedTuple):
@@ -161,7 +166,9 @@ def in_order(
 
     ``work(state, items)`` answers for a list of at most ``chunk`` items.  With ``jobs`` above 1 it
     runs in so many processes, which share the state's large arrays; work and state must be
-    picklable.  At most ``2 jobs + 1`` chunks are under way, so memory does not grow.
+    picklable.  At most ``2 jobs + 1`` chunks are under way, so memory does not grow.  Inside
+    :func:`~eigentext.base.engines.using_cluster` the workers of the cluster do it, whatever
+    ``jobs`` is.
 
     >>> list(in_order(lambda power, numbers: [n**power for n in numbers], [1, 2, 3], state=2))
     [(1, 1), (2, 4), (3, 9)]
@@ -170,6 +177,10 @@ def in_order(
         raise SettingsError(f"jobs is {jobs}, expected a whole number of at least 1")
     source = iter(items)
     chunks = iter(lambda: list(islice(source, chunk)), [])
+    cluster = cluster_in_use()
+    if cluster is not None:
+        yield from _by_cluster(cluster, work, chunks, state)
+        return
     if jobs == 1:
         for part in chunks:
             yield from zip(part, work(state, part), strict=True)
@@ -185,12 +196,38 @@ def in_order(
             yield from zip(done, future.result(), strict=True)
 
 
+def _by_cluster(
+    cluster: Engine,
+    work: Callable[[State, list[Item]], list[Answer]],
+    chunks: Iterable[list[Item]],
+    state: State,
+) -> Iterator[tuple[Item, Answer]]:
+    """The state goes to the workers once, each chunk to one of them."""
+    shared = cluster.share(state)
+    sent: deque[list[Item]] = deque()
+
+    def tasks() -> Iterator[tuple[Any, ...]]:
+        for part in chunks:
+            sent.append(part)
+            yield work, shared, part
+
+    for answers in cluster.map(_work_shared, tasks()):
+        yield from zip(sent.popleft(), answers, strict=True)
+
+
+def _work_shared(task: tuple[Callable[[Any, list[Any]], list[Any]], Any, list[Any]]) -> list[Any]:
+    """Threads of one worker have the same state, which need not be safe to share."""
+    work, state, items = task
+    with _one_at_a_time:
+        return work(state, items)
+
+
 def side_by_side(works: Sequence[Callable[[], Answer]]) -> Iterator[Answer]:
     """The answers of works that need nothing of each other, in their order.
 
-    As many processes as there are cores in use (:func:`~eigentext.base.cores.using_cores`) take
-    them in turn: for trainings that are mostly Python.  Works and answers must be picklable, as
-    partials of functions of a module are.
+    As many processes as there are cores in use (:func:`~eigentext.base.cores.using_cores`), or the
+    workers of a cluster, take them in turn: for trainings that are mostly Python.  Works and
+    answers must be picklable, as partials of functions of a module are.
 
     >>> from functools import partial
     >>> list(side_by_side([partial(sum, [1, 2]), partial(len, "abc"), partial(max, 1, 5)]))

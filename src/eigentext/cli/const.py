@@ -12,6 +12,7 @@ from eigentext.cli.command import Given, with_flags
 from eigentext.cli.output import show_figures
 from eigentext.cli.run import Applying
 from eigentext.cli.text_input import TextInput
+from eigentext.cli.workers import Workers
 from eigentext.constituency.settings import ParsingSettings
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def parse(
     ] = None,
     *,
     run: Applying,
+    workers: Workers,
     text: TextInput,
     kbest: Annotated[int, typer.Option("--kbest", min=1, help="So many trees a sentence.")] = 1,
     marginals: Annotated[
@@ -102,7 +104,7 @@ def parse(
             else:
                 yield from map(_brackets, [other.tree for other in answer.kbest] or [answer.tree])
 
-    with run.reading("sentences") as (log, progress):
+    with run.reading("sentences") as (log, progress), workers.at_work(jobs):
         run.write(lines(log, progress))
     for flag, remark in {
         "fallback": "sentence(s) had no parse: a flat tree",

@@ -18,6 +18,7 @@ from eigentext.cli.dep_generative import (
 )
 from eigentext.cli.run import Applying
 from eigentext.cli.text_input import RawText, TextInput
+from eigentext.cli.workers import Workers
 
 if TYPE_CHECKING:
     from eigentext.base.files.opening import SkipLog
@@ -36,6 +37,7 @@ def parse(
     files: Annotated[list[str] | None, typer.Argument(help="Sentences; else stdin.")] = None,
     *,
     run: Applying,
+    workers: Workers,
     text: RawText,
     from_: Annotated[
         Literal["conllu", "tokens", "raw"],
@@ -101,7 +103,7 @@ def parse(
             split += sum(len(sentence) > MOST_WORDS for sentence in chunk)
             progress(count, 0, "parsing")
 
-    with run.reading("sentences") as (log, progress):
+    with run.reading("sentences") as (log, progress), workers.at_work(jobs):
         write_sentences(trees(log, progress), run.output)
     if split:
         why = f"{split} sentence(s) of more than {MOST_WORDS} words were parsed in pieces"

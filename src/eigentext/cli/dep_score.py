@@ -12,6 +12,7 @@ from eigentext.cli import options
 from eigentext.cli.command import with_flags
 from eigentext.cli.run import Applying
 from eigentext.cli.tree_input import trees_of
+from eigentext.cli.workers import Workers
 
 if TYPE_CHECKING:
     from eigentext.dependency import (
@@ -33,6 +34,7 @@ def score(
     ],
     trees: options.Sources,
     run: Applying,
+    workers: Workers,
     parser: Annotated[
         str | None, typer.Option("--parser", help="For a reranker: the parser it adds to.")
     ] = None,
@@ -54,7 +56,7 @@ def score(
     from eigentext.base.parallel import in_order
 
     name, score_of = _scorer(model, parser)
-    with run.reading("trees") as (log, _):
+    with run.reading("trees") as (log, _), workers.at_work(jobs):
         read = trees_of(trees, on_error=log)
         scored = in_order(_scored, read, state=score_of, jobs=jobs)
         scores = ((score, len(tree)) for (_, tree), score in scored)

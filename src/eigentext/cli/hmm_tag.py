@@ -13,6 +13,7 @@ from eigentext.cli.command import with_flags
 from eigentext.cli.output import Clock, show_figures
 from eigentext.cli.run import Applying
 from eigentext.cli.text_input import TaggedInput
+from eigentext.cli.workers import Workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -75,6 +76,7 @@ def tag(
     ] = None,
     *,
     run: Applying,
+    workers: Workers,
     tagged: TaggedInput,
     kbest: Annotated[
         int, typer.Option("--kbest", min=1, help="So many answers with shares (JSON Lines).")
@@ -130,7 +132,7 @@ def tag(
             elif tokens:  # columns have no way to say that a sentence is empty
                 yield item.with_tags(answer.tags)
 
-    with run.reading("sentences") as (log, progress):
+    with run.reading("sentences") as (log, progress), workers.at_work(jobs):
         run.write(lines(log, progress), blocks=not as_json)
     if run.json:
         rates = run.clock.figures(tokens=counts["tokens"])

@@ -12,6 +12,7 @@ from eigentext.cli import lex_eval, lex_rank, lex_train, options
 from eigentext.cli.command import Given, with_flags
 from eigentext.cli.run import Applying, Training
 from eigentext.cli.text_input import ArabicText
+from eigentext.cli.workers import Workers
 from eigentext.lexical.settings import LearnedAnalyzerSettings
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ app.command("crossval")(lex_eval.crossval)
 def analyse(
     source: options.Source,
     run: Applying,
+    workers: Workers,
     text: ArabicText,
     analyzer: Annotated[
         str,
@@ -65,7 +67,7 @@ def analyse(
             counts["words"] += len(tokens)
             yield from answers
 
-    with run.reading() as (log, _):
+    with run.reading() as (log, _), workers.at_work(jobs):
         run.write(lines(log))
     if run.json:
         run.tell({**counts, "skipped": run.skipped, **run.clock.figures(words=counts["words"])})

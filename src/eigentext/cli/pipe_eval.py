@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from eigentext.cli import options
+from eigentext.cli.command import with_flags
 from eigentext.cli.output import progress_bar, show_figures, show_table
+from eigentext.cli.workers import Workers
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from eigentext.formats.conllu import Sentence
 
 
+@with_flags()
 def eval_(
     files: Annotated[
         list[str],
@@ -24,6 +27,7 @@ def eval_(
             show_default=False,
         ),
     ],
+    workers: Workers,
     system: Annotated[
         str | None, typer.Option("--system", help="CoNLL-U of any system, in place of a model.")
     ] = None,
@@ -69,7 +73,9 @@ def eval_(
     else:
         if len(files) != 2:
             raise SettingsError("expected a model and a gold treebank, or --system and a treebank")
-        scores = _of_model(files[0], read_treebanks(files[1]), given, jobs, quiet)
+        gold = read_treebanks(files[1])
+        with workers.at_work(jobs):
+            scores = _of_model(files[0], gold, given, jobs, quiet)
     if json:
         show_figures({name: _row(found) for name, found in scores.items()}, as_json=True)
         return

@@ -11,6 +11,7 @@ from eigentext.cli import options
 from eigentext.cli.command import with_flags
 from eigentext.cli.run import Applying
 from eigentext.cli.text_input import Field
+from eigentext.cli.workers import Workers
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def run_(
     files: Annotated[list[str] | None, typer.Argument(help="Text; else stdin.")] = None,
     *,
     run: Applying,
+    workers: Workers,
     format_: Annotated[
         Literal["conllu", "jsonl", "docbin"],
         typer.Option(
@@ -113,7 +115,7 @@ def run_(
     asked = Asked(known == "tags", top, probabilities)
     job = Job(Pipeline.load(model), known, asked, format_, offsets)
     counts = None
-    with run.reading() as (log, progress):
+    with run.reading() as (log, progress), workers.at_work(jobs):
         units = units_of(sources, kind, field=field, on_error=log)
         told = _Bar(progress, _bytes_of(sources))
         if format_ == "docbin":

@@ -9,6 +9,7 @@ import typer
 from eigentext.cli import options
 from eigentext.cli.command import Given, with_flags
 from eigentext.cli.run import Training
+from eigentext.cli.workers import Workers
 from eigentext.errors import SettingsError
 from eigentext.pipeline.settings import PipelineSettings
 
@@ -24,6 +25,7 @@ _BESIDE = ("const", "ner")
 def train(
     treebanks: options.Sources,
     run: Training,
+    workers: Workers,
     given: Given,
     dev: Annotated[
         list[str] | None,
@@ -94,7 +96,7 @@ def train(
         "parser": parser,
         "reranker": reranker,
     }
-    with run.reading("steps") as (log, progress):
+    with run.reading("steps") as (log, progress), workers.at_work(run.jobs):
         pipeline.fit(
             read_treebanks(sources, on_error=log),
             dev=read_treebanks(expand(dev), on_error=log) if dev else None,

@@ -13,6 +13,7 @@ from eigentext.cli.command import Given, with_flags
 from eigentext.cli.output import show_figures
 from eigentext.cli.run import Applying, Training
 from eigentext.cli.text_input import GenericText, TaggedInput
+from eigentext.cli.workers import Workers
 from eigentext.tagging.settings import TaggerSettings
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ def apply(
     ] = None,
     *,
     run: Applying,
+    workers: Workers,
     text: GenericText,
     columns: TaggedInput,
     kbest: Annotated[
@@ -147,7 +149,7 @@ def apply(
             elif answers:  # columns have no way to say that a sentence is empty
                 yield item.with_tags(answers[0].tags)
 
-    with run.reading("sentences") as (log, progress):
+    with run.reading("sentences") as (log, progress), workers.at_work(jobs):
         run.write(lines(log, progress), blocks=not as_json)
     if run.json:
         rates = run.clock.figures(tokens=counts["tokens"])

@@ -11,6 +11,7 @@ from eigentext.cli.command import with_flags
 from eigentext.cli.output import remark, show_figures
 from eigentext.cli.run import Training
 from eigentext.cli.text_input import GenericText
+from eigentext.cli.workers import Workers
 
 app = typer.Typer(no_args_is_help=True, help="Word counts and word representations.")
 words_embed.register(app)
@@ -24,6 +25,7 @@ def count(
     corpus: options.Texts,
     run: Training,
     text: GenericText,
+    workers: Workers,
     contexts: Annotated[
         str,
         typer.Option("--contexts", help="r1, lr1, lr2, positions such as -2,-1,+1, or bag5."),
@@ -39,9 +41,6 @@ def count(
         typer.Option("--vocab-from", help="Use the vocabulary of these counts, so that they add."),
     ] = None,
     memory: options.Memory = "2GB",
-    scheduler: Annotated[
-        str | None, typer.Option("--scheduler", help="Address of a Dask scheduler, tcp://...")
-    ] = None,
 ) -> None:
     """Count words and their contexts in a corpus of any size.
 
@@ -57,15 +56,11 @@ def count(
     from eigentext.base.files.opening import expand
     from eigentext.corpus.counting import count as count_corpus
     from eigentext.corpus.counts import Counts
-    from eigentext.corpus.engines import DaskEngine, LocalEngine
     from eigentext.corpus.workfolder import clear
 
     work_dir = _work_folder(run.output)
     vocabulary = None if vocab_from is None else Counts.load(vocab_from).vocabulary
-    with (
-        run.reading() as (log, progress),
-        LocalEngine(run.jobs) if scheduler is None else DaskEngine(scheduler) as engine,
-    ):
+    with run.reading() as (log, progress), workers.at_work(run.jobs):
         sources = expand(corpus)
         counts = count_corpus(
             sources,
@@ -76,7 +71,7 @@ def count(
             memory=memory,
             work_dir=work_dir,
             keep_work=True,
-            engine=engine,
+            jobs=run.jobs,
             progress=progress,
             on_error=log,
             **text.to_count(),

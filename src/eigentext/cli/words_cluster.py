@@ -11,6 +11,7 @@ from eigentext.cli import options, words_lm
 from eigentext.cli.command import Given, with_flags
 from eigentext.cli.run import Training, TrainingOnDevice
 from eigentext.cli.text_input import GenericText
+from eigentext.cli.workers import Workers
 from eigentext.errors import SettingsError
 from eigentext.words.settings import ClusterSettings
 
@@ -28,6 +29,7 @@ def cluster(
     corpus: options.CorpusOrCounts = None,
     *,
     text: GenericText,
+    workers: Workers,
     counts: options.StoredCounts = None,
     paths: PathsFile = None,
     given: Given,
@@ -62,7 +64,7 @@ def cluster(
     model.check()
     check_writable(paths)
     began = time.process_time()
-    with run.reading() as (log, progress):
+    with run.reading() as (log, progress), workers.at_work(run.jobs):
         if counts is not None:
             counted, sources = Counts.load(counts), [counts]
         else:
@@ -116,6 +118,7 @@ def assign(
     corpus: options.Texts,
     run: Training,
     text: GenericText,
+    workers: Workers,
     paths: PathsFile = None,
     by: Annotated[
         str, typer.Option("--by", help="information (gain of it) or centroid (nearest).")
@@ -139,7 +142,7 @@ def assign(
     check_writable(paths)
     known = SpectralClusters.load(model)
     sources = expand(corpus)
-    with run.reading() as (log, progress):
+    with run.reading() as (log, progress), workers.at_work(run.jobs):
         counts = count(
             sources,
             contexts="r1",

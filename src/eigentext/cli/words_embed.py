@@ -12,6 +12,7 @@ from eigentext.cli.command import Given, with_flags
 from eigentext.cli.output import show_figures
 from eigentext.cli.run import TrainingOnDevice
 from eigentext.cli.text_input import GenericText
+from eigentext.cli.workers import Workers
 from eigentext.errors import SettingsError
 from eigentext.words.settings import CCASettings, LRMVLSettings
 
@@ -32,6 +33,7 @@ def embed(
     corpus: options.CorpusOrCounts = None,
     *,
     text: GenericText,
+    workers: Workers,
     counts: options.StoredCounts = None,
     vectors: Annotated[
         str | None,
@@ -76,7 +78,7 @@ def embed(
     model.check()
     check_writable(vectors)
     sources = expand(corpus or [])
-    with run.reading() as (log, progress):
+    with run.reading() as (log, progress), workers.at_work(run.jobs):
         common: dict[str, Any] = {
             "vocab_size": model.vocab_size,
             "min_count": model.min_count,

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from eigentext.base.engines import Engine, LocalEngine, cluster_in_use
 from eigentext.base.files.opening import expand
 from eigentext.base.fingerprint import fingerprint
 from eigentext.corpus import workfolder
 from eigentext.corpus.contexts import Contexts, parse_contexts
 from eigentext.corpus.counts import Counts
-from eigentext.corpus.engines import Engine, LocalEngine
 from eigentext.corpus.memory import Budget
 from eigentext.corpus.passes import (
     Job,
@@ -95,7 +95,7 @@ def count(
         raise TypeError(f"count() takes a list of sources: [{os.fspath(sources)!r}]")
     chosen_contexts = parse_contexts(contexts)
     wanted_words = _given_vocabulary(vocabulary, vocab_size, min_count)
-    engine = engine if engine is not None else LocalEngine(jobs)
+    engine = engine or cluster_in_use() or LocalEngine(jobs)
     budget = memory if isinstance(memory, Budget) else Budget.share_out(memory, engine.jobs)
     names = expand(sources)
     if not names:

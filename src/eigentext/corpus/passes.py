@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from eigentext.base.engines import Engine
     from eigentext.base.progress import Progress
     from eigentext.corpus.contexts import Contexts
-    from eigentext.corpus.engines import Engine
     from eigentext.corpus.interning import Types
     from eigentext.corpus.memory import Budget
 
@@ -292,7 +292,7 @@ def count_shard(
     task: tuple[Types, Shard, Budget, bool, Contexts],
 ) -> list[tuple[Int64s, Int32s, Int64s]]:
     """Second pass of a worker elsewhere: the CSR arrays of each span over one shard."""
-    from eigentext.corpus.engines import LocalEngine
+    from eigentext.base.engines import LocalEngine
 
     types, shard, budget, skip, contexts = task
     vocabulary = Vocabulary(types)

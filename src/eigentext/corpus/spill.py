@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from eigentext.corpus.engines import Engine
+    from eigentext.base.engines import Engine
 
 __all__ = ["Run", "RunStore", "load_arrays", "load_slice", "save_arrays", "saved"]
 

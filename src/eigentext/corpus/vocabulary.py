@@ -21,7 +21,7 @@ from eigentext.errors import SettingsError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from eigentext.corpus.engines import Engine
+    from eigentext.base.engines import Engine
 
 __all__ = ["UNKNOWN", "Vocabulary", "merge_types", "select"]
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from eigentext.base.cores import each, row_blocks
+from eigentext.base.engines import cluster_in_use
 from eigentext.linalg.backend import CPU
 from eigentext.linalg.devices import backend_of
 
@@ -23,10 +24,20 @@ if TYPE_CHECKING:
 
     from eigentext.linalg.backend import Backend
 
-__all__ = ["CardOperator", "DenseOperator", "Operator", "SparseOperator", "as_operator"]
+__all__ = [
+    "BLOCK_COLUMNS",
+    "CardOperator",
+    "DenseOperator",
+    "Operator",
+    "Rows",
+    "SparseOperator",
+    "as_operator",
+    "even_blocks",
+    "tile_width",
+]
 
 # columns of a dense block per pass of the sparse kernel: 64 float32 are four cache lines
-_BLOCK_COLUMNS = 64
+BLOCK_COLUMNS = 64
 # columns per tile: 8192 rows of 32 float32 fill the level-2 cache of a present-day core, and those
 # of some tiles the cache that cores share
 _TILE_COLUMNS = 8192
@@ -178,22 +189,22 @@ class SparseOperator(Operator):
         self.dtype = np.dtype(matrix.dtype)
         # each costs a copy of the matrix: made when it is first used
         self._transpose = transpose
-        self._by_row: _Rows | None = None
-        self._by_column: _Rows | None = None
+        self._by_row: Rows | None = None
+        self._by_column: Rows | None = None
 
     def _transposed(self) -> Any:
         if self._transpose is None:
             self._transpose = self.matrix.T.tocsr()
         return self._transpose
 
-    def _rows(self) -> _Rows:
+    def _rows(self) -> Rows:
         if self._by_row is None:
-            self._by_row = _Rows.tiled(self.matrix, self._transposed())
+            self._by_row = Rows.tiled(self.matrix, self._transposed(), tile_width(self.matrix))
         return self._by_row
 
-    def _columns(self) -> _Rows:
+    def _columns(self) -> Rows:
         if self._by_column is None:
-            self._by_column = _Rows.of(self._transposed())
+            self._by_column = Rows.of(self._transposed())
         return self._by_column
 
     def _compiled(self, x: NDArray[Any]) -> bool:
@@ -220,7 +231,7 @@ class SparseOperator(Operator):
 
     def gram(self, x: NDArray[Any]) -> NDArray[Any]:
         """``A A' x``: some columns' part of ``A' x`` is used while it is still in the cache."""
-        if not self._compiled(x) or x.shape[1] > _BLOCK_COLUMNS:
+        if not self._compiled(x) or x.shape[1] > BLOCK_COLUMNS:
             return self.matmat(self.rmatmat(x))
         by_row, by_column = self._rows(), self._columns()
         x = _row_order(x)
@@ -328,7 +339,7 @@ class _Stretch:
 
 
 @dataclass(frozen=True)
-class _Rows:
+class Rows:
     """A CSR matrix as the kernel wants it, and its rows in blocks of about the same work.
 
     Its columns are cut into tiles; ``starts[t, i]`` is where row i begins in tile t.  Some tiles
@@ -343,20 +354,17 @@ class _Rows:
     blocks: list[slice]
 
     @classmethod
-    def of(cls, matrix: Any) -> _Rows:
+    def of(cls, matrix: Any) -> Rows:
         """One tile: shares the matrix's arrays."""
         starts = matrix.indptr.astype(np.int64, copy=False)
         indices = matrix.indices.astype(np.int32, copy=False).view(np.uint32)
         whole = _Stretch(slice(0, matrix.shape[1]), slice(0, 1))
-        return cls(starts[None, :], indices, matrix.data, [whole], _even_blocks(starts))
+        return cls(starts[None, :], indices, matrix.data, [whole], even_blocks(starts))
 
     @classmethod
-    def tiled(cls, matrix: Any, transpose: Any) -> _Rows:
-        """A copy in which the entries of a tile are neighbours."""
+    def tiled(cls, matrix: Any, transpose: Any, width: int) -> Rows:
+        """A copy in which the entries of a tile of so many columns are neighbours."""
         n_rows, n_columns = matrix.shape
-        # a tile is worth while that has some entries of each row
-        most = max(int(matrix.nnz) // (4 * max(n_rows, 1)), 1)
-        width = max(_TILE_COLUMNS, -(-n_columns // most))
         tiles = row_blocks(n_columns, width)
         if len(tiles) <= 1:
             return cls.of(matrix)
@@ -388,13 +396,13 @@ class _Rows:
             values[start:end] = by_row.data
 
         each(fill, range(len(tiles)))
-        return cls(starts, indices, values, stretches, _even_blocks(matrix.indptr))
+        return cls(starts, indices, values, stretches, even_blocks(matrix.indptr))
 
     def times(self, x: NDArray[Any]) -> NDArray[Any]:
         """The product with a dense block, 64 of its columns at a time."""
         n_rows = self.starts.shape[1] - 1
         result = np.zeros((n_rows, x.shape[1]), dtype=x.dtype)
-        for columns in row_blocks(x.shape[1], _BLOCK_COLUMNS):
+        for columns in row_blocks(x.shape[1], BLOCK_COLUMNS):
             narrow = _row_order(x[:, columns])
             whole = narrow.shape[1] == x.shape[1]
             y = result if whole else np.zeros((n_rows, narrow.shape[1]), dtype=x.dtype)
@@ -427,18 +435,25 @@ class _Rows:
             first = rows.start + block.start
             add_csr_times_block(self.starts, self.indices, self.values, x, first, part)
 
-        each(fill, _even_blocks(self.starts[0, rows.start : rows.stop + 1]))
+        each(fill, even_blocks(self.starts[0, rows.start : rows.stop + 1]))
         return y
 
 
-def _even_blocks(indptr: NDArray[np.integer[Any]]) -> list[slice]:
+def tile_width(matrix: Any) -> int:
+    """The columns of a tile: one is worth while that has some entries of each row."""
+    n_rows, n_columns = matrix.shape
+    most = max(int(matrix.nnz) // (4 * max(n_rows, 1)), 1)
+    return int(max(_TILE_COLUMNS, -(-n_columns // most)))
+
+
+def even_blocks(indptr: NDArray[np.integer[Any]], n_blocks: int = _ROW_BLOCKS) -> list[slice]:
     """Neighbouring rows of about the same work: frequent words have long rows.
 
-    >>> _even_blocks(np.array([0, 1000, 1001, 1002]))
+    >>> even_blocks(np.array([0, 1000, 1001, 1002]))
     [slice(0, 1, None), slice(1, 3, None)]
     """
     work = indptr.astype(np.int64) + _ROW_WORK * np.arange(indptr.shape[0])
-    goals = np.linspace(work[0], work[-1], _ROW_BLOCKS + 1)
+    goals = np.linspace(work[0], work[-1], n_blocks + 1)
     edges = np.unique(np.searchsorted(work, goals))
     return [slice(int(first), int(end)) for first, end in itertools.pairwise(edges)]
 
@@ -453,6 +468,8 @@ def as_operator(matrix: Any) -> Operator:
 
     Integers become float64.
 
+    Inside :func:`~eigentext.base.engines.using_cluster` the workers keep large sparse matrices.
+
     >>> as_operator(np.ones((2, 3))).shape
     (2, 3)
     """
@@ -460,10 +477,15 @@ def as_operator(matrix: Any) -> Operator:
         return matrix
     if hasattr(matrix, "tocsr"):
         floating = np.issubdtype(matrix.dtype, np.floating)
-        card = backend_of(matrix)
+        matrix = matrix if floating else matrix.astype(np.float64)
+        card, cluster = backend_of(matrix), cluster_in_use()
         if card is not None:
-            return CardOperator(matrix if floating else matrix.astype(np.float64), card)
-        return SparseOperator(matrix if floating else matrix.astype(np.float64))
+            return CardOperator(matrix, card)
+        if cluster is not None:
+            from eigentext.linalg.sharded import ShardedOperator
+
+            return ShardedOperator(matrix, cluster)
+        return SparseOperator(matrix)
     array = np.asarray(matrix)
     if array.ndim != 2:
         raise ValueError(f"a matrix is meant, but the array has {array.ndim} axes")

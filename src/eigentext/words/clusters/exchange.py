@@ -3,8 +3,9 @@
 1. :class:`NeighbourLists` holds every word's right and left neighbours with their counts.
 2. :class:`ExchangeState` holds the counts of cluster pairs, both ways round, for a start.
 3. :func:`refine` visits the words by frequency, some at a time.  For each the change of MI is
-   evaluated for all clusters while the others stay, by several threads; then they move one after
-   the other, each if that still raises MI.  Words without a cluster are put in.
+   evaluated for all clusters while the others stay, by several threads or the workers of a Dask
+   cluster; then they move one after the other, each if that still raises MI.  Words without a
+   cluster are put in.
 
 With f(x) = x log x and pair counts n, N MI = sum f(n(a, b)) - sum f(n(a, .)) - sum f(n(., b))
 + f(N), so that a move changes the rows and columns of two clusters only.  Taking a word costs
@@ -19,10 +20,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from eigentext.base.cores import cores_in_use, each, row_blocks
+from eigentext.base.engines import cluster_in_use
 from eigentext.errors import SettingsError
 from eigentext.evaluate.clustering import cluster_pairs, information_of_pairs
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
@@ -191,6 +195,7 @@ def refine(
         raise SettingsError("a cluster is empty at the start: expected a word in each")
     order = np.asarray(order, dtype=np.int64)
     waiting = order[refined.labels[order] < 0]
+    find = _finder(order, lists)
 
     def visit(stage: str, visited: npt.NDArray[np.int64], before: int, total: int) -> float:
         """Visit words, some at a time; the gain."""
@@ -201,7 +206,7 @@ def refine(
                 progress(before + start, total, stage)
             at_once = min((rank + start) // _SHARE, _MOST_AT_ONCE)
             words = visited[start : start + (at_once if at_once >= _FEWEST_AT_ONCE else 1)]
-            targets = find_targets(words, lists, refined.labels, state)
+            targets = find(words, refined.labels, state)
             moved, gained = kernels.move_words(
                 words, targets, lists, refined.labels, state, LEAST_GAIN
             )
@@ -219,6 +224,16 @@ def refine(
         if gain / total <= tol * refined.information[-1]:
             break
     return refined
+
+
+def _finder(order: npt.NDArray[np.int64], lists: NeighbourLists) -> Callable[..., Any]:
+    """Who looks for targets: threads of this process, or the workers of a cluster."""
+    cluster = cluster_in_use()
+    if cluster is None:
+        return lambda words, labels, state: find_targets(words, lists, labels, state)
+    from eigentext.words.clusters.exchange_workers import TargetsByWorkers
+
+    return TargetsByWorkers(cluster, order, lists)
 
 
 def find_targets(
