@@ -8,7 +8,7 @@ _F32 = "void(int64[::1], uint32[::1], float32[::1], float32[:, ::1], float32[:, 
 _F64 = "void(int64[::1], uint32[::1], float64[::1], float64[:, ::1], float64[:, ::1])"
 
 
-@njit([_F32, _F64], cache=True, fastmath={"contract"})
+@njit([_F32, _F64], cache=True, nogil=True, fastmath={"contract"})
 def add_csr_times_block(indptr, indices, values, x, y):  # type: ignore[no-untyped-def]
     """``y[i] += sum over j of A[i, j] * x[j]`` for a CSR matrix and a narrow dense block.
 
