@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
+from eigentext.base.cores import row_blocks
 from eigentext.base.fields import Named, Text
 from eigentext.base.model import Packed
 from eigentext.base.ragged import pointers
@@ -43,6 +44,7 @@ SYMBOLS = Named(  # what a model file says of symbols besides names and counts
     {"unknown": Text(get_args(Unknown)), "language": Text(LANGUAGES)}, closed=True
 )
 _FEW = 10  # a class with fewer tokens gives way to a coarser one
+_BLOCK = 1 << 20  # tokens that are looked up at once
 _REMEMBERED = 500_000  # unknown words whose class is kept in memory
 
 
@@ -157,13 +159,22 @@ class NumberedText:
 
     def counts(self) -> Counter[str]:
         """How often each word comes."""
-        tokens = np.bincount(self.encoded.ids, minlength=len(self.words))
+        tokens = np.zeros(len(self.words), np.int64)
+        for part in self._blocks():
+            tokens += np.bincount(self.encoded.ids[part], minlength=len(self.words))
         return Counter(dict(zip(self.words, tokens.tolist(), strict=True)))
 
     def as_symbols(self, symbols: Symbols) -> Encoded:
         """The same sequences as numbers of symbols."""
         number_of = np.array(symbols.numbers_of(self.words), np.int32)
-        return Encoded(number_of[self.encoded.ids], self.encoded.first)
+        ids = np.empty_like(self.encoded.ids)
+        for part in self._blocks():
+            ids[part] = number_of[self.encoded.ids[part]]
+        return Encoded(ids, self.encoded.first)
+
+    def _blocks(self) -> list[slice]:
+        """Tokens some at a time: where numpy looks up or counts, it takes eight bytes for each."""
+        return row_blocks(self.encoded.n_tokens, _BLOCK)
 
 
 class _Numbers(dict[str, int]):
