@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eigentext.base.cores import row_blocks
 from eigentext.corpus.contexts import Contexts, parse_contexts
 from eigentext.errors import DataError, RankWarning, SettingsError
 from eigentext.linalg.scaling import cca_scale
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["WordVectors", "context_counts", "embed", "omega", "omega_noise", "positions_of"]
 
+_ROWS_AT_ONCE = 8192
 _SMALL = 20_000_000  # cells up to which float64 costs next to nothing
 
 
@@ -72,8 +74,39 @@ def context_counts(
                 f"these counts have contexts {counts.contexts}, but distance {distance} is needed"
             )
         half = counts.halves[counts.contexts.spans.index((distance, distance))]
-        by_distance[distance] = half if words is None else half[words][:, words]
+        by_distance[distance] = half if words is None else _among(half, words)
     return [by_distance[p] if p > 0 else by_distance[-p].T.tocsr() for p in positions]
+
+
+def _among(half: Any, words: npt.NDArray[np.intp]) -> Any:
+    """``half[words][:, words]`` with sorted columns, some rows at a time: no copy but the result.
+
+    >>> from scipy.sparse import csr_array
+    >>> _among(csr_array(np.array([[1, 2], [3, 4]])), np.array([1, 0])).toarray().tolist()
+    [[4, 3], [2, 1]]
+    """
+    from scipy.sparse import csr_array
+
+    place = np.full(half.shape[1], -1, dtype=half.indices.dtype)  # the new id of each word
+    place[words] = np.arange(len(words), dtype=place.dtype)
+    room = int((half.indptr[words + 1] - half.indptr[words]).sum())
+    columns = np.empty(room, dtype=half.indices.dtype)
+    data = np.empty(room, dtype=half.dtype)
+    starts = np.zeros(len(words) + 1, dtype=half.indptr.dtype)
+    used = 0
+    for rows in row_blocks(len(words), _ROWS_AT_ONCE):
+        part = half[words[rows]]
+        moved = place[part.indices]
+        kept = moved >= 0
+        ends = np.append(0, np.cumsum(kept, dtype=starts.dtype))[part.indptr]
+        shape = (len(ends) - 1, len(words))
+        part = csr_array((part.data[kept], moved[kept], ends), shape=shape)
+        part.sort_indices()
+        starts[rows.start + 1 : rows.stop + 1] = ends[1:] + used
+        columns[used : used + part.nnz] = part.indices
+        data[used : used + part.nnz] = part.data
+        used += part.nnz
+    return csr_array((data[:used], columns[:used], starts), shape=(len(words), len(words)))
 
 
 def omega(
