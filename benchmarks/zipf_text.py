@@ -254,7 +254,7 @@ def growth(ids: Ids, sizes: tuple[int, ...]) -> list[dict[str, int]]:
     place = np.cumsum(ids >= 0)
     rows = []
     for size in sizes:
-        part = ids[: np.searchsorted(place, size)]
+        part = ids[: np.searchsorted(place, size) + 1]
         inside = (part[:-1] >= 0) & (part[1:] >= 0)
         # a word has far fewer than 40 bits, and a pair is hashed into 64
         pairs = part[:-1][inside] * 0x9E3779B97F4A7C1 + part[1:][inside]
