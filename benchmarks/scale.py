@@ -81,7 +81,12 @@ class Rows:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.rows: list[Row] = json.loads(path.read_text()) if path.exists() else []
+        self.rows: list[Row] = []
+        self.read()
+
+    def read(self) -> None:
+        """What is in the file now: another run may have added to it."""
+        self.rows = json.loads(self.path.read_text()) if self.path.exists() else []
 
     def find(self, **key: Any) -> Row | None:
         """The row with these values."""
@@ -90,6 +95,7 @@ class Rows:
 
     def add(self, row: Row) -> None:
         """Keep a row, whole or not at all."""
+        self.read()
         self.rows.append(row)
         part = self.path.with_suffix(".part")
         part.write_text(json.dumps(self.rows, indent=1) + "\n")

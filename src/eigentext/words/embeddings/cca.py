@@ -38,7 +38,7 @@ from eigentext.base.values import Whole
 from eigentext.corpus.contexts import Contexts, parse_contexts
 from eigentext.corpus.counting import count_sentences
 from eigentext.corpus.counts import Counts
-from eigentext.corpus.memory import LIBRARIES, parse_memory
+from eigentext.corpus.memory import parse_memory
 from eigentext.corpus.vocabulary import UNKNOWN
 from eigentext.errors import SettingsError
 from eigentext.linalg.determinism import single_threaded
@@ -71,6 +71,7 @@ __all__ = [
 ]
 
 _KERNEL_NONZEROS = 300_000  # below this numba need not be loaded
+_LIBRARIES = 300_000_000  # resident size of Python with scikit-learn too
 _TILED_PAIRS = 3_000_000  # counted pairs from which on the matrix is made in tiles
 
 
@@ -297,7 +298,7 @@ def _omega(
             n_columns,
             lambda matrix, place: scaling(_fold(matrix, moved), place),
             folder=folder,
-            room=max(0, parse_memory(memory) - LIBRARIES - held - in_flight),
+            room=max(0, parse_memory(memory) - _LIBRARIES - held - in_flight),
         )
 
 
