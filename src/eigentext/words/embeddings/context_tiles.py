@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["Side", "Totals", "tiled_contexts"]
 
 _TILE_ROWS = 8192  # their part of a product stays in the cache
-_TILE_ENTRIES = 4_000_000  # at most, but for a single row
+_TILE_ENTRIES = 2_000_000  # at most, but for a single row
 BYTES_IN_FLIGHT = 60 * _TILE_ENTRIES  # of a tile while it is made
 
 
@@ -136,11 +136,11 @@ def tiled_contexts(
     sides = [side for block in blocks for side in block]
     stretches = _stretches(entries, _TILE_ROWS)
     cuts = [0, *(end for _, end in stretches)]
-    turned = _Turned(cuts, ArrayStore(folder / "turned", room // 2))
+    turned = _Turned(cuts, ArrayStore(folder / "turned", room // 4))
     for number, side in enumerate(sides):
         if side.turned:
             turned.add(number, side)
-    store = TileStore(folder / "tiles", room - room // 2, cuts, n_columns)
+    store = TileStore(folder / "tiles", room // 2, cuts, n_columns)
 
     def put(tile: int) -> None:
         begin, end = stretches[tile]
