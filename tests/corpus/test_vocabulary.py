@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eigentext.corpus.engines import LocalEngine
 from eigentext.corpus.interning import Types
 from eigentext.corpus.vocabulary import Vocabulary, merge_types, select
 from eigentext.errors import SettingsError
@@ -43,14 +44,16 @@ def test_by_count_then_by_bytes(counts, size, least):
     st.lists(tables, min_size=1, max_size=4),
     st.sampled_from([30, 500, 10**6]),
     st.none() | st.integers(1, 5),
+    st.sampled_from([None, 1, 2, 3]),
 )
-def test_merging_in_parts(parts, table_bytes, size):
+def test_merging_in_parts(parts, table_bytes, size, jobs):
     total = sum((Counter(part) for part in parts), Counter())
     merged, among, mappings = merge_types(
         [lambda part=part: _types(part) for part in parts],
         sum(_types(part).nbytes for part in parts),
         table_bytes,
         lambda types: select(types, size),
+        None if jobs is None else LocalEngine(jobs),
     )
     types = _types(total)
     order, expected_among = select(types, size)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from eigentext.errors import DataError, SettingsError
 from eigentext.lexicon.signatures import signatures
 from eigentext.sequences import Encoded, Parameters, Symbols
-from eigentext.sequences.observations import UNKNOWN
+from eigentext.sequences.observations import UNKNOWN, NumberedText
 
 TOKENS = st.lists(st.lists(st.text("abA-1 .é", max_size=4), max_size=6), max_size=8)
 
@@ -168,3 +170,25 @@ def test_the_text_itself_is_encoded_as_any_other():
         symbols = Symbols.fit(text, **settings)
         fresh = Symbols(symbols.names, symbols.counts, symbols.unknown, symbols.language)
         assert symbols.encode(text).ids.tolist() == fresh.encode(text).ids.tolist()
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(["a", "B", "c d", "<unk>", "1990", "running", "é"]))),
+    st.integers(1, 3),
+    st.sampled_from([None, 1, 2]),
+    st.sampled_from(["signature", "one"]),
+)
+@settings(max_examples=60, deadline=None)
+def test_numbered_text_is_the_text(sequences, min_count, vocab_size, unknown):
+    text = NumberedText.of(iter(sequences))
+    words = [text.words[i] for i in text.encoded.ids]
+    assert [words[a:b] for a, b in pairwise(text.encoded.first)] == sequences
+    if not any(sequences):
+        return
+    chosen = {"min_count": min_count, "vocab_size": vocab_size, "unknown": unknown}
+    plain, numbered = Symbols.fit(sequences, **chosen), Symbols.fit(text, **chosen)
+    assert plain.names == numbered.names
+    assert plain.counts.tolist() == numbered.counts.tolist()
+    expected, found = plain.encode(sequences), text.as_symbols(numbered)
+    assert found.ids.tolist() == expected.ids.tolist()
+    assert found.first.tolist() == expected.first.tolist()

@@ -47,6 +47,7 @@ def train(
     from eigentext.base.files.opening import expand
     from eigentext.errors import DataError, RankError, SettingsError
     from eigentext.sequences import HMM, LatentTagger, SpectralHMM
+    from eigentext.sequences.observations import NumberedText, Symbols
 
     if tagged and operators:
         raise SettingsError("--tagged and --operators: expected one of them")
@@ -67,19 +68,21 @@ def train(
         if tagged:
             bank, tags, _ = columns.tagged(sources, scheme="plain", on_error=log)
             model.fit(bank, tags, progress=progress)
+            figures = {"sentences": sum(map(bool, bank)), "tokens": sum(map(len, bank))}
         else:
-            bank = list(text.sentences(files, log))
-            if not any(bank):
+            numbered = NumberedText.of(text.sentences(files, log))
+            lengths = numbered.encoded.lengths
+            figures = {"sentences": int((lengths > 0).sum()), "tokens": int(lengths.sum())}
+            if not figures["tokens"]:
                 raise DataError(files[0], None, "no tokens, expected text")
+            symbols = Symbols.chosen(numbered, model)
+            data = numbered.as_symbols(symbols)
+            del numbered  # as much memory again
             try:
-                model.fit(bank, **({} if operators else {"progress": progress}))
+                model.fit_encoded(data, symbols, **({} if operators else {"progress": progress}))
             except RankError as error:
                 remedy = "" if operators else ", or --start random"
                 raise SettingsError(f"{error}: take fewer --n-states{remedy}") from error
-    figures = {
-        "sentences": sum(map(bool, bank)),
-        "tokens": sum(map(len, bank)),
-    }
     run.save(model, sources, figures | _figures(model))
 
 

@@ -48,8 +48,8 @@ def embed(
 ) -> None:
     """Make word vectors from a corpus or from stored counts.
 
-    Only counting keeps to --memory: what is decomposed is held whole, 3.3 GB for 37 million tokens
-    and 200,000 words. A smaller --vocab-size or a higher --min-count needs less.
+    What does not fit into --memory goes to disk, but for the vectors themselves while they are
+    made: they take 24 bytes a word and dimension, 1 GB for 200,000 words.
 
     Example:
 
@@ -117,7 +117,8 @@ def _cca(
         model.contexts = model.contexts or "bag5"
         counted = count(sources, contexts=model.contexts_to_count(), **common)
     between = time.process_time()
-    values = model.fit(counted, progress=common["progress"]).embeddings_.singular_values
+    model.fit(counted, memory=common["memory"], progress=common["progress"])
+    values = model.embeddings_.singular_values
     return {
         "tokens": model.n_tokens_,
         "words": len(model.embeddings_.words),

@@ -181,8 +181,10 @@ def _counted(
     elif contexts.spans:
         second_pass_away(job, words, contexts, runs)
     here = job.engine if job.engine.shares_memory else LocalEngine()
+    entries = sum(run.n_entries for span in range(len(contexts.spans)) for run in runs.runs[span])
+    large = 12 * entries > 2 * job.budget.run_bytes
     halves = tuple(
-        _assembled(runs, span, len(words), job.folder / "result", job.budget, here)
+        _assembled(runs, span, len(words), job.folder / "result", here, on_disk=large)
         for span in range(len(contexts.spans))
     )
     n_sentences = sum(handle.n_sentences for handle in handles)
@@ -259,13 +261,12 @@ def _unigrams(
 
 
 def _assembled(
-    runs: RunStore, span: int, n_words: int, folder: Path, budget: Budget, engine: Engine
+    runs: RunStore, span: int, n_words: int, folder: Path, engine: Engine, *, on_disk: bool
 ) -> Any:
-    """One CSR matrix out of all runs of a span; left on disk when it is large."""
+    """One CSR matrix out of all runs of a span, in memory or left on disk."""
     from scipy.sparse import csr_array
 
     bound = sum(run.n_entries for run in runs.runs[span])
-    on_disk = 12 * bound > 2 * budget.run_bytes
     files = [folder / f"{span}.columns", folder / f"{span}.data"]
     # memory that is never touched is never taken, so the bound may be generous
     columns = np.empty(0 if on_disk else bound, dtype=np.int32)

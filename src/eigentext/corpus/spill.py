@@ -4,7 +4,9 @@
    :func:`load_arrays` reads it back, :func:`load_slice` a part of one array;
 2. :class:`RunStore` collects runs (CSR blocks of pair counts), spills them when they exceed the
    limit, and
-3. :meth:`RunStore.total` adds all runs of a block, a few rows at a time.
+3. :meth:`RunStore.total` adds all runs of a block, a few rows at a time;
+4. :class:`ArrayStore` keeps groups of arrays by key, in memory while there is room;
+5. :func:`read_mapped` copies a part of an array that may be mapped from a file.
 
 A full disk is a StorageError that names the folder, and leaves no half-written run behind.
 """
@@ -13,8 +15,10 @@ from __future__ import annotations
 
 import itertools
 import json
+import mmap
 import os
 import shutil
+import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +33,16 @@ if TYPE_CHECKING:
 
     from eigentext.base.engines import Engine
 
-__all__ = ["Run", "RunStore", "load_arrays", "load_slice", "save_arrays", "saved"]
+__all__ = [
+    "ArrayStore",
+    "Run",
+    "RunStore",
+    "load_arrays",
+    "load_slice",
+    "read_mapped",
+    "save_arrays",
+    "saved",
+]
 
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
@@ -235,3 +248,88 @@ class RunStore:
         for run in runs:
             if run.folder is not None and run.folder.parent == self.folder:
                 shutil.rmtree(run.folder, ignore_errors=True)
+
+
+class ArrayStore:
+    """Groups of arrays by key; those beyond ``room`` bytes are in files of a folder.
+
+    Groups under one key are put end to end.
+
+    >>> from eigentext.base.files.scratch import scratch_folder
+    >>> with scratch_folder() as folder:
+    ...     store = ArrayStore(folder, room=20)
+    ...     for numbers in ([1, 2], [3], [4]):
+    ...         store.add("a", [np.array(numbers)])
+    ...     store.take("a")[0].tolist()
+    [1, 2, 3, 4]
+    """
+
+    def __init__(self, folder: Path, room: int) -> None:
+        self._folder = folder
+        self._room = room
+        self._here: dict[Hashable, list[Sequence[npt.NDArray[Any]]]] = {}
+        self._away: dict[Hashable, int] = {}  # how many groups of a key are in its file
+        self._lock = threading.Lock()
+
+    def add(self, key: Hashable, arrays: Sequence[npt.NDArray[Any]]) -> None:
+        """Keep a group behind those of the key (several threads may, with keys of their own)."""
+        size = sum(array.nbytes for array in arrays)
+        with self._lock:
+            fits = size <= self._room and key not in self._away
+            if fits:
+                self._room -= size
+                self._here.setdefault(key, []).append(arrays)
+                return
+            self._away[key] = self._away.get(key, 0) + 1
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with open(self._file(key), "ab") as out:
+                for array in arrays:
+                    np.save(out, array)
+        except OSError as error:
+            raise disk_error(self._folder, error) from error
+
+    def get(self, key: Hashable) -> list[npt.NDArray[Any]]:
+        """The arrays of a key."""
+        groups = list(self._here.get(key, []))
+        if key in self._away:
+            try:
+                with open(self._file(key), "rb") as file:
+                    size = os.fstat(file.fileno()).st_size
+                    arrays = []
+                    while file.tell() < size:
+                        arrays.append(np.load(file))
+            except OSError as error:
+                why = f"cannot read intermediate results: {error.strerror or error}"
+                raise StorageError(str(self._folder), None, why) from error
+            n_arrays = len(arrays) // self._away[key]
+            groups += [arrays[at : at + n_arrays] for at in range(0, len(arrays), n_arrays)]
+        if len(groups) == 1:
+            return list(groups[0])
+        return [np.concatenate(parts) for parts in zip(*groups, strict=True)]
+
+    def take(self, key: Hashable) -> list[npt.NDArray[Any]]:
+        """The arrays of a key, which are forgotten."""
+        arrays = self.get(key)
+        with self._lock:
+            groups = self._here.pop(key, [])
+            self._room += sum(array.nbytes for group in groups for array in group)
+            if self._away.pop(key, 0):
+                self._file(key).unlink(missing_ok=True)
+        return arrays
+
+    def _file(self, key: Hashable) -> Path:
+        return self._folder / f"{key}.arrays"
+
+
+def read_mapped(array: npt.NDArray[Any], begin: int, end: int) -> npt.NDArray[Any]:
+    """Items ``begin`` to ``end``; of a mapped file a copy, and its pages are given back.
+
+    Pages of a map count as memory of the process for as long as they are there.
+    """
+    if not isinstance(array, np.memmap):
+        return array[begin:end]
+    part = np.array(array[begin:end])
+    if hasattr(mmap, "MADV_DONTNEED"):
+        array._mmap.madvise(mmap.MADV_DONTNEED)  # type: ignore[attr-defined]
+    return part

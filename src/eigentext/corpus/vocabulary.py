@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from eigentext.corpus.interning import Types, WordTable
+from eigentext.base.ragged import pointers
+from eigentext.corpus.engines import LocalEngine
+from eigentext.corpus.interning import PAD, Types, WordTable
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -125,54 +127,69 @@ def merge_types(
 ) -> tuple[Types, int, list[Int32s] | None]:
     """Add up word tables and keep the words that ``choose`` keeps; also of how many.
 
-    With more words than fit into ``table_bytes`` the tables are gone through several times, each
-    time for the words whose hash falls into one part.  Otherwise the third result is the place of
-    each word of each table among those kept (their number for words that are not).  The workers of
-    an ``engine`` that shares our memory take a part of the words each.
+    Words are shared out by their hash, one part for each worker of an ``engine`` that shares our
+    memory.  With more words than fit into ``table_bytes`` there are more parts, and the tables are
+    gone through several times; otherwise the third result is the place of each word of each table
+    among those kept (their number for words that are not).
     """
     if len(tables) == 1:
         types = tables[0]()
         order, n_types = choose(types)
         return types.take(order), n_types, [_ranks(order, len(types))]
-    n_parts = max(1, -(-total_bytes // table_bytes))
-    if n_parts == 1:
-        types, mappings = _merged([load() for load in tables], engine)
-        order, n_types = choose(types)
-        ranks = _ranks(order, len(types))
-        return types.take(order), n_types, [ranks[mapping] for mapping in mappings]
-    selected: Types | None = None
-    n_types = 0
-    for part in range(n_parts):
+    here = engine if engine is not None and engine.shares_memory else LocalEngine()
+    rounds = max(1, -(-total_bytes // table_bytes))
+    if rounds == 1:
+        return _merged_at_once([load() for load in tables], choose, here)
+    n_parts = rounds * here.jobs
+
+    def best_of(part: int) -> tuple[Types, int]:
         merged = WordTable()
         for load in tables:
             merged.intern_types(load(), part, n_parts)
         types = merged.types
         order, n_here = choose(types)
+        return types.take(order), n_here
+
+    selected = Types.from_words([])
+    n_types = 0
+    for best, n_here in here.map(best_of, range(n_parts)):
         n_types += n_here
-        best = types.take(order)
-        joined = best if selected is None else _joined(selected, best)
+        joined = _joined([selected, best])
         selected = joined.take(choose(joined)[0])
-    return (selected if selected is not None else Types.from_words([])), n_types, None
+    return selected, n_types, None
 
 
-def _merged(tables: Sequence[Types], engine: Engine | None) -> tuple[Types, list[Int32s]]:
-    """All words of the tables, and for each table the places of its words among them."""
-    here = engine if engine is not None and engine.shares_memory else None
-    n_parts = 1 if here is None else here.jobs
+def _merged_at_once(
+    tables: Sequence[Types], choose: Callable[[Types], tuple[Int64s, int]], engine: Engine
+) -> tuple[Types, int, list[Int32s]]:
+    """All parts of the words in memory together."""
+    from eigentext.corpus.kernels.interning import translate
+
+    n_parts = engine.jobs
     room = sum(map(len, tables)) // n_parts
 
-    def of_part(part: int) -> tuple[WordTable, list[Int32s]]:
-        merged = WordTable(room)
-        return merged, [merged.intern_types(table, part, n_parts) for table in tables]
+    def merged(part: int) -> tuple[Types, list[Int32s]]:
+        table = WordTable(room)
+        mappings = [table.intern_types(types, part, n_parts) for types in tables]
+        return table.types, mappings
 
-    parts = list((map if here is None else here.map)(of_part, range(n_parts)))
-    types, id_maps = parts[0][0].types, parts[0][1]
-    for merged, mappings in parts[1:]:
-        base = np.int32(len(types))
-        types = _joined(types, merged.types)
-        for id_map, mapping in zip(id_maps, mappings, strict=True):
-            np.copyto(id_map, mapping + base, where=mapping >= 0)
-    return types, id_maps
+    parts = list(engine.map(merged, range(n_parts)))
+    types = _joined([of_part for of_part, _ in parts])
+    order, n_types = choose(types)
+    cuts = pointers(len(of_part) for of_part, _ in parts)
+    ranks = np.split(_ranks(order, len(types)), cuts[1:-1])
+
+    def places(number: int) -> Int32s:
+        """Of one table: a word has its place in one part, and -1 in the others."""
+        found = np.empty(len(tables[number]), dtype=np.int32)
+        translate(parts[0][1][number], ranks[0], found)
+        for (_, mappings), places_of_part in zip(parts[1:], ranks[1:], strict=True):
+            more = np.empty_like(found)
+            translate(mappings[number], places_of_part, more)
+            np.maximum(found, more, out=found)
+        return found
+
+    return types.take(order), n_types, list(engine.map(places, range(len(tables))))
 
 
 def _ranks(order: Int64s, n_types: int) -> Int32s:
@@ -181,12 +198,15 @@ def _ranks(order: Int64s, n_types: int) -> Int32s:
     return ranks
 
 
-def _joined(first: Types, second: Types) -> Types:
-    used = int(first.offsets[-1])
+def _joined(tables: Sequence[Types]) -> Types:
+    """The words of several tables, one table behind the other."""
+    used = pointers(int(types.offsets[-1]) for types in tables)
+    blobs = [types.blob[: types.offsets[-1]] for types in tables]
+    offsets = [types.offsets[1:] + base for types, base in zip(tables, used, strict=False)]
     return Types(
-        np.concatenate([first.blob[:used], second.blob]),
-        np.concatenate([first.offsets, second.offsets[1:] + used]),
-        np.concatenate([first.counts, second.counts]),
+        np.concatenate([*blobs, np.zeros(PAD, dtype=np.uint8)]),
+        np.concatenate([used[:1], *offsets]),
+        np.concatenate([types.counts for types in tables]),
     )
 
 

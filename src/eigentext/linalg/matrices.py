@@ -199,7 +199,7 @@ class SparseOperator(Operator):
 
     def _rows(self) -> Rows:
         if self._by_row is None:
-            self._by_row = Rows.tiled(self.matrix, self._transposed(), tile_width(self.matrix))
+            self._by_row = Rows.tiled(self.matrix, self._transposed(), column_tiles(self.matrix))
         return self._by_row
 
     def _columns(self) -> Rows:
@@ -362,16 +362,12 @@ class Rows:
         return cls(starts[None, :], indices, matrix.data, [whole], even_blocks(starts))
 
     @classmethod
-    def tiled(cls, matrix: Any, transpose: Any, width: int) -> Rows:
-        """A copy in which the entries of a tile of so many columns are neighbours."""
-        n_rows, n_columns = matrix.shape
-        tiles = row_blocks(n_columns, width)
+    def tiled(cls, matrix: Any, transpose: Any, tiles: list[slice]) -> Rows:
+        """A copy in which the entries of a tile of columns are neighbours."""
+        n_rows = matrix.shape[0]
         if len(tiles) <= 1:
             return cls.of(matrix)
-        stretches = [
-            _Stretch(slice(tiles[some.start].start, tiles[some.stop - 1].stop), some)
-            for some in row_blocks(len(tiles), max(_STRETCH_COLUMNS // width, 1))
-        ]
+        stretches = _stretches(tiles)
         starts = np.empty((len(tiles), n_rows + 1), dtype=np.int64)
         indices = np.empty(matrix.nnz, dtype=np.uint32)
         values = np.empty(matrix.nnz, dtype=matrix.dtype)
@@ -439,11 +435,23 @@ class Rows:
         return y
 
 
-def tile_width(matrix: Any) -> int:
-    """The columns of a tile: one is worth while that has some entries of each row."""
+def column_tiles(matrix: Any) -> list[slice]:
+    """The columns in tiles: one is worth while that has some entries of each row."""
     n_rows, n_columns = matrix.shape
     most = max(int(matrix.nnz) // (4 * max(n_rows, 1)), 1)
-    return int(max(_TILE_COLUMNS, -(-n_columns // most)))
+    return row_blocks(n_columns, int(max(_TILE_COLUMNS, -(-n_columns // most))))
+
+
+def _stretches(tiles: list[slice]) -> list[_Stretch]:
+    """Neighbouring tiles together, as long as they are not too wide."""
+    firsts = [0]
+    for number, tile in enumerate(tiles):
+        if tile.stop - tiles[firsts[-1]].start > _STRETCH_COLUMNS and number > firsts[-1]:
+            firsts.append(number)
+    return [
+        _Stretch(slice(tiles[first].start, tiles[last - 1].stop), slice(first, last))
+        for first, last in itertools.pairwise([*firsts, len(tiles)])
+    ]
 
 
 def even_blocks(indptr: NDArray[np.integer[Any]], n_blocks: int = _ROW_BLOCKS) -> list[slice]:

@@ -21,8 +21,8 @@ from eigentext.linalg.matrices import (
     BLOCK_COLUMNS,
     Rows,
     SparseOperator,
+    column_tiles,
     even_blocks,
-    tile_width,
 )
 
 if TYPE_CHECKING:
@@ -46,9 +46,18 @@ class ShardedOperator(SparseOperator):
     [1.0, 2.0, 3.0]
     """
 
-    def __init__(self, matrix: Any, cluster: Engine, *, transpose: Any = None) -> None:
+    def __init__(
+        self,
+        matrix: Any,
+        cluster: Engine,
+        *,
+        transpose: Any = None,
+        tiles: tuple[list[slice], list[slice]] | None = None,
+    ) -> None:
         super().__init__(matrix, transpose=transpose)
         self.cluster = cluster
+        # in which a row of A and one of A' are added up; unless told as in SparseOperator
+        self._tiles = (column_tiles(self.matrix), []) if tiles is None else tiles
         # sent when they are first used
         self._row_shards: _Shards | None = None
         self._column_shards: _Shards | None = None
@@ -58,7 +67,7 @@ class ShardedOperator(SparseOperator):
         if not self._compiled(x):
             return super().matmat(x)
         if self._row_shards is None:
-            self._row_shards = _Shards(self.cluster, self.matrix, tile_width(self.matrix))
+            self._row_shards = _Shards(self.cluster, self.matrix, self._tiles[0])
         return self._row_shards.times(x)
 
     def rmatmat(self, x: NDArray[Any]) -> NDArray[Any]:
@@ -66,7 +75,7 @@ class ShardedOperator(SparseOperator):
         if not self._compiled(x):
             return super().rmatmat(x)
         if self._column_shards is None:
-            self._column_shards = _Shards(self.cluster, self._transposed(), None)
+            self._column_shards = _Shards(self.cluster, self._transposed(), self._tiles[1])
         return self._column_shards.times(x)
 
     def gram(self, x: NDArray[Any]) -> NDArray[Any]:
@@ -78,22 +87,26 @@ class ShardedOperator(SparseOperator):
         if self.dtype == dtype:
             return self
         transpose = None if self._transpose is None else self._transpose.astype(dtype)
-        return ShardedOperator(self.matrix.astype(dtype), self.cluster, transpose=transpose)
+        matrix = self.matrix.astype(dtype)
+        return ShardedOperator(matrix, self.cluster, transpose=transpose, tiles=self._tiles)
 
     @property
     def T(self) -> Operator:
         """The transposed map; shares storage here."""
-        return ShardedOperator(self._transposed(), self.cluster, transpose=self.matrix)
+        turned = self._transposed()
+        return ShardedOperator(
+            turned, self.cluster, transpose=self.matrix, tiles=self._tiles[::-1]
+        )
 
 
 class _Shards:
-    """The rows of a CSR matrix, kept by workers: in tiles of some width, or in one."""
+    """The rows of a CSR matrix, kept by workers, their columns in tiles."""
 
-    def __init__(self, cluster: Engine, matrix: Any, width: int | None) -> None:
+    def __init__(self, cluster: Engine, matrix: Any, tiles: list[slice]) -> None:
         self.cluster, self.n_rows = cluster, int(matrix.shape[0])
         n_shards = max(cluster.jobs, -(-matrix.nnz // _SHARD_ENTRIES))
         self.shards = [
-            cluster.share((matrix[rows], width), _prepared)
+            cluster.share((matrix[rows], tiles), _prepared)
             for rows in even_blocks(matrix.indptr, n_shards)
         ]
 
@@ -109,10 +122,10 @@ class _Shards:
         return product
 
 
-def _prepared(shard: tuple[Any, int | None]) -> Rows:
+def _prepared(shard: tuple[Any, list[slice]]) -> Rows:
     """What a worker keeps."""
-    matrix, width = shard
-    return Rows.of(matrix) if width is None else Rows.tiled(matrix, matrix.T.tocsr(), width)
+    matrix, tiles = shard
+    return Rows.tiled(matrix, matrix.T.tocsr(), tiles) if len(tiles) > 1 else Rows.of(matrix)
 
 
 def _times(task: tuple[Rows, NDArray[Any]]) -> NDArray[Any]:

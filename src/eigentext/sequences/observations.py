@@ -4,6 +4,8 @@
    share classes by their signatures (``lexicon``), from fine to coarse, the last ``<unk>``.
 2. :meth:`Symbols.encode` looks tokens up: a token never seen goes to the finest class there is.
 3. :class:`Encoded` holds all sequences in one array ``ids`` with their places in ``first``.
+4. :class:`NumberedText` is text before symbols are chosen, as numbers of its distinct words: four
+   bytes a token, where lists of strings take sixty.
 
 :meth:`Symbols.unigram` gives every symbol some probability, ``<unk>`` too where training had
 nothing unknown.
@@ -11,6 +13,7 @@ nothing unknown.
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +23,7 @@ from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
+from eigentext.base.cores import row_blocks
 from eigentext.base.fields import Named, Text
 from eigentext.base.model import Packed
 from eigentext.base.ragged import pointers
@@ -34,12 +38,13 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-__all__ = ["SYMBOLS", "Encoded", "Symbols"]
+__all__ = ["SYMBOLS", "Encoded", "NumberedText", "Symbols"]
 
 SYMBOLS = Named(  # what a model file says of symbols besides names and counts
     {"unknown": Text(get_args(Unknown)), "language": Text(LANGUAGES)}, closed=True
 )
 _FEW = 10  # a class with fewer tokens gives way to a coarser one
+_BLOCK = 1 << 20  # tokens that are looked up at once
 _REMEMBERED = 500_000  # unknown words whose class is kept in memory
 
 
@@ -60,9 +65,9 @@ class Encoded:
 
     def __post_init__(self) -> None:
         ids, first = np.asarray(self.ids), np.asarray(self.first)
-        for name, array in (("ids", ids), ("first", first)):
-            if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-                raise ValueError(f"{name}: expected integers in one dimension, found {array!r}")
+        for name, numbers in (("ids", ids), ("first", first)):
+            if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
+                raise ValueError(f"{name}: expected integers in one dimension, found {numbers!r}")
         sound = len(first) and first[0] == 0 and first[-1] == len(ids)
         if not sound or bool(np.any(np.diff(first) < 0)):
             raise ValueError(f"first: expected places from 0 to {len(ids)} in order")
@@ -119,6 +124,59 @@ class Encoded:
         return Encoded(self.ids, np.concatenate([np.zeros(1, np.int64), kept]))
 
 
+class _Fresh(dict[str, int]):
+    """Word -> number, in order of first appearance."""
+
+    def __missing__(self, word: str) -> int:
+        number = self[word] = len(self)
+        return number
+
+
+@dataclass(frozen=True, eq=False)
+class NumberedText:
+    """Sequences as numbers of the distinct ``words``, which come in order of first appearance.
+
+    >>> text = NumberedText.of([["a", "cat"], [], ["a"]])
+    >>> text.words, text.encoded.ids.tolist(), text.encoded.first.tolist()
+    (('a', 'cat'), [0, 1, 0], [0, 2, 2, 3])
+    """
+
+    words: tuple[str, ...]
+    encoded: Encoded
+
+    @classmethod
+    def of(cls, sequences: Iterable[Sequence[str]] | NumberedText) -> NumberedText:
+        """Read sequences once, one after the other."""
+        if isinstance(sequences, NumberedText):
+            return sequences
+        numbers = _Fresh()
+        ids, first = array("i"), array("q", [0])
+        for tokens in each_sentence(sequences):
+            ids.extend(map(numbers.__getitem__, tokens))
+            first.append(len(ids))
+        encoded = Encoded(np.frombuffer(ids, np.int32), np.frombuffer(first, np.int64))
+        return cls(tuple(numbers), encoded)
+
+    def counts(self) -> Counter[str]:
+        """How often each word comes."""
+        tokens = np.zeros(len(self.words), np.int64)
+        for part in self._blocks():
+            tokens += np.bincount(self.encoded.ids[part], minlength=len(self.words))
+        return Counter(dict(zip(self.words, tokens.tolist(), strict=True)))
+
+    def as_symbols(self, symbols: Symbols) -> Encoded:
+        """The same sequences as numbers of symbols."""
+        number_of = np.array(symbols.numbers_of(self.words), np.int32)
+        ids = np.empty_like(self.encoded.ids)
+        for part in self._blocks():
+            ids[part] = number_of[self.encoded.ids[part]]
+        return Encoded(ids, self.encoded.first)
+
+    def _blocks(self) -> list[slice]:
+        """Tokens some at a time: where numpy looks up or counts, it takes eight bytes for each."""
+        return row_blocks(self.encoded.n_tokens, _BLOCK)
+
+
 class _Numbers(dict[str, int]):
     """Token -> number; a token that is not there is asked for once and remembered."""
 
@@ -166,7 +224,7 @@ class Symbols:
     @classmethod
     def fit(
         cls,
-        sequences: Iterable[Sequence[str]],
+        sequences: Iterable[Sequence[str]] | NumberedText,
         *,
         vocab_size: int | None = None,
         min_count: int = 1,
@@ -187,9 +245,12 @@ class Symbols:
             raise SettingsError(f"unknown {unknown!r}: expected 'signature' or 'one'")
         if language not in LANGUAGES:
             raise SettingsError(f"language {language!r}: expected 'english' or 'generic'")
-        seen: Counter[str] = Counter()
-        for tokens in each_sentence(sequences):
-            seen.update(tokens)
+        if isinstance(sequences, NumberedText):
+            seen = sequences.counts()
+        else:
+            seen = Counter()
+            for tokens in each_sentence(sequences):
+                seen.update(tokens)
         if not seen:
             raise DataError("sequences", None, "no tokens to learn from")
         ranked = sorted(seen.items(), key=lambda item: (-item[1], item[0]))
@@ -214,7 +275,9 @@ class Symbols:
         return found
 
     @classmethod
-    def chosen(cls, sequences: Iterable[Sequence[str]], settings: SymbolSettings) -> Symbols:
+    def chosen(
+        cls, sequences: Iterable[Sequence[str]] | NumberedText, settings: SymbolSettings
+    ) -> Symbols:
         """Choose them as a model's settings say."""
         return cls.fit(
             sequences,
@@ -252,6 +315,14 @@ class Symbols:
         if self.unknown == "one":
             return UNKNOWN
         return first_known(_shapes(token, self.language), self._numbers)
+
+    def numbers_of(self, words: Iterable[str]) -> list[int]:
+        """The number of each word: its own, or that of its class.
+
+        >>> Symbols.fit([["a", "b"]]).numbers_of(["b", "mouse"])
+        [1, 2]
+        """
+        return list(map(self._numbers.__getitem__, words))
 
     def encode(self, sequences: Iterable[Sequence[str]]) -> Encoded:
         """The numbers of sequences of tokens."""

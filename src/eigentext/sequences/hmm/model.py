@@ -18,12 +18,11 @@ import numpy as np
 
 from eigentext.base.fields import Ints, Listed, Parts, Reals, Shares, Spec, Strings, Whole
 from eigentext.base.model import Model, Packed
-from eigentext.base.tokens import checked_sentences
 from eigentext.errors import DataError, MissingExtraError, SettingsError
 from eigentext.sequences.hmm import inference
 from eigentext.sequences.hmm.em import baum_welch
 from eigentext.sequences.hmm.parameters import Parameters
-from eigentext.sequences.observations import SYMBOLS, Encoded, Symbols
+from eigentext.sequences.observations import SYMBOLS, Encoded, NumberedText, Symbols
 from eigentext.sequences.settings import HMMSettings
 
 if TYPE_CHECKING:
@@ -84,13 +83,20 @@ class HMM(Model, HMMSettings):
     # ------------------------------------------------------------ learning
 
     def fit(
-        self, X: Iterable[Sequence[str]], y: object = None, *, progress: Progress | None = None
+        self,
+        X: Iterable[Sequence[str]] | NumberedText,
+        y: object = None,
+        *,
+        progress: Progress | None = None,
     ) -> HMM:
-        """Learn from a list of sequences of tokens; ``progress`` hears of each iteration."""
+        """Learn from sequences of tokens, which are read once and need not be in memory.
+
+        ``progress`` hears of each iteration.
+        """
         self.check()
-        sequences = checked_sentences(X)
-        symbols = self.symbols or Symbols.chosen(sequences, self)
-        return self.fit_encoded(symbols.encode(sequences), symbols, progress=progress)
+        text = NumberedText.of(X)
+        symbols = self.symbols or Symbols.chosen(text, self)
+        return self.fit_encoded(text.as_symbols(symbols), symbols, progress=progress)
 
     def fit_encoded(
         self, data: Encoded, symbols: Symbols, *, progress: Progress | None = None

@@ -24,10 +24,9 @@ import numpy as np
 
 from eigentext.base.fields import Ints, Parts, Reals, Spec, Strings, Text
 from eigentext.base.model import Model, Packed
-from eigentext.base.tokens import checked_sentences
 from eigentext.errors import DataError, SettingsError
 from eigentext.linalg.determinism import single_threaded
-from eigentext.sequences.observations import SYMBOLS, Encoded, Symbols
+from eigentext.sequences.observations import SYMBOLS, Encoded, NumberedText, Symbols
 from eigentext.sequences.settings import SpectralHMMSettings
 from eigentext.sequences.spectral.moments import Moments, dictionary
 from eigentext.sequences.spectral.operators import Operators, make_operators
@@ -102,12 +101,12 @@ class SpectralHMM(Model, SpectralHMMSettings):
 
     # ------------------------------------------------------------ learning
 
-    def fit(self, X: Iterable[Sequence[str]], y: object = None) -> SpectralHMM:
-        """Learn from a list of sequences of tokens."""
+    def fit(self, X: Iterable[Sequence[str]] | NumberedText, y: object = None) -> SpectralHMM:
+        """Learn from sequences of tokens, which are read once and need not be in memory."""
         self.check()
-        sequences = checked_sentences(X)
-        symbols = Symbols.chosen(sequences, self)
-        return self.fit_encoded(symbols.encode(sequences), symbols)
+        text = NumberedText.of(X)
+        symbols = Symbols.chosen(text, self)
+        return self.fit_encoded(text.as_symbols(symbols), symbols)
 
     def fit_encoded(self, data: Encoded, symbols: Symbols) -> SpectralHMM:
         """Learn from sequences that are numbers already."""

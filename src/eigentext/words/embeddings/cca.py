@@ -15,33 +15,47 @@
 3. :func:`cca_embeddings` takes the leading singular vectors of Omega ~ U diag(s) V'; the vectors
    are the rows of U diag(s)^exponent, scaled to length 1.
 4. :class:`CCAEmbedding` is the estimator, kept as a model file of kind ``embeddings``.
+
+Of a large corpus Omega is made and kept in tiles of rows, on disk where memory is short
+(``context_tiles``).
 """
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.base import TransformerMixin
 
+from eigentext.base.cores import cores_in_use
+from eigentext.base.engines import cluster_in_use
 from eigentext.base.fields import Parts, Reals, Spec, Strings
+from eigentext.base.files.scratch import scratch_folder
 from eigentext.base.model import Model, Packed
 from eigentext.base.tokens import each_sentence
 from eigentext.base.values import Whole
 from eigentext.corpus.contexts import Contexts, parse_contexts
 from eigentext.corpus.counting import count_sentences
 from eigentext.corpus.counts import Counts
+from eigentext.corpus.memory import parse_memory
 from eigentext.corpus.vocabulary import UNKNOWN
 from eigentext.errors import SettingsError
 from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.scaling import cca_scale, log_transform, ppmi, sqrt_transform
 from eigentext.linalg.svd import truncated_svd
+from eigentext.words.embeddings.context_tiles import (
+    BYTES_IN_FLIGHT,
+    Side,
+    Totals,
+    tiled_contexts,
+)
 from eigentext.words.embeddings.vectors import Embeddings, vectors_from
 from eigentext.words.settings import CCASettings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import numpy.typing as npt
 
@@ -58,6 +72,8 @@ __all__ = [
 ]
 
 _KERNEL_NONZEROS = 300_000  # below this numba need not be loaded
+_LIBRARIES = 300_000_000  # resident size of Python with scikit-learn too
+_TILED_PAIRS = 3_000_000  # counted pairs from which on the matrix is made in tiles
 
 
 def weighting_of(settings: CCASettings, counts: Counts) -> str:
@@ -86,9 +102,22 @@ def context_counts(
 
     Counts of positions -w to w can be read as a bag of any half-width up to w, with weights.
     """
+    from scipy.sparse import hstack
+
+    parts = [sum(side.matrix() for side in block) for block in _sides(counts, contexts, weighting)]
+    return parts[0].tocsr() if len(parts) == 1 else hstack(parts, format="csr")
+
+
+def _sides(counts: Counts, contexts: str | Contexts | None, weighting: str) -> list[list[Side]]:
+    """What the matrix of words and contexts is made of: its blocks of columns, as sums."""
     wanted = counts.contexts if contexts is None else parse_contexts(contexts)
     if wanted == counts.contexts and (not wanted.bag or weighting == "flat" or wanted.bag == 1):
-        return counts.context_matrix()
+        if not wanted.names:
+            raise SettingsError("these counts are unigrams only; count with contexts such as lr2")
+        if wanted.bag:
+            return [[Side(counts.halves, (1.0,)), Side(counts.halves, (1.0,), turned=True)]]
+        halves = dict(zip(counts.contexts.spans, counts.halves, strict=True))
+        return [[Side((halves[abs(p), abs(p)],), (1.0,), p < 0)] for p in wanted.positions]
     held = set(counts.contexts.positions)
     distances = range(1, wanted.bag + 1)
     if not wanted.bag or any(d not in held or -d not in held for d in distances):
@@ -101,11 +130,9 @@ def context_counts(
     by_distance = {
         near: half for (near, _), half in zip(counts.contexts.spans, counts.halves, strict=True)
     }
-    before: Any = 0
-    for distance in distances:
-        weight = _weight(weighting, distance, wanted.bag)
-        before = before + by_distance[distance] * np.float32(weight)
-    return (before + before.T).tocsr()
+    before = [by_distance[distance] for distance in distances]
+    weights = [_weight(weighting, distance, wanted.bag) for distance in distances]
+    return [[Side(before, weights), Side(before, weights, turned=True)]]
 
 
 def fold_contexts(matrix: Any, words: Sequence[str]) -> Any:
@@ -115,16 +142,26 @@ def fold_contexts(matrix: Any, words: Sequence[str]) -> Any:
     >>> fold_contexts(csr_array(np.array([[1, 2, 3]])), ["The", "cat", "the"]).toarray().tolist()
     [[4, 2]]
     """
-    from scipy.sparse import csr_array
+    n_positions = matrix.shape[1] // len(words)
+    return _fold(matrix, _folded_columns(words, n_positions))
 
+
+def _folded_columns(words: Sequence[str], n_positions: int) -> npt.NDArray[np.int64]:
+    """The new column of each context, position by position."""
     forms: dict[str, int] = {}
     column = np.array([forms.setdefault(word.lower(), len(forms)) for word in words])
-    if len(forms) == len(words):
+    return np.concatenate([column + len(forms) * p for p in range(n_positions)])
+
+
+def _fold(matrix: Any, moved: npt.NDArray[np.int64]) -> Any:
+    """The matrix with each column added to the one that it is moved to."""
+    from scipy.sparse import csr_array
+
+    n_columns = int(moved.max()) + 1
+    if n_columns == matrix.shape[1]:
         return matrix
-    n_positions = matrix.shape[1] // len(words)
-    moved = np.concatenate([column + len(forms) * p for p in range(n_positions)])
-    shape = (matrix.shape[0], n_positions * len(forms))
     columns = moved.astype(matrix.indices.dtype)[matrix.indices]
+    shape = (matrix.shape[0], n_columns)
     folded = csr_array((matrix.data.copy(), columns, matrix.indptr.copy()), shape=shape)
     folded.sum_duplicates()
     return folded
@@ -147,49 +184,125 @@ def scaled_contexts(matrix: Any, settings: CCASettings) -> Any:
     """
     rows = np.asarray(matrix.sum(axis=1), dtype=np.float64).ravel()
     columns = np.asarray(matrix.sum(axis=0), dtype=np.float64).ravel()
-    if settings.smoothing != 1.0 and columns.any():
-        smoothed = np.where(columns > 0, columns, 1.0) ** settings.smoothing * (columns > 0)
-        columns = smoothed * (columns.sum() / smoothed.sum())
-    kappa = settings.kappa
-    if kappa is None:
-        kappa = 0.0 if settings.scaling == "ppmi" else 50.0
-    rows, columns = rows + kappa, columns + kappa
-    if settings.scaling == "ppmi":
-        return _ppmi(matrix, rows, columns, settings.shift)
-    if settings.scaling == "sqrt":
-        matrix, rows, columns = sqrt_transform(matrix), np.sqrt(rows), np.sqrt(columns)
-    elif settings.scaling == "log":
-        matrix, rows, columns = log_transform(matrix), np.log1p(rows), np.log1p(columns)
-    return cca_scale(matrix, rows, columns, dtype=np.float32)
+    return _Scaling.of(rows, columns, settings)(matrix, slice(None))
 
 
-def _ppmi(
-    matrix: Any, rows: npt.NDArray[np.float64], columns: npt.NDArray[np.float64], shift: float
-) -> Any:
-    """As :func:`eigentext.linalg.scaling.ppmi`, in float32; large matrices in compiled code."""
-    if matrix.nnz < _KERNEL_NONZEROS:
-        return ppmi(matrix, rows, columns, shift=shift).astype(np.float32)
-    from scipy.sparse import csr_array
+@dataclass(frozen=True)
+class _Scaling:
+    """How entries are scaled: by the smoothed totals of all rows and columns."""
 
-    from eigentext.words.kernels import ppmi as kernels
+    rows: npt.NDArray[np.float64]
+    columns: npt.NDArray[np.float64]
+    settings: CCASettings
 
-    starts = np.empty_like(matrix.indptr)
-    indices, values = np.empty_like(matrix.indices), np.empty(matrix.nnz, dtype=np.float32)
-    with np.errstate(divide="ignore"):  # a total of 0 has no entries
-        row_logs, column_logs = np.log(rows), np.log(columns)
-        offset = float(np.log(rows.sum()) - np.log(shift))
-    used = kernels.ppmi_rows(
-        matrix.indptr,
-        matrix.indices,
-        matrix.data.astype(np.float64, copy=False),
-        row_logs,
-        column_logs,
-        offset,
-        starts,
-        indices,
-        values,
+    @classmethod
+    def of(
+        cls,
+        rows: npt.NDArray[np.float64],
+        columns: npt.NDArray[np.float64],
+        settings: CCASettings,
+    ) -> _Scaling:
+        """With the sums of the counts."""
+        if settings.smoothing != 1.0 and columns.any():
+            smoothed = np.where(columns > 0, columns, 1.0) ** settings.smoothing * (columns > 0)
+            columns = smoothed * (columns.sum() / smoothed.sum())
+        kappa = settings.kappa
+        if kappa is None:
+            kappa = 0.0 if settings.scaling == "ppmi" else 50.0
+        return cls(rows + kappa, columns + kappa, settings)
+
+    def __call__(self, matrix: Any, place: slice) -> Any:
+        """Omega of some rows of the counts."""
+        rows, columns, settings = self.rows[place], self.columns, self.settings
+        if settings.scaling == "ppmi":
+            return self._ppmi(matrix, place)
+        if settings.scaling == "sqrt":
+            matrix, rows, columns = sqrt_transform(matrix), np.sqrt(rows), np.sqrt(columns)
+        elif settings.scaling == "log":
+            matrix, rows, columns = log_transform(matrix), np.log1p(rows), np.log1p(columns)
+        return cca_scale(matrix, rows, columns, dtype=np.float32)
+
+    def _ppmi(self, matrix: Any, place: slice) -> Any:
+        """As :func:`eigentext.linalg.scaling.ppmi`, in float32; much of it in compiled code."""
+        shift = self.settings.shift
+        whole = matrix.shape[0] == len(self.rows)
+        if whole and matrix.nnz < _KERNEL_NONZEROS:
+            return ppmi(matrix, self.rows, self.columns, shift=shift).astype(np.float32)
+        from scipy.sparse import csr_array
+
+        from eigentext.words.kernels import ppmi as kernels
+
+        starts = np.empty_like(matrix.indptr)
+        indices, values = np.empty_like(matrix.indices), np.empty(matrix.nnz, dtype=np.float32)
+        with np.errstate(divide="ignore"):  # a total of 0 has no entries
+            row_logs, column_logs = np.log(self.rows[place]), np.log(self.columns)
+            offset = float(np.log(self.rows.sum()) - np.log(shift))
+        used = kernels.ppmi_rows(
+            matrix.indptr,
+            matrix.indices,
+            matrix.data.astype(np.float64, copy=False),
+            row_logs,
+            column_logs,
+            offset,
+            starts,
+            indices,
+            values,
+        )
+        return csr_array((values[:used], indices[:used], starts), shape=matrix.shape)
+
+
+@contextmanager
+def _omega(
+    counts: Counts, settings: CCASettings, n_words: int, memory: str | int
+) -> Iterator[Any]:
+    """Omega of the first so many words: a CSR matrix, or tiles of it where it is large."""
+    weighting = weighting_of(settings, counts)
+    blocks = _sides(counts, settings.contexts, weighting)
+    if sum(half.nnz for half in counts.halves) < _TILED_PAIRS:
+        matrix = context_counts(counts, settings.contexts, weighting)[:n_words]
+        if settings.fold_case:
+            matrix = fold_contexts(matrix, counts.words)
+        yield scaled_contexts(matrix, settings)
+        return
+    known: dict[int, Totals] = {}  # P and P' have the same
+    for side in (side for block in blocks for side in block):
+        if id(side.halves[0]) not in known:
+            known[id(side.halves[0])] = Totals.of(side)
+    rows, entries = np.zeros(len(counts.words)), np.zeros(len(counts.words), np.int64)
+    columns = np.zeros((len(blocks), len(counts.words)))
+    for number, block in enumerate(blocks):
+        for side in block:
+            totals = known[id(side.halves[0])]
+            rows += totals.columns if side.turned else totals.rows
+            entries += totals.column_entries if side.turned else totals.row_entries
+            columns[number] += totals.rows if side.turned else totals.columns
+    moved = np.arange(columns.size)
+    if settings.fold_case:
+        moved = _folded_columns(counts.words, len(blocks))
+    folded = np.bincount(moved, columns.ravel()).astype(np.float64, copy=False)
+    scaling = _Scaling.of(rows[:n_words], folded, settings)
+    n_columns = len(scaling.columns)
+    rank = settings.n_components
+    # the basis of the decomposition, at its largest, and the vectors of both sides
+    dense = 4 * rank * (4 * min(n_words, n_columns) + n_words + n_columns)
+    in_flight = max(dense, BYTES_IN_FLIGHT * cores_in_use())
+    held = sum(
+        array.nbytes
+        for half in counts.halves
+        for array in (half.data, half.indices)
+        if not isinstance(array, np.memmap)
     )
-    return csr_array((values[:used], indices[:used], starts), shape=matrix.shape)
+    with scratch_folder() as folder:
+        tiled = tiled_contexts(
+            blocks,
+            entries[:n_words],
+            n_columns,
+            lambda matrix, place: scaling(_fold(matrix, moved), place),
+            folder=folder,
+            room=max(0, parse_memory(memory) - _LIBRARIES - held - in_flight),
+        )
+        cluster = cluster_in_use()
+        yield tiled if cluster is None else tiled.on_cluster(cluster)
 
 
 def cca_embeddings(
@@ -197,9 +310,13 @@ def cca_embeddings(
     settings: CCASettings,
     *,
     on_rank: Literal["error", "warn"] = "error",
+    memory: str | int = "2GB",
     progress: Progress | None = None,
 ) -> Embeddings:
     """Word vectors from the context counts of a corpus.
+
+    ``memory`` bounds what is held of the matrix that is decomposed, besides the vectors
+    themselves; the rest is on disk.  They do not depend on it.
 
     ``settings.contexts`` may read counts of positions as a bag (see :func:`context_counts`).  The
     word ``<unk>`` is left out when the vocabulary holds all.
@@ -215,12 +332,7 @@ def cca_embeddings(
         raise SettingsError(
             f"a text of one word type ({words[0]!r}) has no contexts to tell words apart"
         )
-    with single_threaded():
-        matrix = context_counts(counts, settings.contexts, weighting_of(settings, counts))
-        matrix = matrix[: len(words)]
-        if settings.fold_case:
-            matrix = fold_contexts(matrix, counts.words)
-        Omega = scaled_contexts(matrix, settings)  # (words, contexts)
+    with single_threaded(), _omega(counts, settings, len(words), memory) as Omega:
         svd = truncated_svd(
             Omega,
             settings.n_components,
@@ -268,8 +380,18 @@ class CCAEmbedding(TransformerMixin, Model, CCASettings):  # type: ignore[misc]
         """What must be counted to fit this model to counts."""
         return contexts_to_count(self.contexts or "bag5", self.weighting or "linear")
 
-    def fit(self, X: Any, y: object = None, *, progress: Progress | None = None) -> CCAEmbedding:
-        """Learn from sentences (lists of tokens) or from stored counts; ``y`` is not used."""
+    def fit(
+        self,
+        X: Any,
+        y: object = None,
+        *,
+        memory: str | int = "2GB",
+        progress: Progress | None = None,
+    ) -> CCAEmbedding:
+        """Learn from sentences (lists of tokens) or from stored counts; ``y`` is not used.
+
+        ``memory`` is that of :func:`cca_embeddings`.
+        """
         self.check()
         if isinstance(X, Counts):
             if not X.contexts.names:
@@ -285,7 +407,7 @@ class CCAEmbedding(TransformerMixin, Model, CCASettings):  # type: ignore[misc]
                 min_count=self.min_count,
             )
             settings = replace(self, contexts=self.contexts or "bag5")
-        self.embeddings_ = cca_embeddings(counts, settings, progress=progress)
+        self.embeddings_ = cca_embeddings(counts, settings, memory=memory, progress=progress)
         self.counts_ = counts
         self.n_tokens_ = counts.n_tokens
         return self

@@ -7,7 +7,7 @@ from math import log
 from numba import njit
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def ppmi_rows(indptr, indices, data, row_logs, column_logs, offset, starts, columns, values):
     """``max(0, log data + offset - row_logs - column_logs)`` without its zeros.
 

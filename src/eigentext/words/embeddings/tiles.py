@@ -1,0 +1,241 @@
+"""A sparse matrix that need not fit into memory, as a linear map: tiles of rows, one at a time.
+
+1. :class:`TileStore` takes neighbouring rows of the matrix, and keeps them in both orders (by row
+   and by column, so that products gather and never scatter), in memory while there is room.
+2. :class:`TiledOperator` multiplies tile by tile: ``A x`` puts the parts of the tiles one below
+   the other, ``A' x`` adds them up in their order, and ``A' A x`` does both in one reading.
+
+Rows within a tile are independent, and threads share them; the cuts hang on the matrix alone, so
+that neither the number of threads nor the room changes a digit.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eigentext.base.cores import each, row_blocks
+from eigentext.corpus.spill import ArrayStore
+from eigentext.linalg.backend import CPU
+from eigentext.linalg.matrices import Operator, SparseOperator
+from eigentext.linalg.sharded import ShardedOperator
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+    from eigentext.base.engines import Engine
+    from eigentext.linalg.backend import Backend
+
+__all__ = ["TileStore", "TiledOperator"]
+
+_BLOCK_COLUMNS = 64  # of a dense block per pass of the kernel, as in linalg.matrices
+_PARTS = 16  # of a tile, for threads
+
+
+class TileStore:
+    """The tiles of a float32 matrix with ``cuts[-1]`` rows; tile t is ``cuts[t]`` to the next."""
+
+    def __init__(self, folder: Path, room: int, cuts: list[int], n_columns: int) -> None:
+        self.cuts = cuts
+        self.n_columns = n_columns
+        self._arrays = ArrayStore(folder, room)
+        self.row_support = np.zeros(cuts[-1], dtype=bool)
+        self._columns: list[npt.NDArray[np.bool_] | None] = [None] * (len(cuts) - 1)
+
+    def put(self, number: int, rows: Any) -> None:
+        """Take the rows of a tile: CSR, sorted columns, finite values."""
+        columns = rows.T.tocsr()
+        arrays = []
+        for matrix in (rows, columns):
+            ids = matrix.indices.astype(np.int32, copy=False).view(np.uint32)
+            starts = matrix.indptr.astype(np.int64, copy=False)
+            arrays += [starts, ids, matrix.data.astype(np.float32, copy=False)]
+        self._arrays.add(number, arrays)
+        self.row_support[self.cuts[number] : self.cuts[number + 1]] = np.diff(rows.indptr) > 0
+        self._columns[number] = np.diff(columns.indptr) > 0
+
+    def column_support(self) -> npt.NDArray[np.bool_]:
+        """Columns with an entry."""
+        support = np.zeros(self.n_columns, dtype=bool)
+        for columns in self._columns:
+            if columns is not None:
+                support |= columns
+        return support
+
+    def tiles(self) -> Iterator[tuple[slice, _Rows, _Rows]]:
+        """Each tile: which rows it has, and its entries by row and by column."""
+        for number in range(len(self.cuts) - 1):
+            arrays = self._arrays.get(number)
+            rows = slice(self.cuts[number], self.cuts[number + 1])
+            yield rows, _Rows(*arrays[:3]), _Rows(*arrays[3:])
+
+
+class _Rows:
+    """CSR rows, cut into parts of about the same number of entries."""
+
+    def __init__(
+        self,
+        starts: npt.NDArray[np.int64],
+        ids: npt.NDArray[np.uint32],
+        values: npt.NDArray[np.float32],
+    ) -> None:
+        self.starts, self.ids, self.values = starts, ids, values
+        aims = np.arange(1, _PARTS) * (int(starts[-1]) // _PARTS)
+        cuts = [0, *np.searchsorted(starts, aims).tolist(), len(starts) - 1]
+        self.parts = [(a, b) for a, b in pairwise(cuts) if a < b]
+
+    def add_times(self, x: npt.NDArray[np.float32], y: npt.NDArray[np.float32]) -> None:
+        """``y += rows x``."""
+        from eigentext.linalg.kernels import add_csr_times_block
+
+        def add(part: tuple[int, int]) -> None:
+            begin, end = part
+            add_csr_times_block(self.starts[None], self.ids, self.values, x, begin, y[begin:end])
+
+        each(add, self.parts)
+
+
+class TiledOperator(Operator):
+    """The matrix of a :class:`TileStore`, in float32."""
+
+    def __init__(self, store: TileStore) -> None:
+        self.store = store
+        self.shape = (store.cuts[-1], store.n_columns)
+        self.dtype = np.dtype(np.float32)
+
+    def matmat(self, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """``A x``."""
+        blocks = _narrow(x)
+        y = np.empty((self.shape[0], x.shape[1]), dtype=np.float32)
+        for rows, by_row, _ in self.store.tiles():
+            for columns, block in blocks:
+                part = np.zeros((rows.stop - rows.start, block.shape[1]), dtype=np.float32)
+                by_row.add_times(block, part)
+                y[rows, columns] = part
+        return y
+
+    def rmatmat(self, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """``A' x``."""
+        return self._summed(x, self.shape[1], lambda rows, _, block: block[rows])
+
+    def cogram(self, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """``A' A x``, in one reading of the tiles."""
+
+        def part(rows: slice, by_row: _Rows, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
+            product = np.zeros((rows.stop - rows.start, block.shape[1]), dtype=np.float32)
+            by_row.add_times(block, product)
+            return product
+
+        return self._summed(x, self.shape[1], part)
+
+    def _summed(self, x: npt.NDArray[Any], n_rows: int, part: Any) -> npt.NDArray[Any]:
+        """The sum of ``A_t' part(x)`` over the tiles A_t."""
+        blocks = _narrow(x)
+        sums = [np.zeros((n_rows, block.shape[1]), dtype=np.float32) for _, block in blocks]
+        for rows, by_row, by_column in self.store.tiles():
+            for (_, block), total in zip(blocks, sums, strict=True):
+                by_column.add_times(part(rows, by_row, block), total)
+        if len(sums) == 1:
+            return sums[0]
+        y = np.empty((n_rows, x.shape[1]), dtype=np.float32)
+        for columns, _ in blocks:
+            y[:, columns] = sums.pop(0)
+        return y
+
+    def whole(self) -> Any:
+        """The matrix in one piece, in memory: CSR."""
+        from scipy.sparse import csr_array, vstack
+
+        shape = self.store.n_columns
+        parts = [
+            csr_array(
+                (part.values, part.ids.view(np.int32), part.starts),
+                shape=(rows.stop - rows.start, shape),
+            )
+            for rows, part, _ in self.store.tiles()
+        ]
+        return vstack(parts, format="csr")
+
+    def on_cluster(self, cluster: Engine) -> ShardedOperator:
+        """The same map, kept by the workers of a cluster; the products have the same bits.
+
+        A row of A is added up in one go, and one of A' tile by tile.
+        """
+        tiles = [slice(first, last) for first, last in pairwise(self.store.cuts)]
+        return ShardedOperator(self.whole(), cluster, tiles=([], tiles))
+
+    def on(self, backend: Backend) -> Operator:
+        """For another device, the matrix in one piece there."""
+        return self if backend is CPU else SparseOperator(self.whole()).on(backend)
+
+    def astype(self, dtype: npt.DTypeLike) -> Operator:
+        """Itself: tiles are float32."""
+        if np.dtype(dtype) != self.dtype:
+            raise ValueError(f"tiles are float32, and have no {np.dtype(dtype)}")
+        return self
+
+    def row_support(self) -> npt.NDArray[np.bool_]:
+        """Rows with an entry."""
+        return self.store.row_support
+
+    def column_support(self) -> npt.NDArray[np.bool_]:
+        """Columns with an entry."""
+        return self.store.column_support()
+
+    def is_finite(self) -> bool:
+        """True: that was asked of what was put in."""
+        return True
+
+    @property
+    def T(self) -> Operator:
+        """The transposed map; shares all storage."""
+        return _Transposed(self)
+
+
+class _Transposed(Operator):
+    def __init__(self, base: TiledOperator) -> None:
+        self.base = base
+        self.shape = (base.shape[1], base.shape[0])
+        self.dtype = base.dtype
+
+    def matmat(self, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return self.base.rmatmat(x)
+
+    def rmatmat(self, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return self.base.matmat(x)
+
+    def gram(self, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return self.base.cogram(x)
+
+    def on(self, backend: Backend) -> Operator:
+        moved = self.base.on(backend)
+        return self if moved is self.base else moved.T
+
+    def astype(self, dtype: npt.DTypeLike) -> Operator:
+        return self.base.astype(dtype).T
+
+    def row_support(self) -> npt.NDArray[np.bool_]:
+        return self.base.column_support()
+
+    def column_support(self) -> npt.NDArray[np.bool_]:
+        return self.base.row_support()
+
+    def is_finite(self) -> bool:
+        return True
+
+    @property
+    def T(self) -> Operator:
+        return self.base
+
+
+def _narrow(x: npt.NDArray[Any]) -> list[tuple[slice, npt.NDArray[Any]]]:
+    """The columns of a block, some at a time, as the kernel wants them."""
+    return [
+        (columns, np.ascontiguousarray(x[:, columns], dtype=np.float32))
+        for columns in row_blocks(x.shape[1], _BLOCK_COLUMNS)
+    ]
