@@ -8,10 +8,10 @@ import pickle
 
 import numpy as np
 import pytest
-from eigentext.corpus.engines import LocalEngine
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from eigentext.base.engines import LocalEngine
 from eigentext.base.files.opening import SkipLog
 from eigentext.corpus import passes, record_text
 from eigentext.corpus.contexts import parse_contexts

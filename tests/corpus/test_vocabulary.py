@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eigentext.corpus.engines import LocalEngine
+from eigentext.base.engines import LocalEngine
 from eigentext.corpus.interning import Types
 from eigentext.corpus.vocabulary import Vocabulary, merge_types, select
 from eigentext.errors import SettingsError

@@ -166,8 +166,8 @@ def test_the_text_itself_is_encoded_as_any_other():
     letters = np.array(list("abcdeXY1-"))
     words = ["".join(rng.choice(letters, rng.integers(1, 6))) for _ in range(400)] + ["", "<unk>"]
     text = [words, words[::2], words[::5]]
-    for settings in ({"min_count": 3}, {"vocab_size": 20}, {"min_count": 2, "unknown": "one"}):
-        symbols = Symbols.fit(text, **settings)
+    for chosen in ({"min_count": 3}, {"vocab_size": 20}, {"min_count": 2, "unknown": "one"}):
+        symbols = Symbols.fit(text, **chosen)
         fresh = Symbols(symbols.names, symbols.counts, symbols.unknown, symbols.language)
         assert symbols.encode(text).ids.tolist() == fresh.encode(text).ids.tolist()
 

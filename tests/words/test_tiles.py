@@ -6,9 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigentext.base.cores import using_cores
+from eigentext.base.engines import LocalEngine, using_cluster
 from eigentext.corpus.counting import count, count_sentences
 from eigentext.corpus.spill import ArrayStore
 from eigentext.errors import SettingsError
+from eigentext.linalg import matrices
+from eigentext.linalg.backend import CPU, Backend
 from eigentext.words.embeddings import cca, context_tiles
 from eigentext.words.embeddings.cca import cca_embeddings, context_counts, fold_contexts
 from eigentext.words.embeddings.tiles import TiledOperator, TileStore
@@ -64,6 +67,27 @@ def test_neither_memory_nor_cores_change_a_digit(counts, small_tiles):
         with using_cores(cores):
             again = cca_embeddings(counts, KINDS[0], memory=memory).vectors
         np.testing.assert_array_equal(again, reference)
+
+
+def test_workers_of_a_cluster_change_no_digit(counts, small_tiles, monkeypatch):
+    monkeypatch.setattr(matrices, "_KERNEL_NONZEROS", 1)  # a matrix this small stays here
+    for chosen in (KINDS[0], CCASettings(5, contexts="lr2", fold_case=False)):
+        reference = cca_embeddings(counts, chosen).vectors
+        for workers in (1, 3):
+            with using_cluster(LocalEngine(workers)):
+                again = cca_embeddings(counts, chosen).vectors
+            np.testing.assert_array_equal(again, reference)
+
+
+def test_tiles_go_to_another_device_in_one_piece(counts, small_tiles):
+    with cca._omega(counts, KINDS[0], len(counts.words), "2GB") as Omega:
+        x = np.random.default_rng(0).standard_normal((Omega.shape[0], 5)).astype(np.float32)
+        for operator in (Omega, Omega.T.T):
+            moved = operator.on(Backend())
+            np.testing.assert_allclose(moved.rmatmat(x), Omega.rmatmat(x), rtol=1e-4, atol=1e-5)
+        turned = Omega.T.on(Backend())
+        np.testing.assert_allclose(turned.matmat(x), Omega.rmatmat(x), rtol=1e-4, atol=1e-5)
+        assert Omega.on(CPU) is Omega
 
 
 def test_large_and_small_agree(counts, monkeypatch):

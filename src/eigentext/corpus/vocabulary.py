@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from eigentext.base.engines import LocalEngine
 from eigentext.base.ragged import pointers
-from eigentext.corpus.engines import LocalEngine
 from eigentext.corpus.interning import PAD, Types, WordTable
 from eigentext.errors import SettingsError
 

@@ -32,8 +32,8 @@ __all__ = [
     "Rows",
     "SparseOperator",
     "as_operator",
+    "column_tiles",
     "even_blocks",
-    "tile_width",
 ]
 
 # columns of a dense block per pass of the sparse kernel: 64 float32 are four cache lines
