@@ -43,7 +43,7 @@ TOKENS = 10_000_000
 class Command(NamedTuple):
     """A training command.
 
-    ``line``    its arguments, with ``{data}``, ``{text}`` and ``{small}`` to be filled in
+    ``line``    its arguments: ``{text}`` is of wiki, ``{trees}`` GUM's, ``{conllu}`` EWT's
     ``stages``  functions of the library whose own share is told with ``--share``
     """
 
@@ -61,11 +61,11 @@ COMMANDS: dict[str, Command] = {
     ),
     "hmm-operators": Command("hmm train {text} -k 50 --operators"),
     "hmm-tagger": Command(
-        "hmm train {data}/dependency/ewt/train.conllu --tagged --column xpos",
+        "hmm train {conllu} --tagged --column xpos",
         ("sequences.tagger.model:LatentTagger.fit",),
     ),
     "const": Command(
-        "const train {data}/constituency/gum/train.mrg",
+        "const train {trees}",
         (
             "constituency.learn.moments:fit_moments",
             "constituency.low_rank:low_rank",
@@ -73,7 +73,7 @@ COMMANDS: dict[str, Command] = {
         ),
     ),
     "const-clustering": Command(
-        "const train {data}/constituency/gum/train.mrg --estimator clustering --n-iter 5",
+        "const train {trees} --estimator clustering --n-iter 5",
         (
             "constituency.learn.clusters:cluster_states",
             "constituency.learn.em:run_em",
@@ -81,14 +81,15 @@ COMMANDS: dict[str, Command] = {
         ),
     ),
     "const-ensemble": Command(
-        "const train {data}/constituency/gum/train.mrg --estimator mixed --n-models 4",
+        "const train {trees} --estimator mixed --n-models 4",
         ("constituency.learn.models:_learn", "constituency.low_rank:low_rank"),
     ),
-    "dep-latent": Command(
-        "dep latent {data}/dependency/ewt/train.conllu", ("dependency.latent.learn:run_em",)
+    "const-rerank": Command(
+        "const train {trees} --rerank", ("constituency.rerank.reranker:learn_reranker",)
     ),
-    "dep": Command("dep train {data}/dependency/ewt/train.conllu"),
-    "words-cluster": Command("words cluster {text} -k 500"),
+    "dep-latent": Command("dep latent {conllu}", ("dependency.latent.learn:run_em",)),
+    "dep": Command("dep train {conllu}"),
+    "words-cluster": Command("words cluster {text} -m 500"),
     "words-embed": Command("words embed {text}"),
 }
 
@@ -126,7 +127,11 @@ def main() -> int:
 def measured(name: str, given: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """The rows of one command."""
     command = COMMANDS[name]
-    line = command.line.format(data=data(), text=first_tokens(given.tokens)).split()
+    line = command.line.format(
+        text=first_tokens(given.tokens),
+        trees=data() / "constituency" / "gum" / "train.mrg",
+        conllu=data() / "dependency" / "ewt" / "train.conllu",
+    ).split()
     with tempfile.TemporaryDirectory() as folder:
         model = Path(folder, "model")
         if given.share:
@@ -139,8 +144,12 @@ def measured(name: str, given: argparse.Namespace) -> Iterator[dict[str, Any]]:
             )
             yield {"command": name, **json.loads(found.stdout.splitlines()[-1])}
             return
-        warm = COMMANDS[name].line.format(data=data(), text=first_tokens(2_000)).split()
-        timed([*warm, "--quiet", "-o", str(model)])
+        little = command.line.format(
+            text=first_tokens(100_000),
+            trees=first_lines("constituency/gum/train.mrg"),
+            conllu=first_lines("dependency/ewt/train.conllu"),
+        ).split()
+        timed([*little, "--quiet", "-o", str(model)])
         first: dict[str, Any] = {}
         for jobs in given.jobs:
             row = timed([*line, "--quiet", "-o", str(model), "--jobs", str(jobs)])
@@ -163,6 +172,19 @@ def first_tokens(count: int) -> str:
                 if n >= count:
                     break
         part.replace(target)
+    return str(target)
+
+
+def first_lines(name: str) -> str:
+    """A file with the first sentences of a treebank."""
+    target = KEPT / f"first-{Path(name).name}"
+    text = (data() / name).read_text(encoding="utf-8")
+    most = 300 if name.endswith(".mrg") else 5_000
+    lines = text.split("\n")[:most]
+    if name.endswith(".conllu"):  # whole sentences
+        lines = lines[: len(lines) - lines[::-1].index("")]
+    KEPT.mkdir(parents=True, exist_ok=True)
+    target.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return str(target)
 
 
