@@ -155,6 +155,7 @@ def table(rows: Rows, options: argparse.Namespace) -> None:
                 steps = (first["cpu"] / before["cpu"], size / before["size"])
                 growth = f"{math.log(steps[0]) / math.log(steps[1]):.2f}"
             same = "yes" if len({row["sha256"] for row in known}) == 1 else "NO"
+            same = same if len(known) > 1 else "-"  # nothing to compare with
             seconds = "".join(f"{row['wall']:>10.1f}" for row in known)
             faster = known[0]["wall"] / known[-1]["wall"]
             peak = max(row["peak_mb"] for row in known)
