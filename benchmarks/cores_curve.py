@@ -1,11 +1,13 @@
 """One process, more and more threads: seconds of the stages that take long, and that all agree.
 
     python benchmarks/cores_curve.py --cores 1 2 4 8 16 --output curve.json
+    python benchmarks/cores_curve.py --data --cores 1 2 4 8 16           # models of real data
 
-Needs numpy, scipy, numba and scikit-learn alone, and no data: counts are drawn from a class
-bigram model with Zipf's law for words (``--words``, ``--tokens``).  Each stage is run once to
-compile and then once for each number of threads; wall seconds, the speed-up over one thread, and
-whether the results are the same to the last bit, as they must be.
+Needs numpy, scipy, numba and scikit-learn alone.  Without ``--data`` counts are drawn from a
+class bigram model with Zipf's law for words (``--words``, ``--tokens``); with it models are
+trained on GUM, EWT and wiki of $EIGENTEXT_DATA.  Each stage is run once to compile (on little
+data, where it is real) and then once for each number of threads; wall seconds, the speed-up over
+one thread, and whether the results are the same to the last bit, as they must be.
 """
 
 from __future__ import annotations
@@ -94,6 +96,42 @@ def stages(asked: argparse.Namespace) -> dict[str, Callable[[], list[Any]]]:
     return {"truncated SVD": svd, "exchange, two passes": exchange, "HMM, two steps of EM": hmm}
 
 
+def trainings(asked: argparse.Namespace) -> dict[str, Callable[[bool], list[Any]]]:
+    """Models of real data; each is trained on little, or on all, and gives its file's bytes."""
+    from _data import data, plain_text
+
+    from eigentext import HMM, LPCFG, CCAEmbedding, DependencyParser, SpectralClusters
+    from eigentext.corpus.counting import count
+    from eigentext.formats.conllu import read_sentences
+    from eigentext.formats.ptb import read_trees
+
+    trees = list(read_trees(str(data() / "constituency" / "gum" / "train.mrg")))
+    bank = list(read_sentences(str(data() / "dependency" / "ewt" / "train.conllu")))
+    with open(plain_text(), encoding="utf-8") as lines:
+        text = [line.split() for _, line in zip(range(100_000), lines, strict=False)]
+    counts = {
+        contexts: count([plain_text()], contexts=contexts, vocab_size=asked.words, jobs=2)
+        for contexts in ("lr2", "-5,-4,-3,-2,-1,+1,+2,+3,+4,+5")
+    }
+    few, many = counts.values()
+
+    def file(model: Any) -> list[Any]:
+        return [np.frombuffer(model.to_bytes(), dtype=np.uint8)]
+
+    return {
+        "L-PCFG, GUM": lambda all_: file(LPCFG().fit(trees if all_ else trees[:300])),
+        "L-PCFG, clustering, 5 steps of EM, GUM": lambda all_: file(
+            LPCFG(estimator="clustering", n_iter=5).fit(trees if all_ else trees[:300])
+        ),
+        "dependency parser, gold tags, EWT": lambda all_: file(
+            DependencyParser(tags="gold").fit(bank[:6000] if all_ else bank[:200])
+        ),
+        "HMM, 50 states, wiki": lambda all_: file(HMM(50).fit(text if all_ else text[:2000])),
+        "clusters of wiki": lambda _: file(SpectralClusters(asked.clusters).fit(few)),
+        "vectors of wiki": lambda _: file(CCAEmbedding(200, contexts="bag5").fit(many)),
+    }
+
+
 def digest(arrays: list[Any]) -> str:
     """The first characters of a sum over all bytes."""
     told = hashlib.sha256()
@@ -111,20 +149,26 @@ def main() -> None:
     parser.add_argument("--clusters", type=int, default=1000)
     parser.add_argument("--rank", type=int, default=400)
     parser.add_argument("--states", type=int, default=100)
+    parser.add_argument("--data", action="store_true", help="train models of real data")
+    parser.add_argument("--only", default="", help="stages that have this in their name")
     parser.add_argument("--output", help="figures as JSON")
     asked = parser.parse_args()
     print(f"{platform.processor() or platform.machine()}, {available_cores()} cores", flush=True)
     rows = []
     head = " | ".join(f"{n} cores" for n in asked.cores)
     print(f"\n| stage | {head} | same result |\n|---|{'---|' * (len(asked.cores) + 1)}")
-    for name, stage in stages(asked).items():
+    drawn = {} if asked.data else stages(asked)
+    chosen = trainings(asked) if asked.data else {n: lambda _, f=f: f() for n, f in drawn.items()}
+    for name, stage in chosen.items():
+        if asked.only not in name:
+            continue
         with using_cores(max(asked.cores)):
-            stage()
+            stage(False)
         told: dict[int, tuple[float, str]] = {}
         for cores in asked.cores:
             began = time.perf_counter()
             with using_cores(cores):
-                result = stage()
+                result = stage(True)
             told[cores] = (time.perf_counter() - began, digest(result))
         first = told[asked.cores[0]][0]
         shown = " | ".join(f"{s:.1f} s ({first / s:.2f})" for s, _ in told.values())
