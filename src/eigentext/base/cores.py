@@ -20,6 +20,7 @@ import os
 from collections import deque
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakSet
 
@@ -80,12 +81,8 @@ def using_cores(cores: int) -> Iterator[None]:
     if cores < 1:
         raise SettingsError(f"jobs is {cores}, expected a whole number of at least 1")
     if cores == 1:
-        held = (_cores.set(1), _pool.set(None))
-        try:
+        with _by_itself():
             yield
-        finally:
-            _cores.reset(held[0])
-            _pool.reset(held[1])
         return
     from concurrent.futures import ThreadPoolExecutor
 
@@ -102,6 +99,17 @@ def alone() -> None:
     """In a worker: what it calls runs in that thread, or all could wait for each other."""
     _cores.set(1)
     _pool.set(None)
+
+
+@contextmanager
+def _by_itself() -> Iterator[None]:
+    """For the time being, let what this thread calls run in this thread."""
+    held = (_cores.set(1), _pool.set(None))
+    try:
+        yield
+    finally:
+        _cores.reset(held[0])
+        _pool.reset(held[1])
 
 
 def is_idle(thread: Thread) -> bool:
@@ -141,7 +149,29 @@ def each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Resu
     pool = _pool.get()
     if pool is None:
         return [function(item) for item in items]
-    return list(pool.map(function, items))
+    given = list(items)
+    results: list[Any] = [None] * len(given)
+    errors: dict[int, BaseException] = {}
+    turns = count()
+
+    def work() -> None:
+        """Take the next item until there is none; one that fails ends it all."""
+        while not errors and (turn := next(turns)) < len(given):
+            try:
+                results[turn] = function(given[turn])
+            except BaseException as error:
+                errors[turn] = error
+
+    # This thread works too, and begins at once: to wake another takes as long as a small item.
+    others = [pool.submit(work) for _ in range(min(_cores.get(), len(given)) - 1)]
+    with _by_itself():
+        work()
+    for other in others:
+        if not other.cancel():  # it may wait behind a longer work, and nothing is left to do
+            other.result()
+    if errors:
+        raise errors[min(errors)]
+    return results
 
 
 def in_turn(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
