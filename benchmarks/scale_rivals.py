@@ -22,6 +22,8 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from _data import plain_text
+
 from eigentext.corpus.counting import count
 from eigentext.evaluate.clustering import paths_information
 from eigentext.formats.brown_paths import read_paths
@@ -94,7 +96,7 @@ def clusters_of(name: str, path: Path) -> dict[str, str]:
 def main() -> None:
     """Run all, print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--text", required=True, help="tokenised text, uncompressed")
+    parser.add_argument("--text", help="tokenised text, uncompressed; unless told wiki")
     parser.add_argument("--clusters", type=int, default=1000)
     parser.add_argument("--min-count", type=int, default=5)
     parser.add_argument("--clustercat", help="path of the binary")
@@ -103,6 +105,7 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=1800, help="seconds for a tool")
     parser.add_argument("--output", help="figures as JSON")
     asked = parser.parse_args()
+    asked.text = asked.text or plain_text()
     rows = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -72,6 +72,7 @@ def test_extras_are_the_agreed_ones():
         "arabic",
         "cluster",
         "dev",
+        "gpu",
         "hub",
         "parquet",
         "plot",

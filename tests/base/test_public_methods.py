@@ -51,6 +51,7 @@ def _argument(kind: Any, method: str, name: str) -> Any:
         return "memory://small/file"
     plain: dict[str, Any] = {
         "tokens": SENTENCE,
+        "device": "auto",
         "sentence": make_sentence(SENTENCE, upos=UPOS) if method in CONLLU else SENTENCE,
         "words": SENTENCE,
         "forms": SENTENCE,

@@ -73,10 +73,12 @@ def test_a_hub_is_a_file_system_like_others(content, monkeypatch):
         def _strip_protocol(cls, path):
             return "/" + path.removeprefix("hf://").lstrip("/")
 
-    with pytest.raises(MissingExtraError, match=r"huggingface_hub.*'\.\[hub\]'"):
-        get_ready("hf://owner/models/dogs.tagger")
     import sys
 
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "huggingface_hub", None)  # as where it is not installed
+        with pytest.raises(MissingExtraError, match=r"huggingface_hub.*'\.\[hub\]'"):
+            get_ready("hf://owner/models/dogs.tagger")
     # what fsspec.register_implementation writes to, and what is not undone by itself
     monkeypatch.setitem(sys.modules["fsspec.registry"]._registry, "hf", Hub)
     Hub().pipe("/owner/models/dogs.tagger", content)

@@ -157,7 +157,7 @@ def with_flags(
                 bound[name] = hints[name](
                     **{flag.name: bound.pop(flag.name) for flag in flags if flag.name in bound}
                 )
-            if "given" in hints:
+            if hints.get("given") is Given:  # a command may have a flag of that name
                 bound["given"] = Given(values, classes)
             command(**bound)
 

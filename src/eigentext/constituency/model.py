@@ -305,6 +305,7 @@ class LPCFG(Model, LPCFGSettings):
         """Why :meth:`parse_many` parses on the processor; None where the card does it."""
         from eigentext.constituency.card.parser import why_not_card
 
+        self.check_fitted()
         chosen = decoder or self.decoder or self._usual_decoder
         return why_not_card(self, device, chosen, kbest, marginals)
 

@@ -57,6 +57,7 @@ class ShardedOperator(SparseOperator):
         super().__init__(matrix, transpose=transpose)
         self.cluster = cluster
         # in which a row of A and one of A' are added up; unless told as in SparseOperator
+        self._told = tiles
         self._tiles = (column_tiles(self.matrix), []) if tiles is None else tiles
         # sent when they are first used
         self._row_shards: _Shards | None = None
@@ -88,15 +89,14 @@ class ShardedOperator(SparseOperator):
             return self
         transpose = None if self._transpose is None else self._transpose.astype(dtype)
         matrix = self.matrix.astype(dtype)
-        return ShardedOperator(matrix, self.cluster, transpose=transpose, tiles=self._tiles)
+        return ShardedOperator(matrix, self.cluster, transpose=transpose, tiles=self._told)
 
     @property
     def T(self) -> Operator:
         """The transposed map; shares storage here."""
+        told = None if self._told is None else self._told[::-1]
         turned = self._transposed()
-        return ShardedOperator(
-            turned, self.cluster, transpose=self.matrix, tiles=self._tiles[::-1]
-        )
+        return ShardedOperator(turned, self.cluster, transpose=self.matrix, tiles=told)
 
 
 class _Shards:
