@@ -108,7 +108,7 @@ def trainings(asked: argparse.Namespace) -> dict[str, Callable[[bool], list[Any]
     trees = list(read_trees(str(data() / "constituency" / "gum" / "train.mrg")))
     bank = list(read_sentences(str(data() / "dependency" / "ewt" / "train.conllu")))
     with open(plain_text(), encoding="utf-8") as lines:
-        text = [line.split() for _, line in zip(range(100_000), lines, strict=False)]
+        text = [line.split() for _, line in zip(range(50_000), lines, strict=False)]
     counts = {
         contexts: count([plain_text()], contexts=contexts, vocab_size=asked.words, jobs=2)
         for contexts in ("lr2", "-5,-4,-3,-2,-1,+1,+2,+3,+4,+5")
@@ -119,16 +119,16 @@ def trainings(asked: argparse.Namespace) -> dict[str, Callable[[bool], list[Any]
         return [np.frombuffer(model.to_bytes(), dtype=np.uint8)]
 
     return {
+        "HMM, 50 states, wiki": lambda all_: file(HMM(50).fit(text if all_ else text[:2000])),
+        "clusters of wiki": lambda _: file(SpectralClusters(asked.clusters).fit(few)),
+        "vectors of wiki": lambda _: file(CCAEmbedding(200, contexts="bag5").fit(many)),
         "L-PCFG, GUM": lambda all_: file(LPCFG().fit(trees if all_ else trees[:300])),
         "L-PCFG, clustering, 5 steps of EM, GUM": lambda all_: file(
             LPCFG(estimator="clustering", n_iter=5).fit(trees if all_ else trees[:300])
         ),
-        "dependency parser, gold tags, EWT": lambda all_: file(
-            DependencyParser(tags="gold").fit(bank[:6000] if all_ else bank[:200])
+        "dependency parser, gold tags, 2,000 sentences of EWT": lambda all_: file(
+            DependencyParser(tags="gold").fit(bank[:2000] if all_ else bank[:200])
         ),
-        "HMM, 50 states, wiki": lambda all_: file(HMM(50).fit(text if all_ else text[:2000])),
-        "clusters of wiki": lambda _: file(SpectralClusters(asked.clusters).fit(few)),
-        "vectors of wiki": lambda _: file(CCAEmbedding(200, contexts="bag5").fit(many)),
     }
 
 
