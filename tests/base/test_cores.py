@@ -1,6 +1,7 @@
 """All cores, one answer: threads over fixed blocks."""
 
 import threading
+from contextvars import copy_context
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from eigentext.base.cores import (
     row_blocks,
     using_cores,
 )
+from eigentext.base.device import device_in_use, using_device
 from eigentext.errors import SettingsError
 from eigentext.linalg.determinism import single_threaded
 
@@ -162,3 +164,29 @@ def test_threads_hold_the_libraries_to_one_thread_until_the_last_has_left():
     thread.join()
     assert seen == [{1}]
     assert limits() == before
+
+
+@pytest.mark.parametrize("way", [each, lambda f, items: list(in_turn(f, items))])
+def test_threads_have_the_device_that_is_in_use(way):
+    with using_device("auto"), using_cores(2):
+        assert way(lambda _: device_in_use(), range(8)) == ["auto"] * 8
+
+
+def test_a_thread_that_works_in_turn_is_not_idle():
+    begun, may_end = threading.Event(), threading.Event()
+
+    def work(_: int) -> bool:
+        begun.set()
+        return may_end.wait(30)
+
+    with using_cores(2):
+        results = in_turn(work, range(5))
+        asking = threading.Thread(target=copy_context().run, args=(lambda: list(results),))
+        asking.start()
+        assert begun.wait(30)
+        workers = [t for t in threading.enumerate() if t.name.startswith("eigentext")]
+        assert workers
+        assert not any(map(is_idle, workers))
+        may_end.set()
+        asking.join()
+        assert all(map(is_idle, workers))

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from eigentext.base import parallel
+from eigentext.base.engines import LocalEngine, using_cluster
 from eigentext.base.parallel import in_order
 from eigentext.errors import SettingsError
 
@@ -170,3 +171,33 @@ def _wait_for(there: Callable[[], bool]) -> None:
     while not there():
         assert time.monotonic() < until
         time.sleep(0.05)
+
+
+def test_the_first_item_is_read_before_it_is_decided_how_processes_begin(monkeypatch) -> None:
+    """To open a source may start a thread, beside which one must not fork."""
+    seen: list[str] = []
+    may_fork = parallel._may_fork
+
+    def items():
+        seen.append("read")
+        yield 3
+
+    def asked() -> bool:
+        seen.append("asked")
+        return may_fork()
+
+    monkeypatch.setattr(parallel, "_may_fork", asked)
+    assert list(parallel.in_order(_powers, items(), state=2, jobs=2)) == [(3, 9)]
+    assert seen == ["read", "asked"]
+
+
+def test_work_on_a_cluster_may_ask_for_more_in_order() -> None:
+    def nested(power: int, numbers: list[int]) -> list[int]:
+        return [sum(n for _, n in parallel.in_order(_powers, numbers, state=power))]
+
+    with using_cluster(LocalEngine(1)):
+        assert list(parallel.in_order(nested, [1, 2], state=2, chunk=1)) == [(1, 1), (2, 4)]
+
+
+def _powers(power: int, numbers: list[int]) -> list[int]:
+    return [n**power for n in numbers]

@@ -11,7 +11,15 @@ from scipy.sparse import csr_array, vstack
 
 from eigentext.base.engines import LocalEngine
 from eigentext.corpus.pairs import count_pairs
-from eigentext.corpus.spill import Run, RunStore, load_arrays, save_arrays, saved
+from eigentext.corpus.spill import (
+    Run,
+    RunStore,
+    is_mapped,
+    load_arrays,
+    read_mapped,
+    save_arrays,
+    saved,
+)
 
 N = 6
 
@@ -87,3 +95,14 @@ def test_folders_of_arrays(tmp_path):
     (folder / "x").write_bytes(b"short")
     assert saved(folder) is None
     assert saved(tmp_path / "nowhere") is None
+
+
+def test_what_was_made_of_a_map_is_in_memory(tmp_path):
+    path = tmp_path / "numbers"
+    np.arange(5, dtype=np.int32).tofile(path)
+    mapped = np.memmap(path, dtype=np.int32, mode="r")
+    wider = mapped.astype(np.int64)
+    assert is_mapped(mapped)
+    assert not is_mapped(wider)
+    for array in (mapped, wider, np.arange(5)):
+        assert read_mapped(array, 1, 3).tolist() == [1, 2]

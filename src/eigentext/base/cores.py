@@ -19,7 +19,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakSet
@@ -49,7 +49,7 @@ Result = TypeVar("Result")
 
 _NAME = "eigentext-core"  # of the threads
 
-_beside: WeakSet[Future[Any]] = WeakSet()  # begun by :func:`beside`
+_under_way: WeakSet[Future[Any]] = WeakSet()  # begun by :func:`beside` or :func:`in_turn`
 _cores: ContextVar[int] = ContextVar("cores", default=1)
 _pool: ContextVar[ThreadPoolExecutor | None] = ContextVar("pool", default=None)
 
@@ -115,9 +115,9 @@ def _by_itself() -> Iterator[None]:
 def is_idle(thread: Thread) -> bool:
     """Is it a thread of :func:`using_cores` that waits for work?
 
-    Of work by :func:`each` we wait for the end; so only that by :func:`beside` may be under way.
+    Of work by :func:`each` we wait for the end; so only that of others may be under way.
     """
-    return thread.name.startswith(_NAME) and all(future.done() for future in _beside)
+    return thread.name.startswith(_NAME) and all(future.done() for future in _under_way)
 
 
 def beside(function: Callable[[], Result]) -> Callable[[], Result]:
@@ -133,9 +133,21 @@ def beside(function: Callable[[], Result]) -> Callable[[], Result]:
     pool = _pool.get()
     if pool is None:
         return function
-    future = pool.submit(function)
-    _beside.add(future)
-    return future.result
+    return _begun(pool, function).result
+
+
+def _begun(
+    pool: ThreadPoolExecutor, function: Callable[..., Result], *given: Any
+) -> Future[Result]:
+    """Have a thread of the pool do it, with the device and so on that are in use here."""
+
+    def work() -> Result:
+        with _by_itself():
+            return function(*given)
+
+    future = pool.submit(copy_context().run, work)
+    _under_way.add(future)
+    return future
 
 
 def each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
@@ -163,7 +175,7 @@ def each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Resu
                 errors[turn] = error
 
     # This thread works too, and begins at once: to wake another takes as long as a small item.
-    others = [pool.submit(work) for _ in range(min(_cores.get(), len(given)) - 1)]
+    others = [_begun(pool, work) for _ in range(min(_cores.get(), len(given)) - 1)]
     with _by_itself():
         work()
     for other in others:
@@ -174,10 +186,12 @@ def each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Resu
     return results
 
 
-def in_turn(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+def in_turn(
+    function: Callable[[Item], Result], items: Iterable[Item], *, ahead: int = 2
+) -> Iterator[Result]:
     """The same one by one, for results that are large and soon added to a sum.
 
-    At most two results for each core are in memory; with one core, one.
+    At most ``ahead`` results for each core are in memory; with one core, one.
 
     >>> sum(in_turn(abs, [-1, -2, 3]))
     6
@@ -189,9 +203,9 @@ def in_turn(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterat
     waiting: deque[Future[Result]] = deque()
     try:
         for item in items:
-            if len(waiting) == 2 * _cores.get():
+            if len(waiting) == ahead * _cores.get():
                 yield waiting.popleft().result()
-            waiting.append(pool.submit(function, item))
+            waiting.append(_begun(pool, function, item))
         while waiting:
             yield waiting.popleft().result()
     finally:  # after an error nobody wants the rest

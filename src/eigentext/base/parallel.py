@@ -16,12 +16,12 @@ import tempfile
 import threading
 from collections import deque
 from contextlib import contextmanager, suppress
-from itertools import islice
+from itertools import chain, islice
 from mmap import ACCESS_COPY, mmap
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from eigentext.base import cores
-from eigentext.base.engines import cluster_in_use
+from eigentext.base.engines import cluster_in_use, using_cluster
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -185,15 +185,22 @@ def in_order(
         for part in chunks:
             yield from zip(part, work(state, part), strict=True)
         return
+    # the first is read before the processes begin: to open its source may start a thread
+    first = next(chunks, [])
+    window: deque[tuple[list[Item], Future[list[Answer]]]] = deque()
     with _pool(jobs, state) as pool:
-        window: list[tuple[list[Item], Future[list[Answer]]]] = []
-        for part in chunks:
-            window.append((part, pool.submit(_work_held, work, part)))
-            if len(window) > 2 * jobs:
-                done, future = window.pop(0)
+        try:
+            for part in chain([first] if first else [], chunks):
+                window.append((part, pool.submit(_work_held, work, part)))
+                if len(window) > 2 * jobs:
+                    done, future = window.popleft()
+                    yield from zip(done, future.result(), strict=True)
+            while window:
+                done, future = window.popleft()
                 yield from zip(done, future.result(), strict=True)
-        for done, future in window:
-            yield from zip(done, future.result(), strict=True)
+        finally:  # after an error nobody waits for the rest
+            for _, future in window:
+                future.cancel()
 
 
 def _by_cluster(
@@ -218,7 +225,8 @@ def _by_cluster(
 def _work_shared(task: tuple[Callable[[Any, list[Any]], list[Any]], Any, list[Any]]) -> list[Any]:
     """Threads of one worker have the same state, which need not be safe to share."""
     work, state, items = task
-    with _one_at_a_time:
+    # an engine of this process runs tasks where the cluster is still in use
+    with _one_at_a_time, using_cluster(None):
         return work(state, items)
 
 

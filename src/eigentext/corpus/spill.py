@@ -37,6 +37,7 @@ __all__ = [
     "ArrayStore",
     "Run",
     "RunStore",
+    "is_mapped",
     "load_arrays",
     "load_slice",
     "read_mapped",
@@ -327,9 +328,14 @@ def read_mapped(array: npt.NDArray[Any], begin: int, end: int) -> npt.NDArray[An
 
     Pages of a map count as memory of the process for as long as they are there.
     """
-    if not isinstance(array, np.memmap):
+    if not is_mapped(array):
         return array[begin:end]
     part = np.array(array[begin:end])
     if hasattr(mmap, "MADV_DONTNEED"):
         array._mmap.madvise(mmap.MADV_DONTNEED)  # type: ignore[attr-defined]
     return part
+
+
+def is_mapped(array: npt.NDArray[Any]) -> bool:
+    """Is it a map of a file?  What numpy makes of one may have the class and be in memory."""
+    return isinstance(array, np.memmap) and getattr(array, "_mmap", None) is not None

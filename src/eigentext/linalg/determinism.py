@@ -23,8 +23,11 @@ if TYPE_CHECKING:
 __all__ = ["random_block", "single_threaded"]
 
 
+_thread = threading.local()
+
+
 class _Held:
-    """The limit of this process: how many fits hold it, and what gives the libraries back."""
+    """The limit of BLAS in this process: how many fits hold it, and what gives it back."""
 
     lock = threading.Lock()
     holders = 0
@@ -35,8 +38,8 @@ class _Held:
 def single_threaded() -> Iterator[None]:
     """Hold BLAS and OpenMP to one thread; the former limits come back when the last fit leaves.
 
-    The limits are those of the process, so several threads hold them together.  Inside another
-    one it costs nothing: to ask the libraries takes 1 ms.
+    The limit of BLAS is the process's, so several threads hold it together; that of OpenMP is each
+    thread's own.  Inside another one it costs nothing: to ask the libraries takes 1 ms.
 
     >>> with single_threaded():
     ...     float(np.ones(3) @ np.ones(3))
@@ -44,13 +47,19 @@ def single_threaded() -> Iterator[None]:
     """
     from threadpoolctl import threadpool_limits
 
+    if getattr(_thread, "holds", False):
+        yield
+        return
     with _Held.lock:
         if _Held.holders == 0:
-            _Held.limits = threadpool_limits(limits=1)
+            _Held.limits = threadpool_limits(limits=1, user_api="blas")
         _Held.holders += 1
     try:
-        yield
+        with threadpool_limits(limits=1, user_api="openmp"):
+            _thread.holds = True
+            yield
     finally:
+        _thread.holds = False
         with _Held.lock:
             _Held.holders -= 1
             if _Held.holders == 0:

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eigentext.base.cores import cores_in_use
+from eigentext.base.engines import cluster_in_use
 from eigentext.base.fingerprint import fingerprint
 from eigentext.base.model import load
 from eigentext.base.parallel import side_by_side
@@ -251,7 +252,9 @@ class _Works:
     def model(self, name: str, key: str, fit: Callable[..., Any]) -> None:
         """A stage that is a model; ``fit`` takes progress."""
         if not self._files.has(name, key):
-            progress = self._told.of(name) if cores_in_use() == 1 else None
+            # what goes to another process or machine cannot tell its progress here
+            here = cores_in_use() == 1 and cluster_in_use() is None
+            progress = self._told.of(name) if here else None
             self._works.append(partial(fit, progress=progress))
         self._wanted.append((name, lambda found: self._files.made(name, key, found.__next__)))
 

@@ -25,6 +25,7 @@ import numpy as np
 from eigentext.base.em import iterate
 from eigentext.latent.features import feature_numbers, scaled_rows
 from eigentext.latent.states import kmeans_states, states_by_label
+from eigentext.linalg.determinism import single_threaded
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -301,16 +302,17 @@ def cluster_states(
     def views(words: Ints, rng: np.random.Generator) -> tuple[FeatureRows, FeatureRows]:
         return scaled_rows(inside[words], _KAPPA), scaled_rows(outside[words], _KAPPA)
 
-    clustering = states_by_label(
-        corpus.tag,
-        n_tags,
-        views,
-        partial(kmeans_states, fit_rows=_FIT_ROWS),
-        most_states=states,
-        per_state=per_state,
-        seed=seed,
-        leave_out=1,  # the constant direction: all features are counts
-    )
+    with single_threaded():
+        clustering = states_by_label(
+            corpus.tag,
+            n_tags,
+            views,
+            partial(kmeans_states, fit_rows=_FIT_ROWS),
+            most_states=states,
+            per_state=per_state,
+            seed=seed,
+            leave_out=1,  # the constant direction: all features are counts
+        )
     return clustering.state, clustering.m
 
 

@@ -343,7 +343,7 @@ class Machine:
                 part = held.enter_context(self.workspace.counts(k, V))
                 return passes(piece, part), part, held.pop_all()
 
-        for found, part, held in in_turn(work, self._pieces(_tokens_that_pay(k, V))):
+        for found, part, held in in_turn(work, self._pieces(_tokens_that_pay(k, V)), ahead=1):
             with held:  # the tables are for the next block when they have been added
                 counts.initial[:] += part.initial
                 counts.emitted[:] += part.emitted

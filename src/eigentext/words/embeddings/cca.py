@@ -40,6 +40,7 @@ from eigentext.corpus.contexts import Contexts, parse_contexts
 from eigentext.corpus.counting import count_sentences
 from eigentext.corpus.counts import Counts
 from eigentext.corpus.memory import parse_memory
+from eigentext.corpus.spill import is_mapped
 from eigentext.corpus.vocabulary import UNKNOWN
 from eigentext.errors import SettingsError
 from eigentext.linalg.determinism import single_threaded
@@ -290,7 +291,7 @@ def _omega(
         array.nbytes
         for half in counts.halves
         for array in (half.data, half.indices)
-        if not isinstance(array, np.memmap)
+        if not is_mapped(array)
     )
     with scratch_folder() as folder:
         tiled = tiled_contexts(
