@@ -74,7 +74,7 @@ def commands(asked: argparse.Namespace, folder: Path) -> dict[str, tuple[list[st
     if asked.clustercat:
         found = folder / "clustercat.tsv"
         command = [str(Path(asked.clustercat).resolve()), "--in", text]
-        command += ["-c", m, "-j", jobs, "--min-count", least, "-q"]
+        command += ["-c", m, "-j", jobs, "--min-count", least]
         shell = f"exec {' '.join(command)} > {found.name}"  # it takes no notice of its --out
         told["clustercat"] = (["sh", "-c", shell], found)
     if asked.wcluster:
