@@ -1,4 +1,4 @@
-# make demo | test | lint | bench | wheel        (Python 3.11+; everything else is set up here)
+# make demo | test | lint | bench | bench-quick | site | dist | wheel   (Python 3.11+; the rest is set up here)
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -7,15 +7,17 @@ SOURCE := $(shell find src -type f -not -name '*.py[co]' -not -path '*/__pycache
 # .ci/run gives arguments of its own, and with them runs the long tests too
 PYTEST_ARGS ?= -m "not long"
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
-EXTRAS_TEST := dev,plot,web,cluster,spacy,parquet
+EXTRAS_TEST := dev,docs,plot,web,postgres,cluster,spacy,parquet
 
-.PHONY: demo test lint bench wheel clean
+.PHONY: demo test lint bench bench-quick site dist licences wheel clean
 
 demo: $(VENV)/.installed
 	$(BIN)/eigentext demo -o demo-report
 
+# Files in their order: by the number of their tests, a file with one long test would come last and
+# leave the other worker with nothing to do.
 test: $(VENV)/.installed-dev
-	EIGENTEXT_TEST_WHEEL=1 $(BIN)/python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
+	EIGENTEXT_TEST_WHEEL=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -23,10 +25,27 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Every script, many hours; goes on where it was stopped.  Results: .bench/results/*.json
 bench: $(VENV)/.installed-dev
-	$(BIN)/python benchmarks/run_all.py
+	$(BIN)/python benchmarks/run_all.py $(BENCH_ARGS)
+
+# Minutes: one part for each model, held against benchmarks/last.json (BENCH_ARGS=--keep writes it)
+bench-quick: $(VENV)/.installed-dev
+	$(BIN)/python benchmarks/quick.py $(BENCH_ARGS)
+
+# The documentation, as plain files: .build/site/index.html
+site: $(VENV)/.installed-dev
+	$(BIN)/python docs/site/build.py $(BUILD)/site
 
 wheel: $(BUILD)/.wheel
+
+# sdist and wheel in dist/, checked, and tried in fresh environments on every Python that is here
+dist:
+	PYTHON=$(PYTHON) .ci/dist
+
+# what we need of others, and under which licences: docs/licences.md, from what is installed
+licences: $(VENV)/.installed-dev
+	$(BIN)/python docs/licences.py
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "eigentext needs Python 3.11 or newer")'

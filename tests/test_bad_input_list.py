@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from eigentext.annotation.backups import restore
+from eigentext.annotation.store import AnnotationStore
 from eigentext.base import modelfile
 from eigentext.base.files import opening
 from eigentext.corpus.counting import count
@@ -29,7 +31,6 @@ from eigentext.formats.convert import convert
 from eigentext.formats.parquet import write_columns
 from eigentext.lexical.documents import read_words_jsonl
 from eigentext.linalg.svd import truncated_svd
-from eigentext.web.annotations import AnnotationStore
 from helpers.record_files import parquet, warc_record, wet
 
 PAGE = Path(__file__).parents[1] / "docs" / "bad-input.md"
@@ -129,6 +130,16 @@ def _counts(*, unigrams: list[Any]) -> bytes:
 def _flipped(content: bytes) -> bytes:
     return content[:-3] + bytes([content[-3] ^ 1]) + content[-2:]
 
+
+def _open_store(path: str) -> None:
+    AnnotationStore(path)
+
+
+def _restore(path: str) -> None:
+    restore(path, f"{path}.db")
+
+
+_DUMP = b'{"kind":"eigentext annotations","version":"0001"}\n'
 
 # name of the file, what is wrong with it, its content, what reads it
 CASES: list[tuple[str, str, bytes, Callable[[str], object]]] = [
@@ -291,7 +302,10 @@ CASES: list[tuple[str, str, bytes, Callable[[str], object]]] = [
     ("m.eig", "a model file with wild numbers", _counts(unigrams=[3, -7]), Counts.load),
     ("m.eig", "a model file whose arrays do not fit", _counts(unigrams=[3, 1, 1]), Counts.load),
     ("m.eig", "a model file with floats for integers", _counts(unigrams=[3.0, 1]), Counts.load),
-    ("a.db", "annotations that are none", b"my notes, " * 200, AnnotationStore),
+    ("team.db", "a store of annotations that is none", b"my notes, " * 200, _open_store),
+    ("team.jsonl", "a dump of annotations cut short", _DUMP, _restore),
+    ("team.jsonl", "a dump of annotations that is none", b"{}\n", _restore),
+    ("team.jsonl", "a dump with a row of no table", _DUMP + b'{"table":"x"}\n', _restore),
     (
         "text.txt.xz",
         "a line without an end",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import itertools
+import logging
 import os
 import signal
 import subprocess
@@ -292,6 +293,17 @@ def test_no_scheduler_there(tmp_path):
     assert b"--engine local and --scheduler: expected one of them" in done.stderr
 
 
+def test_loggers_speak_again_after_the_last_engine(cluster):
+    logger = logging.getLogger("distributed.client")
+    before = logger.level
+    first = DaskEngine(cluster.scheduler_address)
+    with DaskEngine(cluster.scheduler_address):
+        first.close()
+        first.close()  # twice is once
+        assert logger.level == logging.CRITICAL
+    assert logger.level == before != logging.CRITICAL
+
+
 def test_workers_of_another_version(cluster, monkeypatch):
     here, really = os.getpid(), dask_engine._versions_of
 
@@ -316,42 +328,40 @@ def test_workers_of_another_version(cluster, monkeypatch):
 
 
 SCHEDULER = """
-import distributed, sys, time
-with distributed.LocalCluster(
-    n_workers=int(sys.argv[1]), threads_per_worker=1, processes=False, protocol="tcp",
-    dashboard_address=None, silence_logs=50,
-) as cluster:
+import distributed, time
+with distributed.LocalCluster(n_workers=0, dashboard_address=":0", silence_logs=50) as cluster:
     print(cluster.scheduler_address, flush=True)
-    sys.stdin.readline()
-    for worker in list(cluster.workers.values()):
-        cluster.sync(worker.close)  # at once; to scale down would first move its results
     time.sleep(600)
 """
+WORKER = ("-m", "distributed.cli.dask_worker", "--no-nanny", "--nthreads", "1", "--no-dashboard")
 
 
 @pytest.fixture
 def elsewhere():
-    """Start a cluster of so many workers in a process of its own; a line ends all workers."""
+    """Start a scheduler and so many workers, each a process of its own that may be killed."""
     pytest.importorskip("distributed")
     started = []
 
     def start(n_workers: int):
-        command = [sys.executable, "-c", SCHEDULER, str(n_workers)]
-        pipes = {"stdout": subprocess.PIPE, "stdin": subprocess.PIPE}
-        process = subprocess.Popen(command, text=True, **pipes)
-        started.append(process)
-        return process, process.stdout.readline().strip()
+        pipe = {"stdout": subprocess.PIPE, "text": True}
+        scheduler = subprocess.Popen([sys.executable, "-c", SCHEDULER], **pipe)
+        started.append(scheduler)
+        address = scheduler.stdout.readline().strip()
+        command = [sys.executable, *WORKER, address]
+        workers = [subprocess.Popen(command, stderr=subprocess.DEVNULL) for _ in range(n_workers)]
+        started.extend(workers)
+        return scheduler, workers, address
 
     yield start
     for process in started:
         process.kill()
         process.wait()
-        process.stdout.close()
-        process.stdin.close()
+        if process.stdout:
+            process.stdout.close()
 
 
 def test_a_scheduler_without_workers(elsewhere):
-    _, address = elsewhere(0)
+    *_, address = elsewhere(0)
     with pytest.raises(ResourceError, match="has no workers"):
         DaskEngine(address, wait=0.2)
 
@@ -359,13 +369,13 @@ def test_a_scheduler_without_workers(elsewhere):
 def test_a_scheduler_that_dies_is_one_error_and_the_work_is_kept(
     elsewhere, text, expected, tmp_path, capfd
 ):
-    process, address = elsewhere(1)
+    scheduler, _, address = elsewhere(1)
     work = {"contexts": "lr2", "vocab_size": 50, "memory": SHARDS, "work_dir": tmp_path / "work"}
 
     def kill(done: int, total: int, stage: str) -> None:
         if stage == "pairs":
-            process.kill()
-            process.wait()
+            scheduler.kill()
+            scheduler.wait()
 
     with (
         DaskEngine(address) as engine,
@@ -378,11 +388,12 @@ def test_a_scheduler_that_dies_is_one_error_and_the_work_is_kept(
 
 
 def test_all_workers_are_lost(elsewhere):
-    process, address = elsewhere(1)
-    with DaskEngine(address, wait=0.5) as engine:
+    _, (worker,), address = elsewhere(1)
+    # the time to wait is for the start too, and a busy machine starts a worker slowly
+    with DaskEngine(address, wait=60) as engine:
+        engine._wait = 0.5
         results = engine.map(abs, itertools.count())
         assert next(results) == 0
-        process.stdin.write("\n")
-        process.stdin.flush()
+        worker.kill()
         with pytest.raises(ResourceError, match=r"all workers of the Dask cluster at .* are gone"):
             list(results)

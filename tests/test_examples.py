@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import runpy
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +32,7 @@ def _load(name: str) -> dict:
 
 
 def test_there_are_examples():
-    assert len(EXAMPLES) >= 7
+    assert len(EXAMPLES) >= 9
 
 
 @pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:pyspark")
@@ -39,6 +40,7 @@ def test_there_are_examples():
 def test_example(script: Path, tmp_path, monkeypatch, capsys):
     _load(script.stem)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [str(script)])  # not what pytest was told
     runpy.run_path(str(script), run_name="__main__")
     assert capsys.readouterr().out.strip()
     assert not list(tmp_path.iterdir())

@@ -72,13 +72,16 @@ def test_extras_are_the_agreed_ones():
         "arabic",
         "cluster",
         "dev",
+        "docs",
         "gpu",
         "hub",
+        "inception",
         "parquet",
         "plot",
         "polish",
         "postgres",
         "spacy",
+        "ud",
         "web",
     }
     assert metadata("eigentext")["License-Expression"] == "Apache-2.0"

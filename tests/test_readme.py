@@ -15,12 +15,27 @@ README = Path(__file__).parents[1] / "README.md"
 def test_readme(tmp_path):
     n_commands = n_scripts = 0
     for block in blocks(README):
-        if block.startswith("make") or "serve" in block:
+        if block.startswith("make") or "serve" in block or "studio" in block:
             continue  # what is running here, and what runs for ever
         n_commands += run_block(block, tmp_path)
         n_scripts += block.startswith("from ")
     assert n_commands >= 10
     assert n_scripts == 1
+
+
+def test_it_is_short():
+    assert len(README.read_text("utf-8").splitlines()) <= 120
+
+
+def test_the_mean_of_its_table_is_that_of_the_results():
+    results = (README.parent / "docs" / "results-pipeline.md").read_text("utf-8")
+    rows = [line.split("|") for line in results.splitlines() if line.startswith("| ")]
+    las = rows[0].index(" LAS ")
+    fresh = [float(row[las].strip(" *")) for row in rows[1:21]]  # UDPipe and ours, in turns
+    theirs, ours = sum(fresh[::2]) / 10, sum(fresh[1::2]) / 10
+    table = README.read_text("utf-8")
+    assert f"mean LAS {ours:.1f};" in table
+    assert f"UDPipe 1.2, same files: {theirs:.1f}" in table
 
 
 def test_the_command_is_installed():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -20,4 +21,17 @@ def test_there_are_tutorials():
 def test_tutorial(page, tmp_path):
     parts = blocks(page)
     assert len(parts) >= 4
-    assert sum(run_block(part, tmp_path) for part in parts) >= 10
+    assert sum(run_block(part, tmp_path) for part in parts) >= 8
+
+
+@pytest.mark.long
+def test_the_lines_of_the_first_page(tmp_path):
+    page = (TUTORIALS[0].parent / "index.md").read_text("utf-8")
+    (lines,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert run_block("eigentext model make sample", tmp_path) == 1
+    assert run_block(lines, tmp_path) == 0
+
+
+@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
+def test_a_tutorial_says_where_to_go_next(page):
+    assert "\n## Where next\n" in page.read_text("utf-8")

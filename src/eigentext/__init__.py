@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from eigentext.words import CCAEmbedding as CCAEmbedding
     from eigentext.words import SpectralClusters as SpectralClusters
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __getattr__, __dir__, __all__ = lazy(
     __name__,
@@ -56,8 +56,8 @@ __getattr__, __dir__, __all__ = lazy(
         "trees.constituent": "Tree",
         "words": "LRMVL CCAEmbedding SpectralClusters",
     },
-    modules="base cli constituency corpus datasets dependency drawing errors evaluate formats "
-    "integrations latent lexical lexicon linalg morphology pipeline recipes reports reranking "
-    "segmentation sequences tagging trees web words",
+    modules="annotation base cli constituency corpus datasets dependency drawing errors evaluate "
+    "formats integrations latent lexical lexicon linalg morphology pipeline recipes reports "
+    "reranking segmentation sequences tagging trees web words",
 )
 __all__ += ["__version__"]

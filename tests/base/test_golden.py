@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from hashlib import sha256
 from pathlib import Path
 from shutil import copy
 
@@ -10,19 +12,50 @@ import numpy as np
 import pytest
 
 from eigentext.base.model import load
-from eigentext.base.registry import KINDS
+from eigentext.base.modelfile import read_header
+from eigentext.base.registry import KINDS, class_of
 from eigentext.errors import SettingsError
 from eigentext.trees.dependency import DependencyTree
 from helpers import foreign_models
 from helpers.golden_model import file_of
 
 GOLDEN = Path(__file__).parents[1] / "golden"
+RELEASED = json.loads((GOLDEN / "released.json").read_text())
+PROMISES = GOLDEN.parents[1] / "docs" / "promises.md"
 FINGERPRINTS = json.loads((GOLDEN / "fingerprints.json").read_text())
 
 
 def test_every_kind_is_there() -> None:
     assert {name.partition(" ")[0] for name in FINGERPRINTS} == set(KINDS)
     assert set(FINGERPRINTS) == set(foreign_models.MODELS)
+
+
+def test_what_a_release_wrote_is_what_is_read() -> None:
+    """Nobody makes a golden file anew so that a changed reader passes."""
+    sums = {
+        path.name: sha256(path.read_bytes()).hexdigest()
+        for path in sorted(GOLDEN.iterdir())
+        if path.suffix in (".xz", ".eig")
+    }
+    assert {name: sum_ for files in RELEASED.values() for name, sum_ in files.items()} == sums
+    for version, files in RELEASED.items():
+        for name in files:
+            if ".db" not in name:
+                assert read_header(GOLDEN / name).package_version == version, name
+
+
+def test_the_promise_names_the_formats_that_are_read() -> None:
+    rows = re.findall(
+        r"^\| `([\w-]+)` \| ([\d, ]+) \|$", PROMISES.read_text(encoding="utf-8"), re.M
+    )
+    promised = {kind: set(map(int, formats.split(","))) for kind, formats in rows}
+    assert set(promised) == set(KINDS)
+    written: dict[str, set[int]] = {}
+    for name in FINGERPRINTS:
+        header = read_header(GOLDEN / file_of(name))
+        written.setdefault(header.kind, set()).add(header.format_version)
+    assert promised == written, "a golden file for every format that is promised"
+    assert all(class_of(kind).VERSION in promised[kind] for kind in KINDS)
 
 
 @pytest.mark.parametrize("name", FINGERPRINTS)
@@ -33,6 +66,14 @@ def test_a_file_of_before_has_the_same_content(name: str, tmp_path: Path) -> Non
     assert model.fingerprint() == FINGERPRINTS[name]
     assert type(model).from_bytes(model.to_bytes()).fingerprint() == FINGERPRINTS[name]
     assert foreign_models.try_one(foreign_models.MODELS[name][1], Path(path)) == "answered"
+
+
+@pytest.mark.parametrize("name", FINGERPRINTS)
+def test_the_version_that_reads_it_is_no_part_of_its_content(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("eigentext.__version__", "99.0")
+    assert load(GOLDEN / file_of(name)).fingerprint() == FINGERPRINTS[name]
 
 
 @pytest.mark.parametrize(

@@ -18,11 +18,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from eigentext.base.files import opening, writing
+from eigentext.base.files import opening, writing, zstd
 from eigentext.base.files.opening import (
     LONGEST_LINE,
     SkipLog,
@@ -42,7 +41,7 @@ PACK = {
     "": bytes,
     ".gz": gzip.compress,
     ".xz": lzma.compress,
-    ".zst": zstandard.ZstdCompressor().compress,
+    ".zst": zstd.compress,
     ".bz2": lambda raw: bz2.compress(raw, 1),
 }
 PACKED = [suffix for suffix in PACK if suffix]
@@ -415,7 +414,7 @@ def test_written_files_are_read_by_other_tools(suffix: str, tmp_path: Path) -> N
         ".gz": gzip.decompress,
         ".xz": lzma.decompress,
         ".bz2": bz2.decompress,
-        ".zst": lambda raw: zstandard.ZstdDecompressor().decompressobj().decompress(raw),
+        ".zst": zstd.decompress,
     }[suffix]
     raw = b"a few words\n" * 1000
     first, second = tmp_path / f"a{suffix}", tmp_path / f"b{suffix}"

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,48 @@ def test_one_job_stays_in_this_process_and_reads_no_further_than_it_must() -> No
 def test_an_error_of_a_worker_is_raised_here() -> None:
     with pytest.raises(SettingsError, match="seven"):
         list(in_order(failing, range(10), state=None, jobs=2, chunk=2))
+
+
+def begun(folder: str, numbers: list[int]) -> list[int]:
+    """The first fails as soon as another has begun, which goes on until all is given up."""
+    (number,) = numbers
+    Path(folder, str(number)).touch()
+    if number == 0:
+        while not Path(folder, "1").exists():
+            time.sleep(0.01)
+        raise SettingsError("first")
+    while not Path(folder, "given up").exists():
+        time.sleep(0.01)
+    return [number]
+
+
+@pytest.mark.parametrize("forks", [True, False])
+def test_after_an_error_nothing_more_begins(forks: bool, tmp_path: Path, monkeypatch) -> None:
+    """The pool has given out more than its processes work at; those are not begun any more."""
+    monkeypatch.setattr(parallel, "_may_fork", lambda: forks)
+    real = parallel._pool
+
+    @contextmanager
+    def pool(jobs: int, state: Any) -> Iterator[Any]:
+        with real(jobs, state) as (started, given_up):
+            yield started, Told(given_up, tmp_path / "given up")
+
+    monkeypatch.setattr(parallel, "_pool", pool)
+    with pytest.raises(SettingsError, match="first"):
+        list(in_order(begun, range(20), state=str(tmp_path), jobs=2, chunk=1))
+    # one is under way when the first fails, and the next that is free may take one more
+    assert len(list(tmp_path.iterdir())) <= 1 + 3
+
+
+class Told:
+    """An event that leaves a file where it was set."""
+
+    def __init__(self, event: Any, path: Path) -> None:
+        self.event, self.path = event, path
+
+    def set(self) -> None:
+        self.event.set()
+        self.path.touch()
 
 
 def test_no_jobs_is_refused() -> None:

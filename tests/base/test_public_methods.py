@@ -75,6 +75,8 @@ def _argument(kind: Any, method: str, name: str) -> Any:
         "name": "parser",
         "parser": None,
         "model": None,
+        "decided": {},
+        "cuts": {},
     }
     return plain[name]
 

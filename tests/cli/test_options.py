@@ -199,7 +199,7 @@ class _Endless:
         ),
         ("tag train", "--output --epochs --dev --data-name --data-licence --on-error --quiet"),
         ("const parse", "--output --raw --kbest --format --decoder --jobs --on-error --json"),
-        ("lex rank", "--output --raw --tokeniser --format --top --on-error --quiet --json"),
+        ("lex rank", "--output --raw --tokeniser --format --top --jobs --on-error --quiet --json"),
     ],
 )
 def test_a_help_page_begins_with_what_is_the_commands_own(command, flags, capsys, monkeypatch):

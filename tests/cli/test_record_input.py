@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-import zstandard
+
+from eigentext.base.files import zstd
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
@@ -36,7 +37,7 @@ def folder(tmp_path_factory) -> Path:
     made = tmp_path_factory.mktemp("records")
     write(made / "text.txt", sample_files()["text.txt"])
     write(made / "a.jsonl", jsonl(TEXTS))
-    write(made / "a.jsonl.zst", zstandard.compress(jsonl(TEXTS)))
+    write(made / "a.jsonl.zst", zstd.compress(jsonl(TEXTS)))
     write(made / "a.parquet", parquet(TEXTS, rows=5))
     write(made / "a.warc.wet.gz", gzip.compress(wet(TEXTS)))
     write(made / "body.jsonl", jsonl(TEXTS, field="body"))

@@ -9,12 +9,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from eigentext.constituency.answer import constituent_marginals
 from eigentext.constituency.chart.coarse import CoarseGrammar, build_chart
 from eigentext.constituency.chart.constituents import Chains
 from eigentext.constituency.chart.constraints import Constraints, build_masks
 from eigentext.constituency.chart.decode import best_skeletons, decoder_scores, viterbi_skeleton
 from eigentext.constituency.chart.fine import fine_pass
 from eigentext.constituency.transform import restore
+from eigentext.errors import SettingsError
 from oracle import lpcfg_trees
 
 seeds = st.integers(0, 2**32 - 1)
@@ -292,7 +294,11 @@ def test_constraints_are_a_filter(decoder, data, seed, n):
     ]
     if len(trees) > 120:
         return
-    found = _decoded(decoder, coarse, params, emissions, len(trees) + 1, constraints)
+    try:
+        found = _decoded(decoder, coarse, params, emissions, len(trees) + 1, constraints)
+    except SettingsError:  # they contradict each other
+        assert not kept
+        return
     if not kept:
         assert found == []
         return
@@ -303,6 +309,28 @@ def test_constraints_are_a_filter(decoder, data, seed, n):
     assert decoder == "viterbi" or len(found) == len(kept)
     for _, tree in found:
         assert _meets(restore(tree, None), constraints)
+
+
+@quick
+@given(st.data(), seeds, st.integers(2, 4))
+def test_marginals_are_shares_of_the_trees_that_meet_the_constraints(data, seed, n):
+    coarse, params, emissions = lpcfg_trees.tiny_grammar(seed, n)
+    constraints = data.draw(constraint_sets(n))
+    every = lpcfg_trees.all_trees(coarse, params.lexicon, emissions)
+    restored = [restore(tree.tree(lpcfg_trees.LABELS, WORDS[:n]), None) for tree in every]
+    kept = [pair for pair in zip(every, restored, strict=True) if _meets(pair[1], constraints)]
+    if not kept or len(every) > 120:
+        return
+    weights = [lpcfg_trees.state_weights(tree, params, emissions).sum() for tree, _ in kept]
+    expected: dict[tuple[int, int, str], float] = {}
+    for (_, tree), weight in zip(kept, weights, strict=True):
+        spans = tree.spans().tolist()
+        inner = [node for node in range(tree.n_nodes) if tree.sizes[node] > 1]
+        for key in {(*spans[node], tree.labels[node]) for node in inner}:
+            expected[key] = expected.get(key, 0.0) + weight / sum(weights)
+    chart = _chart(coarse, params, emissions, constraints)
+    found = constituent_marginals(chart, [fine_pass(chart, params, emissions)], lpcfg_trees.LABELS)
+    _assert_same(found, expected, tolerance=1e-3)
 
 
 @quick

@@ -84,6 +84,19 @@ def test_what_the_grammar_cannot_do_is_flagged_and_still_bracketed(parser):
         (Constraints(tags={0: "WHAT"}), "no tag 'WHAT'"),
         (Constraints(tags={9: "NN"}), "word 9"),
         (Constraints(required=[(0, 3), (2, 4)]), "cross"),
+        (
+            Constraints(required=[(3, 8, "NP")], forbidden=[(3, 8)]),
+            r"span \(3, 8, 'NP'\) is required, and \(3, 8\) is forbidden",
+        ),
+        (
+            Constraints(required=[(3, 8, "NP")], forbidden=[(3, 8, "NP")]),
+            r"\(3, 8, 'NP'\) is required, and \(3, 8, 'NP'\) is forbidden",
+        ),
+        (Constraints(required=[(3, 8)], forbidden=[(3, 8)]), "is required, and"),
+        (Constraints(forbidden=[(0, 9)]), "every tree spans the whole sentence"),
+        (Constraints(forbidden=[(0, 9, "TOP")]), "every tree has TOP on top"),
+        (Constraints(forbidden=[(2, 3)]), "every word has a tag"),
+        (Constraints(forbidden=[(1, 2, "NN")], tags={1: "NN"}), "word 1 has to have the tag 'NN'"),
     ],
 )
 def test_constraints_without_sense(parser, constraints, why):

@@ -9,7 +9,12 @@ import pytest
 
 from eigentext.cli.main import run
 from eigentext.constituency import LPCFG
-from eigentext.constituency.inspection import nonterminals, rules_by_probability, states_of
+from eigentext.constituency.inspection import (
+    inventory,
+    nonterminals,
+    rules_by_probability,
+    states_of,
+)
 from eigentext.errors import SettingsError
 from eigentext.formats.ptb import write_trees
 from eigentext.trees.constituent import Tree
@@ -35,6 +40,18 @@ def test_all_nonterminals_are_there(parser):
     by_label = {one.label: one for one in found}
     assert by_label["NN"].over_words
     assert not by_label["S"].over_words
+
+
+def test_labels_and_tags_are_those_of_trees(parser, english):
+    found = inventory(parser.grammar_)
+    phrases, tags = set(), set()
+    for tree in english:
+        for node in range(tree.n_nodes):
+            if tree.sizes[node] > 1:
+                (tags if tree.sizes[node] == 2 else phrases).add(tree.labels[node])
+    assert set(found.tags) == tags
+    assert set(found.labels) == phrases - {"TOP"}
+    assert list(found.tags) == sorted(tags)
 
 
 def test_states_tell_words_apart():

@@ -10,13 +10,12 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array, vstack
 
 from eigentext.base.engines import LocalEngine
+from eigentext.base.heap import is_mapped, read_mapped
 from eigentext.corpus.pairs import count_pairs
 from eigentext.corpus.spill import (
     Run,
     RunStore,
-    is_mapped,
     load_arrays,
-    read_mapped,
     save_arrays,
     saved,
 )

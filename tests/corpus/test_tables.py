@@ -9,9 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from eigentext.base.heap import is_mapped
 from eigentext.corpus import tables
 from eigentext.corpus.counting import count_sentences
 from eigentext.corpus.counts import Counts
+from eigentext.corpus.memory import Budget
 from eigentext.errors import DataError, EigentextError, SettingsError
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed")
@@ -45,6 +47,20 @@ def test_counts_come_back_to_the_byte(contexts, lines, size, rows, tmp_path, mon
     same = Counts(**{**vars(counts), "complete": back.complete})
     assert back == same
     assert back.to_bytes() == same.to_bytes()
+
+
+@quick
+@given(lines=sentences, run_bytes=st.sampled_from([0, 100, 400]))
+def test_memory_does_not_change_the_counts(lines, run_bytes, tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "_TABLE_ROWS", 2)
+    monkeypatch.setattr(tables, "_ENTRIES", 3)
+    counts = count_sentences(lines, contexts="lr2")
+    files = _written(tmp_path, counts)
+    little = Budget(batch_pairs=1, run_bytes=run_bytes)
+    spilled = tables.counts_from_tables(*files, contexts="lr2", memory=little)
+    assert spilled.to_bytes() == Counts.from_tables(*files, contexts="lr2").to_bytes()
+    if run_bytes == 0 and spilled.n_stored:
+        assert any(is_mapped(half.data) for half in spilled.halves)
 
 
 def test_bags_and_unigrams(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -183,10 +184,15 @@ def test_em_with_pseudo_counts_never_lowers_the_penalised_likelihood():
     assert values[-1] > values[0] + 1
 
 
+@cache
+def ordered_by_valence_and_size():
+    return fitted(edges="ordered", structure="valence+size")
+
+
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10_000), n=st.integers(1, 12), roots=st.integers(1, 3))
 def test_many_trees_at_once_equal_one_by_one(seed, n, roots):
-    model = _ONE
+    model = ordered_by_valence_and_size()
     rng = np.random.default_rng(seed)
     forms, tags = [*rng.choice(WORDS, size=n)], [*rng.choice(TAGS, size=n)]
     heads = np.stack([random_heads(rng, n, roots=min(roots, n)) for _ in range(6)])
@@ -196,9 +202,6 @@ def test_many_trees_at_once_equal_one_by_one(seed, n, roots):
     assert (together < 0).all()
     value = model.sentence_score(forms, tags, heads)
     np.testing.assert_allclose(value, np.log(np.exp(together).sum()), rtol=1e-9)
-
-
-_ONE = fitted(edges="ordered", structure="valence+size")
 
 
 def test_words_and_tags_that_are_missing_are_summed_out():

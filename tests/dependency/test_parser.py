@@ -52,6 +52,72 @@ def crossing_parser() -> DependencyParser:
     return DependencyParser(projective=False, **SMALL).fit(TREES)
 
 
+WORDS = ["dogs", "see", "a", "big", "cat"]
+TAGS = ["NOUN", "VERB", "DET", "ADJ", "NOUN"]
+
+
+def arcs_of(answer):
+    return list(
+        zip(
+            answer.tree.heads.tolist(),
+            range(1, len(answer.tree) + 1),
+            answer.tree.relations,
+            strict=True,
+        )
+    )
+
+
+def test_relations_can_be_asked_for(parser, free):
+    for model in (parser, free):
+        best = model.parse(WORDS, upos=TAGS)
+        assert arcs_of(best)[0] == (2, 1, "nsubj")
+        required = model.parse(WORDS, upos=TAGS, required_arcs=[(2, 1, "obj")])
+        assert arcs_of(required)[0] == (2, 1, "obj")
+        assert required.tree.heads.tolist() == best.tree.heads.tolist()
+        assert required.score == best.score
+        other = model.parse(WORDS, upos=TAGS, forbidden_arcs=[(2, 1, "nsubj")])
+        assert arcs_of(other)[0][:2] == (2, 1)
+        assert arcs_of(other)[0][2] != "nsubj"
+        for answer in model.kbest(WORDS, upos=TAGS, k=6, required_arcs=[(4, 3, "obj")]):
+            assert (4, 3, "obj") in arcs_of(answer)
+        for answer in model.kbest(WORDS, upos=TAGS, k=6, forbidden_arcs=[(5, 3, "det")]):
+            assert (5, 3, "det") not in arcs_of(answer)
+        # the root's word is root: without the relation the arc goes too
+        moved = model.parse(WORDS, upos=TAGS, forbidden_arcs=[(0, 2, "root")])
+        assert moved.tree.heads[1] != 0
+        every = [(2, 1, name) for name in model.relations_.relations]
+        assert model.parse(WORDS, upos=TAGS, forbidden_arcs=every).tree.heads[0] != 2
+
+
+@pytest.mark.parametrize(
+    ("required", "forbidden", "why"),
+    [
+        ([(2, 1, "what")], [], "no relation 'what'"),
+        ([(2, 1, "obj"), (2, 1, "det")], [], "word 1 two relations: 'obj' and 'det'"),
+        ([(2, 1, "obj")], [(2, 1, "obj")], r"\(2, 1, 'obj'\) is both required and forbidden"),
+        ([(2, 1, "obj")], [(2, 1)], r"\(2, 1\) is both required and forbidden"),
+        ([(2, 1, "root")], [], "the word below the root is 'root', and no other"),
+        ([(0, 1, "obj")], [], "the word below the root is 'root'"),
+        ([(2, 1)], [(2, 1, name) for name in ("amod", "det", "nsubj", "obj")], "both required"),
+    ],
+)
+def test_relations_without_sense(parser, required, forbidden, why):
+    with pytest.raises(SettingsError, match=why):
+        parser.parse(WORDS, upos=TAGS, required_arcs=required, forbidden_arcs=forbidden)
+
+
+def test_a_parser_without_relations_says_so():
+    bare = DependencyParser(labels=False, **SMALL).fit(TREES)
+    with pytest.raises(SettingsError, match="no relations"):
+        bare.parse(WORDS, upos=TAGS, required_arcs=[(2, 1, "obj")])
+
+
+def test_an_arc_is_a_pair_or_has_a_relation(parser):
+    for arcs in ("ab", [(1,)], [(1, 2, "obj", 4)], ["21"]):
+        with pytest.raises(TypeError, match="head, dependent"):
+            parser.parse(WORDS, upos=TAGS, required_arcs=arcs)
+
+
 def test_the_training_trees_come_back(parser):
     found = parser.predict(one.with_columns(head=None, deprel=None) for one in TREES)
     assert [one.verbatim for one in found] == [one.verbatim for one in TREES]

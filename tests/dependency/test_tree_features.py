@@ -253,6 +253,26 @@ def test_relations_of_any_list_are_those_of_its_trees(seed):
     assert together.relations.tolist() == alone.tolist()
     told = model.label_list(batch.keys[: n + 1], heads, together.relations)
     assert told.margins.tolist() == together.margins.tolist()
+    # arcs that must or must not have a relation: the best of those that are left
+    demands = np.array(
+        [
+            (rng.integers(n + 1), rng.integers(1, n + 1), rng.integers(n_labels), k % 2)
+            for k in range(rng.integers(4))
+        ],
+        np.int64,
+    ).reshape(-1, 4)
+    asked = model.label_list(batch.keys[: n + 1], heads, demands=demands).relations
+    for own, tree in zip(asked, heads, strict=True):
+        for word, (head, relation) in enumerate(zip(tree, own, strict=True), start=1):
+            free = head > 0 or model.root < 0
+            about = [(r, must) for h, d, r, must in demands if (h, d) == (head, word) and free]
+            musts = {r for r, must in about if must}
+            nots = {r for r, must in about if not must}
+            left = set(range(n_labels)) - nots - {model.root}
+            if len(musts) == 1 and musts <= left:
+                assert {relation} == musts
+            elif not musts and left:
+                assert relation not in nots
     wrong = np.full_like(together.relations, -1)  # relations that training did not see
     assert (model.label_list(batch.keys[: n + 1], heads, wrong).margins < 0).all()
 

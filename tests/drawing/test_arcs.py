@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -226,3 +227,50 @@ def test_the_direction_can_be_told():
 def test_bad_settings_are_refused(settings_, why):
     with pytest.raises(ValueError, match=why):
         arcs_svg(["a", "b"], [0, 1], **settings_)
+
+
+class TestForPages:
+    FORMS = ("dogs", "bark", "loudly")
+
+    def _drawn(self, **more: Any) -> ElementTree.Element:
+        return ElementTree.fromstring(
+            arcs_svg(self.FORMS, [2, 0, 2], ["nsubj", "root", "advmod"], data=True, **more)
+        )
+
+    def test_every_arc_and_word_says_which_it_is(self) -> None:
+        drawn = self._drawn()
+        arcs = [one for one in drawn.iter() if one.get("class") == "et-arc"]
+        names = ("data-head", "data-dependent", "data-relation")
+        assert sorted(tuple(one.get(name) for name in names) for one in arcs) == [
+            ("0", "2", "root"),
+            ("2", "1", "nsubj"),
+            ("2", "3", "advmod"),
+        ]
+        for arc in arcs:  # its line, its arrow and its label are within
+            kinds = {one.get("class") for one in arc.iter()}
+            assert {"et-hit", "et-edge", "et-arrow", "et-relation"} <= kinds
+        places = [one for one in drawn.iter() if one.get("class") == "et-place"]
+        assert [one.get("data-word") for one in places] == ["1", "2", "3"]
+
+    def test_an_arc_over_two_rows_is_one_group(self) -> None:
+        forms = [f"word{k}" for k in range(12)]
+        heads = [0, *[1] * 11]
+        svg = arcs_svg(forms, heads, ["x"] * 12, width=300, data=True)
+        groups = [
+            one for one in ElementTree.fromstring(svg).iter() if one.get("class") == "et-arc"
+        ]
+        assert len(groups) == 12
+        assert max(sum(one.get("class") == "et-edge" for one in each) for each in groups) > 1
+
+    def test_of_the_other_tree_nothing_can_be_chosen(self) -> None:
+        drawn = self._drawn(against=[3, 0, 2], against_relations=["nsubj", "root", "obj"])
+        arcs = [one for one in drawn.iter() if one.get("class") == "et-arc"]
+        chosen = {(one.get("data-head"), one.get("data-relation")) for one in arcs}
+        assert chosen == {("0", "root"), ("2", "nsubj"), ("2", "advmod")}
+
+    def test_probabilities_have_a_scale(self) -> None:
+        drawn = self._drawn(probabilities=[0.5, 1.0, 0.25], legend="probability")
+        assert list(drawn.itertext())[-2:] == ["probability 0", "1"]
+        values = {one.get("data-value") for one in drawn.iter() if one.get("class") == "et-arc"}
+        assert values == {"0.5", "1", "0.25"}
+        assert "probability" not in "".join(self._drawn(legend="probability").itertext())

@@ -282,3 +282,68 @@ class TestArcs:
     def test_a_str_is_not_a_list_of_words(self) -> None:
         with pytest.raises(TypeError, match="did you mean a list"):
             arcs_svg("ab", [0, 1])
+
+
+class TestForPages:
+    TREE = Tree.from_brackets("(TOP (S (NP (DT the) (NN dog)) (VP (VBZ barks))))")
+
+    def test_every_node_says_which_it_is(self) -> None:
+        drawn = ElementTree.fromstring(tree_svg(self.TREE, data=True))
+        nodes = [one for one in drawn.iter() if one.get("class") == "et-node"]
+        said = [
+            (
+                one.get("data-role"),
+                one.get("data-start"),
+                one.get("data-end"),
+                one.get("data-label"),
+            )
+            for one in nodes
+        ]
+        assert said == [
+            ("label", "0", "3", "TOP"),
+            ("label", "0", "3", "S"),
+            ("label", "0", "2", "NP"),
+            ("tag", "0", "1", "DT"),
+            ("word", "0", "1", "the"),
+            ("tag", "1", "2", "NN"),
+            ("word", "1", "2", "dog"),
+            ("label", "2", "3", "VP"),
+            ("tag", "2", "3", "VBZ"),
+            ("word", "2", "3", "barks"),
+        ]
+        plain = ElementTree.fromstring(tree_svg(self.TREE))
+        assert not [one for one in plain.iter() if one.get("class") == "et-node"]
+        assert list(drawn.itertext()) == list(plain.itertext())
+
+    def test_hostile_labels_stay_attributes(self) -> None:
+        label = '"><script>alert(1)</script>'
+        drawn = ElementTree.fromstring(tree_svg(Tree.from_nested((label, ("T", "a"))), data=True))
+        assert not [one for one in drawn.iter() if "script" in one.tag]
+        assert (
+            next(one.get("data-label") for one in drawn.iter() if one.get("data-start")) == label
+        )
+
+    def test_values_have_a_scale_and_marks_a_reason(self) -> None:
+        values = [float("nan"), *[0.5] * 9]
+        svg = tree_svg(self.TREE, colours=values, legend="posterior", marked=[2], marked_as="new")
+        drawn = ElementTree.fromstring(svg)
+        texts = list(drawn.itertext())
+        assert texts[-3:] == ["posterior 0", "1", "new"]
+        kinds = [one.get("class") for one in drawn.iter()]
+        assert kinds.count("et-mark") == 2  # the node's, and the legend's
+        assert kinds.count("et-value") == 9 + 5
+        # without values there is nothing to explain
+        bare = tree_svg(self.TREE, legend="posterior", marked_as="new")
+        assert bare == tree_svg(self.TREE)
+
+    def test_the_legend_is_below_the_words_and_within_the_sheet(self) -> None:
+        one = Tree.from_brackets("(X (N a))")
+        svg = tree_svg(one, colours=[1.0] * 3, legend="posterior", marked=[0], marked_as="m" * 30)
+        drawn = ElementTree.fromstring(svg)
+        texts = [item for item in drawn.iter() if item.tag.endswith("text")]
+        words = [float(item.get("y", 0)) for item in texts if item.get("class") == "et-word"]
+        below = [item for item in texts if item.get("class") == "et-legend"]
+        assert len(below) == 3
+        for item in below:
+            assert float(item.get("y", 0)) > max(words) + 14
+            assert 0 < float(item.get("x", 0)) < float(drawn.get("width", 0))

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigentext.errors import SettingsError
-from eigentext.evaluate.bootstrap import compare, f1
+from eigentext.evaluate.bootstrap import compare, difference, f1, interval, median_interval
 
 FIRST = [(3, 4, 4), (2, 5, 4), (4, 4, 5), (1, 3, 3)]
 SECOND = [(2, 4, 3), (2, 5, 5), (3, 4, 4), (2, 3, 3)]
@@ -128,3 +128,59 @@ def test_bad_settings(first: list, second: list, options: dict, message: str) ->
 def test_no_sample_is_as_far_off_and_yet_p_is_not_zero(method):
     better, worse = [(9, 10, 10)] * 40, [(1, 10, 10)] * 40
     assert compare(better, worse, method=method, n_samples=99).p_value == 1 / 100
+
+
+def test_one_figure_agrees_with_all_resamples() -> None:
+    drawn = [figure([FIRST[k] for k in places]) for places in product(range(4), repeat=4)]
+    found = interval(FIRST, n_samples=40_000, seed=1)
+    assert found.value == pytest.approx(figure(FIRST), rel=1e-12)
+    assert found.low == pytest.approx(np.percentile(drawn, 2.5), abs=1.5)
+    assert found.high == pytest.approx(np.percentile(drawn, 97.5), abs=1.5)
+
+
+def test_a_difference_of_other_sentences_agrees_with_all_pairs_of_resamples() -> None:
+    ours = [figure([FIRST[k] for k in places]) for places in product(range(4), repeat=4)]
+    theirs = [figure([SECOND[k] for k in places]) for places in product(range(3), repeat=3)]
+    drawn = [one - other for one in ours for other in theirs]
+    found = difference(FIRST, SECOND[:3], n_samples=40_000, seed=1)
+    assert found.value == pytest.approx(figure(FIRST) - figure(SECOND[:3]), rel=1e-12)
+    assert found.low == pytest.approx(np.percentile(drawn, 2.5), abs=1.5)
+    assert found.high == pytest.approx(np.percentile(drawn, 97.5), abs=1.5)
+
+
+@pytest.mark.parametrize("values", [[1.0, 2.0, 4.0, 9.0], [1.0, 2.0, 4.0, 9.0, 11.0], [5.0]])
+def test_the_median_agrees_with_all_resamples(values: list[float]) -> None:
+    drawn = [np.median(places) for places in product(values, repeat=len(values))]
+    for confidence in (0.5, 0.8, 0.95):
+        found = median_interval(values, n_samples=40_000, confidence=confidence, seed=3)
+        tail = 50 * (1 - confidence)
+        assert found.value == np.median(values)
+        # the medians are few: where a percentile falls between two, either may be drawn
+        near = [np.percentile(drawn, p) for p in (tail - 1, tail + 1)]
+        assert near[0] - 1e-9 <= found.low <= near[1] + 1e-9
+        near = [np.percentile(drawn, p) for p in (99 - tail, 101 - tail)]
+        assert near[0] - 1e-9 <= found.high <= near[1] + 1e-9
+
+
+def test_draws_that_are_not_defined_are_left_out() -> None:
+    def share(counts: np.ndarray) -> np.ndarray:
+        whole = counts[..., 1]
+        return np.divide(counts[..., 0], whole, out=np.full_like(whole, np.nan), where=whole > 0)
+
+    found = interval([(1, 2), (0, 0), (0, 0)], figure=share, n_samples=200)
+    assert (found.value, found.low, found.high) == (0.5, 0.5, 0.5)
+    nothing = interval([(0, 0)], figure=share, n_samples=200)
+    assert np.isnan([nothing.value, nothing.low, nothing.high]).all()
+
+
+@pytest.mark.parametrize("wrong", [{"n_samples": 0}, {"confidence": 1.0}])
+def test_intervals_of_nothing_are_refused(wrong: dict) -> None:
+    for measured in (
+        lambda: interval(FIRST, **wrong),
+        lambda: difference(FIRST, SECOND, **wrong),
+        lambda: median_interval([1.0], **wrong),
+        lambda: interval([]),
+        lambda: median_interval([]),
+    ):
+        with pytest.raises(SettingsError):
+            measured()

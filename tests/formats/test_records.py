@@ -20,8 +20,8 @@ pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import zstandard
 
+from eigentext.base.files import zstd
 from helpers.record_files import jsonl, parquet, warc_record, wet, write
 
 quick = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -92,7 +92,7 @@ def test_a_file_cut_short_is_an_error_wherever_it_is_cut(name, tmp_path):
 def test_cut_archives_are_errors(tmp_path):
     for suffix, packed in (
         (".gz", gzip.compress(jsonl(["some text"] * 1000))),
-        (".zst", zstandard.compress(jsonl(["some text"] * 1000))),
+        (".zst", zstd.compress(jsonl(["some text"] * 1000))),
     ):
         path = write(tmp_path / f"a.jsonl{suffix}", packed)
         assert sum(1 for _ in documents(path)) == 1000

@@ -38,7 +38,7 @@ def eigentext(*arguments: object, cwd: Path) -> Done:
 
 def started(*arguments: object, cwd: Path, given: bytes | None = None) -> Done:
     """Run the command in a process of its own: for standard input, warnings and signals."""
-    return subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-m", "eigentext.cli", *map(str, arguments)],
         cwd=cwd,
         env=ENVIRONMENT,
@@ -47,6 +47,9 @@ def started(*arguments: object, cwd: Path, given: bytes | None = None) -> Done:
         check=False,
         timeout=300,
     )
+    # whether something had to be compiled hangs on what ran before
+    done.stderr = re.sub(rb"^eigentext: compiling, .*\n", b"", done.stderr, flags=re.MULTILINE)
+    return done
 
 
 def blocks(page: Path) -> list[str]:

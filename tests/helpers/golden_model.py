@@ -2,7 +2,7 @@
 
 Run by hand when a format is changed on purpose, and never again for a version that is out::
 
-    PYTHONPATH=src:tests python tests/helpers/golden_model.py tests/golden [KIND ...]
+    PYTHONPATH=src:tests python tests/helpers/golden_model.py tests/golden [KIND or NAME ...]
 
 ``model-v1.eig`` has every type of content; its test imports the values from here.  The others are
 the models of ``foreign_models``, with their fingerprints in ``fingerprints.json``.
@@ -59,15 +59,15 @@ def file_of(name: str) -> str:
     return name.replace(" ", "-") + ".xz"
 
 
-def write_models(folder: Path, kinds: list[str]) -> None:
-    """A file of each model, or of those of some kinds, and the fingerprints of all."""
+def write_models(folder: Path, wanted: list[str]) -> None:
+    """A file of each model, or of those of some kinds or names, and the fingerprints of all."""
     from eigentext.base.model import load
     from helpers import foreign_models
 
     known = folder / "fingerprints.json"
     fingerprints = json.loads(known.read_text()) if known.exists() else {}
     for name, (make, _) in foreign_models.MODELS.items():
-        if not kinds or name.partition(" ")[0] in kinds:
+        if not wanted or {name, name.partition(" ")[0]} & set(wanted):
             make(folder / file_of(name))
             fingerprints[name] = load(folder / file_of(name)).fingerprint()
     known.write_text(json.dumps(dict(sorted(fingerprints.items())), indent=1) + "\n")

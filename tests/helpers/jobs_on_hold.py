@@ -10,11 +10,25 @@ from typing import Any
 
 from eigentext.errors import DataError
 from eigentext.web.jobs import Facts
+from eigentext.web.models import Loading, ModelFacts
 from eigentext.web.views import tokens_view
 
+MODELS = (
+    ModelFacts("some", "dep", "graph-parser", "a dependency parser"),
+    ModelFacts("other", "lex", "lexical", "a ranker of analyses", language="ar"),
+)
 
-def build(folder: str) -> tuple[dict[str, Callable[..., Any]], Facts]:
-    """Jobs that look into the folder; with a file ``broken`` in it there are none."""
+
+def build(
+    folder: str, tell: Callable[[Any], object]
+) -> tuple[dict[str, Callable[..., Any]], Facts]:
+    """Jobs that look into the folder; with a file ``broken`` in it there are none.
+
+    With a file ``slow`` they come when that is gone.
+    """
+    while Path(folder, "slow").exists():
+        tell(Loading(1, 3, "some"))
+        time.sleep(0.01)
     if Path(folder, "broken").exists():
         raise DataError("some.model", 3, "is broken")
 
@@ -27,6 +41,7 @@ def build(folder: str) -> tuple[dict[str, Callable[..., Any]], Facts]:
     jobs = {
         "echo": lambda one: one,
         "pid": os.getpid,
+        "tell": lambda *all_: [tell(one) for one in all_] and "told",
         "hold": hold,
         "refuse": refuse,
         "fault": lambda: 1 // 0,
@@ -37,7 +52,7 @@ def build(folder: str) -> tuple[dict[str, Callable[..., Any]], Facts]:
         "dep/parse": lambda request, _: f'{{"held": "{hold(request.text)}"}}'.encode(),
         "trees": lambda *_: 1 // 0,
     }
-    return jobs, Facts(parses=True, language="ar", elements=("lemma", "pos"))
+    return jobs, Facts(MODELS)
 
 
 def refuse() -> None:

@@ -339,6 +339,23 @@ def _ranked(ranker: Any) -> Any:
     return answers, ranker.score(documents()[:1]), ranker.first_templates
 
 
+_SMALL_STAGES: dict[str, Any] = {
+    "folds": 2,
+    "segmenter_settings": {"epochs": 4, "bits": 8},
+    "morphology_settings": {"epochs": 2, "bits": 10},
+    "parser_settings": {"epochs": 1, "bits": 10},
+}
+
+
+def _other_stages() -> dict[str, Any]:
+    """Stages that a pipeline is given ready."""
+    from eigentext.constituency import LPCFG
+    from eigentext.tagging import SequenceTagger
+
+    constituents = LPCFG(n_states=1, estimator="clustering").fit(constituent_trees())
+    return {"const": constituents, "ner": SequenceTagger(epochs=2).fit(*TAGGED)}
+
+
 _NEAR = {"dog": [1.0, 0.0], "cat": [0.9, 0.1], "ran": [0.0, 1.0]}
 _VECTORS = {"Ann": [1.0, 0.0], "Bob": [0.9, 0.1], "met": [0.0, 1.0]}
 
@@ -436,6 +453,12 @@ SMALL: dict[str, Small] = {
         lambda: ((constituent_trees(),), {}),
         _constituents,
     ),
+    "lpcfg reranked": Small(
+        "constituency.model:LPCFG",
+        lambda kind: kind(n_states=2, n_models=2, rerank=True),
+        lambda: ((constituent_trees(),), {}),
+        _constituents,
+    ),
     "lrmvl": Small(
         "words.embeddings.lrmvl:LRMVL", lambda kind: kind(4), _given(TEXT), _vectors_answers
     ),
@@ -453,13 +476,14 @@ SMALL: dict[str, Small] = {
     ),
     "pipeline": Small(
         "pipeline.model:Pipeline",
-        lambda kind: kind(
-            folds=2,
-            segmenter_settings={"epochs": 4, "bits": 8},
-            morphology_settings={"epochs": 2, "bits": 10},
-            parser_settings={"epochs": 1, "bits": 10},
-        ),
+        lambda kind: kind(**_SMALL_STAGES),
         lambda: ((_parsed_sentences(),), {}),
+        _documents,
+    ),
+    "pipeline of all stages": Small(
+        "pipeline.model:Pipeline",
+        lambda kind: kind(rerank="yes", **_SMALL_STAGES),
+        lambda: ((_parsed_sentences(),), _other_stages()),
         _documents,
     ),
     "spectral-hmm": Small(

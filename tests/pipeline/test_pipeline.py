@@ -175,6 +175,33 @@ def test_how_sure_it_is() -> None:
     assert "TagProb=" in pipeline()("A dog.", probabilities=True).to_conllu(probabilities=True)
 
 
+def test_trees_under_demands() -> None:
+    nlp = pipeline()
+    for sentence in nlp(TEXT).sentences:
+        heads, names = list(sentence.columns.heads or ()), list(sentence.columns.deprels or ())
+        listed = nlp.parses(sentence, 3)
+        for best in (nlp.parses(sentence)[0], listed[0]):
+            assert (best.tree.heads.tolist(), list(best.tree.relations or ())) == (heads, names)
+        assert len({tuple(one.tree.heads.tolist()) for one in listed}) == len(listed)
+        known = nlp.kbest(sentence, 3).trees
+        assert known is not None
+        assert [one.heads for one in known] == [tuple(one.tree.heads.tolist()) for one in listed]
+        chances = nlp.marginals(sentence)
+        assert chances[:, 1:].sum(axis=0) == pytest.approx(1.0, abs=1e-6)
+        word = (heads.index(0) + 1) % len(heads) + 1  # any but the root's
+        (other,) = nlp.parses(sentence, forbidden_arcs=[(heads[word - 1], word)])
+        assert other.tree.heads[word - 1] != heads[word - 1]
+        arc = (heads.index(0) + 1, word, "obj")
+        (asked,) = nlp.parses(sentence, required_arcs=[arc])
+        assert (asked.tree.heads[word - 1], (asked.tree.relations or ())[word - 1]) == arc[::2]
+        assert nlp.marginals(sentence, required_arcs=[arc])[arc[0], word] == pytest.approx(1.0)
+    with pytest.raises(SettingsError, match="k is 0"):
+        nlp.parses(sentence, 0)
+    bare = Pipeline(**{**SMALL, "without": ("parser",)}).fit(treebank())
+    with pytest.raises(SettingsError, match="has no parser"):
+        bare.parses(bare(TEXT).sentences[0])
+
+
 def test_stages_are_left_out_and_replaced(tmp_path: Path) -> None:
     tagger = Pipeline(**SMALL, without=("parser",)).fit(treebank())
     assert tagger.parser_ is None

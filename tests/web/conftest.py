@@ -43,10 +43,11 @@ class Serve(Protocol):
 @pytest.fixture(scope="session")
 def workers() -> Iterator[Callable[[ServiceSettings], WorkerPool]]:
     """Workers with the models of the settings; limits go with each request, so many share them."""
-    pools: dict[tuple[str | None, ...], WorkerPool] = {}
+    pools: dict[tuple[object, ...], WorkerPool] = {}
 
     def of(settings: ServiceSettings) -> WorkerPool:
-        models = settings.dep_model, settings.lex_model, settings.lex_analyzer, *settings.pipes
+        named = settings.dep_model, settings.lex_model, settings.lex_analyzer
+        models = (*named, settings.pipes, settings.models)
         if models not in pools:
             pools[models] = make_pool(settings.model_copy(update={"workers": 1, "seconds": 600}))
         return pools[models]
@@ -81,7 +82,10 @@ def serve(workers: Callable[[ServiceSettings], WorkerPool]) -> Serve:
     @contextmanager
     def served(*, pool: WorkerPool | None = None, **settings: object) -> Iterator[str]:
         chosen = ServiceSettings.model_validate(settings)
-        app = create_app(chosen, pool=pool or workers(chosen))
+        mine = pool or workers(chosen)
+        if not mine.starting:  # unless that is the point, nobody is told to come again later
+            mine.start()
+        app = create_app(chosen, pool=mine)
         http = protocol(chosen.header_seconds)
         config = uvicorn.Config(app, port=0, log_level="critical", ws="none", http=http)
         server = uvicorn.Server(config)
@@ -121,6 +125,20 @@ def page(browser: Any) -> Iterator[Any]:
     page.on("console", lambda m: page.complaints.append(m.text) if m.type == "error" else None)
     yield page
     context.close()
+
+
+@pytest.fixture(scope="module")
+def address(
+    serve: Serve,
+    dep_model: str,
+    const_model: str,
+    lex_model: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[str]:
+    """A service to annotate with: models for trees and readings. Some tests have their own."""
+    store = str(tmp_path_factory.mktemp("annotations") / "a.db")
+    with serve(models=(dep_model, const_model, lex_model), annotations=store) as found:
+        yield found
 
 
 @pytest.fixture(scope="session")
@@ -173,3 +191,32 @@ def pipe_models(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     toy_pipeline().save(whole, data=about)
     Pipeline(**{**SMALL, "without": ("parser",)}).fit(sentences()).save(short)
     return str(whole), str(short)
+
+
+@pytest.fixture(scope="session")
+def const_model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A constituency parser of the sample."""
+    from eigentext.constituency import LPCFG
+    from eigentext.datasets import load_english
+    from eigentext.trees.constituent import Tree
+
+    trees = [Tree.from_brackets(line) for line in load_english("train")]
+    path = tmp_path_factory.mktemp("const") / "english.lpcfg"
+    LPCFG(n_states=2).fit(trees).save(path)
+    return str(path)
+
+
+@pytest.fixture(scope="session")
+def word_models(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
+    """Files of word clusters, and of two sets of word vectors."""
+    from helpers.studio_models import word_models
+
+    return word_models(tmp_path_factory.mktemp("words"))
+
+
+@pytest.fixture(scope="session")
+def sequence_models(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
+    """Files of a hidden Markov model, of one as operators, and of a latent tagger."""
+    from helpers.studio_models import sequence_models
+
+    return sequence_models(tmp_path_factory.mktemp("sequences"))

@@ -30,13 +30,6 @@ def address(serve: Serve) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture(scope="module")
-def parsing_address(serve: Serve, dep_model: str) -> Iterator[str]:
-    """The same with a parser."""
-    with serve(dep_model=dep_model) as address:
-        yield address
-
-
 def settled(page: Any) -> None:
     """Wait until everything that was asked for is answered and shown."""
     expect(page.locator("#results")).to_have_attribute("aria-busy", "false")
@@ -44,7 +37,7 @@ def settled(page: Any) -> None:
 
 def opened(page: Any, address: str) -> None:
     """Open the bench and wait for its first example."""
-    page.goto(address)
+    page.goto(f"{address}/tools")
     settled(page)
     expect(page.locator("#results svg")).to_have_count(3)
 
@@ -130,7 +123,7 @@ class TestBench:
 
     def test_raw_text_becomes_tokens_with_offsets(self, page: Any, address: str) -> None:
         opened(page, address)
-        choose(page, "Raw text")
+        choose(page, "Tokens")
         page.select_option("#scheme", "generic")
         settled(page)
         draw(page, "😀 Naïve <b>cats</b>.")
@@ -150,7 +143,7 @@ class TestBench:
         draw(page, "(S (V كتب) (N الولد))")
         expect(page.locator("#status")).to_have_text("1 tree, 2 words")
         assert drawn_words(page, "tree") == ["الولد", "كتب"]
-        choose(page, "Raw text")
+        choose(page, "Tokens")
         draw(page, "ذهب الولد.")
         expect(page.locator("#status")).to_contain_text("1 sentence, 3 tokens")
         places = page.eval_on_selector_all(
@@ -175,9 +168,9 @@ class TestBench:
     def test_views_can_be_hidden(self, page: Any, address: str) -> None:
         opened(page, address)
         expect(page.locator('[data-view="brackets"]').first).to_be_hidden()
-        page.get_by_label("Brackets", exact=True).check()
+        page.get_by_role("checkbox", name="Brackets").check()
         expect(page.locator('[data-view="brackets"]').first).to_be_visible()
-        page.get_by_label("Binarised", exact=True).uncheck()
+        page.get_by_role("checkbox", name="Binarised").uncheck()
         expect(page.locator('[data-view="binarised"]')).to_be_hidden()
 
     @pytest.mark.parametrize("width", [320, 768])
@@ -191,81 +184,70 @@ class TestBench:
 
 
 class TestReloading:
-    def test_mode_text_and_choices_are_as_before(self, page: Any, parsing_address: str) -> None:
-        opened(page, parsing_address)
+    def test_text_and_choices_are_in_the_address(self, page: Any, address: str) -> None:
+        opened(page, address)
         draw(page, DOG)
-        choose(page, "Parse")
-        page.select_option("#kbest", "3")
+        page.select_option("#heads", "neutral")
         settled(page)
+        choose(page, "Tokens")
         page.select_option("#scheme", "generic")
         settled(page)
-        draw(page, "He slept.")
-        page.fill("#input", "The farmer slept.")  # typed, but not asked for
+        draw(page, "He slept & <dreamt>.")
         page.reload()
         settled(page)
-        expect(page.get_by_label("Parse", exact=True)).to_be_checked()
-        expect(page.locator("#input")).to_have_value("The farmer slept.")
-        expect(page.locator("#kbest")).to_have_value("3")
+        expect(page.get_by_label("Tokens", exact=True)).to_be_checked()
+        expect(page.locator("#input")).to_have_value("He slept & <dreamt>.")
         expect(page.locator("#scheme")).to_have_value("generic")
-        expect(page.locator("#status")).to_have_text("1 sentence, 4 words parsed")
-        choose(page, "Trees")
-        expect(page.locator("#input")).to_have_value(DOG)
-        assert page.complaints == []
-
-
-class TestParsing:
-    def test_sentences_get_their_arcs(self, page: Any, parsing_address: str) -> None:
-        opened(page, parsing_address)
-        choose(page, "Parse")
-        expect(page.locator("#status")).to_have_text("2 sentences, 12 words parsed")
-        page.fill("#input", "The farmer sold the horse.")
-        page.select_option("#kbest", "3")
+        expect(page.locator("#status")).to_contain_text("1 sentence,")
+        page.go_back()  # to the text that was there before
         settled(page)
-        expect(page.locator("#status")).to_have_text("1 sentence, 6 words parsed")
-        expect(page.locator('[data-view="arcs"] svg')).to_have_count(3)
-        expect(page.locator('[data-view="arcs"]').first.locator(".et-word")).to_have_text(
-            ["The", "farmer", "sold", "the", "horse", "."]
-        )
-        rows = page.locator('[data-view="words"] tbody tr')
-        expect(rows).to_have_count(6)
-        expect(rows.nth(1).locator("td").nth(3)).to_have_text("3 sold")
-        # two of the best tree, twice
-        expect(page.locator("text.et-legend")).to_have_count(4)
-        overflow = "() => document.documentElement.scrollWidth - window.innerWidth"
-        assert page.evaluate(overflow) <= 0
+        expect(page.get_by_label("Tokens", exact=True)).to_be_checked()
+        expect(page.locator("#input")).not_to_have_value("He slept & <dreamt>.")
+        for _ in range(2):
+            page.go_back()
+            settled(page)
+        expect(page.locator("#input")).to_have_value(DOG)
+        expect(page.locator("#heads")).to_have_value("neutral")
+        expect(page.locator("#status")).to_have_text("1 tree, 3 words")
+        page.go_back()
+        settled(page)
+        expect(page.locator("#heads")).to_have_value("english")
+        page.go_forward()
+        settled(page)
+        expect(page.locator("#heads")).to_have_value("neutral")
         assert page.complaints == []
 
-    def test_labels_do_not_overlap(self, page: Any, parsing_address: str) -> None:
-        opened(page, parsing_address)
-        choose(page, "Parse")
-        expect(page.locator("#status")).to_contain_text("words parsed")
-        for shape in page.query_selector_all("#results svg"):
-            boxes = shape.evaluate(
-                "svg => [...svg.querySelectorAll('text')].map(t => { const b = t.getBBox();"
-                "return [b.x, b.y + 0.15 * b.height, b.width, 0.7 * b.height] })"
-            )
-            for i, (x, y, width, height) in enumerate(boxes):
-                for x2, y2, width2, height2 in boxes[i + 1 :]:
-                    beside = x + width <= x2 or x2 + width2 <= x
-                    assert beside or y + height <= y2 or y2 + height2 <= y, boxes
-
-    def test_each_kind_of_input_keeps_its_text(self, page: Any, parsing_address: str) -> None:
-        opened(page, parsing_address)
-        page.fill("#input", DOG)
-        choose(page, "Parse")
-        expect(page.locator("#status")).to_contain_text("words parsed")
-        page.fill("#input", "He slept.")
-        choose(page, "Raw text")
-        expect(page.locator(".tokens").first).to_be_visible()
-        choose(page, "Parse")
-        expect(page.locator("#status")).to_have_text("1 sentence, 3 words parsed")
-        choose(page, "Trees")
-        expect(page.locator("#status")).to_have_text("1 tree, 3 words")
-        expect(page.locator("#input")).to_have_value(DOG)
-
-    def test_without_a_parser_there_is_no_such_tab(self, page: Any, address: str) -> None:
+    def test_a_long_text_is_kept_in_the_fragment(self, page: Any, address: str) -> None:
         opened(page, address)
-        expect(page.get_by_text("Parse", exact=True)).to_be_hidden()
+        text = " ".join([DOG] * 40)
+        draw(page, text)
+        assert "#text=" in page.url
+        page.get_by_text("Skip to the results").focus()
+        page.keyboard.press("Enter")
+        expect(page.locator("#results")).to_be_focused()
+        page.reload()
+        settled(page)
+        expect(page.locator("#input")).to_have_value(text)
+        expect(page.locator("#status")).to_contain_text("40 trees")
+
+
+class TestConverting:
+    def test_a_tree_becomes_dependencies_to_take_away(self, page: Any, address: str) -> None:
+        opened(page, address)
+        choose(page, "Convert")
+        draw(page, DOG)
+        expect(page.locator("#status")).to_have_text("1 sentence converted")
+        expect(page.locator("#results pre")).to_contain_text("barks")
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Save File").click()
+        shown = page.locator("#results pre").inner_text()
+        saved = download.value.path().read_text("utf-8")
+        assert saved.strip() == shown.strip()
+        page.select_option("#target", "tokens")
+        settled(page)
+        expect(page.locator("#results pre")).to_have_text("the dog barks\n")
+        draw(page, "(S (NP")
+        expect(page.get_by_role("alert")).to_contain_text("Line 1")
 
 
 class TestReport:

@@ -12,7 +12,8 @@ from eigentext.cli.main import app as command
 from eigentext.dependency import DependencyParser
 from eigentext.errors import EigentextError
 from eigentext.formats.conllu import read_sentences
-from eigentext.web.dependency import DependencyService
+from eigentext.web.models import Served, survey
+from eigentext.web.settings import ServiceSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -131,7 +132,7 @@ def test_refusals(service: TestClient) -> None:
 def test_without_a_model_the_service_says_how_to_get_one(
     client: TestClient, service: TestClient
 ) -> None:
-    assert "--dep-model" in refused(client, 503, text="He slept.")
+    assert "--dep-model" in refused(client, 404, text="He slept.")
     assert "dep/parse" not in client.get("/api/health").json()["features"]
     health = service.get("/api/health").json()
     assert "dep/parse" in health["features"]
@@ -158,12 +159,11 @@ def test_a_worker_has_everything_compiled_before_the_first_request(
 
     for name in ("parse", "kbest", "marginals"):
         watch(name)
-    DependencyService(dep_model)
+    Served(survey(ServiceSettings(dep_model=dep_model)))
     assert done == {"parse", "kbest", "marginals"}
 
 
 def test_a_bad_model_is_told_when_the_service_starts(connect: Connect, tmp_path: Path) -> None:
     (tmp_path / "bad.dep").write_bytes(b"hello")
-    bad = connect(dep_model=str(tmp_path / "bad.dep"))
-    with pytest.raises(EigentextError, match=r"bad\.dep"), bad:
-        pass
+    with pytest.raises(EigentextError, match=r"bad\.dep"):
+        connect(dep_model=str(tmp_path / "bad.dep"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
@@ -9,7 +10,8 @@ import pytest
 
 from eigentext.errors import EigentextError
 from eigentext.pipeline import Doc
-from eigentext.web.pipes import Pipes
+from eigentext.web.models import survey
+from eigentext.web.settings import ServiceSettings
 from helpers.toy_treebank import toy_pipeline
 
 if TYPE_CHECKING:
@@ -99,7 +101,7 @@ def test_health_names_the_pipelines(service: TestClient, client: TestClient) -> 
     assert "pipe" in health["features"]
     assert client.get("/api/health").json()["pipes"] == []
     answer = client.post("/api/pipe", json={"text": "x"})
-    assert answer.status_code == 503
+    assert answer.status_code == 404
     assert "--pipe" in answer.json()["error"]["why"]
 
 
@@ -117,20 +119,24 @@ def test_longer_bodies_are_for_pipelines_alone(
     assert client.post("/api/pipe", json={"text": text * 3}).status_code == 413
 
 
-def test_models_that_will_not_do(pipe_models: tuple[str, str], dep_model: str) -> None:
-    with pytest.raises(EigentextError, match="two pipelines are called spanish-toy"):
-        Pipes([pipe_models[0], pipe_models[0]])
+def test_models_that_will_not_do(
+    pipe_models: tuple[str, str], dep_model: str, tmp_path: Path
+) -> None:
+    same = tmp_path / "spanish-toy.pipe"
+    same.write_bytes(Path(pipe_models[1]).read_bytes())
+    with pytest.raises(EigentextError, match=r"two models are called spanish-toy\.pipe"):
+        survey(ServiceSettings(pipes=(pipe_models[0], str(same))))
     with pytest.raises(EigentextError, match="holds a dependency parser"):
-        Pipes([dep_model])
+        survey(ServiceSettings(pipes=(dep_model,)))
     with pytest.raises(EigentextError, match="no such file"):
-        Pipes(["no/such.pipe"])
+        survey(ServiceSettings(pipes=("no/such.pipe",)))
 
 
 def test_names_of_installed_models_do(
-    pipe_models: tuple[str, str], tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+    pipe_models: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from eigentext.recipes import get_ready
 
     monkeypatch.setenv("EIGENTEXT_MODELS", str(tmp_path))
     get_ready(pipe_models[0], name="toy")
-    assert list(Pipes(["toy"]).pipelines) == ["toy"]
+    assert [facts.name for facts in survey(ServiceSettings(pipes=("toy",)))] == ["toy"]

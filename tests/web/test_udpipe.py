@@ -252,7 +252,7 @@ def test_refusals(service: TestClient) -> None:
 def test_a_service_without_pipelines_says_so(connect: Callable[..., TestClient]) -> None:
     client = connect()
     assert client.get("/models").json() == {"models": {}, "default_model": ""}
-    assert "eigentext serve --pipe" in refused(client, 503, data="x", tokenizer="")
+    assert "eigentext serve --pipe" in refused(client, 404, data="x", tokenizer="")
 
 
 @pytest.mark.parametrize(

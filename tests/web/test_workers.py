@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,22 +15,21 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from eigentext.errors import DataError
-from eigentext.web.workers import BusyError, DeadlineError, FewThreads, WorkerFault, WorkerPool
-from helpers.jobs_on_hold import build
+from eigentext.web.workers import (
+    BusyError,
+    DeadlineError,
+    FewThreads,
+    StartingError,
+    WorkerFault,
+    WorkerPool,
+)
+from helpers.jobs_on_hold import MODELS, build
+from helpers.waiting import until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 LONG = 600.0
-
-
-def until(holds: Callable[[], object]) -> None:
-    """Wait for a state; a busy machine is slow, not wrong."""
-    for _ in range(12_000):
-        if holds():
-            return
-        time.sleep(0.01)
-    raise AssertionError("the state never came")
 
 
 @pytest.fixture
@@ -46,6 +44,14 @@ def pool(tmp_path: Path) -> Iterator[WorkerPool]:
 
 def ask(pool: WorkerPool, name: str, *arguments: object) -> Any:
     return pool.submit(name, *arguments).result()
+
+
+def test_a_job_tells_how_far_it_is(pool: WorkerPool) -> None:
+    told: list[object] = []
+    assert pool.submit("tell", 1, (2, "two"), tell=told.append).result() == "told"
+    assert told == [1, (2, "two")]
+    assert ask(pool, "tell", 3) == "told"  # nobody has to listen
+    assert ask(pool, "echo", 4) == 4
 
 
 def test_answers_and_errors_come_back_and_the_worker_stays(pool: WorkerPool) -> None:
@@ -63,7 +69,7 @@ def test_answers_and_errors_come_back_and_the_worker_stays(pool: WorkerPool) -> 
         ask(pool, "no such job")
     assert ask(pool, "pid") == first
     assert asyncio.run(pool.run("echo", 3)) == 3
-    assert asyncio.run(pool.facts()).language == "ar"
+    assert asyncio.run(pool.facts()).models == MODELS
 
 
 def test_a_job_past_its_deadline_is_stopped_and_the_worker_replaced(
@@ -212,3 +218,57 @@ def test_few_threads_take_no_more_than_they_can_hold() -> None:
     assert isinstance(refused, BusyError)
     assert found[:2] == [True, True]
     assert found[2] is refused
+
+
+def test_while_workers_start_jobs_are_refused_and_it_is_told_how_far_that_is(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "slow").touch()
+    pool = WorkerPool(
+        partial(build, str(tmp_path)),
+        size=1,
+        waiting=2,
+        patience=LONG,
+        seconds=LONG,
+        expected="what there will be",
+    )
+    ended: list[Exception | None] = []
+    pool.begin(ended.append)
+    until(lambda: pool.progress is not None)
+    assert pool.progress == (1, 3, "some")
+    assert pool.starting
+    assert pool.known == "what there will be"
+    with pytest.raises(StartingError, match="is starting"):
+        asyncio.run(pool.run("echo", 3))
+    (tmp_path / "slow").unlink()
+    until(lambda: ended)
+    assert ended == [None]
+    assert not pool.starting
+    assert asyncio.run(pool.run("echo", 3)) == 3
+    assert pool.known.models == MODELS
+    pool.close()
+
+
+def test_workers_that_cannot_start_in_the_background_say_so_to_everybody(tmp_path: Path) -> None:
+    (tmp_path / "broken").touch()
+    pool = WorkerPool(
+        partial(build, str(tmp_path)), size=1, waiting=2, patience=LONG, seconds=LONG
+    )
+    ended: list[Exception | None] = []
+    pool.begin(ended.append)
+    until(lambda: ended)
+    assert isinstance(ended[0], DataError)
+    with pytest.raises(StartingError, match="is broken"):
+        asyncio.run(pool.run("echo", 3))
+    pool.close()
+
+
+def test_a_pool_that_is_closed_while_it_starts_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "slow").touch()
+    pool = WorkerPool(
+        partial(build, str(tmp_path)), size=1, waiting=2, patience=LONG, seconds=LONG
+    )
+    pool.begin()
+    until(lambda: pool.progress is not None)
+    pool.close()
+    assert pool.failure is None

@@ -10,10 +10,11 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from eigentext.base.files.opening import write_lines
-from eigentext.corpus.counting import count
+from eigentext.corpus.counting import count, count_sentences
 from eigentext.errors import DataError, ModelFileError, RankError, RankWarning, SettingsError
 from eigentext.evaluate.clustering import paths_information
 from eigentext.formats.brown_paths import read_paths
+from eigentext.words.clusters import methods
 from eigentext.words.clusters.methods import contexts_to_count
 from eigentext.words.clusters.model import SpectralClusters
 from eigentext.words.clusters.moments import context_counts, embed, omega
@@ -226,3 +227,13 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path, monkeypatch, capsys):
 def test_unfitted_clusters_say_so(ask):
     with pytest.raises(NotFittedError, match="this SpectralClusters has learned nothing yet"):
         ask(SpectralClusters())
+
+
+def test_clusters_that_need_more_than_the_bound_are_refused(monkeypatch):
+    counts = count_sentences([["a", "cat", "ran"], ["the", "dog", "sat"]], contexts="lr1")
+    SpectralClusters(2).fit(counts, memory="32MB")
+    monkeypatch.setattr(methods, "_NEIGHBOURS", 10**9)
+    with pytest.raises(SettingsError, match=r"6 words with 4 pairs: 4,360MB is the least"):
+        SpectralClusters(2).fit(counts, memory="2GB")
+    monkeypatch.setattr(methods, "_NEIGHBOURS", 10**8)
+    SpectralClusters(2).fit(counts, memory="2GB")

@@ -5,9 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eigentext.base import layout
 from eigentext.base.cores import using_cores
 from eigentext.base.engines import LocalEngine, using_cluster
+from eigentext.base.heap import is_mapped
 from eigentext.corpus.counting import count, count_sentences
+from eigentext.corpus.counts import Counts
 from eigentext.corpus.spill import ArrayStore
 from eigentext.errors import SettingsError
 from eigentext.linalg import matrices
@@ -38,7 +41,7 @@ def counts():
 @pytest.fixture
 def small_tiles(monkeypatch):
     monkeypatch.setattr(cca, "_TILED_PAIRS", 0)
-    monkeypatch.setattr(context_tiles, "_TILE_ENTRIES", 300)
+    monkeypatch.setattr(context_tiles, "TILE_ENTRIES", 300)
     monkeypatch.setattr(context_tiles, "_TILE_ROWS", 16)
 
 
@@ -47,7 +50,7 @@ def test_tiles_are_the_matrix(counts, chosen, small_tiles):
     plain = context_counts(counts, chosen.contexts, cca.weighting_of(chosen, counts))
     plain = fold_contexts(plain, counts.words) if chosen.fold_case else plain
     expected = cca.scaled_contexts(plain, chosen).toarray()
-    with cca._omega(counts, chosen, len(counts.words), "2GB") as Omega:
+    with cca._omega(counts, chosen, len(counts.words), "2GB") as (Omega, _):
         assert isinstance(Omega, TiledOperator)
         assert len(Omega.store.cuts) > 4
         np.testing.assert_allclose(Omega.to_dense(), expected, rtol=1e-5, atol=1e-6)
@@ -69,6 +72,56 @@ def test_neither_memory_nor_cores_change_a_digit(counts, small_tiles):
         np.testing.assert_array_equal(again, reference)
 
 
+@pytest.fixture(scope="module")
+def many_words():
+    """So many that the decomposition is that of large matrices."""
+    rng = np.random.default_rng(5)
+    ids = rng.zipf(1.2, 60_000) % 1500
+    lines = [[f"w{i}" for i in part] for part in np.split(ids, range(9, 60_000, 9))]
+    return count_sentences(lines, contexts="lr2")
+
+
+@pytest.mark.parametrize("tiled", [True, False])
+def test_a_basis_on_disk_changes_no_digit(many_words, tiled, monkeypatch):
+    monkeypatch.setattr(cca, "_TILED_PAIRS", 0 if tiled else 10**9)
+    chosen = CCASettings(70, contexts="bag2")  # more columns than one product takes
+    reference = cca_embeddings(many_words, chosen).vectors
+    seen = []
+    share_out = cca.Room.share_out
+
+    def noted(memory, *sizes, **more):
+        seen.append(share_out(memory, *sizes, **more))
+        return seen[-1]
+
+    monkeypatch.setattr(cca.Room, "share_out", noted)
+    for memory, cores in (("2GB", 1), ("64MB", 1), ("64MB", 3)):
+        with using_cores(cores):
+            again = cca_embeddings(many_words, chosen, memory=memory).vectors
+        np.testing.assert_array_equal(again, reference)
+    assert [room.basis_on_disk for room in seen] == [False, True, True]
+
+
+def test_a_bound_below_the_vectors_is_refused(many_words):
+    chosen = CCASettings(200, contexts="bag2")
+    with pytest.raises(
+        SettingsError, match=r"1,\d\d\d vectors of 200 dimensions: .*MB is the least"
+    ):
+        cca_embeddings(many_words, chosen, memory="32MB")
+
+
+@pytest.mark.parametrize("tiled", [True, False])
+def test_counts_that_stay_in_their_file(many_words, tmp_path, tiled, monkeypatch):
+    monkeypatch.setattr(cca, "_TILED_PAIRS", 0 if tiled else 10**9)
+    monkeypatch.setattr(layout, "_SMALL", 1000)
+    many_words.save(tmp_path / "a.counts")
+    mapped = Counts.load(tmp_path / "a.counts", mapped=True)
+    assert is_mapped(mapped.halves[0].data)
+    assert mapped == many_words
+    assert mapped.to_bytes() == many_words.to_bytes()
+    vectors = [cca_embeddings(c, CCASettings(9, contexts="bag2")) for c in (many_words, mapped)]
+    np.testing.assert_array_equal(vectors[0].vectors, vectors[1].vectors)
+
+
 def test_workers_of_a_cluster_change_no_digit(counts, small_tiles, monkeypatch):
     monkeypatch.setattr(matrices, "_KERNEL_NONZEROS", 1)  # a matrix this small stays here
     for chosen in (KINDS[0], CCASettings(5, contexts="lr2", fold_case=False)):
@@ -80,7 +133,7 @@ def test_workers_of_a_cluster_change_no_digit(counts, small_tiles, monkeypatch):
 
 
 def test_tiles_go_to_another_device_in_one_piece(counts, small_tiles):
-    with cca._omega(counts, KINDS[0], len(counts.words), "2GB") as Omega:
+    with cca._omega(counts, KINDS[0], len(counts.words), "2GB") as (Omega, _):
         x = np.random.default_rng(0).standard_normal((Omega.shape[0], 5)).astype(np.float32)
         for operator in (Omega, Omega.T.T):
             moved = operator.on(Backend())

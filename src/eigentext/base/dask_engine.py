@@ -14,6 +14,7 @@ import contextlib
 import logging
 import pickle
 import re
+import threading
 import time
 import warnings
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -56,10 +57,9 @@ class DaskEngine:
             self._client = client_type(address, set_as_default=False) if self._own else address
         except (OSError, ValueError, TypeError) as error:
             raise SettingsError(f"no Dask scheduler at {address!r}: {error}") from error
+        self._quiet = contextlib.ExitStack()
         if self._own:  # the loss of the cluster is told once, by us
-            for name in filter(_OF_DASK.match, list(logging.root.manager.loggerDict)):
-                logging.getLogger(name).setLevel(logging.CRITICAL)
-            logging.getLogger("asyncio").addFilter(_not_of_dask)  # once, however often it is added
+            self._quiet.enter_context(_quiet_loggers())
         self._place = str(self._client.scheduler.address)
         try:
             self._client.wait_for_workers(1, timeout=wait)
@@ -123,6 +123,7 @@ class DaskEngine:
         if self._started is not None:
             self._started.close()
             self._started = None
+        self._quiet.close()
 
     @contextlib.contextmanager
     def _cluster_errors(self) -> Iterator[None]:
@@ -213,6 +214,34 @@ def _distributed() -> Any:
             "cluster engines", extra="cluster", modules=["dask", "distributed"]
         ) from error
     return distributed
+
+
+_levels: dict[str, int] = {}  # of Dask's loggers, before the first engine made them quiet
+_quiet_engines = 0
+_counting = threading.Lock()
+
+
+@contextlib.contextmanager
+def _quiet_loggers() -> Iterator[None]:
+    """Dask's loggers are quiet; after the last engine they say again what they used to."""
+    global _quiet_engines
+    with _counting:
+        _quiet_engines += 1
+        for name in filter(_OF_DASK.match, list(logging.root.manager.loggerDict)):
+            logger = logging.getLogger(name)
+            _levels.setdefault(name, logger.level)
+            logger.setLevel(logging.CRITICAL)
+    # stays, since what it leaves out may come later: once, however often it is added
+    logging.getLogger("asyncio").addFilter(_not_of_dask)
+    try:
+        yield
+    finally:
+        with _counting:
+            _quiet_engines -= 1
+            if not _quiet_engines:
+                for name, level in _levels.items():
+                    logging.getLogger(name).setLevel(level)
+                _levels.clear()
 
 
 def _not_of_dask(record: logging.LogRecord) -> bool:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eigentext.base.layout import extremes
 from eigentext.base.values import (
     Auto,
     Flag,
@@ -153,7 +154,7 @@ class Ints(Array):
         super().check(path, array, sizes)
         if not array.size:
             return
-        low, high = int(array.min()), int(array.max())
+        low, high = (int(number) for number in extremes(array))
         if self.low is not None and low < self.low:
             raise ValueError(f"{path} holds {low}, expected at least {self.low}")
         if self.below is not None and high >= (end := sizes.value(self.below)):
@@ -175,7 +176,7 @@ class Reals(Array):
         super().check(path, array, sizes)
         if not array.size:
             return
-        low, high = float(array.min()), float(array.max())  # not a number where one is none
+        low, high = (float(number) for number in extremes(array))  # nan where there is one
         if not (self.low <= low and high <= self.high):
             extreme = low if not self.low <= low else high
             bounds = f"{self.low:g} to {self.high:g}"

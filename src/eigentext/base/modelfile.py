@@ -26,8 +26,9 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
@@ -38,6 +39,7 @@ from eigentext.base.files.archives import suffix_of
 from eigentext.base.files.opening import Source, atomic_write, open_binary
 from eigentext.base.files.scratch import scratch_folder
 from eigentext.base.files.storage import is_url
+from eigentext.base.layout import lay_out, map_arrays, pieces
 from eigentext.base.named import located
 from eigentext.base.packing import pack_csr, pack_strings, unpack_csr, unpack_strings
 from eigentext.base.registry import no_model, wrong_kind
@@ -152,9 +154,9 @@ def save(path: Source, kind: str, arrays: Mapping[str, np.ndarray], **parts: Any
     ([0, 1, 2], ['a', 'b'], {'rank': 2})
     """
     target = os.fspath(path)
-    header, pieces = _pieces(target, kind, arrays, **parts)
+    header, content = _pieces(target, kind, arrays, **parts)
     with atomic_write(target) as out:
-        for piece in pieces:
+        for piece in content:
             out.write(piece)
     return header
 
@@ -190,10 +192,8 @@ def _pieces(
     strings: Mapping[str, Sequence[str]] | None = None,
     seed: int | None = None,
     data: Mapping[str, Any] | None = None,
-) -> tuple[Header, list[bytes | memoryview]]:
-    """The header, and the file in pieces, so that its arrays are not copied once more."""
-    from safetensors.numpy import save as to_safetensors
-
+) -> tuple[Header, Iterable[bytes | memoryview]]:
+    """The header, and the file in pieces, so that its arrays are not copied."""
     stored = {name: _storable(name, array) for name, array in sorted(arrays.items())}
     for name, items in sorted((strings or {}).items()):
         _check_name(name)
@@ -210,12 +210,17 @@ def _pieces(
         "settings": _plain("settings", settings),
     }
     text = json.dumps(metadata, separators=(",", ":"))
-    content = to_safetensors(stored, metadata={METADATA_KEY: text})
-    start = content.index(_DIGEST_MARK) + len(_DIGEST_MARK)
-    digest = hashlib.sha256(content).hexdigest()
-    view = memoryview(content)
-    header = _header_from(shown, {**metadata, "sha256": digest}, _table_of(content))
-    return header, [view[:start], digest.encode(), view[start + len(digest) :]]
+    head, ordered = lay_out(stored, {METADATA_KEY: text})
+    start = head.index(_DIGEST_MARK) + len(_DIGEST_MARK)
+    end = start + len(_NO_DIGEST)
+    digest = hashlib.sha256(head)
+    for array in ordered:
+        for piece in pieces(array):
+            digest.update(piece)
+    found = digest.hexdigest()
+    head = head[:start] + found.encode() + head[end:]
+    header = _header_from(shown, {**metadata, "sha256": found}, _table_of(head))
+    return header, chain([head], chain.from_iterable(map(pieces, ordered)))
 
 
 def _check_name(name: str) -> None:
@@ -225,11 +230,11 @@ def _check_name(name: str) -> None:
 
 def _storable(name: str, array: np.ndarray) -> np.ndarray:
     _check_name(name)
-    array = np.asarray(array)
+    array = np.asanyarray(array)  # a map stays one
     if array.dtype.name not in _DTYPES:
         kinds = "bool, integers or float16/32/64"
         raise TypeError(f"array {name!r} has type {array.dtype}, but a model file holds {kinds}")
-    return np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
+    return np.asanyarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
 
 
 def _plain(path: str, value: Any) -> Any:
@@ -260,6 +265,8 @@ def load(
     kind: str | None = None,
     versions: Collection[int] | None = None,
     spec: fields.Spec | None = None,
+    *,
+    mapped: bool = False,
 ) -> ModelFile:
     """Read and check a model file.
 
@@ -268,6 +275,7 @@ def load(
         kind: the kind that is wanted; None takes any
         versions: the format versions that the caller understands; None takes any
         spec: what a file of this kind must hold; None for content that nobody uses
+        mapped: large arrays stay in the file, which must not be changed while they are used
 
     Raises:
         ModelFileError: it is no model file, or of another kind or version, or damaged
@@ -284,9 +292,12 @@ def load(
     shown = located(path)
     with _local_copy(shown, () if kind is None else (kind,)) as local:
         with open(local, "rb") as stream:
-            header = _checked_header(shown, stream, os.path.getsize(local), kind, versions)
+            header, raw = _checked_header(shown, stream, os.path.getsize(local), kind, versions)
         with _sound_arrays(shown), safe_open(local, framework="numpy") as tensors:
-            arrays = {name: tensors.get_tensor(name) for name in sorted(header.arrays)}
+            if mapped:
+                arrays = map_arrays(local, _table_of(raw), len(raw))
+            else:
+                arrays = {name: tensors.get_tensor(name) for name in sorted(header.arrays)}
     return _checked(shown, header, arrays, spec)
 
 
@@ -301,7 +312,7 @@ def loads(
     """Like :func:`load`, from the bytes of a file; ``name`` is for messages."""
     from safetensors.numpy import load as from_safetensors
 
-    header = _checked_header(name, io.BytesIO(raw), len(raw), kind, versions)
+    header, _ = _checked_header(name, io.BytesIO(raw), len(raw), kind, versions)
     with _sound_arrays(name):
         arrays = dict(sorted(from_safetensors(raw).items()))
     return _checked(name, header, arrays, spec)
@@ -323,12 +334,12 @@ def _checked_header(
     size: int,
     kind: str | None,
     versions: Collection[int] | None,
-) -> Header:
-    """The header of a whole file of ``size`` bytes, whose sum is right."""
+) -> tuple[Header, bytes]:
+    """The header of a whole file of ``size`` bytes, whose sum is right, and the bytes of it."""
     header, raw = _read_start(shown, stream, () if kind is None else (kind,))
     _check_kind(shown, header, kind, versions)
     _check_content(shown, header, raw, stream, size)
-    return header
+    return header, raw
 
 
 def _checked(
@@ -414,9 +425,8 @@ def _read_start(path: str, stream: BinaryIO, needed: Sequence[str]) -> tuple[Hea
     return _header_from(path, metadata, table), first + raw
 
 
-def _table_of(content: bytes) -> Any:
-    size = int.from_bytes(content[:8], "little")
-    table = json.loads(content[8 : 8 + size])
+def _table_of(head: bytes) -> Any:
+    table = json.loads(head[8:])
     table.pop("__metadata__")
     return table
 

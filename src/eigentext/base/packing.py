@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eigentext.base.heap import is_mapped
 from eigentext.errors import DataError, ModelFileError
 
 if TYPE_CHECKING:
@@ -79,7 +80,8 @@ def pack_csr(name: str, matrix: Any) -> dict[str, np.ndarray]:
     """
     from scipy.sparse import csr_array
 
-    csr = csr_array(matrix)
+    # one that is in a file is not made anew, which would read it
+    csr = matrix if isinstance(matrix, csr_array) else csr_array(matrix)
     if not csr.has_canonical_format:
         csr = csr.copy()
         csr.sum_duplicates()
@@ -110,6 +112,12 @@ def unpack_csr(
         names = ", ".join(sorted(arrays)) or "no arrays"
         needed = f"the array {error.args[0]!r}"
         raise ModelFileError(path, found=names, supported=needed) from error
+    if is_mapped(data):
+        # looked through before, some at a time (``fields.Sparse``); the constructor would read all
+        matrix = csr_array(tuple(shape.tolist()), dtype=data.dtype)
+        matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
+        matrix.has_canonical_format = True
+        return matrix
     try:
         matrix = csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
         matrix.check_format(full_check=True)

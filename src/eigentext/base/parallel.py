@@ -27,6 +27,7 @@ from eigentext.errors import SettingsError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from concurrent.futures import Future, ProcessPoolExecutor
+    from multiprocessing.synchronize import Event
 
     from eigentext.base.engines import Engine
 
@@ -40,6 +41,7 @@ _LARGE = 1 << 16  # bytes of an array that processes share
 _ALIGNED = 64  # where arrays begin in the file
 
 _held: Any = None  # of a worker process: the state that every chunk needs
+_given_up: Any = None  # of a worker process: an event, set when nobody waits for answers any more
 _one_at_a_time = threading.Lock()  # of a worker of a cluster, which may have several threads
 
 
@@ -92,17 +94,17 @@ def _unpacked(packed: _Packed) -> Any:
     return pickle.loads(packed.pickled, buffers=parts)  # noqa: S301
 
 
-def _hold_packed(packed: _Packed) -> None:
-    global _held
+def _hold_packed(packed: _Packed, given_up: Event) -> None:
+    global _held, _given_up
     end_with_parent(packed.path)
-    _held = _unpacked(packed)
+    _held, _given_up = _unpacked(packed), given_up
 
 
-def _hold(state: Any) -> None:
-    global _held
+def _hold(state: Any, given_up: Event) -> None:
+    global _held, _given_up
     cores.alone()  # the threads of the parent are not here
     end_with_parent()
-    _held = state
+    _held, _given_up = state, given_up
 
 
 def _may_fork() -> bool:
@@ -112,20 +114,25 @@ def _may_fork() -> bool:
 
 
 @contextmanager
-def _pool(jobs: int, state: Any) -> Iterator[ProcessPoolExecutor]:
-    """Processes that hold the state."""
+def _pool(jobs: int, state: Any) -> Iterator[tuple[ProcessPoolExecutor, Event]]:
+    """Processes that hold the state, and what to set when they may leave the rest undone.
+
+    The pool hands out some chunks before a process is free, and those it cannot take back.
+    """
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
-    if _may_fork():
-        with ProcessPoolExecutor(jobs, get_context("fork"), _hold, (state,)) as pool:
-            yield pool
+    context = get_context("fork" if _may_fork() else "spawn")
+    given_up = context.Event()
+    if context.get_start_method() == "fork":
+        with ProcessPoolExecutor(jobs, context, _hold, (state, given_up)) as pool:
+            yield pool, given_up
     else:
         with (
             _packed(state) as packed,
-            ProcessPoolExecutor(jobs, get_context("spawn"), _hold_packed, (packed,)) as pool,
+            ProcessPoolExecutor(jobs, context, _hold_packed, (packed, given_up)) as pool,
         ):
-            yield pool
+            yield pool, given_up
 
 
 def end_with_parent(path: str | None = None) -> None:
@@ -151,7 +158,7 @@ def end_with_parent(path: str | None = None) -> None:
 
 
 def _work_held(work: Callable[[Any, list[Any]], list[Any]], items: list[Any]) -> list[Any]:
-    return work(_held, items)
+    return [] if _given_up.is_set() else work(_held, items)
 
 
 def in_order(
@@ -188,7 +195,7 @@ def in_order(
     # the first is read before the processes begin: to open its source may start a thread
     first = next(chunks, [])
     window: deque[tuple[list[Item], Future[list[Answer]]]] = deque()
-    with _pool(jobs, state) as pool:
+    with _pool(jobs, state) as (pool, given_up):
         try:
             for part in chain([first] if first else [], chunks):
                 window.append((part, pool.submit(_work_held, work, part)))
@@ -199,6 +206,7 @@ def in_order(
                 done, future = window.popleft()
                 yield from zip(done, future.result(), strict=True)
         finally:  # after an error nobody waits for the rest
+            given_up.set()
             for _, future in window:
                 future.cancel()
 
@@ -235,7 +243,8 @@ def side_by_side(works: Sequence[Callable[[], Answer]]) -> Iterator[Answer]:
 
     As many processes as there are cores in use (:func:`~eigentext.base.cores.using_cores`), or the
     workers of a cluster, take them in turn: for trainings that are mostly Python.  Works and
-    answers must be picklable, as partials of functions of a module are.
+    answers must be picklable, as partials of functions of a module are.  After an error no further
+    one begins; those that run are waited for.
 
     >>> from functools import partial
     >>> list(side_by_side([partial(sum, [1, 2]), partial(len, "abc"), partial(max, 1, 5)]))

@@ -7,10 +7,13 @@ most of a second to import: counting words does without it.
 
 from __future__ import annotations
 
+import contextlib
+import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from eigentext.base import modelfile
+from eigentext.base.files.opening import is_model
 from eigentext.base.fingerprint import fingerprint
 
 if TYPE_CHECKING:
@@ -104,8 +107,35 @@ class Stored:
             return cls._unpack(packed, **unstored)
 
     def fingerprint(self) -> str:
-        """The sha256 of settings and content: the key by which something is resumed."""
+        """The sha256 of settings and content: the key by which something is resumed.
+
+        Which version of eigentext wrote it is no part of that, nor of a model inside it.
+        """
         packed = self._pack()
+        arrays = {name: _content(array) for name, array in packed.arrays.items()}
         return fingerprint(
-            self.KIND, self.VERSION, packed.settings, packed.facts, packed.arrays, packed.strings
+            self.KIND, self.VERSION, packed.settings, packed.facts, arrays, packed.strings
         )
+
+
+def _content(array: np.ndarray) -> Any:
+    """The array, or what is in the model whose bytes it holds, as they are or packed by zlib."""
+    if array.dtype != "uint8" or array.ndim != 1:
+        return array
+    raw = array.tobytes()
+    if raw.startswith(b"x"):
+        with contextlib.suppress(zlib.error):
+            raw = zlib.decompress(raw)
+    if not is_model(raw[:64]):
+        return array
+    file = modelfile.loads(raw)
+    header = file.header
+    arrays = {name: _content(inner) for name, inner in file.arrays.items()}
+    return [
+        header.kind,
+        header.format_version,
+        header.settings,
+        header.facts,
+        arrays,
+        file.strings,
+    ]

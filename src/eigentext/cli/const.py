@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from eigentext.base.files.opening import SkipLog
     from eigentext.base.progress import Progress
     from eigentext.constituency import Parse
-    from eigentext.trees.constituent import Tree
 
 app = typer.Typer(no_args_is_help=True, help="Constituency parsing with latent-variable PCFGs.")
 app.command("train")(const_train.train)
@@ -42,7 +41,9 @@ def parse(
     run: Applying,
     workers: Workers,
     text: TextInput,
-    kbest: Annotated[int, typer.Option("--kbest", min=1, help="So many trees a sentence.")] = 1,
+    kbest: Annotated[
+        int, typer.Option("--kbest", min=1, help="How many trees of a sentence.")
+    ] = 1,
     marginals: Annotated[
         bool, typer.Option("--marginals", help="Marginals of constituents (JSON Lines).")
     ] = False,
@@ -69,6 +70,7 @@ def parse(
 
     from eigentext.base.files.opening import expand, numbered_lines
     from eigentext.constituency import LPCFG
+    from eigentext.formats.ptb import format_escaped
     from eigentext.formats.records import kind_of
 
     parser = LPCFG.load(model)
@@ -102,7 +104,9 @@ def parse(
             elif answer is None:
                 yield ""
             else:
-                yield from map(_brackets, [other.tree for other in answer.kbest] or [answer.tree])
+                yield from map(
+                    format_escaped, [other.tree for other in answer.kbest] or [answer.tree]
+                )
 
     with run.reading("sentences") as (log, progress), workers.at_work(jobs):
         run.write(lines(log, progress))
@@ -120,24 +124,19 @@ def parse(
         run.tell({**flags, "skipped": run.skipped, **rates})
 
 
-def _brackets(tree: Tree) -> str:
-    """One line; what brackets cannot hold is escaped."""
-    from eigentext.formats.ptb import escape
-
-    return str(tree.with_words([escape(word) for word in tree.words]))
-
-
 def _finite(value: float) -> float | None:
     """JSON has no infinity."""
     return value if value > float("-inf") else None
 
 
 def _as_json(answer: Parse | None) -> dict[str, Any]:
+    from eigentext.formats.ptb import format_escaped
+
     if answer is None:
         return {"tokens": [], "tree": None}
     record: dict[str, Any] = {
         "tokens": list(answer.tree.words),
-        "tree": _brackets(answer.tree),
+        "tree": format_escaped(answer.tree),
         "log_score": _finite(answer.log_score),
         "log_prob": _finite(answer.log_prob),
         "flags": sorted(answer.flags),
@@ -147,7 +146,7 @@ def _as_json(answer: Parse | None) -> dict[str, Any]:
             {
                 "log_score": other.log_score,
                 "log_prob": _finite(other.log_prob),
-                "tree": _brackets(other.tree),
+                "tree": format_escaped(other.tree),
             }
             for other in answer.kbest
         ]

@@ -21,7 +21,9 @@ def inspect(
         str | None,
         typer.Option("--label", help="One nonterminal: its rules, and what its states are about."),
     ] = None,
-    top: Annotated[int, typer.Option("--top", min=1, help="So many of each.")] = 10,
+    top: Annotated[
+        int, typer.Option("--top", min=1, help="How many labels, rules, words, contexts.")
+    ] = 10,
     plot: Annotated[
         str | None,
         typer.Option("--plot", help="Draw singular values per nonterminal: FILE.svg or FILE.png."),

@@ -35,7 +35,7 @@ def draw(
         typer.Option("--against", help="Trees of the same sentences: differing arcs in colour."),
     ] = None,
     width: Annotated[
-        int, typer.Option("--width", min=0, help="Break into rows of so many pixels; 0: never.")
+        int, typer.Option("--width", min=0, help="Break into rows of this many pixels; 0: never.")
     ] = 840,
     direction: Annotated[
         Direction,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -46,6 +47,7 @@ def eval_(
         int, typer.Option("--samples", min=1, help="Resampled sets of sentences for --against.")
     ] = 10_000,
     seed: options.Seed = 0,
+    jobs: options.Jobs = 1,
     json: options.Json = False,
 ) -> None:
     """Score dependency trees by the rules of the CoNLL 2018 shared task.
@@ -65,31 +67,19 @@ def eval_(
 
         $ eigentext dep eval gold.conllu gold.conllu --against pred.conllu --by distance --no-punct
     """
-    from eigentext.evaluate.attachment import compare_systems, evaluate
+    from eigentext.base.cores import using_cores
+    from eigentext.evaluate.attachment import evaluate
 
     wanted = {"punctuation": punctuation, "subtypes": subtypes}
-    right = list(sentences_of(gold))
-    result = evaluate(right, sentences_of(predicted), **wanted)
+    compared: dict[str, dict[str, Any]] = {}
+    with using_cores(jobs):
+        right = list(sentences_of(gold))
+        result = evaluate(right, sentences_of(predicted), **wanted)
+        if against is not None:
+            other = evaluate(right, sentences_of(against), **wanted)
+            compared = _compared(result, other, samples, seed)
     figures: dict[str, Any] = result.as_dict()
     tables = {table.value: _table(result, table) for table in dict.fromkeys(by or ())}
-    compared: dict[str, dict[str, Any]] = {}
-    if against is not None:
-        other = evaluate(right, sentences_of(against), **wanted)
-        for measure in ("UAS", "LAS"):
-            comparison = compare_systems(
-                result,
-                other,
-                measure="UAS" if measure == "UAS" else "LAS",
-                n_samples=samples,
-                seed=seed,
-            )
-            compared[measure] = {
-                "other": comparison.second,
-                "difference": comparison.difference,
-                "low": comparison.low,
-                "high": comparison.high,
-                "p_value": comparison.p_value,
-            }
     if json:
         more = {
             **({"by": tables} if tables else {}),
@@ -109,6 +99,28 @@ def eval_(
     if compared:
         rows = [{"measure": measure, **figures} for measure, figures in compared.items()]
         show_table(f"Against {against} (95% interval)", rows)
+
+
+def _compared(
+    result: AttachmentResult, other: AttachmentResult, samples: int, seed: int
+) -> dict[str, dict[str, Any]]:
+    """By measure: is the difference luck?"""
+    from eigentext.base.parallel import side_by_side
+    from eigentext.evaluate.attachment import compare_systems
+
+    measures: tuple[Literal["UAS", "LAS"], ...] = ("UAS", "LAS")
+    compare = partial(compare_systems, result, other, n_samples=samples, seed=seed)
+    comparisons = side_by_side([partial(compare, measure=name) for name in measures])
+    return {
+        name: {
+            "other": comparison.second,
+            "difference": comparison.difference,
+            "low": comparison.low,
+            "high": comparison.high,
+            "p_value": comparison.p_value,
+        }
+        for name, comparison in zip(measures, comparisons, strict=True)
+    }
 
 
 def _table(result: AttachmentResult, name: TableName) -> list[dict[str, Any]]:

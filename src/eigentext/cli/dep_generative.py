@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from eigentext.dependency import GenerativeParser
     from eigentext.formats.conllu import Sentence
 
-__all__ = ["generative_predictor", "is_generative", "refuse", "with_probabilities"]
+__all__ = ["generative_predictor", "is_generative", "refuse"]
 
 
 def is_generative(path: str) -> bool:
@@ -50,6 +50,7 @@ def _parsed_all(
 def parsed(parser: GenerativeParser, sentence: Sentence, *, marginals: bool = False) -> Sentence:
     """The sentence with heads, all relations ``_``; with ``marginals`` also ``Prob=``."""
     from eigentext.dependency.decoding.best import eisner
+    from eigentext.dependency.graph.answer import with_probabilities
     from eigentext.dependency.sentence import TaggedSentence
 
     arcs, _ = parser.marginals(TaggedSentence.from_conllu(sentence))
@@ -58,12 +59,3 @@ def parsed(parser: GenerativeParser, sentence: Sentence, *, marginals: bool = Fa
     if not marginals:
         return filled
     return with_probabilities(filled, [float(arcs[h, d]) for d, h in enumerate(heads, start=1)])
-
-
-def with_probabilities(sentence: Sentence, probabilities: Sequence[float]) -> Sentence:
-    """``Prob=`` after what else the last column holds, in the place of one that is there."""
-    cells = []
-    for cell, p in zip(sentence.column("misc"), probabilities, strict=True):
-        kept = [item for item in cell.split("|") if item != "_" and not item.startswith("Prob=")]
-        cells.append("|".join([*kept, f"Prob={min(1.0, max(0.0, p)):.4f}"]))
-    return sentence.with_columns(misc=cells)

@@ -41,7 +41,9 @@ def inspect(
     state: Annotated[
         int | None, typer.Option("--state", help="For a model: this state alone.")
     ] = None,
-    top: Annotated[int, typer.Option("--top", min=1, help="So many words and children.")] = 8,
+    top: Annotated[
+        int, typer.Option("--top", min=1, help="How many words and children of each state.")
+    ] = 8,
     json: options.Json = False,
 ) -> None:
     """Show how far spectral operators can be trusted on a treebank, or what a model's states are.

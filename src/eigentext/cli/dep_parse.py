@@ -11,11 +11,7 @@ import typer
 
 from eigentext.cli import options
 from eigentext.cli.command import with_flags
-from eigentext.cli.dep_generative import (
-    generative_predictor,
-    is_generative,
-    with_probabilities,
-)
+from eigentext.cli.dep_generative import generative_predictor, is_generative
 from eigentext.cli.run import Applying
 from eigentext.cli.text_input import RawText, TextInput
 from eigentext.cli.workers import Workers
@@ -49,7 +45,7 @@ def parse(
     ] = "conllu",
     kbest: Annotated[
         int,
-        typer.Option("--kbest", min=1, help="So many trees a sentence, best first."),
+        typer.Option("--kbest", min=1, help="How many trees of a sentence, best first."),
     ] = 1,
     rerank: Annotated[
         str | None,
@@ -190,7 +186,7 @@ def _several(
     marginals: bool = False,
 ) -> Iterator[Sentence]:
     """The k best trees of a sentence, each a sentence; as the reranker, if any, puts them."""
-    from eigentext.formats.conllu import Sentence
+    from eigentext.dependency.graph.answer import in_conllu
 
     tagged = parser.tagged_conllu(sentence)
     sentence = sentence.with_columns(**parser.tags_for(sentence, tagged))
@@ -202,12 +198,4 @@ def _several(
         parses = [parser.parse(tagged)] if k == 1 else parser.kbest(tagged, k=k)
     chances = parser.marginals(tagged) if marginals else None
     for number, answer in enumerate(parses, start=1):
-        tree = answer.tree
-        filled = sentence.with_columns(head=tree.heads.tolist(), deprel=tree.relations)
-        if chances is not None:
-            arcs = enumerate(tree.heads.tolist(), start=1)
-            filled = with_probabilities(filled, [float(chances[h, d]) for d, h in arcs])
-        comments = f"# kbest = {number}\n# score = {answer.score:.6f}\n" if k > 1 else ""
-        if k > 1 and answer.approximate:
-            comments += "# approximate = yes\n"
-        yield Sentence(comments + filled.verbatim)
+        yield in_conllu(sentence, answer, rank=number if k > 1 else None, marginals=chances)

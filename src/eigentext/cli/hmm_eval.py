@@ -8,7 +8,7 @@ import typer
 
 from eigentext.cli import options
 from eigentext.cli.command import with_flags
-from eigentext.cli.hmm_score import Model, load_model, perplexity
+from eigentext.cli.hmm_score import Model, load_model
 from eigentext.cli.output import Clock, show_figures
 from eigentext.cli.text_input import TaggedInput, TextInput
 
@@ -45,7 +45,7 @@ def eval_(
 
     from eigentext.cli.hmm_tag import eval_tagged, is_tagger
     from eigentext.errors import DataError, SettingsError
-    from eigentext.sequences.inspection import kneser_ney_surprisals
+    from eigentext.sequences.inspection import kneser_ney_surprisals, perplexity
 
     if is_tagger(model):
         text.refuse("is for text without tags")

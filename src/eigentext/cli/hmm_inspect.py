@@ -22,10 +22,11 @@ class SpectrumFlags(Flags):
     """How the singular values of a text are taken."""
 
     most: Annotated[
-        int, typer.Option("--most", min=2, help="Of a text: so many singular values.")
+        int, typer.Option("--most", min=2, help="Of a text: how many singular values.")
     ] = 50
     vocab_size: Annotated[
-        int, typer.Option("--vocab-size", min=1, help="Of a text: so many words.")
+        int,
+        typer.Option("--vocab-size", min=1, help="Of a text: how many words, the most frequent."),
     ] = 10_000
     seed: options.Seed = 0
 
@@ -33,7 +34,7 @@ class SpectrumFlags(Flags):
 @with_flags()
 def inspect(
     source: Annotated[str, typer.Argument(help="A model of `hmm train`, or text (.txt).")],
-    top: Annotated[int, typer.Option("--top", min=1, help="So many words and next states.")] = 8,
+    top: Annotated[int, typer.Option("--top", min=1, help="How many words and next states.")] = 8,
     state: Annotated[int | None, typer.Option("--state", help="This state alone.")] = None,
     graph: Annotated[
         str | None,

@@ -63,6 +63,8 @@ def score(
     """
     from itertools import islice
 
+    from eigentext.sequences.inspection import perplexity
+
     hmm = load_model(model)
     total, n_tokens, n_sentences, n_negative = 0.0, 0, 0, 0.0
     with run.reading() as (log, _):
@@ -89,18 +91,11 @@ def score(
         show_figures(figures, as_json=run.json, results_on_stdout=not summary)
 
 
-def perplexity(log_likelihood: float, n_tokens: int) -> float | None:
-    """Of a text with this log likelihood; None where it is impossible."""
-    from math import exp, isfinite
-
-    if not n_tokens or not isfinite(log_likelihood):
-        return None
-    return exp(-log_likelihood / n_tokens)
-
-
 def _show(sentence: list[str], values: list[float], surprisals: bool, format_: str) -> None:
     from json import dumps
     from math import isfinite
+
+    from eigentext.sequences.inspection import perplexity
 
     value = 0.0 - sum(values)
     if format_ == "jsonl":
@@ -122,7 +117,7 @@ def _show(sentence: list[str], values: list[float], surprisals: bool, format_: s
 
 def sample(
     model: Model,
-    number: Annotated[int, typer.Option("--number", "-n", min=0, help="So many.")] = 10,
+    number: Annotated[int, typer.Option("--number", "-n", min=0, help="How many sequences.")] = 10,
     length: Annotated[int, typer.Option("--length", min=0, help="Tokens of each.")] = 20,
     seed: options.Seed = 0,
 ) -> None:

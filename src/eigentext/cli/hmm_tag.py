@@ -79,7 +79,7 @@ def tag(
     workers: Workers,
     tagged: TaggedInput,
     kbest: Annotated[
-        int, typer.Option("--kbest", min=1, help="So many answers with shares (JSON Lines).")
+        int, typer.Option("--kbest", min=1, help="How many answers, with shares (JSON Lines).")
     ] = 1,
     marginals: Annotated[
         bool, typer.Option("--marginals", help="The share of every tag (JSON Lines).")

@@ -26,7 +26,7 @@ Without = Annotated[
     str | None,
     typer.Option(
         "--without",
-        help="Elements that the second figures leave out, by commas; unless told cas, where the "
+        help="Elements that the second figures leave out, by commas; by default cas, where the "
         'scheme has it; none: "".',
     ),
 ]

@@ -6,6 +6,7 @@ line on stderr; ``--debug`` anywhere on the line shows the traceback instead.
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -19,6 +20,7 @@ import typer
 from eigentext import __version__
 from eigentext.base import later
 from eigentext.cli import (
+    annotate,
     const,
     convert,
     data,
@@ -30,7 +32,9 @@ from eigentext.cli import (
     model,
     pipe,
     serve,
+    studio,
     tag,
+    warm,
     words,
 )
 from eigentext.cli.flags import Group, quiet_flags
@@ -55,12 +59,15 @@ app.add_typer(const.app, name="const")
 app.add_typer(dep.app, name="dep")
 app.add_typer(lex.app, name="lex")
 app.add_typer(pipe.app, name="pipe")
+app.add_typer(annotate.app, name="annotate")
 app.add_typer(model.app, name="model")
 app.add_typer(data.app, name="data")
 app.command("convert")(convert.convert)
 app.command("demo")(demo.demo)
 app.command("info")(info.info)
 app.command("serve")(serve.serve)
+app.command("studio")(studio.studio)
+app.command("warm")(warm.warm)
 quiet_flags(app)
 
 
@@ -156,10 +163,25 @@ def _warning_line(message: Warning | str, *_: object, **__: object) -> str:
     return printable(f"eigentext: warning: {message}") + "\n"
 
 
+def _tell_of_compiling() -> None:
+    """Kernels say once that they are compiled: seconds of silence look like a fault."""
+
+    class Remarks(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            remark(f"eigentext: {record.getMessage()}")
+
+    log = logging.getLogger("eigentext.compiling")
+    log.addHandler(Remarks())
+    log.setLevel(logging.INFO)
+    log.propagate = False
+
+
 def main() -> None:
     """Entry point of the console script."""
     # ended by `kill`, what is temporary goes as it does with Ctrl-C
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
     warnings.formatwarning = _warning_line
     later.put_off("scipy.stats")
+    if not {"-q", "--quiet"} & set(sys.argv):
+        _tell_of_compiling()
     sys.exit(run(sys.argv[1:]))

@@ -24,7 +24,7 @@ StoredCounts = Annotated[
     str | None, typer.Option("--counts", help="Stored counts in place of a corpus.")
 ]
 Memory = Annotated[
-    str, typer.Option("--memory", help="Counting spills to disk beyond this: 500MB, 2GB, ...")
+    str, typer.Option("--memory", help="Beyond this, work goes to disk: 500MB, 2GB, ...")
 ]
 Source = Annotated[
     str, typer.Argument(help="A file or URL; '-' is standard input.", show_default=False)
@@ -59,7 +59,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no rema
 Json = Annotated[bool, typer.Option("--json", help="Figures as one JSON object.")]
 Format = Annotated[
     Literal["native", "jsonl"],
-    typer.Option("--format", help="The format of the trade, or one JSON object a line."),
+    typer.Option("--format", help="The usual format of such files, or one JSON object a line."),
 ]
 OnError = Annotated[
     Literal["stop", "skip"],

@@ -35,7 +35,7 @@ def eval_(
         Literal["sentences", "tokens", "words", "tags"] | None,
         typer.Option(
             "--given",
-            help="What is taken from the treebank; unless told nothing but its raw text.",
+            help="What is taken from the treebank; by default its raw text alone.",
             show_default=False,
         ),
     ] = None,

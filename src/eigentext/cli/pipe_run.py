@@ -50,7 +50,7 @@ def run_(
         Literal["sentences", "tokens", "words", "tags"] | None,
         typer.Option(
             "--given",
-            help="What of CoNLL-U stays: its sentences, its tokens, its words (unless told), or "
+            help="What of CoNLL-U stays: its sentences, its tokens, its words (the default), or "
             "its tags and lemmas too.",
             show_default=False,
         ),
@@ -70,7 +70,7 @@ def run_(
     ] = False,
     top: Annotated[
         int,
-        typer.Option("--top", min=0, help="So many readings and trees beside the best (jsonl)."),
+        typer.Option("--top", min=0, help="How many readings and trees beside the best (jsonl)."),
     ] = 0,
     resume: Annotated[
         bool,

@@ -86,7 +86,7 @@ def apply(
     text: GenericText,
     columns: TaggedInput,
     kbest: Annotated[
-        int, typer.Option("--kbest", min=1, help="So many answers with scores (JSON Lines).")
+        int, typer.Option("--kbest", min=1, help="How many answers, with scores (JSON Lines).")
     ] = 1,
     beam: Annotated[
         int | None, typer.Option("--beam", min=1, help="Tag sequences kept; 1 is greedy.")

@@ -22,7 +22,7 @@ Field = Annotated[
     typer.Option(
         "--field",
         help='The field of JSON Lines, or the column of Parquet, that holds the text; "text" '
-        "unless told.  A file named otherwise is then read as JSON Lines.",
+        "by default.  A file named otherwise is then read as JSON Lines.",
         show_default=False,
     ),
 ]

@@ -34,7 +34,7 @@ def count(
         int | None, typer.Option("--vocab-size", min=1, help="Keep the n most frequent words.")
     ] = None,
     min_count: Annotated[
-        int, typer.Option("--min-count", min=1, help="Keep words seen at least so often.")
+        int, typer.Option("--min-count", min=1, help="Keep words seen at least this often.")
     ] = 1,
     vocab_from: Annotated[
         str | None,
@@ -54,10 +54,12 @@ def count(
     import resource
 
     from eigentext.base.files.opening import expand
+    from eigentext.base.heap import map_large_blocks
     from eigentext.corpus.counting import count as count_corpus
     from eigentext.corpus.counts import Counts
     from eigentext.corpus.workfolder import clear
 
+    map_large_blocks()
     work_dir = _work_folder(run.output)
     vocabulary = None if vocab_from is None else Counts.load(vocab_from).vocabulary
     with run.reading() as (log, progress), workers.at_work(run.jobs):
@@ -134,6 +136,7 @@ def from_tables(
             show_default=False,
         ),
     ] = None,
+    memory: options.Memory = "2GB",
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
@@ -151,11 +154,13 @@ def from_tables(
         $ eigentext words from-tables --words words.parquet --pairs pairs.parquet -o b.counts
     """
     from eigentext.base.files.opening import check_writable, expand
+    from eigentext.base.heap import map_large_blocks
     from eigentext.corpus.counts import Counts
 
+    map_large_blocks()
     check_writable(output)
     files = expand(words), expand(pairs or [])
-    counts = Counts.from_tables(*files, contexts=contexts, n_sentences=sentences)
+    counts = Counts.from_tables(*files, contexts=contexts, n_sentences=sentences, memory=memory)
     counts.save(output, data={"files": [*files[0], *files[1]]})
     if json or not quiet:
         figures = {
@@ -229,7 +234,9 @@ def add(
 @app.command("inspect")
 def inspect(
     counts: Annotated[str, typer.Argument(help="A file of counts.")],
-    top: Annotated[int, typer.Option("--top", min=0, help="So many of the most frequent.")] = 20,
+    top: Annotated[
+        int, typer.Option("--top", min=0, help="How many of the most frequent words.")
+    ] = 20,
     format_: options.Format = "native",
 ) -> None:
     """List the most frequent words of a file of counts.

@@ -33,11 +33,19 @@ def cluster(
     counts: options.StoredCounts = None,
     paths: PathsFile = None,
     given: Given,
-    memory: options.Memory = "2GB",
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            "--memory",
+            help="Beyond this, counting goes to disk (2GB by default); clustering that needs "
+            "more than was told is refused.",
+        ),
+    ] = None,
 ) -> None:
     """Cluster words into a binary hierarchy, as Brown clustering does, in seconds.
 
-    Every word gets a path of bits; a prefix of it names a coarser cluster.
+    Every word gets a path of bits; a prefix of it names a coarser cluster.  Clustering itself
+    takes 32 bytes for each different pair of words, some 2GB for a billion words of text.
 
     Example:
 
@@ -50,10 +58,12 @@ def cluster(
     import time
 
     from eigentext.base.files.opening import check_writable, expand
+    from eigentext.base.heap import map_large_blocks
     from eigentext.corpus.counting import count
     from eigentext.corpus.counts import Counts
     from eigentext.words.clusters.model import SpectralClusters
 
+    map_large_blocks()
     model = SpectralClusters(**given.settings(ClusterSettings))
     if (counts is None) == (not corpus):
         raise SettingsError("give either a corpus or --counts")
@@ -66,7 +76,7 @@ def cluster(
     began = time.process_time()
     with run.reading() as (log, progress), workers.at_work(run.jobs):
         if counts is not None:
-            counted, sources = Counts.load(counts), [counts]
+            counted, sources = Counts.load(counts, mapped=True), [counts]
         else:
             sources = expand(corpus or [])
             counted = count(
@@ -74,13 +84,13 @@ def cluster(
                 contexts=model.contexts_to_count(),
                 vocab_size=model.vocab_size,
                 jobs=run.jobs,
-                memory=memory,
+                memory=memory or "2GB",
                 progress=progress,
                 on_error=log,
                 **text.to_count(),
             )
         seconds = {"input": time.process_time() - began}
-        model.fit(counted, progress=progress)
+        model.fit(counted, memory=memory, progress=progress)
     seconds |= model.clustering_.seconds
     figures = partial(_figures, model, counted.n_tokens, seconds)
     run.save(model, sources, figures, beside=paths)
@@ -124,7 +134,7 @@ def assign(
         str, typer.Option("--by", help="information (gain of it) or centroid (nearest).")
     ] = "information",
     min_count: Annotated[
-        int, typer.Option("--min-count", min=1, help="Put in words seen at least so often.")
+        int, typer.Option("--min-count", min=1, help="Put in words seen at least this often.")
     ] = 1,
 ) -> None:
     """Put the words of new text into existing clusters, without learning anew.

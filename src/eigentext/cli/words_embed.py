@@ -48,8 +48,8 @@ def embed(
 ) -> None:
     """Make word vectors from a corpus or from stored counts.
 
-    What does not fit into --memory goes to disk, but for the vectors themselves while they are
-    made: they take 24 bytes a word and dimension, 1 GB for 200,000 words.
+    What does not fit into --memory goes to disk.  The vectors themselves must fit, twice while
+    they are made: 850MB is the least for 200,000 words and 200 dimensions.
 
     Example:
 
@@ -62,7 +62,10 @@ def embed(
         $ eigentext words embed sample/text.txt -o text.lrmvl --method lrmvl --n-components 10
     """
     from eigentext.base.files.opening import check_writable, expand
+    from eigentext.base.heap import map_large_blocks
     from eigentext.words import LRMVL, CCAEmbedding
+
+    map_large_blocks()
 
     if (counts is None) == (not corpus):
         raise SettingsError("expected a corpus, or --counts, and not both")
@@ -103,19 +106,26 @@ def _cca(
     """Fit to counts, given or counted here; figures of the vectors."""
     import time
 
+    from eigentext.base.heap import give_back
     from eigentext.corpus.counting import count
     from eigentext.corpus.counts import Counts
+    from eigentext.corpus.memory import parse_memory
 
     began = time.process_time()
+    # more pairs than fit in this room stay on disk and are read in stretches
+    room = parse_memory(common["memory"]) // 16
     if counts is not None:
         if model.vocab_size is not None or model.min_count > 1:
             raise SettingsError(
                 "--vocab-size and --min-count are for a corpus: counts have their vocabulary"
             )
-        counted = Counts.load(counts)
+        counted = Counts.load(
+            counts, mapped=counts != "-" and 12 * Counts.stored_pairs(counts) > room
+        )
     else:
         model.contexts = model.contexts or "bag5"
-        counted = count(sources, contexts=model.contexts_to_count(), **common)
+        counted = count(sources, contexts=model.contexts_to_count(), in_memory=room, **common)
+        give_back()
     between = time.process_time()
     model.fit(counted, memory=common["memory"], progress=common["progress"])
     values = model.embeddings_.singular_values
@@ -148,7 +158,7 @@ def _lrmvl(model: LRMVL, sources: list[str], common: dict[str, Any]) -> dict[str
 def neighbours(
     model: Annotated[str, typer.Argument(help="A model of vectors, or a word2vec file.")],
     words: Annotated[list[str], typer.Argument(help="Words, or analogies a:b::c.")],
-    k: Annotated[int, typer.Option("-k", min=1, help="So many neighbours of each.")] = 10,
+    k: Annotated[int, typer.Option("-k", min=1, help="How many neighbours of each word.")] = 10,
     output: options.Output = "-",
     format_: options.Format = "native",
 ) -> None:

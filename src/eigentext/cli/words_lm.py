@@ -133,7 +133,7 @@ def perplexity(
 
 def sample(
     model: Model,
-    number: Annotated[int, typer.Option("--number", "-n", min=0, help="So many.")] = 10,
+    number: Annotated[int, typer.Option("--number", "-n", min=0, help="How many sentences.")] = 10,
     seed: options.Seed = 0,
 ) -> None:
     """Print sentences drawn from the model.

@@ -49,7 +49,7 @@ def report(
         int, typer.Option("--top", min=1, help="Words of a cluster that are listed at once.")
     ] = 50,
     max_words: Annotated[
-        int, typer.Option("--max-words", min=1, help="So many frequent words can be searched.")
+        int, typer.Option("--max-words", min=1, help="How many frequent words can be searched.")
     ] = 100_000,
     map_words: Annotated[int, typer.Option("--map-words", min=1, help="Words on the map.")] = 200,
     ends: Annotated[int, typer.Option("--ends", min=1, help="Ends of the drawn tree.")] = 40,

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from eigentext.constituency.lexicon_moments import MomentLexicon
+from eigentext.constituency.transform import user_labels
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -29,9 +30,11 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
 
 __all__ = [
+    "Inventory",
     "NonterminalSummary",
     "RuleSummary",
     "StateSummary",
+    "inventory",
     "nonterminals",
     "rules_by_probability",
     "states_of",
@@ -45,6 +48,27 @@ class RuleSummary(NamedTuple):
     parent: str
     left: str
     right: str
+
+
+class Inventory(NamedTuple):
+    """The labels of constituents and the tags of words that trees of a grammar may have."""
+
+    labels: tuple[str, ...]
+    tags: tuple[str, ...]
+
+
+def inventory(grammar: Grammar) -> Inventory:
+    """The user's labels and tags, each sorted."""
+    over_words = set(grammar.params[0].lexicon.tags.tolist())
+    labels: set[str] = set()
+    tags: set[str] = set()
+    for number, label in enumerate(grammar.labels):
+        chain = user_labels(label)
+        if number in over_words and chain:
+            tags.add(chain[-1])
+            chain = chain[:-1]
+        labels.update(chain)
+    return Inventory(tuple(sorted(labels)), tuple(sorted(tags)))
 
 
 class NonterminalSummary(NamedTuple):

@@ -102,7 +102,7 @@ class ParsingSettings:
     decoder: Decoder | None = setting(
         None,
         Text(DECODERS),
-        "What the tree that comes out is best at; unless told, max-constituents, and with a "
+        "What the tree that comes out is best at; by default max-constituents, and with a "
         "reranker max-rule-product, among whose trees it chooses.",
         answering=True,
     )
@@ -149,20 +149,20 @@ class LPCFGSettings(ParsingSettings):
         "spectrum.",
         short="-k",
     )
-    n_models: int = setting(1, Whole(1, 1000), "So many models; several are trained with noise.")
+    n_models: int = setting(1, Whole(1, 1000), "How many models; several are trained with noise.")
     estimator: Estimator | None = setting(
         None,
         Text(get_args(Estimator)),
-        "How latent states are learned; unless told, moments for one model, which parses best, "
+        "How latent states are learned; by default moments for one model, which parses best, "
         "and mixed (clustering and moments in turn) for several.  Clustering and em give states "
         "with probabilities: the viterbi decoder, --n-iter and --unlabelled need them, and take "
-        "clustering unless told.",
+        "clustering by default.",
     )
     n_iter: int | None = setting(
-        None, Whole(0), "EM iterations; unless told, 1 after clustering, 50 for em alone."
+        None, Whole(0), "EM iterations; by default 1 after clustering, 50 for em alone."
     )
     per_state: int = setting(
-        10, Whole(1), "So many nodes of a nonterminal are needed for each of its states."
+        10, Whole(1), "How many nodes of a nonterminal are needed for each of its states."
     )
     heads: Heads = setting("english", Text(get_args(Heads)), "Head rules.")
     language: Language = setting("english", Text(LANGUAGES), "Signatures of unknown words.")

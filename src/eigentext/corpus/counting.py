@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +35,7 @@ from eigentext.corpus.passes import (
 from eigentext.corpus.raw_text import tokenised_files
 from eigentext.corpus.segments import Handle, SegmentStore, handle_of
 from eigentext.corpus.shards import plan_shards
-from eigentext.corpus.spill import RunStore, disk_error, write_array
+from eigentext.corpus.spill import RunStore
 from eigentext.corpus.vocabulary import Vocabulary, merge_types, select
 from eigentext.errors import DataError, SettingsError
 
@@ -59,6 +59,7 @@ def count(
     vocabulary: Counts | Vocabulary | Sequence[str] | None = None,
     jobs: int = 1,
     memory: str | int | Budget = "2GB",
+    in_memory: int | None = None,
     tokeniser: str | None = None,
     newlines: str = "auto",
     field: str | None = None,
@@ -77,8 +78,8 @@ def count(
     killed job goes on where it was when it is called again with the same settings; the folder must
     be new, empty, or left by such a job, and what was written there is removed at the end unless
     ``keep_work``.
-    ``memory`` bounds the process while it counts; a result that is larger is left on disk and
-    mapped.
+    ``memory`` bounds the process while it counts; pairs that take more than ``in_memory`` bytes,
+    half of that unless told, are left on disk and mapped.
     ``on_error`` is called for each line that is not UTF-8 or too long, and for each record without
     text, which are then left out.
 
@@ -118,6 +119,8 @@ def count(
         shards = plan_shards(texts, engine.jobs, budget.shard_bytes, field)
         key = _key(shards, budget, engine, skip=skip)
         resumable = work_dir is not None and "-" not in names
+        if in_memory is None:
+            in_memory = 2 * budget.run_bytes
         job = Job(shards, engine, budget, folder, key, resumable, skip, progress)
         segments_folder = workfolder.stage(folder, "segments", key)
         segments = SegmentStore(segments_folder, budget.kept_bytes, keep_on_disk=resumable)
@@ -132,7 +135,14 @@ def count(
             more = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
             raise DataError(names[0] + more, None, "no tokens, expected text")
         return _counted(
-            job, handles, chosen_contexts, wanted_words, vocab_size, min_count, n_skipped
+            job,
+            handles,
+            chosen_contexts,
+            wanted_words,
+            vocab_size,
+            min_count,
+            n_skipped,
+            in_memory,
         )
 
 
@@ -154,7 +164,7 @@ def count_sentences(
     # the sentences are in memory, so their counts may be too: nothing goes to disk
     budget = dataclasses.replace(Budget(), run_bytes=2**62, table_bytes=2**62)
     job = Job((), LocalEngine(), budget, Path(), "", resumable=False, skip=False, progress=None)
-    return _counted(job, [handle], chosen_contexts, wanted_words, vocab_size, min_count, 0)
+    return _counted(job, [handle], chosen_contexts, wanted_words, vocab_size, min_count, 0, 2**62)
 
 
 def _counted(
@@ -165,6 +175,7 @@ def _counted(
     vocab_size: int | None,
     min_count: int,
     n_skipped: int,
+    in_memory: int,
 ) -> Counts:
     """The vocabulary and the second pass, once all text is in segments."""
     n_tokens = sum(handle.n_tokens for handle in handles)
@@ -182,9 +193,9 @@ def _counted(
         second_pass_away(job, words, contexts, runs)
     here = job.engine if job.engine.shares_memory else LocalEngine()
     entries = sum(run.n_entries for span in range(len(contexts.spans)) for run in runs.runs[span])
-    large = 12 * entries > 2 * job.budget.run_bytes
+    large = 12 * entries > in_memory
     halves = tuple(
-        _assembled(runs, span, len(words), job.folder / "result", here, on_disk=large)
+        runs.matrix(span, job.folder / "result", here, on_disk=large)
         for span in range(len(contexts.spans))
     )
     n_sentences = sum(handle.n_sentences for handle in handles)
@@ -258,49 +269,3 @@ def _unigrams(
             types = handle.types()
             np.add.at(unigrams, words.mapping(types), types.counts)
     return unigrams
-
-
-def _assembled(
-    runs: RunStore, span: int, n_words: int, folder: Path, engine: Engine, *, on_disk: bool
-) -> Any:
-    """One CSR matrix out of all runs of a span, in memory or left on disk."""
-    from scipy.sparse import csr_array
-
-    bound = sum(run.n_entries for run in runs.runs[span])
-    files = [folder / f"{span}.columns", folder / f"{span}.data"]
-    # memory that is never touched is never taken, so the bound may be generous
-    columns = np.empty(0 if on_disk else bound, dtype=np.int32)
-    data = np.empty(0 if on_disk else bound, dtype=np.int64)
-    starts = np.zeros(n_words + 1, dtype=np.int64)
-    row = used = 0
-    try:
-        if on_disk:
-            folder.mkdir(parents=True, exist_ok=True)
-            for file in files:
-                file.unlink(missing_ok=True)  # earlier counts may still be mapped to the old one
-        for block_starts, block_columns, block_data in runs.total(span, engine):
-            n_rows, size = len(block_starts) - 1, len(block_columns)
-            if on_disk:
-                write_array(files[0], block_columns, "ab")
-                write_array(files[1], block_data, "ab")
-            elif n_rows == n_words:
-                columns, data = block_columns, block_data
-            else:
-                columns[used : used + size] = block_columns
-                data[used : used + size] = block_data
-            starts[row + 1 : row + n_rows + 1] = block_starts[1:] + used
-            row += n_rows
-            used += size
-    except OSError as error:
-        raise disk_error(folder, error) from error
-    if on_disk:
-        columns = np.memmap(files[0], dtype=np.int32, mode="r+", shape=(used,))
-        data = np.memmap(files[1], dtype=np.int64, mode="r+", shape=(used,))
-    # set one by one: the constructor would look through all columns, and load them from disk
-    matrix = csr_array((n_words, n_words), dtype=np.int64)
-    matrix.data, matrix.indices = data[:used], columns[:used]
-    matrix.indptr = starts if used >= 2**31 else starts.astype(np.int32)
-    if used >= 2**31:
-        matrix.indices = matrix.indices.astype(np.int64)
-    matrix.has_canonical_format = True
-    return matrix

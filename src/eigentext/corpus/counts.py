@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from eigentext.base import modelfile
 from eigentext.base.fields import Flag, Ints, Parts, Sparse, Spec, Strings, Text, Whole
-from eigentext.base.modelfile import pack_csr
+from eigentext.base.packing import pack_csr
 from eigentext.base.stored import Packed, Stored
 from eigentext.corpus.contexts import Contexts, parse_contexts
 from eigentext.corpus.interning import Types, WordTable
@@ -25,6 +26,8 @@ from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from eigentext.base.files.opening import Source
 
 __all__ = ["Counts"]
 
@@ -197,17 +200,32 @@ class Counts(Stored):
         *,
         contexts: str | Contexts | Iterable[int] = "lr1",
         n_sentences: int | None = None,
+        memory: str | int = "2GB",
     ) -> Counts:
         """Counts that a database made, from Parquet files; see ``corpus.tables``."""
         from eigentext.corpus.tables import counts_from_tables
 
-        return counts_from_tables(words, pairs, contexts=contexts, n_sentences=n_sentences)
+        return counts_from_tables(
+            words, pairs, contexts=contexts, n_sentences=n_sentences, memory=memory
+        )
 
     def to_tables(self, words: str, pairs: str | None = None) -> None:
         """Write the Parquet files that :meth:`from_tables` reads."""
         from eigentext.corpus.tables import write_tables
 
         write_tables(self, words, pairs)
+
+    @classmethod
+    def load(cls, path: Source, *, mapped: bool = False, **unstored: Any) -> Counts:
+        """Read what :meth:`save` wrote; ``mapped`` leaves large matrices in the file."""
+        file = modelfile.load(path, cls.KIND, {cls.VERSION}, cls.SPEC, mapped=mapped)
+        return cls._from_file(file, unstored)
+
+    @classmethod
+    def stored_pairs(cls, path: Source) -> int:
+        """How many distinct pairs a file of counts holds; they are not read."""
+        arrays = modelfile.read_header(path, cls.KIND).arrays
+        return sum(shape[0] for name, (_, shape) in arrays.items() if name.endswith("/indices"))
 
     def _pack(self) -> Packed:
         arrays: dict[str, npt.NDArray[Any]] = {"unigrams": self.unigrams}

@@ -17,11 +17,11 @@ __all__ = ["Budget", "parse_memory"]
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _UNITS |= {f"{unit}I": 1024**i for i, unit in enumerate("KMGT", start=1)}
 
-LIBRARIES = 180_000_000  # resident size of Python with numpy, scipy and numba loaded
+LIBRARIES = 240_000_000  # resident size of Python with numpy, scipy, numba and scikit-learn
 READER = 16_000_000  # of each worker: blocks of text, and the dictionary of a decompressor
 LEAST = 32_000_000
 TYPE_BYTES = 140  # one word in a table that has just grown: slots, offset, count, line, bytes
-IN_FLIGHT_BYTES = 24  # one pair while it is counted: id, bucket, sum, and its entry of the result
+IN_FLIGHT_BYTES = 28  # one pair while it is counted: ids, bucket, sum, and its entry of the result
 
 
 def parse_memory(setting: str | int) -> int:
@@ -71,16 +71,16 @@ class Budget:
         """
         size = parse_memory(memory)
         work = max(size - LIBRARIES - READER * jobs, size // 8)
-        quarter = work // 4
-        block = max(1 << 16, min(1 << 20, quarter // (8 * jobs)))  # a block has 5 times its size
-        pairs = min(2 * quarter // IN_FLIGHT_BYTES, 2**30)  # sums in flight are int32
+        fifth = work // 5  # one of them is for runs that wait, and for the sum while it is made
+        block = max(1 << 16, min(1 << 20, fifth // (8 * jobs)))  # a block has 5 times its size
+        pairs = min(2 * fifth // IN_FLIGHT_BYTES, 2**30)  # sums in flight are int32
         return cls(
             block_bytes=block,
-            segment_types=max(1000, quarter // jobs // TYPE_BYTES),
-            segment_tokens=max(1000, min(quarter // jobs // 4, pairs)),
-            segment_bytes=max(1 << 16, quarter // jobs // 4),
-            kept_bytes=quarter,
-            table_bytes=2 * quarter,
+            segment_types=max(1000, fifth // jobs // TYPE_BYTES),
+            segment_tokens=max(1000, min(fifth // jobs // 4, pairs)),
+            segment_bytes=max(1 << 16, fifth // jobs // 4),
+            kept_bytes=fifth,
+            table_bytes=2 * fifth,
             batch_pairs=pairs,
-            run_bytes=quarter,
+            run_bytes=fifth,
         )

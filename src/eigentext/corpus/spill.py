@@ -4,9 +4,9 @@
    :func:`load_arrays` reads it back, :func:`load_slice` a part of one array;
 2. :class:`RunStore` collects runs (CSR blocks of pair counts), spills them when they exceed the
    limit, and
-3. :meth:`RunStore.total` adds all runs of a block, a few rows at a time;
-4. :class:`ArrayStore` keeps groups of arrays by key, in memory while there is room;
-5. :func:`read_mapped` copies a part of an array that may be mapped from a file.
+3. :meth:`RunStore.total` adds all runs of a block, a few rows at a time, and
+   :meth:`RunStore.matrix` makes one matrix of them;
+4. :class:`ArrayStore` keeps groups of arrays by key, in memory while there is room.
 
 A full disk is a StorageError that names the folder, and leaves no half-written run behind.
 """
@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import mmap
 import os
 import shutil
 import threading
@@ -37,10 +36,8 @@ __all__ = [
     "ArrayStore",
     "Run",
     "RunStore",
-    "is_mapped",
     "load_arrays",
     "load_slice",
-    "read_mapped",
     "save_arrays",
     "saved",
 ]
@@ -49,6 +46,7 @@ Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
 
 _ABOUT = "about.json"
+_ALIGNED = 8  # arrays in a file begin at multiples of this
 
 
 def save_arrays(
@@ -250,6 +248,50 @@ class RunStore:
             if run.folder is not None and run.folder.parent == self.folder:
                 shutil.rmtree(run.folder, ignore_errors=True)
 
+    def matrix(self, key: Hashable, folder: Path, engine: Engine, *, on_disk: bool) -> Any:
+        """One square CSR matrix out of all runs of a key, in memory or left in the folder."""
+        from scipy.sparse import csr_array
+
+        bound = sum(run.n_entries for run in self.runs[key])
+        n_words = self.runs[key][0].n_rows
+        files = [folder / f"{key}.columns", folder / f"{key}.data"]
+        # memory that is never touched is never taken, so the bound may be generous
+        columns = np.empty(0 if on_disk else bound, dtype=np.int32)
+        data = np.empty(0 if on_disk else bound, dtype=np.int64)
+        starts = np.zeros(n_words + 1, dtype=np.int64)
+        row = used = 0
+        try:
+            if on_disk:
+                folder.mkdir(parents=True, exist_ok=True)
+                for file in files:
+                    file.unlink(missing_ok=True)  # earlier counts may still be mapped to the old
+            for block_starts, block_columns, block_data in self.total(key, engine):
+                n_rows, size = len(block_starts) - 1, len(block_columns)
+                if on_disk:
+                    write_array(files[0], block_columns, "ab")
+                    write_array(files[1], block_data, "ab")
+                elif n_rows == n_words:
+                    columns, data = block_columns, block_data
+                else:
+                    columns[used : used + size] = block_columns
+                    data[used : used + size] = block_data
+                starts[row + 1 : row + n_rows + 1] = block_starts[1:] + used
+                row += n_rows
+                used += size
+        except OSError as error:
+            raise disk_error(folder, error) from error
+        if on_disk and used:  # nothing cannot be mapped
+            columns = np.memmap(files[0], dtype=np.int32, mode="r+", shape=(used,))
+            data = np.memmap(files[1], dtype=np.int64, mode="r+", shape=(used,))
+        # set one by one: the constructor would look through all columns, and load them from disk
+        matrix = csr_array((n_words, n_words), dtype=np.int64)
+        matrix.data, matrix.indices = data[:used], columns[:used]
+        matrix.indptr = starts if used >= 2**31 else starts.astype(np.int32)
+        if used >= 2**31:
+            matrix.indices = matrix.indices.astype(np.int64)
+        matrix.has_canonical_format = True
+        return matrix
+
 
 class ArrayStore:
     """Groups of arrays by key; those beyond ``room`` bytes are in files of a folder.
@@ -269,7 +311,8 @@ class ArrayStore:
         self._folder = folder
         self._room = room
         self._here: dict[Hashable, list[Sequence[npt.NDArray[Any]]]] = {}
-        self._away: dict[Hashable, int] = {}  # how many groups of a key are in its file
+        # what is in the file of a key: type and length of each array, group by group
+        self._away: dict[Hashable, list[list[tuple[np.dtype[Any], int]]]] = {}
         self._lock = threading.Lock()
 
     def add(self, key: Hashable, arrays: Sequence[npt.NDArray[Any]]) -> None:
@@ -281,30 +324,49 @@ class ArrayStore:
                 self._room -= size
                 self._here.setdefault(key, []).append(arrays)
                 return
-            self._away[key] = self._away.get(key, 0) + 1
+            group = [(array.dtype, len(array)) for array in arrays]
+            self._away.setdefault(key, []).append(group)
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             with open(self._file(key), "ab") as out:
                 for array in arrays:
-                    np.save(out, array)
+                    out.write(np.ascontiguousarray(array).data)
+                    out.write(bytes(-array.nbytes % _ALIGNED))
         except OSError as error:
             raise disk_error(self._folder, error) from error
 
-    def get(self, key: Hashable) -> list[npt.NDArray[Any]]:
-        """The arrays of a key."""
+    @property
+    def largest_away(self) -> int:
+        """Bytes of the largest file: what a buffer for :meth:`get` needs."""
+        return max((_file_bytes(groups) for groups in self._away.values()), default=0)
+
+    def get(
+        self, key: Hashable, buffer: npt.NDArray[np.uint8] | None = None
+    ) -> list[npt.NDArray[Any]]:
+        """The arrays of a key; what is read from disk may be put into a buffer, and stay there."""
         groups = list(self._here.get(key, []))
         if key in self._away:
+            away = self._away[key]
+            size = _file_bytes(away)
+            raw = np.empty(size, dtype=np.uint8) if buffer is None else buffer[:size]
             try:
-                with open(self._file(key), "rb") as file:
-                    size = os.fstat(file.fileno()).st_size
-                    arrays = []
-                    while file.tell() < size:
-                        arrays.append(np.load(file))
+                with open(self._file(key), "rb", buffering=0) as file:
+                    rest = raw.data
+                    while rest and (n_bytes := file.readinto(rest)):
+                        rest = rest[n_bytes:]
             except OSError as error:
                 why = f"cannot read intermediate results: {error.strerror or error}"
                 raise StorageError(str(self._folder), None, why) from error
-            n_arrays = len(arrays) // self._away[key]
-            groups += [arrays[at : at + n_arrays] for at in range(0, len(arrays), n_arrays)]
+            if rest:
+                raise StorageError(str(self._folder), None, "intermediate results are cut short")
+            at = 0
+            for group in away:
+                arrays = []
+                for kind, length in group:
+                    n_bytes = kind.itemsize * length
+                    arrays.append(raw[at : at + n_bytes].view(kind))
+                    at += n_bytes + -n_bytes % _ALIGNED
+                groups.append(arrays)
         if len(groups) == 1:
             return list(groups[0])
         return [np.concatenate(parts) for parts in zip(*groups, strict=True)]
@@ -315,7 +377,7 @@ class ArrayStore:
         with self._lock:
             groups = self._here.pop(key, [])
             self._room += sum(array.nbytes for group in groups for array in group)
-            if self._away.pop(key, 0):
+            if self._away.pop(key, None):
                 self._file(key).unlink(missing_ok=True)
         return arrays
 
@@ -323,19 +385,6 @@ class ArrayStore:
         return self._folder / f"{key}.arrays"
 
 
-def read_mapped(array: npt.NDArray[Any], begin: int, end: int) -> npt.NDArray[Any]:
-    """Items ``begin`` to ``end``; of a mapped file a copy, and its pages are given back.
-
-    Pages of a map count as memory of the process for as long as they are there.
-    """
-    if not is_mapped(array):
-        return array[begin:end]
-    part = np.array(array[begin:end])
-    if hasattr(mmap, "MADV_DONTNEED"):
-        array._mmap.madvise(mmap.MADV_DONTNEED)  # type: ignore[attr-defined]
-    return part
-
-
-def is_mapped(array: npt.NDArray[Any]) -> bool:
-    """Is it a map of a file?  What numpy makes of one may have the class and be in memory."""
-    return isinstance(array, np.memmap) and getattr(array, "_mmap", None) is not None
+def _file_bytes(groups: Sequence[Sequence[tuple[np.dtype[Any], int]]]) -> int:
+    sizes = [kind.itemsize * length for group in groups for kind, length in group]
+    return sum(size + -size % _ALIGNED for size in sizes)

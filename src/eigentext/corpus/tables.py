@@ -1,8 +1,9 @@
 """Counts from two tables that a database made, and back: of words, and of pairs of words.
 
 1. The words, with how often each occurs, become the vocabulary, in the order that counting has.
-2. The pairs, with how often the left word stands so many words before the right one, become the
-   matrices of the contexts, some rows at a time.
+2. The pairs, with how often the left word stands so many words before the right one, become sorted
+   runs, some rows at a time, which are added up as those of counting are: beyond the memory
+   setting they are on disk.
 3. What no text could have given is refused: a pair more often than its words, too few pairs.
 
 Both are Parquet files, as DuckDB, Spark or pandas write them; :func:`write_tables` goes back.
@@ -16,10 +17,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from eigentext.base.engines import LocalEngine
 from eigentext.base.files.opening import expand
+from eigentext.base.files.scratch import scratch_folder
+from eigentext.base.heap import read_mapped
 from eigentext.corpus.contexts import Contexts, parse_contexts
 from eigentext.corpus.counts import Counts
 from eigentext.corpus.interning import Types
+from eigentext.corpus.memory import IN_FLIGHT_BYTES, Budget
+from eigentext.corpus.spill import Run, RunStore
 from eigentext.corpus.vocabulary import UNKNOWN, Vocabulary, select
 from eigentext.errors import DataError, SettingsError
 from eigentext.formats.parquet import columns, write_columns
@@ -33,7 +39,9 @@ Int64s = npt.NDArray[np.int64]
 
 _WHITE = re.compile(r"[ \t\n\r\v\f]")
 _MOST = 10**15  # the largest count
-_ROWS = 1 << 22  # rows of pairs that are added up at once
+_ROWS = 1 << 22  # rows of pairs that become a run, at most
+_ROW_BYTES = 96  # a row until it is in a run: words, ids, count, and two orders of them
+_ENTRIES = 1 << 21  # of a matrix that are looked at together
 _TABLE_ROWS = 1 << 16  # rows that are written at once
 
 
@@ -43,6 +51,7 @@ def counts_from_tables(
     *,
     contexts: str | Contexts | Iterable[int] = "lr1",
     n_sentences: int | None = None,
+    memory: str | int | Budget = "2GB",
 ) -> Counts:
     """The counts that these tables hold.
 
@@ -53,7 +62,10 @@ def counts_from_tables(
                the same pair add up
     ``n_sentences``  the number of lines with tokens; found by itself where pairs of distance 1 are
                counted apart from others, since every token but a line's last is the left of one
+    ``memory`` bounds the process, as it does for :func:`~eigentext.corpus.counting.count`; words
+               must fit
     """
+    budget = memory if isinstance(memory, Budget) else Budget.share_out(memory, 1)
     chosen = parse_contexts(contexts)
     word_files, pair_files = expand(words), expand(pairs)
     if not word_files or (chosen.spans and not pair_files):
@@ -62,10 +74,14 @@ def counts_from_tables(
     n_tokens = int(unigrams.sum())
     if not n_tokens:
         raise DataError(word_files[0], None, "no tokens, expected counts of words")
-    halves = _halves(pair_files, vocabulary, chosen)
+    halves = _halves(pair_files, vocabulary, chosen, budget)
+    totals = []
     for (near, far), half in zip(chosen.spans, halves, strict=True):
-        _check_margins(pair_files[0], vocabulary, unigrams, half, far - near + 1)
-    n_lines = _n_sentences(pair_files, chosen, halves, n_tokens, n_sentences)
+        lefts, rights = _margins(half)
+        for side, margin in (("left", lefts), ("right", rights)):
+            _check_margin(pair_files[0], vocabulary, unigrams, side, margin, far - near + 1)
+        totals.append(int(lefts.sum()))
+    n_lines = _n_sentences(pair_files, chosen, totals, n_tokens, n_sentences)
     # every word of the text has a row exactly when no token is left for the others
     complete = not unigrams[-1]
     return Counts(vocabulary, unigrams, chosen, halves, n_tokens, n_lines, complete=complete)
@@ -125,35 +141,51 @@ def _words(files: Sequence[str]) -> tuple[Vocabulary, Int64s]:
     return Vocabulary(types), np.append(types.counts, np.int64(others))
 
 
-def _halves(files: Sequence[str], vocabulary: Vocabulary, contexts: Contexts) -> tuple[Any, ...]:
+def _halves(
+    files: Sequence[str], vocabulary: Vocabulary, contexts: Contexts, budget: Budget
+) -> tuple[Any, ...]:
     """For each span of distances the matrix of pairs; (n, n) CSR."""
+    size = len(vocabulary)
+    waiting: list[list[tuple[Int64s, Int64s, Int64s]]] = [[] for _ in contexts.spans]
+    n_waiting = 0
+    most = min(_ROWS, budget.batch_pairs * IN_FLIGHT_BYTES // _ROW_BYTES)
+    with scratch_folder() as folder:
+        runs = RunStore(folder / "spill", budget.run_bytes)
+        for span in range(len(contexts.spans)):
+            runs.add(span, _run([], size))  # there may be no pairs at all
+        for file in files if contexts.spans else ():
+            for left, right, count, distance in _pairs(file, vocabulary, contexts):
+                for span, (near, far) in enumerate(contexts.spans):
+                    here = (distance >= near) & (distance <= far) & (count > 0)
+                    waiting[span].append((left[here], right[here], count[here]))
+                    n_waiting += int(here.sum())
+                if n_waiting > most:
+                    for span, rows in enumerate(waiting):
+                        runs.add(span, _run(rows, size))
+                        rows.clear()
+                    n_waiting = 0
+        for span, rows in enumerate(waiting):
+            runs.add(span, _run(rows, size))
+            rows.clear()
+        n_bytes = 12 * sum(run.n_entries for parts in runs.runs.values() for run in parts)
+        large = n_bytes > 2 * budget.run_bytes
+        spans = range(len(contexts.spans))
+        engine = LocalEngine()
+        return tuple(runs.matrix(span, folder, engine, on_disk=large) for span in spans)
+
+
+def _run(rows: Sequence[tuple[Int64s, Int64s, Int64s]], size: int) -> Run:
+    """The sum of rows (left, right, count), sorted."""
     from scipy.sparse import csr_array
 
-    size = len(vocabulary)
-    halves = [csr_array((size, size), dtype=np.int64) for _ in contexts.spans]
-    waiting: list[list[tuple[Int64s, Int64s, Int64s]]] = [[] for _ in contexts.spans]
-
-    def add_up(span: int) -> None:
-        if waiting[span]:
-            left, right, count = map(np.concatenate, zip(*waiting[span], strict=True))
-            halves[span] = halves[span] + csr_array((count, (left, right)), shape=(size, size))
-            waiting[span].clear()
-
-    for file in files if contexts.spans else ():
-        for left, right, count, distance in _pairs(file, vocabulary, contexts):
-            for span, (near, far) in enumerate(contexts.spans):
-                here = (distance >= near) & (distance <= far) & (count > 0)
-                if here.any():
-                    waiting[span].append((left[here], right[here], count[here]))
-                if sum(len(part[0]) for part in waiting[span]) > _ROWS:
-                    add_up(span)
-    for span in range(len(halves)):
-        add_up(span)
-        half = halves[span]
-        half.sum_duplicates()
-        if half.nnz < 2**31:  # as counting has them, so that files are the same
-            half.indices, half.indptr = (a.astype(np.int32) for a in (half.indices, half.indptr))
-    return tuple(halves)
+    if not rows:
+        part = csr_array((size, size), dtype=np.int64)
+    else:
+        left, right, count = map(np.concatenate, zip(*rows, strict=True))
+        part = csr_array((count, (left, right)), shape=(size, size))
+        part.sum_duplicates()
+    starts, columns = part.indptr.astype(np.int64), part.indices.astype(np.int32)
+    return Run.of(starts, columns, part.data)
 
 
 def _pairs(
@@ -211,35 +243,45 @@ def _check_nothing_missing(file: str, column: Any, row: int) -> None:
         raise _fault(file, row + at + 1, "nothing in a column, expected a value")
 
 
-def _check_margins(
-    file: str, vocabulary: Vocabulary, unigrams: Int64s, half: Any, width: int
+def _margins(half: Any) -> tuple[Int64s, Int64s]:
+    """How many pairs each word is the left of, and the right; the matrix may be on disk."""
+    n = half.shape[0]
+    lefts, rights = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+    for begin in range(0, half.nnz, _ENTRIES):
+        end = min(begin + _ENTRIES, half.nnz)
+        counts = read_mapped(half.data, begin, end)
+        np.add.at(rights, read_mapped(half.indices, begin, end), counts)
+        rows = np.searchsorted(half.indptr, np.arange(begin, end), side="right") - 1
+        np.add.at(lefts, rows, counts)
+    return lefts, rights
+
+
+def _check_margin(
+    file: str, vocabulary: Vocabulary, unigrams: Int64s, side: str, totals: Int64s, width: int
 ) -> None:
     """A word is the left of at most ``width`` pairs each time that it occurs, and the right."""
-    for axis, side in ((1, "left"), (0, "right")):
-        totals = np.asarray(half.sum(axis=axis))
-        worst = int(np.argmax(totals - width * unigrams))
-        if totals[worst] > width * unigrams[worst]:
-            word = vocabulary.words[worst]
-            why = (
-                f"word {word[:40]!r} is the {side} of {totals[worst]} pairs, "
-                f"but occurs {unigrams[worst]} times"
-            )
-            raise DataError(file, None, why)
+    worst = int(np.argmax(totals - width * unigrams))
+    if totals[worst] > width * unigrams[worst]:
+        word = vocabulary.words[worst]
+        why = (
+            f"word {word[:40]!r} is the {side} of {totals[worst]} pairs, "
+            f"but occurs {unigrams[worst]} times"
+        )
+        raise DataError(file, None, why)
 
 
 def _n_sentences(
     files: Sequence[str],
     contexts: Contexts,
-    halves: Sequence[Any],
+    totals: Sequence[int],
     n_tokens: int,
     told: int | None,
 ) -> int:
-    """The number of lines, held against the number of pairs of each distance.
+    """The number of lines, held against the numbers of pairs of each distance.
 
     A line of n tokens has max(n - d, 0) pairs of distance d: of all lines, at least
     tokens - d lines.
     """
-    totals = [int(half.data.sum()) for half in halves]
     found = n_tokens - totals[0] if contexts.spans[:1] == ((1, 1),) else told
     if found is None:
         raise SettingsError("the number of sentences is not in these tables: say how many")

@@ -49,7 +49,7 @@ class DependencyParserSettings:
         off="--nonprojective",
     )
     epochs: int = setting(
-        7, Whole(1), "Passes over the trees; with development trees, at most so many."
+        7, Whole(1), "Passes over the trees; with development trees, the most there are."
     )
     tags: str = setting(
         "gold",
@@ -77,7 +77,7 @@ class DependencyParserSettings:
     bits: int | None = setting(
         None,
         Whole(10, 30),
-        "2^bits weights of arcs; unless told, up to 24, as many as the words call for.",
+        "2^bits weights of arcs; by default up to 24, as many as the words call for.",
     )
     seed: int = setting(0, Whole(0), _SEED_HELP)
 
@@ -94,7 +94,9 @@ class GenerativeParserSettings:
         "both", Text(("upos", "xpos", "both")), "Which column of tags says the tag of a word."
     )
     min_count: int = setting(3, Whole(1), "Rarer words are known by their signature only.")
-    per_state: int = setting(100, Whole(1), "A tag has a state for so many of its words.")
+    per_state: int = setting(
+        100, Whole(1), "How many words of a tag are needed for each of its states."
+    )
     siblings: bool = setting(
         True,
         Flag(),
@@ -213,13 +215,13 @@ class RerankerSettings:
     l2: float | None = setting(
         None,
         Real(0, open=True),
-        "Penalty of the log-linear weights; unless told, 100 for features of trees and 3 for "
+        "Penalty of the log-linear weights; by default 100 for features of trees and 3 for "
         "those of tags.",
     )
     n_states: int | None = setting(
         None,
         Whole(1),
-        "Hidden states of the latent tree model; unless told, as many as the trees support.",
+        "Hidden states of the latent tree model; by default as many as the trees support.",
         short="-k",
     )
     latent: dict[str, Any] | None = setting(

@@ -15,6 +15,7 @@ from eigentext.drawing.svg import (
     FONT_SIZE,
     HALF_LABEL,
     MARGIN,
+    data_group,
     number,
     shown_text,
     svg_document,
@@ -32,6 +33,7 @@ _ARC_BASE = 16.0  # height of the lowest arc
 _ARC_STEP = 21.0  # one level above the other, with room for a label
 _ARROW = 6.0
 _LABEL_RISE = 7.0  # of a label's middle above its arc
+_STEPS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the scale of probabilities
 _COLOURS = {"first": "#2b84cc", "second": "#d9622b"}  # told apart on light and on dark paper
 
 
@@ -48,6 +50,8 @@ def arcs_svg(
     names: tuple[str, str] = ("first", "second"),
     direction: Literal["auto", "ltr", "rtl"] = "auto",
     width: float | None = None,
+    legend: str = "",
+    data: bool = False,
 ) -> str:
     """Draw a dependency tree as arcs from heads to dependents above the sentence.
 
@@ -59,6 +63,11 @@ def arcs_svg(
                        where it is the other's; ``names`` says in the legend whose tree is whose
     ``direction``      of the sentence; by itself it is that of its script
     ``width``          break the sentence into rows no wider than this, where words allow it
+    ``legend``         what the probabilities are: a scale with this name below the words
+    ``data``           every arc is a group ``et-arc`` that says which it is (``data-head``,
+                       ``data-dependent``, ``data-relation``), every word a group ``et-place``
+                       (``data-word``), for a page on which they can be chosen; of another tree's
+                       arcs (``against``) none is
 
     >>> svg = arcs_svg(["dogs", "bark"], [2, 0], ["nsubj", "root"])
     >>> svg.startswith("<svg "), "nsubj" in svg
@@ -84,10 +93,14 @@ def arcs_svg(
     rows = lay_out(arcs, widths, label_widths, limit)
     mirrored = is_right_to_left(forms) if direction == "auto" else direction == "rtl"
 
-    legend = [] if against is None else [f"only {shown_text(name)}" for name in names]
-    legend_widths = [text_width(name, _SMALL) + 34 for name in legend]
-    full_width = max(*(row.width for row in rows), sum(legend_widths)) + 2 * MARGIN
-    sheet = _Sheet(arcs, forms, full_width, mirrored, names)
+    whose = [] if against is None else [f"only {shown_text(name)}" for name in names]
+    legend_widths = [text_width(name, _SMALL) + 34 for name in whose]
+    scale = _scale(legend if probabilities is not None else "")
+    full_width = (
+        max(*(row.width for row in rows), sum(legend_widths), scale[-1][1] if scale else 0.0)
+        + 2 * MARGIN
+    )
+    sheet = _Sheet(arcs, forms, full_width, mirrored, names, data)
     top = MARGIN
     for row in rows:
         base = top + _SMALL + _ARC_BASE + (row.height + bool(row.roots)) * _ARC_STEP
@@ -95,20 +108,27 @@ def arcs_svg(
         word_y = base + HALF_LABEL + 3
         for i in range(row.first, row.last):
             x = sheet.x(row.centres[i - row.first])
-            sheet.texts.append(svg_text("et-word", x, word_y, words[i], forms[i]))
+            texts = [svg_text("et-word", x, word_y, words[i], forms[i])]
             if under[i]:
                 below = word_y + FONT_SIZE + 4
-                sheet.texts.append(svg_text("et-tag", x, below, under[i], under[i], "", _SMALL))
+                texts.append(svg_text("et-tag", x, below, under[i], under[i], "", _SMALL))
+            if data:
+                target = _target(x, word_y, widths[i], len(texts))
+                texts = [data_group("et-place", {"word": i + 1}, [target, *texts])]
+            sheet.texts += texts
         top = word_y + (FONT_SIZE + 6 if tags else 0) + HALF_LABEL + MARGIN
-    if legend:
-        sheet.draw_legend(legend, legend_widths, top + HALF_LABEL)
+    if whose:
+        sheet.draw_legend(whose, legend_widths, top + HALF_LABEL)
+        top += 2 * HALF_LABEL
+    if scale:
+        sheet.draw_scale(scale, top + HALF_LABEL)
         top += 2 * HALF_LABEL
     return svg_document(
         full_width,
         top,
         title=title or "Dependency arcs",
         description=_described(arcs, forms, names),
-        parts=[*sheet.paths(), *sheet.arrows, *sheet.texts],
+        parts=[*sheet.paths(), *sheet.arrows, *sheet.groups(), *sheet.texts],
         mirrored=mirrored,
     )
 
@@ -119,7 +139,7 @@ def _arcs(
     labels = relations or [""] * len(heads)
     chances = probabilities if probabilities is not None else [None] * len(heads)
     return [
-        Arc(int(head) - 1, word, shown_text(label), "both", None if p is None else float(p))
+        Arc(int(head) - 1, word, shown_text(label), "both", None if p is None else float(p), label)
         for word, (head, label, p) in enumerate(zip(heads, labels, chances, strict=True))
     ]
 
@@ -147,9 +167,12 @@ class _Sheet:
         full_width: float,
         mirrored: bool,
         names: tuple[str, str],
+        data: bool = False,
     ) -> None:
         self.arcs, self.forms, self.names = arcs, forms, names
         self.full_width, self.mirrored = full_width, mirrored
+        self.data = data
+        self.parts: dict[Arc, list[str]] = {}  # of each arc that can be chosen
         self.lines: dict[tuple[str, float | None], list[str]] = {}
         self.arrows: list[str] = []
         self.texts: list[str] = []
@@ -192,33 +215,69 @@ class _Sheet:
         """A line of each colour with what it stands for."""
         x = MARGIN
         for (kind, colour), name, width in zip(_COLOURS.items(), names, widths, strict=True):
-            self._line(Arc(-1, 0, "", kind), f"M{number(x)} {number(y)}h20")
+            self._line(Arc(-1, -1, "", kind), f"M{number(x)} {number(y)}h20")
             text = svg_text("et-legend", x + (width + 12) / 2, y, name, name, "", _SMALL)
             self.texts.append(_coloured(text, colour))
             x += width
+
+    def draw_scale(self, scale: Sequence[tuple[str, float]], y: float) -> None:
+        """Lines from faint to strong between the two ends of the scale."""
+        (name, _), (last, width) = scale
+        first = text_width(name, _SMALL)
+        self.texts.append(svg_text("et-legend", MARGIN + first / 2, y, name, name, "", _SMALL))
+        for k, p in enumerate(_STEPS):
+            self._line(
+                Arc(-1, -1, "", "scale", p),
+                f"M{number(MARGIN + first + 6 + 24 * k)} {number(y)}h20",
+            )
+        end = text_width(last, _SMALL)
+        self.texts.append(
+            svg_text("et-legend", MARGIN + width - end / 2, y, last, last, "", _SMALL)
+        )
+
+    def groups(self) -> list[str]:
+        """The arcs that can be chosen, each with all that is drawn of it."""
+        groups = []
+        for arc, parts in self.parts.items():
+            about: dict[str, object] = {"head": arc.head + 1, "dependent": arc.dependent + 1}
+            about["relation"] = arc.relation
+            if arc.probability is not None:
+                about["value"] = f"{arc.probability:.3g}"
+            groups.append(data_group("et-arc", about, parts))
+        return groups
+
+    def _chosen(self, arc: Arc) -> list[str] | None:
+        """Where the parts of an arc go that can be chosen."""
+        if not self.data or arc.kind == "second" or arc.dependent < 0:
+            return None
+        return self.parts.setdefault(arc, [])
 
     def paths(self) -> list[str]:
         """The lines; those of the usual look first."""
         usual = self.lines.pop(("both", None), [])
         paths = [svg_lines(usual)] if usual else []
-        for (kind, opacity), lines in self.lines.items():
-            dashes = ' stroke-dasharray="5 3"' if kind == "second" else ""
-            strength = number(0.8 if opacity is None else opacity)
-            paths.append(
-                f'<path class="et-edge et-{kind}" d="{"".join(lines)}" fill="none" '
-                f'stroke="{_COLOURS.get(kind, "currentColor")}" stroke-opacity="{strength}" '
-                f'stroke-width="1.6"{dashes}/>'
-            )
-        return paths
+        return paths + [_path(*look, "".join(lines)) for look, lines in self.lines.items()]
 
     def _line(self, arc: Arc, line: str) -> None:
         opacity = None if arc.probability is None else round(_strength(arc.probability), 2)
-        self.lines.setdefault((arc.kind, opacity), []).append(line)
+        chosen = self._chosen(arc)
+        if chosen is None:
+            self.lines.setdefault((arc.kind, opacity), []).append(line)
+            return
+        usual = (arc.kind, opacity) == ("both", None)
+        chosen += [
+            (
+                f'<path class="et-hit" d="{line}" fill="none" stroke="none" stroke-width="14" '
+                'pointer-events="stroke"/>'
+            ),
+            svg_lines([line]) if usual else _path(arc.kind, opacity, line),
+        ]
 
     def _arrow(self, arc: Arc, x: float, base: float) -> None:
         colour = _COLOURS.get(arc.kind, "currentColor")
         opacity = 0.7 if arc.probability is None else _strength(arc.probability)
-        self.arrows.append(
+        chosen = self._chosen(arc)
+        (self.arrows if chosen is None else chosen).append(
             f'<path class="et-arrow" d="M{number(self.x(x) - 3.5)} {number(base - _ARROW)}h7'
             f'l-3.5 {number(_ARROW)}z" fill="{colour}" fill-opacity="{number(opacity)}"/>'
         )
@@ -236,7 +295,48 @@ class _Sheet:
             "et-relation", self.x(x), top - _LABEL_RISE, arc.label, arc.label, note, _SMALL
         )
         different = arc.kind if arc.kind != "both" else "second" if " ≠ " in arc.label else ""
-        self.texts.append(_coloured(text, _COLOURS[different]) if different else text)
+        text = _coloured(text, _COLOURS[different]) if different else text
+        chosen = self._chosen(arc)
+        if chosen is None:
+            self.texts.append(text)
+            return
+        half = max(text_width(arc.label, _SMALL), 24.0) / 2
+        chosen.append(
+            f'<rect class="et-hit" x="{number(self.x(x) - half)}" '
+            f'y="{number(top - _LABEL_RISE - 9)}" width="{number(2 * half)}" height="18" rx="4" '
+            'fill="none" pointer-events="all"/>'
+        )
+        chosen.append(text)
+
+
+def _path(kind: str, opacity: float | None, line: str) -> str:
+    """Lines of one look; what only another tree has is dashed."""
+    dashes = ' stroke-dasharray="5 3"' if kind == "second" else ""
+    strength = number(0.8 if opacity is None else opacity)
+    return (
+        f'<path class="et-edge et-{kind}" d="{line}" fill="none" '
+        f'stroke="{_COLOURS.get(kind, "currentColor")}" stroke-opacity="{strength}" '
+        f'stroke-width="1.6"{dashes}/>'
+    )
+
+
+def _scale(name: str) -> list[tuple[str, float]]:
+    """The two ends of the scale of probabilities, and the width up to each."""
+    if not name:
+        return []
+    first, last = f"{name} 0", "1"
+    width = text_width(first, _SMALL) + 6
+    return [(first, width), (last, width + 24 * len(_STEPS) + 2 + text_width(last, _SMALL))]
+
+
+def _target(x: float, y: float, width: float, n_lines: int) -> str:
+    half = max(width + 6, 24.0) / 2
+    height = 24.0 + (FONT_SIZE + 4) * (n_lines - 1)
+    return (
+        f'<rect class="et-hit" x="{number(x - half)}" y="{number(y - 12)}" '
+        f'width="{number(2 * half)}" height="{number(height)}" rx="5" fill="none" '
+        'pointer-events="all"/>'
+    )
 
 
 def _coloured(text: str, colour: str) -> str:

@@ -32,6 +32,7 @@ class Arc(NamedTuple):
     """An arc to draw; words count from 0, and a root has head -1.
 
     ``kind`` is "both" unless two trees are compared and only the "first" or "second" has the arc.
+    ``label`` is what is shown of the ``relation``, and of the other tree's.
     """
 
     head: int
@@ -39,6 +40,7 @@ class Arc(NamedTuple):
     label: str
     kind: str = "both"
     probability: float | None = None
+    relation: str = ""
 
 
 class Piece(NamedTuple):

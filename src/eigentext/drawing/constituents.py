@@ -17,6 +17,7 @@ from eigentext.drawing.svg import (
     FONT_SIZE,
     HALF_LABEL,
     MARGIN,
+    data_group,
     number,
     shown_text,
     svg_document,
@@ -25,7 +26,7 @@ from eigentext.drawing.svg import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from eigentext.trees.constituent import Tree
 
@@ -34,16 +35,33 @@ __all__ = ["arcs_svg", "tree_svg"]
 _ROW = 44.0  # from one row of the tree to the next
 _NODE_GAP = 16.0  # between neighbouring labels
 _VALUE_COLOUR = "#3b82c4"
+_MARK_COLOUR = "#d9622b"
+_HIT = 26.0  # of a node that can be pointed at, at least
+_SMALL = 11.5
+_STEPS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the legend
 
 
 def tree_svg(
-    tree: Tree, *, colours: Sequence[float] | None = None, title: str | None = None
+    tree: Tree,
+    *,
+    colours: Sequence[float] | None = None,
+    title: str | None = None,
+    legend: str = "",
+    marked: Collection[int] = (),
+    marked_as: str = "",
+    data: bool = False,
 ) -> str:
     """Draw a constituent tree; the words stand on one line, each label above what it spans.
 
     `colours` gives each node (preorder) a value from 0 to 1, shown as the strength of a patch of
     colour behind its label; NaN means no patch.  A sentence in a right-to-left script is drawn
     from right to left.
+
+    ``legend``     what the values are: a scale with this name below the tree
+    ``marked``     nodes (preorder) with a dashed frame; ``marked_as`` says in the legend why
+    ``data``       every node is a group ``et-node`` that says which it is (``data-start``,
+                   ``data-end``, ``data-label``, ``data-role``: label, tag or word), for a page on
+                   which nodes can be chosen
 
     >>> from eigentext.trees.constituent import Tree
     >>> svg = tree_svg(Tree.from_nested(("NP", ("DT", "the"), ("NN", "dog"))))
@@ -62,8 +80,11 @@ def tree_svg(
     centres, width = _tree_columns(sizes, widths)
     mirrored = is_right_to_left(tree.words)
 
-    full_width = width + 2 * MARGIN
-    full_height = heights[0] * _ROW + 2 * (MARGIN + HALF_LABEL)
+    scale, scale_width = _legend(legend if values is not None else "", marked_as if marked else "")
+    full_width = max(width, scale_width) + 2 * MARGIN
+    tree_height = heights[0] * _ROW + 2 * (MARGIN + HALF_LABEL)
+    full_height = tree_height + (2 * HALF_LABEL + 6 if scale else 0)
+    spans = tree.spans().tolist()
     x = [full_width - MARGIN - c if mirrored else MARGIN + c for c in centres]
     y = [MARGIN + HALF_LABEL + (heights[0] - height) * _ROW for height in heights]
 
@@ -76,21 +97,87 @@ def tree_svg(
             edges.append(_tree_edge(x[node], y[node], x[child], y[child]))
             child += sizes[child]
         value = values[node] if values is not None else math.nan
+        behind = []
         if not math.isnan(value):
-            patches.append(_patch(x[node], y[node], widths[node], value))
-        role = "et-word" if sizes[node] == 1 else "et-tag" if sizes[node] == 2 else "et-label"
+            behind.append(_patch(x[node], y[node], widths[node], value))
+        if node in marked:
+            behind.append(_frame(x[node], y[node], widths[node]))
+        kind = "word" if sizes[node] == 1 else "tag" if sizes[node] == 2 else "label"
         note = "" if math.isnan(value) else f"{value:.3g}"
-        if note and role != "et-word":
-            role = "et-valued"
-        texts.append(svg_text(role, x[node], y[node], shown[node], tree.labels[node], note))
+        role = "et-valued" if note and kind != "word" else f"et-{kind}"
+        text = svg_text(role, x[node], y[node], shown[node], tree.labels[node], note)
+        if not data:
+            patches += behind
+            texts.append(text)
+            continue
+        start, end = spans[node]
+        about = {"start": start, "end": end, "label": tree.labels[node], "role": kind}
+        if note:
+            about["value"] = note
+        target = _target(x[node], y[node], widths[node])
+        texts.append(data_group("et-node", about, [*behind, target, text]))
 
     return svg_document(
         full_width,
         full_height,
         title=title or "Constituent tree",
         description=str(tree),
-        parts=[*patches, svg_lines(edges), *texts],
+        parts=[*patches, svg_lines(edges), *texts, *_placed(scale, tree_height + 6)],
         mirrored=mirrored,
+    )
+
+
+# --- the legend, and what nodes are pointed at by ----------------------------------------------
+
+
+def _legend(name: str, marked_as: str) -> tuple[list[tuple[str, float, float]], float]:
+    """(kind or text, x, value or width) of each part of the legend, and the width of the whole."""
+    parts: list[tuple[str, float, float]] = []
+    x = MARGIN
+    if name:
+        for text, values in ((f"{name} 0", _STEPS), ("1", ())):
+            width = text_width(text, _SMALL)
+            parts.append((text, x, width))
+            x += width + 6
+            for value in values:
+                parts.append(("patch", x, value))
+                x += 20
+            x += 6 if values else 14
+    if marked_as:
+        parts.append(("frame", x, 0.0))
+        width = text_width(marked_as, _SMALL)
+        parts.append((marked_as, x + 30, width))
+        x += 30 + width
+    return parts, x - MARGIN if parts else 0.0
+
+
+def _placed(parts: Sequence[tuple[str, float, float]], y: float) -> list[str]:
+    drawn = []
+    for what, x, value in parts:
+        if what == "patch":
+            drawn.append(_patch(x + 10, y, 8, value))
+        elif what == "frame":
+            drawn.append(_frame(x + 12, y, 14))
+        else:
+            drawn.append(svg_text("et-legend", x + value / 2, y, what, what, "", _SMALL))
+    return drawn
+
+
+def _frame(x: float, y: float, width: float) -> str:
+    half = width / 2 + 5
+    return (
+        f'<rect class="et-mark" x="{number(x - half)}" y="{number(y - 11)}" '
+        f'width="{number(2 * half)}" height="22" rx="5" fill="none" stroke="{_MARK_COLOUR}" '
+        'stroke-width="1.8" stroke-dasharray="5 3"/>'
+    )
+
+
+def _target(x: float, y: float, width: float) -> str:
+    half = max(width + 10, _HIT) / 2
+    return (
+        f'<rect class="et-hit" x="{number(x - half)}" y="{number(y - _HIT / 2)}" '
+        f'width="{number(2 * half)}" height="{number(_HIT)}" rx="6" fill="none" '
+        'pointer-events="all"/>'
     )
 
 

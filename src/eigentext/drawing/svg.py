@@ -4,7 +4,8 @@ Drawings carry presentation attributes only (no style sheet, no script, no ids),
 strict content security policy and many of them fit on one page.  Lines and text are in
 ``currentColor``, thus right on light and on dark paper; a page may restyle the classes
 ``et-label``, ``et-tag``, ``et-word``, ``et-relation``, ``et-edge``, ``et-arrow``, ``et-value``
-(a patch of colour) and ``et-valued`` (the label on it).
+(a patch of colour), ``et-valued`` (the label on it), ``et-mark`` (a frame) and ``et-legend``.
+Parts that a page lets people choose are groups with ``data-`` attributes (:func:`data_group`).
 """
 
 from __future__ import annotations
@@ -17,13 +18,14 @@ from typing import TYPE_CHECKING
 from eigentext.drawing.markup import elide, escape, is_right_to_left, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 __all__ = [
     "FONT_SIZE",
     "HALF_LABEL",
     "LONGEST_TEXT",
     "MARGIN",
+    "data_group",
     "fit_for_page",
     "number",
     "shown_text",
@@ -64,6 +66,16 @@ def svg_text(
     if is_right_to_left([shown]):
         attributes += ' direction="rtl"'
     return f"<text {attributes}>{escape(shown)}{tooltip}</text>"
+
+
+def data_group(role: str, about: Mapping[str, object], parts: Sequence[str]) -> str:
+    """Parts of a drawing that belong together, and what they stand for.
+
+    >>> data_group("et-node", {"label": "NP", "start": 0}, [])
+    '<g class="et-node" data-label="NP" data-start="0"></g>'
+    """
+    data = "".join(f' data-{name}="{escape(str(value))}"' for name, value in about.items())
+    return f'<g class="{role}"{data}>{"".join(parts)}</g>'
 
 
 def svg_lines(paths: Sequence[str]) -> str:

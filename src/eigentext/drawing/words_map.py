@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["decay_plot", "decay_plot_png", "map_points", "plane", "word_map", "word_map_png"]
 
 _DECADES = 100.0  # from such a ratio on, a logarithmic axis has enough marks to be read
-_COLOURED_BITS = 2  # four groups: as many colours as can be told apart
+#: of a path that give a word its group: four groups, as many colours as can be told apart
+COLOURED_BITS = 2
 
 
 class MapPoints(NamedTuple):
@@ -69,21 +71,22 @@ def map_points(
     """
     if n_words < 1:
         raise SettingsError(f"a map of {n_words} words: expected at least 1")
-    rows = np.asarray(vectors, dtype=np.float64)
-    fit = [
+    rows = np.asarray(vectors)
+    fits = (
         i
         for i, word in enumerate(words)
         if any(map(str.isalpha, word))
         and not word.startswith("<")
         and (paths is None or word in paths)
         and np.isfinite(rows[i]).all()
-    ][:n_words]
+    )
+    fit = list(islice(fits, n_words))  # of a large vocabulary only its beginning is looked at
     if not fit:
         raise SettingsError("no word to put on the map: none of the vectors' words has a cluster")
     shown = [words[i] for i in fit]
     groups = None
     if paths is not None:
-        prefixes = [paths[word][:_COLOURED_BITS] for word in shown]
+        prefixes = [paths[word][:COLOURED_BITS] for word in shown]
         numbers = {prefix: k for k, prefix in enumerate(sorted(set(prefixes)))}
         groups = [numbers[prefix] for prefix in prefixes]
     points = plane(rows[fit])

@@ -14,7 +14,9 @@ from __future__ import annotations
 import os
 from bisect import bisect_left
 from dataclasses import dataclass
+from functools import cached_property
 from heapq import heappop, heappush, nlargest
+from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from eigentext.drawing.markup import elide, escape, printable, text_width
@@ -71,6 +73,51 @@ class ClusterTree:
     def n_tokens(self) -> int:
         """How often all words were seen."""
         return sum(map(sum, self.counts))
+
+    @cached_property
+    def children(self) -> dict[int, list[int]]:
+        """Numbers of the nodes below each node, in the order of their bits; that of -1 is 0."""
+        below: dict[int, list[int]] = {}
+        for k, node in enumerate(self.nodes):
+            below.setdefault(node.parent, []).append(k)
+        return below
+
+    @cached_property
+    def _before(self) -> tuple[list[int], list[int]]:
+        """Words and tokens of all clusters before each, and of all of them."""
+        return (
+            list(accumulate(map(len, self.words), initial=0)),
+            list(accumulate(map(sum, self.counts), initial=0)),
+        )
+
+    def sizes(self, node: Node) -> tuple[int, int, int]:
+        """How many clusters, words and tokens are below a node.
+
+        >>> from eigentext.formats.brown_paths import PathEntry
+        >>> tree = tree_of_paths([PathEntry("0", "a", 5), PathEntry("1", "b", 9)])
+        >>> tree.sizes(tree.nodes[0]), tree.sizes(tree.nodes[1])
+        ((2, 2, 14), (1, 1, 5))
+        """
+        words, tokens = self._before
+        first, end = node.first, node.end
+        return end - first, words[end] - words[first], tokens[end] - tokens[first]
+
+    @cached_property
+    def _ranges(self) -> dict[tuple[int, int], int]:
+        return {(node.first, node.end): k for k, node in enumerate(self.nodes)}
+
+    def node_at(self, prefix: str) -> int | None:
+        """The number of the node that all clusters with this prefix share; None: there are none.
+
+        >>> from eigentext.formats.brown_paths import PathEntry
+        >>> tree = tree_of_paths([PathEntry("0", "a", 5), PathEntry("101", "b", 9)])
+        >>> tree.node_at("10"), tree.node_at("11")
+        (2, None)
+        """
+        first = bisect_left(self.bits, prefix)
+        # after all that begins so, since no bit is "2"
+        end = bisect_left(self.bits, prefix + "2", first)
+        return self._ranges.get((first, end))
 
     def prefix(self, node: Node) -> str:
         """The bits of a node."""
@@ -164,36 +211,35 @@ def _nodes(bits: tuple[str, ...]) -> list[Node]:
     return nodes
 
 
-def _open(tree: ClusterTree, most: int) -> tuple[set[int], dict[int, list[int]]]:
-    """The nodes shown with their children, those with most clusters first; and the children."""
-    children: dict[int, list[int]] = {}
-    for k, node in enumerate(tree.nodes):
-        children.setdefault(node.parent, []).append(k)
-    shown, n_ends = set(), 1
-    queue = [(-tree.nodes[0].end, 0)]
+def _open(tree: ClusterTree, most: int, root: int) -> set[int]:
+    """The nodes shown with their children, those with most clusters first."""
+    nodes, shown, n_ends = tree.nodes, set(), 1
+    queue = [(nodes[root].first - nodes[root].end, root)]
     while queue:
         _, k = heappop(queue)
-        below = children.get(k, [])
+        below = tree.children.get(k, [])
         if not below or n_ends + len(below) - 1 > most:
             continue
         shown.add(k)
         n_ends += len(below) - 1
         for child in below:
-            heappush(queue, (tree.nodes[child].first - tree.nodes[child].end, child))
-    return shown, children
+            heappush(queue, (nodes[child].first - nodes[child].end, child))
+    return shown
 
 
-def cluster_tree_svg(tree: ClusterTree, *, ends: int = 40, words: int = 7) -> str:
+def cluster_tree_svg(tree: ClusterTree, *, ends: int = 40, words: int = 7, root: int = 0) -> str:
     """The tree from left to right, with at most so many ends, each with its most frequent words.
+
+    ``root`` is the number of the node to begin with.
 
     >>> from eigentext.formats.brown_paths import PathEntry
     >>> svg = cluster_tree_svg(tree_of_paths([PathEntry("0", "cat", 5), PathEntry("1", "<b>", 9)]))
     >>> svg.startswith("<svg ") and "&lt;b&gt;" in svg
     True
     """
-    shown, children = _open(tree, max(ends, 1))
-    nodes, generation, order = tree.nodes, {0: 0}, []
-    stack = [0]
+    shown, children = _open(tree, max(ends, 1), root), tree.children
+    nodes, generation, order = tree.nodes, {root: 0}, []
+    stack = [root]
     while stack:  # top to bottom
         k = stack.pop()
         order.append(k)
@@ -211,7 +257,7 @@ def cluster_tree_svg(tree: ClusterTree, *, ends: int = 40, words: int = 7) -> st
     edge = max(x[k] for k in order)
     lines, parts, widest = [], [], 0.0
     for k in order:
-        if k == 0:
+        if k == root:
             continue
         node, parent = nodes[k], nodes[k].parent
         lines.append(f"M{number(x[parent])} {number(y[parent])}V{number(y[k])}H{number(x[k])}")
@@ -228,7 +274,7 @@ def cluster_tree_svg(tree: ClusterTree, *, ends: int = 40, words: int = 7) -> st
             )
         node = nodes[k]
         examples = [elide(printable(word), _LONGEST_WORD) for word in tree.examples(node, words)]
-        n_words = sum(len(tree.words[c]) for c in range(node.first, node.end))
+        _, n_words, _ = tree.sizes(node)
         many = f"{node.end - node.first} clusters, " if node.end - node.first > 1 else ""
         note = f"{tree.prefix(node) or 'all'}: {many}{n_words:,} words"
         # each word between isolates, so that none turns the others' order

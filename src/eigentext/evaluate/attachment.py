@@ -18,8 +18,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
 
+from eigentext.base.engines import using_cluster
+from eigentext.base.parallel import side_by_side
 from eigentext.errors import SettingsError
 from eigentext.evaluate.alignment import Words
 from eigentext.evaluate.attachment_counts import Comparison, Score, is_content, other_relations
@@ -33,7 +36,7 @@ from eigentext.evaluate.attachment_tables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from eigentext.evaluate import bootstrap
     from eigentext.formats.conll import TenColumnSentence
@@ -108,12 +111,8 @@ class AttachmentResult:
 _CONTENT_MEASURES = ("CLAS", "MLAS", "BLEX")
 
 
-def _content_scores(both: Comparison) -> dict[str, Score]:
-    return {
-        "CLAS": both.count(both.labelled, is_content),
-        "MLAS": both.count(both.morphology_agrees(), is_content),
-        "BLEX": both.count(lambda g, s: both.labelled(g, s) and both.same_lemma(g, s), is_content),
-    }
+def _mlas(both: Comparison) -> Score:
+    return both.count(both.morphology_agrees(), is_content)
 
 
 def _complete(counts: Sequence[Score]) -> float:
@@ -140,7 +139,8 @@ def evaluate(
 
     ``punctuation=False`` leaves words that the gold side calls punctuation (relation ``punct`` or
     tag ``PUNCT``) out of every count, complete matches and tables too; other words that hang from
-    them still count.  ``subtypes=True`` compares relations as they stand.
+    them still count.  ``subtypes=True`` compares relations as they stand.  Measures are counted
+    side by side, by as many processes as there are cores in use.
 
     >>> from eigentext.formats.conllu import make_sentence
     >>> words = ["dogs", "bark", "."]
@@ -158,29 +158,43 @@ def evaluate(
     both = Comparison(mine, its, punctuation=punctuation)
     spoken = Comparison(mine, its, punctuation=False) if punctuation else both
     others = other_relations(mine)
-    scores = {
-        "Tokens": spans_score(mine.token_spans, its.token_spans),
-        "Sentences": spans_score(mine.sentence_spans, its.sentence_spans),
-        "Words": both.count(lambda g, s: True),
-        "UPOS": both.count(both.same_upos),
-        "XPOS": both.count(both.same_xpos),
-        "UFeats": both.count(both.same_feats),
-        "AllTags": both.count(both.same_tags),
-        "Lemmas": both.count(both.same_lemma),
-        "UAS": both.count(both.same_head),
-        "LAS": both.count(both.labelled),
-        **({} if others else _content_scores(both)),
-        "UAS without punct": spoken.count(spoken.same_head),
-        "LAS without punct": spoken.count(spoken.labelled),
+    content = {
+        "CLAS": partial(both.count, both.labelled, is_content),
+        "MLAS": partial(_mlas, both),
+        "BLEX": partial(both.count, both.labelled_with_lemma, is_content),
     }
-    headed, labelled = both.by_sentence(both.same_head), both.by_sentence(both.labelled)
+    measures: dict[str, Callable[[], Score]] = {
+        "Tokens": partial(spans_score, mine.token_spans, its.token_spans),
+        "Sentences": partial(spans_score, mine.sentence_spans, its.sentence_spans),
+        "Words": partial(both.count, both.aligned),
+        "UPOS": partial(both.count, both.same_upos),
+        "XPOS": partial(both.count, both.same_xpos),
+        "UFeats": partial(both.count, both.same_feats),
+        "AllTags": partial(both.count, both.same_tags),
+        "Lemmas": partial(both.count, both.same_lemma),
+        "UAS": partial(both.count, both.same_head),
+        "LAS": partial(both.count, both.labelled),
+        **({} if others else content),
+        "UAS without punct": partial(spoken.count, spoken.same_head),
+        "LAS without punct": partial(spoken.count, spoken.labelled),
+    }
+    tables: list[Callable[[], Any]] = [
+        partial(both.by_sentence, both.same_head),
+        partial(both.by_sentence, both.labelled),
+        partial(by_relation, both),
+        partial(by_distance, both),
+    ]
+    with using_cluster(None):  # to send all words there would take longer than to count
+        counted = iter(list(side_by_side([*measures.values(), *tables])))
+    scores = {name: next(counted) for name in measures}
+    headed, labelled, relations, distances = counted
     return AttachmentResult(
         scores=scores,
         sentence_counts=labelled,
         head_counts=headed,
-        by_relation=by_relation(both),
+        by_relation=relations,
         by_length=by_length(mine.sizes, headed, labelled, length_width),
-        by_distance=by_distance(both),
+        by_distance=distances,
         other_relations=tuple(others),
     )
 

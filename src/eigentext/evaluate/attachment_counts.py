@@ -111,6 +111,10 @@ class Comparison:
             (g, s) for s, g in enumerate(self.partner) if g is not None and self.gold_kept[g]
         ]
 
+    def aligned(self, g: int, s: int) -> bool:
+        """Of a pair that is always so."""
+        return True
+
     def same_head(self, g: int, s: int) -> bool:
         """Do the two words hang from the same word?"""
         head = self.system.heads[s]
@@ -130,6 +134,10 @@ class Comparison:
     def same_lemma(self, g: int, s: int) -> bool:
         """The same lemma, where the gold side has one?"""
         return self.gold.lemmas[g] in ("_", self.system.lemmas[s])
+
+    def labelled_with_lemma(self, g: int, s: int) -> bool:
+        """The same head, relation and lemma?"""
+        return self.labelled(g, s) and self.same_lemma(g, s)
 
     def same_upos(self, g: int, s: int) -> bool:
         """The same universal tag?"""

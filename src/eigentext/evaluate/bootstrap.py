@@ -14,11 +14,15 @@ a confidence interval.  The figure of a set is computed from its added counts, a
 Both p values are two-sided and count the observed set as one of the draws, (1 + hits) / (1 +
 n), so they are never 0. The interval is the percentile bootstrap's for delta, whatever the
 test. The same seed gives the same answer.
+
+:func:`interval` is the same for one figure alone, :func:`median_interval` for the median of a
+number per sentence, and :func:`difference` for two sets of sentences that are not the same ones.
+A figure may be nan where it is not defined: such draws are left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -27,7 +31,7 @@ import numpy.typing as npt
 
 from eigentext.errors import SettingsError
 
-__all__ = ["Comparison", "compare", "f1"]
+__all__ = ["Comparison", "Interval", "compare", "difference", "f1", "interval", "median_interval"]
 
 Counts = npt.NDArray[np.float64]
 Figure = Callable[[Counts], Counts]
@@ -47,6 +51,18 @@ class Comparison:
     confidence: float
     n_samples: int
     method: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A figure and its interval; all nan where the figure is not defined."""
+
+    value: float
+    low: float
+    high: float
+    confidence: float
+    n_samples: int
     seed: int
 
 
@@ -94,8 +110,7 @@ def compare(
     ours, theirs = _checked(first, "first"), _checked(second, "second")
     if ours.shape != theirs.shape:
         raise SettingsError(f"shapes {ours.shape} and {theirs.shape}: not the same sentences")
-    if n_samples < 1 or not 0 < confidence < 1:
-        raise SettingsError(f"n_samples={n_samples}, confidence={confidence}: out of range")
+    _check_draws(n_samples, confidence)
     if method not in ("bootstrap", "permutation"):
         raise SettingsError(f"method {method!r}, expected 'bootstrap' or 'permutation'")
     score, rival = float(figure(ours.sum(0))), float(figure(theirs.sum(0)))
@@ -107,10 +122,94 @@ def compare(
         hits = np.abs(drawn - delta) >= abs(delta) - tolerance
     else:
         hits = np.abs(_permuted(ours, theirs, figure, n_samples, rng)) >= abs(delta) - tolerance
-    tail = 50.0 * (1.0 - confidence)
-    low, high = np.percentile(drawn, [tail, 100.0 - tail]).tolist()
+    low, high = _ends(drawn, confidence)
     p_value = (1 + int(hits.sum())) / (1 + n_samples)
     return Comparison(score, rival, delta, p_value, low, high, confidence, n_samples, method, seed)
+
+
+def interval(
+    counts: Sequence[Sequence[float]] | Counts,
+    *,
+    figure: Figure = f1,
+    n_samples: int = 2_000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> Interval:
+    """A figure of added counts, a row per sentence, with the interval of resampled sentences.
+
+    >>> found = interval([(9, 10, 10)] * 30 + [(7, 10, 10)] * 30, n_samples=500)
+    >>> round(found.value, 1), 77 < found.low < 80 < found.high < 83
+    (80.0, True)
+    """
+    rows = _checked(counts, "counts")
+    _check_draws(n_samples, confidence)
+    value = float(figure(rows.sum(0)))
+    drawn = _drawn(rows, figure, n_samples, np.random.default_rng(seed))
+    return Interval(value, *_ends(drawn, confidence, value), confidence, n_samples, seed)
+
+
+def difference(
+    first: Sequence[Sequence[float]] | Counts,
+    second: Sequence[Sequence[float]] | Counts,
+    *,
+    figure: Figure = f1,
+    n_samples: int = 2_000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> Interval:
+    """The figure of some sentences less that of others; each set is resampled by itself.
+
+    >>> found = difference([(9, 10, 10)] * 40, [(8, 10, 10)] * 30, n_samples=500)
+    >>> round(found.value, 1), round(found.low, 1), round(found.high, 1)
+    (10.0, 10.0, 10.0)
+    """
+    ours, theirs = _checked(first, "first"), _checked(second, "second")
+    _check_draws(n_samples, confidence)
+    value = float(figure(ours.sum(0))) - float(figure(theirs.sum(0)))
+    rng = np.random.default_rng(seed)
+    drawn = _drawn(ours, figure, n_samples, rng) - _drawn(theirs, figure, n_samples, rng)
+    return Interval(value, *_ends(drawn, confidence, value), confidence, n_samples, seed)
+
+
+def median_interval(
+    values: Sequence[float] | Counts,
+    *,
+    n_samples: int = 2_000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> Interval:
+    """The median of one number per sentence, with the interval of resampled sentences.
+
+    >>> found = median_interval([1.0, 2.0, 3.0, 4.0, 100.0])
+    >>> found.value, found.low >= 1.0, found.high <= 100.0
+    (3.0, True, True)
+    """
+    numbers = _checked(np.asarray(values, np.float64)[:, None], "values")[:, 0]
+    _check_draws(n_samples, confidence)
+    rising, n = np.sort(numbers), len(numbers)
+    drawn = []
+    for times in _multiplicities((n, 1), n_samples, np.random.default_rng(seed)):
+        places = times.cumsum(1)
+        # the two in the middle of n numbers in order, which are one where n is odd
+        middle = [(places < rank).sum(1) for rank in ((n + 1) // 2, n // 2 + 1)]
+        drawn.append((rising[middle[0]] + rising[middle[1]]) / 2)
+    ends = _ends(np.concatenate(drawn), confidence)
+    return Interval(float(np.median(numbers)), *ends, confidence, n_samples, seed)
+
+
+def _check_draws(n_samples: int, confidence: float) -> None:
+    if n_samples < 1 or not 0 < confidence < 1:
+        raise SettingsError(f"n_samples={n_samples}, confidence={confidence}: out of range")
+
+
+def _ends(drawn: Counts, confidence: float, value: float = 0.0) -> tuple[float, float]:
+    """Percentiles of the draws that are defined; nan if the figure itself is not."""
+    drawn = drawn[~np.isnan(drawn)]
+    if not len(drawn) or np.isnan(value):
+        return float("nan"), float("nan")
+    tail = 50.0 * (1.0 - confidence)
+    low, high = np.percentile(drawn, [tail, 100.0 - tail]).tolist()
+    return low, high
 
 
 def _batches(n_samples: int, n_sentences: int) -> list[int]:
@@ -123,14 +222,24 @@ def _bootstrap(
     ours: Counts, theirs: Counts, figure: Figure, n_samples: int, rng: np.random.Generator
 ) -> Counts:
     """(n_samples,): the difference on sets of sentences drawn with replacement."""
-    n_sentences = len(ours)
+    sets = _multiplicities(ours.shape, n_samples, rng)
+    return np.concatenate([figure(times @ ours) - figure(times @ theirs) for times in sets])
+
+
+def _drawn(rows: Counts, figure: Figure, n_samples: int, rng: np.random.Generator) -> Counts:
+    """(n_samples,): the figure on sets of sentences drawn with replacement."""
+    sets = _multiplicities(rows.shape, n_samples, rng)
+    return np.concatenate([figure(times @ rows) for times in sets])
+
+
+def _multiplicities(
+    shape: tuple[int, ...], n_samples: int, rng: np.random.Generator
+) -> Iterator[Counts]:
+    """How often each of n sentences is in each set, (size, n) at a time; ``shape`` (n, counts)."""
+    n_sentences = shape[0]
     chances = np.full(n_sentences, 1.0 / n_sentences)
-    differences = []
-    for size in _batches(n_samples, n_sentences):
-        # how often each sentence is in each set: (size, n_sentences)
-        times = rng.multinomial(n_sentences, chances, size=size).astype(np.float64)
-        differences.append(figure(times @ ours) - figure(times @ theirs))
-    return np.concatenate(differences)
+    for size in _batches(n_samples, max(shape)):
+        yield rng.multinomial(n_sentences, chances, size=size).astype(np.float64)
 
 
 def _permuted(

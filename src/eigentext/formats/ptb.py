@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "escape",
+    "format_escaped",
     "format_tree",
     "parse_tree",
     "read_numbered_trees",
@@ -290,6 +291,16 @@ def format_tree(tree: Tree) -> str:
     if why:
         raise ValueError(why)
     return str(tree)
+
+
+def format_escaped(tree: Tree) -> str:
+    """The tree on one line; words that brackets cannot hold are escaped.
+
+    >>> from eigentext.trees.constituent import Tree
+    >>> format_escaped(Tree.from_nested(("NP", ("X", "("), ("NN", "dog"))))
+    '(NP (X -LRB-) (NN dog))'
+    """
+    return str(tree.with_words([escape(word) for word in tree.words]))
 
 
 def _why_unwritable(tree: Tree) -> str | None:

@@ -10,16 +10,15 @@ from eigentext.lexical.shown import shown_reading
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from eigentext.lexical.ranker.model import LexicalRanker, RankedWord
+    from eigentext.lexical.ranked import RankedWord
+    from eigentext.lexical.shown import WithReadings
 
 __all__ = ["as_conllu", "as_json_line", "as_record", "as_vocalised"]
 
 _POS_ELEMENTS = ("pos", "upos")
 
 
-def as_record(
-    word: RankedWord, ranker: LexicalRanker, top: int | None = None
-) -> dict[str, object]:
+def as_record(word: RankedWord, ranker: WithReadings, top: int | None = None) -> dict[str, object]:
     """A ranked word as plain data, with its ``top`` candidates or all."""
     shown = []
     for candidate in word.candidates[:top]:
@@ -46,14 +45,14 @@ def as_record(
 
 
 def as_json_line(
-    number: int, words: Sequence[RankedWord], ranker: LexicalRanker, top: int | None = None
+    number: int, words: Sequence[RankedWord], ranker: WithReadings, top: int | None = None
 ) -> str:
     """A ranked sentence as one line of JSON."""
     record = {"sentence": number, "words": [as_record(word, ranker, top) for word in words]}
     return json.dumps(record, ensure_ascii=False)
 
 
-def as_vocalised(words: Sequence[RankedWord], ranker: LexicalRanker) -> str:
+def as_vocalised(words: Sequence[RankedWord], ranker: WithReadings) -> str:
     """The sentence as its best readings are vocalised; what has no reading stays as typed."""
     shown = []
     for word in words:
@@ -62,7 +61,7 @@ def as_vocalised(words: Sequence[RankedWord], ranker: LexicalRanker) -> str:
     return " ".join(shown)
 
 
-def as_conllu(number: int, words: Sequence[RankedWord], ranker: LexicalRanker) -> Iterator[str]:
+def as_conllu(number: int, words: Sequence[RankedWord], ranker: WithReadings) -> Iterator[str]:
     """The sentence as CoNLL-U lines: the best label, its probability, vocalisation and gloss."""
     scheme = ranker.scheme_
     yield f"# sent_id = {number}"

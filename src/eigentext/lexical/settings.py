@@ -63,7 +63,7 @@ class RankerSettings:
     holdout: float | None = setting(
         None,
         Real(0, 1, open=True),
-        "Share of documents that learns weights only (Shah et al. 2010: 0.1); unless told, every "
+        "Share of documents that learns weights only (Shah et al. 2010: 0.1); by default every "
         "document serves both stages.",
     )
     min_count: int = setting(

@@ -18,21 +18,25 @@ if TYPE_CHECKING:
     from eigentext.lexical.ranked import RankedCandidate, RankedWord
     from eigentext.lexical.schemes.labels import LabelScheme
 
-__all__ = ["shown_reading"]
+__all__ = ["WithReadings", "shown_reading"]
 
 Inflect = Callable[["Analysis", Mapping[str, str]], "Analysis"]
 
 
-class _Ranker(Protocol):
-    @property
-    def scheme_(self) -> LabelScheme: ...
+class WithReadings(Protocol):
+    """What is asked of a ranker here."""
 
     @property
-    def analyzer_(self) -> Analyzer: ...
+    def scheme_(self) -> LabelScheme:
+        """Its labels."""
+
+    @property
+    def analyzer_(self) -> Analyzer:
+        """Where its readings come from."""
 
 
 def shown_reading(
-    word: RankedWord, candidate: RankedCandidate, ranker: _Ranker
+    word: RankedWord, candidate: RankedCandidate, ranker: WithReadings
 ) -> Analysis | None:
     """The reading to show; None where no reading of the word leads to the label or near it."""
     scheme = ranker.scheme_

@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eigentext.base.cores import each, row_blocks
+from eigentext.linalg.column_file import ColumnFile
 from eigentext.linalg.ties import leading_entries
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import DTypeLike, NDArray
 
 __all__ = ["CPU", "Backend", "tall_blocks"]
@@ -45,8 +48,15 @@ class Backend:
 
     name = "cpu"
 
-    def empty_columns(self, n_rows: int, n_columns: int, dtype: DTypeLike) -> Any:
-        """A tall array in column order: its leading columns are one piece of memory."""
+    def empty_columns(
+        self, n_rows: int, n_columns: int, dtype: DTypeLike, folder: Path | None = None
+    ) -> Any:
+        """A tall array in column order: its leading columns are one piece of memory.
+
+        With a folder it is a file there.
+        """
+        if folder is not None:
+            return ColumnFile.empty(folder, n_rows, n_columns, dtype)
         return np.empty((n_columns, n_rows), dtype=dtype).T
 
     def zeros(self, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
@@ -75,6 +85,15 @@ class Backend:
 
         each(fill, tall_blocks(X.shape[0]))
         return product
+
+    def turned(self, X: Any, h: Any) -> Any:
+        """``X h``, in the place of ``X``; h has no more columns than rows."""
+
+        def turn(rows: slice) -> None:
+            X[rows, : h.shape[1]] = X[rows] @ h
+
+        each(turn, tall_blocks(X.shape[0]))
+        return X if h.shape[1] == X.shape[1] else X[:, : h.shape[1]].copy()
 
     def subtract(self, y: Any, X: Any, h: Any) -> Any:
         """``y - X h``, in the place of ``y``."""

@@ -45,6 +45,8 @@ def single_threaded() -> Iterator[None]:
     ...     float(np.ones(3) @ np.ones(3))
     3.0
     """
+    # scipy has a BLAS of its own, which can be held only once it is there
+    import scipy.linalg  # noqa: F401
     from threadpoolctl import threadpool_limits
 
     if getattr(_thread, "holds", False):

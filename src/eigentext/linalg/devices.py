@@ -18,6 +18,8 @@ from eigentext.linalg.backend import CPU, Backend
 from eigentext.linalg.ties import TIE
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import DTypeLike, NDArray
 
 __all__ = ["CupyBackend", "TorchBackend", "backend_for", "backend_of", "why_no_cupy"]
@@ -33,6 +35,10 @@ class _Card(Backend):
         return X.T @ Y
 
     def times(self, X: Any, h: Any) -> Any:
+        """``X h``."""
+        return X @ h
+
+    def turned(self, X: Any, h: Any) -> Any:
         """``X h``."""
         return X @ h
 
@@ -91,8 +97,10 @@ class CupyBackend(_Card):
 
     name = "cuda"
 
-    def empty_columns(self, n_rows: int, n_columns: int, dtype: DTypeLike) -> Any:
-        """A tall array in column order."""
+    def empty_columns(
+        self, n_rows: int, n_columns: int, dtype: DTypeLike, folder: Path | None = None
+    ) -> Any:
+        """A tall array in column order, on the card whatever the folder."""
         import cupy
 
         return cupy.empty((n_columns, n_rows), dtype=dtype).T
@@ -176,8 +184,10 @@ class TorchBackend(_Card):
     def __init__(self, device: str = "cuda") -> None:
         self.name = device
 
-    def empty_columns(self, n_rows: int, n_columns: int, dtype: DTypeLike) -> Any:
-        """A tall array in column order."""
+    def empty_columns(
+        self, n_rows: int, n_columns: int, dtype: DTypeLike, folder: Path | None = None
+    ) -> Any:
+        """A tall array in column order, on the card whatever the folder."""
         import torch
 
         return torch.empty((n_columns, n_rows), dtype=_torch_dtype(dtype), device=self.name).T

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from numba import njit
-
-_F32 = "void(int64[:, ::1], uint32[::1], float32[::1], float32[:, ::1], int64, float32[:, ::1])"
-_F64 = "void(int64[:, ::1], uint32[::1], float64[::1], float64[:, ::1], int64, float64[:, ::1])"
+from eigentext.base.compiling import njit
 
 
-@njit([_F32, _F64], cache=True, nogil=True, fastmath={"contract"})
+@njit(nogil=True, fastmath={"contract"})
 def add_csr_times_block(starts, indices, values, x, first, y):  # type: ignore[no-untyped-def]
     """``y[i] += sum over j of A[first + i, j] * x[j]`` for a tiled CSR matrix and a narrow block.
 

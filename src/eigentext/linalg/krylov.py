@@ -31,13 +31,14 @@ from eigentext.linalg.pace import Pace, settled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from eigentext.base.progress import Progress
     from eigentext.linalg.backend import Backend
 
-__all__ = ["KrylovResult", "KrylovSettings", "leading_eigenvectors"]
+__all__ = ["KrylovResult", "KrylovSettings", "basis_columns", "leading_eigenvectors"]
 
 # the run that looks for missed copies of tied values: columns, and steps
 _HUNT_COLUMNS = 16
@@ -75,6 +76,7 @@ class KrylovSettings:
     ``block``         columns multiplied at a time
     ``max_products``  with ``A A'``: the end even if nothing has converged
     ``max_basis``     columns of Q at most; then it is restarted
+    ``folder``        where not None, Q is in a file there
     """
 
     tol: float
@@ -83,6 +85,12 @@ class KrylovSettings:
     max_products: int
     max_basis: int
     seed: int
+    folder: Path | None = None
+
+
+def basis_columns(capacity: int, block: int) -> int:
+    """The columns of Q in all: what waits for its product, and what may join it, comes on top."""
+    return capacity + 2 * (block + _HUNT_COLUMNS)
 
 
 def leading_eigenvectors(
@@ -108,6 +116,7 @@ def leading_eigenvectors(
         capacity=settings.max_basis,
         seed=settings.seed,
         backend=backend,
+        folder=settings.folder,
     )
     hunts = restarts = extra_products = 0
     pace = Pace(rank, block)
@@ -192,6 +201,7 @@ def _hunt(
         seed=lanczos.seed,
         stream=1_000_000 * hunt,
         backend=backend,
+        folder=lanczos.folder,
     )
     for _ in range(_HUNT_STEPS):
         other.step()
@@ -216,16 +226,17 @@ class _BlockLanczos:
         capacity: int,
         seed: int,
         backend: Backend,
+        folder: Path | None,
         stream: int = 0,
     ) -> None:
         self.gram, self.support, self.dtype, self.seed = gram, support, np.dtype(dtype), seed
-        self.backend = backend
+        self.backend, self.folder = backend, folder
         self.dimension = int(support.sum())
         self.block = min(block, self.dimension)
         self.capacity = max(capacity, 2 * block + _HUNT_COLUMNS)
-        room = min(self.capacity + 2 * (block + _HUNT_COLUMNS), self.dimension)
+        room = min(basis_columns(self.capacity, block), self.dimension)
         # column-major, so that the leading columns are one piece of memory
-        self.Q = backend.empty_columns(support.shape[0], room, self.dtype)
+        self.Q = backend.empty_columns(support.shape[0], room, self.dtype, folder)
         # in the basis' own precision: T is no better than that
         self.T = backend.zeros((room, room), self.dtype)
         self.size = 0  # columns of Q that have been multiplied

@@ -14,7 +14,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -27,15 +27,20 @@ from eigentext.linalg.matrices import CardOperator, Operator, as_operator
 from eigentext.linalg.ties import TIE, canonical_turn, tied_stretches
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import DTypeLike, NDArray
 
     from eigentext.base.progress import Progress
     from eigentext.linalg.backend import Backend
+    from eigentext.linalg.krylov import KrylovSettings
 
 __all__ = [
     "ConvergenceReport",
     "ConvergenceWarning",
     "SVDResult",
+    "basis_bytes",
+    "krylov_block",
     "subspace_overlap",
     "truncated_svd",
 ]
@@ -135,6 +140,8 @@ def truncated_svd(
     progress: Progress | None = None,
     device: str | Backend | None = None,
     to_host: bool = True,
+    sides: Literal["both", "left"] = "both",
+    folder: Path | None = None,
 ) -> SVDResult:
     """The ``rank`` leading singular triplets of a sparse matrix, an array or an operator.
 
@@ -153,6 +160,10 @@ def truncated_svd(
     there is one); None is what :func:`~eigentext.base.device.using_device` says.  Only the Krylov
     route goes to the card.  A matrix of CuPy stays on its card.  The factors come back as arrays
     of numpy, or with ``to_host=False`` stay where they were made.
+
+    Where memory is short, ``sides="left"`` leaves the right vectors out (Vt has no columns), and
+    with a ``folder`` the basis of the Krylov route, of :func:`basis_bytes`, is in a file there.
+    Neither changes a bit of the rest.
 
     >>> result = truncated_svd(np.diag([3.0, 2.0, 1.0]), 2)
     >>> result.S.round(6).tolist(), result.report.converged
@@ -201,10 +212,13 @@ def truncated_svd(
         elif method == "arpack":
             route = _arpack(wide, reachable, tol=tol, max_iter=max_iter, seed=seed)
         else:
-            route = _krylov(
-                wide, support, reachable, tol, overlap, max_iter, block, seed, progress, backend
+            settings = _krylov_settings(
+                wide.shape, reachable, tol, overlap, max_iter, block, seed, folder
             )
-        U, S, V, residuals = _finish(wide, route, backend, rank_tol=rank_tol)
+            route = _krylov(wide, support, reachable, settings, progress, backend)
+        wanted = {"both": "both", "left": "right" if turned else "left"}[sides]
+        U, S, V, residuals = _finish(wide, route, backend, rank_tol=rank_tol, sides=wanted)
+        route = replace(route, U=None)
     got = S.shape[0]
     if got < rank:
         if on_rank == "error":
@@ -215,21 +229,24 @@ def truncated_svd(
     for first, end in tied_stretches(S, TIE[kind.char]):
         turn = canonical_turn(backend.to_host(U[:, first:end])).astype(kind)
         for side in (U, V):
-            side[:, first:end] = side[:, first:end] @ backend.asarray(turn)
+            if side.shape[0]:
+                side[:, first:end] = side[:, first:end] @ backend.asarray(turn)
     if got:
         signs = np.where(backend.leading_entries(U) < 0, -1, 1)
         backend.scale_columns(U, signs)
         backend.scale_columns(V, signs)
+    if sides == "left":
+        V = V[:0]
     if to_host:
         U, V = backend.to_host(U), backend.to_host(V)
-    sides = residuals[::-1] if turned else residuals
+    right, left = residuals[::-1] if turned else residuals
     worst = float(max(residuals[0].max(initial=0.0), residuals[1].max(initial=0.0)))
     settled = overlap is not None and route.method == "krylov" and route.converged
     report = ConvergenceReport(
         method=route.method,
         converged=bool(worst <= tol or settled),
-        right_residuals=sides[0],
-        left_residuals=sides[1],
+        right_residuals=right,
+        left_residuals=left,
         iterations=route.iterations,
         products=route.products,
         restarts=route.restarts,
@@ -264,33 +281,56 @@ def _random_column(A: Operator, seed: int, backend: Backend) -> Any:
     return backend.asarray(random_block(A.shape[1], 1, seed=seed, stream=0, dtype=A.dtype))
 
 
-def _krylov(
-    A: Operator,
-    support: NDArray[np.bool_],
+def basis_bytes(shape: tuple[int, int], rank: int, dtype: DTypeLike = np.float32) -> int:
+    """What the basis of the Krylov route takes when it is at its largest."""
+    from eigentext.linalg.krylov import basis_columns
+
+    settings = _krylov_settings(shape, min(rank, *shape), 1.0, None, None, None, 0, None)
+    columns = min(basis_columns(settings.max_basis, settings.block), *shape)
+    return min(shape) * columns * np.dtype(dtype).itemsize
+
+
+def _krylov_settings(
+    shape: tuple[int, int],
     rank: int,
     tol: float,
     overlap: float | None,
     max_iter: int | None,
     block: int | None,
     seed: int,
-    progress: Progress | None,
-    backend: Backend,
-) -> _Route:
-    from eigentext.linalg.krylov import KrylovSettings, leading_eigenvectors
+    folder: Path | None,
+) -> KrylovSettings:
+    from eigentext.linalg.krylov import KrylovSettings
 
-    if block is None:
-        # narrow blocks need fewer products, wide ones gather memory better
-        block = 64 if rank >= 400 else 32
-    block = min(block, A.shape[0])
-    limit = (50 if max_iter is None else max_iter) * max(rank, block)
-    settings = KrylovSettings(
+    block = min(krylov_block(rank) if block is None else block, *shape)
+    return KrylovSettings(
         tol=tol / 2,  # half of it is left for the rounding of what follows
         overlap=overlap,
         block=block,
-        max_products=limit,
+        max_products=(50 if max_iter is None else max_iter) * max(rank, block),
         max_basis=max(4 * rank, 2 * rank + 10 * block),
         seed=seed,
+        folder=folder,
     )
+
+
+def krylov_block(rank: int) -> int:
+    """Vectors multiplied at a time: narrow blocks need fewer products, wide ones gather memory
+    better.
+    """
+    return 64 if rank >= 400 else 32
+
+
+def _krylov(
+    A: Operator,
+    support: NDArray[np.bool_],
+    rank: int,
+    settings: KrylovSettings,
+    progress: Progress | None,
+    backend: Backend,
+) -> _Route:
+    from eigentext.linalg.krylov import leading_eigenvectors
+
     ritz = leading_eigenvectors(
         A.gram, support, rank, settings, dtype=A.dtype, backend=backend, progress=progress
     )
@@ -304,7 +344,7 @@ def _krylov(
         ritz.basis_size,
         ritz.overlap,
         # far from convergence the Lanczos relation gives them as exactly as a product would
-        None if overlap is None else ritz.residuals,
+        None if settings.overlap is None else ritz.residuals,
     )
 
 
@@ -355,9 +395,12 @@ def _dense(A: Operator, rank: int) -> _Route:
 
 
 def _finish(
-    A: Operator, route: _Route, backend: Backend, *, rank_tol: float
+    A: Operator, route: _Route, backend: Backend, *, rank_tol: float, sides: str
 ) -> tuple[Any, NDArray[Any], Any, tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Rayleigh-Ritz: the singular triplets of ``U U' A``, and their residuals in ``A``."""
+    """Rayleigh-Ritz: the singular triplets of ``U U' A``, and their residuals in ``A``.
+
+    The route's U is written over.  A side that is not wanted has no rows.
+    """
     U = route.U
     # W = A' U has the singular values of U U' A.  They are taken from W'W with its columns scaled
     # to length 1: the squares then cost digits of the angles between columns only, and the
@@ -371,12 +414,22 @@ def _finish(
     n_above = int((rank_tol * S.max(initial=0.0) < S).sum())
     S, turn = S[:n_above], turn[:, :n_above]  # W turn = V diag(S)
     dtype = A.dtype
-    U = backend.times(backend.columns(U, chosen), backend.asarray(turn, dtype))
-    turn = turn / backend.asarray(S)
-    V = backend.times(backend.columns(W, chosen), backend.asarray(turn, dtype))
+    residuals = route.residuals
+    if residuals is not None and residuals.shape != S.shape:
+        residuals = None
+    U, V = backend.columns(U, chosen), backend.columns(W, chosen)
+    del W
+    if residuals is not None and sides == "right":
+        U = backend.zeros((0, n_above), dtype)
+    else:
+        U = backend.turned(U, backend.asarray(turn, dtype))
+    if residuals is not None and sides == "left":
+        V = backend.zeros((0, n_above), dtype)
+    else:
+        V = backend.turned(V, backend.asarray(turn / backend.asarray(S), dtype))
     s1 = S.max(initial=np.finfo(np.float64).tiny)
-    if route.residuals is not None and route.residuals.shape == S.shape:
-        right = route.residuals / (S * s1)
+    if residuals is not None:
+        right = residuals / (S * s1)
     else:
         right = backend.residual_norms(A.matmat(V), U, S) / s1
     # A' u = W turn = V diag(S): nothing but rounding is left

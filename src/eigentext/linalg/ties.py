@@ -139,15 +139,21 @@ def principal_axes(gram: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDAr
     return values, fix_signs(vectors)[0]
 
 
-def unit_rows(X: NDArray[Any]) -> NDArray[Any]:
+def unit_rows(X: NDArray[Any], *, out: NDArray[Any] | None = None) -> NDArray[Any]:
     """Rows at length 1; a row of nothing but rounding, beside the longest, becomes zeros.
+
+    They are put into ``out``, which may be X, or into an array of their own.
 
     >>> unit_rows(np.array([[3.0, 4.0], [1e-17, -1e-17]])).tolist()
     [[0.6, 0.8], [0.0, 0.0]]
     """
     lengths = np.sqrt(np.einsum("ij,ij->i", X, X))
     some = lengths > _NO_ROW[np.dtype(X.dtype).char] * lengths.max(initial=0.0)
-    return np.asarray(np.where(some[:, None], X, 0) / np.where(some, lengths, 1)[:, None])
+    divisors = np.where(some, lengths, 1)[:, None]
+    result = np.empty(X.shape, np.result_type(X, divisors)) if out is None else out
+    for rows in row_blocks(X.shape[0], _ROWS_AT_ONCE):
+        result[rows] = np.where(some[rows, None], X[rows], 0) / divisors[rows]
+    return result
 
 
 def number_alike(rows: NDArray[Any], limit: int) -> NDArray[np.int64] | None:

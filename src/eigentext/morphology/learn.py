@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
+    from eigentext.morphology.decided import Decided
     from eigentext.morphology.kernels.chain import Slots, Weights
     from eigentext.morphology.levels import Ints
     from eigentext.morphology.settings import MorphTaggerSettings
@@ -117,7 +118,7 @@ def _fitted_heat(
     return fitted
 
 
-def _slots(table: WordTable) -> Slots:
+def _slots(table: WordTable | Decided) -> Slots:
     from eigentext.morphology.kernels.chain import Slots
 
     return Slots(table.keys, *compiled())
@@ -137,7 +138,7 @@ class Tagged(NamedTuple):
 
 
 def tagged(
-    table: WordTable,
+    table: WordTable | Decided,
     tags: TagSet,
     rows: Ints,
     starts: Ints,
@@ -156,7 +157,7 @@ def tagged(
 
 
 def shares(
-    table: WordTable,
+    table: WordTable | Decided,
     tags: TagSet,
     rows: Ints,
     starts: Ints,

@@ -27,5 +27,5 @@ class MorphTaggerSettings:
     )
     epochs: int = setting(6, Whole(1), "Passes over the data.")
     rate: float = setting(0.04, Real(0, open=True), "Length of the first step of a weight.")
-    bits: int = setting(21, Whole(10, 26), "The table of weights has 2 to the power of so many.")
+    bits: int = setting(21, Whole(10, 26), "The table of weights has 2^bits entries.")
     seed: int = setting(0, Whole(0), "Start of every random choice.")

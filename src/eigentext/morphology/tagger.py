@@ -30,19 +30,20 @@ from eigentext.errors import DataError, SettingsError
 from eigentext.formats.conllu import each_conllu
 from eigentext.lexicon.word_classes import clusters_of, vector_bits
 from eigentext.morphology import learn, storage
+from eigentext.morphology.decided import COLUMNS, restricted
 from eigentext.morphology.lemmas import Lemmatiser
 from eigentext.morphology.settings import MorphTaggerSettings
 from eigentext.morphology.tags import OtherXpos, TagSet, joins_xpos
 from eigentext.morphology.words import Lexicon, WordTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from eigentext.base.progress import Progress
     from eigentext.formats.conllu import Sentence
     from eigentext.lexical.analysis import Analyzer
 
-__all__ = ["MorphTagger", "Morphology", "Reading", "jackknifed"]
+__all__ = ["DecidedMorphology", "MorphTagger", "Morphology", "Reading", "jackknifed"]
 
 
 _SURE = (0.7, 0.9)  # probabilities of the best upos beyond which a second is less near
@@ -71,6 +72,17 @@ class Reading(NamedTuple):
     feats: str
     lemma: str
     probability: float
+
+
+class DecidedMorphology(NamedTuple):
+    """A sentence of which some was decided: the best of the rest, and readings of each word.
+
+    ``followed``  for each word with a decided tag whether the tagger knows such a tag
+    """
+
+    best: Morphology
+    readings: list[list[Reading]]
+    followed: dict[int, bool]
 
 
 @dataclass(eq=False, repr=False)
@@ -157,7 +169,11 @@ class MorphTagger(Model, MorphTaggerSettings):
         self.check_fitted()
         forms, rows, starts = self._read(checked_sentences(sentences))
         given = self._words, self.tag_set_, rows, starts, self.weights_, self.heat_
-        found = learn.tagged(*given)
+        return self._morphology(forms, learn.tagged(*given), starts)
+
+    def _morphology(
+        self, forms: Sequence[str], found: learn.Tagged, starts: Any
+    ) -> list[Morphology]:
         tags = found.best.tolist()
         columns = [[of_tag[tag] for tag in tags] for of_tag in self.tag_set_.columns]
         if self.other_xpos_ is not None:
@@ -178,6 +194,45 @@ class MorphTagger(Model, MorphTaggerSettings):
             names[at] = f"{near[at]}:{upos[found.others[at]]}"
         return names
 
+    def tag_decided(
+        self, sentence: Sequence[str], decided: Mapping[int, Mapping[str, str]], k: int = 5
+    ) -> DecidedMorphology:
+        """One sentence of which some is decided: word -> any of its upos, xpos, feats, lemma.
+
+        The others are tagged given that.  Decided columns come back as they are, in a feature's
+        own order; ``followed`` says for each decided word whether the tagger knows such a tag.
+
+        >>> from eigentext.formats.conllu import make_sentence
+        >>> text = [make_sentence(["saw", "saws"], upos=["VERB", "NOUN"]),
+        ...         make_sentence(["saws", "saw"], upos=["NOUN", "VERB"])] * 3
+        >>> tagger = MorphTagger(bits=12).fit(text)
+        >>> tagger.tag_decided(["saw"], {0: {"upos": "NOUN"}}).best.upos
+        ('NOUN',)
+        """
+        if k < 1:
+            raise SettingsError(f"k is {k}, expected a whole number of at least 1")
+        self.check_fitted()
+        forms, rows, starts = self._read([checked_tokens(sentence)])
+        wanted: dict[int, dict[str, str]] = {}
+        for word, values in decided.items():
+            if not 0 <= word < len(forms):
+                raise SettingsError(f"decided: no word {word} among {len(forms)}")
+            wanted[word] = {name: values[name] for name in COLUMNS if name in values}
+        wanted = {word: values for word, values in wanted.items() if values}
+        table = restricted(
+            self._words, self.tag_set_, self.lexicon_, self.lemmatiser_, forms, rows, wanted
+        )
+        given = table, self.tag_set_, table.rows, starts, self.weights_, self.heat_
+        found = learn.tagged(*given)
+        best = self._morphology(forms, found, starts)[0]
+        columns = {name: list(getattr(best, name)) for name in (*COLUMNS, "lemmas")}
+        readings = self._readings(forms, table.rows, table.lists, learn.shares(*given), k)
+        for word, values in decided.items():
+            for name, value in values.items():
+                columns["lemmas" if name == "lemma" else name][word] = value
+        shown = {name: tuple(column) for name, column in columns.items()}
+        return DecidedMorphology(best._replace(**shown), readings, table.followed)
+
     def nbest(self, sentence: Sequence[str], k: int = 5) -> list[list[Reading]]:
         """At most k readings of each word of one sentence, the most probable first.
 
@@ -189,8 +244,11 @@ class MorphTagger(Model, MorphTaggerSettings):
         self.check_fitted()
         forms, rows, starts = self._read([checked_tokens(sentence)])
         given = self._words, self.tag_set_, rows, starts, self.weights_, self.heat_
-        shares = learn.shares(*given)
-        lists = self._words.lists
+        return self._readings(forms, rows, self._words.lists, learn.shares(*given), k)
+
+    def _readings(
+        self, forms: Sequence[str], rows: Any, lists: Any, shares: Any, k: int
+    ) -> list[list[Reading]]:
         answers = []
         for form, row, own in zip(forms, rows.tolist(), shares, strict=True):
             n = int(np.count_nonzero(own))

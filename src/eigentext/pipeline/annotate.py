@@ -7,22 +7,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigentext.dependency.long_sentences import MOST_WORDS
 from eigentext.dependency.sentence import TaggedSentence
+from eigentext.errors import SettingsError
 from eigentext.formats.ptb import escape, format_tree
 from eigentext.pipeline.doc import Alternatives, TreeReading, WordReading
+from eigentext.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import numpy as np
+    import numpy.typing as npt
 
     from eigentext.dependency import DependencyParser, Parse, Reranker
     from eigentext.morphology import MorphTagger
     from eigentext.pipeline.doc import Doc, DocSentence
     from eigentext.pipeline.model import Pipeline
 
-__all__ = ["Asked", "filled", "sorted_feats"]
+__all__ = ["Asked", "arc_marginals", "filled", "listed_parses", "sorted_feats"]
 
 ROOT = "root"
 _sorted: dict[str, str] = {"_": "_"}  # FEATS as they came -> in the order that UD asks for
@@ -224,13 +229,58 @@ def alternatives(pipeline: Pipeline, sentence: DocSentence, asked: Asked) -> Alt
 _LOOKED_AT = 5  # readings among which the one that was chosen is sought
 
 
+def listed_parses(pipeline: Pipeline, sentence: DocSentence, k: int, **arcs: Any) -> list[Parse]:
+    """The k best trees of a sentence with its tags; ``arcs`` are those required and forbidden."""
+    parser = _parser_of(pipeline)
+    tagged = tagged_sentence(sentence, _others(pipeline, sentence))
+    if k == 1 and pipeline.reranker_ is None:
+        found = [parser.parse(tagged, **arcs)]
+    else:
+        found = _listed(parser, pipeline.reranker_, tagged, k, **arcs)
+    return [_mended(parse) for parse in found] if pipeline.universal_ else found
+
+
+def arc_marginals(
+    pipeline: Pipeline, sentence: DocSentence, **arcs: Any
+) -> npt.NDArray[np.float64]:
+    """(n + 1, n + 1) probability of each arc [head, word]."""
+    tagged = tagged_sentence(sentence, _others(pipeline, sentence))
+    return _parser_of(pipeline).marginals(tagged, **arcs)
+
+
+def _parser_of(pipeline: Pipeline) -> DependencyParser:
+    if pipeline.parser_ is None:
+        raise SettingsError("this pipeline has no parser")
+    return pipeline.parser_
+
+
+def _others(pipeline: Pipeline, sentence: DocSentence) -> tuple[str, ...]:
+    """The second-best upos of each word, where the pipeline has a tagger."""
+    if pipeline.morphology_ is None:
+        return ()
+    return pipeline.morphology_.tag([sentence.columns.forms])[0].others
+
+
+def _mended(parse: Parse) -> Parse:
+    """The tree with one root, as Universal Dependencies ask for."""
+    tree = parse.tree
+    heads = tree.heads.tolist()
+    names = with_one_root(heads, list(tree.relations or ("_",) * len(heads)))
+    return replace(parse, tree=DependencyTree(tree.forms, heads, names, tree.tags))
+
+
 def _listed(
-    parser: DependencyParser, reranker: Reranker | None, tagged: TaggedSentence, k: int
+    parser: DependencyParser,
+    reranker: Reranker | None,
+    tagged: TaggedSentence,
+    k: int,
+    **arcs: Any,
 ) -> list[Parse]:
     """The k best trees; with a reranker those of its list, so that its choice comes first."""
     if reranker is None:
-        return parser.kbest(tagged, k=k)
-    return reranker.choose(tagged, parser.kbest(tagged, k=reranker.settings_.kbest))[:k]
+        return parser.kbest(tagged, k=k, **arcs)
+    listed = parser.kbest(tagged, k=reranker.settings_.kbest, **arcs)
+    return reranker.choose(tagged, listed)[:k]
 
 
 def _trees(found: Sequence[Parse], heat: float, universal: bool) -> list[TreeReading]:

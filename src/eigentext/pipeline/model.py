@@ -21,7 +21,13 @@ from eigentext.base.parallel import in_order
 from eigentext.base.registry import wrong_kind
 from eigentext.errors import SettingsError
 from eigentext.evaluate.conll18 import MEASURES
-from eigentext.pipeline.annotate import Asked, alternatives, filled
+from eigentext.pipeline.annotate import (
+    Asked,
+    alternatives,
+    arc_marginals,
+    filled,
+    listed_parses,
+)
 from eigentext.pipeline.doc import Alternatives, Doc, DocSentence
 from eigentext.pipeline.drafts import checked_given, draft
 from eigentext.pipeline.settings import TEXT_FEATURES, VALUES, PipelineSettings
@@ -29,10 +35,13 @@ from eigentext.pipeline.settings import TEXT_FEATURES, VALUES, PipelineSettings
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    import numpy.typing as npt
+
     from eigentext.base.files.opening import OnError, Source
     from eigentext.base.progress import Progress
     from eigentext.constituency import LPCFG
-    from eigentext.dependency import DependencyParser, Reranker
+    from eigentext.dependency import DependencyParser, Parse, Reranker
+    from eigentext.dependency.graph.demands import AnyArc
     from eigentext.formats.conllu import Sentence
     from eigentext.morphology import MorphTagger
     from eigentext.segmentation import Segmenter
@@ -236,6 +245,41 @@ class Pipeline(Model, PipelineSettings):
         with _one_at_a_time:
             return alternatives(self, sentence, Asked(top=k, probabilities=True))
 
+    def parses(
+        self,
+        sentence: DocSentence,
+        k: int = 1,
+        *,
+        required_arcs: Iterable[AnyArc] = (),
+        forbidden_arcs: Iterable[AnyArc] = (),
+    ) -> list[Parse]:
+        """At most k different trees of a sentence of a Doc, best first, under these demands.
+
+        Words and tags are those of the sentence; arcs are as :meth:`DependencyParser.parse` takes
+        them.  Without demands the first tree is the one that a call answers with.
+        """
+        self.check_fitted()
+        _check_of_doc(sentence)
+        if k < 1:
+            raise SettingsError(f"k is {k}, expected a whole number of at least 1")
+        arcs = {"required_arcs": list(required_arcs), "forbidden_arcs": list(forbidden_arcs)}
+        with _one_at_a_time:
+            return listed_parses(self, sentence, k, **arcs)
+
+    def marginals(
+        self,
+        sentence: DocSentence,
+        *,
+        required_arcs: Iterable[AnyArc] = (),
+        forbidden_arcs: Iterable[AnyArc] = (),
+    ) -> npt.NDArray[np.float64]:
+        """(n + 1, n + 1) probability of each arc [head, word] of a sentence of a Doc."""
+        self.check_fitted()
+        _check_of_doc(sentence)
+        arcs = {"required_arcs": list(required_arcs), "forbidden_arcs": list(forbidden_arcs)}
+        with _one_at_a_time:
+            return arc_marginals(self, sentence, **arcs)
+
     def _annotated(
         self, texts: Sequence[tuple[Any, str | None]], given: str | None, asked: Asked
     ) -> list[Doc]:
@@ -310,3 +354,14 @@ def _annotate_all(state: tuple[Pipeline, str | None, Asked], texts: list[Any]) -
     """What a worker process does."""
     pipeline, given, asked = state
     return pipeline._annotated([(text, None) for text in texts], given, asked)
+
+
+def _check_of_doc(sentence: object) -> None:
+    """Refuse what is no sentence of a Doc."""
+    from eigentext.pipeline.doc import DocSentence
+
+    if not isinstance(sentence, DocSentence):
+        raise SettingsError(
+            f"expected a sentence of a Doc, such as pipeline(text).sentences[0]; found "
+            f"{type(sentence).__name__}"
+        )

@@ -63,10 +63,10 @@ class PipelineSettings:
         path=True,
     )
     text_tokens: int = setting(
-        3_000_000, Whole(1000), "At most so many tokens of the text without annotation are read."
+        3_000_000, Whole(1000), "How many tokens of the text without annotation are read, at most."
     )
     text_vocabulary: int = setting(
-        20_000, Whole(1000), "So many words of that text, the most frequent, are features."
+        20_000, Whole(1000), "How many words of that text, the most frequent, are features."
     )
     text_features: tuple[str, ...] = setting(
         ("clusters",),

@@ -13,11 +13,23 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from eigentext.segmentation.kernels import squeeze as kernel
+from eigentext.segmentation.kernels.boundaries import CUT, JOINED
+from eigentext.segmentation.kernels.squeeze import PARAGRAPH_CLASS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy.typing as npt
 
-__all__ = ["CLASSES", "Squeezed", "addresses", "code_points", "glued", "squeezed"]
+__all__ = [
+    "CLASSES",
+    "Squeezed",
+    "addresses",
+    "code_points",
+    "decided_places",
+    "glued",
+    "squeezed",
+]
 
 # number of each class of characters; 0 is "not looked at yet", 1 the end of a paragraph
 CLASSES = {
@@ -116,6 +128,30 @@ def glued(text: Squeezed, spans: list[tuple[int, int]]) -> Squeezed:
     for first, last in np.searchsorted(text.at, np.array(spans)).tolist():
         glue[first + 1 : last] = 1
     return text._replace(glue=glue)
+
+
+def decided_places(
+    text: Squeezed, cuts: Mapping[int, str]
+) -> tuple[Squeezed, dict[int, int], dict[int, str]]:
+    """The text with cuts of a person in its glue; where each is, and those that no glue can hold.
+
+    ``cuts``: before a character of the text, ``none`` or anything else for a token that begins.
+    """
+    glue = text.glue.copy()
+    at: dict[int, int] = {}
+    lost: dict[int, str] = {}
+    for offset, cut in cuts.items():
+        place = int(np.searchsorted(text.at, offset))
+        while place < len(text.at) and text.at[place] == offset and text.classes[place] <= 2:
+            place += 1  # the marks around paragraphs stand where their text does
+        if place >= len(text.at) or text.at[place] != offset:
+            lost[offset] = cut
+            continue
+        at[offset] = place
+        glue[place] = JOINED if cut == "none" else CUT
+        if cut == "none" and text.classes[place - 1] == PARAGRAPH_CLASS:
+            lost[offset] = cut  # over a blank line no token goes on
+    return text._replace(glue=glue), at, lost
 
 
 def _look_at(codes: npt.NDArray[np.uint32]) -> None:

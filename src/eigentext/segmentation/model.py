@@ -20,7 +20,13 @@ from eigentext.base.model import Model, Packed
 from eigentext.base.tokens import checked_tokens
 from eigentext.errors import DataError, SettingsError
 from eigentext.segmentation import storage
-from eigentext.segmentation.characters import Squeezed, addresses, glued, squeezed
+from eigentext.segmentation.characters import (
+    Squeezed,
+    addresses,
+    decided_places,
+    glued,
+    squeezed,
+)
 from eigentext.segmentation.multiword import MultiwordStage
 from eigentext.segmentation.raw import lay_out
 from eigentext.segmentation.sentence_ends import SentenceStage
@@ -28,7 +34,7 @@ from eigentext.segmentation.settings import SegmenterSettings
 from eigentext.segmentation.tokens import TokenStage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -36,9 +42,11 @@ if TYPE_CHECKING:
     from eigentext.formats.conllu import Sentence
     from eigentext.segmentation.raw import Layout
 
-__all__ = ["SegmentedSentence", "Segmenter", "SurfaceToken"]
+__all__ = ["DecidedSegmentation", "Place", "SegmentedSentence", "Segmenter", "SurfaceToken"]
 
 _SPACES = re.compile(r"\s+")
+_END_OF = {"sentence": 1, "word": -1}  # what a cut says of the token before it
+_UNIT = 0.03  # about what one step of a rounded weight is worth, in log odds
 
 
 class SurfaceToken(NamedTuple):
@@ -57,6 +65,25 @@ class SegmentedSentence(NamedTuple):
 
     tokens: tuple[SurfaceToken, ...]
     new_paragraph: bool
+
+
+class Place(NamedTuple):
+    """A place in a text: how probable it is that a token begins there, and that a sentence does.
+
+    Rough: whole numbers were made of the weights, and what one of them is worth is not kept.
+    ``sentence`` is None where a sentence cannot begin.
+    """
+
+    token: float
+    sentence: float | None
+
+
+class DecidedSegmentation(NamedTuple):
+    """Sentences under decisions, the places that are open, and whether all could be followed."""
+
+    sentences: list[SegmentedSentence]
+    places: dict[int, Place]
+    followed: bool
 
 
 @dataclass(eq=False, repr=False)
@@ -133,6 +160,53 @@ class Segmenter(Model, SegmenterSettings):
             for (first, last), paragraph in zip(pairwise(bounds), new, strict=True)
         ]
 
+    def segment_decided(self, text: str, cuts: Mapping[int, str]) -> DecidedSegmentation:
+        """Sentences of raw text in which some places are decided; the others follow from that.
+
+        ``cuts``: before a character of the text, by its number, ``sentence`` (a sentence begins
+        there, and so a token), ``word`` (a token begins there, no sentence) or ``none`` (neither).
+
+        >>> from eigentext.formats.conllu import make_sentence
+        >>> misc = ["_", "SpaceAfter=No", "_"]
+        >>> treebank = [make_sentence([*pair.split(), "."], misc=misc) for pair in
+        ...     ("Ann ran", "Bob sang", "Ben sat", "Eve left", "Tom fell")] * 4
+        >>> found = Segmenter().fit(treebank).segment_decided("Ann sang. Tom sat.", {10: "word"})
+        >>> len(found.sentences), found.followed
+        (1, True)
+        """
+        self.check_fitted()
+        given, place_of, lost = decided_places(self._squeezed(text), cuts)
+        odds = np.full(len(given.chars), np.nan)
+        starts, ends = self.tokens_.answer(given, odds)
+        if not len(starts):
+            return DecidedSegmentation([], {}, not cuts)
+        cut_of = {place: cuts[offset] for offset, place in place_of.items()}
+        next_cut = [cut_of.get(place) for place in starts.tolist()[1:]]
+        decided = np.array([_END_OF.get(cut or "", 0) for cut in next_cut] + [0], np.int8)
+        end_odds = np.full(len(starts), np.nan)
+        is_end, is_last = self.sentences_.answer(given, starts, ends, decided, end_odds)
+        is_end |= decided > 0
+        is_end &= decided >= 0
+        after = np.flatnonzero(is_end) + 1
+        tokens = self._tokens(text, given.at[starts], given.at[ends - 1] + 1, after.tolist())
+        bounds = [0, *after.tolist()]
+        new = [True, *is_last[after[:-1] - 1].tolist()]
+        sentences = [
+            SegmentedSentence(tuple(tokens[first:last]), paragraph)
+            for (first, last), paragraph in zip(pairwise(bounds), new, strict=True)
+        ]
+        asked = np.flatnonzero(~np.isnan(odds))
+        places = {
+            int(given.at[place]): Place(_chance(odds[place]), None) for place in asked.tolist()
+        }
+        for token in np.flatnonzero(~np.isnan(end_odds)).tolist():
+            offset = int(given.at[starts[token + 1]])
+            known = places.get(offset, Place(1.0, None))
+            places[offset] = known._replace(sentence=_chance(end_odds[token]))
+        for offset in cuts:
+            places.pop(offset, None)
+        return DecidedSegmentation(sentences, places, not lost)
+
     def segment_sentence(self, text: str) -> SegmentedSentence:
         """The tokens of a text that is one sentence, whatever stands in it."""
         self.check_fitted()
@@ -191,6 +265,10 @@ def form_of(piece: str) -> str:
     '10 000'
     """
     return _SPACES.sub(" ", piece)
+
+
+def _chance(score: float) -> float:
+    return float(1.0 / (1.0 + np.exp(-np.clip(_UNIT * score, -30.0, 30.0))))
 
 
 def _checked(text: str) -> str:

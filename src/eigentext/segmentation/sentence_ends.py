@@ -37,6 +37,7 @@ _FOLDS, _JUDGED = 4, 1500  # stretches; sentences that are enough to judge by
 _ODDS = np.arange(-12, 7) / 4  # log odds that are tried
 _AS_GOOD = 0.005  # of F1: less is chance
 _UPPER, _LOWER, _LAST_LETTER = 3, 4, 10  # classes of letters
+_OPEN, _UNTOLD = np.empty(0, np.int8), np.empty(0)  # nothing is decided; no odds are asked for
 
 
 @dataclass
@@ -91,7 +92,8 @@ class SentenceStage:
             judged += len(fold)
             weights, unit = learned(others, lambda _: None)
             for k, odds in enumerate(_ODDS):
-                is_end = kernel.answer(tokens, lasts, weights, 64 - bits, round(odds / unit))
+                least = round(odds / unit)
+                is_end = kernel.answer(tokens, lasts, weights, 64 - bits, least, _OPEN, _UNTOLD)
                 hits, guesses = _hits(is_end, sentence_ends, fold)
                 right[k] += hits
                 found[k] += guesses
@@ -100,14 +102,32 @@ class SentenceStage:
         return cls(weights, round(odds / unit), habits)
 
     def answer(
-        self, text: Squeezed, starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]
+        self,
+        text: Squeezed,
+        starts: npt.NDArray[np.int64],
+        ends: npt.NDArray[np.int64],
+        decided: npt.NDArray[np.int8] | None = None,
+        odds: npt.NDArray[np.float64] | None = None,
     ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-        """For each token whether a sentence ends with it, and whether a paragraph does."""
+        """For each token whether a sentence ends with it, and whether a paragraph does.
+
+        ``decided`` (tokens,) 1 where a sentence must end, -1 where none may; ``odds`` (tokens,)
+        gets the scores of the others: above 0 a sentence ends.
+        """
         habits = kernel.habits_of(text.chars, starts, ends, *self.habits.table)
         tokens = _described(text, starts, ends, habits)
         lasts = kernel.paragraphs_of(tokens.gaps)
         shift = 64 - (len(self.weights).bit_length() - 1)
-        return kernel.answer(tokens, lasts, self.weights, shift, self.threshold), tokens.gaps == 3
+        is_end = kernel.answer(
+            tokens,
+            lasts,
+            self.weights,
+            shift,
+            self.threshold,
+            _OPEN if decided is None else decided,
+            _UNTOLD if odds is None else odds,
+        )
+        return is_end, tokens.gaps == 3
 
 
 def _stretches(

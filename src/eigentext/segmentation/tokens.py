@@ -79,12 +79,18 @@ class TokenStage:
             told(epoch + 1)
         return cls(quantised(weights)[0], known, spaces)
 
-    def answer(self, text: Squeezed) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Where the tokens start and end in a squeezed text."""
+    def answer(
+        self, text: Squeezed, odds: npt.NDArray[np.float64] | None = None
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Where the tokens start and end in a squeezed text.
+
+        ``odds`` (places,) gets the score of every place: above 0 a token begins there.
+        """
         table = kernel.Known(*self.known.table)
         prepared = _prepared(text, table, np.zeros(len(text.chars), np.int64), self.spaces)
         shift = 64 - (len(self.weights).bit_length() - 1)
-        starts, ends = kernel.answer(prepared, table, self.weights, shift, self.spaces)
+        asked = np.empty(0) if odds is None else odds
+        starts, ends = kernel.answer(prepared, table, self.weights, shift, self.spaces, asked)
         return starts, ends
 
 

@@ -1,14 +1,17 @@
 """What a model's states are about, how many of them a text supports, and simple rivals.
 
-1. :func:`states_of`: for each state its share, its words and the states that follow it.
+1. :func:`states_of`: for each state its share, its words and the states that follow it;
+   :func:`tags_of`: the same for the tags of a latent tagger.  Both can be drawn as a graph.
 2. :func:`spectrum_of`: singular values of the pairs of neighbours, beside those of the same tokens
    in random order.  A value above the shuffled ones is not chance: their number is the
    suggestion for k.
-3. :func:`kneser_ney_surprisals`: what an interpolated Kneser-Ney bigram makes of a text.
+3. :func:`perplexity` of a text by its log likelihood; :func:`kneser_ney_surprisals`: what an
+   interpolated Kneser-Ney bigram makes of a text.
 """
 
 from __future__ import annotations
 
+from math import exp, isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -17,10 +20,13 @@ from eigentext.errors import DataError, RankError
 from eigentext.sequences.observations import Encoded
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
 
     from eigentext.sequences.hmm.parameters import Parameters
     from eigentext.sequences.observations import Symbols
+    from eigentext.sequences.tagger.model import LatentTagger
 
     Floats = npt.NDArray[np.float64]
 
@@ -28,11 +34,13 @@ __all__ = [
     "StateView",
     "TextSpectrum",
     "graph_of",
+    "graph_of_tags",
     "kneser_ney_surprisals",
+    "perplexity",
     "shares",
     "spectrum_of",
 ]
-__all__ += ["states_of"]
+__all__ += ["states_of", "tags_of"]
 
 _PLACES = 50  # tokens of a sequence that shares are taken over
 
@@ -93,19 +101,76 @@ def states_of(parameters: Parameters, symbols: Symbols, *, top: int = 10) -> lis
 
 def graph_of(parameters: Parameters, symbols: Symbols, *, words: int = 2, title: str = "") -> str:
     """Where the states lead, as SVG: each state by its number and its likeliest words."""
+    views = sorted(states_of(parameters, symbols, top=max(words, 1)))
+    return _graph(parameters.transition, views, [str(v.state) for v in views], words, title)
+
+
+def graph_of_tags(tagger: LatentTagger, *, words: int = 2, title: str = "") -> str:
+    """The same for the tags of a latent tagger."""
+    views = sorted(tags_of(tagger, top=max(words, 1)))
+    return _graph(_tag_transitions(tagger)[:, :-1], views, tagger.tags_, words, title)
+
+
+def _graph(
+    transition: Floats, views: Sequence[StateView], names: Sequence[str], words: int, title: str
+) -> str:
     from eigentext.drawing.state_graph import state_graph
 
-    views = sorted(states_of(parameters, symbols, top=max(words, 1)))
     labels = [
-        f"{view.state}: {' '.join(word for word, _ in view.words[:words])}" for view in views
+        f"{name}: {' '.join(word for word, _ in view.words[:words])}"
+        for name, view in zip(names, views, strict=True)
     ]
-    shares_of_states = [view.share for view in views]
-    return state_graph(parameters.transition, labels, shares=shares_of_states, title=title)
+    return state_graph(transition, labels, shares=[view.share for view in views], title=title)
+
+
+def tags_of(tagger: LatentTagger, *, top: int = 10) -> list[StateView]:
+    """Every tag, the most frequent first; its number is its place in the tagger's ``tags_``.
+
+    Shares and p(word | tag) are those of training; of several models p(next | tag) is the mean.
+
+    >>> from eigentext.sequences import LatentTagger
+    >>> tagger = LatentTagger(1).fit([["a", "cat"]] * 3 + [["a", "dog"]], [["D", "N"]] * 4)
+    >>> view = tags_of(tagger)[1]
+    >>> tagger.tags_[view.state], view.words
+    ('N', [('cat', 0.75), ('dog', 0.25)])
+    """
+    known = tagger.words_
+    of_word = np.repeat(np.arange(len(known.words)), np.diff(known.word_ptr))
+    order = np.argsort(known.word_tag, kind="stable")  # tag by tag, words in their order
+    ends = np.cumsum(np.bincount(known.word_tag, minlength=len(known.names)))
+    p_next = _tag_transitions(tagger)[:, :-1]
+    views = []
+    for tag in np.argsort(-known.p_tag, kind="stable").tolist():
+        own = order[ends[tag - 1] if tag else 0 : ends[tag]]
+        p = known.word_n[own] / known.word_n[own].sum()
+        words = [(known.words[of_word[own[x]]], share) for x, share in _largest(p, top)]
+        views.append(StateView(tag, float(known.p_tag[tag]), words, _largest(p_next[tag], top)))
+    return views
+
+
+def _tag_transitions(tagger: LatentTagger) -> Floats:
+    tagger.check_fitted()
+    return np.asarray(np.mean([chain.tag_transitions() for chain in tagger.chains_], axis=0))
+
+
+def perplexity(log_likelihood: float, n_tokens: int) -> float | None:
+    """Of a text with this log likelihood; None where it is empty or impossible.
+
+    >>> perplexity(-4 * np.log(2.0), 4)
+    2.0
+    """
+    if not n_tokens or not isfinite(log_likelihood):
+        return None
+    return exp(-log_likelihood / n_tokens)
 
 
 def _largest(row: Floats, top: int) -> list[tuple[int, float]]:
-    order = np.argsort(-row, kind="stable")[:top]
-    return [(int(x), float(row[x])) for x in order if row[x] > 0]
+    """The largest positive numbers with their places, largest first, ties by place."""
+    fit = np.flatnonzero(row > 0)
+    if top < len(fit):  # sorting a whole vocabulary takes long
+        fit = np.flatnonzero(row >= max(np.partition(row, -top)[-top], np.nextafter(0, 1)))
+    order = fit[np.argsort(-row[fit], kind="stable")[:top]]
+    return [(int(x), float(row[x])) for x in order]
 
 
 def spectrum_of(

@@ -46,7 +46,7 @@ class SymbolSettings:
     vocab_size: int | None = setting(
         10_000,
         Whole(1, optional=True),
-        "So many words at most, the most frequent; others go to classes.",
+        "How many words at most, the most frequent; others go to classes.",
     )
     min_count: int = setting(2, Whole(1), "Rarer words go to classes.")
     unknown: Unknown = setting(
@@ -100,7 +100,7 @@ class SpectralHMMSettings(SymbolSettings):
     """Settings of operators."""
 
     estimator: Estimator = setting(
-        "cca", Text(get_args(Estimator)), "Which operators: see docs/spectral-hmm.md.", short="-e"
+        "cca", Text(get_args(Estimator)), "Which operators; on text cca is the best.", short="-e"
     )
     dictionary: Scaling = setting(
         "cca", Text(get_args(Scaling)), "Directions of words; cca is better on text."
@@ -155,7 +155,7 @@ class LatentTaggerSettings:
         answering=True,
     )
     per_state: int = setting(
-        10, Whole(1), "So many occurrences are needed for each state of a tag."
+        10, Whole(1), "How many occurrences are needed for each state of a tag."
     )
     k_next: float = setting(
         1.0, Real(0, open=True), "Weight of a tag's share in the transitions, in counts."

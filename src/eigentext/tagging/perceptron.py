@@ -172,8 +172,12 @@ def search(
     *,
     beam: int = 1,
     kbest: int = 1,
+    allowed: npt.NDArray[np.bool_] | None = None,
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-    """Tags (kbest, tokens), scores (kbest, sentences) and how many there are (sentences)."""
+    """Tags (kbest, tokens), scores (kbest, sentences) and how many there are (sentences).
+
+    ``allowed`` (tokens, T): which tags each token may have.
+    """
     from eigentext.tagging.kernels import perceptron as kernels
 
     features, cells = model.numbers(words, batch, templates)
@@ -186,5 +190,7 @@ def search(
     text = kernels.Text(batch.starts, features, cells, templates.n_tags, batch.vector_of, vectors)
     weights = kernels.Weights(model.row_of, model.weights, model.dense)
     width = max(beam, kbest)
-    kernels.search(text, weights, tag_set.legal(), tag_set.may_end(), width, answers)
+    if allowed is None:
+        allowed = np.ones((0, 0), np.bool_)
+    kernels.search(text, weights, tag_set.legal(), tag_set.may_end(), allowed, width, answers)
     return answers.tags, answers.scores, answers.count

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from eigentext.evaluate.ner import entities
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 __all__ = ["TagSet", "looks_like_entities", "repaired", "to_bilou", "to_bio2"]
 
@@ -121,3 +121,24 @@ class TagSet:
         """(T,): may a sentence end with this tag?"""
         plain = self.scheme == "plain"
         return np.array([plain or tag[0] in "OLU" for tag in self.inside], np.bool_)
+
+    def allowed(self, n: int, tags: Mapping[int, Collection[str]]) -> npt.NDArray[np.bool_]:
+        """(n, T): what each of n tokens may be if some may only have ``tags`` (BIO2 or plain).
+
+        A tag that leads nowhere is left out, so that a search from left to right never has to go
+        back: a[i, k] holds only if some a[i + 1, l] does, and l may follow k.
+
+        >>> entities = TagSet.of([["B-X"]], "bio2")
+        >>> [entities.inside[k] for k in entities.allowed(2, {1: ["I-X"]})[0].nonzero()[0]]
+        ['B-X', 'I-X']
+        """
+        outside = to_bio2(self.inside) if self.scheme == "bio2" else list(self.inside)
+        mask = np.ones((n, len(outside)), np.bool_)
+        for token, own in tags.items():
+            mask[token] = [tag in own for tag in outside]
+        legal = self.legal()[:-1]  # (T, T)
+        follows = self.may_end()
+        for token in range(n - 1, -1, -1):
+            mask[token] &= follows
+            follows = (legal & mask[token]).any(axis=1)
+        return mask

@@ -28,7 +28,7 @@ class TaggerSettings:
         None, Anything(), "Word vectors, word2vec text or binary.", path=True, kept=True
     )
     epochs: int = setting(
-        8, Whole(1), "Passes over the data; with development data, at most so many."
+        8, Whole(1), "Passes over the data; with development data, the most there are."
     )
     scheme: Scheme = setting(
         "auto", Text(get_args(Scheme)), "bio2 for entities; plain for other tags."
@@ -37,8 +37,8 @@ class TaggerSettings:
     margin: float = setting(
         0.2,
         Real(0),
-        "The gold tag must win by so many features, in multiples of the number of templates, or "
-        "the weights are corrected.",
+        "The lead that the gold tag must have, in multiples of the number of templates; with "
+        "less, the weights are corrected.",
     )
     entity_margin: float | Literal["auto"] = setting(
         "auto",

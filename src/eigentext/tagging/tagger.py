@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -244,14 +244,35 @@ class SequenceTagger(Model, TaggerSettings):
         for answers in self.stream_kbest(X, 1, jobs=jobs):
             yield answers[0].tags if answers else []
 
-    def kbest(self, tokens: Sequence[str], k: int = 5) -> list[Tagging]:
+    def kbest(
+        self,
+        tokens: Sequence[str],
+        k: int = 5,
+        *,
+        allowed: Mapping[int, Collection[str]] | None = None,
+    ) -> list[Tagging]:
         """The k best tag sequences by a beam of at least k, best first.
+
+        ``allowed`` says which tags some of the tokens may have, by their numbers from 0 on: what
+        a person decided, and the others are chosen given that.  There may be no such sequence.
 
         >>> tagger = SequenceTagger(epochs=1).fit([["a", "b"]], [["X", "Y"]])
         >>> [answer.tags for answer in tagger.kbest(["a"], 2)]
         [['X'], ['Y']]
+        >>> [answer.tags for answer in tagger.kbest(["a"], 2, allowed={0: ["Y"]})]
+        [['Y']]
         """
-        return next(self.stream_kbest([tokens], k))
+        if not allowed:
+            return next(self.stream_kbest([tokens], k))
+        if k < 1:
+            raise SettingsError(f"k is {k}, expected a whole number of at least 1")
+        self.check_fitted()
+        words = checked_words(tokens)
+        for token in allowed:
+            if not 0 <= token < len(words):
+                raise SettingsError(f"allowed: no token {token} among {len(words)}")
+        mask = self.tag_set_.allowed(len(words), allowed)
+        return next(self._kbest_of([words], k, mask))
 
     def stream_kbest(self, X: Sentences, k: int, *, jobs: int = 1) -> Iterator[list[Tagging]]:
         """The k best of each sentence; an empty sentence has none."""
@@ -263,7 +284,12 @@ class SequenceTagger(Model, TaggerSettings):
         for _, answers in work:
             yield answers
 
-    def _kbest_of(self, sentences: Sequence[Sequence[str]], k: int) -> Iterator[list[Tagging]]:
+    def _kbest_of(
+        self,
+        sentences: Sequence[Sequence[str]],
+        k: int,
+        allowed: npt.NDArray[np.bool_] | None = None,
+    ) -> Iterator[list[Tagging]]:
         batch = self._words.batch(sentences)
         tags, scores, counts = search(
             self.model_,
@@ -274,6 +300,7 @@ class SequenceTagger(Model, TaggerSettings):
             batch,
             beam=self.beam_ if self.beam == "auto" else self.beam,
             kbest=k,
+            allowed=allowed,
         )
         for s, count in enumerate(counts.tolist()):
             begin, end = batch.starts[s], batch.starts[s + 1]

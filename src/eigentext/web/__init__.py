@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 from eigentext.errors import MissingExtraError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fastapi import FastAPI
 
     from eigentext.web.settings import ServiceSettings
 
-__all__ = ["create_app", "is_loopback", "serve"]
+__all__ = ["check_installed", "create_app", "is_loopback", "serve"]
 
 
 def create_app(settings: ServiceSettings | None = None) -> FastAPI:
@@ -31,9 +33,16 @@ def serve(
     *,
     settings: ServiceSettings | None = None,
     log_level: str = "info",
+    listening: Callable[[str], object] = lambda _: None,
 ) -> None:
     """Serve until interrupted; see `eigentext.web.app.serve`."""
-    _application("uvicorn").serve(host, port, settings=settings, log_level=log_level)
+    app = _application("uvicorn")
+    app.serve(host, port, settings=settings, log_level=log_level, listening=listening)
+
+
+def check_installed() -> None:
+    """Say which extra is missing, if one is, before anything else is done."""
+    _application("uvicorn")
 
 
 def is_loopback(host: str) -> bool:

@@ -6,17 +6,15 @@ trees -> `drawing.arcs`.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from math import isfinite
 from typing import TYPE_CHECKING
 
 from eigentext.drawing.arcs import arcs_svg
-from eigentext.errors import DataError, EigentextError
-from eigentext.web.limits import NoModelError, TooMuchError, tokens_of_text
+from eigentext.errors import DataError
+from eigentext.web.limits import check_parsing, tokens_of_text
 from eigentext.web.schemas import (
     Dependency,
     DependencyAnswer,
-    DependencyRequest,
     DependencyView,
     TreeChoice,
 )
@@ -25,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eigentext.dependency import DependencyParser, Parse
+    from eigentext.web.models import Served
+    from eigentext.web.schemas import DependencyRequest
     from eigentext.web.settings import ServiceSettings
 
 __all__ = ["DependencyService"]
@@ -33,31 +33,19 @@ _WIDTH = 960.0  # of a row of words; longer sentences are broken
 
 
 class DependencyService:
-    """A parser that works for strangers."""
+    """Parsers that work for strangers."""
 
-    def __init__(self, model: str | None) -> None:
-        self.parser: DependencyParser | None = None
-        if model is not None:
-            from eigentext.dependency import DependencyParser
-
-            self.parser = DependencyParser.load(model)
-            with suppress(EigentextError):  # the first request would wait for compilers otherwise
-                _view(self.parser, ["a", "b"], DependencyRequest(kbest=2, marginals=True))
+    def __init__(self, served: Served) -> None:
+        self._served = served
 
     def answer(self, request: DependencyRequest, limits: ServiceSettings) -> DependencyAnswer:
         """Parse what the request holds, within the limits."""
-        parser = self.parser
-        if parser is None:
-            raise NoModelError(
-                "this service has no dependency parser: start it with "
-                "`eigentext serve --dep-model FILE`, a file of `eigentext dep train`"
-            )
+        parser = self._served.get("dep", request.model)
         sentences = _sentences(request, limits)
         return DependencyAnswer(sentences=[_view(parser, tokens, request) for tokens in sentences])
 
 
 def _sentences(request: DependencyRequest, limits: ServiceSettings) -> list[list[str]]:
-    most_sentences, most_words = limits.max_trees, limits.max_words
     tokenised = tokens_of_text(request, limits)
     if tokenised is None:
         sentences = [list(tokens) for tokens in request.sentences or ()]
@@ -68,21 +56,7 @@ def _sentences(request: DependencyRequest, limits: ServiceSettings) -> list[list
         text = request.text or ""
         # as typed: the parser itself knows quotes by their other names
         sentences = [[text[token.start : token.end] for token in tokens] for tokens in tokenised]
-    if len(sentences) > most_sentences:
-        raise TooMuchError(
-            f"found {len(sentences):,} sentences; at most {most_sentences:,} are parsed"
-        )
-    for tokens in sentences:
-        if len(tokens) > most_words:
-            raise TooMuchError(
-                f"a sentence has {len(tokens):,} words; at most {most_words:,} are parsed"
-            )
-    words = sum(map(len, sentences))
-    if words * request.kbest > limits.max_tree_words:
-        raise TooMuchError(
-            f"{words:,} words times {request.kbest} trees are {words * request.kbest:,}; "
-            f"at most {limits.max_tree_words:,} are given at once"
-        )
+    check_parsing([len(tokens) for tokens in sentences], request.kbest, limits)
     return sentences
 
 

@@ -5,12 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from eigentext.web.decided import DecidedTexts
-from eigentext.web.dependency import DependencyService
-from eigentext.web.lexical import LexicalService
-from eigentext.web.pipes import PipeFacts, Pipes
-from eigentext.web.udpipe import process
-from eigentext.web.views import converted, tokens_view, tree_views
+from eigentext.web.models import ModelFacts, Served, survey
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,58 +13,68 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from eigentext.web.settings import ServiceSettings
-    from eigentext.web.workers import Build
+    from eigentext.web.workers import Build, Tell
 
-__all__ = ["Facts", "builder"]
+__all__ = ["Facts", "builder", "expected"]
 
 
 class Facts(NamedTuple):
     """What the server has to know about the models of its workers."""
 
-    parses: bool
-    language: str | None  # of the readings that are ranked; None: nothing is ranked
-    elements: tuple[str, ...]  # of the ranker's labels
-    pipes: tuple[PipeFacts, ...] = ()
+    models: tuple[ModelFacts, ...] = ()
+
+    def of(self, kind: str) -> list[ModelFacts]:
+        """The models of one kind; the first is the default."""
+        return [facts for facts in self.models if facts.kind == kind]
 
 
-def builder(settings: ServiceSettings) -> Build:
+def expected(settings: ServiceSettings) -> Facts:
+    """What the headers of the models say, before any worker has loaded them."""
+    return Facts(survey(settings))
+
+
+def builder(settings: ServiceSettings, facts: Facts) -> Build:
     """What makes the workers of a service with these models."""
-    return partial(
-        _build, settings.dep_model, settings.lex_model, settings.lex_analyzer, settings.pipes
-    )
+    return partial(_build, facts.models, settings.lex_analyzer)
 
 
 def _build(
-    dep_model: str | None,
-    lex_model: str | None,
-    lex_analyzer: str | None,
-    pipe_models: tuple[str, ...],
+    models: tuple[ModelFacts, ...], analyzer: str | None, tell: Tell
 ) -> tuple[dict[str, Callable[..., Any]], Facts]:
-    dependencies = DependencyService(dep_model)
-    lexical = LexicalService(lex_model, lex_analyzer)
-    texts = DecidedTexts(lexical)
-    pipes = Pipes(pipe_models)
+    # here, in the worker: the server needs none of it, and listens the sooner
+    from eigentext.web.dependency import DependencyService
+    from eigentext.web.inception import Recommenders
+    from eigentext.web.lexical import Rankers
+    from eigentext.web.parse import ParseService
+    from eigentext.web.pipes import Pipes
+    from eigentext.web.proposing import Proposers
+    from eigentext.web.reading import Reading
+    from eigentext.web.sequences import SequencesService
+    from eigentext.web.udpipe import process
+    from eigentext.web.views import converted, tokens_view, tree_views
+    from eigentext.web.words import WordsService
+
+    served = Served(models, analyzer=analyzer, tell=tell)
+    rankers = Rankers(served)
+    pipes = Pipes(served)
+    recommenders = Recommenders(served)
     jobs: dict[str, Callable[..., Any]] = {
         "convert": _written(converted),
         "tokenise": _written(tokens_view),
         "trees": _written(tree_views),
-        "dep/parse": _written(dependencies.answer),
+        "dep/parse": _written(DependencyService(served).answer),
+        "parse": _written(ParseService(served).answer),
         "pipe": _written(pipes.answer),
         "udpipe": partial(process, pipes),
-        "lex/rank": _written(lexical.answer),
-        "lex/sentences": lexical.sentences,
-        "lex/open": texts.open,
-        "lex/decide": texts.decide,
-        "lex/changes": texts.changes,
-        "lex/conllu": lambda *arguments: list(texts.conllu(*arguments)),
+        "read": _written(Reading(served, rankers, pipes).answer),
+        "lex/rank": _written(rankers.answer),
+        **Proposers(served).jobs,
+        "inception/predict": recommenders.predict,
+        "inception/train": recommenders.train,
     }
-    scheme = lexical.ranker.scheme_ if lexical.ready else None
-    return jobs, Facts(
-        parses=dependencies.parser is not None,
-        language=scheme.language if scheme else None,
-        elements=tuple(scheme.elements) if scheme else (),
-        pipes=tuple(pipes.facts.values()),
-    )
+    for service in (WordsService(served), SequencesService(served)):
+        jobs |= {name: _written(job) for name, job in service.jobs.items()}
+    return jobs, Facts(served.facts)
 
 
 def _written(job: Callable[..., BaseModel]) -> Callable[..., bytes]:

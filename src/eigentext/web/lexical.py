@@ -31,13 +31,15 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from eigentext.lexical import Label, LexicalRanker, RankedCandidate, RankedWord
-    from eigentext.web.annotations import Position
-    from eigentext.web.schemas_lexical import DocumentRequest, FixedLabel, LexicalRequest
+    from eigentext.web.models import Served
+    from eigentext.web.schemas_lexical import FixedLabel, LexicalRequest
     from eigentext.web.settings import ServiceSettings
 
-__all__ = ["LexicalService", "Sentences", "is_scored"]
+__all__ = ["LexicalService", "Rankers", "Sentences", "is_scored"]
 
 Sentences = list[list[Token]]
+Position = tuple[int, int]
+"""A sentence and a word in it, both from 0."""
 
 _WHITE_SPACE = re.compile(r"[ \t\r\v\f\n]")
 _NOWHERE = -1  # where a token stands that came without a text
@@ -55,22 +57,40 @@ def is_scored(form: str) -> bool:
     return any(char.isalpha() for char in form)
 
 
+class Rankers:
+    """The rankers of a service, by name; the first is the default."""
+
+    def __init__(self, served: Served) -> None:
+        self._served = served
+        self._services = {
+            name: LexicalService(served.get("lex", name)) for name in served.names("lex")
+        }
+        self.first = next(iter(self._services.values()), LexicalService(None))
+
+    def answer(self, request: LexicalRequest, limits: ServiceSettings) -> RankAnswer:
+        """Rank what the request holds with the ranker that it names."""
+        return self._of(request).answer(request, limits)
+
+    def conllu(self, request: LexicalRequest, limits: ServiceSettings) -> str:
+        """The same as CoNLL-U, the best reading of each word, as ``lex rank`` writes it."""
+        return self._of(request).conllu(request, limits)
+
+    def _of(self, request: LexicalRequest) -> LexicalService:
+        return self._services[self._served.chosen("lex", request.model)]
+
+
 class LexicalService:
     """A ranker that works for strangers."""
 
-    def __init__(self, model: str | None, analyzer: str | None = None) -> None:
-        self._ranker: LexicalRanker | None = None
+    def __init__(self, ranker: LexicalRanker | None) -> None:
+        self._ranker = ranker
         self._remembered: Remembered[object, list[list[RankedWord]]] = Remembered(
             _WORDS_KEPT, lambda ranked: sum(map(len, ranked))
         )
         self._described: Remembered[tuple[str, Label], dict[str, Any]] = Remembered(
             _DESCRIPTIONS_KEPT
         )
-        if model is not None:
-            from eigentext.lexical import LexicalRanker
-
-            self._ranker = LexicalRanker.load(model, analyzer=analyzer)
-            # the first request would wait for compilers otherwise
+        if ranker is not None:  # the first request would wait for compilers otherwise
             self.rank([[Token("a", _NOWHERE, _NOWHERE)]], {})
 
     @property
@@ -96,9 +116,21 @@ class LexicalService:
         ranked = self.rank(sentences, fixed)
         return self.view(sentences, ranked, fixed, top=request.top, language=scheme.language)
 
-    def sentences(
-        self, request: LexicalRequest | DocumentRequest, limits: ServiceSettings
-    ) -> Sentences:
+    def conllu(self, request: LexicalRequest, limits: ServiceSettings) -> str:
+        """The best readings of what the request holds, as CoNLL-U."""
+        from eigentext.lexical.output import as_conllu
+
+        sentences = self.sentences(request, limits)
+        ranked = self.rank(sentences, self._fixed(request.fixed, sentences))
+        lines = (
+            line
+            for number, words in enumerate(ranked, start=1)
+            if words
+            for line in as_conllu(number, words, self.ranker)
+        )
+        return "".join(f"{line}\n" for line in lines)
+
+    def sentences(self, request: LexicalRequest, limits: ServiceSettings) -> Sentences:
         """The tokens of a request, within the limits."""
         sentences = tokens_of_text(request, limits)
         if sentences is None:

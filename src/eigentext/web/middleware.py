@@ -107,18 +107,21 @@ class BodyLimit:
         max_bytes: int,
         seconds: float,
         larger: Mapping[str, int] | None = None,  # paths that take more, and how much
+        streamed: str | None = None,  # where paths begin that read the body by themselves
     ) -> None:
         self.app = app
+        self.streamed = streamed
         self.max_bytes = max_bytes
         self.larger = larger or {}
         self.seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        if scope["type"] != "http":
+        path = scope.get("path", "")
+        if scope["type"] != "http" or (self.streamed and path.startswith(self.streamed)):
             await self.app(scope, receive, send)
             return
-        most = self.larger.get(scope.get("path", ""), self.max_bytes)
+        most = self.larger.get(path, self.max_bytes)
         try:
             async with asyncio.timeout(self.seconds):
                 body = await self._read(receive, most)

@@ -9,6 +9,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from eigentext.errors import EigentextError
 from eigentext.web.answering import add_job, status_of, unless_gone, written
+from eigentext.web.pipes import STAGES
 from eigentext.web.schemas import PipeAnswer, PipeRequest
 from eigentext.web.udpipe import Process, fields_of
 from eigentext.web.workers import BusyError
@@ -39,8 +40,10 @@ def add_pipes(app: FastAPI, limits: ServiceSettings, pool: WorkerPool) -> None:
     @app.api_route("/models", methods=["GET", "POST"], include_in_schema=False)
     async def models() -> Response:
         """UDPipe's list of models."""
-        facts = (await pool.facts()).pipes
-        listed = {pipe.name: list(pipe.stages) for pipe in facts}
+        listed = {
+            pipe.name: [STAGES[stage] for stage in pipe.can if stage in STAGES]
+            for pipe in pool.known.of("pipeline")
+        }
         return JSONResponse({"models": listed, "default_model": next(iter(listed), "")})
 
     @app.api_route("/process", methods=["GET", "POST"], include_in_schema=False)

@@ -17,6 +17,9 @@ __all__ = [
     "ErrorAnswer",
     "Fault",
     "Health",
+    "LoadingView",
+    "ModelView",
+    "ModelsAnswer",
     "PipeAnswer",
     "PipeRequest",
     "Request",
@@ -67,10 +70,42 @@ class ErrorAnswer(BaseModel):
     error: Fault
 
 
+class ModelView(BaseModel):
+    """A model of this service."""
+
+    name: str = Field(description="by which requests choose it among those of its kind")
+    kind: str = Field(description="pipeline, const, dep, reranker, lex, words, hmm or tagger")
+    of: str = Field(description="kind of its file, as `eigentext info` shows it")
+    what: str = Field(description="in plain words")
+    can: list[str] = Field(description="stages of a pipeline; else empty")
+    language: str = Field(description="code; empty: not known")
+    licence: str = Field(description="empty: not known")
+    homes: list[str] = Field(description="of the data it learned from")
+    summary: str = Field(description="half a line; empty until it is loaded")
+
+
+class ModelsAnswer(BaseModel):
+    """The models of this service; the first of a kind is the one that is meant without a name."""
+
+    models: list[ModelView]
+
+
+class LoadingView(BaseModel):
+    """How far the loading of the models is."""
+
+    done: int
+    total: int
+    name: str = Field(description="of the model that is being loaded")
+
+
 class Health(BaseModel):
     """What this service is and can do."""
 
-    status: str
+    status: str = Field(description="ok; starting: models are being loaded; failed")
+    loading: LoadingView | None = Field(default=None, description="while it is starting")
+    why: str | None = Field(default=None, description="what went wrong when it failed")
+    pages: list[str] = Field(default=[], description="that have the models they need")
+    models: list[ModelView] = Field(default=[], description="the first of a kind is its default")
     version: str
     features: list[str]
     schemes: list[str]
@@ -181,8 +216,9 @@ class DependencyRequest(Request):
 
     text: Text | None = Field(default=None, description="raw text")
     sentences: list[list[Text]] | None = Field(default=None, description="lists of tokens")
+    model: Text | None = Field(default=None, description="name of a parser; or the first")
     scheme: Text = Field(default="ptb", max_length=40, description="for text; see /api/health")
-    kbest: int = Field(default=1, ge=1, le=50, description="so many trees a sentence")
+    kbest: int = Field(default=1, ge=1, le=50, description="how many trees of a sentence")
     marginals: bool = Field(default=False, description="probability of every arc of the best tree")
 
 
@@ -218,7 +254,7 @@ class PipeRequest(Request):
     """A text for a pipeline."""
 
     text: Text
-    model: str | None = Field(
+    model: Text | None = Field(
         default=None, description="name of a pipeline, a beginning of it, or a language; or first"
     )
     given: Literal["sentences", "tokens"] | None = Field(

@@ -18,6 +18,8 @@ class ServiceSettings(BaseModel):
 
     #: Longest body of a request, in bytes; a longer one is answered with 413 and not read.
     max_body_bytes: int = Field(default=1_000_000, ge=1)
+    #: Longest body of many requests in one; each line has the limit of a single one.
+    max_batch_bytes: int = Field(default=100_000_000, ge=1)
     #: Longest text in a request, in characters.
     max_characters: int = Field(default=100_000, ge=1)
     #: Most trees in a request.
@@ -28,28 +30,46 @@ class ServiceSettings(BaseModel):
     max_words: int = Field(default=200, ge=1)
     #: Most words times trees (``kbest``) in a request to parse: what is drawn and sent grows so.
     max_tree_words: int = Field(default=4_000, ge=1)
-    #: A model of ``eigentext dep train``; without one nothing is parsed.
+    #: Models of any kind, each a file or the name of an installed one; the first of a kind is the
+    #: default.  Those named below, by older settings, come after them.
+    models: tuple[str, ...] = ()
+    #: A model of ``eigentext dep train``.
     dep_model: str | None = None
-    #: Pipelines of ``eigentext pipe train``; the first is the default.
+    #: Pipelines of ``eigentext pipe train``.
     pipes: tuple[str, ...] = ()
     #: Longest text that a pipeline takes in one request, in characters.
     max_pipe_characters: int = Field(default=1_000_000, ge=1)
     #: Longest body of a request to a pipeline, in bytes.
     max_pipe_body_bytes: int = Field(default=8_000_000, ge=1)
-    #: A model of ``eigentext lex train``; without one nothing is ranked.
+    #: A folder for models that INCEpTION trains; without one it cannot.
+    inception: str | None = None
+    #: A model of ``eigentext lex train``.
     lex_model: str | None = None
-    #: Where that model's analyzer lies, if not where it was in training.
+    #: Where the analyzer of such models lies, if not where it was in training.
     lex_analyzer: str | None = None
     #: Most words of a text whose readings are ranked.
     max_ranked_words: int = Field(default=2_000, ge=1)
-    #: The file in which decisions of annotators are kept; without one there is no annotating.
+    #: Most neighbours of a word, and answers to an analogy, that are given at once.
+    max_neighbours: int = Field(default=100, ge=1)
+    #: Most words on the map, and most that are looked at when two models are compared.
+    max_map_words: int = Field(default=2_000, ge=1)
+    #: Most words of a text that is read by a model of sequences.
+    max_sequence_words: int = Field(default=5_000, ge=1)
+    #: Most states of such a model that are listed; rarer ones are left out.
+    max_states: int = Field(default=1_000, ge=1)
+    #: Where decisions of annotators are kept, a file or the address of a PostgreSQL database;
+    #: without one there is no annotating.
     annotations: str | None = None
-    #: Most texts in that file.
-    max_documents: int = Field(default=10_000, ge=1)
+    #: Whether annotators need passwords; without, everybody who reaches the service may do all.
+    accounts: bool = False
+    #: Where models learned from decisions are kept; by default beside the file of annotations.
+    annotation_models: str | None = None
+    #: The making of such a model may take so many seconds.
+    retrain_seconds: float = Field(default=3_600.0, gt=0)
     #: Processes that do the work; each has the models in its memory.
     workers: int = Field(default=2, ge=1)
     #: Most requests that wait for a worker; one more is answered with 503.
-    max_waiting: int = Field(default=32, ge=1)
+    max_waiting: int = Field(default=200, ge=1)
     #: A request may wait so many seconds for a worker, and then take so many of its time.
     seconds: float = Field(default=30.0, gt=0)
     #: The headers of a request have to be there after so many seconds; else it is cut off.

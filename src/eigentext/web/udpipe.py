@@ -26,7 +26,7 @@ from urllib.parse import parse_qsl
 
 from eigentext.errors import DataError, SettingsError
 from eigentext.pipeline.doc import Doc
-from eigentext.web.pipes import check_size
+from eigentext.web.pipes import STAGES, check_size
 from eigentext.web.udpipe_formats import READERS, WRITERS
 
 if TYPE_CHECKING:
@@ -124,9 +124,10 @@ def process(pipes: Pipes, request: Process, limits: ServiceSettings) -> bytes:
     """The answer, as JSON."""
     name = pipes.chosen(request.model)
     facts = pipes.facts[name]
+    stages = [STAGES[stage] for stage in facts.can if stage in STAGES]
     check_size(request.data, limits)
     for stage in ("tokenizer", "tagger", "parser"):
-        if getattr(request, stage) is not None and stage not in facts.stages:
+        if getattr(request, stage) is not None and stage not in stages:
             raise SettingsError(f"The model '{name}' has no {stage}.")
     output, options = _format(request.output, "conllu")
     if output not in WRITERS:

@@ -42,14 +42,14 @@ if TYPE_CHECKING:
     from eigentext.web.schemas import ConvertRequest, TokeniseRequest, TreesRequest
     from eigentext.web.settings import ServiceSettings
 
-__all__ = ["INPUT", "converted", "tokens_view", "tree_views"]
+__all__ = ["INPUT", "as_file", "converted", "tokens_view", "tree_views"]
 
 #: How errors name the text of a request.
 INPUT = "input"
 
 
 @contextmanager
-def _as_file(text: str) -> Iterator[Path]:
+def as_file(text: str) -> Iterator[Path]:
     """A file that holds the text while it is read; faults in it name lines of the request."""
     with tempfile.TemporaryDirectory(prefix="eigentext-") as folder:
         path = Path(folder, "input")
@@ -62,14 +62,14 @@ def _as_file(text: str) -> Iterator[Path]:
 
 def _numbered_trees(brackets: str) -> Iterator[tuple[int, Tree]]:
     """Yield (first line, tree) for the trees of a pasted text; faults name lines of that text."""
-    with _as_file(brackets) as path:
+    with as_file(brackets) as path:
         yield from read_numbered_trees(path)
 
 
 def converted(request: ConvertRequest, limits: ServiceSettings) -> ConvertAnswer:
     """The text in another format."""
     check_length(request.text, limits)
-    with _as_file(request.text) as path:
+    with as_file(request.text) as path:
         target = path.with_name("output")
         n_sentences = convert(
             str(path),

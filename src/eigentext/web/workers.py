@@ -2,18 +2,23 @@
 
 The flow of a job: `WorkerPool.run` -> a queue of bounded length -> the thread that keeps one
 worker -> that worker's process -> back.  What a job is the pool does not know: a function that is
-called in each process gives jobs by name, and facts about them that the server may ask for.
+called in each process gives jobs by name, and facts about them that the server may ask for; while
+it works it may tell how far it is.
 
 1. A full queue refuses at once (`BusyError`), and so does one in which a job waited too long.
 2. A job past the deadline has its process killed and a new one built (`DeadlineError`).
-3. A job whose caller has gone before it began is not begun.
-4. A worker ends when the server does, however that ended: its line to the server is then closed.
+3. A job whose caller has gone before it began is not begun.  One that takes long may tell how far
+   it is, by the function that its builder was given; who cares gives `WorkerPool.run` a ``tell``.
+4. While the first worker is being built in the background, jobs are refused (`StartingError`).
+5. A worker has a lower priority than the server, which answers while all workers are busy.
+6. A worker ends when the server does, however that ended: its line to the server is then closed.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import subprocess
 import sys
 import threading
@@ -28,20 +33,38 @@ from typing import Any, NamedTuple, TypeVar
 
 from eigentext.errors import EigentextError
 
-__all__ = ["BusyError", "DeadlineError", "FewThreads", "WorkerFault", "WorkerPool", "work"]
+__all__ = [
+    "BusyError",
+    "DeadlineError",
+    "FewThreads",
+    "StartingError",
+    "WorkerFault",
+    "WorkerPool",
+    "work",
+]
 
-Build = Callable[[], tuple[Mapping[str, Callable[..., Any]], Any]]
+Tell = Callable[[Any], object]
+Build = Callable[[Tell], tuple[Mapping[str, Callable[..., Any]], Any]]
 T = TypeVar("T")
 
 _START = "import sys; sys.path[:] = sys.argv[2:]; from {} import work; work(int(sys.argv[1]))"
 _RETRY_AFTER = 5
+_BEHIND = 5  # steps of priority: where processors are few, health and pages come before models
 _log = logging.getLogger(__name__)
+
+
+def _untold(_: Any) -> None:
+    """Nobody wants to know how far it is."""
 
 
 class BusyError(EigentextError):
     """There is too much to do now; asking again after ``retry_after`` seconds may help."""
 
     retry_after = _RETRY_AFTER
+
+
+class StartingError(BusyError):
+    """Nothing can be done yet: the first worker is still being built."""
 
 
 class DeadlineError(EigentextError):
@@ -57,6 +80,7 @@ class _Job(NamedTuple):
     arguments: tuple[object, ...]
     latest_start: float
     answer: Future[Any]
+    tell: Tell
 
 
 class _Worker:
@@ -70,27 +94,46 @@ class _Worker:
                 [*call, *sys.path],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
-                start_new_session=True,  # Ctrl C is for the server, which ends its workers
+                # Ctrl C is for the server, which ends its workers; no session of its own, since
+                # Linux would give that as large a share of the processors as the server's
+                process_group=0,
             )
         self._build = build
 
-    def ready(self) -> Any:
-        """Wait until the worker is built; its facts, or the error of building it."""
+    def ready(self, tell: Tell) -> Any:
+        """Wait until the worker is built; its facts, or the error of building it.
+
+        How far it is goes to ``tell``.
+        """
         try:
             self._line.send(self._build)
-        except OSError:  # it is dead already
+            while True:
+                fine, answer = self._line.recv()
+                if fine is not None:
+                    break
+                tell(answer)
+        except (EOFError, OSError):  # it is dead
             raise WorkerFault(self._death()) from None
-        return self.ask(None)
+        if not fine:
+            raise answer
+        return answer
 
-    def ask(self, seconds: float | None, *question: object) -> Any:
-        """The answer of the process, which may be an error that it raises here."""
+    def ask(self, seconds: float, tell: Tell, *question: object) -> Any:
+        """The answer of the process, which may be an error that it raises here.
+
+        How far it is goes to ``tell``.
+        """
         try:
-            if question:
-                self._line.send(question)
-            if not self._line.poll(seconds):
-                self.kill()
-                raise DeadlineError
-            fine, answer = self._line.recv()
+            self._line.send(question)
+            latest = time.monotonic() + seconds
+            while True:
+                if not self._line.poll(max(0.0, latest - time.monotonic())):
+                    self.kill()
+                    raise DeadlineError
+                fine, answer = self._line.recv()
+                if fine is not None:
+                    break
+                tell(answer)
         except (EOFError, OSError):
             raise WorkerFault(self._death()) from None
         if not fine:
@@ -117,16 +160,24 @@ class _Worker:
 class WorkerPool:
     """Some processes that do jobs, each within a deadline.
 
-    ``build``     called in each process: jobs by name, and facts (`WorkerPool.facts`); it must be
-                  possible to pickle it
+    ``build``     called in each process, with a function to tell how far it is: jobs by name, and
+                  facts (`WorkerPool.facts`); it must be possible to pickle it
     ``size``      number of processes
     ``waiting``   most jobs in the queue
     ``patience``  seconds that a job may wait there; may be changed
     ``seconds``   that it may then work; may be changed
+    ``expected``  the facts as far as they are known before a worker is built
     """
 
     def __init__(
-        self, build: Build, *, size: int, waiting: int, patience: float, seconds: float
+        self,
+        build: Build,
+        *,
+        size: int,
+        waiting: int,
+        patience: float,
+        seconds: float,
+        expected: Any = None,
     ) -> None:
         self._build = build
         self._size = size
@@ -137,9 +188,42 @@ class WorkerPool:
         self._changed = threading.Condition()
         self._starting = threading.Lock()
         self._closed = False
-        self._facts: Any = None
+        self._facts: Any = expected
+        self.progress: Any = None  # what the first worker told last, while it is being built
+        self.failure: Exception | None = None  # why there is none
+        self._beginning: threading.Thread | None = None
         self._workers: set[_Worker] = set()
         self._keepers: list[threading.Thread] = []
+
+    def begin(self, then: Callable[[Exception | None], object] = lambda _: None) -> None:
+        """Start the workers in the background, unless that was done.
+
+        ``then`` is called in the end, with the error if it failed.
+        """
+        if self._beginning is None and not self._keepers:
+            self._beginning = threading.Thread(target=self._begin, args=(then,), daemon=True)
+            self._beginning.start()
+
+    def _begin(self, then: Callable[[Exception | None], object]) -> None:
+        try:
+            self.start()
+        except Exception as error:
+            if not self._closed:
+                self.failure = error
+                _log.error("the workers cannot be started: %s", error)
+            then(error)
+        else:
+            then(None)
+
+    @property
+    def starting(self) -> bool:
+        """Whether the first worker is being built in the background, or could not be."""
+        return self._beginning is not None and not self._keepers
+
+    @property
+    def known(self) -> Any:
+        """The facts, or what is expected of them until a worker has told them."""
+        return self._facts
 
     def start(self) -> Any:
         """Start the workers unless they run; an error of building them is raised here.
@@ -148,13 +232,23 @@ class WorkerPool:
         """
         with self._starting:
             if not self._keepers:
-                first, self._facts = self._new()
+                first, self._facts = self._new(self._tell)
                 for k in range(self._size):
                     own = first if k == 0 else None
                     keeper = threading.Thread(target=self._keep, args=(own,), daemon=True)
                     self._keepers.append(keeper)
                     keeper.start()
             return self._facts
+
+    @property
+    def size(self) -> int:
+        """How many workers there are."""
+        return self._size
+
+    @property
+    def closed(self) -> bool:
+        """Whether the workers were ended for good."""
+        return self._closed
 
     @property
     def waiting(self) -> int:
@@ -165,14 +259,27 @@ class WorkerPool:
         """What ``build`` told about the jobs."""
         return self._facts if self._keepers else await asyncio.to_thread(self.start)
 
-    async def run(self, name: str, *arguments: object) -> Any:
-        """Let a worker do the job; its answer, or the error that it raised."""
-        await self.facts()
-        return await asyncio.wrap_future(self.submit(name, *arguments))
+    async def run(self, name: str, *arguments: object, tell: Tell = _untold) -> Any:
+        """Let a worker do the job; its answer, or the error that it raised.
 
-    def submit(self, name: str, *arguments: object) -> Future[Any]:
+        ``tell`` is called with what the job tells while it works, in another thread.
+        """
+        if self.starting:
+            raise StartingError(self._still_starting())
+        await self.facts()
+        return await asyncio.wrap_future(self.submit(name, *arguments, tell=tell))
+
+    def _still_starting(self) -> str:
+        if self.failure is not None:
+            return f"the service cannot work: {self.failure}"
+        return f"the service is starting; try again in {_RETRY_AFTER} seconds"
+
+    def _tell(self, progress: Any) -> None:
+        self.progress = progress
+
+    def submit(self, name: str, *arguments: object, tell: Tell = _untold) -> Future[Any]:
         """The same for callers without a loop; the pool has to be started."""
-        job = _Job(name, arguments, time.monotonic() + self.patience, Future())
+        job = _Job(name, arguments, time.monotonic() + self.patience, Future(), tell)
         with self._changed:
             if self._closed:
                 raise BusyError("the service is being stopped")
@@ -198,6 +305,8 @@ class WorkerPool:
                 job.answer.set_exception(BusyError("the service is being stopped"))
         for worker in workers:
             worker.kill()
+        if self._beginning is not None:
+            self._beginning.join()
         for keeper in self._keepers:
             keeper.join()
 
@@ -231,7 +340,7 @@ class WorkerPool:
                 "turn; try again later"
             )
         try:
-            return worker.ask(self.seconds, job.name, job.arguments)
+            return worker.ask(self.seconds, job.tell, job.name, job.arguments)
         except DeadlineError:
             _log.warning("%s took longer than %g seconds: stopped", job.name, self.seconds)
             raise DeadlineError(
@@ -239,14 +348,14 @@ class WorkerPool:
                 "ask for less at once"
             ) from None
 
-    def _new(self) -> tuple[_Worker, Any]:
+    def _new(self, tell: Tell = _untold) -> tuple[_Worker, Any]:
         with self._changed:
             if self._closed:
                 raise BusyError("the service is being stopped")
             worker = _Worker(self._build)
             self._workers.add(worker)
         try:
-            return worker, worker.ready()
+            return worker, worker.ready(tell)
         except BaseException:
             self._drop(worker)
             raise
@@ -295,9 +404,12 @@ class FewThreads:
 
 def work(line_number: int) -> None:
     """Be a worker: build, then do jobs until the server closes the line."""
+    with suppress(OSError):
+        os.nice(_BEHIND)
     with Connection(line_number) as line:
         try:
-            fine, built = _attempt(line.recv())
+            build = line.recv()
+            fine, built = _attempt(lambda: build(lambda told: line.send((None, told))))
             jobs, facts = built if fine else ({}, built)
             _send(line, fine, facts)
             while fine:

@@ -30,7 +30,7 @@ WEIGHTINGS = ("linear", "harmonic", "flat")
 
 _SEED = "Start of every random choice."
 _VOCAB_SIZE = "Keep the n most frequent words; all others are the word <unk>."
-_MIN_COUNT = "Keep words seen at least so often; all others are the word <unk>."
+_MIN_COUNT = "Keep words seen at least this often; all others are the word <unk>."
 
 
 @dataclass
@@ -56,12 +56,12 @@ class ClusterSettings:
     passes: int | None = setting(
         None,
         Whole(0),
-        "Exchange passes; unless told 5 or until one gains less than 0.2%, for paper and brown 0.",
+        "Exchange passes; by default 5, or until one gains less than 0.2%, for paper and brown 0.",
     )
     hierarchy: str | None = setting(
         None,
         Text(HIERARCHIES),
-        "How the tree is made; unless told bisect, for paper and brown their own merges.",
+        "How the tree is made; by default bisect, for paper and brown their own merges.",
     )
     seed: int = setting(0, Whole(0), _SEED)
 
@@ -75,7 +75,7 @@ class CCASettings:
 
     n_components: int = setting(200, Whole(1), "Dimensions of a vector.", positional=True)
     contexts: str | None = setting(
-        None, Text(), "bag5, lr2, or positions; unless told bag5, or what the counts hold."
+        None, Text(), "bag5, lr2, or positions; by default bag5, or what the counts hold."
     )
     scaling: str = setting("ppmi", Text(SCALINGS), "Of the counts, before they are decomposed.")
     exponent: float = setting(
@@ -84,7 +84,7 @@ class CCASettings:
     kappa: float | None = setting(
         None,
         Real(0),
-        "Added to the totals, steadies rare words; unless told 0 for ppmi, 50 for other scalings, "
+        "Added to the totals, steadies rare words; by default 0 for ppmi, 50 for other scalings, "
         "20 for LR-MVL.",
     )
     smoothing: float = setting(
@@ -96,8 +96,8 @@ class CCASettings:
     weighting: str | None = setting(
         None,
         Text(WEIGHTINGS),
-        "Of a word at distance d in a bag of half-width w: (w - d + 1) / w, 1 / d, or 1; unless "
-        "told linear, or flat where the counts are of a bag.",
+        "Of a word at distance d in a bag of half-width w: (w - d + 1) / w, 1 / d, or 1; by "
+        "default linear, or flat where the counts are of a bag.",
     )
     fold_case: bool = setting(
         True, Flag(), "Contexts that differ in case alone are one context.", off="--keep-case"
@@ -130,7 +130,7 @@ class LRMVLSettings:
     covariance_tokens: int | None = setting(
         1_000_000,
         Whole(1, optional=True),
-        "So many tokens, evenly spread, for the covariances of contexts; unless told, all.",
+        "How many tokens, evenly spread, for the covariances of contexts; by default all.",
     )
     vocab_size: int | None = setting(None, Whole(1), _VOCAB_SIZE)
     min_count: int = setting(1, Whole(1), _MIN_COUNT)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import zlib
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from eigentext.base.files import zstd
 from eigentext.errors import DataError
 
 if TYPE_CHECKING:
@@ -92,9 +93,8 @@ def _decoder(suffix: str) -> tuple[Callable[[], Any], tuple[type[Exception], ...
         import bz2
 
         return bz2.BZ2Decompressor, (OSError, EOFError, ValueError)
-    import zstandard
-
-    return lambda: zstandard.ZstdDecompressor().decompressobj(), (zstandard.ZstdError,)
+    new_zst, error = zstd.decoder()
+    return new_zst, (error,)
 
 
 def _members(
@@ -119,7 +119,8 @@ def _members(
             try:
                 content = decoder.decompress(data, _MOST) if bounded else decoder.decompress(data)
             except errors as error:
-                raise DataError(source, None, f"damaged {kind} archive: {error}") from error
+                why = zstd.reason(error) if suffix == ".zst" else error
+                raise DataError(source, None, f"damaged {kind} archive: {why}") from error
             data = b""
             if content:
                 yield content
@@ -146,8 +147,5 @@ def packer(suffix: str, out: BinaryIO) -> io.BufferedIOBase | BinaryIO:
 
         return bz2.BZ2File(out, "wb")
     if suffix == ".zst":
-        import zstandard
-
-        packed = zstandard.ZstdCompressor(level=6, write_checksum=True)
-        return packed.stream_writer(out, closefd=False)
+        return zstd.writer(out)
     return out

@@ -1,14 +1,16 @@
 """What a parse must and must not contain, as masks over labels for each span.
 
 A required span forbids every span that crosses it, and at its own place every label that was made
-by binarisation alone: in a binary tree that is enough for it to be there.
+by binarisation alone: in a binary tree that is enough for it to be there.  Demands that contradict
+each other are an error that says which; whether the grammar has a tree that meets them is found
+out when the sentence is parsed.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -141,9 +143,34 @@ def _check(
     for first, second in combinations(constraints.required, 2):
         if _cross((first[0], first[1]), (second[0], second[1])):
             raise SettingsError(f"required spans {tuple(first)} and {tuple(second)} cross")
+    required = {tuple(span) for span in constraints.required}
+    for span in map(tuple, constraints.forbidden):
+        _check_forbidden(span, n, required, constraints.tags or {}, wrapper)
     tags = {chain[-1] for chain in chains if chain}
     for word, tag in (constraints.tags or {}).items():
         if not 0 <= word < n:
             raise SettingsError(f"word {word} is not within a sentence of {n} words")
         if tag not in tags:
             raise SettingsError(f"the grammar has no tag {tag!r}")
+
+
+def _check_forbidden(
+    span: tuple[Any, ...],
+    n: int,
+    required: set[tuple[Any, ...]],
+    tags: Mapping[int, str],
+    wrapper: str | None,
+) -> None:
+    """A forbidden span that no tree can be without, or that is asked for as well."""
+    start, end, *label = span
+    for other in required:
+        if other[:2] == (start, end) and (not label or other == span):
+            raise SettingsError(f"span {other} is required, and {span} is forbidden")
+    if (start, end, *label) == (0, n, wrapper):
+        raise SettingsError(f"span {span} is forbidden, but every tree has {wrapper} on top")
+    if not label and (start, end) == (0, n):
+        raise SettingsError(f"span {span} is forbidden, but every tree spans the whole sentence")
+    if not label and end == start + 1:
+        raise SettingsError(f"span {span} is forbidden, but every word has a tag")
+    if end == start + 1 and label and tags.get(start) == label[0]:
+        raise SettingsError(f"word {start} has to have the tag {label[0]!r}, which is forbidden")

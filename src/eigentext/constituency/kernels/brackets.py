@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from eigentext.base.compiling import njit
 from eigentext.base.hashing import MIXER
 from eigentext.constituency.brackets import BracketWords
 from eigentext.constituency.kernels.coarse import span_id
@@ -27,14 +27,14 @@ _MIXER = np.uint64(MIXER)
 _SHIFT = np.uint64(29)
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def _mix(seed, key):
     """The plain twin is ``base.hashing.mixed``."""
     value = (seed ^ key) * _MIXER
     return value ^ (value >> _SHIFT)
 
 
-@njit(cache=True)
+@njit
 def _length_class(length):
     """1 to 6 words apart, then wider and wider classes."""
     if length <= _SHORT:
@@ -46,7 +46,7 @@ def _length_class(length):
     return np.uint64(number)
 
 
-@njit(cache=True)
+@njit
 def _border_features(words, shift, out):
     """``out`` (n + 1, 2 N_BORDER): features of each border as a begin, then as an end."""
     word, tag = words.word, words.tag
@@ -67,7 +67,7 @@ def _border_features(words, shift, out):
                 row[f] >>= shift
 
 
-@njit(cache=True)
+@njit
 def _span_features(words, i, j, shift, out):
     """``out`` (N_SPAN,): features of the span of words i to j - 1."""
     word, tag = words.word, words.tag
@@ -102,7 +102,7 @@ def _span_features(words, i, j, shift, out):
         out[f] >>= shift
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def bracket_scores(words, weights, scores):
     """``scores`` (spans,): the sum of the weights of each span's features; 0 over one word."""
     n = len(words.marks) - 1
@@ -125,7 +125,7 @@ def bracket_scores(words, weights, scores):
             scores[span_id(i, j, n)] = total
 
 
-@njit(cache=True)
+@njit
 def _shift_of(weights):
     """How far a feature is shifted to become a place in a table of 2^bits weights."""
     bits = 0
@@ -134,7 +134,7 @@ def _shift_of(weights):
     return np.uint64(64 - bits)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def bracket_marginals(n, scores, inside, marginal):
     """Fill ``marginal`` (spans,), p(span is in the tree); returns log Z.  ``inside`` is scratch.
 
@@ -176,7 +176,7 @@ def bracket_marginals(n, scores, inside, marginal):
     return inside[span_id(0, n, n)]
 
 
-@njit(cache=True)
+@njit
 def _sentence_of(sentences, number):
     """The keys of one of the sentences, and which of its spans are in its tree."""
     at, n = sentences.first[number], sentences.first[number + 1] - sentences.first[number]
@@ -189,7 +189,7 @@ def _sentence_of(sentences, number):
     return words, sentences.gold[sentences.spans[number] : sentences.spans[number + 1]]
 
 
-@njit(cache=True)
+@njit
 def count_features(sentences, counts):
     """Add the features of the spans that are in the trees to ``counts``."""
     shift = _shift_of(counts)
@@ -210,7 +210,7 @@ def count_features(sentences, counts):
                         counts[of_border[j, N_BORDER + f]] += 1
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def find_gradients(sentences, numbers, weights, learned, found):
     """Gradients of the log probabilities of some trees; the sum of those log probabilities.
 
@@ -259,7 +259,7 @@ def find_gradients(sentences, numbers, weights, learned, found):
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def take_steps(found, table, begin, end, rate, time):
     """AdaGrad, in the order of the gradients: the more a weight has been moved, the less it moves.
 

@@ -16,7 +16,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from eigentext.base.compiling import njit
 
 PER_LABEL = 2  # to look up a pair of labels takes as long as to try so many rules
 _FAINT = -60.0  # splits whose factor is exp(-60) or less add nothing to single precision
@@ -55,13 +56,13 @@ class Survivors(NamedTuple):
     posterior: Any
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def span_id(i, j, n):
     """Number of the span of words i..j-1 of an n-word sentence, row by row."""
     return i * n - (i * (i - 1)) // 2 + (j - i - 1)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def coarse_inside(n, rules, prior, tags, masks, beam, cells):
     """Inside lists of all cells with a beam in each; returns entries used, or -1 if full.
 
@@ -180,7 +181,7 @@ def coarse_inside(n, rules, prior, tags, masks, beam, cells):
     return used
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def coarse_outside(n, rules, root_p, brackets, cells, threshold, outside, survivors):
     """Outside values of all entries, and the rule applications above the threshold, top-down.
 

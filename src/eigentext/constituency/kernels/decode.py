@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from eigentext.base.compiling import njit
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def best_by_score(app_parent, app_left, app_right, app_score, item_is_tag, item_score, best_app):
     """Viterbi over applications (bottom-up order) with additive scores."""
     # item_score[item] = max over its applications of app_score + item_score of both children;
@@ -25,7 +26,7 @@ def best_by_score(app_parent, app_left, app_right, app_score, item_is_tag, item_
             best_app[a] = p
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def viterbi_up(
     applications, tensors, span_items, word_of_item, item_ptr, best, application, scaled, top
 ):
@@ -69,7 +70,7 @@ def viterbi_up(
             _scale_item(item, item_ptr, best, scaled, top)
 
 
-@njit(cache=True)
+@njit
 def _scale_item(item, item_ptr, best, scaled, top):
     high = -np.inf
     for h in range(item_ptr[item], item_ptr[item + 1]):
@@ -80,7 +81,7 @@ def _scale_item(item, item_ptr, best, scaled, top):
             scaled[h] = math.exp(best[h] - high)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def viterbi_down(applications, tensors, item_ptr, application, scaled, root, state, chosen):
     """Follow the best derivation from the root; ``chosen`` gets the application of each item."""
     app_rule, _, app_left, app_right, _, _ = applications

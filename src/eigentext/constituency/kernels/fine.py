@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from eigentext.base.compiling import njit
 from eigentext.constituency.kernels.tensors import (
     add_counts,
     pair_scratch,
@@ -19,7 +19,7 @@ from eigentext.constituency.kernels.tensors import (
 _FAINT = -69.0  # exp of it is 1e-30: nothing beside the others in single precision
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def fine_inside(applications, tensors, item_span, item_ptr, span_items, weight, inside, scale):
     """Bottom-up over groups of applications with the same parent span.
 
@@ -73,7 +73,7 @@ def fine_inside(applications, tensors, item_span, item_ptr, span_items, weight, 
             scale[s] = -np.inf
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def fine_outside(
     applications, tensors, item_span, item_ptr, weight, inside, scale, outside, posterior
 ):
@@ -110,7 +110,7 @@ def fine_outside(
             )
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def chart_counts(applications, tensors, item_span, sweeps, weight, least, counts):
     """Add the expected rules with states of one sentence to ``counts``, times ``weight``.
 

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from eigentext.base.compiling import njit
 
 Ints32 = npt.NDArray[np.int32]
 
@@ -48,7 +49,7 @@ class FlatTrees(NamedTuple):
         return FlatTrees(self.ptr, label, start, end, size, parent, head, self.is_head[:n].copy())
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def flatten(roots, table, app_rule, item_label, item_span, spans, spliced, head_right, trees):
     """Lay the trees out; nodes with labels ``spliced`` are left out.
 
@@ -101,7 +102,7 @@ def flatten(roots, table, app_rule, item_label, item_span, spans, spliced, head_
     return at
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def bracket_counts(trees, chain_ptr, chain, position, gold, used, counts):
     """(matched, brackets) of every tree, by EVALB's rules for deleted words.
 

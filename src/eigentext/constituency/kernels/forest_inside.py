@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from eigentext.base.compiling import njit
 from eigentext.constituency.kernels.tensors import pair_scratch, rule_in, states_of
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def bottom_up(roots, table, order):
     """The rows that the roots are made of, children first; how many there are."""
     _, _, row_app, row_left, row_right, _, _, _, _ = table
@@ -38,7 +38,7 @@ def bottom_up(roots, table, order):
     return n
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def inside_rows(order, table, app_rule, label, tensors, place, row_ptr, inside, scale):
     """``inside`` of every row, children first, over its largest value; ``scale`` has the logs.
 

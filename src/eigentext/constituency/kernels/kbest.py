@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from eigentext.base.compiling import njit
 
 _UNKNOWN, _NONE = -1, -2
 
@@ -45,7 +46,7 @@ def room_for(n: int) -> Derivations:
     return Derivations(np.empty(n), *columns, np.empty(n, np.uint64), np.empty((n, 2), np.int32))
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def first_derivations(app_left, app_right, item_score, best_app, item_key, table):
     """Fill in the best derivation of every item; children have smaller spans, but any number."""
     n_items = len(item_score)
@@ -84,7 +85,7 @@ def first_derivations(app_left, app_right, item_score, best_app, item_key, table
                 n_pending -= 1
 
 
-@njit(cache=True)
+@njit
 def _comes_before(a, b, table):
     """By falling score, then in the order of the chart."""
     if table.score[a] != table.score[b]:
@@ -97,7 +98,7 @@ def _comes_before(a, b, table):
     return table.rank[table.right[a]] < table.rank[table.right[b]]
 
 
-@njit(cache=True)
+@njit
 def _merged(a, b, table):
     """The top of two skew heaps made one; -1 is the empty heap."""
     if a < 0:
@@ -120,7 +121,7 @@ def _merged(a, b, table):
         a = below
 
 
-@njit(cache=True)
+@njit
 def _new(n, item, app, left, right, app_score, item_key, table):
     """Row n of the table."""
     table.score[n] = table.score[left] + table.score[right] + app_score[app]
@@ -130,7 +131,7 @@ def _new(n, item, app, left, right, app_score, item_key, table):
     table.heap[n, 0] = table.heap[n, 1] = -1
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def kbest_roots(
     applications, by_item, app_score, item_key, roots, k, most, table, used, top, chosen
 ):

@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from eigentext.base.compiling import njit
 
 
-@njit(cache=True)
+@njit
 def smooth_rule(n_tensor, n_parent, n_left, n_right, shares, strengths, out):
     """Fill in q(r, h2, h3 | a, h1) of one rule from (expected) counts, backed off in three steps.
 
@@ -70,7 +71,7 @@ def smooth_rule(n_tensor, n_parent, n_left, n_right, shares, strengths, out):
                 out[at] = p_rx * e
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def smooth_rules(layout, own, n_tensor, n_state, n_rule, n_label, strengths, out):
     """The tensors of some rules from (expected) counts ``n_tensor``; ``out`` (cells,).
 
@@ -99,7 +100,7 @@ def smooth_rules(layout, own, n_tensor, n_state, n_rule, n_label, strengths, out
             out[begin + i] = cells[i]
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def smooth_few(layout, own, places, numbers, n_state, n_rule, n_label, strengths, out):
     """The same from the counts that are not 0: ``places`` in ``out``, rising, and ``numbers``."""
     rules, rule_ptr, label_ptr = layout
@@ -122,7 +123,7 @@ def smooth_few(layout, own, places, numbers, n_state, n_rule, n_label, strengths
             counts[places[i] - begin] = 0.0
 
 
-@njit(cache=True)
+@njit
 def large_counts(layout, tensor, least, places, numbers, lost, of_rules):
     """Counts above ``least`` times the largest of their rule, or ``least`` where that is above 1.
 
@@ -153,26 +154,26 @@ def large_counts(layout, tensor, least, places, numbers, lost, of_rules):
     return used
 
 
-@njit(cache=True)
+@njit
 def states_of(values, ptr, item):
     """The part of ``values`` that belongs to the states of an item (or of a node)."""
     return values[ptr[item] : ptr[item + 1]]
 
 
-@njit(cache=True)
+@njit
 def rule_tensor(tensors, rule):
     """The flat tensor of a rule."""
     return tensors.tensor[tensors.rule_ptr[rule] : tensors.rule_ptr[rule + 1]]
 
 
-@njit(cache=True)
+@njit
 def pair_scratch(tensors):
     """Room for every pair of states of two labels, and for a rule in low rank."""
     widest = tensors.m.max()
     return np.empty(widest * (widest + 5), np.float32)
 
 
-@njit(cache=True, fastmath=True)
+@njit(fastmath=True)
 def rule_in(tensors, rule, left, right, factor, scratch, out):
     """What :func:`contract_in` does, with the tensor whole or in low rank."""
     low = tensors.low
@@ -202,7 +203,7 @@ def rule_in(tensors, rule, left, right, factor, scratch, out):
         _expand(values, at + a * len(out), above[a], out)
 
 
-@njit(cache=True, fastmath=True)
+@njit(fastmath=True)
 def rule_out(tensors, rule, outer, left, right, factor, scratch, out_left, out_right):
     """What :func:`contract_out` does, likewise."""
     low = tensors.low
@@ -247,7 +248,7 @@ def rule_out(tensors, rule, outer, left, right, factor, scratch, out_left, out_r
     return posterior
 
 
-@njit(cache=True, fastmath=True)
+@njit(fastmath=True)
 def _project(values, at, vector, out):
     """out[a] = the product of the vector and the a-th of the rows that begin at ``at``."""
     m = len(vector)
@@ -258,14 +259,14 @@ def _project(values, at, vector, out):
         out[a] = total
 
 
-@njit(cache=True, fastmath=True)
+@njit(fastmath=True)
 def _expand(values, at, weight, out):
     """out += weight times the row that begins at ``at``."""
     for h in range(len(out)):
         out[h] += values[at + h] * weight
 
 
-@njit(cache=True, fastmath=True)
+@njit(fastmath=True)
 def contract_in(tensor, left, right, factor, pair, out):
     """out[h1] += factor * sum over h2, h3 of tensor[h1, h2, h3] left[h2] right[h3]."""
     mb, mc = len(left), len(right)
@@ -283,7 +284,7 @@ def contract_in(tensor, left, right, factor, pair, out):
         out[x] += total
 
 
-@njit(cache=True, fastmath=True)
+@njit(fastmath=True)
 def contract_out(tensor, outer, left, right, factor, pair, out_left, out_right):
     """Outside to both children; returns the posterior of the application.
 
@@ -313,7 +314,7 @@ def contract_out(tensor, outer, left, right, factor, pair, out_left, out_right):
     return posterior
 
 
-@njit(cache=True, fastmath=True)
+@njit(fastmath=True)
 def add_counts(tensor, outer, left, right, factor, pair, counts):
     """counts[h1, h2, h3] += factor * outer[h1] tensor[h1, h2, h3] left[h2] right[h3]."""
     mb, mc = len(left), len(right)

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from eigentext.base.compiling import njit
 from eigentext.reranking.kernels.hashing import (
     EDGE,
     begin,
@@ -49,7 +49,7 @@ class Names(NamedTuple):
     shape: Keys
 
 
-@njit(cache=True)
+@njit
 def tree_context(trees, t, names, tag, rule, second):
     """Of one tree: tags of its words, and of every node its rule and the head of its object.
 
@@ -69,7 +69,7 @@ def tree_context(trees, t, names, tag, rule, second):
             second[above] = trees.head[i]
 
 
-@njit(cache=True)
+@njit
 def _context_key(trees, a, i, names, tag, rule, second):
     """A hash of all that the features of node i look at; ``a`` is where its tree begins."""
     n = len(tag)
@@ -103,7 +103,7 @@ def _context_key(trees, a, i, names, tag, rule, second):
     return key
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def group_nodes(trees, names, group, keys, slots):
     """Give nodes with the same context the same number; how many there are.
 
@@ -133,7 +133,7 @@ def group_nodes(trees, names, group, keys, slots):
     return n_groups
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def make_features(trees, names, group, n_groups, skipped, wanted, ptr, out):
     """Features of every group but those ``skipped``: ``out`` at ``ptr``."""
     n = len(names.word)
@@ -165,7 +165,7 @@ def make_features(trees, names, group, n_groups, skipped, wanted, ptr, out):
     return at
 
 
-@njit(cache=True)
+@njit
 def _of_tag(trees, a, i, names, tag, wanted, out, at):
     """Features of a tag: its word, its ancestors, its neighbours."""
     if not (wanted >> WORDS) & 1:
@@ -197,7 +197,7 @@ def _of_tag(trees, a, i, names, tag, wanted, out, at):
     return at + 12
 
 
-@njit(cache=True)
+@njit
 def _of_node(trees, a, i, names, tag, rule, second, wanted, out, at):
     """Features of a constituent."""
     n = len(tag)

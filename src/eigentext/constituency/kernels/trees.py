@@ -6,8 +6,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from eigentext.base.compiling import njit
 from eigentext.constituency.kernels.tensors import (
     add_counts,
     contract_in,
@@ -31,7 +31,7 @@ class TreeSweeps(NamedTuple):
     log_scale: Any
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def tree_inside(skeleton, tensors, root, label_ptr, node_ptr, inside):
     """Log weight of one tree in preorder; ``inside`` of the nodes over words is filled in."""
     label, rule, left, right = skeleton
@@ -67,7 +67,7 @@ def tree_inside(skeleton, tensors, root, label_ptr, node_ptr, inside):
     return total + math.log(weight) if weight > 0.0 else -np.inf
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def sweep_trees(skeletons, roots, trees, tensors, root, label_ptr, sweeps, log_likelihood):
     """Inside and outside of some trees; ``inside`` of preterminals is filled in already.
 
@@ -98,7 +98,7 @@ def sweep_trees(skeletons, roots, trees, tensors, root, label_ptr, sweeps, log_l
         _outside_of_tree(first, last, skeletons, tensors, sweeps, pair)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def count_rules(nodes, skeletons, tensors, sweeps, counts):
     """Expected rules with states of swept trees; ``nodes`` stand in the order of their rules.
 
@@ -122,7 +122,7 @@ def count_rules(nodes, skeletons, tensors, sweeps, counts):
         )
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def count_states(skeletons, roots, trees, label_ptr, sweeps, of_states, of_roots):
     """Posteriors of the states of every node of some trees, in place of ``outside``; their sums.
 
@@ -142,7 +142,7 @@ def count_states(skeletons, roots, trees, label_ptr, sweeps, of_states, of_roots
                     of_roots[label_ptr[label[node]] + x] += p
 
 
-@njit(cache=True)
+@njit
 def _inside_of_tree(first, last, skeletons, tensors, sweeps, pair):
     """The recurrence of ``tree_inside`` over nodes first..last-1, in single precision.
 
@@ -177,7 +177,7 @@ def _inside_of_tree(first, last, skeletons, tensors, sweeps, pair):
     return total_scale
 
 
-@njit(cache=True)
+@njit
 def _outside_of_tree(first, last, skeletons, tensors, sweeps, pair):
     """Outside of the nodes below the root: in preorder every parent is before its children."""
     _, rule, left, right = skeletons

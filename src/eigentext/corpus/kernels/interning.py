@@ -14,10 +14,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 
 from eigentext.base import hashing
+from eigentext.base.compiling import njit
 
 # What stands where in the state vector of intern_text.
 POSITION, N_OUT, N_TYPES, LINE, IN_LINE, N_TOKENS, N_SENTENCES = range(7)
@@ -68,18 +69,18 @@ def _trailing_zeros(typing_context, value):
     return types.uint64(types.uint64), codegen
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(nogil=True, inline="always")
 def _is_white(byte):
     return byte == 32 or (byte >= 9 and byte <= 13)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(nogil=True, inline="always")
 def _mix(value, word):
     value = (value ^ word) * _MULTIPLIER
     return value ^ (value >> np.uint64(29))
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _same_bytes(words_a, start_a, words_b, start_b, length):
     """Compare two byte strings, eight bytes at a time (both arrays can be read 8 bytes beyond)."""
     full = length & ~7
@@ -93,7 +94,7 @@ def _same_bytes(words_a, start_a, words_b, start_b, length):
     return (words_a[start_a + full] & mask) == (words_b[start_b + full] & mask)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _hash_long(words, start, length):
     """Hash of a word of eight bytes or more; must agree with the loop in intern_text."""
     value = _ZERO
@@ -106,7 +107,7 @@ def _hash_long(words, start, length):
     return value
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def intern_text(text, end, table, out, state):
     """Turn bytes ``state[POSITION]`` to ``end`` into ids; False when the table must grow first.
 
@@ -217,7 +218,7 @@ def intern_text(text, end, table, out, state):
     return done
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def intern_types(types, type_offsets, first, table, n_types, add, part, n_parts, mapping):
     """Look up types from number ``first`` on; returns (how far, table size).
 
@@ -273,7 +274,7 @@ def intern_types(types, type_offsets, first, table, n_types, add, part, n_parts,
     return n_looked_up, n_types
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def rehash(old, new, shift, hash_mask):
     """Move all entries of one slot array to a larger one (their keys are kept with them)."""
     shift_bits = np.uint64(shift)
@@ -287,7 +288,7 @@ def rehash(old, new, shift, hash_mask):
             new[slot, 1] = old[i, 1]
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def gather_types(blob, offsets, order, gap, out, out_offsets):
     """Copy the chosen types one after the other, with a gap of some bytes after each."""
     used = 0
@@ -300,7 +301,7 @@ def gather_types(blob, offsets, order, gap, out, out_offsets):
         out_offsets[i + 1] = used
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def prefixes(blob, offsets, chosen, skip, out):
     """Bytes ``skip`` to ``skip + 8`` of the chosen types as big-endian numbers, zero-padded."""
     for i in range(chosen.shape[0]):
@@ -314,7 +315,7 @@ def prefixes(blob, offsets, chosen, skip, out):
         out[i] = value
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def translate(ids, mapping, out):
     """``out[i] = mapping[ids[i]]``; the sentence end -1 stays."""
     for i in range(ids.shape[0]):

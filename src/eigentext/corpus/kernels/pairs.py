@@ -12,10 +12,11 @@ Time is that of reading each pair a few times; memory is one id and one count a 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from eigentext.base.compiling import njit
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def count_ids(ids, begin, end, sizes):
     """How often each id occurs from ``begin`` to ``end``: added to ``sizes``."""
     for i in range(begin, end):
@@ -23,7 +24,7 @@ def count_ids(ids, begin, end, sizes):
             sizes[ids[i]] += 1
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def fill_buckets(ids, begin, end, nearest, farthest, ends, bucket):
     """Put the left word of each pair into the bucket of its right word.
 
@@ -42,7 +43,7 @@ def fill_buckets(ids, begin, end, nearest, farthest, ends, bucket):
                     ends[ids[i]] = at + 1
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def sum_buckets(bucket, starts, ends, dense, sums, row_sizes):
     """Reduce each bucket to its distinct rows, in place, with how often each occurs in ``sums``.
 
@@ -68,7 +69,7 @@ def sum_buckets(bucket, starts, ends, dense, sums, row_sizes):
     return used
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def buckets_to_rows(rows, sums, ends, cursor, indices, data):
     """Transpose columns of (row, sum) into rows whose columns come out in ascending order."""
     begin = 0
@@ -81,7 +82,7 @@ def buckets_to_rows(rows, sums, ends, cursor, indices, data):
         begin = ends[column]
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def merge_rows(a, b, total):
     """Sum of two blocks of sorted CSR rows (starts, columns, data); returns the entries written.
 

@@ -8,10 +8,15 @@ from typing import TYPE_CHECKING
 from eigentext.errors import DataError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+
     from eigentext.formats.conllu import Sentence
     from eigentext.trees.dependency import DependencyTree
 
-__all__ = ["Parse", "with_heads"]
+__all__ = ["Parse", "in_conllu", "with_heads", "with_probabilities"]
 
 
 @dataclass(frozen=True)
@@ -48,3 +53,39 @@ def with_heads(sentence: Sentence) -> Sentence:
         )
         raise DataError(sentence.source, sentence.first_line, why)
     return sentence
+
+
+def in_conllu(
+    sentence: Sentence,
+    parse: Parse,
+    *,
+    rank: int | None = None,
+    marginals: npt.NDArray[np.float64] | None = None,
+) -> Sentence:
+    """The sentence with this tree.
+
+    ``rank``       its place in a list of trees, which comments then tell with its score
+    ``marginals``  of the parser: ``Prob=`` of each arc in the last column
+    """
+    from eigentext.formats.conllu import Sentence
+
+    heads = parse.tree.heads.tolist()
+    filled = sentence.with_columns(head=heads, deprel=parse.tree.relations)
+    if marginals is not None:
+        arcs = enumerate(heads, start=1)
+        filled = with_probabilities(filled, [float(marginals[h, d]) for d, h in arcs])
+    if rank is None:
+        return filled
+    comments = f"# kbest = {rank}\n# score = {parse.score:.6f}\n"
+    if parse.approximate:
+        comments += "# approximate = yes\n"
+    return Sentence(comments + filled.verbatim)
+
+
+def with_probabilities(sentence: Sentence, probabilities: Sequence[float]) -> Sentence:
+    """``Prob=`` after what else the last column holds, in the place of one that is there."""
+    cells = []
+    for cell, p in zip(sentence.column("misc"), probabilities, strict=True):
+        kept = [item for item in cell.split("|") if item != "_" and not item.startswith("Prob=")]
+        cells.append("|".join([*kept, f"Prob={min(1.0, max(0.0, p)):.4f}"]))
+    return sentence.with_columns(misc=cells)

@@ -137,17 +137,20 @@ class LabelModel:
         keys: npt.NDArray[np.uint64],
         heads: npt.NDArray[np.int32],
         given: npt.NDArray[np.int32] | None = None,
+        demands: npt.NDArray[np.int64] | None = None,
     ) -> LabelledList:
         """Relations of the trees (K, n) of one sentence, whose keys have the root's in front.
 
         ``given``: the relations are these, and only the margins are asked for.
+        ``demands``: what some arcs must or must not be, see ``demands.Demands.relations``.
         """
         from eigentext.dependency.kernels.labels import label_list
 
         heads = np.ascontiguousarray(heads, np.int32)
         labels = np.empty_like(heads) if given is None else given.astype(np.int32)
         margins = np.empty(heads.shape, np.int32)
-        label_list(keys, heads, self.arrays(), given is not None, labels, margins)
+        asked = np.zeros((0, 4), np.int64) if demands is None else demands
+        label_list(keys, heads, self.arrays(), given is not None, asked, labels, margins)
         return LabelledList(labels, margins)
 
     def arrays(self) -> LabelWeights:

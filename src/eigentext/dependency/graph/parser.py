@@ -22,8 +22,10 @@ import numpy.typing as npt
 from eigentext.base.cores import beside
 from eigentext.base.model import Model
 from eigentext.base.parallel import in_order
+from eigentext.base.progress import one_at_a_time
 from eigentext.base.tokens import checked_item, checked_sentences, each_sentence
 from eigentext.dependency.graph.answer import Parse, with_heads
+from eigentext.dependency.graph.demands import Demands
 from eigentext.dependency.graph.encode import Encoder, fine_tag, usual_upos, with_upos
 from eigentext.dependency.graph.fine_tags import chosen_features
 from eigentext.dependency.graph.labels import (
@@ -68,11 +70,11 @@ if TYPE_CHECKING:
     from eigentext.base.model import Packed
     from eigentext.base.progress import Progress
     from eigentext.dependency.decoding.search import Search
+    from eigentext.dependency.graph.demands import AnyArc
     from eigentext.dependency.graph.encode import Batch
 
 __all__ = ["DependencyParser", "Parse"]
 
-Arc = tuple[int, int]
 AnySentence: TypeAlias = "Sequence[str] | TaggedSentence"
 _CHUNK = 256  # sentences parsed at a time
 
@@ -109,6 +111,7 @@ class DependencyParser(Model, DependencyParserSettings):
     ) -> DependencyParser:
         """Train on sentences with heads; ``dev`` chooses the number of passes by UAS."""
         self.check()
+        progress = one_at_a_time(progress)  # relations are learned beside arcs
         read = [with_heads(sentence) for sentence in each_conllu(sentences)]
         if not read:
             raise DataError("<training sentences>", None, "no sentences, expected some with heads")
@@ -322,22 +325,28 @@ class DependencyParser(Model, DependencyParserSettings):
             )
         return pieces
 
-    def _search(
-        self, sentence: TaggedSentence, required: Iterable[Arc] = (), forbidden: Iterable[Arc] = ()
-    ) -> Search:
+    def _demands(self, required: Iterable[AnyArc], forbidden: Iterable[AnyArc]) -> Demands:
+        self.check_fitted()
+        return Demands.of(required, forbidden, self.relations_)
+
+    def _search(self, sentence: TaggedSentence, demands: Demands) -> Search:
         check_length(len(sentence.forms), "marginals and demands for arcs are")
         batch = self.encoder_.batch([sentence])
-        return self.arcs_.search(batch, 0, list(required), list(forbidden))
+        return self.arcs_.search(batch, 0, demands.required, demands.forbidden)
 
     def parse(
         self,
         sentence: AnySentence,
         *,
-        required_arcs: Iterable[Arc] = (),
-        forbidden_arcs: Iterable[Arc] = (),
+        required_arcs: Iterable[AnyArc] = (),
+        forbidden_arcs: Iterable[AnyArc] = (),
         **tags: Unpack[TagColumns],
     ) -> Parse:
         """The best tree; arcs are (head, dependent), words from 1 on, head 0 for the root.
+
+        (head, dependent, relation) asks for the relation too: a required arc has this one, a
+        forbidden arc may be there with another.  Heads are chosen before relations, and by the
+        arcs alone.
 
         ``sentence`` is a list of words, whose tags may follow as ``upos``, ``xpos``, ``feats`` and
         ``lemmas``, or a :class:`~eigentext.dependency.sentence.TaggedSentence`; so it is for the
@@ -347,51 +356,49 @@ class DependencyParser(Model, DependencyParserSettings):
         More than 400 words are parsed in pieces, whose trees are joined and whose scores are
         added up (``approximate`` is then true); arcs can only be asked for in shorter sentences.
         """
-        required, forbidden = list(required_arcs), list(forbidden_arcs)
-        pieces = self._tagged(sentence, tags, whole=bool(required or forbidden))
-        parses = [self._best(piece, required, forbidden) for piece in pieces]
+        demands = self._demands(required_arcs, forbidden_arcs)
+        pieces = self._tagged(sentence, tags, whole=demands.any)
+        parses = [self._best(piece, demands) for piece in pieces]
         return parses[0] if len(parses) == 1 else _joined(parses)
 
-    def _best(
-        self, sentence: TaggedSentence, required: Iterable[Arc] = (), forbidden: Iterable[Arc] = ()
-    ) -> Parse:
-        search = self._search(sentence, required, forbidden)
+    def _best(self, sentence: TaggedSentence, demands: Demands) -> Parse:
+        search = self._search(sentence, demands)
         heads, score = search.best()
-        return self._labelled(sentence, heads[None], [score], search.approximate)[0]
+        return self._labelled(sentence, heads[None], [score], search.approximate, demands)[0]
 
     def kbest(
         self,
         sentence: AnySentence,
         *,
         k: int = 50,
-        required_arcs: Iterable[Arc] = (),
-        forbidden_arcs: Iterable[Arc] = (),
+        required_arcs: Iterable[AnyArc] = (),
+        forbidden_arcs: Iterable[AnyArc] = (),
         **tags: Unpack[TagColumns],
     ) -> list[Parse]:
         """At most k different trees, best first; relations are put on each.
 
         A sentence that is parsed in pieces has one tree.
         """
-        required, forbidden = list(required_arcs), list(forbidden_arcs)
-        pieces = self._tagged(sentence, tags, whole=bool(required or forbidden))
+        demands = self._demands(required_arcs, forbidden_arcs)
+        pieces = self._tagged(sentence, tags, whole=demands.any)
         if len(pieces) > 1:
-            return [_joined([self._best(piece) for piece in pieces])]
-        search = self._search(pieces[0], required, forbidden)
+            return [_joined([self._best(piece, demands) for piece in pieces])]
+        search = self._search(pieces[0], demands)
         heads, scores = search.kbest(k)
         approximate = search.approximate or search.grand is not None
-        return self._labelled(pieces[0], heads, scores.tolist(), approximate)
+        return self._labelled(pieces[0], heads, scores.tolist(), approximate, demands)
 
     def marginals(
         self,
         sentence: AnySentence,
         *,
-        required_arcs: Iterable[Arc] = (),
-        forbidden_arcs: Iterable[Arc] = (),
+        required_arcs: Iterable[AnyArc] = (),
+        forbidden_arcs: Iterable[AnyArc] = (),
         **tags: Unpack[TagColumns],
     ) -> npt.NDArray[np.float64]:
         """(n+1, n+1): probability of arc [h, d] under p(tree) ~ exp(score)."""
         tagged = self.tagged(sentence, **tags)
-        return self._search(tagged, required_arcs, forbidden_arcs).marginals()
+        return self._search(tagged, self._demands(required_arcs, forbidden_arcs)).marginals()
 
     def scores(
         self, sentence: AnySentence, **tags: Unpack[TagColumns]
@@ -407,12 +414,14 @@ class DependencyParser(Model, DependencyParserSettings):
         heads: npt.NDArray[np.int32],
         scores: Sequence[float],
         approximate: bool,
+        demands: Demands,
     ) -> list[Parse]:
         n_trees, n = heads.shape
         names: list[tuple[str, ...]] = [("_",) * n] * n_trees
         margins = [(0.0, 0.0)] * n_trees
         if self.relations_ is not None:
-            found = self.relations_.label_list(self.encoder_.batch([sentence]).keys, heads)
+            keys = self.encoder_.batch([sentence]).keys
+            found = self.relations_.label_list(keys, heads, demands=demands.relations)
             known = self.relations_.relations
             names = [tuple(known[number] for number in row) for row in found.relations.tolist()]
             margins = [(total, logs) for total, logs in found.columns().tolist()]

@@ -18,8 +18,8 @@ answers never depend on the run.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from eigentext.base.compiling import njit
 from eigentext.dependency.kernels.mst import mst_kernel, tree_score
 
 __all__ = [
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 
-@njit(cache=True)
+@njit
 def fill_eisner(arc, complete, incomplete, between, split, last):
     """First-order chart over words 1..n.
 
@@ -57,7 +57,7 @@ def fill_eisner(arc, complete, incomplete, between, split, last):
             close(b, a, complete, incomplete, last)
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def join(a, b, complete, between, split):
     """The facing halves of two words a < b."""
     best = -np.inf
@@ -71,7 +71,7 @@ def join(a, b, complete, between, split):
     split[a, b] = where
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def close(h, e, complete, incomplete, last):
     """The outermost modifier d of h gets its outer half, which reaches to e."""
     best = -np.inf
@@ -85,7 +85,7 @@ def close(h, e, complete, incomplete, last):
     last[h, e] = where
 
 
-@njit(cache=True)
+@njit
 def eisner_kernel(arc, heads):
     """Best projective tree, O(n^3): max over r of arc[0, r] + complete[r, 1] + complete[r, n]."""
     n = arc.shape[0] - 1
@@ -129,7 +129,7 @@ def eisner_kernel(arc, heads):
     return score
 
 
-@njit(cache=True)
+@njit
 def fill_siblings(arc, sib, complete, incomplete, between, split, last, before):
     """Second-order chart over words 1..n; ``step`` leads from d towards h.
 
@@ -173,7 +173,7 @@ def fill_siblings(arc, sib, complete, incomplete, between, split, last, before):
             close(b, a, complete, incomplete, last)
 
 
-@njit(cache=True)
+@njit
 def eisner_siblings_kernel(arc, sib, heads):
     """Best projective tree with sibling scores, O(n^3); the root's child r has sib[0, 0, r]."""
     n = arc.shape[0] - 1
@@ -225,7 +225,7 @@ def eisner_siblings_kernel(arc, sib, heads):
     return score
 
 
-@njit(cache=True)
+@njit
 def siblings_score(arc, sib, heads):
     """Arcs and siblings of a tree."""
     n = len(heads)

@@ -16,9 +16,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from eigentext.base import hashing
+from eigentext.base.compiling import njit
 
 MIXER = np.uint64(hashing.MIXER)
 BEFORE = np.uint64(0x2545F4914F6CDD1D)  # key of a word before the first
@@ -84,7 +84,7 @@ class Governors(NamedTuple):
     mods: Any
 
 
-@njit(cache=True)
+@njit
 def sentence_of(sentences, k):
     """The rows of sentence k."""
     first, end = sentences.starts[k], sentences.starts[k + 1]
@@ -94,20 +94,20 @@ def sentence_of(sentences, k):
 # ---------------------------------------------------------------- hashing
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def mix(total, shift):
     """The slot of a sum of parts: its upper bits, once all bits have had a say."""
     total ^= total >> S31
     return np.int64((total * MIXER) >> shift)
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def line_score(weights, slot, side, far):
     """What one feature adds: its weight for the direction and that for the distance."""
     return weights[slot ^ side] + weights[slot ^ far]
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def put(out, at, slot, side, far):
     """The two slots of one feature go to ``out[at:]``; the new end."""
     out[at] = slot ^ side
@@ -115,7 +115,7 @@ def put(out, at, slot, side, far):
     return at + 2
 
 
-@njit(cache=True)
+@njit
 def word_part(keys, i, spec, seeds, t):
     """Hash of the attributes that template t names of word i and its neighbours."""
     x = seeds[t]
@@ -135,7 +135,7 @@ def word_part(keys, i, spec, seeds, t):
     return x
 
 
-@njit(cache=True)
+@njit
 def word_parts(keys, spec, seeds):
     """(n + 1, T): for the root and each word its part in every template."""
     parts = np.empty((len(keys), len(spec)), np.uint64)
@@ -145,7 +145,7 @@ def word_parts(keys, spec, seeds):
     return parts
 
 
-@njit(cache=True)
+@njit
 def one_word_parts(keys, i, spec, seeds):
     """(T,): the parts of one word alone."""
     parts = np.empty(len(spec), np.uint64)
@@ -154,7 +154,7 @@ def one_word_parts(keys, i, spec, seeds):
     return parts
 
 
-@njit(cache=True)
+@njit
 def nobody_parts(seeds):
     """(T,): the sibling's parts where there is none."""
     parts = np.empty(len(seeds), np.uint64)
@@ -167,7 +167,7 @@ def nobody_parts(seeds):
 # ---------------------------------------------------------------- what lies between two words
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def distance_offset(a, b):
     """Which of the 16 weights tells direction and distance: 2..8 leftward, 9..15 rightward."""
     if b > a:
@@ -185,7 +185,7 @@ def distance_offset(a, b):
     return start + 6
 
 
-@njit(cache=True)
+@njit
 def kinds_before(tags):
     """(n + 2, 3): how many verbs, marks, conjunctions stand before each row."""
     before = np.zeros((len(tags) + 1, 3), np.int64)
@@ -198,7 +198,7 @@ def kinds_before(tags):
     return before
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def kinds_key(before, a, b):
     """Key of how many of each kind lie between two rows."""
     if a > b:
@@ -209,13 +209,13 @@ def kinds_key(before, a, b):
     return COUNTED * np.uint64(1 + verbs + 3 * marks + 9 * joins)
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def rivals_key(n_head, n_mod):
     """Key of how many words in between have the head's tag, and the modifier's."""
     return COUNTED * np.uint64(1 + min(n_head, 2) + 3 * min(n_mod, 2))
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def agree_key(tags, h, d):
     """Key of where two words agree: in each of the features one has not, both same, or not."""
     code = 0
@@ -229,7 +229,7 @@ def agree_key(tags, h, d):
 # ---------------------------------------------------------------- arcs
 
 
-@njit(cache=True)
+@njit
 def summed_lines(keys, spec, seeds, weights, shift):
     """(n + 1, 16): the lines of weights of templates that name one word alone, added up."""
     lines = np.zeros((len(keys), 16))
@@ -241,7 +241,7 @@ def summed_lines(keys, spec, seeds, weights, shift):
     return lines
 
 
-@njit(cache=True)
+@njit
 def arc_scores(sentence, model, keep, arc):
     """Fill ``arc[h, d]``, the score of head h for word d, where ``keep[h, d]``; else it is -inf.
 
@@ -317,7 +317,7 @@ def arc_scores(sentence, model, keep, arc):
                 counts[tags[d, 0]] += 1
 
 
-@njit(cache=True)
+@njit
 def all_arcs(n):
     """(n + 1, n + 1): every head for every word, but not the word itself."""
     keep = np.ones((n + 1, n + 1), np.bool_)
@@ -327,7 +327,7 @@ def all_arcs(n):
     return keep
 
 
-@njit(cache=True)
+@njit
 def arc_slots(sentence, model, h, d, out, at):
     """Append the slots of the weights of arc h -> d to ``out`` from ``at``; the new end."""
     keys, tags, templates, shift = sentence.keys, sentence.tags, model.templates, model.shift
@@ -372,7 +372,7 @@ def arc_slots(sentence, model, h, d, out, at):
 # ---------------------------------------------------------------- siblings
 
 
-@njit(cache=True)
+@njit
 def sibling_scores(sentence, model, governors, sib):
     """Fill ``sib[h, s, d]`` for d on one side of h and s between them, or s == h for none.
 
@@ -420,7 +420,7 @@ def sibling_scores(sentence, model, governors, sib):
                     sib[h, s, d] = total * model.scale
 
 
-@njit(cache=True)
+@njit
 def sibling_slots(sentence, model, h, s, d, out, at):
     """Append the slots of the weights of d after s below h; s == h for none; the new end."""
     keys, templates = sentence.keys, model.templates
@@ -444,14 +444,14 @@ def sibling_slots(sentence, model, h, s, d, out, at):
 # ---------------------------------------------------------------- grandparents
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def grand_offset(g, h, d):
     """Which of the 16 weights tells on which sides the head's head and the modifier are."""
     outside = 0 if min(h, d) < g < max(h, d) else 1
     return 2 + (4 if d > h else 0) + (2 if h > g else 0) + outside
 
 
-@njit(cache=True)
+@njit
 def grand_scores(sentence, model, governors):
     """grand[i, h, d]: word d below h, when h hangs from its i-th governor g; 0 where none may.
 
@@ -483,7 +483,7 @@ def grand_scores(sentence, model, governors):
     return grand
 
 
-@njit(cache=True)
+@njit
 def grand_slots(sentence, model, g, h, d, out, at):
     """Append the slots of the weights of g over h over d; the new end."""
     keys = sentence.keys
@@ -498,7 +498,7 @@ def grand_slots(sentence, model, g, h, d, out, at):
     return at
 
 
-@njit(cache=True)
+@njit
 def grand_totals(sentence, model, heads, totals):
     """What grandparents add to the scores of the trees ``heads`` (K, n).
 

@@ -19,7 +19,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from eigentext.base.compiling import njit
 
 FAR = 900  # a part smaller than 2**-FAR beside the largest is dropped
 
@@ -82,19 +83,19 @@ class Outside(NamedTuple):
     linked: Any
 
 
-@njit(cache=True)
+@njit
 def _power(exponent):
     """2**exponent, 0 where it is hopelessly small."""
     return 0.0 if exponent < -FAR else math.ldexp(1.0, exponent)
 
 
-@njit(cache=True)
+@njit
 def _half(chart, side, i, end):
     """(M,) the stopped half [i, end], which is on this side of i."""
     return chart.alone[side, i] if i == end else chart.closed[i, end]
 
 
-@njit(cache=True)
+@njit
 def _normalise(cell):
     """Divide by a power of two so that the largest value is below 1; its exponent."""
     peak = 0.0
@@ -111,7 +112,7 @@ def _normalise(cell):
     return exponent
 
 
-@njit(cache=True)
+@njit
 def _link(words, automaton, chart, i, j, pair):
     """Fill linked[i, j]: head i takes child j, whose inner half begins where i's half ends.
 
@@ -164,7 +165,7 @@ def _link(words, automaton, chart, i, j, pair):
     chart.linked_exp[i, j] = top + _normalise(linked)
 
 
-@njit(cache=True)
+@njit
 def _grow(words, automaton, chart, i, end):
     """Fill growing[i, end] and closed[i, end]: the newest child j gets its outer half.
 
@@ -202,7 +203,7 @@ def _grow(words, automaton, chart, i, end):
         chart.closed[i, end, h] = total
 
 
-@njit(cache=True)
+@njit
 def inside(words, automaton):
     """The chart, and log p(words) summed over all projective trees and their states.
 
@@ -252,7 +253,7 @@ def inside(words, automaton):
     return chart, math.log(total) + top * math.log(2.0) if total > 0.0 else -np.inf
 
 
-@njit(cache=True)
+@njit
 def _grow_outside(words, automaton, chart, out, i, end):
     """What :func:`_grow` summed, backwards: from [i, end] to its newest children j."""
     stop, linked = automaton.stop, chart.linked
@@ -283,7 +284,7 @@ def _grow_outside(words, automaton, chart, out, i, end):
                     out_outer[g] += x * linked[i, j, h, g]
 
 
-@njit(cache=True)
+@njit
 def _link_outside(words, automaton, chart, out, i, j, pair):
     """What :func:`_link` summed, backwards: from arc i -> j to both halves; its posterior."""
     first, m, go, T = words.first, words.m, automaton.go, automaton.T
@@ -328,7 +329,7 @@ def _link_outside(words, automaton, chart, out, i, j, pair):
     return posterior
 
 
-@njit(cache=True)
+@njit
 def outside(words, automaton, chart, log_z):
     """Posterior of every arc, marginals[head, dependent], 0 = root; the chart is that of inside.
 
@@ -372,7 +373,7 @@ def outside(words, automaton, chart, log_z):
     return marginals
 
 
-@njit(cache=True)
+@njit
 def viterbi(words, automaton, heads):
     """The best tree with its states; all parameters are logs here; returns its log probability.
 

@@ -10,8 +10,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from eigentext.base.compiling import njit
 from eigentext.dependency.kernels.generative import Words
 
 
@@ -41,7 +41,7 @@ class TagStates(NamedTuple):
     kind: Any
 
 
-@njit(cache=True)
+@njit
 def empty_plan(n):
     """A plan for sentences of at most n words."""
     return Plan(
@@ -55,7 +55,7 @@ def empty_plan(n):
     )
 
 
-@njit(cache=True)
+@njit
 def plan_tree(heads, words, plan):
     """Fill the plan of a tree; how many words are in its order: fewer than n if it has a cycle."""
     order, low, high, stop_q, stop_l = plan.order, plan.low, plan.high, plan.stop_q, plan.stop_l
@@ -101,7 +101,7 @@ def plan_tree(heads, words, plan):
     return size
 
 
-@njit(cache=True)
+@njit
 def tree_up(heads, words, automaton, plan, below, message):
     """log p(words, tree) with the states summed out, leaves to root; O(n M^2).
 
@@ -168,7 +168,7 @@ def tree_up(heads, words, automaton, plan, below, message):
     return log_p if n_roots == 1 else -np.inf
 
 
-@njit(cache=True)
+@njit
 def trees_log_probs(trees, words, automaton):
     """(K,) log p(words, trees[t]) for heads (K, n) over one sentence; -inf for what is no tree."""
     n, M = words.emit.shape
@@ -183,7 +183,7 @@ def trees_log_probs(trees, words, automaton):
     return logs
 
 
-@njit(cache=True)
+@njit
 def _count_arc(d, parent, words, T, plan, below, post, counts):
     """Fill post[d] from that of its head, and count the arc's transition and its ``go``."""
     first, m = words.first, words.m
@@ -205,7 +205,7 @@ def _count_arc(d, parent, words, T, plan, below, post, counts):
             post[d, g] += x
 
 
-@njit(cache=True)
+@njit
 def corpus_counts(corpus, tags, length, E, automaton, counts):
     """One E step over gold trees: expected counts are added up; returns the log likelihood.
 

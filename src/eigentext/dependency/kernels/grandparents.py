@@ -7,12 +7,12 @@ scores are those of ``kernels.eisner``.  Only the arcs that ``governors`` lists 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from eigentext.base.compiling import njit
 from eigentext.dependency.kernels.features import Governors
 
 
-@njit(cache=True)
+@njit
 def list_governors(keep):
     """The heads that each word may have by ``keep[h, d]``, in rising order, and the modifiers."""
     n = len(keep) - 1
@@ -37,7 +37,7 @@ def list_governors(keep):
     return Governors(counts, heads, index, many, mods)
 
 
-@njit(cache=True)
+@njit
 def grand_kernel(arc, sib, grand, governors, heads):
     """Fill ``heads`` (n,) with the best tree; its score, -inf (and heads of -1) if none is left.
 

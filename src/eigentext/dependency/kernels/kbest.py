@@ -15,8 +15,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from eigentext.base.compiling import njit
 from eigentext.dependency.kernels.eisner import fill_eisner, fill_siblings
 
 _NODE, _LEFT, _RIGHT, _NEXT, _CHILD, _SIBLING = range(6)  # columns of ``link``
@@ -66,7 +66,7 @@ class Lists(NamedTuple):
     ended: Any
 
 
-@njit(cache=True)
+@njit
 def _meld(x, y, pool):
     """Two pairing heaps made one; of equal ways the older is on top."""
     score, link = pool.score, pool.link
@@ -81,7 +81,7 @@ def _meld(x, y, pool):
     return x
 
 
-@njit(cache=True)
+@njit
 def _without_top(top, pool):
     """The heap that is left without its top: melded in pairs, then from the back.
 
@@ -110,7 +110,7 @@ def _without_top(top, pool):
     return heap
 
 
-@njit(cache=True)
+@njit
 def _add(x, node, left, right, value, added, pool):
     """Writes way x into the pool."""
     pool.score[x] = value
@@ -122,7 +122,7 @@ def _add(x, node, left, right, value, added, pool):
     pool.link[x, _RIGHT] = right
 
 
-@njit(cache=True)
+@njit
 def _parts(block, i, j, k, scores):
     """Choice k for cell [i, j] of a block: its two nodes and what is added; node -1: no choice.
 
@@ -157,7 +157,7 @@ def _parts(block, i, j, k, scores):
     return left, right, added
 
 
-@njit(cache=True)
+@njit
 def _open(node, scores, pool, lists, used):
     """All ways of a node with best parts become candidates, the best one the first of its list.
 
@@ -185,7 +185,7 @@ def _open(node, scores, pool, lists, used):
     return used
 
 
-@njit(cache=True)
+@njit
 def _open_parts(x, scores, pool, lists, used):
     """Both parts of a way become ways, if they were only the names of nodes so far."""
     for side in range(_LEFT, _RIGHT + 1):
@@ -197,12 +197,12 @@ def _open_parts(x, scores, pool, lists, used):
     return used
 
 
-@njit(cache=True)
+@njit
 def _empty_pool(room):
     return Pool(np.empty(room), np.empty(room), np.empty((room, 6), np.int32))
 
 
-@njit(cache=True)
+@njit
 def _with_room(pool, wanted):
     """The pool itself if it has room for so many ways, else one twice as large."""
     room = len(pool.score)
@@ -217,7 +217,7 @@ def _with_room(pool, wanted):
     return more
 
 
-@njit(cache=True)
+@njit
 def _follow(x, left, right, pool, lists, used):
     """The way of x's node with other parts, ``left`` and ``right``, becomes a candidate."""
     node, weight = pool.link[x, _NODE], pool.weight[x]
@@ -226,7 +226,7 @@ def _follow(x, left, right, pool, lists, used):
     return used + 1
 
 
-@njit(cache=True)
+@njit
 def kbest_kernel(arc, sib, second, k, trees):
     """Fills ``trees`` (k, n) with the best projective trees, best first; returns how many.
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from eigentext.base.compiling import njit
 from eigentext.dependency.kernels.features import (
     BEFORE,
     BEHIND,
@@ -82,7 +82,7 @@ class LabelLearner(NamedTuple):
     sums: Any
 
 
-@njit(cache=True)
+@njit
 def family(heads):
     """(n + 1, 5): first child, last child, next and previous child of the same head; the order.
 
@@ -112,7 +112,7 @@ def family(heads):
     return kin
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def item_key(tree, row, attribute, offset, h, d):
     """Key of one item; a row of -1 is a word that is not there."""
     n_attributes = tree.keys.shape[1]
@@ -130,7 +130,7 @@ def item_key(tree, row, attribute, offset, h, d):
     return tree.keys[row, attribute]
 
 
-@njit(cache=True)
+@njit
 def label_slots(tree, model, d, out):
     """Slots of the templates of the arc to d; how many."""
     heads, kin, spec = tree.heads, tree.kin, model.spec
@@ -181,7 +181,7 @@ def label_slots(tree, model, d, out):
     return n_slots
 
 
-@njit(cache=True)
+@njit
 def score_labels(slots, n_slots, model, scores):
     """Sums of the weights of each relation; the root's is out of the question for other words."""
     weights = model.weights
@@ -194,7 +194,7 @@ def score_labels(slots, n_slots, model, scores):
         scores[model.root_label] = -NEVER
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def label_all(trees, model, labels):
     """Relations of all sentences; the root's word gets ``root_label`` if that is not -1, and no
     other word does.
@@ -220,9 +220,28 @@ def label_all(trees, model, labels):
             mine[d - 1] = np.argmax(scores)
 
 
-@njit(cache=True, nogil=True)
-def label_list(keys, heads, model, given, labels, margins):
+@njit
+def keep_demands(h, d, demands, scores):
+    """Put relations out of the question that the arc h -> d must not have.
+
+    ``demands`` (m, 4): head, dependent, relation, and 1 if the arc must have it, 0 if it must not.
+    """
+    for row in range(len(demands)):
+        if demands[row, 0] == h and demands[row, 1] == d:
+            number = demands[row, 2]
+            if demands[row, 3] == 0:
+                scores[number] = -NEVER
+                continue
+            own = scores[number]
+            scores[:] = -NEVER
+            scores[number] = own
+
+
+@njit(nogil=True)
+def label_list(keys, heads, model, given, demands, labels, margins):
     """Relations of the trees (K, n) of one sentence, and by how much each beats the next best.
+
+    ``demands`` are those of :func:`keep_demands`, which hold unless relations are ``given``.
 
     The same relations as :func:`label_all` gives tree by tree; or those that are in ``labels``
     already, if they are ``given``.  Most arcs stand in many trees of
@@ -269,6 +288,8 @@ def label_list(keys, heads, model, given, labels, margins):
             if seen[at] == 0:
                 n_slots = label_slots(tree, model, d, slots)
                 score_labels(slots, n_slots, model, scores)
+                if not given:
+                    keep_demands(h, d, demands, scores)
                 best = mine_is if given else np.argmax(scores)
                 seen[at] = x
                 found[at, 0] = best
@@ -283,13 +304,13 @@ def label_list(keys, heads, model, given, labels, margins):
         labels[k] = mine
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def _mixed(x, key):
     x = (x ^ key) * MIXER
     return x ^ (x >> S29)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def label_pass(chosen, trees, gold, model, learner, time, wrong):
     """One pass of training on gold trees: each relation must win by ``margin``; the new time.
 

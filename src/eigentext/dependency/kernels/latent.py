@@ -7,7 +7,8 @@ Trees of one sentence share the words; heads are (trees, n), 1..n, 0 for a root.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from eigentext.base.compiling import njit
 
 
 class Observables(NamedTuple):
@@ -43,7 +44,7 @@ class TreeShape(NamedTuple):
     starts: Any
 
 
-@njit(cache=True)
+@njit
 def order_leaves_first(heads, order, n_waiting):
     """Fill ``order`` with the words 0..n-1, dependents before heads; how many were reached.
 
@@ -71,7 +72,7 @@ def order_leaves_first(heads, order, n_waiting):
     return used
 
 
-@njit(cache=True)
+@njit
 def _times_d(row, D, v, out):
     """out = row' D(v), where D(v)[i, m] = sum over j of v[j] D[i, j, m]."""
     k = row.shape[0]
@@ -83,7 +84,7 @@ def _times_d(row, D, v, out):
                 out[m] += weight * D[i, j, m]
 
 
-@njit(cache=True)
+@njit
 def operator_scores(ids, heads, operators, signs, logs):
     """Sign and log |score| of each tree; False where heads make a cycle.
 
@@ -153,7 +154,7 @@ def operator_scores(ids, heads, operators, signs, logs):
 UNDIRECTED, DIRECTED, ADJACENT, ORDERED = 0, 1, 2, 3
 
 
-@njit(cache=True)
+@njit
 def structure(heads, order, edges, classes, shown):
     """Class of the edge above each word of one tree, and what each word shows of the tree.
 
@@ -199,7 +200,7 @@ def structure(heads, order, edges, classes, shown):
         shown[2, d] = (s > 1) + (s > 2) + (s > 3) + (s > 5) + (s > 9) + (s > 19)
 
 
-@njit(cache=True)
+@njit
 def forest_structure(heads, ptr, edges, classes, shown):
     """:func:`structure` of every tree of a forest; False where heads make a cycle."""
     for t in range(ptr.shape[0] - 1):
@@ -212,7 +213,7 @@ def forest_structure(heads, ptr, edges, classes, shown):
     return True
 
 
-@njit(cache=True)
+@njit
 def _emissions(ids, rows, at, lo, hi, e):
     """e[h] = product over channels of p(observation | h), for the states lo to hi."""
     for h in range(lo, hi):
@@ -224,7 +225,7 @@ def _emissions(ids, rows, at, lo, hi, e):
                 e[h] *= rows[x, h]
 
 
-@njit(cache=True)
+@njit
 def _scaled(r, lo, hi):
     """Divide by the largest entry; its log, or -inf where all are 0."""
     size = 0.0
@@ -237,7 +238,7 @@ def _scaled(r, lo, hi):
     return np.log(size)
 
 
-@njit(cache=True)
+@njit
 def _message(r, lo, hi, T, parent_lo, parent_hi, m):
     """m[parent] = sum over child states of T[parent, child] r[child]."""
     for a in range(parent_lo, parent_hi):
@@ -247,7 +248,7 @@ def _message(r, lo, hi, T, parent_lo, parent_hi, m):
         m[a] = total
 
 
-@njit(cache=True)
+@njit
 def _at_root(r, lo, hi, pi):
     """log of the sum over the root's states of pi[h] r[h]."""
     value = 0.0
@@ -256,7 +257,7 @@ def _at_root(r, lo, hi, pi):
     return np.log(value) if value > 0.0 else -np.inf
 
 
-@njit(cache=True)
+@njit
 def tree_log_probs(words, heads, shape, tables, logs):
     """log p of each tree over one sentence; False where heads make a cycle.
 
@@ -308,7 +309,7 @@ def tree_log_probs(words, heads, shape, tables, logs):
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def posteriors_and_counts(forest, tables, posteriors, counts):
     """Upward and downward passes over a forest: log likelihood, and what EM counts.
 
@@ -406,7 +407,7 @@ def posteriors_and_counts(forest, tables, posteriors, counts):
     return log_likelihood
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def move_rows(forest, rows, total):
     """Add the counts ``rows`` (R, k) of some trees to ``total``; they are 0 again afterwards.
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from eigentext.base.compiling import njit
 
 
-@njit(cache=True)
+@njit
 def log_add(x, y):
     """log(exp x + exp y), -inf for nothing."""
     if x < y:
@@ -23,7 +24,7 @@ def log_add(x, y):
     return x + math.log1p(math.exp(y - x))
 
 
-@njit(cache=True)
+@njit
 def log_sum(terms, count):
     """log of the sum of the first ``count`` exponentials."""
     top = -np.inf
@@ -38,7 +39,7 @@ def log_sum(terms, count):
     return top + math.log(total)
 
 
-@njit(cache=True)
+@njit
 def _halves(a, b, complete, terms):
     """Terms of between[a, b]: where the facing halves of a < b meet; term k is at a + k."""
     for m in range(a, b):
@@ -46,7 +47,7 @@ def _halves(a, b, complete, terms):
     return b - a
 
 
-@njit(cache=True)
+@njit
 def _modifiers(h, e, complete, incomplete, terms):
     """Terms of complete[h, e]: the outermost modifier; term k is word start + k."""
     start, stop = (h + 1, e + 1) if h < e else (e, h)
@@ -55,7 +56,7 @@ def _modifiers(h, e, complete, incomplete, terms):
     return stop - start
 
 
-@njit(cache=True)
+@njit
 def _befores(h, d, arc, sib, complete, incomplete, between, terms):
     """Terms of incomplete[h, d], second order: term 0 none before d, then s from the low end."""
     a, b = min(h, d), max(h, d)
@@ -65,7 +66,7 @@ def _befores(h, d, arc, sib, complete, incomplete, between, terms):
     return b - a
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def inside_outside(arc, sib, second, marginals):
     """Projective trees with one root: fills ``marginals`` (n+1, n+1), returns log Z.
 
@@ -153,7 +154,7 @@ def inside_outside(arc, sib, second, marginals):
     return log_z
 
 
-@njit(cache=True)
+@njit
 def _exchange(matrix, m):
     """Words 1 and m of the matrix over 0..m trade rows and columns."""
     for x in range(m + 1):
@@ -162,7 +163,7 @@ def _exchange(matrix, m):
         matrix[x, 1], matrix[x, m] = matrix[x, m], matrix[x, 1]
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def matrix_tree(arc, marginals):
     """All trees with one root: fills ``marginals`` (n+1, n+1), returns log Z.
 

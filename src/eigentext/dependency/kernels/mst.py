@@ -9,10 +9,11 @@ did; ``mst_best_and_next`` reads the loss of the second best tree off that recor
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from eigentext.base.compiling import njit
 
 
-@njit(cache=True)
+@njit
 def tree_score(arc, heads):
     """Sum of the arcs of a tree, words in order."""
     score = 0.0
@@ -21,7 +22,7 @@ def tree_score(arc, heads):
     return score
 
 
-@njit(cache=True)
+@njit
 def subtrees(heads):
     """Numbers under which the words below w in the tree follow w, and how many those are with w.
 
@@ -57,7 +58,7 @@ def subtrees(heads):
     return number, below
 
 
-@njit(cache=True)
+@njit
 def contract(arc, heads, into, chosen_tail, chosen_tip, chosen_score, settled):
     """Best tree with one child of the root, projective or not: Chu-Liu/Edmonds in O(n^2).
 
@@ -173,7 +174,7 @@ def contract(arc, heads, into, chosen_tail, chosen_tip, chosen_score, settled):
     return n_nodes
 
 
-@njit(cache=True)
+@njit
 def mst_kernel(arc, heads):
     """Best tree with one child of the root, projective or not: Chu-Liu/Edmonds in O(n^2)."""
     room = 2 * arc.shape[0]
@@ -185,7 +186,7 @@ def mst_kernel(arc, heads):
     return tree_score(arc, heads)
 
 
-@njit(cache=True)
+@njit
 def mst_best_and_next(arc, heads):
     """The best tree, what the second best has less, and the word whose arc that one lacks.
 
@@ -231,7 +232,7 @@ def mst_best_and_next(arc, heads):
     return tree_score(arc, heads), loss if loss > 0.0 else 0.0, word
 
 
-@njit(cache=True)
+@njit
 def kbest_mst_kernel(arc, k, trees):
     """Fills ``trees`` (k, n) with the best trees that have one root, best first; returns how many.
 

@@ -9,13 +9,13 @@ that there are no such scores.  Arcs of -inf are never looked at, so ``index`` n
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from eigentext.base.compiling import njit
 from eigentext.dependency.kernels.eisner import siblings_score
 from eigentext.dependency.kernels.mst import subtrees
 
 
-@njit(cache=True)
+@njit
 def crossing_arcs(heads):
     """How many arcs span a word that is not below their head."""
     number, below = subtrees(heads)
@@ -30,7 +30,7 @@ def crossing_arcs(heads):
     return count
 
 
-@njit(cache=True)
+@njit
 def whole_score(arc, sib, grand, index, charge, heads):
     """Arcs, siblings and grandparents of a tree, less the charge for its crossing arcs."""
     score = siblings_score(arc, sib, heads)
@@ -44,7 +44,7 @@ def whole_score(arc, sib, grand, index, charge, heads):
     return score
 
 
-@njit(cache=True)
+@njit
 def _beside(h, d, arc, sib, heads):
     """Arc and siblings that d as a modifier of h adds, whether it is one now or not (h not 0)."""
     n = len(heads)
@@ -63,7 +63,7 @@ def _beside(h, d, arc, sib, heads):
     return value
 
 
-@njit(cache=True)
+@njit
 def _below(h, d, grand, index, heads, without):
     """What grandparents add for the modifiers of d, all but one, if h is the head of d."""
     value = 0.0
@@ -74,20 +74,20 @@ def _below(h, d, grand, index, heads, without):
     return value
 
 
-@njit(cache=True)
+@njit
 def _above(g, h, d, grand, index):
     """What grandparents add for d itself."""
     return grand[index[g, h], h, d] if len(grand) else 0.0
 
 
-@njit(cache=True)
+@njit
 def _worth(h, d, arc, sib, grand, index, heads):
     """All that h as the head of d adds to the score (h not 0 and not below d)."""
     value = _beside(h, d, arc, sib, heads) + _above(heads[h - 1], h, d, grand, index)
     return value + _below(h, d, grand, index, heads, 0)
 
 
-@njit(cache=True)
+@njit
 def _change(heads, d, h, root, under):
     """Head h for d; or, with h under d, the root for d and h for the old word of the root."""
     if under:
@@ -97,7 +97,7 @@ def _change(heads, d, h, root, under):
         heads[d - 1] = h
 
 
-@njit(cache=True)
+@njit
 def rearrange_kernel(arc, sib, grand, index, charge, heads):
     """Changes heads in place as long as one change raises the score; returns the score.
 

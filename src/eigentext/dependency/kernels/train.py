@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from eigentext.base.compiling import njit
 from eigentext.dependency.kernels.eisner import eisner_kernel, eisner_siblings_kernel, mst_kernel
 from eigentext.dependency.kernels.features import (
     all_arcs,
@@ -81,7 +81,7 @@ class Rival(NamedTuple):
     squares: Any
 
 
-@njit(cache=True)
+@njit
 def prune(arc, gold, margin, keep):
     """Rule out arcs that score ``margin`` less than the best head of their word: -inf in ``arc``.
 
@@ -104,7 +104,7 @@ def prune(arc, gold, margin, keep):
                 arc[h, d] = -np.inf
 
 
-@njit(cache=True)
+@njit
 def within_margin(arc, margin, most, keep):
     """Keep the heads of each word that score at most ``margin`` less than its best.
 
@@ -130,7 +130,7 @@ def within_margin(arc, margin, most, keep):
             many -= 1
 
 
-@njit(cache=True)
+@njit
 def candidates(sentence, decoder, gold, keep):
     """The arcs that are worth a look: of order 1 all, of order 2 what the coarse model leaves.
 
@@ -150,7 +150,7 @@ def candidates(sentence, decoder, gold, keep):
             keep[gold[d - 1], d] = True
 
 
-@njit(cache=True)
+@njit
 def best_tree(sentence, model, decoder, arc, gold, heads):
     """Heads of the best tree under ``arc`` (already filled) and, for order 2, the siblings.
 
@@ -186,7 +186,7 @@ def best_tree(sentence, model, decoder, arc, gold, heads):
                 rearrange_kernel(arc, sib, grand, governors.index, charges[k], heads[k])
 
 
-@njit(cache=True)
+@njit
 def inner_sibling(heads, d):
     """The modifier of d's head that comes before d, outward; the head itself for none."""
     h = heads[d - 1]
@@ -199,7 +199,7 @@ def inner_sibling(heads, d):
     return h
 
 
-@njit(cache=True)
+@njit
 def most_slots(sentence, templates):
     """Room that the parts of one tree may need."""
     n = len(sentence.keys) - 1
@@ -210,7 +210,7 @@ def most_slots(sentence, templates):
     return 2 * n * per_word
 
 
-@njit(cache=True)
+@njit
 def differing_slots(sentence, model, order, mine, other):
     """Slots of the parts of tree ``mine`` that ``other`` has not; one that is there twice, twice.
 
@@ -233,7 +233,7 @@ def differing_slots(sentence, model, order, mine, other):
     return out[:end]
 
 
-@njit(cache=True)
+@njit
 def squared_length(plus, minus):
     """|v|^2 of v = f(gold) - f(found): the counts of slots in ``plus`` less those in ``minus``.
 
@@ -259,7 +259,7 @@ def squared_length(plus, minus):
     return total
 
 
-@njit(cache=True)
+@njit
 def mira_step(rival, weights, clip):
     """The least step after which the gold tree wins by the loss, at most ``clip``; 0: it does.
 
@@ -277,7 +277,7 @@ def mira_step(rival, weights, clip):
     return min(clip, (rival.loss - ahead) / rival.squares)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def rival_tree(k, sentences, gold, model, decoder, mira):
     """The tree of sentence k that the weights of now prefer to the gold one: a :class:`Rival`.
 
@@ -308,7 +308,7 @@ def rival_tree(k, sentences, gold, model, decoder, mira):
     return Rival(loss, plus, minus, squared_length(plus, minus))
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def move_weights(rival, weights, learner, time):
     """Move the weights from the rival towards the gold tree, at this time.
 
@@ -328,7 +328,7 @@ def move_weights(rival, weights, learner, time):
         sums[minus[i]] -= step * time
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def decode_all(sentences, model, decoder, heads):
     """Heads of all sentences, in the columns of their words; a row for each of the charges."""
     for k in range(len(sentences.starts) - 1):
@@ -343,7 +343,7 @@ def decode_all(sentences, model, decoder, heads):
         heads[:, sentences.starts[k] + 1 : sentences.starts[k + 1]] = trees
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def coarse_pass(chosen, sentences, gold, model, rate, squares):
     """One pass of a model that gives each word a distribution over all heads, p(h | d).
 

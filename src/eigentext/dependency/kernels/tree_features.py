@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from eigentext.base.compiling import njit
 from eigentext.reranking.kernels.hashing import (
     EDGE,
     begin,
@@ -61,7 +61,7 @@ class Trees(NamedTuple):
     names: Keys
 
 
-@njit(cache=True)
+@njit
 def find_edges(heads, first, last, n_children):
     """Fill the other three arrays of :class:`Trees`."""
     n_trees, n = heads.shape
@@ -81,13 +81,13 @@ def find_edges(heads, first, last, n_children):
                 steps += 1
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def _relation(trees, k, w):
     """Key of the relation of word w; of the root and of nobody there is none."""
     return trees.names[trees.relations[k, w - 1]] if w > 0 else EDGE
 
 
-@njit(cache=True)
+@njit
 def group_words(trees, group, keys, slots):
     """Give words with the same context the same number; how many there are.
 
@@ -121,7 +121,7 @@ def group_words(trees, group, keys, slots):
     return n_groups
 
 
-@njit(cache=True)
+@njit
 def make_features(trees, words, group, skipped, ptr, out):
     """Features of every group but those ``skipped``: ``out`` at ``ptr``; how many."""
     n_trees, n = trees.heads.shape
@@ -146,7 +146,7 @@ def make_features(trees, words, group, skipped, ptr, out):
     return at
 
 
-@njit(cache=True)
+@njit
 def _of_children(trees, words, k, h, children, out, at):
     """Features of each child of h; where the next one goes."""
     n = trees.heads.shape[1]
@@ -228,7 +228,7 @@ def _of_children(trees, words, k, h, children, out, at):
     return at
 
 
-@njit(cache=True)
+@njit
 def _of_word(trees, words, k, h, children, out, at):
     """Features of h and of all its children together; where the next one goes."""
     of_head = _relation(trees, k, h)

@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from eigentext.base.compiling import njit
 
 Array = Any  # numba sees the types; mypy need not
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def number_features(features: Array, columns: Array, counts: Array) -> int:
     """Number the different features by first appearance and count them; returns how many.
 
@@ -45,7 +46,7 @@ def number_features(features: Array, columns: Array, counts: Array) -> int:
     return found
 
 
-@njit(cache=True, fastmath=True, inline="always")
+@njit(fastmath=True, inline="always")
 def project_row(columns: Array, values: Array, W: Array, row: Array) -> None:
     """row = x W, for one row x of X: the sum of the rows of W that its entries name."""
     for j in range(len(row)):
@@ -57,14 +58,14 @@ def project_row(columns: Array, values: Array, W: Array, row: Array) -> None:
             row[j] += v * source[j]
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@njit(nogil=True, fastmath=True)
 def project(columns: Array, values: Array, W: Array, out: Array) -> None:
     """out = X W."""
     for i in range(len(columns)):
         project_row(columns[i], values[i], W, out[i])
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@njit(nogil=True, fastmath=True)
 def cross(
     columns: Array, values: Array, other_columns: Array, other_values: Array, W: Array, out: Array
 ) -> None:

@@ -16,9 +16,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from eigentext.base import hashing
+from eigentext.base.compiling import njit
 from eigentext.morphology.kernels.words import mix
 
 _MIXER = np.uint64(hashing.MIXER)
@@ -67,21 +67,21 @@ class Weights(NamedTuple):
     prior: Any
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def place(feature, part, mask):
     """The weight of a feature with a part."""
     key = (feature ^ part) * _MIXER
     return (key ^ (key >> _HALF)) & mask
 
 
-@njit(cache=True)
+@njit
 def step(weights, squares, at, gradient, rate):
     """One weight goes up its gradient."""
     squares[at] += gradient * gradient
     weights[at] += rate * gradient / math.sqrt(squares[at])
 
 
-@njit(cache=True)
+@njit
 def features_at(i, first, last, rows, slots, out):
     """Keys of the templates that a word's surroundings fill; returns how many."""
     n = 0
@@ -105,7 +105,7 @@ def features_at(i, first, last, rows, slots, out):
     return n
 
 
-@njit(cache=True)
+@njit
 def telling_parts(candidates, n, tags, seen, out):
     """Parts that some of the candidates have and others do not; ``seen`` (parts,) is zeros."""
     for c in range(n):
@@ -122,7 +122,7 @@ def telling_parts(candidates, n, tags, seen, out):
     return n_parts
 
 
-@njit(cache=True)
+@njit
 def pair_places(a, b, tags, mask, out):
     """Weights of what two neighbouring tags have in common; returns how many."""
     upos_a, upos_b, tag_a, tag_b = tags.upos[a], tags.upos[b], tags.keys[a], tags.keys[b]
@@ -145,7 +145,7 @@ def pair_places(a, b, tags, mask, out):
     return n
 
 
-@njit(cache=True)
+@njit
 def candidate_places(key, tag, tags, mask, out):
     """Weights of what is known of a candidate by itself."""
     out[0] = place(key, np.uint64(1), mask)
@@ -153,7 +153,7 @@ def candidate_places(key, tag, tags, mask, out):
     out[2] = place(key, tags.keys[tag], mask)
 
 
-@njit(cache=True)
+@njit
 def score_words(first, last, text, slots, lists, tags, weights, scores, room):
     """Scores (words, most) of the candidates of a sentence by their surroundings.
 
@@ -187,7 +187,7 @@ def score_words(first, last, text, slots, lists, tags, weights, scores, room):
             sums[parts[k]] = 0.0
 
 
-@njit(cache=True)
+@njit
 def keep_likely(first, last, text, lists, gold, width, scores, kept, counts):
     """Which candidates (words, most) are left for the chain, and how many (words,).
 
@@ -209,7 +209,7 @@ def keep_likely(first, last, text, lists, gold, width, scores, kept, counts):
         counts[i - first] = left
 
 
-@njit(cache=True)
+@njit
 def score_pairs(first, last, text, lists, kept, counts, tags, weights, pairs, places):
     """Scores (words, most, most) of each candidate after each candidate of the word before."""
     mask = np.uint64(len(weights.table) - 1)
@@ -231,7 +231,7 @@ def score_pairs(first, last, text, lists, kept, counts, tags, weights, pairs, pl
                 pairs[i, c, d] = total * weights.scale
 
 
-@njit(cache=True)
+@njit
 def best_path(counts, scores, pairs, path):
     """The best candidates (words,) of a sentence; among equals those that stand first.
 
@@ -259,7 +259,7 @@ def best_path(counts, scores, pairs, path):
         at = back[i, at]
 
 
-@njit(cache=True)
+@njit
 def shares_of(counts, scores, pairs, single, double, heat):
     """Share of each candidate (words, most), and of each pair with the word before.
 
@@ -307,7 +307,7 @@ def shares_of(counts, scores, pairs, single, double, heat):
     return whole
 
 
-@njit(cache=True)
+@njit
 def runners_up(names, counts, single, path, upos, others, chances):
     """For each word of a sentence the most probable part of speech that is not the best path's.
 

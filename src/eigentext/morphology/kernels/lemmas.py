@@ -14,8 +14,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from eigentext.base.compiling import njit
 from eigentext.morphology.kernels.chain import place, step
 from eigentext.morphology.kernels.words import mix
 
@@ -96,14 +96,14 @@ class Index(NamedTuple):
     lemma_counts: Any
 
 
-@njit(cache=True)
+@njit
 def find(keys, key):
     """Where a key stands among sorted ones, -1 for nowhere."""
     at = np.searchsorted(keys, key)
     return at if at < len(keys) and keys[at] == key else -1
 
 
-@njit(cache=True)
+@njit
 def lemma_key(words, w, rules, r):
     """The key of the lemma that rule r makes of word w; 0 where it does not fit or makes none."""
     case = rules.case[r]
@@ -128,14 +128,14 @@ def lemma_key(words, w, rules, r):
     return key
 
 
-@njit(cache=True)
+@njit
 def lemma_keys(words, which, rules, numbers, out):
     """Keys (rows,) of what rules make of words."""
     for i in range(len(which)):
         out[i] = lemma_key(words, which[i], rules, numbers[i])
 
 
-@njit(cache=True)
+@njit
 def fitting_rules(w, tag_key, upos_key, words, rules, index, own, own_upos, room):
     """Fill ``room`` with the rules that may make the lemma of word w; returns how many.
 
@@ -180,7 +180,7 @@ def fitting_rules(w, tag_key, upos_key, words, rules, index, own, own_upos, room
     return n
 
 
-@njit(cache=True)
+@njit
 def features_of(w, tag_key, upos_key, words, out):
     """Keys of what the rule is chosen by; returns how many."""
     out[0] = mix(np.uint64(21), _ONE)
@@ -196,7 +196,7 @@ def features_of(w, tag_key, upos_key, words, out):
     return n
 
 
-@njit(cache=True)
+@njit
 def known_places(rule, known, upos_key, rules, mask, out):
     """Weights of what is known of the lemma."""
     key = mix(np.uint64(25), np.uint64(known + 1))
@@ -207,7 +207,7 @@ def known_places(rule, known, upos_key, rules, mask, out):
     out[3] = place(key, rules.keys[rule], mask)
 
 
-@njit(cache=True)
+@njit
 def score_rules(n, n_features, upos_key, rules, table, scale, room):
     """Fill ``room.scores`` of the n rules found."""
     mask = np.uint64(len(table) - 1)
@@ -222,7 +222,7 @@ def score_rules(n, n_features, upos_key, rules, table, scale, room):
         room.scores[c] = total * scale
 
 
-@njit(cache=True)
+@njit
 def room_for(words):
     """Arrays to work in."""
     return Room(
@@ -235,7 +235,7 @@ def room_for(words):
     )
 
 
-@njit(cache=True)
+@njit
 def choose_rules(rows, words, rules, index, table, scale, best, flags):
     """The best rule (rows,), -1 for none, of each word with a tag, and what is known of it."""
     room = room_for(words)
@@ -254,7 +254,7 @@ def choose_rules(rows, words, rules, index, table, scale, best, flags):
         best[i], flags[i] = room.found[top], room.known[top]
 
 
-@njit(cache=True)
+@njit
 def train_rules(order, rows, words, rules, index, table, squares, rate):
     """One pass over ``order``; ``rows.own`` are the keys of the right lemmas, held out."""
     room = room_for(words)

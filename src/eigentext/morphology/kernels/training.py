@@ -14,8 +14,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from eigentext.base.compiling import njit
 from eigentext.morphology.kernels.chain import (
     best_path,
     candidate_places,
@@ -34,7 +34,7 @@ from eigentext.morphology.kernels.chain import (
 _SMALL = 0.01  # a gradient below this is left out
 
 
-@njit(cache=True)
+@njit
 def room_for(slots, lists, tags):
     """Arrays to work in: features, seen parts, telling parts, sums by part, three places."""
     n_parts = len(tags.part_keys)
@@ -50,7 +50,7 @@ def room_for(slots, lists, tags):
     )
 
 
-@njit(cache=True)
+@njit
 def longest_of(text):
     """Words of the longest sentence."""
     longest = 1
@@ -59,7 +59,7 @@ def longest_of(text):
     return longest
 
 
-@njit(cache=True)
+@njit
 def train(order, text, gold, slots, lists, tags, weights, squares, width, rate):
     """One pass over sentences ``order``; returns the log probability of the gold tags.
 
@@ -138,7 +138,7 @@ def train(order, text, gold, slots, lists, tags, weights, squares, width, rate):
     return total
 
 
-@njit(cache=True)
+@njit
 def tag_text(text, slots, lists, tags, weights, width, heat, answers, others, chances):
     """The best tag (words,) of each word, and what :func:`runners_up` says."""
     most = lists.tags.shape[1]
@@ -170,7 +170,7 @@ def tag_text(text, slots, lists, tags, weights, width, heat, answers, others, ch
         runners_up(names, own, single, path, tags.upos, found, chance)
 
 
-@njit(cache=True)
+@njit
 def tag_shares(text, slots, lists, tags, weights, width, heat, shares):
     """The share (words, most) of each candidate; 0 of those that are not kept."""
     most = lists.tags.shape[1]

@@ -17,16 +17,16 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from eigentext.base import hashing
+from eigentext.base.compiling import njit
 
 _MIXER = np.uint64(hashing.MIXER)
 _SHIFT = np.uint64(29)
 _ONE = np.uint64(1)
 
 
-@njit(cache=True)
+@njit
 def mix(key, part):
     """The key of a key with one more in it, never 0."""
     key = (key ^ part) * _MIXER
@@ -34,7 +34,7 @@ def mix(key, part):
     return key if key != np.uint64(0) else _ONE
 
 
-@njit(cache=True)
+@njit
 def mix_all(keys, more, out):
     """(n, m) keys with one more in each; 0 stays 0."""
     for i in range(keys.shape[0]):
@@ -42,7 +42,7 @@ def mix_all(keys, more, out):
             out[i, j] = mix(keys[i, j], more[i, j]) if keys[i, j] != 0 else np.uint64(0)
 
 
-@njit(cache=True)
+@njit
 def edge_keys(codes, starts, endings, beginnings):
     """Keys of the last 1, 2, ... characters (words, n) and of the first (words, m).
 
@@ -89,7 +89,7 @@ class Lists(NamedTuple):
     keys: Any
 
 
-@njit(cache=True)
+@njit
 def candidate_lists(levels, n_types, own, own_last, nodes, n_tags, least, lists):
     """Fill ``lists`` for words whose nodes are ``levels`` (rows, L), -1 for none.
 
@@ -146,7 +146,7 @@ def candidate_lists(levels, n_types, own, own_last, nodes, n_tags, least, lists)
             shares[c] = np.log(shares[c])
 
 
-@njit(cache=True)
+@njit
 def class_keys(lists, upos_keys, tag_keys, likely, ambiguity, best, best_upos):
     """What the candidates say of a word out of context, as keys (rows,).
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from eigentext.base.compiling import njit
 from eigentext.base.hashing import MIXER
 
 _MIXER = np.uint64(MIXER)
@@ -13,50 +13,50 @@ _SHIFT = np.uint64(29)
 EDGE = np.uint64(1)  # beyond the sentence, or beyond the children of a node
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def mix(state, value):
     """A hash with one more value in it."""
     state = (state ^ (value + _MIXER)) * _SPREAD
     return state ^ (state >> _SHIFT)
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def begin(template):
     """The hash of a template before its first value."""
     return _MIXER * np.uint64(template + 1)
 
 
-@njit(cache=True)
+@njit
 def hash1(template, a):
     """A feature of one value."""
     return mix(begin(template), a)
 
 
-@njit(cache=True)
+@njit
 def hash2(template, a, b):
     """A feature of two values."""
     return mix(mix(begin(template), a), b)
 
 
-@njit(cache=True)
+@njit
 def hash3(template, a, b, c):
     """A feature of three values."""
     return mix(mix(mix(begin(template), a), b), c)
 
 
-@njit(cache=True)
+@njit
 def hash4(template, a, b, c, d):
     """A feature of four values."""
     return mix(mix(mix(mix(begin(template), a), b), c), d)
 
 
-@njit(cache=True)
+@njit
 def hash5(template, a, b, c, d, e):
     """A feature of five values."""
     return mix(mix(mix(mix(mix(begin(template), a), b), c), d), e)
 
 
-@njit(cache=True)
+@njit
 def bucket(n):
     """Lengths 0 to 5 as they are, then 6-7, 8-10, 11-15, 16-20, 21-30, 31 and more."""
     if n <= 5:
@@ -74,7 +74,7 @@ def bucket(n):
     return np.uint64(11)
 
 
-@njit(cache=True)
+@njit
 def hash6(template, a, b, c, d, e, f):
     """A feature of six values."""
     return mix(hash5(template, a, b, c, d, e), f)

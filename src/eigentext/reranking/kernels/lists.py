@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from eigentext.base.compiling import njit
 
 Ints = npt.NDArray[np.int64]
 
@@ -38,7 +39,7 @@ class ListTrees(NamedTuple):
     dense: npt.NDArray[np.float64]
 
 
-@njit(cache=True)
+@njit
 def sum_groups(feature_ptr, features, weights, out):
     """The sum of the weights of each group's features."""
     for g in range(len(feature_ptr) - 1):
@@ -48,7 +49,7 @@ def sum_groups(feature_ptr, features, weights, out):
         out[g] = total
 
 
-@njit(cache=True)
+@njit
 def sum_trees(lists, of_dense, of_group, out):
     """Score of every tree: its dense columns by their weights, and those of its groups."""
     for t in range(len(lists.node_ptr) - 1):
@@ -60,7 +61,7 @@ def sum_trees(lists, of_dense, of_group, out):
         out[t] = total
 
 
-@njit(cache=True)
+@njit
 def loss_and_gradient(lists, gains, best, of_dense, weights, scores, of_group, slopes, gradient):
     """Minus what is to be large, over all lists; fills ``slopes`` of the dense columns and
     ``gradient`` of the features; ``scores`` and ``of_group`` are room to work in.
@@ -111,7 +112,7 @@ def loss_and_gradient(lists, gains, best, of_dense, weights, scores, of_group, s
     return loss
 
 
-@njit(cache=True)
+@njit
 def count_lists(list_ptr, numbers, seen, counts):
     """In how many lists each number comes; ``seen`` is filled with -1."""
     for sentence in range(len(list_ptr) - 1):
@@ -122,7 +123,7 @@ def count_lists(list_ptr, numbers, seen, counts):
                 counts[number] += 1
 
 
-@njit(cache=True)
+@njit
 def keep_features(feature_ptr, features, number_of, out_ptr, out):
     """Features by their new numbers, without those of number -1; how many stay."""
     used = 0

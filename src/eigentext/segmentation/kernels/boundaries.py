@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from eigentext.base.compiling import njit
 from eigentext.segmentation.kernels.squeeze import PARAGRAPH_CLASS, SPACE
 from eigentext.segmentation.kernels.tables import (
     SEED,
@@ -26,11 +26,13 @@ from eigentext.segmentation.kernels.tables import (
 N_KEYS = 64  # room for the features of a place
 WHOLE = 48  # a chunk up to this length is looked at as a whole
 LONGEST = 14  # the dictionary is asked for strings up to this length
+GLUED, CUT, JOINED = 1, 2, 3  # in ``Text.glue``: no token begins here; one does; none does
 
 
 class Text(NamedTuple):
     """A squeezed text: ``chars``, ``classes``, ``glue`` and chunks ``starts`` to ``ends``.
 
+    ``glue``     GLUED inside of a grapheme; CUT or JOINED where a person decided
     ``hashes``   of each chunk
     ``longest``  at each place the length of the longest known token that begins there
     ``ended``    in training, where the token ends that begins at each place, 0 for none
@@ -53,7 +55,7 @@ class Known(NamedTuple):
     counts: Any
 
 
-@njit(cache=True)
+@njit
 def chunks_of(chars, classes):
     """(starts, ends, hashes) of the chunks of a squeezed text."""
     n = 0
@@ -74,7 +76,7 @@ def chunks_of(chars, classes):
     return starts, ends, hashes
 
 
-@njit(cache=True)
+@njit
 def seen(key, length, start, text_ended, known):
     """How often a string is a token in the training text, but for this very one."""
     count = value_of(key, known.keys, known.counts)
@@ -83,7 +85,7 @@ def seen(key, length, start, text_ended, known):
     return count
 
 
-@njit(cache=True)
+@njit
 def longest_known(chars, classes, ended, known, spaces):
     """At each place the length of the longest token of the dictionary that begins there."""
     longest = np.zeros(len(chars), np.uint8)
@@ -101,7 +103,7 @@ def longest_known(chars, classes, ended, known, spaces):
     return longest
 
 
-@njit(cache=True)
+@njit
 def inside_keys(text, known, chunk, j, s, token_key, front, back, out):
     """Features of a place inside of a chunk; how many.
 
@@ -201,7 +203,7 @@ def inside_keys(text, known, chunk, j, s, token_key, front, back, out):
     return n
 
 
-@njit(cache=True)
+@njit
 def gap_keys(text, known, chunk, s, token_key, out):
     """Features of the white space before a chunk: does the token from s go on behind it?"""
     c, k = text.chars, text.classes
@@ -253,7 +255,7 @@ def gap_keys(text, known, chunk, s, token_key, out):
     return n
 
 
-@njit(cache=True)
+@njit
 def chunk_hashes(chars, start, end, fronts, backs):
     """Hashes of the letters of a chunk up to each place, and from each place on."""
     length = min(end - start, WHOLE)
@@ -269,7 +271,7 @@ def chunk_hashes(chars, start, end, fronts, backs):
         backs[i] = key
 
 
-@njit(cache=True)
+@njit
 def train(text, known, token_starts, order, weights, squares, shift, rate, spaces):
     """One pass over the chunks; the sum of the losses.
 
@@ -309,9 +311,12 @@ def train(text, known, token_starts, order, weights, squares, shift, rate, space
     return loss
 
 
-@njit(cache=True)
-def answer(text, known, weights, shift, spaces):
-    """(starts, ends) of the tokens."""
+@njit
+def answer(text, known, weights, shift, spaces, odds):
+    """(starts, ends) of the tokens.
+
+    ``odds`` (places,) gets the score of every place that was asked about; of no places: nothing.
+    """
     keys = np.empty(N_KEYS, np.uint64)
     fronts = np.empty(WHOLE + 1, np.uint64)
     backs = np.empty(WHOLE + 1, np.uint64)
@@ -326,9 +331,16 @@ def answer(text, known, weights, shift, spaces):
     for chunk in range(len(text.starts)):
         start, end = text.starts[chunk], text.ends[chunk]
         joined = False
-        if spaces and text.classes[start - 1] == SPACE:
-            n = gap_keys(text, known, chunk, s, key, keys)
-            joined = total(weights, keys, n, shift) < 0.0
+        if text.classes[start - 1] == SPACE and chunk > 0:
+            decided = text.glue[start]
+            if decided in (CUT, JOINED):
+                joined = decided == JOINED
+            elif spaces:
+                n = gap_keys(text, known, chunk, s, key, keys)
+                score = total(weights, keys, n, shift)
+                joined = score < 0.0
+                if len(odds) > 0:
+                    odds[start] = score
         if joined:
             key = mix(key, text.chars[start - 1])
         else:
@@ -341,11 +353,16 @@ def answer(text, known, weights, shift, spaces):
             chunk_hashes(text.chars, start, end, fronts, backs)
         for j in range(start + 1, end):
             key = mix(key, text.chars[j - 1])
-            if text.glue[j]:
+            if text.glue[j] == GLUED or text.glue[j] == JOINED:
                 continue
-            at = min(j - start, WHOLE)
-            n = inside_keys(text, known, chunk, j, s, key, fronts[at], backs[at], keys)
-            if total(weights, keys, n, shift) > 0.0:
+            score = 1.0
+            if text.glue[j] != CUT:
+                at = min(j - start, WHOLE)
+                n = inside_keys(text, known, chunk, j, s, key, fronts[at], backs[at], keys)
+                score = float(total(weights, keys, n, shift))
+                if len(odds) > 0:
+                    odds[j] = score
+            if score > 0.0:
                 starts[count], ends[count] = s, j
                 count += 1
                 s = j
@@ -357,7 +374,7 @@ def answer(text, known, weights, shift, spaces):
     return starts[:count], ends[:count]
 
 
-@njit(cache=True)
+@njit
 def any_space(classes, starts, ends):
     """Whether a token has white space inside."""
     for t in range(len(starts)):
@@ -367,7 +384,7 @@ def any_space(classes, starts, ends):
     return False
 
 
-@njit(cache=True)
+@njit
 def token_keys(chars, starts, ends):
     """The hashes of tokens."""
     keys = np.empty(len(starts), np.uint64)

@@ -10,15 +10,15 @@ from __future__ import annotations
 from math import exp, sqrt
 
 import numpy as np
-from numba import njit
 
+from eigentext.base.compiling import njit
 from eigentext.segmentation.kernels.tables import mix
 
 _NONE = np.uint64(0)
 MOST_OWN = 8  # features of a candidate by its counts
 
 
-@njit(cache=True)
+@njit
 def with_sides(base, sides, forms):
     """Base features and those of the neighbours; the latter joined with a form that is known."""
     n, width, more = len(base), base.shape[1], sides.shape[1]
@@ -34,7 +34,7 @@ def with_sides(base, sides, forms):
     return out
 
 
-@njit(cache=True)
+@njit
 def own_keys(counts, key, out):
     """Features of a candidate by its counts; how many."""
     kind, stem, form, length, lemma = counts
@@ -57,7 +57,7 @@ def own_keys(counts, key, out):
     return MOST_OWN
 
 
-@njit(cache=True)
+@njit
 def scores_of(base, keys, own, first, last, weights, shift, scores):
     """Scores of the candidates first..last of a token."""
     more = np.empty(MOST_OWN, np.uint64)
@@ -71,7 +71,7 @@ def scores_of(base, keys, own, first, last, weights, shift, scores):
         scores[c - first] = score
 
 
-@njit(cache=True)
+@njit
 def train(base, starts, keys, own, gold, order, weights, squares, shift, rate):
     """One pass of AdaGrad on -log p(gold), p = softmax of the scores; the sum of the losses."""
     most = 1
@@ -108,7 +108,7 @@ def train(base, starts, keys, own, gold, order, weights, squares, shift, rate):
     return loss
 
 
-@njit(cache=True)
+@njit
 def choose(base, starts, keys, own, weights, shift):
     """The best candidate of each token, the first of equals."""
     most = 1

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from eigentext.base.compiling import njit
 from eigentext.segmentation.kernels.squeeze import PARAGRAPH_CLASS, SPACE
 from eigentext.segmentation.kernels.tables import (
     SEED,
@@ -56,7 +56,7 @@ class Tokens(NamedTuple):
     heads: Any
 
 
-@njit(cache=True)
+@njit
 def habits_of(chars, starts, ends, table_keys, table_values):
     """What is known of the habits of tokens, by a table."""
     habits = np.empty(len(starts), np.uint16)
@@ -66,7 +66,7 @@ def habits_of(chars, starts, ends, table_keys, table_values):
     return habits
 
 
-@njit(cache=True)
+@njit
 def describe(chars, classes, starts, ends, habits, line_break):
     """``Tokens`` of a squeezed text, by where they start and end and what is known of them."""
     n = len(starts)
@@ -139,7 +139,7 @@ def describe(chars, classes, starts, ends, habits, line_break):
     )
 
 
-@njit(cache=True)
+@njit
 def keys_at(tokens, first, last, t, b, depth, quotes, out):
     """Features of the place behind token t of a paragraph first..last; sentence from b."""
     h, sh = tokens.hashes, tokens.shapes
@@ -213,7 +213,7 @@ def keys_at(tokens, first, last, t, b, depth, quotes, out):
     return n
 
 
-@njit(cache=True)
+@njit
 def paragraphs_of(gaps):
     """The last token of each paragraph."""
     count = 0
@@ -228,7 +228,7 @@ def paragraphs_of(gaps):
     return lasts
 
 
-@njit(cache=True)
+@njit
 def train(tokens, lasts, ends, order, weights, squares, shift, rate):
     """One pass over sentences, of which ``ends`` has the last tokens; the sum of the losses."""
     keys = np.empty(N_KEYS, np.uint64)
@@ -264,9 +264,13 @@ def train(tokens, lasts, ends, order, weights, squares, shift, rate):
     return loss
 
 
-@njit(cache=True)
-def answer(tokens, lasts, weights, shift, threshold):
-    """For each token whether a sentence ends with it."""
+@njit
+def answer(tokens, lasts, weights, shift, threshold, decided, odds):
+    """For each token whether a sentence ends with it.
+
+    ``decided`` (tokens,) 1: one does, -1: none does, 0: open; ``odds`` (tokens,) gets the scores
+    of open ones, less the threshold.  Either may be of no tokens.
+    """
     keys = np.empty(N_KEYS, np.uint64)
     is_end = np.zeros(len(tokens.hashes), np.bool_)
     for p in range(len(lasts)):
@@ -278,8 +282,14 @@ def answer(tokens, lasts, weights, shift, threshold):
                 quotes = 1 - quotes
             else:
                 depth = max(depth + tokens.opens[t], 0)
-            n = keys_at(tokens, first, lasts[p], t, b, depth, quotes, keys)
-            if total(weights, keys, n, shift) > threshold:
+            if len(decided) > 0 and decided[t] != 0:
+                score = float(decided[t])
+            else:
+                n = keys_at(tokens, first, lasts[p], t, b, depth, quotes, keys)
+                score = float(total(weights, keys, n, shift)) - threshold
+                if len(odds) > 0:
+                    odds[t] = score
+            if score > 0.0:
                 is_end[t] = True
                 b = t + 1
                 depth, quotes = 0, 0

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from eigentext.base.compiling import njit
 
 PARAGRAPH = 10  # the character that stands, REACH times, around every paragraph
 LINE_BREAK = 11  # one line break, where the training text has some that matter
@@ -30,7 +31,7 @@ class Tables(NamedTuple):
     glue: Any
 
 
-@njit(cache=True)
+@njit
 def not_met(codes, class_of):
     """Code points without a class, with some repeats."""
     count = 0
@@ -50,7 +51,7 @@ def not_met(codes, class_of):
     return found
 
 
-@njit(cache=True)
+@njit
 def is_break(codes, i):
     """How many line breaks the white space at i is; the two characters of CRLF are one."""
     code = codes[i]
@@ -63,7 +64,7 @@ def is_break(codes, i):
     return 0
 
 
-@njit(cache=True)
+@njit
 def sticks(before, here, flags):
     """Whether a character is of one grapheme with that before it; ``flags``: how many before."""
     if here in (EXTENDS, JOINS):
@@ -81,7 +82,7 @@ def sticks(before, here, flags):
     return False
 
 
-@njit(cache=True)
+@njit
 def squeeze(codes, tables, paragraphs, line_breaks):
     """(chars, classes, glue, at) of a text; see ``characters.Squeezed``."""
     class_of, folded, glue_of = tables

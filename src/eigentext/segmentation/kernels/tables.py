@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import exp, sqrt
 
 import numpy as np
-from numba import njit
 
 from eigentext.base import hashing
+from eigentext.base.compiling import njit
 
 _MIXER = np.uint64(hashing.MIXER)
 _SHIFT = np.uint64(29)
@@ -15,14 +15,14 @@ _ONE = np.uint64(1)
 SEED = np.uint64(0x51A7)  # of the hash of a string
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def mix(key, part):
     """The key with one more part."""
     key = (key ^ np.uint64(part)) * _MIXER
     return key ^ (key >> _SHIFT)
 
 
-@njit(cache=True)
+@njit
 def string_key(chars, start, end):
     """The hash of chars[start:end], the same as one extended letter by letter with ``mix``."""
     key = SEED
@@ -31,14 +31,14 @@ def string_key(chars, start, end):
     return key
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def short(key):
     """A key as a table keeps it: 32 bits, never 0."""
     half = np.uint32(key >> np.uint64(32))
     return half if half != 0 else np.uint32(1)
 
 
-@njit(cache=True)
+@njit
 def fill(keys, values, table_keys, table_values):
     """Put distinct 32-bit keys into an empty table (a power of two, at most half full)."""
     mask = np.uint32(len(table_keys) - 1)
@@ -50,7 +50,7 @@ def fill(keys, values, table_keys, table_values):
         table_values[at] = values[n]
 
 
-@njit(cache=True)
+@njit
 def value_of(key, table_keys, table_values):
     """The value of a 64-bit key, 0 for one that is not there."""
     half = short(key)
@@ -63,7 +63,7 @@ def value_of(key, table_keys, table_values):
     return 0
 
 
-@njit(cache=True)
+@njit
 def bucket(count):
     """0, 1, 2, 3-4, 5-8, ...: how often, roughly."""
     step = 0
@@ -73,7 +73,7 @@ def bucket(count):
     return min(step, 7)
 
 
-@njit(cache=True)
+@njit
 def total(weights, keys, n, shift):
     """The sum of the weights of n features."""
     score = 0.0
@@ -82,7 +82,7 @@ def total(weights, keys, n, shift):
     return score
 
 
-@njit(cache=True)
+@njit
 def step(weights, squares, keys, n, shift, score, gold, rate):
     """One step of AdaGrad on the logistic loss; the loss before it."""
     chance = 1.0 / (1.0 + exp(-min(max(score, -30.0), 30.0)))
@@ -96,7 +96,7 @@ def step(weights, squares, keys, n, shift, score, gold, rate):
     return -np.log(chance if gold else 1.0 - chance)
 
 
-@njit(cache=True)
+@njit
 def shortened(keys):
     """Keys as tables keep them."""
     halves = np.empty(len(keys), np.uint32)

@@ -7,10 +7,11 @@ ends there, less a constant of the token.  Costs O(N k^2) for N tokens and k sta
 """
 
 import numpy as np
-from numba import njit
+
+from eigentext.base.compiling import njit
 
 
-@njit(cache=True)
+@njit
 def _viterbi_segment(ids, begin, n, log_T, log_E, score, back, new):
     """Go over tokens begin .. begin + n - 1; ``score`` (k,) is that of the token before.
 
@@ -42,7 +43,7 @@ def _viterbi_segment(ids, begin, n, log_T, log_E, score, back, new):
                 score[j] -= top
 
 
-@njit(cache=True)
+@njit
 def viterbi(ids, first, segment, log_pi, log_T, log_E, path):
     """The most probable states of each sequence; equal ones go to the state of lower number.
 
@@ -85,13 +86,13 @@ def viterbi(ids, first, segment, log_pi, log_T, log_E, path):
                 path[start + t - 1] = state
 
 
-@njit(cache=True)
+@njit
 def _drawn(cumulative, u):
     """The first place where the cumulative weights pass u of their sum."""
     return np.searchsorted(cumulative, u * cumulative[-1], side="right")
 
 
-@njit(cache=True)
+@njit
 def draw(chances, cum_pi, cum_T, cum_O, ids, states):
     """Fill (n, length) ``ids`` and ``states`` from even chances (n, length, 2)."""
     for s in range(ids.shape[0]):

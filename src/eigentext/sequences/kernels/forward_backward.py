@@ -18,13 +18,14 @@ be float64 or float32; sums over the text are float64.
 """
 
 import numpy as np
-from numba import njit
+
+from eigentext.base.compiling import njit
 
 # sums may be reordered (for SIMD); infinities and NaN keep their meaning
 FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
-@njit(cache=True, fastmath=FAST)
+@njit(fastmath=FAST)
 def forward(ids, starts, lengths, prior, chain, room):
     """Fill ``alpha``, ``scale`` and ``rows``; how many steps, and how many tokens had scale 0.
 
@@ -64,7 +65,7 @@ def forward(ids, starts, lengths, prior, chain, room):
     return t, n_impossible
 
 
-@njit(cache=True, fastmath=FAST)
+@njit(fastmath=FAST)
 def _future(x, scale, chain, beta, b, W, r):
     """Row r of ``W`` from row b of ``beta``, the symbol x and its scale.
 
@@ -81,7 +82,7 @@ def _future(x, scale, chain, beta, b, W, r):
             W[r, j] = beta[b, j] if beta[b, j] < cap else cap
 
 
-@njit(cache=True, fastmath=FAST)
+@njit(fastmath=FAST)
 def backward(ids, starts, chain, room, n_steps, t, follows):
     """One step back: ``W`` at time t and ``beta`` (B, k) from those of time t + 1.
 
@@ -105,7 +106,7 @@ def backward(ids, starts, chain, room, n_steps, t, follows):
         np.dot(W[begin : begin + going], chain.T_turned, beta[:going])
 
 
-@njit(cache=True, fastmath=FAST)
+@njit(fastmath=FAST)
 def _collect(ids, starts, room, t, wanted):
     """Put p(h_t | x) where it is wanted: counts (V, k), or tables by token; (0, k) is unwanted."""
     alpha, beta, rows = room.alpha, room.beta, room.rows
@@ -134,7 +135,7 @@ def _collect(ids, starts, room, t, wanted):
             best[at] = top
 
 
-@njit(cache=True, fastmath=FAST)
+@njit(fastmath=FAST)
 def _add_pairs(room, n_rows, pairs, moved):
     """moved[i, j] += sum over rows of alpha_t[i] W_t[j]: one product for a whole batch."""
     np.dot(room.alpha[:n_rows].T, room.W[:n_rows], pairs)
@@ -143,7 +144,7 @@ def _add_pairs(room, n_rows, pairs, moved):
             moved[i, j] += pairs[i, j]
 
 
-@njit(cache=True)
+@njit
 def _sum_of_logs(scale, n_rows):
     total = 0.0
     for r in range(n_rows):
@@ -151,7 +152,7 @@ def _sum_of_logs(scale, n_rows):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(nogil=True, fastmath=FAST)
 def expect_batches(ids, batches, chain, room, wanted):
     """Both passes over all batches: expected counts, or posteriors, whichever have room.
 
@@ -182,7 +183,7 @@ def expect_batches(ids, batches, chain, room, wanted):
     return log_likelihood, n_impossible
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(nogil=True, fastmath=FAST)
 def expect_long(ids, start, length, chain, room, wanted):
     """The same for one long sequence, in segments of as many tokens as the room has rows.
 
@@ -224,7 +225,7 @@ def expect_long(ids, start, length, chain, room, wanted):
     return log_likelihood, n_impossible
 
 
-@njit(cache=True, fastmath=FAST)
+@njit(fastmath=FAST)
 def _copy_out(starts, lengths, owners, n_steps, room, tables):
     """Copy what is wanted of a forward pass into its tables; (0, k) is unwanted."""
     alpha, rows = room.alpha, room.rows
@@ -240,7 +241,7 @@ def _copy_out(starts, lengths, owners, n_steps, room, tables):
             last[owners[b]] = alpha[rows[lengths[b] - 1] + b]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(nogil=True, fastmath=FAST)
 def forward_batches(ids, batches, chain, room, tables):
     """-log p(x_t | x_1..t-1), filtered states, and those after the last token (S, k)."""
     prior = np.empty((room.beta.shape[0], chain.T.shape[0]), chain.T.dtype)
@@ -252,7 +253,7 @@ def forward_batches(ids, batches, chain, room, tables):
         _copy_out(starts, lengths, batches.owners[first:last], n_steps, room, tables)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(nogil=True, fastmath=FAST)
 def forward_long(ids, start, length, owner, chain, room, tables):
     """The same for one long sequence, in segments."""
     T, segment = chain.T, room.alpha.shape[0]

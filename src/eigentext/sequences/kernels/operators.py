@@ -3,7 +3,8 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from eigentext.base.compiling import njit
 
 
 class OperatorArrays(NamedTuple):
@@ -22,7 +23,7 @@ class OperatorArrays(NamedTuple):
     y: Any
 
 
-@njit(cache=True)
+@njit
 def operator_states(ids, first, operators, weak, signs_matter, states, raw):
     """State before each token, and p(token | state) as the operators have it.
 

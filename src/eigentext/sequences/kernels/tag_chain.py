@@ -13,10 +13,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from eigentext.base.compiling import njit
 
 
-@njit(cache=True)
+@njit
 def chain_marginals(cand_ptr, start, pair_ptr, pairs, single):
     """Share of each candidate among all sequences; returns the log of the sum of all scores."""
     n = len(cand_ptr) - 1
@@ -63,7 +64,7 @@ def chain_marginals(cand_ptr, start, pair_ptr, pairs, single):
     return total
 
 
-@njit(cache=True)
+@njit
 def chain_kbest(cand_ptr, start, pair_ptr, pairs, paths, scores):
     """The sequences with the highest scores, best first: rows of candidate numbers.
 

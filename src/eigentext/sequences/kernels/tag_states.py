@@ -17,7 +17,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from eigentext.base.compiling import njit
 
 # Sums may be reordered, so that they run in vectors; nothing else is given up.
 _REORDER = {"reassoc", "contract", "nsz"}
@@ -65,7 +66,7 @@ class Transitions(NamedTuple):
     word_ptr: Any
 
 
-@njit(cache=True, fastmath=_REORDER)
+@njit(fastmath=_REORDER)
 def backward(cells, model, beta):
     """Fill ``beta``, each token's divided by its largest magnitude; returns the log of those.
 
@@ -150,7 +151,7 @@ def backward(cells, model, beta):
     return total
 
 
-@njit(cache=True)
+@njit
 def start_weight(cells, model, beta):
     """Sum of root times ``beta`` over the first token's candidates: Z up to the log scale."""
     cand_ptr, cand, s_ptr = cells.cand_ptr, cells.cand, cells.s_ptr
@@ -163,7 +164,7 @@ def start_weight(cells, model, beta):
     return z
 
 
-@njit(cache=True, fastmath=_REORDER)
+@njit(fastmath=_REORDER)
 def forward(cells, model, beta, alpha, single, pair_ptr, pairs):
     """Marginals of candidates (``single``) and of neighbouring pairs, and ``alpha``.
 

@@ -204,6 +204,29 @@ class Chain:
             first - self.word_ptr[:-1], self.m_word
         )
 
+    def tag_transitions(self) -> Floats:
+        """(T, T + 1) p(next tag | tag), words and states summed out; the end is the last column.
+
+        The moments' numbers are signed: what is negative counts as 0.
+        """
+        n, ptr, word_ptr = len(self.m), self.state_ptr, self.word_ptr
+        moments = isinstance(self.params.lexicon, MomentLexicon)
+        any_word = _first(self.m_word) if moments else np.ones(int(word_ptr[-1]))
+        p = np.zeros((n, n + 1))
+        for a in range(n):
+            mean = self.mean[ptr[a] : ptr[a + 1]]
+            word = any_word[word_ptr[a] : word_ptr[a + 1]]
+            before = np.outer(mean, word).ravel()
+            for b in np.flatnonzero(self.at[a] >= 0).tolist():
+                start, size = self.at[a, b], len(before) * int(self.m[b])
+                tensor = self.params.tensor[start : start + size].reshape(len(before), -1)
+                p[a, b] = before @ tensor @ self.one[ptr[b] : ptr[b + 1]]
+            if self.end_at[a] >= 0:
+                start = self.end_at[a]
+                p[a, n] = before @ self.end[start : start + len(before)]
+        p = self.keep[:, None] * np.maximum(p, 0.0) + (1 - self.keep[:, None]) * self.p_next
+        return np.asarray(p / p.sum(axis=1, keepdims=True))
+
     # -- words ------------------------------------------------------------------------------------
 
     def word_states(self, word: str, *, first: bool) -> Floats:

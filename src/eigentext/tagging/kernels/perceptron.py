@@ -17,9 +17,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from eigentext.base import hashing
+from eigentext.base.compiling import njit
 
 _MIXER = np.uint64(hashing.MIXER)
 _SHIFT = np.uint64(29)
@@ -67,7 +67,7 @@ class Answers(NamedTuple):
     count: Any
 
 
-@njit(cache=True)
+@njit
 def feature_keys(types, starts, slot_keys, parts, seeds, out):
     """Keys (tokens, templates) of sentences given by word ids; 0 where a slot is missing."""
     n_templates, most = parts.shape[0], parts.shape[1]
@@ -99,7 +99,7 @@ def feature_keys(types, starts, slot_keys, parts, seeds, out):
                 out[i, t] = key
 
 
-@njit(cache=True)
+@njit
 def fill_table(keys, table_keys, table_values):
     """Put distinct keys into an empty open-addressing table (a power of two, half empty)."""
     mask = np.uint64(len(table_keys) - 1)
@@ -112,7 +112,7 @@ def fill_table(keys, table_keys, table_values):
         table_values[at] = n
 
 
-@njit(cache=True)
+@njit
 def look_up(keys, table_keys, table_values, out):
     """Number of each key, -1 for those that are not in the table."""
     mask = np.uint64(len(table_keys) - 1)
@@ -130,7 +130,7 @@ def look_up(keys, table_keys, table_values, out):
                 at = (at + _ONE) & mask
 
 
-@njit(cache=True)
+@njit
 def static_scores(i, first, last, text, model, scores):
     """Scores of all tags by what does not depend on tags: features, and vectors around."""
     features, vector_of, vectors = text.features, text.vector_of, text.vectors
@@ -158,7 +158,7 @@ def static_scores(i, first, last, text, model, scores):
                 scores[k] += total
 
 
-@njit(cache=True)
+@njit
 def cell_of(first_cell, kind, t1, t2, n_tags):
     """The cell that the tags before pick."""
     if kind == 1:
@@ -166,7 +166,7 @@ def cell_of(first_cell, kind, t1, t2, n_tags):
     return first_cell + t1 * (n_tags + 1) + t2
 
 
-@njit(cache=True)
+@njit
 def train(order, begin, text, gold, model, sums, margins, counters):
     """One pass over sentences order[begin:]; stops early when there may be too few rows.
 
@@ -238,11 +238,12 @@ def train(order, begin, text, gold, model, sums, margins, counters):
     return len(order)
 
 
-@njit(cache=True)
-def search(text, model, legal, may_end, width, answers):
+@njit
+def search(text, model, legal, may_end, allowed, width, answers):
     """The n best tag sequences of each sentence by a beam of so many; width 1 is greedy.
 
-    ``legal`` (T + 1, T) which tag may follow which;  ``may_end`` (T,) which may be the last
+    ``legal`` (T + 1, T) which tag may follow which;  ``may_end`` (T,) which may be the last;
+    ``allowed`` (tokens, T) which tags each token may have, of no tokens where all may be
     """
     starts, cells, kinds = text.starts, text.cells, text.kinds
     row_of, weights, _ = model
@@ -283,6 +284,8 @@ def search(text, model, legal, may_end, width, answers):
                                 scores[k] += weights[r, k]
                 for k in range(n_tags):
                     if not legal[t1, k] or (i == last - 1 and not may_end[k]):
+                        continue
+                    if len(allowed) > 0 and not allowed[i, k]:
                         continue
                     value = total[h] + scores[k]
                     if n_new == width and value <= new_total[n_new - 1]:

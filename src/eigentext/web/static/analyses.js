@@ -53,19 +53,11 @@ function also(candidate, language) {
     element("ul", {}, ...items));
 }
 
-function item(candidate, word, ranked, choose, chosen) {
+function item(candidate, word, ranked, chosen) {
   const { language, direction } = ranked;
   const chance = percent(candidate.probability);
   const bar = element("meter", { min: "0", max: "1", value: String(candidate.probability), "aria-hidden": "true" });
   const head = element("div", { class: "candidate-head" });
-  if (choose) {
-    const button = element("button", {
-      type: "button", class: "choose", "aria-pressed": String(chosen),
-      "aria-label": `Choose reading ${candidate.rank}`,
-    }, candidate.rank <= 9 ? String(candidate.rank) : "✓");
-    button.addEventListener("click", () => choose(candidate));
-    head.append(button);
-  }
   head.append(vocalised(candidate, word, language),
     element("span", { class: "chance" }, bar, element("span", {}, chosen ? "chosen" : chance)));
   const made = element("li", { class: chosen ? "candidate chosen" : "candidate" }, head);
@@ -78,13 +70,9 @@ function item(candidate, word, ranked, choose, chosen) {
   return made;
 }
 
-/**
- * The readings of a word; `choose(candidate)` makes them choosable, `decided` is the choice that
- * holds: a label, null for "none of these", undefined for nothing yet.
- */
-export function readings(word, ranked, { choose, decided } = {}) {
-  const items = word.candidates.map((candidate, k) =>
-    item(candidate, word, ranked, choose, word.decided && k === 0));
+/** The readings of a word. */
+export function readings(word, ranked) {
+  const items = word.candidates.map((candidate, k) => item(candidate, word, ranked, word.decided && k === 0));
   const list = element("ol", { class: "candidates" }, ...items.slice(0, SHOWN));
   const parts = [list];
   const left = word.n_candidates - Math.min(items.length, SHOWN);
@@ -100,12 +88,6 @@ export function readings(word, ranked, { choose, decided } = {}) {
       first.focus();
     });
     parts.push(more);
-  }
-  if (choose) {
-    const none = element("button", { type: "button", class: "quiet none", "aria-pressed": String(decided === null) },
-      element("kbd", {}, "0"), decided === null ? " None of these (chosen)" : " None of these");
-    none.addEventListener("click", () => choose(null));
-    parts.push(none);
   }
   return parts;
 }

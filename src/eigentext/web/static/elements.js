@@ -17,5 +17,11 @@ export function quietButton(text, act) {
   return button;
 }
 
+/** The direction of a row of words: that of the first one with a letter. */
+export function direction(words) {
+  const first = words.find((word) => /\p{L}/u.test(word));
+  return first && /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/.test(first) ? "rtl" : "ltr";
+}
+
 /** Text of any direction inside a line, which it must not turn. */
 export const isolated = (text) => `\u2068${text}\u2069`;

@@ -23,12 +23,15 @@ export const examples = {
   parse: [
     ["English", "The teacher saw the boy with the telescope. He slept."],
     ["A relative clause", "The man who sold the boat bought a horse."],
+    ["Spanish", "El perro duerme en la casa. Vamos al mar."],
+    ["Arabic", "قرأ الطالب الكتاب الجديد. ذهب المعلم إلى المدرسة بالسيارة."],
   ],
   read: [
     ["A letter", "كتب الولد رسالة إلى أمه. قرأت الأم الرسالة في البيت، وكتبت الجواب."],
     ["At school", "قرأ الطالب الكتاب الجديد. ذهب المعلم إلى المدرسة بالسيارة."],
     ["With a name", "وصلت زنمارية إلى المدينة، وقرأت كتابها في الحديقة."],
   ],
-  annotate: [],
+  convert: [
+    ["A tree", "(S (NP (DT The) (NN gardener)) (VP (VBZ waters) (NP (DT the) (NN tree))) (. .))"],
+  ],
 };
-examples.annotate = examples.read;

@@ -6,10 +6,8 @@ const best = (word) => word.candidates[0];
 
 /** A text with its ranked words; one of them is current, and its readings are shown. */
 export class Reader {
-  constructor(place, ranked, text, { choose, decided = () => undefined, followFocus = false } = {}) {
+  constructor(place, ranked, text) {
     this.ranked = ranked;
-    this.options = { choose, decided };
-    this.followFocus = followFocus;
     this.words = []; // { sentence, word, typed, item }
     this.current = -1;
     this.vocalise = false;
@@ -19,8 +17,10 @@ export class Reader {
     const box = element("input", { type: "checkbox", id: "vocalise" });
     box.addEventListener("change", () => { this.vocalise = box.checked; this.refreshAll(); });
     const toggle = element("label", { class: "toggle" }, box, " Vocalised");
+    toggle.hidden = !ranked.sentences.some(({ words }) => words.some((word) => best(word)?.vocalised));
+    const guesses = ranked.sentences.some(({ words }) => words.some((word) => word.guessed));
     const hint = element("p", { class: "note keys" }, "Choose a word: click, or arrow keys and Enter. ",
-      element("span", { class: "word guessed sample" }, "word"), " marks a guess.");
+      ...(guesses ? [element("span", { class: "word guessed sample" }, "word"), " marks a guess."] : []));
     const head = element("div", { class: "part-head" },
       element("h2", {}, count(this.words.length, "word")), toggle);
     place.replaceChildren(element("article", { class: "card reader" },
@@ -63,15 +63,11 @@ export class Reader {
   }
 
   refresh(k) {
-    const { typed, item, sentence, word } = this.words[k];
+    const { typed, item } = this.words[k];
     const view = this.view(k);
-    const decision = this.options.decided(sentence, word);
     item.textContent = (this.vocalise && best(view)?.vocalised) || typed;
     item.classList.toggle("guessed", view.guessed);
-    item.classList.toggle("decided", decision !== undefined);
-    item.classList.toggle("refused", decision === null);
-    item.setAttribute("aria-label", typed + (view.guessed ? ", guessed" : "")
-      + (decision === undefined ? "" : decision === null ? ", none of the readings" : ", decided"));
+    item.setAttribute("aria-label", typed + (view.guessed ? ", guessed" : ""));
   }
 
   refreshAll() { this.words.forEach((_, k) => this.refresh(k)); }
@@ -97,7 +93,7 @@ export class Reader {
       this.panel.replaceChildren(element("p", { class: "note" }, hint));
       return;
     }
-    const { sentence, word, typed } = this.words[this.current];
+    const { typed } = this.words[this.current];
     const view = this.view(this.current);
     const title = element("h3", {}, element("bdi", { lang: this.ranked.language }, typed),
       element("small", {}, count(view.n_candidates, "reading")));
@@ -105,7 +101,7 @@ export class Reader {
     if (view.guessed) notes.push("Nobody knows this word here: its readings are guesses.");
     else if (!view.decided && view.n_candidates > 1 && view.margin < 0.2) notes.push(`A close call: ${percent(view.margin)} between the first two.`);
     this.panel.replaceChildren(title, ...notes.map((text) => element("p", { class: "note" }, text)),
-      ...readings(view, this.ranked, { choose: this.options.choose, decided: this.options.decided(sentence, word) }));
+      ...readings(view, this.ranked));
     this.panel.scrollTop = 0;
   }
 
@@ -131,7 +127,7 @@ export class Reader {
     if (last < 0 || !(event.key in targets)) return false;
     event.preventDefault();
     const to = targets[event.key]();
-    if (this.followFocus || this.current >= 0) this.select(to);
+    if (this.current >= 0) this.select(to);
     else {
       this.focus(to);
       this.words[to].item.scrollIntoView({ block: "nearest" });

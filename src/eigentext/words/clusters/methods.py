@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from eigentext.corpus.memory import parse_memory
 from eigentext.errors import DataError, SettingsError
 from eigentext.evaluate.clustering import cluster_pairs, information_of_pairs
 from eigentext.linalg.determinism import single_threaded
-from eigentext.linalg.svd import ConvergenceWarning
+from eigentext.linalg.svd import ConvergenceWarning, basis_bytes
 from eigentext.words.clusters.brown import brown
 from eigentext.words.clusters.exchange import frequency_start, refine
 from eigentext.words.clusters.hierarchy import hierarchy, paths_of_merges
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from eigentext.corpus.counts import Counts
     from eigentext.words.settings import ClusterSettings
 
-__all__ = ["Clustering", "cluster_counts", "contexts_to_count"]
+__all__ = ["Clustering", "check_memory", "cluster_counts", "contexts_to_count"]
 
 # spectral: vectors of this many of the most frequent words, or of 10 m
 _CORE_WORDS = 10_000
@@ -57,6 +58,11 @@ _POWER = 0.5  # spectral: exponent of the singular values
 _PASSES = 5
 _ENOUGH = 2e-3
 _SETTLED = 1e-5
+# what clustering holds: libraries; a pair of neighbours, once as it was counted and twice for
+# exchange; a pair of another distance; a word; a pair of clusters
+_LIBRARIES = 350_000_000
+_SMALL = 100_000_000  # of a small text nothing is asked
+_NEIGHBOURS, _OTHERS, _WORD, _CLUSTERS = 32, 12, 300, 32
 
 
 @dataclass
@@ -156,6 +162,26 @@ def cluster_counts(
             else:
                 clustering.paths = hierarchy(clustering.pairs, settings.hierarchy or "bisect")
     return clustering
+
+
+def check_memory(counts: Counts, settings: ClusterSettings, memory: str | int) -> None:
+    """Raise SettingsError where clustering needs more than a bound such as ``2GB``.
+
+    Exchange goes through the neighbours of words in any order: pairs must be in memory.
+    """
+    n_words, m = int(np.count_nonzero(counts.unigrams)), settings.n_clusters
+    spans = zip(counts.contexts.spans, counts.halves, strict=True)
+    pairs = {near: int(half.nnz) for (near, _), half in spans}
+    needed = _LIBRARIES + _WORD * n_words + _CLUSTERS * m * m
+    needed += sum(n * (_NEIGHBOURS if near == 1 else _OTHERS) for near, n in pairs.items())
+    if settings.method == "paper":  # vectors of all words
+        needed += basis_bytes((n_words, n_words), m) + 12 * m * n_words
+    if max(parse_memory(memory), _LIBRARIES + _SMALL) < needed:
+        raise SettingsError(
+            f"memory {memory} is too small to cluster {n_words:,} words with "
+            f"{sum(pairs.values()):,} pairs: {-(-needed // 10**7) * 10:,}MB is the least, or a "
+            "smaller vocabulary"
+        )
 
 
 def _passes(settings: ClusterSettings) -> tuple[int, float]:

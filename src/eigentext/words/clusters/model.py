@@ -23,7 +23,12 @@ from eigentext.corpus.counting import count_sentences
 from eigentext.corpus.counts import Counts
 from eigentext.corpus.vocabulary import UNKNOWN
 from eigentext.errors import ModelFileError
-from eigentext.words.clusters.methods import Clustering, cluster_counts, contexts_to_count
+from eigentext.words.clusters.methods import (
+    Clustering,
+    check_memory,
+    cluster_counts,
+    contexts_to_count,
+)
 from eigentext.words.settings import ClusterSettings
 
 if TYPE_CHECKING:
@@ -86,15 +91,21 @@ class SpectralClusters(ClusterMixin, Model, ClusterSettings):  # type: ignore[mi
         X: Iterable[Sequence[str]] | Counts,
         y: object = None,
         *,
+        memory: str | int | None = None,
         progress: Progress | None = None,
     ) -> SpectralClusters:
-        """Cluster the words of token lists, or of counts that hold the contexts (and +1 or -1)."""
+        """Cluster the words of token lists, or of counts that hold the contexts (and +1 or -1).
+
+        What needs more than ``memory`` is refused.
+        """
         self.check()
         if isinstance(X, Counts):
             counts = X
         else:
             wanted = self.contexts_to_count()
             counts = count_sentences(X, contexts=wanted, vocab_size=self.vocab_size)
+        if memory is not None:
+            check_memory(counts, self, memory)
         return self._take(cluster_counts(counts, self, progress=progress))
 
     def _take(self, clustering: Clustering) -> SpectralClusters:

@@ -22,41 +22,38 @@ Of a large corpus Omega is made and kept in tiles of rows, on disk where memory 
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.base import TransformerMixin
 
-from eigentext.base.cores import cores_in_use
+from eigentext.base.cores import cores_in_use, using_cores
 from eigentext.base.engines import cluster_in_use
 from eigentext.base.fields import Parts, Reals, Spec, Strings
 from eigentext.base.files.scratch import scratch_folder
+from eigentext.base.heap import give_back, is_mapped
 from eigentext.base.model import Model, Packed
 from eigentext.base.tokens import each_sentence
 from eigentext.base.values import Whole
 from eigentext.corpus.contexts import Contexts, parse_contexts
 from eigentext.corpus.counting import count_sentences
 from eigentext.corpus.counts import Counts
-from eigentext.corpus.memory import parse_memory
-from eigentext.corpus.spill import is_mapped
 from eigentext.corpus.vocabulary import UNKNOWN
 from eigentext.errors import SettingsError
 from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.scaling import cca_scale, log_transform, ppmi, sqrt_transform
 from eigentext.linalg.svd import truncated_svd
-from eigentext.words.embeddings.context_tiles import (
-    BYTES_IN_FLIGHT,
-    Side,
-    Totals,
-    tiled_contexts,
-)
+from eigentext.words.embeddings import context_tiles
+from eigentext.words.embeddings.context_tiles import Side, Totals, tiled_contexts
+from eigentext.words.embeddings.room import Room
 from eigentext.words.embeddings.vectors import Embeddings, vectors_from
 from eigentext.words.settings import CCASettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     import numpy.typing as npt
 
@@ -73,7 +70,6 @@ __all__ = [
 ]
 
 _KERNEL_NONZEROS = 300_000  # below this numba need not be loaded
-_LIBRARIES = 300_000_000  # resident size of Python with scikit-learn too
 _TILED_PAIRS = 3_000_000  # counted pairs from which on the matrix is made in tiles
 
 
@@ -255,15 +251,21 @@ class _Scaling:
 @contextmanager
 def _omega(
     counts: Counts, settings: CCASettings, n_words: int, memory: str | int
-) -> Iterator[Any]:
-    """Omega of the first so many words: a CSR matrix, or tiles of it where it is large."""
+) -> Iterator[tuple[Any, Path | None]]:
+    """Omega of the first so many words: a CSR matrix, or tiles of it where it is large.
+
+    With it comes a folder for the basis of its decomposition, where memory has no room for that.
+    """
     weighting = weighting_of(settings, counts)
     blocks = _sides(counts, settings.contexts, weighting)
     if sum(half.nnz for half in counts.halves) < _TILED_PAIRS:
         matrix = context_counts(counts, settings.contexts, weighting)[:n_words]
         if settings.fold_case:
             matrix = fold_contexts(matrix, counts.words)
-        yield scaled_contexts(matrix, settings)
+        Omega = scaled_contexts(matrix, settings)
+        room = _room(memory, counts, settings, Omega.shape, Omega.nnz, Omega.nnz)
+        with _folder_for_basis(room) as folder:
+            yield Omega, folder
         return
     known: dict[int, Totals] = {}  # P and P' have the same
     for side in (side for block in blocks for side in block):
@@ -282,28 +284,58 @@ def _omega(
         moved = _folded_columns(counts.words, len(blocks))
     folded = np.bincount(moved, columns.ravel()).astype(np.float64, copy=False)
     scaling = _Scaling.of(rows[:n_words], folded, settings)
-    n_columns = len(scaling.columns)
-    rank = settings.n_components
-    # the basis of the decomposition, at its largest, and the vectors of both sides
-    dense = 4 * rank * (4 * min(n_words, n_columns) + n_words + n_columns)
-    in_flight = max(dense, BYTES_IN_FLIGHT * cores_in_use())
+    shape = (n_words, len(scaling.columns))
+    n_entries = int(entries[:n_words].sum())
+    room = _room(memory, counts, settings, shape, n_entries, context_tiles.TILE_ENTRIES)
+    with scratch_folder() as folder:
+        with using_cores(room.cores) if room.cores < cores_in_use() else nullcontext():
+            tiled = tiled_contexts(
+                blocks,
+                entries[:n_words],
+                shape[1],
+                lambda matrix, place: scaling(_fold(matrix, moved), place),
+                folder=folder,
+                room=room,
+            )
+        give_back()
+        cluster = cluster_in_use()
+        Omega = tiled if cluster is None else tiled.on_cluster(cluster)
+        yield Omega, folder if room.basis_on_disk else None
+
+
+def _room(
+    memory: str | int,
+    counts: Counts,
+    settings: CCASettings,
+    shape: tuple[int, int],
+    entries: int,
+    tile_entries: int,
+) -> Room:
     held = sum(
         array.nbytes
         for half in counts.halves
         for array in (half.data, half.indices)
         if not is_mapped(array)
     )
+    return Room.share_out(
+        memory,
+        shape,
+        settings.n_components,
+        entries=entries,
+        tile_entries=tile_entries,
+        held=held,
+        cores=cores_in_use(),
+    )
+
+
+@contextmanager
+def _folder_for_basis(room: Room) -> Iterator[Path | None]:
+    """A folder where the basis has to be on disk."""
+    if not room.basis_on_disk:
+        yield None
+        return
     with scratch_folder() as folder:
-        tiled = tiled_contexts(
-            blocks,
-            entries[:n_words],
-            n_columns,
-            lambda matrix, place: scaling(_fold(matrix, moved), place),
-            folder=folder,
-            room=max(0, parse_memory(memory) - _LIBRARIES - held - in_flight),
-        )
-        cluster = cluster_in_use()
-        yield tiled if cluster is None else tiled.on_cluster(cluster)
+        yield folder
 
 
 def cca_embeddings(
@@ -316,8 +348,9 @@ def cca_embeddings(
 ) -> Embeddings:
     """Word vectors from the context counts of a corpus.
 
-    ``memory`` bounds what is held of the matrix that is decomposed, besides the vectors
-    themselves; the rest is on disk.  They do not depend on it.
+    ``memory`` bounds the process; what does not fit of the matrix that is decomposed, and of the
+    basis of its decomposition, is on disk.  Vectors that do not fit are a SettingsError, and those
+    that do fit do not depend on it.
 
     ``settings.contexts`` may read counts of positions as a bag (see :func:`context_counts`).  The
     word ``<unk>`` is left out when the vocabulary holds all.
@@ -333,7 +366,7 @@ def cca_embeddings(
         raise SettingsError(
             f"a text of one word type ({words[0]!r}) has no contexts to tell words apart"
         )
-    with single_threaded(), _omega(counts, settings, len(words), memory) as Omega:
+    with single_threaded(), _omega(counts, settings, len(words), memory) as (Omega, folder):
         svd = truncated_svd(
             Omega,
             settings.n_components,
@@ -343,8 +376,10 @@ def cca_embeddings(
             symbol="Omega",
             on_rank=on_rank,
             progress=progress,
+            sides="left",
+            folder=folder,
         )
-        vectors = vectors_from(svd.U, svd.S, settings.exponent)
+    vectors = vectors_from(svd.U, svd.S, settings.exponent)
     return Embeddings(words, vectors, svd.S.astype(np.float64))
 
 

@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eigentext.base.cores import cores_in_use, each, row_blocks
-from eigentext.corpus.spill import ArrayStore, read_mapped
+from eigentext.base.heap import read_mapped
+from eigentext.corpus.spill import ArrayStore
 from eigentext.words.embeddings.tiles import TiledOperator, TileStore
 
 if TYPE_CHECKING:
@@ -32,11 +33,12 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-__all__ = ["Side", "Totals", "tiled_contexts"]
+    from eigentext.words.embeddings.room import Room
+
+__all__ = ["TILE_ENTRIES", "Side", "Totals", "tiled_contexts"]
 
 _TILE_ROWS = 8192  # their part of a product stays in the cache
-_TILE_ENTRIES = 2_000_000  # at most, but for a single row
-BYTES_IN_FLIGHT = 60 * _TILE_ENTRIES  # of a tile while it is made
+TILE_ENTRIES = 2_000_000  # at most, but for a single row
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ def _stretches(entries: npt.NDArray[Any], most_rows: int) -> list[tuple[int, int
     before = np.append(0, np.cumsum(entries, dtype=np.int64))
     cuts = [0]
     while cuts[-1] < len(entries):
-        fits = int(np.searchsorted(before, before[cuts[-1]] + _TILE_ENTRIES, side="right")) - 1
+        fits = int(np.searchsorted(before, before[cuts[-1]] + TILE_ENTRIES, side="right")) - 1
         cuts.append(min(max(fits, cuts[-1] + 1), cuts[-1] + most_rows, len(entries)))
     return list(pairwise(cuts))
 
@@ -123,24 +125,23 @@ def tiled_contexts(
     scaled: Callable[[Any, slice], Any],
     *,
     folder: Path,
-    room: int,
+    room: Room,
 ) -> TiledOperator:
     """The matrix whose blocks of columns are sums of sides, scaled.
 
     ``entries`` bounds those of each row, and tells how many rows there are.
-    ``scaled(rows, place)`` gives rows of Omega for rows of the matrix; ``room`` is for what is
-    kept in memory.
+    ``scaled(rows, place)`` gives rows of Omega for rows of the matrix.
     """
     from scipy.sparse import hstack
 
     sides = [side for block in blocks for side in block]
     stretches = _stretches(entries, _TILE_ROWS)
     cuts = [0, *(end for _, end in stretches)]
-    turned = _Turned(cuts, ArrayStore(folder / "turned", room // 4))
+    turned = _Turned(cuts, ArrayStore(folder / "turned", room.turned))
     for number, side in enumerate(sides):
         if side.turned:
             turned.add(number, side)
-    store = TileStore(folder / "tiles", room // 2, cuts, n_columns)
+    store = TileStore(folder / "tiles", room.tiles, cuts, n_columns)
 
     def put(tile: int) -> None:
         begin, end = stretches[tile]

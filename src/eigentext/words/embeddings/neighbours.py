@@ -3,8 +3,9 @@
 1. :func:`load_words` reads words and vectors: a model of kind ``embeddings`` or ``lrmvl``, or
    word2vec's text or binary format, whichever the file is.
 2. :func:`parse_query` reads ``word`` or ``a:b::c`` (a is to b as c is to what?).
-3. :func:`nearest_words` multiplies a block of queries with all vectors at once, and takes the k
-   largest cosines of each; words of the query are left out.
+3. :class:`WordSpace` holds vectors at length 1, ready for many questions; its ``nearest``
+   multiplies a block of queries with all vectors at once, and takes the k largest cosines of each;
+   words of the query are left out.  :func:`nearest_words` asks it once.
 """
 
 from __future__ import annotations
@@ -22,7 +23,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["load_words", "near_spellings", "nearest_words", "parse_query"]
+__all__ = [
+    "WordSpace",
+    "load_words",
+    "near_spellings",
+    "nearest_words",
+    "not_known",
+    "parse_query",
+]
 
 _ANALOGY = re.compile(r"(.+?):(.+?)::(.+)")
 _CELLS_AT_ONCE = 1 << 24  # cosines held at once: 64 MB
@@ -97,31 +105,62 @@ def nearest_words(
     >>> [near[0][0] for near in nearest_words(words, vectors, ["man", "man:king::woman"], 1)]
     ['king', 'queen']
     """
-    if isinstance(queries, str):
-        raise TypeError("nearest_words() takes a list of queries, not one str: [query]")
-    if k < 1:
-        raise SettingsError(f"k is {k}, expected at least 1")
-    row_of = {word: row for row, word in enumerate(words)}
-    asked = [[_row(row_of, word) for word in parse_query(query, row_of)] for query in queries]
-    unit = _unit(vectors)
-    neighbours: list[Neighbours] = []
-    step = max(1, _CELLS_AT_ONCE // max(len(words), 1))
-    for first in range(0, len(asked), step):
-        block = asked[first : first + step]
-        cosines = _unit(np.stack([_aim(unit, rows) for rows in block])) @ unit.T
-        for row, rows in zip(cosines, block, strict=True):
-            row[rows] = -np.inf
-            nearest = _largest(row, k, len(set(rows)))
-            neighbours.append([(words[i], float(row[i])) for i in nearest])
-    return neighbours
+    return WordSpace(words, vectors).nearest(queries, k)
 
 
-def _row(row_of: dict[str, int], word: str) -> int:
-    if word in row_of:
-        return row_of[word]
-    near = near_spellings(word, row_of)
+class WordSpace:
+    """Words, by decreasing frequency, and their vectors at length 1.
+
+    >>> space = WordSpace(["cat", "dog", "sea"], np.array([[2.0, 0], [1, 1], [0, 1]]))
+    >>> space.nearest(["cat"], 1), space.missing("cat:dog::fish")
+    ([[('dog', 0.7071067690849304)]], ['fish'])
+    """
+
+    def __init__(self, words: Sequence[str], vectors: NDArray[np.floating]) -> None:
+        self.words = words
+        self.row_of = {word: row for row, word in enumerate(words)}
+        self.unit = _unit(vectors)
+
+    def missing(self, query: str) -> list[str]:
+        """The words of the query that have no vector."""
+        asked = dict.fromkeys(parse_query(query, self.row_of))
+        return [word for word in asked if word not in self.row_of]
+
+    def nearest(self, queries: Sequence[str], k: int = 10) -> list[Neighbours]:
+        """For each query (a word, or ``a:b::c``) the k nearest words and their cosines."""
+        if isinstance(queries, str):
+            raise TypeError("nearest_words() takes a list of queries, not one str: [query]")
+        if k < 1:
+            raise SettingsError(f"k is {k}, expected at least 1")
+        asked = [
+            [self._row(word) for word in parse_query(query, self.row_of)] for query in queries
+        ]
+        words, unit = self.words, self.unit
+        neighbours: list[Neighbours] = []
+        step = max(1, _CELLS_AT_ONCE // max(len(words), 1))
+        for first in range(0, len(asked), step):
+            block = asked[first : first + step]
+            cosines = _unit(np.stack([_aim(unit, rows) for rows in block])) @ unit.T
+            for row, rows in zip(cosines, block, strict=True):
+                row[rows] = -np.inf
+                nearest = _largest(row, k, len(set(rows)))
+                neighbours.append([(words[i], float(row[i])) for i in nearest])
+        return neighbours
+
+    def _row(self, word: str) -> int:
+        if word in self.row_of:
+            return self.row_of[word]
+        raise SettingsError(not_known(word, near_spellings(word, self.row_of)))
+
+
+def not_known(word: str, near: Sequence[str]) -> str:
+    """What is said of a word that has no vector, with the words that are written like it.
+
+    >>> not_known("recieve", ["receive"])
+    "the word 'recieve' is not in the vocabulary; near spellings: receive"
+    """
     hint = f"; near spellings: {', '.join(near)}" if near else ""
-    raise SettingsError(f"the word {word!r} is not in the vocabulary{hint}")
+    return f"the word {word!r} is not in the vocabulary{hint}"
 
 
 def _aim(unit: NDArray[np.float32], rows: list[int]) -> NDArray[np.float32]:

@@ -23,7 +23,7 @@ from eigentext.linalg.matrices import Operator, SparseOperator
 from eigentext.linalg.sharded import ShardedOperator
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     import numpy.typing as npt
@@ -46,6 +46,7 @@ class TileStore:
         self._arrays = ArrayStore(folder, room)
         self.row_support = np.zeros(cuts[-1], dtype=bool)
         self._columns: list[npt.NDArray[np.bool_] | None] = [None] * (len(cuts) - 1)
+        self._buffer = np.empty(0, dtype=np.uint8)
 
     def put(self, number: int, rows: Any) -> None:
         """Take the rows of a tile: CSR, sorted columns, finite values."""
@@ -67,10 +68,15 @@ class TileStore:
                 support |= columns
         return support
 
-    def tiles(self) -> Iterator[tuple[slice, _Rows, _Rows]]:
-        """Each tile: which rows it has, and its entries by row and by column."""
+    def tiles(self, *, keep: bool = False) -> Iterator[tuple[slice, _Rows, _Rows]]:
+        """Each tile: which rows it has, and its entries by row and by column.
+
+        Unless they are kept, those from disk are all read into the same memory.
+        """
+        if len(self._buffer) < self._arrays.largest_away and not keep:
+            self._buffer = np.empty(self._arrays.largest_away, dtype=np.uint8)
         for number in range(len(self.cuts) - 1):
-            arrays = self._arrays.get(number)
+            arrays = self._arrays.get(number, None if keep else self._buffer)
             rows = slice(self.cuts[number], self.cuts[number + 1])
             yield rows, _Rows(*arrays[:3]), _Rows(*arrays[3:])
 
@@ -110,14 +116,14 @@ class TiledOperator(Operator):
 
     def matmat(self, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """``A x``."""
-        blocks = _narrow(x)
-        y = np.empty((self.shape[0], x.shape[1]), dtype=np.float32)
-        for rows, by_row, _ in self.store.tiles():
-            for columns, block in blocks:
-                part = np.zeros((rows.stop - rows.start, block.shape[1]), dtype=np.float32)
-                by_row.add_times(block, part)
-                y[rows, columns] = part
-        return y
+
+        def product(block: npt.NDArray[Any]) -> npt.NDArray[Any]:
+            y = np.zeros((self.shape[0], block.shape[1]), dtype=np.float32)
+            for rows, by_row, _ in self.store.tiles():
+                by_row.add_times(block, y[rows])
+            return y
+
+        return _by_columns(x, self.shape[0], product)
 
     def rmatmat(self, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """``A' x``."""
@@ -135,17 +141,14 @@ class TiledOperator(Operator):
 
     def _summed(self, x: npt.NDArray[Any], n_rows: int, part: Any) -> npt.NDArray[Any]:
         """The sum of ``A_t' part(x)`` over the tiles A_t."""
-        blocks = _narrow(x)
-        sums = [np.zeros((n_rows, block.shape[1]), dtype=np.float32) for _, block in blocks]
-        for rows, by_row, by_column in self.store.tiles():
-            for (_, block), total in zip(blocks, sums, strict=True):
+
+        def product(block: npt.NDArray[Any]) -> npt.NDArray[Any]:
+            total = np.zeros((n_rows, block.shape[1]), dtype=np.float32)
+            for rows, by_row, by_column in self.store.tiles():
                 by_column.add_times(part(rows, by_row, block), total)
-        if len(sums) == 1:
-            return sums[0]
-        y = np.empty((n_rows, x.shape[1]), dtype=np.float32)
-        for columns, _ in blocks:
-            y[:, columns] = sums.pop(0)
-        return y
+            return total
+
+        return _by_columns(x, n_rows, product)
 
     def whole(self) -> Any:
         """The matrix in one piece, in memory: CSR."""
@@ -157,7 +160,7 @@ class TiledOperator(Operator):
                 (part.values, part.ids.view(np.int32), part.starts),
                 shape=(rows.stop - rows.start, shape),
             )
-            for rows, part, _ in self.store.tiles()
+            for rows, part, _ in self.store.tiles(keep=True)
         ]
         return vstack(parts, format="csr")
 
@@ -233,9 +236,18 @@ class _Transposed(Operator):
         return self.base
 
 
-def _narrow(x: npt.NDArray[Any]) -> list[tuple[slice, npt.NDArray[Any]]]:
-    """The columns of a block, some at a time, as the kernel wants them."""
-    return [
-        (columns, np.ascontiguousarray(x[:, columns], dtype=np.float32))
-        for columns in row_blocks(x.shape[1], _BLOCK_COLUMNS)
-    ]
+def _by_columns(
+    x: npt.NDArray[Any], n_rows: int, product: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
+) -> npt.NDArray[Any]:
+    """A product with some columns of a block after the other, as the kernel wants them.
+
+    Tiles on disk are read for each of these; all columns at once would take the memory of the
+    block and of the product twice.
+    """
+    parts = row_blocks(x.shape[1], _BLOCK_COLUMNS)
+    if len(parts) == 1:
+        return product(np.ascontiguousarray(x, dtype=np.float32))
+    y = np.empty((n_rows, x.shape[1]), dtype=np.float32)
+    for columns in parts:
+        CPU.put(y[:, columns], product(np.ascontiguousarray(x[:, columns], dtype=np.float32)))
+    return y

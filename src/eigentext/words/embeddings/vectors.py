@@ -76,4 +76,4 @@ def vectors_from(
     [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
     """
     rows = U * (S.astype(np.float64) ** exponent).astype(U.dtype)
-    return np.asarray(unit_rows(rows), dtype=np.float32)
+    return np.asarray(unit_rows(rows, out=rows), dtype=np.float32)

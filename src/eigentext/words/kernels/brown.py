@@ -19,8 +19,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from eigentext.base.compiling import njit
 from eigentext.words.kernels.logarithms import x_log_x
 from eigentext.words.kernels.neighbours import clear, empty_sides, pairs_of
 
@@ -44,7 +44,7 @@ class MergeTable(NamedTuple):
     loss: Any
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@njit(error_model="numpy", fastmath={"contract"})
 def _add_joint(d, row, out):
     """``out[v] += f(d) + f(row[v]) - f(d + row[v])`` for every slot v."""
     f_d = x_log_x(d)
@@ -53,7 +53,7 @@ def _add_joint(d, row, out):
         out[v] += (f_d + x_log_x(x)) - x_log_x(d + x)
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@njit(error_model="numpy", fastmath={"contract"})
 def _add_growth(old, new, row, out):
     """What ``_add_joint`` gives for ``new``, less what it gives for ``old``."""
     change = x_log_x(new) - x_log_x(old)
@@ -62,7 +62,7 @@ def _add_growth(old, new, row, out):
         out[v] += (change + x_log_x(old + x)) - x_log_x(new + x)
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@njit(error_model="numpy", fastmath={"contract"})
 def _add_union(x_v, y_v, xs, ys, growth, out):
     """The change of the pair (v, w), for every w, when columns xs and ys become their sum."""
     here = x_log_x(x_v + y_v) - x_log_x(x_v) - x_log_x(y_v)
@@ -73,14 +73,14 @@ def _add_union(x_v, y_v, xs, ys, growth, out):
         )
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@njit(error_model="numpy", fastmath={"contract"})
 def _corner(v, w, pairs):
     """The four cells of v and w among themselves, which a merge makes one."""
     a, b, c, d = pairs[v, v], pairs[v, w], pairs[w, v], pairs[w, w]
     return (x_log_x(a) + x_log_x(b)) + (x_log_x(c) + x_log_x(d)) - x_log_x((a + b) + (c + d))
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@njit(error_model="numpy", fastmath={"contract"})
 def _mirror_row(v, active, loss):
     """Make column v of the losses equal to row v; a slot that is free or v itself is infinite."""
     for w in range(active.shape[0]):
@@ -89,7 +89,7 @@ def _mirror_row(v, active, loss):
         loss[w, v] = loss[v, w]
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@njit(error_model="numpy", fastmath={"contract"})
 def _totals_part(u, table):
     """Add the part of the loss that comes from the totals to row u."""
     active, tokens, shares, loss = table.active, table.tokens, table.shares, table.loss
@@ -100,7 +100,7 @@ def _totals_part(u, table):
             loss[u, v] += shares[v] * (both - np.log(tokens[v]))
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@njit(error_model="numpy", fastmath={"contract"})
 def _add_third(side, loss):
     """A third cluster (the new one) beside both v and o makes their union dearer."""
     sums, clusters = side
@@ -114,7 +114,7 @@ def _add_third(side, loss):
             loss[o, v] += e
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@njit(error_model="numpy", fastmath={"contract"})
 def _take_own(side, pairs, row):
     """Where the third cluster k is one of the two it is none: take its term out of row[k]."""
     for k in side.clusters:
@@ -122,7 +122,7 @@ def _take_own(side, pairs, row):
         row[k] -= x_log_x(d) + x_log_x(x) - x_log_x(d + x)
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@njit(error_model="numpy", fastmath={"contract"})
 def add_word(w, slot, n_tokens, lists, slot_of, table, room):
     """Put a word into a free slot as a cluster of its own and bring all losses up to date.
 
@@ -179,7 +179,7 @@ def add_word(w, slot, n_tokens, lists, slot_of, table, room):
     clear(word)
 
 
-@njit(cache=True, error_model="numpy", fastmath={"nnan", "nsz", "contract"})
+@njit(error_model="numpy", fastmath={"nnan", "nsz", "contract"})
 def _row_least(row, start):
     least = np.inf
     for w in range(start, row.shape[0]):
@@ -187,7 +187,7 @@ def _row_least(row, start):
     return least
 
 
-@njit(cache=True)
+@njit
 def cheapest(loss):
     """The pair with the least loss; of those that are equal to rounding the first."""
     best = np.inf
@@ -203,7 +203,7 @@ def cheapest(loss):
     return at, other, loss[at, other]
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@njit(error_model="numpy", fastmath={"contract"})
 def merge(s, t, table):
     """Join slot t to slot s and free t.  The work grows with the number of t's neighbours."""
     active, tokens, shares, pairs, mirror, loss = table
@@ -284,7 +284,7 @@ def merge(s, t, table):
         loss[t, v] = loss[v, t] = np.inf
 
 
-@njit(cache=True)
+@njit
 def smaller(i, j, pairs, mirror):
     """(kept, freed) for the pair: the one with fewer neighbouring clusters is freed."""
     n_i = n_j = 0
@@ -296,7 +296,7 @@ def smaller(i, j, pairs, mirror):
     return i, j
 
 
-@njit(cache=True)
+@njit
 def _merge_cheapest(table):
     """Merge the pair with the least loss; gives (kept slot, freed slot, loss)."""
     a, b, price = cheapest(table.loss)
@@ -305,7 +305,7 @@ def _merge_cheapest(table):
     return s, t, price
 
 
-@njit(cache=True)
+@njit
 def brown(order, n_active, tokens_of, lists, slot_of, merges, losses):
     """Figure 1: words come in by frequency, each beyond the first m followed by one merge.
 

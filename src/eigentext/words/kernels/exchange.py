@@ -18,8 +18,8 @@ with d and e the sums over c.  Only clusters beside the word have terms in the f
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from eigentext.base.compiling import njit
 from eigentext.words.kernels.logarithms import quick_log
 from eigentext.words.kernels.neighbours import clear, empty_sides, pairs_of
 
@@ -31,7 +31,7 @@ def _f(x):
     return x * np.log(x) if x > 0 else 0.0
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@njit(error_model="numpy", fastmath={"contract"})
 def _put(b, sign, word, state):
     """Add (sign 1) or take away (sign -1) a word's pairs to or from cluster b.
 
@@ -67,7 +67,7 @@ def _put(b, sign, word, state):
         f_back[b, c] = value
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@njit(error_model="numpy", fastmath={"contract"})
 def _add_gains(side, table, f_table, gains):
     """``gains[b] += sum over c of f(table[c, b] + sums[c]) - f(table[c, b])`` for every b.
 
@@ -97,7 +97,7 @@ def _add_gains(side, table, f_table, gains):
             gains[b] += y0 * quick_log(y0) - f0[b]
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@njit(error_model="numpy", fastmath={"contract"})
 def _all_gains(word, state, gains):
     """gain(b) of every cluster b, by quick logarithms; time O(m times neighbouring clusters)."""
     own, after, before = word.own, word.after, word.before
@@ -129,7 +129,7 @@ def _all_gains(word, state, gains):
                 gains[b] += _f(x + own) - _f(x)
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@njit(error_model="numpy", fastmath={"contract"})
 def _exact_gain(b, word, state):
     """gain(b) of one cluster in full precision."""
     own, after, before = word.own, word.after, word.before
@@ -150,7 +150,7 @@ def _exact_gain(b, word, state):
     return gain
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@njit(error_model="numpy", fastmath={"contract"})
 def _without_itself(a, word, state, gains):
     """Mend the gains of a word that stands in cluster a, and so in the counts.
 
@@ -187,7 +187,7 @@ def _without_itself(a, word, state, gains):
     gains[a] = gain
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@njit(error_model="numpy", fastmath={"contract"})
 def _with_its_pairs(word, state, gains):
     """Mend the gains of a word that is in no cluster yet, and whose pairs are in no count.
 
@@ -205,7 +205,7 @@ def _with_its_pairs(word, state, gains):
         gains[b] += (_f(x + n) - _f(x)) - (_f(y + n) - _f(y))
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+@njit(nogil=True, error_model="numpy", fastmath={"contract"})
 def best_clusters(words, lists, cluster, state, least, targets):
     """``targets[i]`` is the best cluster of ``words[i]`` while all others stay where they are.
 
@@ -238,7 +238,7 @@ def best_clusters(words, lists, cluster, state, least, targets):
         clear(word)
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@njit(error_model="numpy", fastmath={"contract"})
 def move_words(words, targets, lists, cluster, state, least):
     """Move the words to their targets, one after the other; gives (moves, gain).
 
@@ -282,7 +282,7 @@ def move_words(words, targets, lists, cluster, state, least):
     return moves, total
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@njit(error_model="numpy", fastmath={"contract"})
 def sibling_pass(order, lists, cluster, sibling, state, least):
     """Visit the items in order; each may go to the sibling of its cluster, if that is better.
 

@@ -7,8 +7,10 @@ The bits of a double give e and t; the series of atanh is cut where it is exact 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
+
+from eigentext.base.compiling import njit
 
 _HALF_LOG_2 = 0.5 * np.log(2.0)
 _LOG_2 = np.log(2.0)

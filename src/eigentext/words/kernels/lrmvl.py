@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from numba import njit
+from eigentext.base.compiling import njit
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@njit(nogil=True, fastmath={"contract"})
 def smooth(ids, begin, end, U, rates, words, left, right):
     """Contexts of the tokens in ``ids[begin:end]``; returns how many tokens there are.
 
@@ -51,7 +51,7 @@ def smooth(ids, begin, end, U, rates, words, left, right):
     return m
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def add_by_word(words, m, rows, sums):
     """``sums[words[t]] += rows[t]`` for t < m; ``rows`` (m, c), ``sums`` (n, c) float64."""
     for t in range(m):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from eigentext.base.compiling import njit
 
 
 class Side(NamedTuple):
@@ -29,7 +30,7 @@ class WordPairs(NamedTuple):
     n_right: Any
 
 
-@njit(cache=True)
+@njit
 def empty_sides(n_clusters):
     """Room for the two sides of a word."""
     return (
@@ -38,7 +39,7 @@ def empty_sides(n_clusters):
     )
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@njit(error_model="numpy", fastmath={"contract"})
 def _gather(neighbours, word, cluster, room):
     """Sum a word's neighbours by their clusters; gives (the side, its own count)."""
     starts, words, counts = neighbours
@@ -61,7 +62,7 @@ def _gather(neighbours, word, cluster, room):
     return Side(sums, clusters[:used]), own
 
 
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
+@njit(error_model="numpy", fastmath={"contract"})
 def pairs_of(word, lists, cluster, room):
     """The pairs of a word; words whose ``cluster`` is negative are not in and do not count.
 
@@ -78,7 +79,7 @@ def pairs_of(word, lists, cluster, room):
     return WordPairs(own, after, before, n_left, n_right)
 
 
-@njit(cache=True)
+@njit
 def clear(word):
     """Make the sums of a word zero again, in time of its neighbouring clusters."""
     for c in word.after.clusters:

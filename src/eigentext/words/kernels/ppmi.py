@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from math import log
 
-from numba import njit
+from eigentext.base.compiling import njit
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def ppmi_rows(indptr, indices, data, row_logs, column_logs, offset, starts, columns, values):
     """``max(0, log data + offset - row_logs - column_logs)`` without its zeros.
 

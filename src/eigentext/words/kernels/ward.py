@@ -12,7 +12,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from eigentext.base.compiling import njit
 
 
 class ActiveClusters(NamedTuple):
@@ -40,7 +41,7 @@ def _cheaper(x, y, tie):
     return x < y - tie * (1.0 + y) if y < np.inf else x < y
 
 
-@njit(cache=True)
+@njit
 def _tighten(c, clusters):
     """Find the nearest active cluster of c by a scan of its row."""
     row, active, tie = clusters.cost[c], clusters.active, clusters.tie
@@ -55,7 +56,7 @@ def _tighten(c, clusters):
     clusters.tight[c] = True
 
 
-@njit(cache=True)
+@njit
 def _merge_cheapest(clusters, dots):
     """Merge the cheapest pair (figure 5, 2b to 2e); gives (kept, freed, cost, tightenings)."""
     cost, active, sizes, squares, nearest, bound, tight, tie = clusters
@@ -101,7 +102,7 @@ def _merge_cheapest(clusters, dots):
     return i, j, price, n_tightened
 
 
-@njit(cache=True)
+@njit
 def ward_batch(first, lengths, mutual, clusters, dots, slot_label, parents):
     """Take in a batch of words, each followed by one merge; gives the number of tightenings.
 
@@ -143,7 +144,7 @@ def ward_batch(first, lengths, mutual, clusters, dots, slot_label, parents):
     return n_tightened
 
 
-@njit(cache=True)
+@njit
 def ward_finish(clusters, merges, prices):
     """Merge the active clusters down to one; row k of ``merges`` is (kept slot, freed slot)."""
     no_words = np.zeros((clusters.active.shape[0], 0))

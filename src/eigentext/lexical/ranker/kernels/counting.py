@@ -7,15 +7,15 @@ feature.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from eigentext.base.compiling import njit
 from eigentext.lexical.ranker.kernels.hash_table import add, get, mix, probe, slot_shift
 
 _S24 = np.uint64(24)
 _ZERO = np.uint64(0)
 
 
-@njit(cache=True)
+@njit
 def factored(row_hash, row_units, unit_hash, unit_target):
     """Units of one word: values of targets on which its rows differ; the number of them.
 
@@ -44,7 +44,7 @@ def factored(row_hash, row_units, unit_hash, unit_target):
     return units
 
 
-@njit(cache=True)
+@njit
 def count_features(tokens, atoms, slots):
     """Count features alone over some tokens; the number of new keys."""
     new = 0
@@ -56,7 +56,7 @@ def count_features(tokens, atoms, slots):
     return new
 
 
-@njit(cache=True)
+@njit
 def count(tokens, atoms, gold, used, seen, least, slots):
     """Count features, elements and pairs over some tokens; the number of new keys.
 
@@ -79,7 +79,7 @@ def count(tokens, atoms, gold, used, seen, least, slots):
     return new
 
 
-@njit(cache=True)
+@njit
 def look_up(tokens, table, counted, together, alone, base):
     """Counts of every unit of some tokens with every feature, less their own.
 
@@ -116,7 +116,7 @@ def look_up(tokens, table, counted, together, alone, base):
             base[u] = times
 
 
-@njit(cache=True)
+@njit
 def ratios(tokens, table, counted, strength, logs, columns, start, base):
     """:func:`look_up` and the smoothed log ratios of its counts at once.
 
@@ -193,7 +193,7 @@ def ratios(tokens, table, counted, strength, logs, columns, start, base):
                 z[u, start + a] = above - below
 
 
-@njit(cache=True)
+@njit
 def document_overlap(unit_row, unit_doc, first, docs, counts, similarity, out):
     """For each unit: its counts over documents, weighted by how alike they are to its own."""
     for u in range(len(unit_row)):

@@ -9,9 +9,9 @@ million keys one in 100,000 that was never counted is taken for another.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from eigentext.base import hashing
+from eigentext.base.compiling import njit
 
 _A = np.uint64(hashing.MIXER)
 _B = np.uint64(0xBF58476D1CE4E5B9)
@@ -23,7 +23,7 @@ _ONE = np.uint64(1)
 _COUNT = np.uint64(0xFFFFFF)
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def mix(left, right):
     """One key of two hashes; the order counts."""
     mixed = (left ^ (right * _A + _ONE)) * _B
@@ -33,7 +33,7 @@ def mix(left, right):
     return mixed | _ONE
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def slot_shift(slots):
     """How far a key is shifted down to its slot: slots are in the order of keys."""
     shift = 40
@@ -44,7 +44,7 @@ def slot_shift(slots):
     return np.uint64(shift)
 
 
-@njit(cache=True)
+@njit
 def add(slots, shift, key, amount):
     """Add to a key's count, which stops at 2^24 - 1; 1 if the key is new."""
     # linear probing; the table is at most three quarters full, so runs are short
@@ -60,7 +60,7 @@ def add(slots, shift, key, amount):
     return 1
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def probe(slots, slot, entry, key):
     """The count of a key whose first slot holds ``entry``."""
     mask = np.uint64(len(slots) - 1)
@@ -72,14 +72,14 @@ def probe(slots, slot, entry, key):
     return 0
 
 
-@njit(cache=True)
+@njit
 def get(slots, shift, key):
     """A key's count."""
     slot = key >> shift
     return probe(slots, slot, slots[slot], key)
 
 
-@njit(cache=True)
+@njit
 def moved(slots, larger):
     """Put every count into a larger table; its first key comes first."""
     shift = slot_shift(larger)
@@ -88,7 +88,7 @@ def moved(slots, larger):
             add(larger, shift, slots[slot] >> _S24, np.int64(slots[slot] & _COUNT))
 
 
-@njit(cache=True)
+@njit
 def _write(out, at, number):
     """Seven bits a byte, the lowest first; the position after them."""
     while number >= 128:
@@ -99,7 +99,7 @@ def _write(out, at, number):
     return at + 1
 
 
-@njit(cache=True)
+@njit
 def pack(keys, counts, out):
     """Sorted keys as gaps, counts of up to 3 in the same bytes; how many bytes.
 
@@ -117,7 +117,7 @@ def pack(keys, counts, out):
     return at
 
 
-@njit(cache=True)
+@njit
 def unpack(packed, slots):
     """What :func:`pack` wrote, as slots; False if it is not all of them and no more."""
     at = 0

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from eigentext.base.compiling import njit
 from eigentext.lexical.ranker.kernels.hash_table import mix
 
 _ZERO = np.uint64(0)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def score(tokens, table, rows, columns, weights, out):
     """Scores ``out`` [R] of all candidates of some tokens.
 
@@ -48,7 +48,7 @@ def score(tokens, table, rows, columns, weights, out):
             out[row] = total
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def learn(order, gold_row, table, rows, columns, weights, squares, rate, scores):
     """One pass of AdaGrad over tokens for the conditional softmax; the mean log loss.
 

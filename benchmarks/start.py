@@ -1,0 +1,82 @@
+"""How long a stranger waits: every command on the sample, with an empty cache and again.
+
+    python benchmarks/start.py                          # the eigentext of this Python
+    python benchmarks/start.py --python /venv/bin/python
+
+*Cold* is the first run ever: no kernel was compiled on this machine, and unless the wheel brings
+compiled kernels the command compiles what it needs.  *Warm* is the same command again.  *Bare* is
+`eigentext --version`: Python and the command line, no model.  CPU seconds of the whole process;
+the machine may be busy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+COMMANDS = {
+    "bare": "--version",
+    "words cluster": "words cluster sample/text.txt -o text.clusters --n-clusters 20",
+    "words embed": "words embed sample/text.txt -o text.vec --n-components 20",
+    "hmm train": "hmm train sample/text.txt -o text.hmm --n-states 5",
+    "hmm eval": "hmm eval text.hmm sample/text.txt --train sample/text.txt",
+    "const train": "const train sample/train.mrg -o my.lpcfg --n-states 4",
+    "const parse": "const parse my.lpcfg sample/text.txt -o parsed.mrg",
+    "dep train": "dep train train.conllu -o my.dep",
+    "dep parse": "dep parse my.dep train.conllu -o predicted.conllu",
+    "lex train": "lex train sample/arabic.jsonl -o arabic.ranker",
+    "lex rank": "lex rank arabic.ranker sample/arabic.txt -o ranked.jsonl",
+    "tag train": "tag train sample/entities.bio -o ner.tagger",
+    "tag apply": "tag apply ner.tagger sample/entities.bio -o tagged.bio",
+    "pipe train": "pipe train sample/treebank.conllu -o my.pipe",
+    "pipe run": "pipe run my.pipe sample/raw.txt -o parsed.conllu",
+}
+BEFORE = ("data get sample -o .", "convert sample/train.mrg -o train.conllu")
+
+
+def seconds(python: str, line: str, folder: Path, cache: Path) -> tuple[float, bool]:
+    """CPU seconds of a command, and whether it said that it was compiling."""
+    before = os.times()
+    done = subprocess.run(
+        [python, "-m", "eigentext.cli", *line.split()],
+        cwd=folder,
+        env={**os.environ, "NUMBA_CACHE_DIR": str(cache)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    after = os.times()
+    if done.returncode:
+        raise SystemExit(f"eigentext {line}: {done.stderr}")
+    used = after.children_user + after.children_system
+    return used - before.children_user - before.children_system, "compiling" in done.stderr
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--python", default=sys.executable, help="whose eigentext is asked")
+    given = parser.parse_args()
+    print("| command | cold, CPU s | warm, CPU s | compiled |\n|---|---|---|---|")
+    with tempfile.TemporaryDirectory(prefix="eigentext-") as name:
+        folder, cache = Path(name) / "work", Path(name) / "cache"
+        folder.mkdir()
+        for line in BEFORE:
+            seconds(given.python, line, folder, cache)
+        for command, line in COMMANDS.items():
+            shutil.rmtree(cache, ignore_errors=True)  # not even what other commands share
+            cold, compiled = seconds(given.python, line, folder, cache)
+            warm = min(seconds(given.python, line, folder, cache)[0] for _ in range(2))
+            said = "yes" if compiled else "no"
+            print(f"| {command} | {cold:.1f} | {warm:.1f} | {said} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

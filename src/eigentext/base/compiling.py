@@ -1,0 +1,228 @@
+"""Kernels: functions that numba compiles, and where the machine code is kept.
+
+Every module of kernels takes ``njit`` from here.  A kernel that is called with new types is looked
+for in three places:
+
+1. **in the package**: a wheel may bring machine code (``compiled/``, made by ``.ci/kernels.py``
+   for a processor that nearly everybody has: :data:`PORTABLE`), and then nothing is compiled;
+2. **in the cache** of this machine: ``__pycache__`` beside the module or, where that cannot be
+   written, the user's cache folder; ``NUMBA_CACHE_DIR`` names another;
+3. **nowhere yet**: it is compiled and put into the cache.  That takes seconds, so the first time
+   in a process the logger ``eigentext.compiling`` says so.
+
+numba's own cache asks only whether the file of a kernel has changed.  But the code of the kernels
+that it calls is compiled into it, so here the stamp of a kernel is a hash of its file *and of all
+files of ours that it imports, and they import* (:func:`stamp_of`).
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import logging
+import os
+import platform
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import llvmlite.binding
+import numba
+from numba.core import caching as _caching
+from numba.core import config as _config
+from numba.core.registry import CPUDispatcher
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "PORTABLE",
+    "compiled_folder",
+    "manifest",
+    "njit",
+    "stamp_of",
+]
+
+caching: Any = _caching  # numba's own types are few
+config: Any = _config
+Function = TypeVar("Function", bound="Callable[..., Any]")
+
+#: Processor -> (its name for LLVM, what it must be able to do), by `platform.machine()`.  The
+#: x86 one is what Intel has sold since 2013 and AMD since 2015.
+PORTABLE = {
+    "x86_64": (
+        "x86-64-v3",
+        ("avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "popcnt", "sse4.2"),
+    ),
+    "aarch64": ("generic", ("neon",)),
+    "arm64": ("apple-m1", ()),
+}
+PORTABLE["AMD64"] = PORTABLE["x86_64"]  # as Windows calls it
+
+_PACKAGE = Path(__file__).parents[1]
+_SHIPPED = _PACKAGE / "compiled"
+_TO = os.environ.get("EIGENTEXT_KERNELS_TO")  # a folder: make what wheels bring
+_IMPORT = re.compile(
+    r"^(?:from\s+(eigentext[\w.]*)\s+import\s+(\([^)]*\)|[^\n]*)|import\s+(eigentext[\w.]*))",
+    re.MULTILINE,
+)
+
+_log = logging.getLogger("eigentext.compiling")
+_told: list[bool] = []
+
+
+def njit(function: Function | None = None, /, **options: Any) -> Any:
+    """`numba.njit` with the cache of this module: ``@njit`` or ``@njit(nogil=True)``.
+
+    >>> @njit
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(21)
+    42
+    """
+    if function is None:
+        return functools.partial(njit, **options)
+    made: Any = numba.njit(**options)(function)
+    if isinstance(made, CPUDispatcher) and os.path.isfile(function.__code__.co_filename):
+        cast("Any", made)._cache = KernelCache(function)
+    return cast("Function", made)
+
+
+class KernelCache(_caching._Cache):
+    """Machine code of one kernel, a file for each list of types it was called with.
+
+    Nothing is looked up before the first call: a module of kernels is imported quickly.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    @functools.cached_property
+    def _own(self) -> Any:
+        """numba's cache on this machine, with our stamp."""
+        own = caching.FunctionCache(self._function)
+        own._cache_file = self._file(own.cache_path, own._impl.filename_base)
+        return own
+
+    @functools.cached_property
+    def _shipped(self) -> Any:
+        """The file in the package, or in the folder that the files of a wheel are made in."""
+        folder = compiled_folder()
+        if folder is None:
+            return None
+        name = f"{self._function.__qualname__}.py{sys.version_info[0]}{sys.version_info[1]}"
+        return self._file(str(folder / self._function.__module__), name)
+
+    def _file(self, folder: str, name: str) -> Any:
+        stamp = stamp_of(self._function.__code__.co_filename)
+        return caching.IndexDataCacheFile(folder, name, stamp)
+
+    @property
+    def cache_path(self) -> Any:
+        """The folder of the cache on this machine."""
+        return self._own.cache_path
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The code for a signature, or None: then numba compiles it."""
+        target_context.refresh()
+        found = None
+        if self._shipped is not None:
+            data = self._shipped.load(sig)
+            found = data and self._own._impl.rebuild(target_context, data)
+        if found is None and not _TO:
+            found = self._own.load_overload(sig, target_context)
+        if found is None and not _told:
+            _told.append(True)
+            _log.info("compiling, once for this machine: this may take up to a minute")
+        return found
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep what was compiled."""
+        if not _TO:
+            self._own.save_overload(sig, data)
+        elif self._own._impl.check_cachable(data):
+            Path(self._shipped._cache_path).mkdir(parents=True, exist_ok=True)
+            self._shipped.save(sig, self._own._impl.reduce(data))
+
+    def enable(self) -> None:
+        """Caches are always on."""
+
+    def disable(self) -> None:
+        """Caches are always on."""
+
+    def flush(self) -> None:
+        """Forget what was compiled on this machine."""
+        self._own.flush()
+
+
+@functools.cache
+def compiled_folder() -> Path | None:
+    """Where machine code for this processor, Python and numba is ready, or being made."""
+    if _TO:
+        return Path(_TO)
+    if config.CPU_NAME is not None or config.CPU_FEATURES is not None:
+        return None  # somebody asks for code for another processor
+    try:
+        made_for = json.loads((_SHIPPED / "made-for.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    if made_for != manifest():
+        return None
+    host = llvmlite.binding.get_host_cpu_features()
+    _, needed = PORTABLE[platform.machine()]
+    return _SHIPPED if all(host.get(one) for one in needed) else None
+
+
+def manifest() -> dict[str, str]:
+    """What machine code in a package was made for: it serves nobody else.
+
+    >>> sorted(manifest())
+    ['machine', 'numba', 'processor', 'python', 'system']
+    """
+    machine = platform.machine()
+    return {
+        "machine": machine,
+        "system": sys.platform,
+        "python": f"{sys.version_info[0]}.{sys.version_info[1]}",
+        "numba": numba.__version__,
+        "processor": PORTABLE.get(machine, ("", ()))[0],
+    }
+
+
+def stamp_of(file: str) -> str:
+    """A hash of a module of kernels and of all modules of the package that it is made from."""
+    seen: dict[Path, bytes] = {}
+    todo = [Path(file)]
+    while todo:
+        path = todo.pop()
+        if path not in seen:
+            content, imported = _read(path)
+            seen[path] = content
+            todo += imported
+    inside = _PACKAGE.parent
+    names = sorted((str(path.relative_to(inside)), content) for path, content in seen.items())
+    return hashlib.sha256(b"\n".join(name.encode() + digest for name, digest in names)).hexdigest()
+
+
+@functools.cache
+def _read(path: Path) -> tuple[bytes, list[Path]]:
+    """The hash of a file, and the files of the package that it imports."""
+    source = path.read_bytes()
+    imported = []
+    for package, names, whole in _IMPORT.findall(source.decode()):
+        module = package or whole
+        imported += _files(module)
+        for name in re.findall(r"\w+", names):
+            imported += _files(f"{module}.{name}")
+    return hashlib.sha256(source).digest(), imported
+
+
+@functools.cache
+def _files(module: str) -> list[Path]:
+    """The file of a module, if there is one of that name; this one makes no difference."""
+    if module == __name__:
+        return []
+    path = _PACKAGE.parent.joinpath(*module.split("."))
+    return [file for file in (path.with_suffix(".py"), path / "__init__.py") if file.exists()]

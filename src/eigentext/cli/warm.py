@@ -1,0 +1,126 @@
+"""``eigentext warm``: compile beforehand what commands would compile when they first need it."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import tempfile
+
+from eigentext.cli import options
+from eigentext.cli.output import remark
+from eigentext.errors import EigentextError
+
+#: Command lines on the sample data that between them call every kernel the commands call; parts
+#: need nothing of each other, so that cores share them.  The longest come first.
+PARTS: dict[str, tuple[str, ...]] = {
+    "dependency trees": (
+        "convert sample/dev.mrg -o t.conllu",
+        "dep train t.conllu -o a.parser --epochs 1",
+        "dep parse a.parser t.conllu -o a.conllu --marginals",
+        "dep parse a.parser t.conllu -o k.conllu --kbest 2",
+        "dep train t.conllu -o b.parser --epochs 1 --order 1 --tags own",
+        "dep parse b.parser t.conllu -o b.conllu --marginals",
+        "dep parse b.parser t.conllu -o k.conllu --kbest 2",
+    ),
+    "pipelines": (
+        "pipe train sample/treebank.conllu -o p.pipe --folds 2",
+        "pipe run p.pipe sample/raw.txt -o p.conllu",
+        "pipe run p.pipe sample/raw.txt -o p.jsonl --format jsonl --top 2",
+        "pipe eval p.pipe sample/treebank-dev.conllu",
+    ),
+    "latent trees and rerankers": (
+        "convert sample/dev.mrg -o t.conllu",
+        "dep train t.conllu -o g.parser --model generative --n-states 2",
+        "dep parse g.parser t.conllu -o g.conllu",
+        "dep latent t.conllu -o l.latent --n-states 50 --n-iter 2",
+        "dep train t.conllu -o a.parser --epochs 1",
+        "dep rerank t.conllu --base a.parser --kbest 3 --experts generative,valence -o a.rerank",
+        "dep parse a.parser t.conllu --rerank a.rerank -o r.conllu",
+    ),
+    "constituents": (
+        "const train sample/train.mrg -o a.lpcfg --n-states 4",
+        "const parse a.lpcfg sample/text.txt -o a.mrg",
+        "const parse a.lpcfg sample/text.txt -o k.mrg --kbest 3",
+        "const score a.lpcfg sample/test.mrg -o scores.txt",
+        "const eval sample/test.mrg sample/test.mrg",
+    ),
+    "sequences": (
+        "hmm train sample/text.txt -o a.hmm --n-states 3",
+        "hmm eval a.hmm sample/text.txt --train sample/text.txt",
+        "hmm train sample/text.txt -o o.hmm --operators --n-states 3",
+        "hmm score a.hmm sample/text.txt",
+        "hmm train sample/entities.bio -o l.model --tagged --n-states 2",
+        "hmm tag l.model sample/text.txt -o l.txt --kbest 2 --marginals",
+    ),
+    "words": (
+        "words count sample/text.txt -o a.counts --contexts lr2",
+        "words cluster sample/text.txt -o a.clusters -m 10",
+        "words cluster sample/text.txt -o b.clusters -m 10 --method brown",
+        "words assign a.clusters sample/text.txt -o c.clusters",
+        "words embed sample/text.txt -o a.vec --n-components 10",
+        "words embed sample/text.txt -o l.vec --method lrmvl --n-components 4",
+    ),
+    "readings": (
+        "lex train sample/arabic.jsonl -o a.ranker --bits 16",
+        "lex rank a.ranker sample/arabic.txt -o a.jsonl",
+        "lex rank a.ranker sample/arabic.txt -o a.txt --format vocalised",
+        "convert sample/dev.mrg -o t.conllu",
+        "lex learn-analyzer t.conllu -o rules.eig",
+        "lex analyse sample/text.txt --analyzer learned:rules.eig -o readings.tsv",
+    ),
+    "tags": (
+        "tag train sample/entities.bio -o a.tagger --epochs 2",
+        "tag apply a.tagger sample/text.txt -o k.jsonl --kbest 2",
+        "tag apply a.tagger sample/entities.bio -o a.bio",
+    ),
+}
+
+
+def warm(
+    jobs: options.Jobs = 0,
+    quiet: options.Quiet = False,
+) -> None:
+    """Compile everything now, so that no later command has to.
+
+    The fast parts of this program are compiled on the machine that runs them, when they are first
+    needed, and kept.  This does all of it at once: after an installation, in an image, before a
+    class.  A second time there is nothing to do, and a package that brings compiled parts for your
+    processor has nothing to compile.
+
+    Example:
+
+        $ eigentext warm
+    """
+    from eigentext.base.parallel import in_order
+
+    names = list(PARTS)
+    used = min(jobs, len(names))
+    for done, (name, _) in enumerate(in_order(_warmed, names, state=None, jobs=used, chunk=1), 1):
+        remark(f"{done} of {len(names)}: {name}", quiet=quiet)
+
+
+def _warmed(_: None, names: list[str]) -> list[None]:
+    for name in names:
+        run_part(name)
+    return [None] * len(names)
+
+
+def run_part(name: str) -> None:
+    """The commands of a part, in a folder of their own; what they print is not shown."""
+    from eigentext.cli.main import run
+    from eigentext.datasets.sample import write_sample
+
+    here = os.getcwd()
+    with tempfile.TemporaryDirectory(prefix="eigentext-") as folder:
+        write_sample(folder)
+        os.chdir(folder)
+        try:
+            for line in PARTS[name]:
+                told = io.StringIO()
+                with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(told):
+                    code = run(line.split())
+                if code:
+                    raise EigentextError(f"`eigentext {line}` failed: {told.getvalue().strip()}")
+        finally:
+            os.chdir(here)

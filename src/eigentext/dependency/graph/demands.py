@@ -1,0 +1,136 @@
+"""Arcs that a tree must and must not have, with their relations where these are asked for too.
+
+The heads of a tree are chosen first and its relations then, so demands are taken apart: pairs
+(head, dependent) for the search (``decoding.constraints``), and rows of numbers for the classifier
+of relations (``labels``).  A relation that an arc always has is a demand for the arc itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from eigentext.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from eigentext.dependency.graph.labels import LabelModel
+
+__all__ = ["AnyArc", "Demands"]
+
+AnyArc: TypeAlias = "tuple[int, int] | tuple[int, int, str]"
+_NO_ROWS = np.zeros((0, 4), np.int64)
+
+
+class Demands(NamedTuple):
+    """What is asked of the heads, and of the relations.
+
+    ``required, forbidden``  (head, dependent)
+    ``relations``            (m, 4) head, dependent, number of a relation, and 1 if the arc must
+                             have it, 0 if it must not
+    """
+
+    required: list[tuple[int, int]]
+    forbidden: list[tuple[int, int]]
+    relations: npt.NDArray[np.int64] = _NO_ROWS
+
+    @property
+    def any(self) -> bool:
+        """Is anything asked for?"""
+        return bool(self.required or self.forbidden or len(self.relations))
+
+    @classmethod
+    def of(
+        cls, required: Iterable[AnyArc], forbidden: Iterable[AnyArc], known: LabelModel | None
+    ) -> Demands:
+        """From arcs (head, dependent) and (head, dependent, relation); ``known``: the relations.
+
+        >>> Demands.of([(2, 1)], [(0, 1)], None).required
+        [(2, 1)]
+        """
+        musts, nots = _taken_apart(required, "required"), _taken_apart(forbidden, "forbidden")
+        pairs = list(dict.fromkeys((head, word) for head, word, _ in musts))
+        banned = [(head, word) for head, word, name in nots if name is None]
+        rows: dict[tuple[int, int], dict[int, int]] = {}
+        for asked, name_of in ((nots, 0), (musts, 1)):
+            for head, word, name in asked:
+                if name is None:
+                    continue
+                number = _number_of(name, known)
+                of_arc = rows.setdefault((head, word), {})
+                if name_of:
+                    _check_required(head, word, number, of_arc, known)
+                of_arc[number] = name_of
+        for (head, word), of_arc in rows.items():
+            if not _left(head, of_arc, known):
+                banned.append((head, word))
+        return cls(
+            pairs,
+            list(dict.fromkeys(banned)),
+            np.array(
+                [
+                    (head, word, number, must)
+                    for (head, word), of_arc in rows.items()
+                    for number, must in of_arc.items()
+                ],
+                np.int64,
+            ).reshape(-1, 4),
+        )
+
+
+def _taken_apart(arcs: Iterable[AnyArc], name: str) -> list[tuple[int, int, str | None]]:
+    """Head, dependent, and relation or None."""
+    if isinstance(arcs, str):
+        raise TypeError(f"{name} arcs are a list of (head, dependent) pairs, not one str")
+    found: list[tuple[int, int, str | None]] = []
+    for arc in arcs:
+        parts: Any = arc
+        if isinstance(arc, str) or not hasattr(arc, "__len__") or len(arc) not in (2, 3):
+            raise TypeError(
+                f"{name} arc {arc!r}: expected (head, dependent) or (head, dependent, relation)"
+            )
+        found.append((parts[0], parts[1], parts[2] if len(parts) == 3 else None))
+    return found
+
+
+def _number_of(name: str, known: LabelModel | None) -> int:
+    if known is None:
+        raise SettingsError(f"this parser has no relations, so none can be {name!r}")
+    if name not in known.relations:
+        raise SettingsError(f"the parser has no relation {name!r}")
+    return known.relations.index(name)
+
+
+def _check_required(
+    head: int, word: int, number: int, of_arc: dict[int, int], known: LabelModel | None
+) -> None:
+    """May the arc have this relation at all, and is no other asked for?"""
+    assert known is not None  # noqa: S101 - for the type checker: it has the relation
+    name = known.relations[number]
+    if of_arc.get(number) == 0:
+        raise SettingsError(f"arc ({head}, {word}, {name!r}) is both required and forbidden")
+    others = [other for other, must in of_arc.items() if must and other != number]
+    if others:
+        other = known.relations[others[0]]
+        raise SettingsError(
+            f"required arcs give word {word} two relations: {other!r} and {name!r}"
+        )
+    if known.root >= 0 and (head == 0) != (number == known.root):
+        top = known.relations[known.root]
+        raise SettingsError(
+            f"required arc ({head}, {word}, {name!r}): the word below the root is {top!r}, and "
+            "no other word is"
+        )
+
+
+def _left(head: int, of_arc: dict[int, int], known: LabelModel | None) -> bool:
+    """Is there a relation that the arc may have?"""
+    assert known is not None  # noqa: S101 - for the type checker: some relation is asked for
+    if known.root >= 0 and head == 0:
+        return of_arc.get(known.root) != 0
+    return any(
+        of_arc.get(number) != 0 for number in range(len(known.relations)) if number != known.root
+    )

@@ -1,0 +1,435 @@
+"""Do annotators agree, and how sure is that?
+
+Flow of the datum: what two or more annotators said of the same items -> counts for every item (or
+sentence) that a figure is made of when they are added -> the figure, and its interval by drawing
+sentences anew (:mod:`eigentext.evaluate.bootstrap`).
+
+- One value per item: raw agreement P_o, and figures that take away what chance would give, P_e:
+
+      kappa = (P_o - P_e) / (1 - P_e)
+
+  With p_1(c), p_2(c) the shares of value c of the two annotators, P_e = sum_c p_1(c) p_2(c) (Cohen
+  1960); with p(c) the share among all annotators, P_e = sum_c p(c)^2, and P_o is the mean over
+  items of the share of agreeing pairs (Fleiss 1971).
+- Krippendorff's alpha for nominal values (Krippendorff 2011) allows missing values: with n_c the
+  times value c stands in items that have m >= 2 values, n their sum, and o_cc the pairs within an
+  item that both are c, each weighted by 1 / (m - 1),
+
+      alpha = 1 - (n - 1) (n - sum_c o_cc) / (n^2 - sum_c n_c^2)
+
+- Spans and brackets: F1 of the one against the other, which is the same both ways round.
+- Heads and relations: the share of words with the same head (UAS), and with the same head and
+  relation (LAS).
+
+Kappa and alpha are at most 1, and 0 where annotators agree as often as by chance; the others are
+in percent.  A figure that is not defined (all values are one value; neither has a span) is nan.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from eigentext.errors import SettingsError
+from eigentext.evaluate.bootstrap import f1, interval
+from eigentext.evaluate.parseval import score_pair
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+
+    from eigentext.formats.prm import EvalbSettings
+    from eigentext.trees.constituent import Tree
+
+__all__ = [
+    "Agreement",
+    "attachment_agreement",
+    "attachment_counts",
+    "bracket_agreement",
+    "bracket_counts",
+    "cohen_kappa",
+    "f1_agreement",
+    "fleiss_kappa",
+    "krippendorff_alpha",
+    "raw_agreement",
+    "span_agreement",
+    "span_counts",
+]
+
+Counts = npt.NDArray[np.float64]
+Triple = tuple[int, int, int]
+Arc: TypeAlias = "tuple[int, str] | None"
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """A figure of agreement with its interval.
+
+    ``n_items``   what was compared: words, spans of both, brackets of both
+    ``n_groups``  what was drawn anew for the interval: sentences, or items by themselves
+    """
+
+    measure: str
+    value: float
+    low: float
+    high: float
+    n_items: int
+    n_groups: int
+    confidence: float = 0.95
+
+    def as_record(self) -> dict[str, Any]:
+        """Plain data for JSON; None where the figure is not defined.
+
+        >>> raw_agreement(["a"], ["a"]).as_record()["value"]
+        100.0
+        """
+        numbers = {name: _plain(getattr(self, name)) for name in ("value", "low", "high")}
+        return {
+            "measure": self.measure,
+            **numbers,
+            "confidence": self.confidence,
+            "items": self.n_items,
+            "sentences": self.n_groups,
+        }
+
+
+def _plain(number: float) -> float | None:
+    return None if math.isnan(number) else round(number, 4)
+
+
+def _nothing(measure: str) -> Agreement:
+    return Agreement(measure, math.nan, math.nan, math.nan, 0, 0)
+
+
+def _measured(
+    measure: str,
+    rows: Sequence[Mapping[int, float]],
+    n_counts: int,
+    figure: Callable[[Counts], Counts],
+    groups: Sequence[Hashable],
+    n_samples: int,
+    seed: int,
+) -> Agreement:
+    """The figure of rows (count by column), added up within groups before groups are drawn."""
+    if not rows:
+        return _nothing(measure)
+    number: dict[Hashable, int] = {}
+    for group in groups:
+        number.setdefault(group, len(number))
+    counts = np.zeros((len(number), n_counts))
+    for row, group in zip(rows, groups, strict=True):
+        for column, times in row.items():
+            counts[number[group], column] += times
+    found = interval(counts, figure=figure, n_samples=n_samples, seed=seed)
+    ends = found.value, found.low, found.high
+    return Agreement(measure, *ends, len(rows), len(counts), found.confidence)
+
+
+def _ratio(part: Counts, whole: Counts) -> Counts:
+    """part / whole, nan where there is nothing or, but for rounding, no room to disagree."""
+    return np.divide(part, whole, out=np.full_like(whole, np.nan), where=whole > 1e-12)
+
+
+# ---------------------------------------------------------------- one value per item
+
+
+def _pairs(
+    first: Sequence[Hashable | None],
+    second: Sequence[Hashable | None],
+    groups: Sequence[Hashable] | None,
+) -> tuple[list[tuple[Hashable, Hashable]], list[Hashable]]:
+    """Items that both gave a value, and the group of each."""
+    if len(first) != len(second) or (groups is not None and len(groups) != len(first)):
+        raise SettingsError(
+            f"expected a value of both annotators, and a group if any, for each item; found "
+            f"{len(first)} and {len(second)} values"
+            + ("" if groups is None else f" and {len(groups)} groups")
+        )
+    kept = [k for k, (a, b) in enumerate(zip(first, second, strict=True)) if None not in (a, b)]
+    values: list[tuple[Hashable, Hashable]] = [(first[k], second[k]) for k in kept]
+    return values, [k if groups is None else groups[k] for k in kept]
+
+
+def raw_agreement(
+    first: Sequence[Hashable | None],
+    second: Sequence[Hashable | None],
+    *,
+    groups: Sequence[Hashable] | None = None,
+    n_samples: int = 2_000,
+    seed: int = 0,
+) -> Agreement:
+    """Percentage of the items to which both gave the same value; chance is not taken away.
+
+    >>> raw_agreement(["a", "b", "b", None], ["a", "b", "a", "a"]).n_items
+    3
+    """
+    values, of = _pairs(first, second, groups)
+    rows = [{0: a == b, 1: 1, 2: 1} for a, b in values]
+    return _measured("agreement", rows, 3, f1, of, n_samples, seed)
+
+
+def cohen_kappa(
+    first: Sequence[Hashable | None],
+    second: Sequence[Hashable | None],
+    *,
+    groups: Sequence[Hashable] | None = None,
+    n_samples: int = 2_000,
+    seed: int = 0,
+) -> Agreement:
+    """Cohen's kappa of two annotators; items without a value (None) of one are left out.
+
+    ``groups`` names the sentence of each item: sentences are drawn anew, as their words hang
+    together; without, items are.
+
+    >>> round(cohen_kappa(["n", "n", "v", "v"], ["n", "n", "v", "n"]).value, 3)
+    0.5
+    """
+    values, of = _pairs(first, second, groups)
+    number: dict[Hashable, int] = {}
+    # a value that one of the two never gives agrees with nothing, by chance neither
+    for value in {a for a, _ in values} & {b for _, b in values}:
+        number[value] = len(number)
+    k = len(number)
+    rows: list[dict[int, float]] = []
+    for a, b in values:
+        row: dict[int, float] = {0: a == b, 1: 1}
+        if a in number:
+            row[2 + number[a]] = 1
+        if b in number:
+            row[2 + k + number[b]] = 1
+        rows.append(row)
+
+    def kappa(counts: Counts) -> Counts:
+        n = counts[..., 1]
+        chance = (counts[..., 2 : 2 + k] * counts[..., 2 + k :]).sum(-1) / n**2
+        return _ratio(counts[..., 0] / n - chance, 1.0 - chance)
+
+    return _measured("Cohen's kappa", rows, 2 + 2 * k, kappa, of, n_samples, seed)
+
+
+def _tallied(
+    ratings: Iterable[Sequence[Hashable | None]], groups: Sequence[Hashable] | None
+) -> tuple[list[Counter[Hashable]], list[Hashable], dict[Hashable, int]]:
+    """How often each value was given to each item, the items' groups, values by number."""
+    tallies = [Counter(value for value in item if value is not None) for item in ratings]
+    if groups is not None and len(groups) != len(tallies):
+        raise SettingsError(f"found {len(groups)} groups for {len(tallies)} items")
+    number: dict[Hashable, int] = {}
+    for tally in tallies:
+        for value in tally:
+            number.setdefault(value, len(number))
+    return tallies, list(range(len(tallies)) if groups is None else groups), number
+
+
+def fleiss_kappa(
+    ratings: Iterable[Sequence[Hashable]],
+    *,
+    groups: Sequence[Hashable] | None = None,
+    n_samples: int = 2_000,
+    seed: int = 0,
+) -> Agreement:
+    """Fleiss' kappa: for each item the values of the same number of annotators, in any order.
+
+    >>> round(fleiss_kappa([["a", "a", "b"], ["b", "b", "b"], ["a", "a", "a"]]).value, 3)
+    0.55
+    """
+    tallies, of, number = _tallied(ratings, groups)
+    sizes = {tally.total() for tally in tallies}
+    if len(sizes) > 1 or (sizes and min(sizes) < 2):
+        raise SettingsError(
+            f"Fleiss' kappa needs the same number of values for every item, at least 2; found "
+            f"{', '.join(map(str, sorted(sizes)))}: Krippendorff's alpha allows missing ones"
+        )
+    rows = []
+    for tally in tallies:
+        m = tally.total()
+        alike = sum(times * (times - 1) for times in tally.values()) / (m * (m - 1))
+        rows.append({0: alike, 1: 1} | {2 + number[v]: times for v, times in tally.items()})
+
+    def kappa(counts: Counts) -> Counts:
+        values = counts[..., 2:]
+        chance = ((values / values.sum(-1, keepdims=True)) ** 2).sum(-1)
+        return _ratio(counts[..., 0] / counts[..., 1] - chance, 1.0 - chance)
+
+    return _measured("Fleiss' kappa", rows, 2 + len(number), kappa, of, n_samples, seed)
+
+
+def krippendorff_alpha(
+    ratings: Iterable[Sequence[Hashable | None]],
+    *,
+    groups: Sequence[Hashable] | None = None,
+    n_samples: int = 2_000,
+    seed: int = 0,
+) -> Agreement:
+    """Krippendorff's alpha, nominal: for each item the annotators' values, None where missing.
+
+    An item with fewer than two values says nothing of agreement and is left out.
+
+    >>> round(krippendorff_alpha([["a", "a", None], ["b", "b", "b"], ["a", "b", None]]).value, 3)
+    0.5
+    """
+    tallies, all_groups, number = _tallied(ratings, groups)
+    kept = [k for k, tally in enumerate(tallies) if tally.total() > 1]
+    rows = []
+    for tally in (tallies[k] for k in kept):
+        m = tally.total()
+        alike = sum(times * (times - 1) for times in tally.values()) / (m - 1)
+        rows.append({0: alike} | {1 + number[v]: times for v, times in tally.items()})
+
+    def alpha(counts: Counts) -> Counts:
+        n = counts[..., 1:].sum(-1)
+        disagreement = (n - 1) * (n - counts[..., 0])
+        return 1.0 - _ratio(disagreement, n**2 - (counts[..., 1:] ** 2).sum(-1))
+
+    of = [all_groups[k] for k in kept]
+    n_counts = 1 + len(number)
+    return _measured("Krippendorff's alpha", rows, n_counts, alpha, of, n_samples, seed)
+
+
+# ---------------------------------------------------------------- spans, trees
+
+
+def _same_length(first: Sequence[object], second: Sequence[object], what: str) -> None:
+    if len(first) != len(second):
+        raise SettingsError(f"found {len(first)} and {len(second)} {what}: expected the same ones")
+
+
+def f1_agreement(
+    measure: str, counts: Sequence[Sequence[float]], *, n_samples: int = 2_000, seed: int = 0
+) -> Agreement:
+    """F1 of (common, of the first, of the second) by sentence; nan where neither has any.
+
+    >>> f1_agreement("spans", [(3, 4, 4), (0, 0, 0)]).value
+    75.0
+    """
+
+    def figure(added: Counts) -> Counts:
+        return np.where(added[..., 1] + added[..., 2] > 0, f1(added), np.nan)
+
+    if not counts:
+        return _nothing(measure)
+    found = interval(counts, figure=figure, n_samples=n_samples, seed=seed)
+    n_items = int(sum(row[1] + row[2] - row[0] for row in counts))
+    ends = found.value, found.low, found.high
+    return Agreement(measure, *ends, n_items, len(counts), found.confidence)
+
+
+def span_counts(
+    first: Sequence[Collection[Hashable]], second: Sequence[Collection[Hashable]]
+) -> list[Triple]:
+    """(common, of the first, of the second) for each sentence; a span counts as often as it is.
+
+    >>> span_counts([[("PER", 0, 2), ("LOC", 3, 4)]], [[("PER", 0, 2), ("ORG", 3, 4)]])
+    [(1, 2, 2)]
+    """
+    _same_length(first, second, "sentences")
+    return [
+        ((Counter(mine) & Counter(its)).total(), len(mine), len(its))
+        for mine, its in zip(first, second, strict=True)
+    ]
+
+
+def span_agreement(
+    first: Sequence[Collection[Hashable]],
+    second: Sequence[Collection[Hashable]],
+    *,
+    n_samples: int = 2_000,
+    seed: int = 0,
+) -> Agreement:
+    """F1 of spans with their types between two annotators, sentence by sentence.
+
+    A span is anything that can be compared, such as an `evaluate.ner.Entity`.
+
+    >>> found = span_agreement([[("PER", 0, 2)], []], [[("PER", 0, 2)], [("LOC", 1, 2)]])
+    >>> round(found.value, 1)
+    66.7
+    """
+    counts = span_counts(first, second)
+    return f1_agreement("span F1", counts, n_samples=n_samples, seed=seed)
+
+
+def attachment_counts(
+    first: Sequence[Sequence[Arc]],
+    second: Sequence[Sequence[Arc]],
+    *,
+    labelled: bool,
+    subtypes: bool = False,
+) -> list[Triple]:
+    """(agreeing, words, words) for each sentence, over the words that both have an arc for."""
+    _same_length(first, second, "sentences")
+
+    def same(a: tuple[int, str], b: tuple[int, str]) -> bool:
+        if not labelled or a[0] != b[0]:
+            return a[0] == b[0]
+        if subtypes:
+            return a[1] == b[1]
+        return a[1].partition(":")[0] == b[1].partition(":")[0]
+
+    counts = []
+    for mine, its in zip(first, second, strict=True):
+        _same_length(mine, its, "words in a sentence")
+        both = [(a, b) for a, b in zip(mine, its, strict=True) if a is not None and b is not None]
+        counts.append((sum(same(a, b) for a, b in both), len(both), len(both)))
+    return counts
+
+
+def attachment_agreement(
+    first: Sequence[Sequence[Arc]],
+    second: Sequence[Sequence[Arc]],
+    *,
+    subtypes: bool = False,
+    n_samples: int = 2_000,
+    seed: int = 0,
+) -> tuple[Agreement, Agreement]:
+    """UAS and LAS between two annotators of the same words.
+
+    A sentence has (head, relation) for each word, None where an annotator has not decided: such
+    words are left out.  Relations are compared without subtypes unless asked for, as by
+    `evaluate.attachment`, with which the figures agree.
+
+    >>> uas, las = attachment_agreement([[(2, "det"), (0, "root")]], [[(2, "amod"), (0, "root")]])
+    >>> uas.value, las.value
+    (100.0, 50.0)
+    """
+    figures = []
+    for measure, labelled in (("UAS", False), ("LAS", True)):
+        counts = attachment_counts(first, second, labelled=labelled, subtypes=subtypes)
+        figures.append(f1_agreement(measure, counts, n_samples=n_samples, seed=seed))
+    return figures[0], figures[1]
+
+
+def bracket_counts(
+    first: Sequence[Tree], second: Sequence[Tree], settings: EvalbSettings | None = None
+) -> list[Triple]:
+    """(common, of the first, of the second) brackets for each sentence by EVALB's rules.
+
+    Where the two do not have the same words (one took a word for punctuation, which EVALB takes
+    out by its tag), nothing is common.
+    """
+    _same_length(first, second, "trees")
+    scores = [score_pair(a, b, settings) for a, b in zip(first, second, strict=True)]
+    return [(s.matched, s.gold + s.lost_gold, s.test + s.lost_test) for s in scores]
+
+
+def bracket_agreement(
+    first: Sequence[Tree],
+    second: Sequence[Tree],
+    settings: EvalbSettings | None = None,
+    *,
+    n_samples: int = 2_000,
+    seed: int = 0,
+) -> Agreement:
+    """F1 of labelled brackets between two annotators' trees of the same sentences.
+
+    >>> from eigentext.trees.constituent import Tree
+    >>> one = Tree.from_brackets("(S (NP (PRP We)) (VP (VBP see) (NP (NNS stars))))")
+    >>> other = Tree.from_brackets("(S (NP (PRP We)) (VP (VBP see)) (NP (NNS stars)))")
+    >>> bracket_agreement([one], [other]).value
+    75.0
+    """
+    counts = bracket_counts(first, second, settings)
+    return f1_agreement("bracket F1", counts, n_samples=n_samples, seed=seed)

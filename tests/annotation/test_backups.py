@@ -1,0 +1,381 @@
+"""A store as a file and back, between both databases; files of other versions and kinds."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import lzma
+import shutil
+import sqlite3
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eigentext.annotation import migrating
+from eigentext.annotation.accounts import Accounts
+from eigentext.annotation.backups import back_up, dump, dump_lines, restore
+from eigentext.annotation.database import Database
+from eigentext.annotation.problems import StoreError, StoreVersionError
+from eigentext.annotation.records import Change
+from eigentext.annotation.store import AnnotationStore
+from eigentext.errors import DataError, EigentextError, SettingsError
+from helpers.small_store import CHEAP, fill
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "annotations-0001.db.xz"
+
+
+def _lines(store: Database) -> list[str]:
+    return store.reading(lambda c: list(dump_lines(c, store.name)))
+
+
+def test_a_dump_restored_anywhere_is_the_same_store(store, new_place, tmp_path):
+    fill(store)
+    before = _lines(store)
+    assert back_up(store, str(tmp_path / "all.jsonl.gz")) == "dump"
+    assert (tmp_path / "all.jsonl.gz").stat().st_mode & 0o77 == 0
+    for where in (new_place(), str(tmp_path / "restored.db")):
+        counts = restore(str(tmp_path / "all.jsonl.gz"), where)
+        assert counts["decisions"] == len([line for line in before if '"decisions"' in line]) - 1
+        restored = AnnotationStore(where, create=False)
+        assert _lines(restored) == before
+        # and it goes on as the other does: the next numbers are the same, passwords are known
+        assert Accounts(restored, hasher=CHEAP).log_in("ada", "a long password").user.id == 1
+        assert restored.create_project("next", "tags").id == 4
+        layer = restored.layers(1)[0].id
+        version = restored.layer_numbered(layer).version
+        assert restored.decide(layer, Change(0, "w1", {"x": 1}), seen=version) == version + 1
+        restored.close()
+
+
+def test_numbers_that_were_given_once_are_not_given_again_after_a_restore(
+    store, new_place, tmp_path
+):
+    number = store.create_project("gone", "tags").id
+    store.delete_project(number, confirm="gone")
+    store.purge_project(number, confirm="gone")
+    dump(store, str(tmp_path / "a.jsonl"))
+    where = new_place()
+    restore(str(tmp_path / "a.jsonl"), where)
+    restored = AnnotationStore(where)
+    assert restored.create_project("new", "tags").id > number
+    restored.close()
+
+
+def test_a_copy_of_a_file_is_made_while_it_is_in_use(tmp_path):
+    store = AnnotationStore(tmp_path / "a.db")
+    fill(store)
+    before = _lines(store)
+    assert back_up(store, str(tmp_path / "copy.db")) == "copy"
+    store.create_project("later", "tags")
+    restore(str(tmp_path / "copy.db"), str(tmp_path / "again.db"))
+    for name in ("copy.db", "again.db"):
+        with_it = AnnotationStore(tmp_path / name, create=False)
+        assert _lines(with_it) == before
+        with_it.close()
+    with pytest.raises(SettingsError, match="is the store itself"):
+        back_up(store, str(tmp_path / "a.db"))
+    store.close()
+
+
+@pytest.mark.requires("postgres")
+def test_a_copy_of_a_file_goes_to_a_server_and_a_server_is_dumped_alone(server, tmp_path):
+    store = AnnotationStore(tmp_path / "a.db")
+    fill(store)
+    back_up(store, str(tmp_path / "copy.db"))
+    where = server.new_database()
+    restore(str(tmp_path / "copy.db"), where)
+    on_server = AnnotationStore(where)
+    assert _lines(on_server) == _lines(store)
+    with pytest.raises(SettingsError, match=r"a name that ends in \.jsonl"):
+        back_up(on_server, str(tmp_path / "server.db"))
+    with pytest.raises(StoreVersionError, match="there are annotations in it already"):
+        restore(str(tmp_path / "copy.db"), where)
+    store.close()
+    on_server.close()
+
+
+def _edited(lines: list[str], kind: str) -> list[str]:
+    if kind == "cut off":
+        return lines[:-1]
+    if kind == "row lost":
+        return lines[:3] + lines[4:]
+    if kind == "more":
+        return [*lines, lines[3]]
+    if kind == "not JSON":
+        return [*lines[:2], "{", *lines[2:]]
+    if kind == "unknown table":
+        return [lines[0], '{"table":"secrets","row":{}}', *lines[1:]]
+    if kind == "unknown column":
+        return [lines[0], '{"table":"users","row":{"id":1}}', *lines[1:]]
+    if kind == "twice":
+        return [*lines[:2], lines[1], *lines[2:]]
+    if kind == "bad role":
+        return [line.replace('"role":"admin"', '"role":"king"') for line in lines]
+    if kind == "newer":
+        return [lines[0].replace("0001", "0777"), *lines[1:]]
+    return ['{"kind":"something"}', *lines[1:]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        ("cut off", "the dump ends in the middle"),
+        ("row lost", "rows are missing"),
+        ("more", "found more behind the end"),
+        ("not JSON", ":3: expected a JSON object"),
+        ("unknown table", ":2: expected a row of a table"),
+        ("unknown column", ":2: expected the columns of the table users"),
+        ("twice", "a row of projects before this line"),
+        ("bad role", "a row of users before this line"),
+        ("newer", "a dump of version 0777 of the tables"),
+        ("other", ":1: expected the first line of a dump of annotations"),
+    ],
+)
+def test_a_damaged_dump_is_refused_and_leaves_nothing(store, new_place, tmp_path, kind, why):
+    fill(store)
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text("\n".join(_edited(_lines(store), kind)) + "\n", "utf-8")
+    where = new_place()
+    with pytest.raises(DataError, match=why):
+        restore(str(bad), where)
+    if "://" not in where:
+        assert not list(tmp_path.glob(f"{Path(where).name}*"))
+    again = AnnotationStore(where)  # it is as empty as before
+    assert again.projects() == []
+    again.close()
+
+
+def test_restoring_never_overwrites(tmp_path):
+    (tmp_path / "a.db").write_text("mine")
+    (tmp_path / "b.jsonl").write_text("{}")
+    with pytest.raises(SettingsError, match="is there already"):
+        restore(str(tmp_path / "b.jsonl"), str(tmp_path / "a.db"))
+    with pytest.raises(DataError, match="no such file"):
+        restore(str(tmp_path / "none"), str(tmp_path / "c.db"))
+    assert (tmp_path / "a.db").read_text() == "mine"
+
+
+# ---- versions
+
+
+def test_a_store_of_version_1_is_read_as_it_was(tmp_path):
+    path = tmp_path / "golden.db"
+    path.write_bytes(lzma.decompress(GOLDEN.read_bytes()))
+    found = Database(path, any_version=True)
+    assert found.version() == "0001"
+    found.close()
+    store = AnnotationStore(path, create=False)
+    assert store.version() == migrating.newest_version()
+    project = store.project_named("Words")
+    assert (project.task, project.settings) == ("lexical", {"k": 5})
+    (document,) = store.documents(project.id)
+    ada = Accounts(store).user_named("ada")
+    state = store.state(store.layer(document.id, user=ada.id).id)
+    assert state.values == {(0, "w0"): {"label": {"lemma": "it"}}, (0, "w1"): {"none": True}}
+    assert (state.version, [one.item for one in state.redoable]) == (4, ["w1"])
+    assert Accounts(store, hasher=CHEAP).log_in("ada", "a long password")
+    store.close()
+
+
+_NEXT = '''
+"""A version of the future."""
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0002"
+down_revision = "0001"
+
+
+def upgrade() -> None:
+    with op.batch_alter_table("projects") as table:
+        table.add_column(sa.Column("colour", sa.Text(), nullable=False, server_default="green"))
+'''
+
+
+@pytest.fixture
+def next_version(monkeypatch, tmp_path):
+    """Call it, and this release has one more version of the tables."""
+
+    def begin():
+        folder = tmp_path / "versions"
+        shutil.copytree(migrating.VERSIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
+        (folder / "0002_next.py").write_text(_NEXT)
+        monkeypatch.setattr(migrating, "VERSIONS", folder)
+
+    return begin
+
+
+def test_a_file_of_an_earlier_version_is_migrated_after_a_copy(tmp_path, next_version):
+    path = tmp_path / "a.db"
+    store = AnnotationStore(path)
+    fill(store)
+    before = _lines(store)
+    store.close()
+    next_version()
+    migrated = AnnotationStore(path)
+    assert migrated.version() == "0002"
+    copy = Database(tmp_path / "a.db.version-0001.bak", any_version=True)
+    assert copy.version() == "0001"
+    assert _lines(copy) == before
+    after = [line for line in _lines(migrated) if '"table":"projects"' in line]
+    assert all('"colour":"green"' in line for line in after)
+    assert after
+    copy.close()
+    migrated.close()
+
+
+def test_a_dump_of_an_earlier_version_is_restored(place, new_place, tmp_path, next_version):
+    store = AnnotationStore(place)
+    fill(store)
+    dump(store, str(tmp_path / "old.jsonl"))
+    store.close()
+    where = new_place()
+    next_version()
+    restore(str(tmp_path / "old.jsonl"), where)
+    restored = AnnotationStore(where)
+    assert restored.version() == "0002"
+    assert len(restored.projects()) == 2
+    restored.close()
+
+
+@pytest.mark.requires("postgres")
+def test_a_server_is_migrated_only_when_asked(server, tmp_path, next_version):
+    where = server.new_database()
+    AnnotationStore(where).close()
+    next_version()
+    with pytest.raises(StoreVersionError, match="`eigentext annotate migrate` brings it up"):
+        AnnotationStore(where)
+    store = AnnotationStore(where, migrate=True)
+    assert store.version() == "0002"
+    store.close()
+
+
+def test_a_newer_version_is_refused(place, next_version, monkeypatch):
+    with monkeypatch.context():
+        next_version()
+        AnnotationStore(place).close()
+        newer = migrating.VERSIONS
+    monkeypatch.setattr(migrating, "VERSIONS", migrating.FOLDER / "versions")
+    assert newer != migrating.VERSIONS
+    with pytest.raises(StoreVersionError, match=r"written by a newer release.*reads up to 0001"):
+        AnnotationStore(place)
+
+
+def _other_database(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as c:
+        c.execute("CREATE TABLE users (id)")
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (lambda path: path.write_text("some text, of more than nothing"), "not a file of annot"),
+        (_other_database, "a database, but not one of annotations"),
+        (lambda path: path.mkdir(), "a folder, expected a file"),
+        (lambda path: path.write_bytes(gzip.compress(b"x")), "not a file of annotations"),
+    ],
+)
+def test_a_file_of_something_else_is_refused_and_left_alone(tmp_path, make, why):
+    path = tmp_path / "other"
+    make(path)
+    before = path.read_bytes() if path.is_file() else None
+    with pytest.raises(StoreError, match=why):
+        AnnotationStore(path)
+    assert (path.read_bytes() if path.is_file() else None) == before
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["other"]
+
+
+@pytest.mark.requires("postgres")
+def test_a_database_of_something_else_is_refused_and_left_alone(server):
+    import psycopg
+
+    where = server.new_database()
+    with psycopg.connect(where, autocommit=True) as c:
+        c.execute("CREATE TABLE users (id integer)")
+    with pytest.raises(StoreVersionError, match="a database, but not one of annotations"):
+        AnnotationStore(where)
+
+
+def test_addresses_that_are_none_are_refused(tmp_path):
+    for where, why in (
+        ("", "need a file or a URL"),
+        ("mysql://x/y", "not in mysql"),
+        ("sqlite://", "not in sqlite"),
+        ("://x", "not the URL of a database"),
+    ):
+        with pytest.raises(SettingsError, match=why):
+            AnnotationStore(where)
+    with pytest.raises(StoreError, match="no such file of annotations"):
+        AnnotationStore(tmp_path / "none.db", create=False)
+    with pytest.raises(StoreError, match="there is no folder"):
+        AnnotationStore(tmp_path / "none" / "a.db")
+    assert not list(tmp_path.iterdir())
+    store = AnnotationStore(f"sqlite:///{tmp_path}/url.db")
+    assert (tmp_path / "url.db").stat().st_mode & 0o77 == 0
+    store.close()
+
+
+@pytest.mark.parametrize(
+    "where",
+    ["postgresql://ada:geheim@127.0.0.1:1/x", "postgresql://ada@127.0.0.1:1/x?password=geheim"],
+)
+def test_a_password_in_a_url_is_in_no_message(where):
+    with pytest.raises(StoreError) as caught:
+        AnnotationStore(where)
+    assert "geheim" not in str(caught.value)
+    assert "127.0.0.1" in str(caught.value)
+
+
+def test_a_dump_is_json_lines(store, tmp_path):
+    fill(store)
+    dump(store, str(tmp_path / "a.jsonl"))
+    lines = (tmp_path / "a.jsonl").read_text("utf-8").splitlines()
+    records = list(map(json.loads, lines))
+    assert records[0] == {"kind": "eigentext annotations", "version": "0001"}
+    assert records[-1]["end"]["projects"] == 3
+
+
+_JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.sampled_from([2**63, -(10**30), "\ud800", "\0"])
+    | st.floats(allow_nan=False)
+    | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=3,
+)
+
+
+@pytest.fixture(scope="module")
+def good_lines(tmp_path_factory) -> list[str]:
+    store = AnnotationStore(tmp_path_factory.mktemp("good") / "a.db")
+    fill(store)
+    lines = _lines(store)
+    store.close()
+    return lines
+
+
+@settings(max_examples=60)
+@given(draw=st.data())
+def test_a_dump_with_anything_in_it_is_restored_or_refused(good_lines, draw):
+    lines = list(good_lines)
+    number = draw.draw(st.integers(0, len(lines) - 1))
+    record = json.loads(lines[number])
+    inside = record.get("row") or record
+    field = draw.draw(st.sampled_from(sorted(inside)))
+    inside[field] = draw.draw(_JSON)
+    lines[number] = json.dumps(record)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.jsonl"
+        path.write_text("\n".join(lines) + "\n", "utf-8")
+        try:
+            restore(str(path), str(Path(folder) / "b.db"))
+        except EigentextError:
+            assert sorted(file.name for file in Path(folder).iterdir()) == ["a.jsonl"]
+            return
+        AnnotationStore(Path(folder) / "b.db", create=False).close()
