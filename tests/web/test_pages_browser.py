@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from eigentext.web.jobs import Facts
 from eigentext.web.workers import WorkerPool
 from helpers.accessibility import findings
 from helpers.jobs_on_hold import MODELS, build
+from helpers.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -106,6 +108,32 @@ class TestEveryPage:
         page.route("**/api/health", lambda route: route.abort())
         page.goto(f"{address}/tools")
         expect(page.get_by_role("alert")).to_contain_text("does not answer")
+
+
+class TestBeforeTheModelsAreThere:
+    @pytest.mark.parametrize(
+        ("name", "text"),
+        [("read", "Ana va al mar."), ("parse", "Ana va al mar."), ("tools", "(S (NN dogs))")],
+    )
+    def test_what_is_typed_stays_and_is_asked(
+        self, page: Any, address: str, name: str, text: str
+    ) -> None:
+        waiting: list[Any] = []
+        page.route("**/api/health", lambda route: waiting.append(route))
+        page.goto(f"{address}/{name}")
+        until(lambda: (page.wait_for_timeout(1), waiting)[1])
+        page.fill("#input", text)
+        page.press("#input", "Control+Enter")
+        page.click("#run")
+        assert page.url == f"{address}/{name}"  # nothing was sent
+        waiting[0].continue_()
+        expect(page.locator("#status")).to_contain_text(re.compile("^1 (sentence|tree)"))
+        expect(page.locator("#input")).to_have_value(text)
+        page.fill("#input", f"{text} {text}")  # and now the form is free
+        page.click("#run")
+        page.wait_for_url(re.compile("text=.*(mar|dogs).*(mar|dogs)"))
+        settled(page)
+        assert page.complaints == []
 
 
 class TestReading:

@@ -5,11 +5,12 @@ import { editArcs } from "/static/arc_edit.js";
 import { count, element, isolated } from "/static/elements.js";
 import { examples } from "/static/examples.js";
 import { addAsked, fromAddress, inAddress, inWords, ofSentence, removed, requestOf } from "/static/parse_asked.js";
-import { asking, choose, copyButton, downloadButton, errorBox, modelSelect, mountNav, onSubmit, permalink, SILENT, svgToPng } from "/static/shell.js";
+import { asking, choose, copyButton, downloadButton, early, errorBox, modelSelect, mountNav, onSubmit, permalink, SILENT, svgToPng } from "/static/shell.js";
 import { editTree } from "/static/tree_edit.js";
 
 const byId = (id) => document.getElementById(id);
 const [form, input, results, status, take] = ["form", "input", "results", "status", "take"].map(byId);
+const begun = early(form);
 const BEST = 5;
 const LANGUAGES = { es: "Spanish", ar: "Arabic" };
 const FLAGS = {
@@ -400,7 +401,10 @@ async function start() {
     mountModels(await mountNav("parse"));
   } catch { /* run() says what is wrong */ }
   permalink.onChange(restore);
-  await restore(permalink.read());
+  const told = permalink.read();
+  const typed = begun();
+  if (typed.text !== undefined) delete told.asked; // that was about another text
+  await restore({ ...told, ...typed });
 }
 
 start();

@@ -3,13 +3,14 @@ import { ask } from "/static/api.js";
 import { element } from "/static/elements.js";
 import { examples } from "/static/examples.js";
 import { showReading } from "/static/reader.js";
-import { asking, choose, copyButton, downloadButton, errorBox, modelSelect, mountNav, onSubmit, permalink } from "/static/shell.js";
+import { asking, choose, copyButton, downloadButton, early, errorBox, modelSelect, mountNav, onSubmit, permalink } from "/static/shell.js";
 
 const TOP = 30;
 const LANGUAGES = { en: "English", fr: "French", hu: "Hungarian", tr: "Turkish" };
 
 const byId = (id) => document.getElementById(id);
 const [form, input, results, status] = ["form", "input", "results", "status"].map(byId);
+const begun = early(form);
 let model; // what `modelSelect` gave
 
 /** The model that is chosen, as the list of models knows it. */
@@ -101,7 +102,7 @@ async function start() {
   byId("choices").prepend(model.field);
   model.select.addEventListener("change", changeModel);
   permalink.onChange(restore);
-  await restore(permalink.read());
+  await restore({ ...permalink.read(), ...begun() });
 }
 
 start();

@@ -2,11 +2,12 @@
 import { ask } from "/static/api.js";
 import { count, direction, element, isolated } from "/static/elements.js";
 import { drawing, part } from "/static/results.js";
-import { asking, choose, errorBox, modelSelect, mountNav, onSubmit, permalink } from "/static/shell.js";
+import { asking, choose, early, errorBox, modelSelect, mountNav, onSubmit, permalink } from "/static/shell.js";
 import { bar, fixed, table, takeaway, word } from "/static/tables.js";
 
 const byId = (id) => document.getElementById(id);
 const [form, input, results, status] = ["form", "input", "results", "status"].map(byId);
+const begun = early(form);
 const EXAMPLES = [
   ["English", "ptb", "The farmer sold the old horse to a friend. It ran across the field, and nobody saw it again."],
   ["Surprising", "ptb", "The farmer sold the horse. Horse the sold farmer the."],
@@ -248,7 +249,7 @@ async function start() {
   }
   onSubmit(form, input, () => run());
   permalink.onChange((before) => { restore(before); showFields(); ask_(); });
-  restore(permalink.read());
+  restore({ ...permalink.read(), ...begun() });
   await run({ replace: true });
 }
 

@@ -199,6 +199,28 @@ export function asking({ results, status, button, errors }, question, show) {
   };
 }
 
+/**
+ * Until a page has its models it cannot ask.  What a person does to the form before that is not
+ * lost: nothing is sent, and the function that comes back lets the form go and tells the fields
+ * that were changed, as an address would.
+ */
+export function early(form) {
+  const changed = {};
+  const hold = (event) => {
+    const { type, target, key, ctrlKey, metaKey } = event;
+    if (type === "keydown" && !(key === "Enter" && (ctrlKey || metaKey))) return;
+    if (type === "input") changed[target.id === "input" ? "text" : target.id || target.name] = target.value;
+    if (type === "submit") event.preventDefault();
+    event.stopImmediatePropagation();
+  };
+  const kinds = ["submit", "input", "change", "keydown"];
+  for (const kind of kinds) form.addEventListener(kind, hold, true);
+  return () => {
+    for (const kind of kinds) form.removeEventListener(kind, hold, true);
+    return changed;
+  };
+}
+
 /** Ctrl Enter in the text asks, as the button does. */
 export function onSubmit(form, input, run) {
   form.addEventListener("submit", (event) => { event.preventDefault(); run(); });

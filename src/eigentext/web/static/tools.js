@@ -3,10 +3,11 @@ import { ask } from "/static/api.js";
 import { count, element } from "/static/elements.js";
 import { examples } from "/static/examples.js";
 import { part, showTokens, showTrees } from "/static/results.js";
-import { asking, choose, copyButton, downloadButton, errorBox, mountNav, onSubmit, permalink } from "/static/shell.js";
+import { asking, choose, copyButton, downloadButton, early, errorBox, mountNav, onSubmit, permalink } from "/static/shell.js";
 
 const byId = (id) => document.getElementById(id);
 const [form, input, results, status] = ["form", "input", "results", "status"].map(byId);
+const begun = early(form);
 const FIELDS = ["heads", "scheme", "source", "target"];
 const DEFAULTS = { heads: "english", scheme: "ptb", source: "ptb", target: "conllu" };
 const WORDS = {
@@ -117,7 +118,7 @@ async function start() {
     byId(id).replaceChildren(...names.map((name) => new Option(name)));
   }
   permalink.onChange(restore);
-  await restore(permalink.read());
+  await restore({ ...permalink.read(), ...begun() });
 }
 
 start();

@@ -1,6 +1,6 @@
 // The page of words: the form and the address; each view asks and shows in a file of its own.
 import { ask } from "/static/api.js";
-import { asking, choose, errorBox, modelSelect, mountNav, permalink } from "/static/shell.js";
+import { asking, choose, early, errorBox, modelSelect, mountNav, permalink } from "/static/shell.js";
 import { analogyView } from "/static/words_analogy.js";
 import { compareView } from "/static/words_compare.js";
 import { mapView } from "/static/words_map.js";
@@ -9,6 +9,7 @@ import { wordView } from "/static/words_look.js";
 
 const byId = (id) => document.getElementById(id);
 const [form, results, status] = ["form", "results", "status"].map(byId);
+const begun = early(form);
 const VIEWS = { word: wordView, tree: treeView, analogy: analogyView, map: mapView, compare: compareView };
 // what each view keeps in the address, besides model and view
 const KEPT = { word: ["word", "k"], tree: ["prefix"], analogy: ["a", "b", "c", "k"], map: ["n", "colours", "seek"], compare: ["other", "word", "k"] };
@@ -147,7 +148,7 @@ async function start() {
   });
   for (const select of [model.select, other.select, ...["k", "n", "colours"].map(byId)]) select.addEventListener("change", () => run());
   permalink.onChange((before) => { restore(before); showFields(); ask_(); });
-  restore(permalink.read());
+  restore({ ...permalink.read(), ...begun() });
   await run({ replace: true });
 }
 

@@ -350,7 +350,9 @@ export class Editor {
       this.took(answer);
       // nothing is proposed yet, or somebody else's change came between: what is shown is old
       if (!answer.proposals.length || answer.version !== seen + 1) await this.renew();
-      if (!this.ended) await then?.(answer);
+      if (this.ended) return true;
+      this.saved.textContent = `Saved, version ${answer.version}.`;
+      await then?.(answer);
       return true;
     });
   }
@@ -365,7 +367,6 @@ export class Editor {
     for (const sentence of touched) this.values.delete(sentence);
     for (const one of answer.changed) this.keep(one);
     this.progress(answer.progress, answer.can_undo, answer.can_redo);
-    this.saved.textContent = `Saved, version ${answer.version}.`;
     const mine = answer.proposals.find((one) => one.sentence === this.sentence);
     if (mine) { this.turn += 1; this.bench.setAttribute("aria-busy", "false"); this.render(mine); this.check(); }
     for (const one of answer.proposals) {
