@@ -1,0 +1,63 @@
+"""docs/papers.md: what it names is there, and nothing is left blank without a reason."""
+
+from __future__ import annotations
+
+import pkgutil
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "papers.md"
+
+
+def _rows() -> list[tuple[str, ...]]:
+    lines = PAGE.read_text("utf-8").splitlines()
+    rows = [
+        tuple(cell.strip() for cell in line.strip("|").split(" | "))
+        for line in lines
+        if line.startswith("|")
+    ]
+    return [row for row in rows if len(row) == 4 and row[1] != "function"]
+
+
+ROWS = _rows()
+
+
+def _exists(name: str) -> bool:
+    """Is there such a module of ours, or such a name in one?"""
+    full = name if name.startswith("rivals.") else f"eigentext.{name}"
+    try:
+        pkgutil.resolve_name(full)
+    except AttributeError:
+        import_module(full)
+    return True
+
+
+def test_every_paper_has_its_table() -> None:
+    assert PAGE.read_text("utf-8").count("\n## ") == PAGE.read_text("utf-8").count(
+        "|---|---|---|---|"
+    )
+    assert len(ROWS) > 60
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0][:60])
+def test_what_a_row_names_is_there(row: tuple[str, ...]) -> None:
+    statement, functions, tests, figure = row
+    assert statement
+    names = re.findall(r"`([^`]+)`", functions)
+    assert names
+    assert all(_exists(name) for name in names)
+    held = re.findall(r"`([^`]+)`", tests)
+    assert held
+    for one in held:
+        path, _, name = one.partition("::")
+        source = (ROOT / path).read_text("utf-8")
+        assert f"def {name}(" in source if name else "def test_" in source, one
+    page = re.fullmatch(r"\[[^\]]+\]\(([\w-]+\.md)\)", figure)
+    if page is None:
+        assert re.fullmatch(r"none: .{8,}", figure), "a figure, or why there is none"
+    else:
+        assert (ROOT / "docs" / page[1]).is_file(), figure
