@@ -78,7 +78,9 @@ def main() -> None:
         (folder / "work").mkdir()
         venv.create(folder / "venv", with_pip=True)
         environment = {
-            **{key: value for key, value in os.environ.items() if key.startswith(("PIP_", "LANG"))},
+            **{
+                key: value for key, value in os.environ.items() if key.startswith(("PIP_", "LANG"))
+            },
             "HOME": str(folder / "home"),
             "PATH": f"{folder / 'venv' / 'bin'}:/usr/bin:/bin",
             "COLUMNS": "100",
