@@ -1,4 +1,4 @@
-# make demo | test | lint | bench | bench-quick | site | dist | wheel   (Python 3.11+; the rest is set up here)
+# make demo | test | coverage | lint | bench | bench-quick | site | dist | wheel   (Python 3.11+; the rest is set up here)
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -9,7 +9,7 @@ PYTEST_ARGS ?= -m "not long"
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 EXTRAS_TEST := dev,docs,plot,web,postgres,cluster,spacy,parquet
 
-.PHONY: demo test lint bench bench-quick site dist licences wheel clean
+.PHONY: demo test coverage lint bench bench-quick site dist licences wheel clean
 
 demo: $(VENV)/.installed
 	$(BIN)/eigentext demo -o demo-report
@@ -18,6 +18,10 @@ demo: $(VENV)/.installed
 # leave the other worker with nothing to do.
 test: $(VENV)/.installed-dev
 	EIGENTEXT_TEST_WHEEL=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+
+# which lines no test reaches; a third slower than the tests alone
+coverage: $(VENV)/.installed-dev
+	EIGENTEXT_TEST_WHEEL=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --cov --cov-report=term:skip-covered
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
