@@ -197,6 +197,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
     warnings.formatwarning = _warning_line
     later.put_off("scipy.stats")
+    later.put_off("numpy.f2py")
     if not {"-q", "--quiet"} & set(sys.argv):
         _tell_of_compiling()
     sys.exit(run(sys.argv[1:]))
