@@ -1,4 +1,4 @@
-"""Models are estimators whether scikit-learn comes first, later or not at all: each in a process."""
+"""Models are estimators whether scikit-learn is imported before, after or not at all."""
 
 from __future__ import annotations
 

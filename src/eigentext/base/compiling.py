@@ -33,7 +33,7 @@ import numba
 from numba.core import caching as _caching
 from numba.core import config as _config
 from numba.core.registry import CPUDispatcher
-from numba.core.runtime import rtsys
+from numba.core.runtime.nrt import rtsys
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -93,8 +93,9 @@ def _join() -> None:
     Estimator.__bases__ = (BaseEstimator,)
     Transformer.__bases__ = (TransformerMixin,)
     Clusterer.__bases__ = (ClusterMixin,)
+    each: Any
     for each in _below(Estimator, Transformer, Clusterer):
-        super(each, each).__init_subclass__()  # type: ignore[misc]
+        super(each, each).__init_subclass__()
 
 
 def _below(*classes: type) -> list[type]:
@@ -102,7 +103,7 @@ def _below(*classes: type) -> list[type]:
     found = dict.fromkeys(classes)
     todo = list(classes)
     while todo:
-        more = todo.pop().__subclasses__()
+        more: list[type] = type.__subclasses__(todo.pop())
         found.update(dict.fromkeys(more))
         todo += more
     return sorted(found, key=lambda each: len(each.__mro__))

@@ -44,7 +44,8 @@ COMMANDS = {
     "convert": "Convert between PTB brackets, CoNLL-U, CoNLL-X and plain tokens.",
     "demo": "Train every model on the sample data, use it, and write an HTML report.",
     "info": "Print the header of a model file, or the versions of this installation.",
-    "serve": "Serve the JSON API and the pages until interrupted; `studio` has models to begin with.",
+    "serve": "Serve the JSON API and the pages until interrupted; "
+    "`studio` has models to begin with.",
     "studio": "See every model at work in a browser: parse, read, words, sequences, annotate.",
     "warm": "Compile everything now, so that no later command has to.",
 }
