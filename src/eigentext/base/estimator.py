@@ -71,6 +71,10 @@ class _NotFitted(ValueError, AttributeError):
 class Estimator(_Estimator):
     """What ``BaseEstimator`` is."""
 
+    if TYPE_CHECKING:  # scikit-learn has no types
+
+        def __getattr__(self, name: str) -> Any: ...
+
 
 class Transformer(_Transformer):
     """What ``TransformerMixin`` is."""
