@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import eigentext
+from eigentext.cli.main import COMMANDS, GROUPS
 
 
 def _modules() -> list[str]:
@@ -56,6 +57,9 @@ def test_help_loads_none_of_the_heavy_parts():
     )
     loaded = set(_in_fresh_python(code).rpartition("LOADED")[2].split())
     assert not {"numpy", "scipy", "numba", "sklearn", "matplotlib", "fastapi"} & loaded
+    rooms = {name.split(".")[1] for name in loaded if name.startswith("eigentext.")}
+    assert rooms == {"base", "cli", "errors"}  # no model, and no group of commands
+    assert not {f"eigentext.cli.{name}" for name in (*GROUPS, *COMMANDS)} & loaded
 
 
 def test_rooms_are_attributes():

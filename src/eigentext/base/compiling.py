@@ -33,6 +33,7 @@ import numba
 from numba.core import caching as _caching
 from numba.core import config as _config
 from numba.core.registry import CPUDispatcher
+from numba.core.runtime.nrt import rtsys
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -126,13 +127,14 @@ class KernelCache(_caching._Cache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The code for a signature, or None: then numba compiles it."""
-        target_context.refresh()
+        _make_ready(target_context)
         found = None
         if self._shipped is not None:
             data = self._shipped.load(sig)
             found = data and self._own._impl.rebuild(target_context, data)
         if found is None and not _TO:
-            found = self._own.load_overload(sig, target_context)
+            with self._own._guard_against_spurious_io_errors():
+                found = self._own._load_overload(sig, target_context)
         if found is None and not _told:
             _told.append(True)
             _log.info("compiling, once for this machine: this may take up to a minute")
@@ -155,6 +157,17 @@ class KernelCache(_caching._Cache):
     def flush(self) -> None:
         """Forget what was compiled on this machine."""
         self._own.flush()
+
+
+def _make_ready(target_context: Any) -> None:
+    """What machine code needs to run: numba's memory, and the symbols of its hashes.
+
+    numba would fill its tables of types and functions here, which takes half a second; only
+    compiling needs them, and fills them itself.
+    """
+    import numba.cpython.hashing  # noqa: F401
+
+    rtsys.initialize(target_context)
 
 
 @functools.cache

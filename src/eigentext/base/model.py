@@ -19,10 +19,8 @@ from functools import wraps
 from html import escape
 from typing import TYPE_CHECKING, Any, Self
 
-import sklearn.exceptions
-from sklearn.base import BaseEstimator
-
 from eigentext.base import modelfile, settings
+from eigentext.base.estimator import Estimator, NotFitted
 from eigentext.base.registry import class_of
 from eigentext.base.stored import Packed, Stored
 from eigentext.base.values import Listed, Text
@@ -36,11 +34,11 @@ if TYPE_CHECKING:
 __all__ = ["Model", "NotFittedError", "Packed", "Stored", "from_bytes", "load"]
 
 
-class NotFittedError(EigentextError, sklearn.exceptions.NotFittedError):  # type: ignore[misc]
+class NotFittedError(EigentextError, NotFitted):
     """The model has learned nothing yet."""
 
 
-class Model(Stored, BaseEstimator):  # type: ignore[misc]
+class Model(Stored, Estimator):
     """An estimator whose settings are declared once; see the module.
 
     ``fit`` begins with ``self.check()``; what it learns has names that end in ``_``.  After it,
@@ -50,7 +48,8 @@ class Model(Stored, BaseEstimator):  # type: ignore[misc]
 
     def __init_subclass__(cls, **more: Any) -> None:
         for name, method in list(vars(cls).items()):
-            if name == "fit" or name.startswith("fit_"):
+            is_fit = name == "fit" or name.startswith("fit_")
+            if is_fit and not hasattr(method, "_whole"):  # called once more with scikit-learn
                 setattr(cls, name, _whole_or_nothing(method))
         super().__init_subclass__(**more)
 
@@ -183,6 +182,7 @@ def _whole_or_nothing(fit: Any) -> Any:
                 delattr(self, name)
             raise
 
+    whole._whole = True  # type: ignore[attr-defined]
     return whole
 
 

@@ -74,7 +74,8 @@ def parse(
     from eigentext.formats.records import kind_of
 
     parser = LPCFG.load(model)
-    parser.set_params(**given.settings(ParsingSettings))
+    for name, value in given.settings(ParsingSettings).items():
+        setattr(parser, name, value)  # set_params would read scikit-learn
     parser.check()
     wanted: dict[str, Any] = {"kbest": kbest, "marginals": marginals}
     why = parser.why_not_card(device, **wanted)

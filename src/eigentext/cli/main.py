@@ -12,31 +12,14 @@ import signal
 import sys
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 
 from eigentext import __version__
 from eigentext.base import later
-from eigentext.cli import (
-    annotate,
-    const,
-    convert,
-    data,
-    demo,
-    dep,
-    hmm,
-    info,
-    lex,
-    model,
-    pipe,
-    serve,
-    studio,
-    tag,
-    warm,
-    words,
-)
 from eigentext.cli.flags import Group, quiet_flags
 from eigentext.cli.output import printable, remark
 from eigentext.errors import EigentextError, MissingExtraError, shortened
@@ -44,31 +27,28 @@ from eigentext.errors import EigentextError, MissingExtraError, shortened
 _INTERRUPTED = 130
 _TERMINATED = 143
 
-app = typer.Typer(
-    cls=Group,
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    help="The hidden structure of language, learned by linear algebra.",
-)
-app.add_typer(words.app, name="words")
-app.add_typer(tag.app, name="tag")
-app.add_typer(hmm.app, name="hmm")
-app.add_typer(const.app, name="const")
-app.add_typer(dep.app, name="dep")
-app.add_typer(lex.app, name="lex")
-app.add_typer(pipe.app, name="pipe")
-app.add_typer(annotate.app, name="annotate")
-app.add_typer(model.app, name="model")
-app.add_typer(data.app, name="data")
-app.command("convert")(convert.convert)
-app.command("demo")(demo.demo)
-app.command("info")(info.info)
-app.command("serve")(serve.serve)
-app.command("studio")(studio.studio)
-app.command("warm")(warm.warm)
-quiet_flags(app)
+# Modules of this package with their lines of the help page: only what is called is read.
+GROUPS = {
+    "words": "Word counts and word representations.",
+    "tag": "Tags of tokens: entities and parts of speech.",
+    "hmm": "Hidden Markov models: spectral, recovered, EM; latent taggers.",
+    "const": "Constituency parsing with latent-variable PCFGs.",
+    "dep": "Dependency parsing, and what trees hide.",
+    "lex": "Analyses of words, in and out of context.",
+    "pipe": "From raw text to sentences, words, tags, lemmas and trees.",
+    "annotate": "Projects of annotators: texts, decisions, users, backups.",
+    "model": "Models by name: list, make, get, path, remove.",
+    "data": "Open data sets: list, get, check.",
+}
+COMMANDS = {
+    "convert": "Convert between PTB brackets, CoNLL-U, CoNLL-X and plain tokens.",
+    "demo": "Train every model on the sample data, use it, and write an HTML report.",
+    "info": "Print the header of a model file, or the versions of this installation.",
+    "serve": "Serve the JSON API and the pages until interrupted; "
+    "`studio` has models to begin with.",
+    "studio": "See every model at work in a browser: parse, read, words, sequences, annotate.",
+    "warm": "Compile everything now, so that no later command has to.",
+}
 
 
 def _version(wanted: bool) -> None:
@@ -77,7 +57,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _common(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
@@ -87,6 +66,41 @@ def _common(
     ] = False,
 ) -> None:
     """The hidden structure of language, learned by linear algebra."""
+
+
+def application(called: Collection[str]) -> typer.Typer:
+    """The command line; of groups and commands that are not called it has the names only."""
+    made = typer.Typer(
+        cls=Group,
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+        help="The hidden structure of language, learned by linear algebra.",
+    )
+    for name, line in GROUPS.items():
+        group = _module(name).app if name in called else typer.Typer(help=line)
+        made.add_typer(group, name=name)
+    for name, line in COMMANDS.items():
+        if name in called:
+            made.command(name)(getattr(_module(name), name))
+        else:
+            made.command(name, help=line)(lambda: None)
+    made.callback()(_common)
+    quiet_flags(made)
+    return made
+
+
+def _module(name: str) -> Any:
+    return import_module(f"eigentext.cli.{name}")
+
+
+def __getattr__(name: str) -> Any:
+    """``app`` is the whole command line, for those who read it and do not run it."""
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = application({*GROUPS, *COMMANDS})
+    return globals()[name]
 
 
 def _show_colons_as_they_are() -> None:
@@ -111,6 +125,8 @@ def run(arguments: Sequence[str]) -> int:
     if debug:
         line.remove("--debug")
     try:
+        called = next((word for word in line if not word.startswith("-")), "")
+        app = application({called})
         code = app(args=line, prog_name="eigentext", standalone_mode=False)
         sys.stdout.flush()
         if code == _INTERRUPTED:  # typer may turn the interrupt into its exit code
@@ -182,6 +198,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
     warnings.formatwarning = _warning_line
     later.put_off("scipy.stats")
+    later.put_off("numpy.f2py")
     if not {"-q", "--quiet"} & set(sys.argv):
         _tell_of_compiling()
     sys.exit(run(sys.argv[1:]))

@@ -17,7 +17,6 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone
 
 from eigentext.base.fields import (
     Bits,
@@ -390,6 +389,8 @@ def _as_lists(heads: npt.NDArray[Any], parses: Sequence[Parse]) -> KBestLists:
 
 def _untrained(base: DependencyParser, *, labels: bool) -> DependencyParser:
     """A new parser with the settings of this one, without taggers."""
+    from sklearn.base import clone
+
     parser: DependencyParser = clone(base).set_params(labels=labels, tags="gold")
     if hasattr(base, "arcs_"):  # what it has chosen, it need not choose again
         chosen = base.arcs_.settings

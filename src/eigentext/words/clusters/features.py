@@ -8,8 +8,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin, clone
 
+from eigentext.base.estimator import Estimator, Transformer
 from eigentext.base.model import NotFittedError
 from eigentext.base.ragged import pointers
 from eigentext.base.tokens import checked_tokens
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["ClusterFeatures"]
 
 
-class ClusterFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class ClusterFeatures(Transformer, Estimator):
     """How often each prefix of a cluster path occurs in a text, as a sparse matrix.
 
     >>> texts = ["a cat ran", "a dog ran", "the cat sat", "the dog sat"] * 3
@@ -76,6 +76,8 @@ class ClusterFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return self.clusters
         if isinstance(self.clusters, (str, os.PathLike)):
             return read_clusters(self.clusters)
+        from sklearn.base import clone
+
         estimator = SpectralClusters() if self.clusters is None else clone(self.clusters)
         return estimator.fit(self._tokens(X)).word_paths()
 

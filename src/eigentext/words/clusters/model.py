@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import ClusterMixin
 
+from eigentext.base.estimator import Clusterer
 from eigentext.base.fields import Ints, Parts, Reals, Spec, Strings
 from eigentext.base.model import Model, Packed
 from eigentext.base.registry import NO_MODEL
@@ -46,7 +46,7 @@ _MOST = 10**15  # tokens
 
 
 @dataclass(eq=False, repr=False)
-class SpectralClusters(ClusterMixin, Model, ClusterSettings):  # type: ignore[misc]
+class SpectralClusters(Clusterer, Model, ClusterSettings):
     """Clusters of words in a binary hierarchy, from text or counts.
 
     >>> sentences = [s.split() for s in ["a cat ran", "a dog ran", "the cat sat", "the dog sat"]]

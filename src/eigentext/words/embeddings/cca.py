@@ -27,10 +27,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from sklearn.base import TransformerMixin
 
 from eigentext.base.cores import cores_in_use, using_cores
 from eigentext.base.engines import cluster_in_use
+from eigentext.base.estimator import Transformer
 from eigentext.base.fields import Parts, Reals, Spec, Strings
 from eigentext.base.files.scratch import scratch_folder
 from eigentext.base.heap import give_back, is_mapped
@@ -384,7 +384,7 @@ def cca_embeddings(
 
 
 @dataclass(eq=False, repr=False)
-class CCAEmbedding(TransformerMixin, Model, CCASettings):  # type: ignore[misc]
+class CCAEmbedding(Transformer, Model, CCASettings):
     """Word vectors by one SVD of scaled context counts.
 
     After ``fit``: ``embeddings_`` (words, vectors, singular values), ``n_tokens_``, ``counts_``

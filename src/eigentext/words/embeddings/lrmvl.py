@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import TransformerMixin
 
+from eigentext.base.estimator import Transformer
 from eigentext.base.fields import Parts, Reals, Spec, Strings
 from eigentext.base.model import Model, Packed
 from eigentext.base.tokens import checked_tokens, each_sentence
@@ -64,7 +64,7 @@ def _projections_fit(
 
 
 @dataclass(eq=False, repr=False)
-class LRMVL(TransformerMixin, Model, LRMVLSettings):  # type: ignore[misc]
+class LRMVL(Transformer, Model, LRMVLSettings):
     """Word and token vectors by two CCAs over smoothed contexts.
 
     After ``fit``: ``embeddings_`` with the vectors of words, ``n_tokens_``, and ``left_`` and

@@ -208,7 +208,8 @@ class ClassBigram(Model, ClassBigramSettings):
         words, classes = packed.strings["words"], packed.strings["classes"]
         own = {"clusters": dict(zip(words, classes, strict=True))}
         model = super()._unpack(packed, **{**unstored, **own})
-        model.set_params(**unstored)  # for a fit to come: what was learned has its own
+        for name, value in unstored.items():
+            setattr(model, name, value)  # for a fit to come: what was learned has its own
         return model
 
     def _restore(self, packed: Packed) -> None:
