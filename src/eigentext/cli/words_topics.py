@@ -82,7 +82,7 @@ def train(corpus: options.Texts, run: Training, given: Given, text: DocumentInpu
         "documents": model.n_documents_,
         "tokens": model.n_tokens_,
         "vocabulary": len(model.words_),
-        "topics": model.n_topics_,
+        "topics": len(model.weights_),
         "residual": round(model.residual_, 4),
     }
     run.save(model, expand(corpus), figures)
@@ -146,7 +146,7 @@ def apply(
 
     with run.reading() as (log, _):
         run.write(lines(log))
-    run.tell({"documents": n_documents, "topics": topics.n_topics_, "skipped": run.skipped})
+    run.tell({"documents": n_documents, "topics": len(topics.weights_), "skipped": run.skipped})
 
 
 @with_flags()

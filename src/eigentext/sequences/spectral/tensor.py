@@ -97,7 +97,9 @@ def states_from_tensor(moments: Moments, k: int, *, seed: int = 0) -> RecoveredS
         return RecoveredStates(emission, pairs, moments.first @ back, found)
 
 
-def likely_pairs(pairs: Floats, emission: Floats, moments: Moments, *, n_iter: int = 100) -> Floats:
+def likely_pairs(
+    pairs: Floats, emission: Floats, moments: Moments, *, n_iter: int = 100
+) -> Floats:
     """p(h, h') >= 0 under which the pairs of symbols are likely, for valid emissions.
 
     The likelihood has no local optima in it: ``sum n_xy log(sum O[h, x] J[h, h'] O[h', y])``.

@@ -44,8 +44,11 @@ class Topics:
     @property
     def alpha(self) -> Floats:
         """(k,) a_i, none of them next to 0."""
-        k = len(self.weights)
-        return np.asarray(self.alpha0 * np.maximum(self.weights, _LEAST_ALPHA / k))
+        return np.asarray(self.alpha0 * np.maximum(self.weights, _LEAST_ALPHA / len(self.weights)))
+
+    def usual(self, n: int) -> Floats:
+        """(n, k) the proportions that a document has before it is looked at."""
+        return np.tile(self.alpha / self.alpha.sum(), (n, 1))
 
 
 def proportions_of(topics: Topics, counts: Any, *, n_iter: int = 200, tol: float = 1e-6) -> Floats:
@@ -53,7 +56,7 @@ def proportions_of(topics: Topics, counts: Any, *, n_iter: int = 200, tol: float
     if topics.alpha0 == 0:
         with single_threaded():
             return _posteriors(topics, counts)[0]
-    theta = np.tile(topics.alpha / topics.alpha.sum(), (counts.shape[0], 1))
+    theta = topics.usual(counts.shape[0])
     _climb(topics, counts, theta, np.empty((0, len(topics.weights))), n_iter, tol)
     return theta
 
@@ -68,7 +71,7 @@ def refined(
 ) -> EMResult[Topics]:
     """Better topics by so many iterations of EM; alpha_0 stays, and the shares follow the text."""
     k, V = topics.phi.shape
-    theta = np.tile(topics.alpha / topics.alpha.sum(), (counts.shape[0], 1))
+    theta = np.empty((0, k)) if topics.alpha0 == 0 else topics.usual(counts.shape[0])
 
     def step(now: Topics) -> tuple[Topics, float]:
         if now.alpha0 == 0:

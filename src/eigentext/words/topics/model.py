@@ -104,21 +104,17 @@ class TopicModel(TransformerMixin, Model, TopicSettings):  # type: ignore[misc]
         phi = (1 - self.smoothing) * phi + self.smoothing * often / often.sum()
         topics = Topics(phi, found.weights, self.alpha0)
         better = refined(topics, counts, n_iter=self.refine, progress=progress).params
+        order = np.argsort(-np.round(better.weights, 12), kind="stable")
         self.words_ = counted.words
-        self.topics_, self.weights_ = better.phi, better.weights
+        self.topics_, self.weights_ = better.phi[order], better.weights[order]
         self.spectrum_, self.residual_ = found.spectrum, found.tensor.residual
         self.n_documents_, self.n_tokens_ = counts.shape[0], int(counts.sum())
         return self
 
     # ------------------------------------------------------------ use
 
-    @property
-    def n_topics_(self) -> int:
-        """How many topics were learned."""
-        return len(self.weights_)
-
     def views(self, top: int = 10) -> list[TopicView]:
-        """The topics with their leading words, in the order of ``topics_``."""
+        """The topics with their leading words, the largest topic first."""
         self.check_fitted()
         views = []
         for number, (share, row) in enumerate(zip(self.weights_, self.topics_, strict=True)):
