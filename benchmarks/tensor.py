@@ -27,6 +27,7 @@ from eigentext.sequences.spectral.recover import recover_parameters
 
 N_SYMBOLS = 100
 LENGTH = 20
+FIRST_SEED = 100  # the constants of the tensor way were chosen on models of other seeds
 WAYS = ("clusters", "diagonalise", "tensor")
 
 
@@ -52,7 +53,7 @@ def errors(found, true):
 def one_cell(kind, k, n, n_models, iterations):
     """Of every way: errors before and after EM, CPU seconds; means over the models drawn."""
     cells = {way: [] for way in WAYS}
-    for seed in range(n_models):
+    for seed in range(FIRST_SEED, FIRST_SEED + n_models):
         true = drawn_model(kind, k, seed)
         data = sample(true, n // LENGTH, LENGTH, seed)
         moments = Moments.of(data, N_SYMBOLS)

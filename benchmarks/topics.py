@@ -3,9 +3,9 @@
     OMP_NUM_THREADS=1 python benchmarks/topics.py
 
 Texts of $EIGENTEXT_DATA: the first lines of the English wiki and eLife texts, and Icelandic
-(IcePaHC) and Portuguese (Bosque) treebanks.  None of them marks its documents, so successive sentences are a
-document, 10 or 20; every tenth is held out.  Words: those of at least 5 documents and at most a
-tenth of them, 10,000 at most.  Every learner gets the same counts.
+(IcePaHC) and Portuguese (Bosque) treebanks.  None of them marks its documents, so 10 successive
+sentences are one, 20 of eLife; every tenth is held out.  Words: those of at least 5 documents and
+at most a tenth of them, 10,000 at most.  Every learner gets the same counts.
 
 perplexity  of every second word of a held-out document, given its other words; proportions of
             topics by the learner's own inference, and by ours for all
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from itertools import islice
+from itertools import chain, islice
 
 import numpy as np
 from _data import data
@@ -50,7 +50,7 @@ class Corpus:
 
     def __init__(self, name, most):
         text, size = sentences(name, most), CORPORA[name]
-        documents = [sum(text[i : i + size], []) for i in range(0, len(text), size)]
+        documents = [list(chain(*text[i : i + size])) for i in range(0, len(text), size)]
         counted = count_documents(
             (one for i, one in enumerate(documents) if i % 10), WordChoice(10_000, 5, 0.1)
         )

@@ -1,4 +1,4 @@
-"""The tensor power method: planted pairs come back, with and without noise, and nothing is chance."""
+"""The tensor power method: planted pairs come back, and with noise nearly so."""
 
 from __future__ import annotations
 

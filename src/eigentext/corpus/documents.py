@@ -111,7 +111,7 @@ class DocumentCounts:
 
 def count_documents(
     texts: Iterable[Sequence[str]],
-    choice: WordChoice = WordChoice(),  # noqa: B008  frozen
+    choice: WordChoice = WordChoice(),
     *,
     words: Sequence[str] | None = None,
 ) -> DocumentCounts:

@@ -146,7 +146,7 @@ def _step(T: Floats, v: Floats) -> Floats:
 
 
 def _values(T: Floats, v: Floats) -> Floats:
-    return np.einsum("ij,ij->i", contract_children(T, v, v), v)
+    return np.asarray(np.einsum("ij,ij->i", contract_children(T, v, v), v))
 
 
 def _value(T: Floats, v: Floats) -> float:

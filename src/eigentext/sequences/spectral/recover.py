@@ -18,8 +18,8 @@ states):
 3. ``O = Y G``, ``T = inv(G) (G T inv(G)) G``, ``pi = inv(G) b_1``; what sampling has made negative
    is cut off, and rows are divided by their sums.
 
-``tensor``, as exact, and steadier on samples: the tensor power method (tensor.py).  Where sampling
-has made something negative, pairs of states are then those under which pairs of symbols are likely.
+``tensor``, as exact, and steadier on samples: the tensor power method (tensor.py).  Where
+sampling has made something negative, pairs of states are then the likeliest for O.
 
 :func:`spectral_start` is ``clusters``, softened, and a pass of EM in small steps.
 """
@@ -218,7 +218,9 @@ def _from_tensor(moments: Moments, k: int, smoothing: float, seed: int) -> Param
     emission = _valid(found.emission, unigram, smoothing)
     pairs = found.pairs
     if _cut(pairs.reshape(1, -1)).any() or _cut(found.emission).any():
-        pairs = likely_pairs(pairs, emission, moments)
+        # of emissions that are next to what was found: those that are softened would bias pairs
+        hardly = _valid(found.emission, unigram, min(smoothing, 1e-3))
+        pairs = likely_pairs(pairs, hardly, moments)
     return Parameters(
         _valid(found.initial[None], states, min(smoothing, 0.01))[0],
         _valid(pairs, states, min(smoothing, 0.01)),

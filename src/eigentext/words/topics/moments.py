@@ -48,7 +48,9 @@ _RANK_TOL = 1e-10
 class Moments(Protocol):
     """What topics are made of: m, and products with E[x_1 x_2'] and E[x_1 (x) x_2 (x) x_3]."""
 
-    mean: Floats
+    @property
+    def mean(self) -> Floats:
+        """(V,) m."""
 
     def pairs(self, X: Floats) -> Floats:
         """``E[x_1 x_2'] X`` for X (V, n)."""
