@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from eigentext.words import LRMVL as LRMVL
     from eigentext.words import CCAEmbedding as CCAEmbedding
     from eigentext.words import SpectralClusters as SpectralClusters
+    from eigentext.words import TopicModel as TopicModel
 
 __version__ = "0.2.0"
 
@@ -54,7 +55,7 @@ __getattr__, __dir__, __all__ = lazy(
         "sequences": "HMM LatentTagger SpectralHMM",
         "tagging": "SequenceTagger",
         "trees.constituent": "Tree",
-        "words": "LRMVL CCAEmbedding SpectralClusters",
+        "words": "LRMVL CCAEmbedding SpectralClusters TopicModel",
     },
     modules="annotation base cli constituency corpus datasets dependency drawing errors evaluate "
     "formats integrations latent lexical lexicon linalg morphology pipeline recipes reports "

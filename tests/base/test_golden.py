@@ -90,6 +90,7 @@ def test_the_version_that_reads_it_is_no_part_of_its_content(
         ("morph-tagger", "tag"),
         ("spectral-hmm", "score"),
         ("tagger", "predict"),
+        ("topics", "transform"),
     ],
 )
 def test_one_string_is_no_list_of_sentences(name: str, method: str) -> None:

@@ -21,6 +21,7 @@ GRIDS: dict[str, dict[str, list[Any]]] = {
     "lpcfg": {"n_states": [1, 2]},
     "spectral-hmm": {"n_states": [1, 2]},
     "tagger": {"epochs": [1, 2]},
+    "topics": {"refine": [0, 2]},
 }
 
 

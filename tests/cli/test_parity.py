@@ -33,12 +33,13 @@ from eigentext.sequences import HMM, LatentTagger, SpectralHMM
 from eigentext.sequences.settings import HMMSettings, LatentTaggerSettings, SpectralHMMSettings
 from eigentext.tagging.settings import TaggerSettings
 from eigentext.tagging.tagger import SequenceTagger
-from eigentext.words import LRMVL, CCAEmbedding, ClassBigram, SpectralClusters
+from eigentext.words import LRMVL, CCAEmbedding, ClassBigram, SpectralClusters, TopicModel
 from eigentext.words.settings import (
     CCASettings,
     ClassBigramSettings,
     ClusterSettings,
     LRMVLSettings,
+    TopicSettings,
 )
 
 # a command, the settings that are its flags, and what has these settings in Python
@@ -52,6 +53,7 @@ COMMANDS: list[tuple[str, type, type]] = [
     ("words embed", CCASettings, CCAEmbedding),
     ("words embed", LRMVLSettings, LRMVL),
     ("words lm train", ClassBigramSettings, ClassBigram),
+    ("words topics train", TopicSettings, TopicModel),
     ("lex train", RankerSettings, LexicalRanker),
     ("lex crossval", RankerSettings, LexicalRanker),
     ("lex learn-analyzer", LearnedAnalyzerSettings, LearnedAnalyzer),

@@ -356,6 +356,14 @@ def _other_stages() -> dict[str, Any]:
     return {"const": constituents, "ner": SequenceTagger(epochs=2).fit(*TAGGED)}
 
 
+def _topics_answers(model: Any) -> Any:
+    return (
+        model.views(3),
+        model.transform([SENTENCE, []]).tolist(),
+        model.perplexity(TEXT[:3]),
+    )
+
+
 _NEAR = {"dog": [1.0, 0.0], "cat": [0.9, 0.1], "ran": [0.0, 1.0]}
 _VECTORS = {"Ann": [1.0, 0.0], "Bob": [0.9, 0.1], "met": [0.0, 1.0]}
 
@@ -497,6 +505,12 @@ SMALL: dict[str, Small] = {
         lambda kind: kind(2, estimator="fru"),
         _given(TEXT),
         _operator_answers,
+    ),
+    "topics": Small(
+        "words.topics.model:TopicModel",
+        lambda kind: kind(2, min_documents=1, max_share=1.0),
+        _given(TEXT),
+        _topics_answers,
     ),
     "tagger": Small(
         "tagging.tagger:SequenceTagger",

@@ -20,6 +20,7 @@ from eigentext.sequences.spectral.recover import (
     recover_parameters,
     spectral_start,
 )
+from eigentext.sequences.spectral.tensor import likely_pairs
 
 
 def planted(seed, k=3, V=9):
@@ -59,6 +60,42 @@ def test_diagonalising_exact_moments_gives_the_truth(seed):
     assert distance(found, true) < 1e-6
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_the_tensor_of_exact_moments_gives_the_truth(seed):
+    true = planted(seed)
+    found = recover_parameters(exact_moments(true, 8), 3, method="tensor", seed=seed)
+    assert distance(found, true) < 1e-8
+
+
+def test_the_tensor_of_samples_comes_nearer_than_eigenvectors():
+    rng = np.random.default_rng(8)
+    k, V = 6, 30
+    emission = rng.dirichlet(np.full(V, 0.1), k) * 0.95 + 0.05 / V
+    transition = 0.5 * np.roll(np.eye(k), 1, axis=1) + 0.5 * rng.dirichlet(np.ones(k), k)
+    true = Parameters(np.full(k, 1 / k), transition, emission)
+    moments = Moments.of(sample(true, 2000, 20), V)
+
+    def error(method):
+        found = recover_parameters(moments, k, method=method, smoothing=0.01)
+        return distance(found, true)
+
+    assert error("tensor") < 0.15
+    assert error("tensor") < error("diagonalise")
+
+
+def test_pairs_of_states_that_are_likely():
+    true = disjoint()
+    moments = exact_moments(true, 30)
+    states = true.initial
+    pooled = np.zeros(3)
+    for _ in range(28):
+        pooled, states = pooled + states / 28, states @ true.transition
+    joint = pooled[:, None] * true.transition
+    # symbols tell the state here: any start leads there
+    found = likely_pairs(np.full((3, 3), 1 / 9), true.emission, moments, n_iter=2000)
+    np.testing.assert_allclose(found, joint, atol=1e-6)
+
+
 def test_diagonalising_samples_comes_near():
     true = disjoint()
     data = sample(true, 20_000, 10)
@@ -78,7 +115,7 @@ def test_clusters_of_symbols_are_the_states():
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.integers(0, 10_000), st.sampled_from(["clusters", "diagonalise"]))
+@given(st.integers(0, 10_000), st.sampled_from(["clusters", "diagonalise", "tensor"]))
 def test_recovered_parameters_are_valid_on_noise(seed, method):
     rng = np.random.default_rng(seed)
     V, k = int(rng.integers(4, 12)), int(rng.integers(1, 4))
@@ -91,7 +128,7 @@ def test_recovered_parameters_are_valid_on_noise(seed, method):
 
 def test_a_state_more_than_the_rank_is_an_error():
     data = Encoded.of([[0, 1, 0, 1, 0]] * 5)
-    for method in ("clusters", "diagonalise"):
+    for method in ("clusters", "diagonalise", "tensor"):
         with pytest.raises(RankError):
             recover_parameters(Moments.of(data, 6), 3, method=method)
     one = Encoded.of([[0] * 8])

@@ -74,6 +74,7 @@ KINDS = {
         "hmm train",
         "sequences.spectral.model:SpectralHMM",
     ),
+    "topics": Kind("topics of documents", "words topics train", "words.topics.model:TopicModel"),
     "tagger": Kind("a tagger", "tag train", "tagging.tagger:SequenceTagger"),
 }
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from eigentext.cli import options, words_cluster, words_embed, words_report
+from eigentext.cli import options, words_cluster, words_embed, words_report, words_topics
 from eigentext.cli.command import with_flags
 from eigentext.cli.output import remark, show_figures
 from eigentext.cli.run import Training
@@ -17,6 +17,7 @@ app = typer.Typer(no_args_is_help=True, help="Word counts and word representatio
 words_embed.register(app)
 words_cluster.register(app)
 words_report.register(app)
+words_topics.register(app)
 
 
 @app.command("count")

@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 Unknown = Literal["signature", "one"]
-Start = Literal["spectral", "recovered", "random"]
+Start = Literal["spectral", "recovered", "tensor", "random"]
 Precision = Literal["double", "single"]
 Estimator = Literal["cca", "hkz", "fru"]
 Scaling = Literal["cca", "svd"]
@@ -66,8 +66,9 @@ class HMMSettings(SymbolSettings):
         "spectral",
         Text(get_args(Start)),
         "What EM begins with: recovered, clusters of a CCA; spectral, those softened and a pass "
-        "of EM in small steps; random.  The first two need as many directions in the data as "
-        "there are states.",
+        "of EM in small steps; tensor, parameters by the tensor power method, for data that "
+        "follow the model; random.  The others need as many directions in the data as there are "
+        "states.",
     )
     n_iter: int = setting(10, Whole(0), "Iterations of EM; 0 keeps the start.", short="-n")
     n_starts: int = setting(

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from eigentext.words.embeddings.lrmvl import LRMVL as LRMVL
     from eigentext.words.embeddings.vectors import Embeddings as Embeddings
     from eigentext.words.lm.class_bigram import ClassBigram as ClassBigram
+    from eigentext.words.topics.model import TopicModel as TopicModel
 
 __getattr__, __dir__, __all__ = lazy(
     __name__,
@@ -23,5 +24,6 @@ __getattr__, __dir__, __all__ = lazy(
         "embeddings.lrmvl": "LRMVL",
         "embeddings.vectors": "Embeddings",
         "lm.class_bigram": "ClassBigram",
+        "topics.model": "TopicModel",
     },
 )

@@ -21,6 +21,7 @@ __all__ = [
     "ClassBigramSettings",
     "ClusterSettings",
     "LRMVLSettings",
+    "TopicSettings",
 ]
 
 METHODS = ("spectral", "paper", "exchange", "brown")
@@ -152,3 +153,34 @@ class ClassBigramSettings:
         Real(0, open=True),
         "Pseudo-counts of a word in its class and of a class after another.",
     )
+
+
+@dataclass
+class TopicSettings:
+    """Settings of topics of documents."""
+
+    n_topics: int = setting(20, Whole(1, 10**4), "How many topics.", short="-k", positional=True)
+    alpha0: float = setting(
+        1.0,
+        Real(0, 1e6),
+        "Sum of the Dirichlet's parameters: how many topics a document mixes; 0: it has one.",
+    )
+    refine: int = setting(
+        10, Whole(0), "Iterations of EM that begin with the topics of the moments.", short="-n"
+    )
+    smoothing: float = setting(
+        0.1,
+        Real(0, 1, open=True),
+        "This share of the moments' topics is the frequency of words, so that none is impossible.",
+    )
+    vocab_size: int | None = setting(
+        10_000, Whole(1, optional=True), "Keep the n most frequent words that are left."
+    )
+    min_documents: int = setting(5, Whole(1), "Leave out words of fewer documents.")
+    max_share: float = setting(
+        0.1, Real(0, 1), "Leave out words of more than this share of documents: stop words."
+    )
+    fold_case: bool = setting(
+        True, Flag(), "Words that differ in case alone are one word.", off="--keep-case"
+    )
+    seed: int = setting(0, Whole(0), _SEED)

@@ -149,12 +149,17 @@ class HMM(Model, HMMSettings):
         if self.start == "random":
             return Parameters.random(self.n_states, len(symbols), seed)
         from eigentext.sequences.spectral.moments import Moments
-        from eigentext.sequences.spectral.recover import recover_parameters, spectral_start
+        from eigentext.sequences.spectral.recover import (
+            Method,
+            recover_parameters,
+            spectral_start,
+        )
 
         moments = Moments.of(data, len(symbols))
         if self.start == "spectral":
             return spectral_start(moments, self.n_states, data=data, seed=seed)
-        return recover_parameters(moments, self.n_states, seed=seed)
+        method: Method = "tensor" if self.start == "tensor" else "clusters"
+        return recover_parameters(moments, self.n_states, method=method, seed=seed)
 
     def _counted(self, progress: Progress | None, start: int) -> Progress | None:
         """The progress of one start as that of all."""

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
 
-__all__ = ["Operators", "make_operators"]
+__all__ = ["Operators", "make_operators", "tensor_of_triples"]
 
 _DOUBLE = 64_000_000  # bytes of all matrices up to which they are float64
 _FEW_SYMBOLS = 800
@@ -140,7 +140,8 @@ def make_operators(
         usual = middles @ U / middles.sum()
         if estimator == "fru":
             y = words.dual()
-            return Operators(start, stop, _tensor(moments, U, left), usual, y)
+            tensor = tensor_of_triples(moments, U, U, left)
+            return Operators(start, stop, tensor, usual, y)
         return Operators(start, stop, _matrices(moments, U, left), usual)
 
 
@@ -162,18 +163,22 @@ def _matrices(moments: Moments, U: Floats, left: Floats) -> npt.NDArray[Any]:
     return matrices
 
 
-def _tensor(moments: Moments, U: Floats, left: Floats) -> Floats:
-    """``K[j] = E[u_2(j) u_3 left_1']`` (k, k, k): a block of symbols at a time, folded by U."""
-    V, k = U.shape
+def tensor_of_triples(moments: Moments, at: Floats, after: Floats, before: Floats) -> Floats:
+    """``K[j] = E[at_2(j) after_3 before_1']`` (k, k, k), in counts: middle, right and left symbol.
+
+    ``at``, ``after`` and ``before`` (V, k) have a row for every symbol; a block of symbols at a
+    time is summed and folded.
+    """
+    V, k = at.shape
     kind = np.float64 if V <= _FEW_SYMBOLS else np.float32
-    after, before = U.astype(kind), left.astype(kind)
+    middles, rights, lefts = at.astype(kind), after.astype(kind), before.astype(kind)
     tensor = np.zeros((k, k * k))
     block = np.empty((max(1, min(V, _BLOCK // (k * k))), k, k), kind)
     for low in range(0, V, len(block)):
         part = block[: V - low]
         part[:] = 0
-        _fill(moments, after, before, low, part)
-        tensor += after[low : low + len(part)].T @ part.reshape(len(part), k * k)
+        _fill(moments, rights, lefts, low, part)
+        tensor += middles[low : low + len(part)].T @ part.reshape(len(part), k * k)
     return tensor.reshape(k, k, k)
 
 

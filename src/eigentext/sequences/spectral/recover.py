@@ -18,6 +18,9 @@ states):
 3. ``O = Y G``, ``T = inv(G) (G T inv(G)) G``, ``pi = inv(G) b_1``; what sampling has made negative
    is cut off, and rows are divided by their sums.
 
+``tensor``, as exact, and steadier on samples: the tensor power method (tensor.py).  Where
+sampling has made something negative, pairs of states are then the likeliest for O.
+
 :func:`spectral_start` is ``clusters``, softened, and a pass of EM in small steps.
 """
 
@@ -34,6 +37,7 @@ from eigentext.linalg.ties import number_alike, unit_rows
 from eigentext.sequences.hmm.parameters import Parameters
 from eigentext.sequences.spectral.moments import Moments, dictionary
 from eigentext.sequences.spectral.operators import make_operators
+from eigentext.sequences.spectral.tensor import likely_pairs, states_from_tensor
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -44,7 +48,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Method", "cluster_symbols", "recover_parameters", "spectral_start"]
 
-Method = Literal["clusters", "diagonalise"]
+Method = Literal["clusters", "diagonalise", "tensor"]
 
 _TRIES = 20  # random directions, of which the one with the best separated eigenvalues is taken
 
@@ -62,7 +66,8 @@ def recover_parameters(
 
     ``smoothing``  this share of every row of O is the unigram and of T and pi the frequency of
                    states (``clusters``), so that no symbol is impossible; ``diagonalise``: of the
-                   even distribution, and only where something had to be cut off
+                   even distribution, ``tensor``: of the unigram, and only where something had to
+                   be cut off
     ``kappa``      see :func:`~eigentext.sequences.spectral.moments.dictionary`; for ``clusters``
 
     >>> from eigentext.sequences.spectral.moments import exact_moments
@@ -79,7 +84,9 @@ def recover_parameters(
         )
     if method == "diagonalise":
         return _from_eigenvectors(moments, k, smoothing, seed)
-    raise SettingsError(f"method {method!r}: expected 'clusters' or 'diagonalise'")
+    if method == "tensor":
+        return _from_tensor(moments, k, smoothing, seed)
+    raise SettingsError(f"method {method!r}: expected 'clusters', 'diagonalise' or 'tensor'")
 
 
 def spectral_start(
@@ -204,6 +211,23 @@ def _from_eigenvectors(moments: Moments, k: int, smoothing: float, seed: int) ->
     )
 
 
+def _from_tensor(moments: Moments, k: int, smoothing: float, seed: int) -> Parameters:
+    found = states_from_tensor(moments, k, seed=seed)
+    unigram = (moments.counts + 1e-3) / (moments.counts + 1e-3).sum()
+    states = np.full(k, 1 / k)
+    emission = _valid(found.emission, unigram, smoothing)
+    pairs = found.pairs
+    if _cut(pairs.reshape(1, -1)).any() or _cut(found.emission).any():
+        # of emissions that are next to what was found: those that are softened would bias pairs
+        hardly = _valid(found.emission, unigram, min(smoothing, 1e-3))
+        pairs = likely_pairs(pairs, hardly, moments)
+    return Parameters(
+        _valid(found.initial[None], states, min(smoothing, 0.01))[0],
+        _valid(pairs, states, min(smoothing, 0.01)),
+        emission,
+    )
+
+
 def _separation(values: npt.NDArray[np.complexfloating]) -> float:
     """Least distance of two eigenvalues, over the largest; complex ones count as double."""
     if len(values) == 1:
@@ -215,8 +239,15 @@ def _separation(values: npt.NDArray[np.complexfloating]) -> float:
 def _valid(rows: Floats, other: Floats, share: float) -> Floats:
     """Cut off what is negative; a row that lost something gets some of ``other``."""
     cut = np.maximum(rows, 0.0)
-    lost = (cut - rows).sum(axis=1, keepdims=True) > 1e-6 * cut.sum(axis=1, keepdims=True)
+    lost = _cut(rows)[:, None]
     total = cut.sum(axis=1, keepdims=True)
     own = np.where(total > 0, cut / np.where(total > 0, total, 1.0), other)
     part = np.where(lost, share, 0.0)
     return np.asarray((1 - part) * own + part * other)
+
+
+def _cut(rows: Floats) -> npt.NDArray[np.bool_]:
+    """(n,) which rows have more than rounding below 0."""
+    positive = np.maximum(rows, 0.0)
+    lost = (positive - rows).sum(axis=1) > 1e-6 * positive.sum(axis=1)
+    return np.asarray(lost)

@@ -1,0 +1,1 @@
+"""Topics of documents: moments of words in documents -> whitening -> tensor power method -> EM."""

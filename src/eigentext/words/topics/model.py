@@ -1,0 +1,198 @@
+"""TopicModel: topics of documents by moments, and EM from there.
+
+1. ``fit`` chooses the words and counts them (corpus/documents.py), finds topics by the tensor
+   power method (moments.py), cuts off what sampling has made negative, and improves them by
+   ``refine`` iterations of EM (inference.py).
+2. ``transform`` gives the proportions of topics in documents, ``perplexity`` how well one half of
+   a document tells the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from sklearn.base import TransformerMixin
+
+from eigentext.base.fields import Parts, Reals, Shares, Spec, Strings
+from eigentext.base.model import Model, Packed
+from eigentext.base.tokens import each_sentence
+from eigentext.base.values import Real, Whole
+from eigentext.corpus.documents import DocumentCounts, WordChoice, count_documents
+from eigentext.errors import DataError
+from eigentext.words.settings import TopicSettings
+from eigentext.words.topics.inference import Topics, proportions_of, refined
+from eigentext.words.topics.moments import DocumentMoments, topics_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import numpy.typing as npt
+
+    from eigentext.base.progress import Progress
+
+    Floats = npt.NDArray[np.float64]
+
+__all__ = ["TopicModel", "TopicView", "held_out_perplexity"]
+
+
+class TopicView(NamedTuple):
+    """A topic as a person sees it: its number, its share, and words with p(word | topic)."""
+
+    topic: int
+    share: float
+    words: list[tuple[str, float]]
+
+
+@dataclass(eq=False, repr=False)
+class TopicModel(TransformerMixin, Model, TopicSettings):  # type: ignore[misc]
+    """Topics of documents: words that stand in the same ones.
+
+    After ``fit``: ``words_``, ``topics_`` (k, words), ``weights_`` (k,) the share of each topic,
+    ``spectrum_`` (k,) the eigenvalues of M_2, ``residual_`` what the power method left of the
+    tensor, as a share, and ``n_documents_`` and ``n_tokens_``.
+
+    >>> sea = [["ship", "sail", "wind"], ["sail", "ship", "ship"], ["wind", "sail", "ship"]]
+    >>> farm = [["horse", "hay", "barn"], ["barn", "hay", "hay"], ["horse", "barn", "hay"]]
+    >>> model = TopicModel(2, min_documents=1, max_share=1.0).fit(sea * 5 + farm * 5)
+    >>> sorted(sorted(word for word, _ in topic.words) for topic in model.views(3))
+    [['barn', 'hay', 'horse'], ['sail', 'ship', 'wind']]
+    >>> model.transform([["hay"] * 9, ["ship"] * 9]).max(axis=1).round(1).tolist()
+    [0.9, 0.9]
+    """
+
+    KIND = "topics"
+    SPEC = Spec(
+        {"n_documents": Whole(0), "n_tokens": Whole(0), "residual": Real(0)},
+        Parts(
+            {
+                "topics": Reals(("topics", "words"), ("float64",), 1e-300, 1.001),
+                "weights": Shares(("topics",)),
+                "spectrum": Reals(("topics",)),
+            },
+            {"words": Strings("words", distinct=True)},
+        ),
+    )
+
+    # ------------------------------------------------------------ learning
+
+    def fit(
+        self, X: Iterable[Sequence[str]], y: object = None, *, progress: Progress | None = None
+    ) -> TopicModel:
+        """Learn from documents, lists of tokens, which are read once; ``y`` is not used."""
+        self.check()
+        choice = WordChoice(self.vocab_size, self.min_documents, self.max_share, self.fold_case)
+        return self.fit_counts(count_documents(each_sentence(X), choice), progress=progress)
+
+    def fit_counts(
+        self, counted: DocumentCounts, *, progress: Progress | None = None
+    ) -> TopicModel:
+        """Learn from documents that are counted already, with these words."""
+        self.check()
+        counts = counted.matrix
+        if not counts.nnz:
+            why = (
+                f"no word stands in {self.min_documents} documents or more, and in "
+                f"{self.max_share:g} of them or less: see min_documents and max_share"
+            )
+            raise DataError("documents", None, why)
+        found = topics_of(DocumentMoments.of(counts), self.n_topics, self.alpha0, seed=self.seed)
+        often = np.asarray(counts.sum(axis=0), np.float64).ravel() + 1e-3
+        phi = np.maximum(found.topics, 0.0)
+        phi /= phi.sum(axis=1, keepdims=True)
+        phi = (1 - self.smoothing) * phi + self.smoothing * often / often.sum()
+        topics = Topics(phi, found.weights, self.alpha0)
+        better = refined(topics, counts, n_iter=self.refine, progress=progress).params
+        order = np.argsort(-np.round(better.weights, 12), kind="stable")
+        self.words_ = counted.words
+        self.topics_, self.weights_ = better.phi[order], better.weights[order]
+        self.spectrum_, self.residual_ = found.spectrum, found.tensor.residual
+        self.n_documents_, self.n_tokens_ = counts.shape[0], int(counts.sum())
+        return self
+
+    # ------------------------------------------------------------ use
+
+    def views(self, top: int = 10) -> list[TopicView]:
+        """The topics with their leading words, the largest topic first."""
+        self.check_fitted()
+        views = []
+        for number, (share, row) in enumerate(zip(self.weights_, self.topics_, strict=True)):
+            order = np.argsort(-np.round(row, 12), kind="stable")[:top]
+            words = [(self.words_[i], float(row[i])) for i in order.tolist()]
+            views.append(TopicView(number, float(share), words))
+        return views
+
+    def transform(self, X: Iterable[Sequence[str]]) -> Floats:
+        """(documents, topics) the proportions of topics in each; rows sum to 1.
+
+        A document without a word that is known has the shares of the topics in all documents.
+        """
+        return proportions_of(self._parameters(), self.counts_of(X))
+
+    def perplexity(self, X: Iterable[Sequence[str]]) -> float:
+        """Of every second word of documents, given the other words of the same document.
+
+        Words that are not known are left out.
+        """
+        halves: tuple[list[list[str]], list[list[str]]] = ([], [])
+        known = set(self.words_) if hasattr(self, "words_") else set()
+        topics = self._parameters()
+        fold = self.settings_.fold_case
+        for tokens in each_sentence(X):
+            words = [token.lower() if fold else token for token in tokens]
+            words = [word for word in words if word in known]
+            halves[0].append(words[::2])
+            halves[1].append(words[1::2])
+        if not any(halves[1]):
+            raise DataError("documents", None, "no document has two words that are known")
+        given, asked = (self.counts_of(half) for half in halves)
+        return held_out_perplexity(proportions_of(topics, given), topics.phi, asked)
+
+    def score(self, X: Iterable[Sequence[str]], y: object = None) -> float:
+        """Minus the logarithm of the perplexity, so that more is better, as searches want it."""
+        return -float(np.log(self.perplexity(X)))
+
+    def counts_of(self, X: Iterable[Sequence[str]]) -> Any:
+        """(documents, words) csr: how often each of the model's words stands in each."""
+        self.check_fitted()
+        choice = WordChoice(fold_case=self.settings_.fold_case)
+        return count_documents(each_sentence(X), choice, words=self.words_).matrix
+
+    def _parameters(self) -> Topics:
+        self.check_fitted()
+        return Topics(self.topics_, self.weights_, self.settings_.alpha0)
+
+    # ------------------------------------------------------------ storage
+
+    def _pack_learned(self) -> Packed:
+        arrays = {"topics": self.topics_, "weights": self.weights_, "spectrum": self.spectrum_}
+        facts = {
+            "n_documents": self.n_documents_,
+            "n_tokens": self.n_tokens_,
+            "residual": self.residual_,
+        }
+        return Packed(arrays, {"words": self.words_}, facts)
+
+    def _restore(self, packed: Packed) -> None:
+        arrays, facts = packed.arrays, packed.facts
+        self.words_ = tuple(packed.strings["words"])
+        self.topics_, self.weights_ = arrays["topics"], arrays["weights"]
+        self.spectrum_, self.residual_ = arrays["spectrum"], facts["residual"]
+        self.n_documents_, self.n_tokens_ = facts["n_documents"], facts["n_tokens"]
+
+    def _summary(self) -> str:
+        return f"{len(self.topics_):,} topics, {len(self.words_):,} words"
+
+
+def held_out_perplexity(theta: Floats, phi: Floats, counts: Any) -> float:
+    """``exp(- sum n_dv log(sum_i theta_di phi_iv) / sum n_dv)`` of counts (documents, words).
+
+    >>> from scipy.sparse import csr_array
+    >>> even = np.full((1, 4), 0.25)
+    >>> held_out_perplexity(np.ones((2, 1)), even, csr_array(np.array([[1, 0, 2, 0], [0] * 4])))
+    4.0
+    """
+    entries = counts.tocoo()
+    probability = np.einsum("ij,ij->i", theta[entries.row], phi.T[entries.col])
+    return float(np.exp(-(entries.data @ np.log(probability)) / entries.data.sum()))

@@ -1,0 +1,192 @@
+"""Topics from the first three moments of words in documents.
+
+In LDA a document has proportions of topics drawn from Dirichlet(a_1 .. a_k), sum a_0; every word
+is drawn from the topic phi_i with these proportions.  With x_1, x_2, x_3 three words of a document
+and m = E[x_1] (Anandkumar, Ge, Hsu, Kakade and Telgarsky 2014, theorem 3.5)::
+
+    M_2 = E[x_1 x_2'] - a_0/(a_0+1) m m'
+        = sum_i w_i phi_i phi_i'                         w_i = a_i / (a_0 (a_0+1))
+    M_3 = E[x_1 (x) x_2 (x) x_3] - a_0/(a_0+2) (E[x_1 (x) x_2 (x) m] and the two other orders)
+          + 2 a_0^2/((a_0+1)(a_0+2)) m (x) m (x) m
+        = 2/(a_0+2) sum_i w_i phi_i (x) phi_i (x) phi_i
+
+``a_0 = 0`` is the mixture in which a document has one topic (theorem 3.1).
+
+1. :class:`DocumentMoments` holds sparse counts.  Two different words of a document are a pair:
+   ``(c c' - diag(c)) / (L (L - 1))`` with counts c and length L, and likewise for triples.
+2. :func:`topics_of` whitens: the leading eigenvectors and values of ``M_2 ~ U diag(s) U'`` give
+   ``W = U diag(s)^(-1/2)`` (V, k) with ``W' M_2 W = I``.  The tensor ``M_3(W, W, W)`` (k, k, k) is
+   summed in whitened words; nothing of size V x V x V, nor V x V, is ever made.
+3. The power method finds its pairs (l_i, v_i); ``M_2 W v_i = w_i^(1/2) phi_i``, whose sum is
+   w_i^(1/2), since phi_i sums to 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+from eigentext.errors import DataError, RankError
+from eigentext.linalg.determinism import random_block, single_threaded
+from eigentext.linalg.tensor_power import TensorPairs, tensor_power
+from eigentext.linalg.tensors import third_moment, third_moment_of_blocks
+from eigentext.linalg.ties import fix_signs
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float64]
+
+__all__ = ["DocumentMoments", "Moments", "RawTopics", "topics_of"]
+
+_DENSE_SIDE = 400  # up to so many words M_2 is written out
+_RANK_TOL = 1e-10
+
+
+class Moments(Protocol):
+    """What topics are made of: m, and products with E[x_1 x_2'] and E[x_1 (x) x_2 (x) x_3]."""
+
+    @property
+    def mean(self) -> Floats:
+        """(V,) m."""
+
+    def pairs(self, X: Floats) -> Floats:
+        """``E[x_1 x_2'] X`` for X (V, n)."""
+
+    def triples(self, W: Floats) -> Floats:
+        """``E[W'x_1 (x) W'x_2 (x) W'x_3]`` (k, k, k) for W (V, k)."""
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentMoments:
+    """Moments of documents with at least three words, each of the same weight.
+
+    ``counts``  (n, V) csr: how often each word stands in each document
+    ``mean``    (V,) m
+
+    >>> from scipy.sparse import csr_array
+    >>> seen = DocumentMoments.of(csr_array(np.array([[2, 1], [0, 3], [1, 0]])))
+    >>> seen.pairs(np.eye(2)).round(9).tolist()  # the last document has one word
+    [[0.166666667, 0.166666667], [0.166666667, 0.5]]
+    """
+
+    counts: Any
+    mean: Floats
+
+    @classmethod
+    def of(cls, counts: Any) -> DocumentMoments:
+        """Of a sparse matrix of documents and words."""
+        lengths = np.asarray(counts.sum(axis=1)).ravel()
+        long = counts.tocsr()[np.flatnonzero(lengths >= 3)].astype(np.float64)
+        if not long.shape[0]:
+            why = "no document has three words of the vocabulary, and a triple needs them"
+            raise DataError("documents", None, why)
+        L = np.asarray(long.sum(axis=1)).ravel()
+        return cls(long, np.asarray(long.T @ (1 / L)) / len(L))
+
+    @property
+    def _lengths(self) -> Floats:
+        return np.asarray(self.counts.sum(axis=1)).ravel()
+
+    def pairs(self, X: Floats) -> Floats:
+        """``E[x_1 x_2'] X`` for X (V, n)."""
+        L = self._lengths
+        a = 1 / (L * (L - 1) * len(L))
+        C = self.counts
+        both = C.T @ (a[:, None] * (C @ X))
+        return np.asarray(both - (C.T @ a)[:, None] * X)  # no word is a pair with itself
+
+    def triples(self, W: Floats) -> Floats:
+        """``E[W'x_1 (x) W'x_2 (x) W'x_3]`` (k, k, k) for W (V, k)."""
+        L, C = self._lengths, self.counts
+        b = 1 / (L * (L - 1) * (L - 2) * len(L))
+        Y = np.asarray(C @ W)  # documents, whitened
+        every = third_moment(Y, Y, Y, weights=b)
+        # a word taken twice, and another: sum over words of W_v (x) W_v (x) Q_v, in three orders
+        Q = np.asarray(C.T @ (b[:, None] * Y))
+        twice = third_moment_of_blocks([(W, W, Q)])
+        thrice = third_moment(W, W, W, weights=np.asarray(C.T @ b))
+        orders = twice + twice.transpose(0, 2, 1) + twice.transpose(2, 0, 1)
+        return np.asarray(every - orders + 2 * thrice)
+
+
+class RawTopics(NamedTuple):
+    """Topics as moments give them: entries may be negative.
+
+    ``topics``    (k, V), rows sum to 1
+    ``weights``   (k,) shares of topics, positive, sum 1: a_i / a_0
+    ``spectrum``  (k,) eigenvalues of M_2
+    ``tensor``    what the power method found, and its residuals
+    """
+
+    topics: Floats
+    weights: Floats
+    spectrum: Floats
+    tensor: TensorPairs
+
+
+def topics_of(moments: Moments, k: int, alpha0: float, *, seed: int = 0) -> RawTopics:
+    """k topics; moments of a smaller rank are a RankError."""
+    with single_threaded():
+        U, s = _leading(lambda X: _second(moments, alpha0, X), len(moments.mean), k, seed)
+        W = U / np.sqrt(s)
+        found = tensor_power(_third(moments, W, alpha0), seed=seed)
+        rows = (U * np.sqrt(s)) @ found.vectors  # M_2 W v_i, (V, k)
+        sizes = rows.sum(axis=0)
+        sizes = np.where(np.abs(sizes) > 1e-12, sizes, 1e-12)
+        weights = sizes**2 / (sizes**2).sum()
+        order = np.argsort(-np.round(weights, 12), kind="stable")
+    return RawTopics((rows / sizes).T[order], weights[order], s, found)
+
+
+def _second(moments: Moments, alpha0: float, X: Floats) -> Floats:
+    """``M_2 X``."""
+    m = moments.mean
+    return np.asarray(moments.pairs(X) - (alpha0 / (alpha0 + 1) * m)[:, None] * (m @ X))
+
+
+def _leading(product: Any, V: int, k: int, seed: int) -> tuple[Floats, Floats]:
+    """The k largest eigenvalues and their vectors (V, k) of a symmetric matrix."""
+    from scipy.sparse.linalg import LinearOperator, eigsh
+
+    if k > V:
+        raise RankError("M_2, the pairs of words", asked=k, got=V)
+    if V <= _DENSE_SIDE or k >= V - 1:
+        dense = product(np.eye(V))
+        values, vectors = np.linalg.eigh((dense + dense.T) / 2)
+        values, vectors = values[-k:], vectors[:, -k:]
+    else:
+        matrix = LinearOperator(
+            (V, V),
+            matvec=lambda x: product(x.reshape(V, 1)).ravel(),
+            matmat=product,
+            dtype=np.float64,
+        )
+        begin = random_block(V, 1, seed=seed).ravel()
+        values, vectors = eigsh(matrix, k, which="LA", v0=begin, tol=1e-9)
+    order = np.argsort(-values)
+    s = values[order]
+    rank = int((s > _RANK_TOL * max(float(s[0]), 0.0)).sum()) if s[0] > 0 else 0
+    if rank < k:
+        raise RankError("M_2, the pairs of words", asked=k, got=rank)
+    return fix_signs(np.ascontiguousarray(vectors[:, order]))[0], s
+
+
+def _third(moments: Moments, W: Floats, alpha0: float) -> Floats:
+    """``M_3(W, W, W)``, scaled so that ``l_i = w_i^(-1/2)``."""
+    T = moments.triples(W)
+    if alpha0 == 0:
+        return T
+    u = W.T @ moments.mean
+    P = W.T @ moments.pairs(W)
+    off = (
+        P[:, :, None] * u[None, None, :]
+        + P[:, None, :] * u[None, :, None]
+        + P[None, :, :] * u[:, None, None]
+    )
+    cube = u[:, None, None] * u[None, :, None] * u[None, None, :]
+    T = T - alpha0 / (alpha0 + 2) * off
+    T += 2 * alpha0**2 / ((alpha0 + 1) * (alpha0 + 2)) * cube
+    return np.asarray(T * (alpha0 + 2) / 2)
