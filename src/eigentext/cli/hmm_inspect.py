@@ -79,7 +79,9 @@ def inspect(
 
     model = load_model(source)
     if isinstance(model, BlockedHMM):
-        _refuse("a model of --blocked has too many states to show; `hmm tag` gives those of a text")
+        _refuse(
+            "a model of --blocked has too many states to show; `hmm tag` gives those of a text"
+        )
     if isinstance(model, HMM):
         if plot is not None:
             _refuse("--plot draws singular values: of a text, or of operators")

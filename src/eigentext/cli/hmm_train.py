@@ -31,7 +31,9 @@ def train(
     ] = False,
     blocked: Annotated[
         bool,
-        typer.Option("--blocked", help="Thousands of states, a few for each word: a language model."),
+        typer.Option(
+            "--blocked", help="Thousands of states, a few for each word: a language model."
+        ),
     ] = False,
     tagged: Annotated[
         bool, typer.Option("--tagged", help="Input has tags: learn a latent tagger.")
@@ -40,8 +42,9 @@ def train(
     """Learn a hidden Markov model of text (one tokenised sentence a line), or a latent tagger.
 
     EM gives valid parameters; --operators need no iteration but may be negative, which `hmm eval`
-    counts; --blocked predicts text best.  Empty lines are passed over.  With hundreds of states a card (--device) pays.  With
-    --tagged the input is columns (token first, tag last) or CoNLL-U, and `hmm tag` uses the model.
+    counts; --blocked predicts text best.  Empty lines are passed over.  With hundreds of states a
+    card (--device) pays.  With --tagged the input is columns (token first, tag last) or CoNLL-U,
+    and `hmm tag` uses the model.
 
     Example:
 

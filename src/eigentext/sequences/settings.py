@@ -129,9 +129,7 @@ class SpectralHMMSettings(SymbolSettings):
 class BlockedHMMSettings(SymbolSettings):
     """Settings of a hidden Markov model with blocked emissions."""
 
-    n_states: int = setting(
-        40_000, Whole(1, 10**6), "Hidden states.", short="-k", positional=True
-    )
+    n_states: int = setting(40_000, Whole(1, 10**6), "Hidden states.", short="-k", positional=True)
     n_groups: int = setting(
         100,
         Whole(1, 10_000),

@@ -132,7 +132,8 @@ def next_symbols(parameters: BlockedParameters, data: Encoded) -> Floats:
         own = np.arange(blocks.first[block], blocks.first[block + 1])
         share = last[s, : len(own)] / last[s, : len(own)].sum()
         states[s] = share @ parameters.rows(own)
-    return parameters.shown(states)
+    shown = parameters.shown(states)
+    return np.asarray(shown / shown.sum(axis=1, keepdims=True))
 
 
 def sample(parameters: BlockedParameters, n: int, length: int, seed: int = 0) -> list[list[int]]:

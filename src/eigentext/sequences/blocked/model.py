@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -47,6 +48,8 @@ def _sound(
     arrays: Mapping[str, npt.NDArray[Any]], strings: Mapping[str, list[str]], settings: Any
 ) -> None:
     """Sizes that come from others: kernels trust them."""
+    if len(settings["discounts"]) != len(Discounts._fields):
+        raise ValueError(f"settings have {len(settings['discounts'])} discounts")
     first, of_word = arrays["first"], arrays["of_word"]
     sizes = np.diff(first)
     if bool((sizes < 1).any()) or sizes[-1] != 1:
@@ -84,15 +87,15 @@ class BlockedHMM(Model, BlockedHMMSettings):
         },
         Parts(
             {
-                "of_word": Ints(("symbols",), ("int32",), 0, "blocks"),
                 "first": Pointers("blocks+1", "states+1"),
+                "of_word": Ints(("symbols",), ("int32",), 0, "blocks"),
                 "emission": Shares(("emissions",), _FLOAT),
                 "ptr": Pointers("blocks+1", "pairs"),
                 "block": Ints(("pairs",), ("int32",), 0, "blocks"),
                 "transition": Shares(("transitions",), _FLOAT),
                 "leave": Shares(("states+1",), _FLOAT),
-                "group": Ints(("states+1",), ("int32",), 0, "groups"),
                 "rows": Shares(("groups", "states"), _FLOAT),
+                "group": Ints(("states+1",), ("int32",), 0, "groups"),
                 "counts": Ints(("symbols",), low=0, below=10**15),
             },
             {"names": Strings("symbols", distinct=True)},
@@ -226,7 +229,7 @@ class BlockedHMM(Model, BlockedHMMSettings):
             return _split(inference.viterbi(self.parameters_, data), data)
         values, place = inference.posteriors(self.parameters_, data)
         blocks = self.parameters_.blocks
-        best = [int(np.argmax(values[a:b])) for a, b in zip(place, place[1:], strict=False)]
+        best = [int(np.argmax(values[a:b])) for a, b in pairwise(place)]
         states = blocks.first[blocks.of_word[data.ids]] + np.array(best, np.int64)
         return _split(states.astype(np.int32), data)
 
@@ -263,9 +266,7 @@ class BlockedHMM(Model, BlockedHMMSettings):
             "rows": p.lower.rows,
         }
         learned = {"discounts": list(self.discounts_), "history": list(self.history_)}
-        return Packed(
-            {**arrays, **symbols.arrays}, symbols.strings, {**symbols.facts, **learned}
-        )
+        return Packed({**arrays, **symbols.arrays}, symbols.strings, {**symbols.facts, **learned})
 
     def _restore(self, packed: Packed) -> None:
         arrays = packed.arrays

@@ -147,7 +147,7 @@ class BlockedParameters:
                 size = int(first[b + 1] - first[b])
                 at = int(self.pairs.at[p]) + (state - int(first[a])) * size
                 row[first[b] : first[b + 1]] = self.transition[at : at + size]
-        return np.asarray(found / found.sum(axis=1, keepdims=True))  # 1 in float64 as well
+        return found
 
     def shown(self, states: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """(n, V) probabilities of words from those (n, S) of states."""
@@ -162,4 +162,5 @@ class BlockedParameters:
         S = self.n_states
         T = self.rows(np.arange(S + 1))
         O = self.shown(np.eye(S))  # noqa: E741
-        return Parameters(T[S], T[:S], O / O.sum(axis=1, keepdims=True))
+        T, O = (table / table.sum(axis=1, keepdims=True) for table in (T, O))  # noqa: E741
+        return Parameters(T[S], T[:S], O)

@@ -1,5 +1,8 @@
 """The start: a model of few states, learned from moments, is lifted to many.
 
+Blocks of words with states of their own are those of Chiu and Rush 2020; a block for each word is
+the cloned model of Dedieu et al. 2019.
+
 1. A dense model of G states (:func:`~eigentext.sequences.spectral.recover.spectral_start`: CCA,
    clusters, EM in small steps) says how often each block is shown by each of its states.
 2. :func:`choose_states`: a state of the large model is a pair (block, state of the small one), its

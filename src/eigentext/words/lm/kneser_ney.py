@@ -146,9 +146,10 @@ def _looked_up(keys: Ids, values: Floats, wanted: Ids, otherwise: float) -> Floa
 
 
 def _three_discounts(counts: Ids) -> Floats:
-    """(4,) discounts of counts 0, 1, 2 and more: j - (j + 1) Y n_j+1 / n_j, Y = n_1 / (n_1 + 2 n_2).
+    """(4,) discounts of counts 0, 1, 2 and more: j - (j + 1) Y n_j+1 / n_j.
 
-    Kept from 0.05 to j - 0.05; where a text has no count of j or j + 1, half of j, at most 1.5.
+    Y is n_1 / (n_1 + 2 n_2).  Kept from 0.05 to j - 0.05; where a text has no count of j or of
+    j + 1, half of j.
     """
     n = np.bincount(np.minimum(counts, 5), minlength=6).astype(np.float64)
     share = n[1] / (n[1] + 2 * n[2]) if n[1] else 0.5
