@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import json
+import re
+import textwrap
+from itertools import islice
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from eigentext.base.cores import using_cores
+from eigentext.base.files.opening import numbered_lines
 from eigentext.cli.main import run
 from eigentext.errors import DataError, ModelFileError, SettingsError
-from eigentext.sequences import BlockedHMM, Encoded, Parameters
+from eigentext.sequences import BlockedHMM, Encoded, Parameters, Symbols
 from eigentext.sequences.blocked import inference
 from eigentext.sequences.blocked.learn import NONE, Counts, Discounts, Smoothing, Trainer
 from eigentext.sequences.blocked.parameters import Blocks
 from eigentext.sequences.blocked.start import choose_states, lifted
 from eigentext.sequences.hmm import inference as dense_inference
 from eigentext.sequences.hmm.em import baum_welch
+from eigentext.sequences.inspection import kneser_ney_trigram_surprisals
 from oracle import hmm_paths
 
 OF_WORD, SIZES = np.array([0, 1, 1, 2, 0, 3]), np.array([2, 3, 1, 2])
@@ -263,6 +269,13 @@ def test_a_wrong_file_is_refused(model, name, tmp_path):
         BlockedHMM.load(tmp_path / "bad.hmm")
 
 
+def test_the_example_of_the_page():
+    page = Path(__file__).parents[2] / "docs" / "family-blocked-hmm.md"
+    code = re.search(r"\n\n(    from .*?)\n\n`--n-blocks", page.read_text("utf-8"), re.DOTALL)
+    assert code is not None
+    exec(textwrap.dedent(code[1]), {})
+
+
 # ---------------------------------------------------------------- the command
 
 
@@ -314,3 +327,17 @@ def test_commands(folder, capsys):
 def test_bad_commands(folder, line, why, capsys):
     assert run(["hmm", *line.format(folder).split()]) == 2
     assert why in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------- real text
+
+
+@pytest.mark.requires("data")
+def test_it_predicts_real_text_better_than_trigrams(data):
+    lines = numbered_lines(str(data / "text" / "wiki.txt.xz"))
+    text = [line.split() for _, line in islice(lines, 4500)]
+    symbols = Symbols.fit(text[:4000], vocab_size=1000, unknown="one")
+    train, test = symbols.encode(text[:4000]), symbols.encode(text[4000:])
+    ours = BlockedHMM(4000, n_groups=20).fit_encoded(train, symbols).surprisals_encoded(test)
+    trigrams = kneser_ney_trigram_surprisals(train, test, len(symbols))
+    assert np.exp(ours.mean()) < 0.97 * np.exp(trigrams.mean())

@@ -254,7 +254,7 @@ class BlockedHMM(Model, BlockedHMMSettings):
 
     def _pack_learned(self) -> Packed:
         p, symbols = self.parameters_, self.symbols_.packed()
-        arrays = {
+        arrays: dict[str, npt.NDArray[Any]] = {
             "of_word": p.blocks.of_word,
             "first": p.blocks.first,
             "emission": p.emission,

@@ -84,7 +84,7 @@ class KneserNeyTrigram:
     1.0
     """
 
-    def __init__(self, before: Ids, words: Ids, n: int) -> None:
+    def __init__(self, before: Ids, words: npt.NDArray[np.integer[Any]], n: int) -> None:
         self.n, self._base = n, n + 1
         words = np.asarray(words, np.int64)
         far, near = (np.asarray(before, np.int64)[:, i] for i in (0, 1))
@@ -102,7 +102,7 @@ class KneserNeyTrigram:
         every: Ids = np.arange(n, dtype=np.int64)
         self.unigram = alone.own(every) + alone.backoff(every // self._base) / n
 
-    def probabilities(self, before: Ids, words: Ids) -> Floats:
+    def probabilities(self, before: Ids, words: npt.NDArray[np.integer[Any]]) -> Floats:
         """p(word | two words before), for rows of ids."""
         words = np.asarray(words, np.int64)
         far, near = (np.asarray(before, np.int64)[:, i] for i in (0, 1))
