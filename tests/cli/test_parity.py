@@ -29,8 +29,13 @@ from eigentext.lexical.ranker.model import LexicalRanker
 from eigentext.lexical.settings import LearnedAnalyzerSettings, RankerSettings
 from eigentext.pipeline.model import Pipeline
 from eigentext.pipeline.settings import PipelineSettings
-from eigentext.sequences import HMM, LatentTagger, SpectralHMM
-from eigentext.sequences.settings import HMMSettings, LatentTaggerSettings, SpectralHMMSettings
+from eigentext.sequences import HMM, BlockedHMM, LatentTagger, SpectralHMM
+from eigentext.sequences.settings import (
+    BlockedHMMSettings,
+    HMMSettings,
+    LatentTaggerSettings,
+    SpectralHMMSettings,
+)
 from eigentext.tagging.settings import TaggerSettings
 from eigentext.tagging.tagger import SequenceTagger
 from eigentext.words import LRMVL, CCAEmbedding, ClassBigram, SpectralClusters, TopicModel
@@ -61,6 +66,7 @@ COMMANDS: list[tuple[str, type, type]] = [
     ("tag train", TaggerSettings, SequenceTagger),
     ("hmm train", HMMSettings, HMM),
     ("hmm train", SpectralHMMSettings, SpectralHMM),
+    ("hmm train", BlockedHMMSettings, BlockedHMM),
     ("hmm train", LatentTaggerSettings, LatentTagger),
 ]
 

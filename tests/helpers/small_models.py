@@ -271,6 +271,16 @@ def _hmm_answers(model: Any) -> Any:
     )
 
 
+def _blocked_answers(model: Any) -> Any:
+    return (
+        [one.tolist() for one in model.predict([SENTENCE])],
+        [[p.tolist() for _, p in one] for one in model.predict_proba([SENTENCE])],
+        model.perplexity([SENTENCE]),
+        model.next_symbols([SENTENCE]).tolist(),
+        model.sample(1, 4),
+    )
+
+
 def _operator_answers(model: Any) -> Any:
     return (
         model.perplexity([SENTENCE]),
@@ -418,6 +428,12 @@ SMALL: dict[str, Small] = {
         _given(TREES),
         _parses,
         _fewer_weights,
+    ),
+    "blocked-hmm": Small(
+        "sequences.blocked.model:BlockedHMM",
+        lambda kind: kind(40, n_groups=2, n_iter=1),
+        _given(TEXT),
+        _blocked_answers,
     ),
     "hmm": Small(
         "sequences.hmm.model:HMM",

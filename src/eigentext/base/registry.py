@@ -27,6 +27,11 @@ class Kind(NamedTuple):
 
 
 KINDS = {
+    "blocked-hmm": Kind(
+        "a hidden Markov model with blocked emissions",
+        "hmm train --blocked",
+        "sequences.blocked.model:BlockedHMM",
+    ),
     "class-bigram": Kind(
         "a language model of word classes",
         "words lm train",

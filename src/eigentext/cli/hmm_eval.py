@@ -21,11 +21,11 @@ def eval_(
     tagged: TaggedInput,
     train: Annotated[
         list[str] | None,
-        typer.Option("--train", help="Text of training: adds a Kneser-Ney bigram."),
+        typer.Option("--train", help="Text of training: adds Kneser-Ney bigrams and trigrams."),
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """Perplexity of held-out text, beside a unigram and a Kneser-Ney bigram of the same symbols.
+    """Perplexity of held-out text, beside a unigram and Kneser-Ney n-grams of the same symbols.
 
     Of operators it also shows the negative rate: the share of tokens for which they had no
     positive value, so that the unigram had to speak.  Of a model of `hmm train --tagged`: the
@@ -45,7 +45,11 @@ def eval_(
 
     from eigentext.cli.hmm_tag import eval_tagged, is_tagger
     from eigentext.errors import DataError, SettingsError
-    from eigentext.sequences.inspection import kneser_ney_surprisals, perplexity
+    from eigentext.sequences.inspection import (
+        kneser_ney_surprisals,
+        kneser_ney_trigram_surprisals,
+        perplexity,
+    )
 
     if is_tagger(model):
         text.refuse("is for text without tags")
@@ -69,8 +73,10 @@ def eval_(
     }
     if train:
         learned = symbols.encode(text.sentences(train))
-        surprisals = kneser_ney_surprisals(learned, data, len(symbols))
-        figures["kneser_ney_bigram"] = perplexity(-surprisals.sum(), data.n_tokens)
+        bigrams = kneser_ney_surprisals(learned, data, len(symbols))
+        trigrams = kneser_ney_trigram_surprisals(learned, data, len(symbols))
+        figures["kneser_ney_bigram"] = perplexity(-bigrams.sum(), data.n_tokens)
+        figures["kneser_ney_trigram"] = perplexity(-trigrams.sum(), data.n_tokens)
     if hasattr(hmm, "negative_rate_"):
         figures["negative_rate"] = hmm.negative_rate_
     figures |= clock.figures()

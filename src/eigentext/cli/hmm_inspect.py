@@ -75,9 +75,13 @@ def inspect(
         _show_text(source, spectrum, plot, json)
         return
     spectrum.refuse("is for a text, not for a model")
-    from eigentext.sequences import HMM
+    from eigentext.sequences import HMM, BlockedHMM
 
     model = load_model(source)
+    if isinstance(model, BlockedHMM):
+        _refuse(
+            "a model of --blocked has too many states to show; `hmm tag` gives those of a text"
+        )
     if isinstance(model, HMM):
         if plot is not None:
             _refuse("--plot draws singular values: of a text, or of operators")

@@ -13,6 +13,7 @@ from eigentext.cli.run import Run
 from eigentext.cli.text_input import TextInput
 
 if TYPE_CHECKING:
+    from eigentext.sequences.blocked.model import BlockedHMM
     from eigentext.sequences.hmm.model import HMM
     from eigentext.sequences.spectral.model import SpectralHMM
 
@@ -20,17 +21,17 @@ Model = Annotated[str, typer.Argument(help="A model of `hmm train`.")]
 _AT_ONCE = 20_000  # sentences that are scored together
 
 
-def load_model(path: str) -> HMM | SpectralHMM:
-    """A model of either kind."""
+def load_model(path: str) -> HMM | SpectralHMM | BlockedHMM:
+    """A model of any of the three kinds."""
     from eigentext.base.model import load
     from eigentext.base.modelfile import read_header
     from eigentext.base.registry import wrong_kind
 
-    kinds = ("hmm", "spectral-hmm")
+    kinds = ("hmm", "spectral-hmm", "blocked-hmm")
     kind = read_header(path, *kinds).kind
     if kind not in kinds:
         raise wrong_kind(path, kind, *kinds)
-    model: HMM | SpectralHMM = load(path)
+    model: HMM | SpectralHMM | BlockedHMM = load(path)
     return model
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from eigentext.base.files.opening import SkipLog
     from eigentext.base.progress import Progress
+    from eigentext.sequences import HMM, BlockedHMM
     from eigentext.sequences.tagger.model import LatentTagger, TagAnswer
     from eigentext.tagging.reading import Item
 
@@ -32,7 +33,7 @@ def is_tagger(model: str) -> bool:
     """Is this the file of a latent tagger (and not of an HMM without tags)?"""
     from eigentext.base.modelfile import read_header
 
-    return read_header(model, "hmm", "latent-tagger").kind == "latent-tagger"
+    return read_header(model, "hmm", "blocked-hmm", "latent-tagger").kind == "latent-tagger"
 
 
 def eval_tagged(model: str, files: list[str], tagged: TaggedInput, *, json: bool = False) -> None:
@@ -70,7 +71,9 @@ def eval_tagged(model: str, files: list[str], tagged: TaggedInput, *, json: bool
 
 @with_flags()
 def tag(
-    model: Annotated[str, typer.Argument(help="A model written by `hmm train --tagged`.")],
+    model: Annotated[
+        str, typer.Argument(help="A model of `hmm train`, with --tagged or without.")
+    ],
     files: Annotated[
         list[str] | None, typer.Argument(help="Sentences; the tags in them are not looked at.")
     ] = None,
@@ -84,13 +87,20 @@ def tag(
     marginals: Annotated[
         bool, typer.Option("--marginals", help="The share of every tag (JSON Lines).")
     ] = False,
+    method: Annotated[
+        Literal["viterbi", "posterior"] | None,
+        typer.Option(
+            "--method", help="Of hidden states: the best path, or the best of each token."
+        ),
+    ] = None,
     format_: options.Format = "native",
     jobs: options.Jobs = 1,
 ) -> None:
     """Tag sentences with a latent tagger: the input with its tags in place, or JSON Lines.
 
     Text without columns (--from tokens) comes out as token TAB tag; an empty line of it is left
-    out there, and kept in JSON Lines.
+    out there, and kept in JSON Lines.  With a hidden Markov model of text without tags the tags
+    are numbers of hidden states.
 
     Example:
 
@@ -99,14 +109,29 @@ def tag(
         $ eigentext hmm tag latent.model sample/text.txt -o tagged.txt
 
         $ eigentext hmm tag latent.model sample/text.txt --kbest 3 --marginals -o answers.jsonl
+
+        $ eigentext hmm train sample/text.txt --blocked --n-groups 5 -o blocked.hmm
+
+        $ eigentext hmm tag blocked.hmm sample/text.txt --method posterior -o states.txt
     """
     from eigentext.base.files.opening import expand
     from eigentext.base.parallel import in_order
+    from eigentext.errors import SettingsError
     from eigentext.sequences.tagger.model import LatentTagger
 
-    tagger = LatentTagger.load(model)
     as_json = format_ == "jsonl" or kbest > 1 or marginals
-    work = partial(_answers, as_json=as_json, kbest=kbest, marginals=marginals)
+    tagger: Any
+    work: Any
+    if is_tagger(model):
+        if method is not None:
+            raise SettingsError("--method is for hidden states, not for a latent tagger")
+        tagger = LatentTagger.load(model)
+        work = partial(_answers, as_json=as_json, kbest=kbest, marginals=marginals)
+    else:
+        if kbest > 1 or marginals:
+            raise SettingsError("--kbest and --marginals are for a latent tagger")
+        tagger = _with_states(model)
+        work = partial(_states, as_json=as_json, method=method or "viterbi")
     counts = {"sentences": 0, "tokens": 0, "fallbacks": 0}
     negative = 0.0
 
@@ -137,7 +162,7 @@ def tag(
     if run.json:
         rates = run.clock.figures(tokens=counts["tokens"])
         figures: dict[str, Any] = {**counts, "skipped": run.skipped, **rates}
-        if as_json and tagger.estimator in ("moments", "mixed"):
+        if as_json and getattr(tagger, "estimator", "") in ("moments", "mixed"):
             figures["negative_rate"] = round(negative / max(counts["tokens"], 1), 4)
         run.tell(figures)
 
@@ -170,6 +195,38 @@ def _answers(
         record = _as_json(tokens, found, tagger, kbest=kbest, marginals=marginals)
         text = dumps(record, ensure_ascii=False)
         answers.append(_Answer(found.tags, text, found.fallback, found.negative))
+    return answers
+
+
+def _with_states(path: str) -> HMM | BlockedHMM:
+    """A hidden Markov model with parameters: operators have no states."""
+    from eigentext.base.modelfile import read_header
+    from eigentext.base.registry import wrong_kind
+    from eigentext.cli.hmm_score import load_model
+    from eigentext.sequences import HMM, BlockedHMM
+
+    model = load_model(path)
+    if not isinstance(model, HMM | BlockedHMM):
+        kind = read_header(path).kind
+        raise wrong_kind(path, kind, "latent-tagger", "hmm", "blocked-hmm")
+    return model
+
+
+def _states(
+    model: HMM | BlockedHMM,
+    sentences: list[Sequence[str]],
+    *,
+    as_json: bool,
+    method: Literal["viterbi", "posterior"],
+) -> list[_Answer]:
+    """The hidden states of sentences, as tags."""
+    from json import dumps
+
+    answers = []
+    for tokens, states in zip(sentences, model.predict(sentences, method=method), strict=True):
+        record = {"tokens": list(tokens), "states": states.tolist()} if as_json else {}
+        text = dumps(record, ensure_ascii=False)
+        answers.append(_Answer([str(state) for state in states.tolist()], text))
     return answers
 
 

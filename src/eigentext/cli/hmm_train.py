@@ -10,10 +10,15 @@ from eigentext.cli import options
 from eigentext.cli.command import Given, with_flags
 from eigentext.cli.run import TrainingOnDevice
 from eigentext.cli.text_input import TaggedInput, TextInput
-from eigentext.sequences.settings import HMMSettings, LatentTaggerSettings, SpectralHMMSettings
+from eigentext.sequences.settings import (
+    BlockedHMMSettings,
+    HMMSettings,
+    LatentTaggerSettings,
+    SpectralHMMSettings,
+)
 
 
-@with_flags(HMMSettings, SpectralHMMSettings, LatentTaggerSettings)
+@with_flags(HMMSettings, SpectralHMMSettings, BlockedHMMSettings, LatentTaggerSettings)
 def train(
     files: options.Sources,
     run: TrainingOnDevice,
@@ -24,6 +29,12 @@ def train(
         bool,
         typer.Option("--operators", help="Operators from moments alone, instead of EM."),
     ] = False,
+    blocked: Annotated[
+        bool,
+        typer.Option(
+            "--blocked", help="Thousands of states, a few for each word: a language model."
+        ),
+    ] = False,
     tagged: Annotated[
         bool, typer.Option("--tagged", help="Input has tags: learn a latent tagger.")
     ] = False,
@@ -31,8 +42,9 @@ def train(
     """Learn a hidden Markov model of text (one tokenised sentence a line), or a latent tagger.
 
     EM gives valid parameters; --operators need no iteration but may be negative, which `hmm eval`
-    counts.  Empty lines are passed over.  With hundreds of states a card (--device) pays.  With
-    --tagged the input is columns (token first, tag last) or CoNLL-U, and `hmm tag` uses the model.
+    counts; --blocked predicts text best.  Empty lines are passed over.  With hundreds of states a
+    card (--device) pays.  With --tagged the input is columns (token first, tag last) or CoNLL-U,
+    and `hmm tag` uses the model.
 
     Example:
 
@@ -42,15 +54,17 @@ def train(
 
         $ eigentext hmm train sample/text.txt -o em.hmm --start random --n-starts 3 --n-states 5
 
+        $ eigentext hmm train sample/text.txt -o blocked.hmm --blocked --n-groups 5
+
         $ eigentext hmm train sample/entities.bio -o latent.model --tagged --n-states 4
     """
     from eigentext.base.files.opening import expand
     from eigentext.errors import DataError, RankError, SettingsError
-    from eigentext.sequences import HMM, LatentTagger, SpectralHMM
+    from eigentext.sequences import HMM, BlockedHMM, LatentTagger, SpectralHMM
     from eigentext.sequences.observations import NumberedText, Symbols
 
-    if tagged and operators:
-        raise SettingsError("--tagged and --operators: expected one of them")
+    if tagged + operators + blocked > 1:
+        raise SettingsError("--tagged, --operators and --blocked: expected one of them")
     if tagged:
         text.refuse("is for text without tags")
     else:
@@ -60,6 +74,8 @@ def train(
         model = LatentTagger(**given.settings(LatentTaggerSettings))
     elif operators:
         model = SpectralHMM(**given.settings(SpectralHMMSettings))
+    elif blocked:
+        model = BlockedHMM(**given.settings(BlockedHMMSettings))
     else:
         model = HMM(**given.settings(HMMSettings))
     model.check()
@@ -81,14 +97,15 @@ def train(
             try:
                 model.fit_encoded(data, symbols, **({} if operators else {"progress": progress}))
             except RankError as error:
-                remedy = "" if operators else ", or --start random"
-                raise SettingsError(f"{error}: take fewer --n-states{remedy}") from error
+                flag = "--n-groups or --n-blocks" if blocked else "--n-states"
+                remedy = "" if operators or blocked else ", or --start random"
+                raise SettingsError(f"{error}: take fewer {flag}{remedy}") from error
     run.save(model, sources, figures | _figures(model))
 
 
 def _figures(model: Any) -> dict[str, Any]:
     """What is worth telling of each kind."""
-    from eigentext.sequences import HMM, LatentTagger
+    from eigentext.sequences import HMM, BlockedHMM, LatentTagger
 
     if isinstance(model, LatentTagger):
         return {
@@ -97,6 +114,10 @@ def _figures(model: Any) -> dict[str, Any]:
             "words": len(model.words_.words),
         }
     figures: dict[str, Any] = {"n_states": model.n_states, "symbols": len(model.symbols_)}
+    if isinstance(model, BlockedHMM):
+        figures["n_states"] = model.parameters_.n_states
+        if len(model.history_) > 1 or model.history_[0]:
+            figures["held_out_log_prob_per_token"] = model.history_[-1]
     if isinstance(model, HMM):
         figures["log_prob_per_token"] = model.spread_["best"]
         if model.n_starts > 1:

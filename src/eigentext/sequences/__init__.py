@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from eigentext.base.lazy import lazy
 
 if TYPE_CHECKING:
+    from eigentext.sequences.blocked.model import BlockedHMM as BlockedHMM
     from eigentext.sequences.hmm.model import HMM as HMM
     from eigentext.sequences.hmm.parameters import Parameters as Parameters
     from eigentext.sequences.observations import Encoded as Encoded
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = lazy(
     __name__,
     {
+        "blocked.model": "BlockedHMM",
         "hmm.model": "HMM",
         "hmm.parameters": "Parameters",
         "observations": "Encoded Symbols",

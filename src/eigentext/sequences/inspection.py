@@ -5,8 +5,8 @@
 2. :func:`spectrum_of`: singular values of the pairs of neighbours, beside those of the same tokens
    in random order.  A value above the shuffled ones is not chance: their number is the
    suggestion for k.
-3. :func:`perplexity` of a text by its log likelihood; :func:`kneser_ney_surprisals`: what an
-   interpolated Kneser-Ney bigram makes of a text.
+3. :func:`perplexity` of a text by its log likelihood; :func:`kneser_ney_surprisals` and
+   :func:`kneser_ney_trigram_surprisals`: what Kneser-Ney bigrams and trigrams make of a text.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ __all__ = [
     "graph_of",
     "graph_of_tags",
     "kneser_ney_surprisals",
+    "kneser_ney_trigram_surprisals",
     "perplexity",
     "shares",
     "spectrum_of",
@@ -227,6 +228,22 @@ def kneser_ney_surprisals(train: Encoded, test: Encoded, n_symbols: int) -> Floa
     model = KneserNeyBigram(pairs.tocsr())
     probabilities = model.probabilities(_before(test, n_symbols), test.ids.astype(np.int64))
     return np.asarray(-np.log(probabilities))
+
+
+def kneser_ney_trigram_surprisals(train: Encoded, test: Encoded, n_symbols: int) -> Floats:
+    """(N,) ``-log p(x_t | x_t-2 x_t-1)`` of an interpolated modified Kneser-Ney trigram."""
+    from eigentext.words.lm.kneser_ney import KneserNeyTrigram
+
+    model = KneserNeyTrigram(_two_before(train, n_symbols), train.ids, n_symbols)
+    return np.asarray(-np.log(model.probabilities(_two_before(test, n_symbols), test.ids)))
+
+
+def _two_before(data: Encoded, beginning: int) -> npt.NDArray[np.int64]:
+    """(N, 2) the two symbols before each, the nearer one last."""
+    near = _before(data, beginning)
+    far = np.concatenate([np.zeros(1, np.int64), near[:-1]])[: data.n_tokens]
+    far[data.first[:-1][data.lengths > 0]] = beginning
+    return np.stack([far, near], axis=1)
 
 
 def _before(data: Encoded, beginning: int) -> npt.NDArray[np.int64]:

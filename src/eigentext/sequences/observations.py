@@ -114,6 +114,17 @@ class Encoded:
         first = self.first[begin : end + 1]
         return Encoded(self.ids[first[0] : first[-1]], first - first[0])
 
+    def only(self, chosen: npt.NDArray[np.int64]) -> Encoded:
+        """The sequences of these numbers, in this order.
+
+        >>> Encoded.of([[0, 1], [2], [3, 4]]).only(np.array([2, 0])).ids.tolist()
+        [3, 4, 0, 1]
+        """
+        lengths = self.lengths[chosen]
+        first = pointers(lengths)
+        tokens = np.repeat(self.first[chosen] - first[:-1], lengths) + np.arange(first[-1])
+        return Encoded(self.ids[tokens], first)
+
     def without_empty(self) -> Encoded:
         """The same without sequences of no tokens, as learning wants them.
 

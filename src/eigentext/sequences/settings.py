@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from eigentext.sequences.observations import Symbols
 
 __all__ = [
+    "BlockedHMMSettings",
     "Decoder",
     "Estimator",
     "HMMSettings",
@@ -122,6 +123,30 @@ class SpectralHMMSettings(SymbolSettings):
     )
     unigram_weight: float = setting(
         0.2, Real(0, 1), "Of the unigram beside the operators.", answering=True
+    )
+
+
+@dataclass
+class BlockedHMMSettings(SymbolSettings):
+    """Settings of a hidden Markov model with blocked emissions."""
+
+    n_states: int = setting(40_000, Whole(1, 10**6), "Hidden states.", short="-k", positional=True)
+    n_groups: int = setting(
+        100,
+        Whole(1, 10_000),
+        "States of the small model that the states of --blocked come from, and back off to.",
+    )
+    n_blocks: int | None = setting(
+        None,
+        Whole(1, optional=True),
+        "Clusters of words that share states, for --blocked (default: each word has its own).",
+    )
+    passes: int = setting(3, Whole(0), "Passes of EM in small steps over the small model.")
+    n_iter: int = setting(
+        5,
+        Whole(0),
+        "Iterations of EM; --blocked stops before where held-out text gains nothing.",
+        short="-n",
     )
 
 

@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eigentext.base.em import EMResult
-from eigentext.base.ragged import pointers
 from eigentext.errors import DataError, SettingsError
 from eigentext.linalg.determinism import single_threaded
 from eigentext.sequences.hmm.batches import Counts, Machine, Workspace, check_symbols
@@ -151,13 +150,7 @@ def deal(data: Encoded, parts: int, seed: int = 0) -> list[Encoded]:
     [2, 2, 2]
     """
     order = np.random.default_rng(seed).permutation(np.flatnonzero(data.lengths))
-    dealt = []
-    for some in np.array_split(order, min(parts, len(order))):
-        lengths = data.lengths[some]
-        first = pointers(lengths)
-        tokens = np.repeat(data.first[some] - first[:-1], lengths) + np.arange(first[-1])
-        dealt.append(Encoded(data.ids[tokens], first))
-    return dealt
+    return [data.only(some) for some in np.array_split(order, min(parts, len(order)))]
 
 
 def _cut(data: Encoded) -> Encoded:

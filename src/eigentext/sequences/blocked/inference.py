@@ -1,0 +1,162 @@
+"""What a blocked hidden Markov model says about sequences: probabilities, states, what is next.
+
+The matrices between the tokens of some sequences are gathered first, some millions of numbers at
+a time; then the passes are those of learning.  A symbol that no reachable state can show has
+surprisal inf, and for what follows all states of its block are alike.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from eigentext.base.ragged import pointers
+from eigentext.sequences.hmm.batches import check_symbols
+from eigentext.sequences.kernels import blocked as kernels
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy.typing as npt
+
+    from eigentext.sequences.blocked.parameters import BlockedParameters
+    from eigentext.sequences.observations import Encoded
+
+    Floats = npt.NDArray[np.float64]
+
+__all__ = ["filtered_last", "next_symbols", "posteriors", "sample", "surprisals", "viterbi"]
+
+_CELLS = 20_000_000  # numbers of matrices that are gathered at once
+
+
+class _Part(NamedTuple):
+    """Some sequences with the matrix of each token."""
+
+    begin: int  # of the first token
+    data: Encoded
+    at: npt.NDArray[np.int64]
+    T: npt.NDArray[Any]
+    alpha: npt.NDArray[Any]
+    scale: Floats
+
+
+def _parts(parameters: BlockedParameters, data: Encoded) -> Iterator[tuple[slice, _Part]]:
+    """The sequences of each part, and the part."""
+    check_symbols(data, parameters.n_symbols)
+    blocks, pairs = parameters.blocks, parameters.pairs
+    sizes = blocks.sizes[blocks.of_word[data.ids]]
+    before = np.concatenate([np.ones(1, np.int64), sizes[:-1]])[: len(sizes)]
+    before[data.first[:-1][data.lengths > 0]] = 1
+    cells = pointers(sizes * before)[data.first]  # before each sequence
+    begin = 0
+    while begin < len(data):
+        end = int(np.searchsorted(cells, cells[begin] + _CELLS, side="right")) - 1
+        end = min(max(end, begin + 1), len(data))
+        part = data.part(begin, end)
+        found = np.empty(part.n_tokens, np.int64)
+        kernels.find_pairs(part.ids, part.first, blocks, pairs, found)
+        at = np.empty(part.n_tokens, np.int64)
+        T = np.empty(int(cells[end] - cells[begin]), parameters.transition.dtype)
+        seen = (pairs, parameters.transition, parameters.lower)
+        kernels.gather(part.ids, part.first, found, blocks, *seen, at, T)
+        longest = int(part.lengths.max(initial=0))
+        alpha = np.zeros((longest + 1, int(blocks.sizes.max())), T.dtype)
+        first = int(data.first[begin])
+        yield slice(begin, end), _Part(first, part, at, T, alpha, np.zeros(longest))
+        begin = end
+
+
+def surprisals(parameters: BlockedParameters, data: Encoded) -> Floats:
+    """(N,) ``-log p(x_t | x_1 .. x_t-1)``, natural logarithm."""
+    values = np.zeros(data.n_tokens)
+    for _, part in _parts(parameters, data):
+        some, ids, first = np.arange(len(part.data)), part.data.ids, part.data.first
+        kernels.surprisals(
+            ids, first, some, parameters.blocks, part.at, part.T, parameters.emission,
+            part.alpha, part.scale, values[part.begin : part.begin + len(ids)],
+        )  # fmt: skip
+    return values
+
+
+def viterbi(parameters: BlockedParameters, data: Encoded) -> npt.NDArray[np.int32]:
+    """(N,) the states of the most probable path of each sequence."""
+    states = np.zeros(data.n_tokens, np.int32)
+    for _, part in _parts(parameters, data):
+        ids, first = part.data.ids, part.data.first
+        kernels.viterbi(
+            ids, first, parameters.blocks, part.at, part.T, parameters.emission,
+            np.zeros(part.alpha.shape), states[part.begin : part.begin + len(ids)],
+        )  # fmt: skip
+    return states
+
+
+def posteriors(
+    parameters: BlockedParameters, data: Encoded
+) -> tuple[Floats, npt.NDArray[np.int64]]:
+    """``p(h_t | x_1 .. x_n)`` for the states of the block of each token, end to end, and (N + 1,)
+    where those of a token begin."""
+    blocks = parameters.blocks
+    place = pointers(blocks.sizes[blocks.of_word[data.ids]])
+    values = np.zeros(int(place[-1]))
+    for _, part in _parts(parameters, data):
+        ids, first = part.data.ids, part.data.first
+        where = place[part.begin : part.begin + len(ids) + 1]
+        kernels.posteriors(
+            ids, first, blocks, part.at, part.T, parameters.emission, part.alpha, part.scale,
+            values[where[0] : where[-1]], where - where[0],
+        )  # fmt: skip
+    return values, place
+
+
+def filtered_last(parameters: BlockedParameters, data: Encoded) -> Floats:
+    """(S, most) ``p(h_n | x_1 .. x_n)`` for the states of the block of each last token; the
+    beginning, 1, for an empty sequence."""
+    most = int(parameters.blocks.sizes.max())
+    out = np.zeros((len(data), most))
+    for chosen, part in _parts(parameters, data):
+        kernels.last_states(
+            part.data.ids, part.data.first, parameters.blocks, part.at, part.T,
+            parameters.emission, part.alpha, part.scale, out[chosen],
+        )  # fmt: skip
+    return out
+
+
+def next_symbols(parameters: BlockedParameters, data: Encoded) -> Floats:
+    """(S, V) distribution of the symbol after each sequence; after an empty one, of the first."""
+    blocks = parameters.blocks
+    last = filtered_last(parameters, data)
+    states = np.zeros((len(data), parameters.n_states))
+    for s in range(len(data)):
+        block = blocks.of_word[data[s][-1]] if len(data[s]) else len(blocks.first) - 2
+        own = np.arange(blocks.first[block], blocks.first[block + 1])
+        share = last[s, : len(own)] / last[s, : len(own)].sum()
+        states[s] = share @ parameters.rows(own)
+    shown = parameters.shown(states)
+    return np.asarray(shown / shown.sum(axis=1, keepdims=True))
+
+
+def sample(parameters: BlockedParameters, n: int, length: int, seed: int = 0) -> list[list[int]]:
+    """``n`` sequences of ``length`` symbols drawn from the model."""
+    rng = np.random.default_rng(seed)
+    drawn = []
+    for _ in range(n):
+        state, words = parameters.n_states, []
+        for _ in range(length):
+            state = _draw(parameters.rows(np.array([state]))[0], rng.random())
+            words.append(_word(parameters, state, rng.random()))
+        drawn.append(words)
+    return drawn
+
+
+def _word(parameters: BlockedParameters, state: int, chance: float) -> int:
+    blocks = parameters.blocks
+    block = int(np.searchsorted(blocks.first, state, side="right")) - 1
+    words = np.flatnonzero(blocks.of_word == block)
+    shown = parameters.emission[blocks.emit[words] + state - blocks.first[block]]
+    return int(words[_draw(np.asarray(shown, np.float64), chance)])
+
+
+def _draw(weights: Floats, chance: float) -> int:
+    sums = np.cumsum(weights)
+    return int(min(np.searchsorted(sums, chance * sums[-1], side="right"), len(sums) - 1))

@@ -1,0 +1,335 @@
+"""BlockedHMM: thousands of hidden states, each word shown by the few of its block.
+
+1. ``fit`` numbers the symbols, learns a small dense model from moments and EM in small steps, and
+   lifts it (start.py): a state is a word (or a block of words) with a state of the small model.
+2. EM on the large model (learn.py); its transitions are smoothed level by level, with discounts,
+   and as many iterations, as suit ten stretches of the text that neither model has seen.
+3. The last pass counts all sequences.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from eigentext.base.fields import Ints, Listed, Parts, Pointers, Real, Shares, Spec, Strings
+from eigentext.base.model import Model, Packed
+from eigentext.errors import DataError, SettingsError
+from eigentext.sequences.blocked import inference
+from eigentext.sequences.blocked.learn import Discounts, Smoothing, Trainer, choose_discounts
+from eigentext.sequences.blocked.parameters import BlockedParameters, BlockPairs, Blocks, Lower
+from eigentext.sequences.blocked.start import choose_states, lifted
+from eigentext.sequences.hmm.inference import sums_by_sequence
+from eigentext.sequences.observations import SYMBOLS, Encoded, NumberedText, Symbols
+from eigentext.sequences.settings import BlockedHMMSettings
+from eigentext.sequences.spectral.moments import Moments
+from eigentext.sequences.spectral.recover import cluster_symbols, spectral_start
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from eigentext.base.progress import Progress
+
+    Floats = npt.NDArray[np.float64]
+
+__all__ = ["BlockedHMM"]
+
+_STRETCHES = 10  # parts of the text that are held out, a fiftieth of it together
+_HELD = 0.02
+_FLOAT = ("float32",)
+
+
+def _sound(
+    arrays: Mapping[str, npt.NDArray[Any]], strings: Mapping[str, list[str]], settings: Any
+) -> None:
+    """Sizes that come from others: kernels trust them."""
+    if len(settings["discounts"]) != len(Discounts._fields):
+        raise ValueError(f"settings have {len(settings['discounts'])} discounts")
+    first, of_word = arrays["first"], arrays["of_word"]
+    sizes = np.diff(first)
+    if bool((sizes < 1).any()) or sizes[-1] != 1:
+        raise ValueError("array 'first' has a block without states, or a beginning of several")
+    if len(arrays["emission"]) != int(sizes[of_word].sum()):
+        raise ValueError("array 'emission' does not fit the blocks of words")
+    before = np.repeat(np.arange(len(sizes)), np.diff(arrays["ptr"]))
+    block = arrays["block"]
+    if len(arrays["transition"]) != int((sizes[before] * sizes[block]).sum()):
+        raise ValueError("array 'transition' does not fit the pairs of blocks")
+    inside = np.diff(before) == 0
+    if bool((np.diff(block)[inside] <= 0).any()):
+        raise ValueError("array 'block' does not rise")
+
+
+@dataclass(eq=False, repr=False)
+class BlockedHMM(Model, BlockedHMMSettings):
+    """A hidden Markov model with blocked emissions; settings: :class:`BlockedHMMSettings`.
+
+    After ``fit``: ``symbols_``, ``parameters_``, ``discounts_`` and ``history_`` (mean log
+    likelihood of a held-out token, before EM and after each iteration that was kept).
+
+    >>> text = [["a", "b", "a", "b", "a"], ["b", "a", "b"]] * 50
+    >>> model = BlockedHMM(4, n_groups=2).fit(text)
+    >>> model.perplexity([["a", "b", "a", "b"]]) < 1.5
+    True
+    """
+
+    KIND = "blocked-hmm"
+    SPEC = Spec(
+        {
+            "discounts": Listed(Real(0, 1)),
+            "history": Listed(Real()),
+            "symbols": SYMBOLS,
+        },
+        Parts(
+            {
+                "first": Pointers("blocks+1", "states+1"),
+                "of_word": Ints(("symbols",), ("int32",), 0, "blocks"),
+                "emission": Shares(("emissions",), _FLOAT),
+                "ptr": Pointers("blocks+1", "pairs"),
+                "block": Ints(("pairs",), ("int32",), 0, "blocks"),
+                "transition": Shares(("transitions",), _FLOAT),
+                "leave": Shares(("states+1",), _FLOAT),
+                "rows": Shares(("groups", "states"), _FLOAT),
+                "group": Ints(("states+1",), ("int32",), 0, "groups"),
+                "counts": Ints(("symbols",), low=0, below=10**15),
+            },
+            {"names": Strings("symbols", distinct=True)},
+        ),
+        _sound,
+    )
+
+    # ------------------------------------------------------------ learning
+
+    def fit(
+        self,
+        X: Iterable[Sequence[str]] | NumberedText,
+        y: object = None,
+        *,
+        progress: Progress | None = None,
+    ) -> BlockedHMM:
+        """Learn from sequences of tokens, which are read once; ``progress`` hears of each pass."""
+        self.check()
+        text = NumberedText.of(X)
+        symbols = Symbols.chosen(text, self)
+        return self.fit_encoded(text.as_symbols(symbols), symbols, progress=progress)
+
+    def fit_encoded(
+        self, data: Encoded, symbols: Symbols, *, progress: Progress | None = None
+    ) -> BlockedHMM:
+        """Learn from sequences that are numbers already."""
+        self.check()
+        data = data.without_empty()
+        inner, held = _held_out(len(data))
+        rest = data.only(inner)
+        moments = Moments.of(rest, len(symbols))
+        of_word = self._blocks(moments)
+        small = spectral_start(
+            moments, self.n_groups, data=rest, passes=self.passes, seed=self.seed
+        )
+        chosen = choose_states(small, moments.counts, of_word, self.n_states)
+        trainer = Trainer(data, chosen.blocks)
+        told = _Told(progress, self.n_iter + 2)
+        expecting = lifted(small, chosen, trainer.pairs, trainer.dtype)
+        _, counts = trainer.expect(expecting, inner)
+        smoothing = Smoothing(counts, chosen.blocks, trainer.pairs, chosen.group)
+        judge = _Judge(trainer, held)
+        discounts, value = judge.chosen(smoothing, Discounts())
+        history = [value]
+        told("EM")
+        for _ in range(self.n_iter):
+            parameters = smoothing.parameters(discounts)
+            _, counts = trainer.expect(parameters, inner)
+            new = Smoothing(counts, chosen.blocks, trainer.pairs, chosen.group)
+            value = judge.value(new, discounts)
+            told("EM")
+            if len(held) and value <= history[-1]:
+                break
+            history.append(value)
+            expecting, smoothing = parameters, new
+        if len(held):
+            discounts, _ = judge.chosen(smoothing, discounts)
+            _, counts = trainer.expect(expecting, np.arange(len(data)))
+            smoothing = Smoothing(counts, chosen.blocks, trainer.pairs, chosen.group)
+        self.parameters_ = smoothing.parameters(discounts)
+        self.symbols_, self.discounts_, self.history_ = symbols, discounts, tuple(history)
+        return self
+
+    def _blocks(self, moments: Moments) -> npt.NDArray[np.int64]:
+        """(V,) the block of every word."""
+        V = moments.n_symbols
+        if self.n_blocks is None or self.n_blocks >= V:
+            of_word = np.arange(V)
+        else:
+            of_word = cluster_symbols(moments, self.n_blocks, seed=self.seed)
+        n_blocks = int(of_word.max()) + 1
+        if self.n_states < n_blocks:
+            raise SettingsError(
+                f"{self.n_states} states for {n_blocks} blocks: expected at least one for each; "
+                "take more n_states, or fewer n_blocks"
+            )
+        return of_word
+
+    # ------------------------------------------------------------ probabilities
+
+    def _encoded(self, X: Iterable[Sequence[str]]) -> Encoded:
+        self.check_fitted()
+        return self.symbols_.encode(X)
+
+    def surprisals(self, X: Iterable[Sequence[str]]) -> list[Floats]:
+        """``-log p(x_t | x_1 .. x_t-1)`` of every token, one array a sequence."""
+        data = self._encoded(X)
+        return _split(inference.surprisals(self.parameters_, data), data)
+
+    def surprisals_encoded(self, data: Encoded) -> Floats:
+        """(N,) for sequences that are numbers already."""
+        self.check_fitted()
+        return inference.surprisals(self.parameters_, data)
+
+    def log_prob(self, X: Iterable[Sequence[str]]) -> Floats:
+        """(S,) log p of each sequence; 0 for an empty one."""
+        data = self._encoded(X)
+        return sums_by_sequence(-inference.surprisals(self.parameters_, data), data)
+
+    def score(self, X: Iterable[Sequence[str]], y: object = None) -> float:
+        """Mean log likelihood of a token."""
+        data = self._encoded(X)
+        if not data.n_tokens:
+            raise DataError("sequences", None, "no tokens to score")
+        return -float(inference.surprisals(self.parameters_, data).mean())
+
+    def perplexity(self, X: Iterable[Sequence[str]]) -> float:
+        """``exp(- log p / number of tokens)``."""
+        return float(np.exp(-self.score(X)))
+
+    def next_symbols(self, X: Iterable[Sequence[str]]) -> Floats:
+        """(S, V) distribution of the symbol after each sequence, in the order of ``symbols_``."""
+        return inference.next_symbols(self.parameters_, self._encoded(X))
+
+    def sample(self, n: int = 1, length: int = 20, *, seed: int = 0) -> list[list[str]]:
+        """``n`` sequences of ``length`` symbols drawn from the model."""
+        self.check_fitted()
+        drawn = inference.sample(self.parameters_, n, length, seed)
+        return [[self.symbols_.names[x] for x in words] for words in drawn]
+
+    # ------------------------------------------------------------ states
+
+    def predict(
+        self, X: Iterable[Sequence[str]], *, method: Literal["viterbi", "posterior"] = "viterbi"
+    ) -> list[npt.NDArray[np.int32]]:
+        """States of each sequence: the best path, or the best state for each token by itself."""
+        if method not in ("viterbi", "posterior"):
+            raise SettingsError(f"method {method!r}: expected viterbi or posterior")
+        data = self._encoded(X)
+        if method == "viterbi":
+            return _split(inference.viterbi(self.parameters_, data), data)
+        values, place = inference.posteriors(self.parameters_, data)
+        blocks = self.parameters_.blocks
+        best = [int(np.argmax(values[a:b])) for a, b in pairwise(place)]
+        states = blocks.first[blocks.of_word[data.ids]] + np.array(best, np.int64)
+        return _split(states.astype(np.int32), data)
+
+    def predict_proba(
+        self, X: Iterable[Sequence[str]]
+    ) -> list[list[tuple[npt.NDArray[np.int64], Floats]]]:
+        """For each token the states of its block, and p(state | whole sequence) of each."""
+        data = self._encoded(X)
+        values, place = inference.posteriors(self.parameters_, data)
+        first = self.parameters_.blocks.first
+        answers = []
+        for s in range(len(data)):
+            tokens = []
+            for t in range(int(data.first[s]), int(data.first[s + 1])):
+                b = self.parameters_.blocks.of_word[data.ids[t]]
+                shares = values[place[t] : place[t + 1]]
+                tokens.append((np.arange(first[b], first[b + 1]), shares))
+            answers.append(tokens)
+        return answers
+
+    # ------------------------------------------------------------ elsewhere
+
+    def _pack_learned(self) -> Packed:
+        p, symbols = self.parameters_, self.symbols_.packed()
+        arrays: dict[str, npt.NDArray[Any]] = {
+            "of_word": p.blocks.of_word,
+            "first": p.blocks.first,
+            "emission": p.emission,
+            "ptr": p.pairs.ptr,
+            "block": p.pairs.block,
+            "transition": p.transition,
+            "leave": p.lower.leave,
+            "group": p.lower.group,
+            "rows": p.lower.rows,
+        }
+        learned = {"discounts": list(self.discounts_), "history": list(self.history_)}
+        return Packed({**arrays, **symbols.arrays}, symbols.strings, {**symbols.facts, **learned})
+
+    def _restore(self, packed: Packed) -> None:
+        arrays = packed.arrays
+        self.symbols_ = Symbols.unpacked(packed)
+        blocks = Blocks.of(arrays["of_word"], np.diff(arrays["first"])[:-1])
+        before = np.repeat(np.arange(len(arrays["ptr"]) - 1), np.diff(arrays["ptr"]))
+        pairs = BlockPairs.of(before, arrays["block"].astype(np.int64), blocks)
+        lower = Lower(arrays["leave"], arrays["group"], arrays["rows"])
+        self.parameters_ = BlockedParameters(
+            blocks, pairs, arrays["transition"], arrays["emission"], lower
+        )
+        self.discounts_ = Discounts(*packed.facts["discounts"])
+        self.history_ = tuple(packed.facts["history"])
+
+    def _summary(self) -> str:
+        return f"{self.parameters_.n_states:,} states, {len(self.symbols_):,} symbols"
+
+
+def _held_out(n: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Numbers of the sequences that are counted, and of those held out: none of a short text.
+
+    Stretches, not single sequences: neighbours have words in common that another text has not.
+    """
+    size = int(n * _HELD / _STRETCHES)
+    begin = (np.arange(1, _STRETCHES + 1) * n) // _STRETCHES - size
+    held = (begin[:, None] + np.arange(size)).ravel()
+    return np.setdiff1d(np.arange(n), held), held
+
+
+class _Judge:
+    """Mean log likelihood of the held-out tokens."""
+
+    def __init__(self, trainer: Trainer, held: npt.NDArray[np.int64]) -> None:
+        self.trainer, self.held = trainer, held
+        self.which = trainer.pairs_of(held)
+        self.n_tokens = int(trainer.data.lengths[held].sum())
+        self.room = np.zeros(trainer.pairs.at[-1], trainer.dtype)  # transitions of ``which``
+
+    def value(self, smoothing: Smoothing, discounts: Discounts) -> float:
+        """Under the parameters of these discounts; 0 where nothing is held out."""
+        if not len(self.held):
+            return 0.0
+        parameters = smoothing.parameters(discounts, self.which, self.room)
+        return self.trainer.log_likelihood(parameters, self.held) / self.n_tokens
+
+    def chosen(self, smoothing: Smoothing, start: Discounts) -> tuple[Discounts, float]:
+        """The best discounts; where nothing is held out, those of the start."""
+        if not len(self.held):
+            return start, 0.0
+        return choose_discounts(lambda discounts: self.value(smoothing, discounts), start)
+
+
+class _Told:
+    """Counts the passes for ``progress``."""
+
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        self.progress, self.total, self.done = progress, total, 0
+
+    def __call__(self, stage: str) -> None:
+        self.done += 1
+        if self.progress is not None:
+            self.progress(self.done, self.total, stage)
+
+
+def _split(values: npt.NDArray[Any], data: Encoded) -> list[npt.NDArray[Any]]:
+    return np.split(values, data.first[1:-1]) if len(data) else []

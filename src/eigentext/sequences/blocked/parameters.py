@@ -1,0 +1,166 @@
+"""The tables of a hidden Markov model with blocked emissions.
+
+The vocabulary is cut into blocks; a block has some states, and a state shows words of its block
+alone.  One block more, the last, is the beginning of a sequence; it has one state and no words::
+
+    p(x_1 .. x_n) = sum over h_1 .. h_n of prod_t T[h_t-1, h_t] O[h_t, x_t],   h_0 the beginning
+
+Transitions between blocks that follow each other in the training text are small matrices, end to
+end in one array.  Between all others they are ``leave[i] rows[group[i], j]``: what smoothing left
+for the unseen, shared out by one of a few distributions over states.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from eigentext.base.ragged import pointers
+from eigentext.sequences.hmm.parameters import Parameters
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from eigentext.sequences.observations import Encoded
+
+    Floats = npt.NDArray[Any]  # float32, or float64 in tests
+    Ints = npt.NDArray[np.int64]
+
+__all__ = ["BlockPairs", "BlockedParameters", "Blocks", "Lower"]
+
+
+class Blocks(NamedTuple):
+    """Which words and states belong together.
+
+    ``of_word``  (V,) int32 the block of each word
+    ``first``    (B + 2,) block b has the states ``first[b] : first[b + 1]``; B is the beginning
+    ``emit``     (V + 1,) where the emissions of a word are: one for each state of its block
+    """
+
+    of_word: npt.NDArray[np.int32]
+    first: Ints
+    emit: Ints
+
+    @classmethod
+    def of(cls, of_word: npt.NDArray[Any], sizes: npt.NDArray[Any]) -> Blocks:
+        """From the block of every word and the number of states of every block.
+
+        >>> Blocks.of(np.array([0, 1, 1]), np.array([2, 3])).first.tolist()
+        [0, 2, 5, 6]
+        """
+        first = pointers([*np.asarray(sizes).tolist(), 1])
+        return cls(np.asarray(of_word, np.int32), first, pointers(np.asarray(sizes)[of_word]))
+
+    @property
+    def sizes(self) -> Ints:
+        """(B + 1,) states of each block, the beginning last."""
+        return np.diff(self.first)
+
+    def states_of_emissions(self) -> Ints:
+        """(emit[-1],) the state of each emission."""
+        sizes = np.diff(self.emit)
+        within = np.arange(self.emit[-1]) - np.repeat(self.emit[:-1], sizes)
+        return np.asarray(np.repeat(self.first[self.of_word], sizes) + within)
+
+    @property
+    def n_states(self) -> int:
+        """Without the beginning."""
+        return int(self.first[-2])
+
+
+class BlockPairs(NamedTuple):
+    """The pairs of blocks that follow each other, by the first and then the second block.
+
+    ``ptr``     (B + 2,) pairs of block a are ``ptr[a] : ptr[a + 1]``; B is the beginning
+    ``before``  (P,) int32 the first block
+    ``block``   (P,) int32 the second block
+    ``at``      (P + 1,) where the matrix of a pair begins among all transitions
+    ``next``    (P + 1,) where its row begins in a table by (block, next state)
+    """
+
+    ptr: Ints
+    before: npt.NDArray[np.int32]
+    block: npt.NDArray[np.int32]
+    at: Ints
+    next: Ints
+
+    @classmethod
+    def seen(cls, data: Encoded, blocks: Blocks) -> BlockPairs:
+        """Of a text without empty sequences."""
+        n = len(blocks.first) - 2
+        after = blocks.of_word[data.ids].astype(np.int64)
+        before = np.concatenate([np.array([n], np.int64), after[:-1]])
+        before[data.first[:-1]] = n
+        keys = np.unique(before * n + after)
+        return cls.of(keys // n, keys % n, blocks)
+
+    @classmethod
+    def of(cls, before: Ints, after: Ints, blocks: Blocks) -> BlockPairs:
+        """Of pairs in order."""
+        ptr = pointers(np.bincount(before, minlength=len(blocks.first) - 1))
+        sizes = blocks.sizes
+        at, rows = pointers(sizes[before] * sizes[after]), pointers(sizes[after])
+        return cls(ptr, before.astype(np.int32), after.astype(np.int32), at, rows)
+
+
+class Lower(NamedTuple):
+    """Transitions that were never seen: ``leave`` (S + 1,) and ``group`` (S + 1,) of each state,
+    ``rows`` (G, S) distributions over states."""
+
+    leave: Floats
+    group: npt.NDArray[np.int32]
+    rows: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class BlockedParameters:
+    """``transition`` (pairs.at[-1],) at the pairs that were seen, ``emission`` (blocks.emit[-1],)
+    word by word, ``lower`` for all other transitions."""
+
+    blocks: Blocks
+    pairs: BlockPairs
+    transition: Floats
+    emission: Floats
+    lower: Lower
+
+    @property
+    def n_symbols(self) -> int:
+        """V."""
+        return len(self.blocks.of_word)
+
+    @property
+    def n_states(self) -> int:
+        """S, without the beginning."""
+        return self.blocks.n_states
+
+    def rows(self, states: Ints) -> npt.NDArray[np.float64]:
+        """(n, S) where each of these states leads; the beginning is state S."""
+        first, lower = self.blocks.first, self.lower
+        states = np.asarray(states, np.int64)
+        found = np.asarray(lower.leave[states, None] * lower.rows[lower.group[states]], np.float64)
+        owner = np.searchsorted(first, states, side="right") - 1
+        for row, state, a in zip(found, states.tolist(), owner.tolist(), strict=True):
+            for p in range(self.pairs.ptr[a], self.pairs.ptr[a + 1]):
+                b = self.pairs.block[p]
+                size = int(first[b + 1] - first[b])
+                at = int(self.pairs.at[p]) + (state - int(first[a])) * size
+                row[first[b] : first[b + 1]] = self.transition[at : at + size]
+        return found
+
+    def shown(self, states: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """(n, V) probabilities of words from those (n, S) of states."""
+        table = np.zeros((len(states), self.n_symbols))
+        for x, b in enumerate(self.blocks.of_word.tolist()):
+            own = self.emission[self.blocks.emit[x] : self.blocks.emit[x + 1]]
+            table[:, x] = states[:, self.blocks.first[b] : self.blocks.first[b + 1]] @ own
+        return table
+
+    def dense(self) -> Parameters:
+        """The same model with all zeros written out: for few states."""
+        S = self.n_states
+        T = self.rows(np.arange(S + 1))
+        O = self.shown(np.eye(S))  # noqa: E741
+        T, O = (table / table.sum(axis=1, keepdims=True) for table in (T, O))  # noqa: E741
+        return Parameters(T[S], T[:S], O)
