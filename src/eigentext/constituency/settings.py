@@ -161,6 +161,13 @@ class LPCFGSettings(ParsingSettings):
     n_iter: int | None = setting(
         None, Whole(0), "EM iterations; by default 1 after clustering, 50 for em alone."
     )
+    rank: int | None = setting(
+        None,
+        Whole(1, 255),
+        "Rules as sums of at most so many products of three vectors: smaller files, and faster "
+        "parsing with many states; by default rules of moments and of several models are in "
+        "Tucker's form, others are whole.",
+    )
     per_state: int = setting(
         10, Whole(1), "How many nodes of a nonterminal are needed for each of its states."
     )
