@@ -27,7 +27,7 @@ __all__ = [
     "States",
 ]
 
-Estimator = Literal["clustering", "em", "moments", "mixed"]
+Estimator = Literal["clustering", "em", "moments", "mixed", "pivot"]
 Decoder = Literal["max-constituents", "max-rule-product", "max-recall", "viterbi"]
 Direction = Literal["head", "right", "left"]
 Heads = Literal["english", "neutral"]
@@ -154,8 +154,8 @@ class LPCFGSettings(ParsingSettings):
         None,
         Text(get_args(Estimator)),
         "How latent states are learned; by default moments for one model, which parses best, "
-        "and mixed (clustering and moments in turn) for several.  Clustering and em give states "
-        "with probabilities: the viterbi decoder, --n-iter and --unlabelled need them, and take "
+        "and mixed (clustering and moments in turn) for several.  Clustering, em and pivot give "
+        "states with probabilities: the viterbi decoder, --n-iter and --unlabelled need them, and take "
         "clustering by default.",
     )
     n_iter: int | None = setting(
