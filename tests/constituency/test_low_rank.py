@@ -130,7 +130,7 @@ def test_ranks_beyond_the_states_are_refused(default, tmp_path):
         LPCFG.load(tmp_path / "broken.lpcfg")
 
 
-# -- sums of products ------------------------------------------------------------------------------
+# -- sums of products -------------------------------------------------------------------------
 
 
 def as_slices(params):

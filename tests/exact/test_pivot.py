@@ -36,9 +36,7 @@ def drawn(rng):
     I^a has a pivot for each state and 3 features more, J^a has 6 features, none of them a pivot.
     """
     grammar = lpcfg.draw(rng, m=M)
-    grammar = replace(
-        grammar, s=[mixed(s) for s in grammar.s], t=[mixed(t) for t in grammar.t]
-    )
+    grammar = replace(grammar, s=[mixed(s) for s in grammar.s], t=[mixed(t) for t in grammar.t])
     n = grammar.n_labels
     inside = rng.dirichlet(np.ones(M + 3), size=(n, M)).transpose(0, 2, 1)
     inside[:, :M] = np.eye(M) * (inside[:, :M] + 0.5)
@@ -125,8 +123,7 @@ def test_the_convex_step_has_one_answer_from_any_start(seed):
     rng = np.random.default_rng(seed)
     likely = [rng.random((60, m)) ** 4 for m in (2, 3, 2)]
     found = [
-        mixture_weights(tuple(likely), rng.random((2, 3, 2)) + 0.1, n_iter=n)
-        for n in (50, 50, 51)
+        mixture_weights(tuple(likely), rng.random((2, 3, 2)) + 0.1, n_iter=n) for n in (50, 50, 51)
     ]
 
     def log_p(theta):
@@ -144,7 +141,7 @@ def test_a_treebank_gives_probabilities_that_sum_to_one(english):
     assert params.m.max() == 3
     assert params.tensor.min() >= 0
     total = np.zeros(len(params.root))
-    for r, (a, b, c) in enumerate(params.rules.tolist()):
+    for r, a in enumerate(params.rules[:, 0].tolist()):
         own = params.tensor[params.rule_ptr[r] : params.rule_ptr[r + 1]]
         at = slice(params.label_ptr[a], params.label_ptr[a + 1])
         total[at] += own.reshape(params.m[a], -1).sum(axis=1)

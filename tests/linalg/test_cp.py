@@ -27,7 +27,8 @@ def test_a_tensor_of_known_rank_comes_back(signed, rank):
     for n in range(4):
         apart = [
             min(
-                np.abs(product(true, n, j) - product(found, n, k)).max() / product(true, n, j).max()
+                np.abs(product(true, n, j) - product(found, n, k)).max()
+                / product(true, n, j).max()
                 for k in range(rank)
             )
             for j in range(rank)

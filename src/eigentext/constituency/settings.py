@@ -155,8 +155,8 @@ class LPCFGSettings(ParsingSettings):
         Text(get_args(Estimator)),
         "How latent states are learned; by default moments for one model, which parses best, "
         "and mixed (clustering and moments in turn) for several.  Clustering, em and pivot give "
-        "states with probabilities: the viterbi decoder, --n-iter and --unlabelled need them, and take "
-        "clustering by default.",
+        "states with probabilities: the viterbi decoder, --n-iter and --unlabelled need them, and "
+        "take clustering by default.",
     )
     n_iter: int | None = setting(
         None, Whole(0), "EM iterations; by default 1 after clustering, 50 for em alone."

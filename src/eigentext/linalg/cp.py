@@ -7,9 +7,9 @@ squares problem, whose normal equations have the (k, k) matrix (B'B) * (C'C).  O
 negative numbers the factors have none either: there one column after the other is solved for, and
 what would be negative is 0 (Cichocki and Phan 2009).  No step makes the error larger.
 
-**Start.**  Nothing is drawn: the first product goes through the largest number of the tensor, whose
-three fibres it has, the next one through the largest number of what is left, and so on.  A tensor
-of rank 1 is found by that alone.
+**Start.**  Nothing is drawn: the first product goes through the largest number of the tensor, and
+has the three fibres there, the next one goes through the largest number of what is left, and so
+on.  A tensor of rank 1 is found by that alone.
 
 All functions take a stack of tensors of one shape, (n, x, y, z), and fit each by itself.
 """

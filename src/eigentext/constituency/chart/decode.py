@@ -175,7 +175,5 @@ def viterbi_skeleton(
     if root < 0:
         return None
     chosen = np.full(len(item_ptr) - 1, -1)
-    viterbi_down(
-        chart.applications, tensors, item_ptr, application, scaled, root, state, chosen
-    )
+    viterbi_down(chart.applications, tensors, item_ptr, application, scaled, root, state, chosen)
     return winner, _skeleton(chart, chosen, root)

@@ -2,8 +2,8 @@
 
 * ``clustering``  spectral projections, k-means, smoothed counts; EM iterations after that
 * ``em``          EM from a random start
-* ``pivot``       features that stand with one state alone, then convex EM (Cohen and Collins 2014);
-                  EM iterations after that where they are asked for
+* ``pivot``       features that stand with one state alone, then convex EM (Cohen and Collins
+                  2014); EM iterations after that where they are asked for
 * ``moments``     the spectral algorithm of Cohen et al. 2012; its numbers are signed scores
 * ``mixed``       clustering and moments in turn: the two make different mistakes, so the product
                   of such models is better than either's

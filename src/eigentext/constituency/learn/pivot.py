@@ -1,16 +1,16 @@
 """The pivot estimator: states from features that stand with one state alone, then convex EM.
 
-After Cohen and Collins 2014.  A nonterminal a has states h with shares gamma[h]; the inside and the
-outside of a node know nothing of each other once its state is known.  A **pivot** is an inside
+After Cohen and Collins 2014.  A nonterminal a has states h with shares gamma[h]; the inside and
+the outside of a node know nothing of each other once its state is known.  A **pivot** is an inside
 feature that occurs with one state alone, and every state is taken to have one.
 
-1. **Decomposition** (:func:`decompose`).  What is outside of the nodes with inside feature i is, in
-   the mean, a mixture over states:
+1. **Decomposition** (:func:`decompose`).  What is outside of the nodes with inside feature i is,
+   in the mean, a mixture over states:
 
        E[psi | i]  =  sum over h of P(h | i) E[psi | h]            P(h | pivot of h) = 1
 
-   So the means of all features lie between those of the pivots, which are corners: the mean that is
-   farthest from all, then the one farthest from what lies between those found (successive
+   So the means of all features lie between those of the pivots, which are corners: the mean that
+   is farthest from all, then the one farthest from what lies between those found (successive
    projection).  P(h | i) are the weights of corners that make up E[psi | i]: least squares with
    weights that are not negative and sum to one.  The same for outside features follows from
    E[P(h | inside) psi'] by least squares without negative numbers.
@@ -203,7 +203,7 @@ def _mean_rows(rows: FeatureRows, W: Floats) -> Floats:
     total = W[rows.columns[:, 0]]
     for t in range(1, rows.columns.shape[1]):
         total = total + W[rows.columns[:, t]]
-    return total / rows.columns.shape[1]
+    return np.asarray(total / rows.columns.shape[1])
 
 
 def _ones(rows: FeatureRows, w: Floats) -> Any:
@@ -223,12 +223,12 @@ def _without_negatives(M: Floats, target: Floats, n_iter: int = _STEPS) -> Float
     """
     X = np.linalg.lstsq(M, target, rcond=None)[0]
     if X.min() >= -1e-9 * np.abs(X).max():
-        return np.maximum(X, 0.0)
+        return np.asarray(np.maximum(X, 0.0))
     X = np.maximum(X, 0.05 * target.sum(axis=0) / M.sum())
     columns = M.sum(axis=0)[:, None]
     for _ in range(n_iter):
         X = X * (M.T @ (target / np.maximum(M @ X, 1e-300))) / columns
-    return X
+    return np.asarray(X)
 
 
 def mixture_weights(
@@ -268,7 +268,7 @@ def mixture_weights(
         theta /= theta.sum()
         if tol and float(np.abs(theta - before).max()) <= tol:
             break
-    return theta.reshape(start.shape)
+    return np.asarray(theta.reshape(start.shape))
 
 
 class _Seen(NamedTuple):
@@ -314,9 +314,7 @@ def pivot_counts(
     )
 
 
-def _decomposed(
-    bank: Treebank, settings: LPCFGSettings, progress: Progress | None
-) -> list[_Seen]:
+def _decomposed(bank: Treebank, settings: LPCFGSettings, progress: Progress | None) -> list[_Seen]:
     """Step 1 for every nonterminal; the cores in use share them out."""
     inside = inside_features(bank, settings.inside)
     outside = outside_features(bank, settings.outside)
@@ -350,11 +348,8 @@ def _decomposed(
         )
         if len(found.gamma) < 2:
             return
-        likelihoods = [
-            _likelihood(X, shares)
-            for X, shares in ((Phi, found.inside), (Psi, found.outside))
-        ]
-        seen[a] = _Seen(rows, found.gamma.astype(np.float32), *likelihoods, spectrum.s)
+        below, above = _likelihood(Phi, found.inside), _likelihood(Psi, found.outside)
+        seen[a] = _Seen(rows, found.gamma.astype(np.float32), below, above, spectrum.s)
 
     def told(done: int) -> None:
         if progress is not None:
