@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -18,8 +19,10 @@ from eigentext.constituency.learn.pivot import (
 )
 from eigentext.datasets import load_english
 from eigentext.errors import SettingsError
+from eigentext.formats.ptb import read_trees
 from eigentext.latent.features import FeatureRows
 from eigentext.trees.constituent import Tree
+from helpers.commands import eigentext
 from oracle import lpcfg
 
 M = 3
@@ -171,3 +174,29 @@ def test_one_state_is_the_plain_grammar_and_em_goes_on_from_pivots(english):
     assert np.isfinite(more.log_prob(english[5]))
     with pytest.raises(SettingsError, match="estimator"):
         LPCFG(estimator="pivots").fit(english[:5])
+
+
+def test_the_command_has_both_and_refuses_a_rank_of_nothing(tmp_path):
+    (tmp_path / "few.mrg").write_text("\n".join(list(load_english("train"))[:60]) + "\n")
+    line = ["const", "train", "few.mrg", "-o", "m.lpcfg", "-k", "2", "--estimator", "pivot"]
+    done = eigentext(*line, "--rank", "1", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert LPCFG.load(tmp_path / "m.lpcfg").rank == 1
+    refused = eigentext(*line, "--rank", "0", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert b"rank" in refused.stderr
+
+
+@pytest.mark.requires("data")
+def test_real_trees(data):
+    """States of pivots parse better than none, and as well in products as in whole tensors."""
+    folder = data / "constituency" / "gum"
+    trees = list(islice(read_trees(str(folder / "train.mrg")), 500))
+    gold = list(islice(read_trees(str(folder / "dev.mrg")), 40))
+    known = {"estimator": "pivot", "bracket_weight": 0.0}
+    plain, states, products = (
+        LPCFG(**known, **more).fit(trees).score(gold)
+        for more in ({"n_states": 1}, {"n_states": 6}, {"n_states": 6, "rank": 4})
+    )
+    assert states > plain + 0.01
+    assert products > states - 0.03
