@@ -186,7 +186,7 @@ TREEBANKS = {
 }
 
 
-@pytest.mark.parametrize("estimator", ["clustering", "em", "moments", "auto"])
+@pytest.mark.parametrize("estimator", ["clustering", "em", "moments", "pivot", "auto"])
 @pytest.mark.parametrize("name", TREEBANKS)
 def test_odd_treebanks(name, estimator, tmp_path):
     trees, sentence = TREEBANKS[name]

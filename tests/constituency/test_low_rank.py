@@ -10,11 +10,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigentext.constituency import LPCFG
+from eigentext.constituency.card.batch import grammar_arrays
 from eigentext.constituency.chart.coarse import build_chart
 from eigentext.constituency.chart.constraints import build_masks
+from eigentext.constituency.chart.decode import viterbi_skeleton
 from eigentext.constituency.chart.fine import fine_pass
-from eigentext.constituency.low_rank import ERROR, expanded, low_rank, n_numbers
+from eigentext.constituency.low_rank import (
+    ERROR,
+    LowRank,
+    expanded,
+    in_products,
+    low_rank,
+    n_numbers,
+)
 from eigentext.errors import ModelFileError
+from eigentext.linalg.cp import cp_of_slices
 from oracle import lpcfg_trees
 
 
@@ -118,3 +128,105 @@ def test_ranks_beyond_the_states_are_refused(default, tmp_path):
     broken.save(tmp_path / "broken.lpcfg")
     with pytest.raises(ModelFileError, match=r"low\.rank"):
         LPCFG.load(tmp_path / "broken.lpcfg")
+
+
+# -- sums of products -------------------------------------------------------------------------
+
+
+def as_slices(params):
+    """The same grammar with every rule as its exact sum of products, at full rank."""
+    shape = params.m[params.rules]
+    rank, values = [], []
+    for r, own in enumerate(shape.tolist()):
+        tensor = params.tensor[params.rule_ptr[r] : params.rule_ptr[r + 1]].reshape(1, *own)
+        factors = cp_of_slices(tensor)
+        rank.append([factors.A.shape[2], 0, 0])
+        values += [X[0].T.ravel() for X in factors]
+    rank, flat = np.array(rank), np.concatenate(values).astype(np.float32)
+    ptr = np.concatenate([[0], np.cumsum(n_numbers(shape, rank))])
+    low = LowRank(rank, ptr, flat, np.ones(len(rank), np.float32))
+    return replace(params, tensor=np.empty(0, np.float32), low_rank=low)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**6), n=st.integers(2, 4))
+def test_products_at_full_rank_give_the_scores_of_all_trees(seed, n):
+    """Z and posteriors against every tree with every assignment of states, listed."""
+    coarse, params, emissions = lpcfg_trees.tiny_grammar(seed, n, most_states=3, n_rules=6)
+    trees = lpcfg_trees.all_trees(coarse, params.lexicon, emissions)
+    masks = build_masks(n, lpcfg_trees.LABELS, None)
+    chart = build_chart(coarse, params.lexicon, emissions, beam=0.0, threshold=0.0, masks=masks)
+    if not trees:
+        assert chart is None
+        return
+    low = as_slices(params)
+    np.testing.assert_array_equal(low.whole_tensor, params.tensor)
+    weights = [lpcfg_trees.state_weights(tree, params, emissions).sum() for tree in trees]
+    of_application, _ = lpcfg_trees.posteriors(trees, weights)
+    found, whole = fine_pass(chart, low, emissions), fine_pass(chart, params, emissions)
+    assert found.log_z == pytest.approx(np.log(sum(weights)), abs=1e-5)
+    assert found.applications.sum() == pytest.approx(sum(of_application.values()), rel=1e-4)
+    np.testing.assert_allclose(found.applications, whole.applications, atol=1e-5)
+    np.testing.assert_allclose(found.items, whole.items, atol=1e-5)
+    one, other = (viterbi_skeleton(chart, model, emissions) for model in (low, params))
+    assert one[0] == pytest.approx(other[0], abs=1e-9)
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_products_keep_what_the_states_of_the_parent_sum_to(signed):
+    rng = np.random.default_rng(3)
+    shape = np.array([[9, 8, 10]] * 5 + [[2, 2, 2]])
+    tensors = [rng.random(s) ** 4 - 0.1 * signed for s in shape]
+    flat = np.concatenate([tensor.ravel() for tensor in tensors])
+    found = in_products(flat, shape, 3, signed=signed)
+    assert found.rank[:, 0].tolist() == [3] * 5 + [0]
+    assert not found.rank[:, 1:].any()
+    assert len(found.values) == n_numbers(shape, found.rank).sum()
+    again = expanded(found, shape)
+    assert signed or again.min() >= 0
+    for part, tensor in zip(np.split(again, np.cumsum(shape.prod(axis=1))), tensors, strict=False):
+        part = part.reshape(tensor.shape)
+        assert np.linalg.norm(part - tensor) < 0.9 * np.linalg.norm(tensor)
+        if not signed:
+            np.testing.assert_allclose(part.sum((1, 2)), tensor.sum((1, 2)), rtol=5e-3)
+
+
+@pytest.fixture(scope="module")
+def in_pairs(english):
+    return LPCFG(n_states=8, estimator="clustering", rank=2).fit(english)
+
+
+def test_a_parser_of_products_is_saved_and_parses_as_its_whole_tensors_do(in_pairs, english):
+    again = LPCFG.from_bytes(in_pairs.to_bytes())
+    (params,) = again.grammar_.params
+    assert params.low_rank.has_products
+    assert params.whole_tensor.min() >= 0
+    whole = LPCFG.from_bytes(in_pairs.to_bytes())
+    dense = replace(params, tensor=params.whole_tensor, low_rank=None)
+    whole.grammar_ = replace(whole.grammar_, params=(dense,))
+    for tree in english[::25]:
+        assert again.log_prob(tree) == pytest.approx(whole.log_prob(tree), abs=1e-4)
+        assert again.parse(tree.words).tree == whole.parse(tree.words).tree
+        best = again.parse(tree.words, decoder="viterbi")
+        assert best.tree == whole.parse(tree.words, decoder="viterbi").tree
+
+
+def test_a_rank_that_saves_nothing_leaves_all_as_it_is(english):
+    settings = {"n_states": 4, "estimator": "clustering", "bracket_weight": 0.0}
+    plain = LPCFG(**settings).fit(english[:150])
+    full = LPCFG(**settings, rank=255).fit(english[:150])
+    assert not full.grammar_.params[0].low_rank.rank.any()
+    for tree in english[150:170]:
+        one, other = plain.parse(tree.words), full.parse(tree.words)
+        assert one.tree == other.tree
+        assert one.log_score == pytest.approx(other.log_score, abs=1e-2)
+
+
+def test_moments_have_products_of_either_sign_and_the_card_gets_whole_tensors(english):
+    parser = LPCFG(n_states=8, rank=4).fit(english[:200])
+    (params,) = parser.grammar_.params
+    assert params.low_rank.has_products
+    assert params.low_rank.values.min() < 0
+    arrays = grammar_arrays(parser.grammar_)
+    assert not arrays["rank"].any()
+    np.testing.assert_array_equal(arrays["low_values"], params.whole_tensor)

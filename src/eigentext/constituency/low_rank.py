@@ -10,6 +10,15 @@ their transposes (De Lathauwer et al. 2000).  The ranks are the smallest that le
 than a share ``ERROR`` of the tensor's norm.  A tensor for which that saves little stays as it is:
 its ranks are 0.  Numbers have half precision, and each rule a factor of its own, so that rules of
 any probability are rounded alike.
+
+**Sums of products** (:func:`in_products`; Cohen and Collins 2012) have no core: the tensor of a
+rule is
+
+    tensor[h1, h2, h3] = sum over k of A[h1, k] B[h2, k] C[h3, k]          K products
+
+and is contracted with the vectors of its children in K (m1 + m2 + m3) steps instead of m1 m2 m3.
+Of probabilities A, B and C have no negative number, and A is scaled so that what the rule has in
+each state of its parent stays what it was: the rules of a state still sum to one.
 """
 
 from __future__ import annotations
@@ -20,17 +29,18 @@ import numpy as np
 
 from eigentext.base.cores import each
 from eigentext.base.ragged import pointers
+from eigentext.linalg.cp import Products, cp_fit
 from eigentext.linalg.determinism import single_threaded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import numpy.typing as npt
 
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
 
-__all__ = ["ERROR", "NOT_LOW", "LowRank", "expanded", "low_rank", "n_numbers"]
+__all__ = ["ERROR", "NOT_LOW", "LowRank", "expanded", "in_products", "low_rank", "n_numbers"]
 
 ERROR = 0.05  # of the norm of each tensor
 _WORTH = 0.5  # of its numbers is the most that a tensor in low rank may have left
@@ -40,7 +50,8 @@ _BATCH = 64  # tensors of one shape that are taken apart at a time
 class LowRank(NamedTuple):
     """Tensors of R rules, laid end to end.
 
-    ``rank``    (R, 3) ranks of parent, left and right; 0, 0, 0: the tensor itself
+    ``rank``    (R, 3) ranks of parent, left and right; 0, 0, 0: the tensor itself; K, 0, 0: the
+                sum of K products, which has no core
     ``ptr``     (R + 1,) where the numbers of each rule begin in ``values``: A, B and C, a column
                 after the other, and the core, or the tensor
     ``factor``  (R,) what the core, or the tensor, is to be multiplied with
@@ -50,6 +61,11 @@ class LowRank(NamedTuple):
     ptr: Ints
     values: npt.NDArray[np.float16] | npt.NDArray[np.float32]
     factor: npt.NDArray[np.float32]
+
+    @property
+    def has_products(self) -> bool:
+        """Is any rule a sum of products?"""
+        return bool(np.any((self.rank[:, 0] > 0) & (self.rank[:, 1] == 0)))
 
     def for_kernels(self) -> LowRank:
         """The same in single precision, in which is calculated."""
@@ -67,12 +83,13 @@ NOT_LOW = LowRank(
 def n_numbers(shape: Ints, rank: Ints) -> Ints:
     """(R,) how many numbers tensors of these shapes (R, 3) and ranks (R, 3) have.
 
-    >>> n_numbers(np.array([[2, 3, 4], [2, 3, 4]]), np.array([[1, 1, 1], [0, 0, 0]])).tolist()
-    [10, 24]
+    >>> n_numbers(np.array([[2, 3, 4]] * 3), np.array([[1, 1, 1], [0, 0, 0], [2, 0, 0]])).tolist()
+    [10, 24, 18]
     """
-    numbers: Ints = np.where(
-        rank[:, 0] > 0, (shape * rank).sum(axis=1) + rank.prod(axis=1), shape.prod(axis=1)
-    )
+    of_products = shape.sum(axis=1) * rank[:, 0]
+    of_tucker = (shape * rank).sum(axis=1) + rank.prod(axis=1)
+    low = np.where(rank[:, 1] > 0, of_tucker, of_products)
+    numbers: Ints = np.where(rank[:, 0] > 0, low, shape.prod(axis=1))
     return numbers
 
 
@@ -81,6 +98,44 @@ def low_rank(tensor: npt.NDArray[np.floating], shape: Ints, error: float = ERROR
 
     The cores in use share out the shapes.
     """
+    return _each_shape(tensor, shape, lambda stack, own: _taken_apart(stack, own, error))
+
+
+def in_products(
+    tensor: npt.NDArray[np.floating],
+    shape: Ints,
+    rank: int,
+    *,
+    signed: bool,
+    error: float = ERROR,
+    worth: float = _WORTH,
+) -> LowRank:
+    """The tensors as sums of at most ``rank`` products; see the head of this file.
+
+    ``signed``  whether the tensors are scores, which may be negative, or probabilities
+    ``error``   fewer products are used where they leave out no more than this share of the norm
+    ``worth``   a tensor stays whole where ``rank`` products have more than this share of its
+                numbers; so it does not hang on how well they fit
+
+    >>> shape = np.array([[4, 4, 4]])
+    >>> ones = in_products(np.ones(64), shape, 2, signed=False)
+    >>> ones.rank.tolist(), len(ones.values)
+    ([[1, 0, 0]], 12)
+    """
+    return _each_shape(
+        tensor, shape, lambda stack, own: _fitted(stack, own, rank, signed, error, worth)
+    )
+
+
+def _each_shape(
+    tensor: npt.NDArray[np.floating],
+    shape: Ints,
+    take_apart: Callable[[Floats, Ints], tuple[Ints, list[npt.NDArray[np.float32]]]],
+) -> LowRank:
+    """Ranks and numbers of all tensors; ``take_apart`` has some of one shape at a time.
+
+    What it scales goes last in the numbers of a tensor: the core, C of products, or all of them.
+    """
     at = pointers(shape.prod(axis=1))
     parts: list[npt.NDArray[np.float16]] = [np.empty(0, np.float16)] * len(shape)
     rank = np.zeros_like(shape)
@@ -88,9 +143,10 @@ def low_rank(tensor: npt.NDArray[np.floating], shape: Ints, error: float = ERROR
 
     def work(rules: Ints) -> None:
         stack = np.stack([tensor[at[r] : at[r + 1]] for r in rules.tolist()]).astype(float)
-        rank[rules], own = _taken_apart(stack, shape[rules[0]], error)
+        rank[rules], own = take_apart(stack, shape[rules[0]])
         for r, part in zip(rules.tolist(), own, strict=True):
-            core = part[int((shape[r] * rank[r]).sum()) :]
+            before = shape[r, :2].sum() * rank[r, 0] if _is_sum(rank[r]) else shape[r] @ rank[r]
+            core = part[int(before) :]
             top = float(np.abs(core).max(initial=0.0))
             if top > 0:
                 factor[r] = top
@@ -102,6 +158,11 @@ def low_rank(tensor: npt.NDArray[np.floating], shape: Ints, error: float = ERROR
     ptr = pointers(n_numbers(shape, rank))
     flat = np.concatenate(parts) if parts else np.empty(0, np.float16)
     return LowRank(rank, ptr, flat, factor)
+
+
+def _is_sum(rank: Ints) -> bool:
+    """Are these the ranks of a sum of products?"""
+    return bool(rank[0] > 0 and rank[1] == 0)
 
 
 def _of_one_shape(shape: Ints) -> Iterator[Ints]:
@@ -146,6 +207,62 @@ def _taken_apart(
     return rank, parts
 
 
+def _fitted(
+    stack: Floats, shape: Ints, most: int, signed: bool, error: float, worth: float
+) -> tuple[Ints, list[npt.NDArray[np.float32]]]:
+    """Ranks (N, 3) and numbers of tensors (N, numbers) of one shape, as sums of products."""
+    rank = np.zeros((len(stack), 3), np.int64)
+    parts = [numbers.astype(np.float32) for numbers in stack]
+    if most * shape.sum() > worth * shape.prod():
+        return rank, parts
+    whole = stack.reshape(-1, *shape.tolist())
+    left = np.arange(len(stack))
+    for K in _ranks(most):
+        found, apart = cp_fit(whole[left], K, signed=signed)
+        done = (apart <= error) | (most == K)
+        kept = found.of(np.flatnonzero(done))
+        if not signed:
+            kept = _with_shares(kept, whole[left[done]])
+        for n, A, B, C in zip(left[done].tolist(), *_scaled(kept), strict=True):
+            rank[n, 0] = K
+            parts[n] = np.concatenate([X.T.ravel() for X in (A, B, C)]).astype(np.float32)
+        left = left[~done]
+        if not len(left):
+            break
+    return rank, parts
+
+
+def _ranks(most: int) -> list[int]:
+    """Ranks to try.
+
+    >>> _ranks(6), _ranks(1)
+    ([1, 2, 4, 6], [1])
+    """
+    return [*(2**i for i in range(most.bit_length()) if 2**i < most), most]
+
+
+def _with_shares(found: Products, whole: Floats) -> Products:
+    """The same with sums over the children that are those of the tensors, for each parent state.
+
+    A state that no product has gets all of them alike.
+    """
+    A, B, C = found
+    weight = (B.sum(axis=1) * C.sum(axis=1))[:, None, :]  # (n, 1, K)
+    right, own = whole.sum(axis=(2, 3)), (A * weight).sum(axis=2)
+    none = (own <= 0) & (right > 0)
+    A = np.where(none[:, :, None], 1.0, A)
+    own = np.where(none, weight.sum(axis=2), own)
+    return Products(A * (right / np.where(own > 0, own, 1.0))[:, :, None], B, C)
+
+
+def _scaled(found: Products) -> Products:
+    """The same with 1 as the largest number of each column of A and B."""
+    A, B, C = found
+    top_A, top_B = (np.abs(X).max(axis=1, keepdims=True) for X in (A, B))
+    top_A, top_B = (np.where(top > 0, top, 1.0) for top in (top_A, top_B))
+    return Products(A / top_A, B / top_B, C * (top_A * top_B))
+
+
 def expanded(parts: LowRank, shape: Ints) -> npt.NDArray[np.float32]:
     """All tensors laid end to end again.
 
@@ -163,6 +280,12 @@ def expanded(parts: LowRank, shape: Ints) -> npt.NDArray[np.float32]:
         into = tensor[at[r] : at[r + 1]]
         if not rank[0]:
             into[:] = numbers * parts.factor[r]
+            continue
+        if _is_sum(parts.rank[r]):
+            A, B, C = np.split(numbers, np.cumsum(whole[:2]) * rank[0])
+            A, B, C = (X.reshape(rank[0], -1) for X in (A, B, C))
+            pairs = (A[:, :, None] * B[:, None, :]).reshape(rank[0], -1)
+            into[:] = (pairs.T @ C).ravel() * parts.factor[r]
             continue
         cuts = np.cumsum([m * k for m, k in zip(whole, rank, strict=True)])
         A, B, C, core = np.split(numbers, cuts)

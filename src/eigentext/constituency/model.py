@@ -160,7 +160,9 @@ class LPCFG(Model, LPCFGSettings):
         # scores, or a product of many: nobody asks for the probabilities of their states
         small = settings.n_models > 1 or settings.usual_estimator == "moments"
         models = learn_models(bank, settings, progress=progress)
-        if text is None and small:
+        if text is None and settings.rank is not None:
+            params = tuple(model.in_products(settings.rank) for model in models)
+        elif text is None and small:
             params = tuple(model.in_low_rank() for model in models)
         else:
             params = tuple(models)
@@ -170,6 +172,9 @@ class LPCFG(Model, LPCFGSettings):
             from eigentext.constituency.learn.semi import learn_semi
 
             grammar, semi = learn_semi(grammar, bank, text, settings, progress=progress)
+            if settings.rank is not None:
+                in_products = tuple(own.in_products(settings.rank) for own in grammar.params)
+                grammar = replace(grammar, params=in_products)
         if settings.bracket_weight:
             lexicon = grammar.params[0].lexicon.tag_level
             brackets = learn_bracket_model(bank, lexicon, seed=settings.seed, progress=progress)

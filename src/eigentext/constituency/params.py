@@ -34,7 +34,7 @@ import numpy as np
 
 from eigentext.base.cores import each, row_blocks
 from eigentext.base.ragged import pointers
-from eigentext.constituency.low_rank import NOT_LOW, LowRank, expanded, low_rank
+from eigentext.constituency.low_rank import NOT_LOW, LowRank, expanded, in_products, low_rank
 from eigentext.trees.binarise import is_intermediate
 
 if TYPE_CHECKING:
@@ -135,6 +135,13 @@ class LatentParams:
     def in_low_rank(self) -> LatentParams:
         """The same with tensors in low rank, and nearly the same numbers."""
         low = low_rank(self.tensor, self.m[self.rules])
+        return replace(self, tensor=np.empty(0, np.float32), low_rank=low, counts=None)
+
+    def in_products(self, rank: int) -> LatentParams:
+        """The same with tensors as sums of at most ``rank`` products of three vectors."""
+        tensor = self.whole_tensor
+        signed = bool(np.any(tensor < 0))
+        low = in_products(tensor, self.m[self.rules], rank, signed=signed)
         return replace(self, tensor=np.empty(0, np.float32), low_rank=low, counts=None)
 
     @cached_property

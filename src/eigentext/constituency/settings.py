@@ -27,7 +27,7 @@ __all__ = [
     "States",
 ]
 
-Estimator = Literal["clustering", "em", "moments", "mixed"]
+Estimator = Literal["clustering", "em", "moments", "mixed", "pivot"]
 Decoder = Literal["max-constituents", "max-rule-product", "max-recall", "viterbi"]
 Direction = Literal["head", "right", "left"]
 Heads = Literal["english", "neutral"]
@@ -154,12 +154,19 @@ class LPCFGSettings(ParsingSettings):
         None,
         Text(get_args(Estimator)),
         "How latent states are learned; by default moments for one model, which parses best, "
-        "and mixed (clustering and moments in turn) for several.  Clustering and em give states "
-        "with probabilities: the viterbi decoder, --n-iter and --unlabelled need them, and take "
-        "clustering by default.",
+        "and mixed (clustering and moments in turn) for several.  Clustering, em and pivot give "
+        "states with probabilities: the viterbi decoder, --n-iter and --unlabelled need them, and "
+        "take clustering by default.",
     )
     n_iter: int | None = setting(
         None, Whole(0), "EM iterations; by default 1 after clustering, 50 for em alone."
+    )
+    rank: int | None = setting(
+        None,
+        Whole(1, 255),
+        "Rules as sums of at most so many products of three vectors: smaller files, and faster "
+        "parsing with many states; by default rules of moments and of several models are in "
+        "Tucker's form, others are whole.",
     )
     per_state: int = setting(
         10, Whole(1), "How many nodes of a nonterminal are needed for each of its states."

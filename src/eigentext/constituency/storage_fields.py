@@ -191,7 +191,9 @@ def _check_tensors(a: Mapping[str, npt.NDArray[Any]], prefix: str) -> None:
     shape = a[prefix + "m"][a["rules"]]
     rank = a[prefix + "low.rank"].astype(np.int64)
     none = rank == 0
-    if bool(np.any(rank > shape)) or bool(np.any(none.any(axis=1) != none.all(axis=1))):
+    products = ~none[:, 0] & none[:, 1:].all(axis=1)  # as many as there are numbers for
+    in_part = none.any(axis=1) != none.all(axis=1)
+    if bool(np.any((rank > shape).any(axis=1) & ~products)) or bool(np.any(in_part & ~products)):
         raise ValueError(f"array '{prefix}low.rank' does not fit the states of the rules")
     _length(a, prefix + "low.values", int(n_numbers(shape, rank).sum()))
     _length(a, prefix + "low.factor", len(rank))

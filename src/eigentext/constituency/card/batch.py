@@ -37,10 +37,10 @@ def grammar_arrays(grammar: Grammar) -> Arrays:
     """What stays the same from batch to batch; the grammar has one model."""
     coarse, params = grammar.coarse, grammar.params[0]
     by_left, low = coarse.by_left, params.low_rank
-    if low is None:  # tensors as they are have rank 0
+    if low is None or low.has_products:  # tensors as they are have rank 0
         n_rules = len(params.rules)
         rank, factor = np.zeros((n_rules, 3), np.int64), np.ones(n_rules, np.float32)
-        low = LowRank(rank, params.rule_ptr, params.tensor, factor)
+        low = LowRank(rank, params.rule_ptr, params.whole_tensor, factor)
     table = np.zeros(1, np.float32) if grammar.brackets is None else grammar.brackets.weights
     return {
         "bracket_table": table,

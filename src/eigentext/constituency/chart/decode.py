@@ -145,6 +145,7 @@ def viterbi_skeleton(
     from eigentext.constituency.kernels.decode import viterbi_down, viterbi_up
 
     item_ptr = pointers(params.m[chart.item_label])
+    tensors = params.tensors._replace(tensor=params.whole_tensor)  # a maximum has no low rank
     words = np.zeros(int(item_ptr[-1]))
     fill_word_states(params, emissions, chart.item_label, chart.word_of_item, item_ptr, words)
     with np.errstate(divide="ignore"):
@@ -154,7 +155,7 @@ def viterbi_skeleton(
     scaled, top = np.zeros(len(best)), np.full(len(item_ptr) - 1, -np.inf)
     viterbi_up(
         chart.applications,
-        params.tensors,
+        tensors,
         chart.span_items,
         chart.word_of_item,
         item_ptr,
@@ -174,7 +175,5 @@ def viterbi_skeleton(
     if root < 0:
         return None
     chosen = np.full(len(item_ptr) - 1, -1)
-    viterbi_down(
-        chart.applications, params.tensors, item_ptr, application, scaled, root, state, chosen
-    )
+    viterbi_down(chart.applications, tensors, item_ptr, application, scaled, root, state, chosen)
     return winner, _skeleton(chart, chosen, root)

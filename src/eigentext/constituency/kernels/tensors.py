@@ -189,6 +189,13 @@ def rule_in(tensors, rule, left, right, factor, scratch, out):
         return
     values = low.values
     at_B = at + len(out) * k1
+    if k2 == 0:  # sum over k of A[:, k] (B[:, k] left) (C[:, k] right)
+        at_C = at_B + len(left) * k1
+        for k in range(k1):
+            weight = _product(values, at_B + k * len(left), left)
+            weight *= _product(values, at_C + k * len(right), right) * factor
+            _expand(values, at + k * len(out), weight, out)
+        return
     at_C = at_B + len(left) * k2
     core = at_C + len(right) * k3
     # the core is a small tensor, contracted like a large one
@@ -218,6 +225,17 @@ def rule_out(tensors, rule, outer, left, right, factor, scratch, out_left, out_r
         return contract_out(whole, outer, left, right, factor, scratch, out_left, out_right)
     values = low.values
     at_B = at + len(outer) * k1
+    if k2 == 0:
+        at_C = at_B + len(left) * k1
+        posterior = np.float32(0.0)
+        for k in range(k1):
+            row_B, row_C = at_B + k * len(left), at_C + k * len(right)
+            above = _product(values, at + k * len(outer), outer) * factor
+            by_left, by_right = _product(values, row_B, left), _product(values, row_C, right)
+            _expand(values, row_B, above * by_right, out_left)
+            _expand(values, row_C, above * by_left, out_right)
+            posterior += above * by_left * by_right
+        return posterior
     at_C = at_B + len(left) * k2
     core = at_C + len(right) * k3
     of_outer, of_left = scratch[:k1], scratch[k1 : k1 + k2]
@@ -251,12 +269,17 @@ def rule_out(tensors, rule, outer, left, right, factor, scratch, out_left, out_r
 @njit(fastmath=True)
 def _project(values, at, vector, out):
     """out[a] = the product of the vector and the a-th of the rows that begin at ``at``."""
-    m = len(vector)
     for a in range(len(out)):
-        total = vector[0] * 0
-        for h in range(m):
-            total += values[at + a * m + h] * vector[h]
-        out[a] = total
+        out[a] = _product(values, at + a * len(vector), vector)
+
+
+@njit(fastmath=True)
+def _product(values, at, vector):
+    """The product of the vector and the row that begins at ``at``."""
+    total = vector[0] * 0
+    for h in range(len(vector)):
+        total += values[at + h] * vector[h]
+    return total
 
 
 @njit(fastmath=True)

@@ -27,13 +27,14 @@ if TYPE_CHECKING:
 
     Ints = npt.NDArray[np.int64]
 
-__all__ = ["cluster_states"]
+__all__ = ["cluster_states", "noised"]
 
 _SEED_ROWS = 1500  # k-means++ seeds are drawn from so many nodes
 _FIT_ROWS = 12_000  # and the centres are fitted on so many; the rest are assigned
 
 
-def _noised(X: FeatureRows, settings: LPCFGSettings, rng: np.random.Generator) -> FeatureRows:
+def noised(X: FeatureRows, settings: LPCFGSettings, rng: np.random.Generator) -> FeatureRows:
+    """The same features with noise, where several models are to differ."""
     values = X.values
     if not settings.noised:
         return X
@@ -52,8 +53,8 @@ def cluster_states(
     outside = outside_features(bank, settings.outside)
 
     def views(nodes: Ints, rng: np.random.Generator) -> tuple[FeatureRows, FeatureRows]:
-        Phi = _noised(scaled_rows(inside[nodes], settings.kappa), settings, rng)
-        Psi = _noised(scaled_rows(outside[nodes], settings.kappa), settings, rng)
+        Phi = noised(scaled_rows(inside[nodes], settings.kappa), settings, rng)
+        Psi = noised(scaled_rows(outside[nodes], settings.kappa), settings, rng)
         return Phi, Psi
 
     return states_by_label(

@@ -2,6 +2,8 @@
 
 * ``clustering``  spectral projections, k-means, smoothed counts; EM iterations after that
 * ``em``          EM from a random start
+* ``pivot``       features that stand with one state alone, then convex EM (Cohen and Collins
+                  2014); EM iterations after that where they are asked for
 * ``moments``     the spectral algorithm of Cohen et al. 2012; its numbers are signed scores
 * ``mixed``       clustering and moments in turn: the two make different mistakes, so the product
                   of such models is better than either's
@@ -17,9 +19,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eigentext.constituency.learn.clusters import cluster_states
-from eigentext.constituency.learn.em import random_start, run_em
+from eigentext.constituency.learn.em import LEAST_COUNT, random_start, run_em
 from eigentext.constituency.lexicon import build_lexicon
-from eigentext.constituency.params import LatentParams, count_states, estimate
+from eigentext.constituency.params import LatentParams, count_states, estimate, rounded
 from eigentext.linalg.determinism import single_threaded
 
 if TYPE_CHECKING:
@@ -69,6 +71,8 @@ def _learn(bank: Treebank, settings: LPCFGSettings, progress: Progress | None) -
     if settings.estimator == "clustering":
         params = _clustered(bank, settings, progress)
         n_iter = _EM_AFTER_CLUSTERING if settings.n_iter is None else settings.n_iter
+    elif settings.estimator == "pivot":
+        params, n_iter = _of_pivots(bank, settings, progress), settings.n_iter or 0
     else:
         if settings.n_states == "auto":
             m = cluster_states(bank, settings, progress=progress).m
@@ -81,6 +85,18 @@ def _learn(bank: Treebank, settings: LPCFGSettings, progress: Progress | None) -
         return params
     spectra = params.spectra
     params = run_em(bank, params, n_iter, settings, progress=progress).params
+    return replace(params, spectra=spectra)
+
+
+def _of_pivots(bank: Treebank, settings: LPCFGSettings, progress: Progress | None) -> LatentParams:
+    from eigentext.constituency.learn.pivot import pivot_counts
+
+    counts, words, m, spectra = pivot_counts(bank, settings, progress=progress)
+    lexicon = build_lexicon(
+        bank, m, None, words, language=settings.language, smoothing=settings.smoothing
+    )
+    lexicon = replace(lexicon, word_n=rounded(lexicon.word_n), shape_n=rounded(lexicon.shape_n))
+    params = estimate(bank, m, counts, lexicon, settings.smoothing, least=LEAST_COUNT)
     return replace(params, spectra=spectra)
 
 

@@ -1,0 +1,161 @@
+"""Two relatives of the constituency parser: rules as sums of products, and the pivot estimator.
+
+    python benchmarks/constituency_family.py                      # both, GUM dev
+    python benchmarks/constituency_family.py --part rank --data craft --every 3
+    python benchmarks/constituency_family.py --part pivot --every 1
+
+``$EIGENTEXT_DATA`` names the folder with constituency/{gum,craft,icepahc}/{train,dev}.mrg.
+
+``rank``   one model is trained, then its rules are brought into each form in turn, and the same
+           sentences are parsed: F1, CPU milliseconds a sentence, those of them in the fine pass
+           (which alone the form of rules changes), megabytes of rules, CPU seconds of the fit
+``pivot``  estimators beside each other, without the bracket model: F1, CPU seconds of training,
+           and the Berkeley parser's stored output on the same sentences
+
+The first ``--limit`` sentences of dev, tokens given, tags not; F1 by EVALB's rules (COLLINS.prm).
+Training is on every ``--every``-th tree.  One thread, compiled code warm.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from _data import data
+from constituency_gum import RULES, grammar_of, peer_trees
+
+from eigentext.constituency import LPCFG
+from eigentext.constituency import model as parsing
+from eigentext.datasets import load_english
+from eigentext.evaluate.parseval import evaluate
+from eigentext.formats.ptb import read_trees
+from eigentext.linalg.determinism import single_threaded
+from eigentext.trees.constituent import Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from eigentext.constituency.params import LatentParams
+
+
+class FinePasses:
+    """The fine pass with a clock."""
+
+    def __init__(self) -> None:
+        self.seconds, self.run = 0.0, parsing.fine_pass
+
+    def __call__(self, *arguments: Any) -> Any:
+        """What the fine pass gives."""
+        start = time.process_time()
+        found = self.run(*arguments)
+        self.seconds += time.process_time() - start
+        return found
+
+
+def f1_of(gold: Sequence[Tree], found: Sequence[Tree | None]) -> float:
+    """By EVALB's rules; a failed parse counts as empty."""
+    return evaluate(gold, found, RULES, failed="empty").all.f1
+
+
+def parsed(parser: LPCFG, gold: Sequence[Tree]) -> tuple[float, float, float]:
+    """F1, and CPU milliseconds a sentence: of all, and of the fine pass."""
+    parser.parse(gold[0].words)
+    clock = FinePasses()
+    vars(parsing)["fine_pass"] = clock
+    start = time.process_time()
+    found = [parser.parse(tree.words).tree for tree in gold]
+    seconds = time.process_time() - start
+    vars(parsing)["fine_pass"] = clock.run
+    return f1_of(gold, found), 1000 * seconds / len(gold), 1000 * clock.seconds / len(gold)
+
+
+def size_of(params: LatentParams) -> float:
+    """Megabytes of the rules in memory, as they are stored."""
+    low = params.low_rank
+    return (params.tensor.nbytes if low is None else low.values.nbytes) / 1e6
+
+
+def forms(params: LatentParams, ranks: Sequence[int]) -> Iterator[tuple[str, LatentParams, float]]:
+    """The rules of a model in each form, and the CPU seconds that it took to find it."""
+    whole = replace(params, tensor=params.whole_tensor, low_rank=None)
+    yield "whole tensors", whole, 0.0
+    start = time.process_time()
+    tucker = whole.in_low_rank()
+    yield "Tucker, 5% left out", tucker, time.process_time() - start
+    for rank in ranks:
+        start = time.process_time()
+        products = whole.in_products(rank)
+        yield f"at most {rank} products", products, time.process_time() - start
+
+
+def rank_table(options: argparse.Namespace, trees: Sequence[Tree], gold: Sequence[Tree]) -> None:
+    """Forms of the rules of one model for each estimator."""
+    model = f"{options.data}, {options.states} states"
+    print(f"| {model} | rules | F1 | ms | fine pass ms | MB | fit s |")
+    print("|---|---|---|---|---|---|---|")
+    for estimator in options.estimators:
+        # a rank that saves nothing leaves all tensors whole, also those of moments
+        settings = {"estimator": estimator, "n_states": options.states, "rank": 255}
+        parser = LPCFG(**settings, **grammar_of(options.data)).fit(trees)
+        for name, params, fit in forms(parser.grammar_.params[0], options.ranks):
+            parser.grammar_ = replace(parser.grammar_, params=(params,))
+            f1, ms, fine = parsed(parser, gold)
+            row = f"{f1:.2f} | {ms:.2f} | {fine:.2f} | {size_of(params):.1f} | {fit:.1f}"
+            print(f"| {estimator} | {name} | {row} |", flush=True)
+
+
+def pivot_table(options: argparse.Namespace, trees: Sequence[Tree], gold: Sequence[Tree]) -> None:
+    """Estimators beside each other."""
+    rows: list[tuple[str, dict[str, Any]]] = [
+        ("plain PCFG", {"estimator": "clustering", "n_states": 1}),
+        ("clustering", {"estimator": "clustering"}),
+        ("moments", {"estimator": "moments"}),
+        ("pivot", {"estimator": "pivot"}),
+        ("pivot, 1 iteration of EM", {"estimator": "pivot", "n_iter": 1}),
+        ("em from random, 10 iterations", {"estimator": "em", "n_iter": 10}),
+    ]
+    print(
+        f"| {options.data}, {len(trees)} trees, {options.pivot_states} states | F1 | training s |"
+    )
+    print("|---|---|---|")
+    peer = peer_trees(options.data, "dev", data())
+    if peer is not None and options.every == 1:
+        f1 = f1_of(gold, peer[: len(gold)])
+        print(f"| Berkeley, stored output | {f1:.2f} | |", flush=True)
+    for name, settings in rows:
+        start = time.process_time()
+        known = {"n_states": options.pivot_states, "bracket_weight": 0.0} | settings
+        parser = LPCFG(**known, **grammar_of(options.data)).fit(trees)
+        training = time.process_time() - start
+        print(f"| {name} | {parsed(parser, gold)[0]:.2f} | {training:.1f} |", flush=True)
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--part", choices=("rank", "pivot", "both"), default="both")
+    parser.add_argument("--data", choices=("gum", "craft", "icepahc"), default="gum")
+    parser.add_argument("--states", type=int, default=24, help="of the models whose form is tried")
+    parser.add_argument("--pivot-states", type=int, default=16, help="of the estimators")
+    parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2, 4, 8], help="to be tried")
+    parser.add_argument("--estimators", nargs="+", default=["clustering", "moments"])
+    parser.add_argument("--every", type=int, default=1, help="train on every so-many-th tree")
+    parser.add_argument("--limit", type=int, default=300, help="so many sentences of dev")
+    options = parser.parse_args()
+    treebank = data() / "constituency" / options.data
+    trees = list(read_trees(str(treebank / "train.mrg")))[:: options.every]
+    gold = list(read_trees(str(treebank / "dev.mrg")))[: options.limit]
+    sample = [Tree.from_brackets(text) for text in load_english("train")]
+    for settings in ({"rank": 1}, {"estimator": "pivot", "n_iter": 1}):
+        LPCFG(n_states=4, **settings).fit(sample).parse(gold[0].words)
+    if options.part != "pivot":
+        rank_table(options, trees, gold)
+    if options.part != "rank":
+        pivot_table(options, trees, gold)
+
+
+if __name__ == "__main__":
+    with single_threaded():
+        main()

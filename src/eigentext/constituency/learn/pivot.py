@@ -1,0 +1,402 @@
+"""The pivot estimator: states from features that stand with one state alone, then convex EM.
+
+After Cohen and Collins 2014.  A nonterminal a has states h with shares gamma[h]; the inside and
+the outside of a node know nothing of each other once its state is known.  A **pivot** is an inside
+feature that occurs with one state alone, and every state is taken to have one.
+
+1. **Decomposition** (:func:`decompose`).  What is outside of the nodes with inside feature i is,
+   in the mean, a mixture over states:
+
+       E[psi | i]  =  sum over h of P(h | i) E[psi | h]            P(h | pivot of h) = 1
+
+   So the means of all features lie between those of the pivots, which are corners: the mean that
+   is farthest from all, then the one farthest from what lies between those found (successive
+   projection).  P(h | i) are the weights of corners that make up E[psi | i]: least squares with
+   weights that are not negative and sum to one.  The same for outside features follows from
+   E[P(h | inside) psi'] by least squares without negative numbers.
+2. **Convex EM** (:func:`mixture_weights`).  With P(features | h) known and fixed, the nodes of a
+   rule a -> b c are a mixture of known components, and their log-likelihood
+
+       sum over nodes of log sum over h1, h2, h3 of theta[h1, h2, h3]
+                              P(outside | h1) P(inside of b | h2) P(inside of c | h3)
+
+   is concave in theta = P(h1, h2, h3 | rule): EM finds its one maximum from any start.  Roots
+   likewise; words have the posteriors of their states.
+
+Counts of rules with states are n(rule) theta: probabilities, smoothed as those of clustering are.
+
+A node has several features (F on its inside), which the paper does not; they are far from
+independent, so that each counts with the power F^-1/2.  With one feature a side, and without
+smoothing, all is exact: population moments of a grammar with pivots give its parameters back.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from eigentext.base.cores import each, largest_first
+from eigentext.base.ragged import pointers
+from eigentext.constituency.features import inside_features, outside_features
+from eigentext.constituency.learn.clusters import noised
+from eigentext.constituency.params import LatentCounts, tensor_layout
+from eigentext.latent.features import FeatureRows, scaled_rows
+from eigentext.latent.spectrum import Spectra, noise_level, omega_svd, significant
+from eigentext.linalg.ties import TIE
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from eigentext.base.progress import Progress
+    from eigentext.constituency.settings import LPCFGSettings
+    from eigentext.constituency.treebank import Treebank
+
+    Ints = npt.NDArray[np.int64]
+    Floats = npt.NDArray[np.float64]
+    Matrix = npt.NDArray[np.floating]
+
+__all__ = [
+    "Decomposition",
+    "PivotCounts",
+    "convex_weights",
+    "decompose",
+    "mixture_weights",
+    "pivot_counts",
+    "pivots",
+]
+
+_SHARE = 0.3  # of the nodes of a state, were all alike, that a pivot must have
+_STEPS = 100  # of each least squares problem
+_ROUNDS = 10  # of EM for the rules of a treebank
+_ROWS_AT_ONCE = 4096
+_POWER = 0.5  # each of a node's F features counts with the power F ** -_POWER
+_FAINT = 1e-6  # P(h | feature) is taken for no less
+
+
+class Decomposition(NamedTuple):
+    """One nonterminal with m states.
+
+    ``gamma``    (m,) P(h)
+    ``inside``   (d, m) P(h | inside feature); ``outside`` (d', m) P(h | outside feature)
+    ``pivots``   (m,) inside features that stand with one state alone
+    """
+
+    gamma: Floats
+    inside: Floats
+    outside: Floats
+    pivots: Ints
+
+
+class PivotCounts(NamedTuple):
+    """Expected counts, the states of all preterminals end to end, states, singular values."""
+
+    counts: LatentCounts
+    words: Floats
+    m: Ints
+    spectra: Spectra
+
+
+def pivots(means: Floats, most: int) -> Ints:
+    """Rows of ``means`` (n, k) that are corners of all of them, at most so many.
+
+    The first is the farthest from the mean, the next the farthest from the first, the others the
+    farthest from the flat that those before span.
+
+    >>> square = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.4], [0.0, 1.0]])
+    >>> sorted(pivots(square, 3).tolist())
+    [0, 1, 3]
+    """
+    left = means - means.mean(axis=0)
+    found: list[int] = []
+    whole = float(np.einsum("ij,ij->i", left, left).max(initial=0.0))
+    for _ in range(most):
+        far = np.einsum("ij,ij->i", left, left)
+        if far.max(initial=0.0) <= TIE["d"] * whole:
+            break
+        # the first of the farthest, to rounding
+        at = int(np.argmax(far >= far.max() * (1 - 10 * TIE["d"])))
+        found.append(at)
+        if len(found) == 1:
+            left = means - means[at]
+            continue
+        direction = left[at] / np.sqrt(far[at])
+        left = left - np.outer(left @ direction, direction)
+    return np.array(found, np.int64)
+
+
+def convex_weights(points: Floats, corners: Floats, n_iter: int = _STEPS) -> Floats:
+    """(n, m) weights, none negative and each row summing to one: points ~ weights @ corners.
+
+    Least squares: the answer without bounds, brought into them, then projected gradients with
+    momentum (Beck and Teboulle 2009).
+
+    >>> convex_weights(np.array([[0.25, 0.75], [2.0, 0.0]]), np.eye(2)).round(6).tolist()
+    [[0.25, 0.75], [1.0, 0.0]]
+    """
+    m = len(corners)
+    G, target = corners @ corners.T, points @ corners.T
+    bordered = np.block([[G, np.ones((m, 1))], [np.ones((1, m)), np.zeros((1, 1))]])
+    sides = np.hstack([target, np.ones((len(points), 1))])
+    X = _on_simplex(np.linalg.lstsq(bordered, sides.T, rcond=None)[0][:m].T)
+    step = 1.0 / max(float(np.linalg.eigvalsh(G)[-1]), 1e-30)
+    ahead, t = X, 1.0
+    for _ in range(n_iter):
+        new = _on_simplex(ahead - step * (ahead @ G - target))
+        t_new = (1 + np.sqrt(1 + 4 * t * t)) / 2
+        ahead = new + (t - 1) / t_new * (new - X)
+        X, t = new, t_new
+    return X
+
+
+def _on_simplex(X: Floats) -> Floats:
+    """The nearest rows that are not negative and sum to one."""
+    falling = -np.sort(-X, axis=1)
+    over = np.cumsum(falling, axis=1) - 1
+    used = (falling * np.arange(1, X.shape[1] + 1) > over).sum(axis=1)
+    cut = np.take_along_axis(over, used[:, None] - 1, axis=1) / used[:, None]
+    return np.asarray(np.maximum(X - cut, 0.0))
+
+
+def decompose(
+    inside: FeatureRows,
+    outside: FeatureRows,
+    coordinates: Matrix,
+    most: int,
+    *,
+    weights: Floats | None = None,
+    drawn: float = 0.0,
+    least: float = 0.0,
+) -> Decomposition:
+    """Step 1 for the nodes of one nonterminal.
+
+    ``inside, outside``  features of the nodes; their values are not looked at
+    ``coordinates``      (n, k) a linear map of the outside features, by which means are compared
+    ``weights``          (n,) how much each node counts; by default all alike
+    ``drawn``            P(h | feature) is drawn towards gamma as by so many nodes
+    ``least``            the least weight that a pivot has
+    """
+    w = np.ones(len(coordinates)) if weights is None else weights
+    below, above = _ones(inside, w), _ones(outside, w)
+    n_in, n_out = (np.asarray(X.sum(axis=0)).ravel() for X in (below, above))
+    means = (below.T @ coordinates.astype(np.float64)) / np.maximum(n_in, 1e-300)[:, None]
+    enough = np.flatnonzero(n_in >= min(least, float(n_in.max())))
+    corners = enough[pivots(means[enough], most)]
+    if len(corners) < 2:
+        one = np.ones(1)
+        return Decomposition(one, np.ones((len(n_in), 1)), np.ones((len(n_out), 1)), corners)
+    W = convex_weights(means, means[corners])
+    gamma = n_in @ W / n_in.sum()
+    # E[x psi'] = M J' with x the mean of P(h | i) over a node's inside features
+    M = (W * n_in[:, None]).T @ W / n_in.sum()
+    x = _mean_rows(inside, W)
+    J = _without_negatives(M, (above.T @ x).T / w.sum())  # (m, d') P(outside feature | h)
+    V = (J * gamma[:, None]).T
+    V /= np.maximum(V.sum(axis=1, keepdims=True), 1e-300)
+    W = (n_in[:, None] * W + drawn * gamma) / (n_in[:, None] + drawn)
+    V = (n_out[:, None] * V + drawn * gamma) / (n_out[:, None] + drawn)
+    return Decomposition(gamma, W, V, corners)
+
+
+def _mean_rows(rows: FeatureRows, W: Floats) -> Floats:
+    """(n, m) the mean of the rows of W that a node's features have."""
+    total = W[rows.columns[:, 0]]
+    for t in range(1, rows.columns.shape[1]):
+        total = total + W[rows.columns[:, t]]
+    return np.asarray(total / rows.columns.shape[1])
+
+
+def _ones(rows: FeatureRows, w: Floats) -> Any:
+    """(n, d) sparse, the node's weight at each of its features."""
+    from scipy.sparse import csr_array
+
+    n, width = rows.columns.shape
+    first = np.arange(n + 1) * width
+    return csr_array((np.repeat(w, width), rows.columns.reshape(-1), first), (n, rows.width))
+
+
+def _without_negatives(M: Floats, target: Floats, n_iter: int = _STEPS) -> Floats:
+    """X (m, d) without negative numbers for which M X is near to the target.
+
+    The least squares answer where it has none; else EM's steps for the divergence of M X from the
+    target, which is convex in X.
+    """
+    X = np.linalg.lstsq(M, target, rcond=None)[0]
+    if X.min() >= -1e-9 * np.abs(X).max():
+        return np.asarray(np.maximum(X, 0.0))
+    X = np.maximum(X, 0.05 * target.sum(axis=0) / M.sum())
+    columns = M.sum(axis=0)[:, None]
+    for _ in range(n_iter):
+        X = X * (M.T @ (target / np.maximum(M @ X, 1e-300))) / columns
+    return np.asarray(X)
+
+
+def mixture_weights(
+    views: tuple[Matrix, Matrix, Matrix],
+    start: Matrix,
+    *,
+    weights: Floats | None = None,
+    n_iter: int = _ROUNDS,
+    tol: float = 0.0,
+) -> Matrix:
+    """Step 2: theta (m1, m2, m3), summing to one, of the greatest likelihood.
+
+    ``views``    P(what is seen | state) of each row, (n, m1), (n, m2) and (n, m3)
+    ``start``    (m1, m2, m3) positive; ``weights`` (n,) of the rows
+    ``tol``      no more steps once none of theta changes by more
+
+    >>> views = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]), np.ones((3, 1)), np.ones((3, 1))
+    >>> mixture_weights(views, np.ones((2, 1, 1))).ravel().round(6).tolist()
+    [0.333333, 0.666667]
+    """
+    one, two, three = views
+    theta = start.reshape(len(start), -1) / start.sum()
+    total = float(len(one)) if weights is None else float(weights.sum())
+    blocks = [slice(at, at + _ROWS_AT_ONCE) for at in range(0, len(one), _ROWS_AT_ONCE)]
+    tiny = np.finfo(theta.dtype).tiny
+    for _ in range(n_iter):
+        sums = np.zeros_like(theta)
+        for rows in blocks:
+            above = one[rows]
+            pairs = (two[rows][:, :, None] * three[rows][:, None, :]).reshape(len(above), -1)
+            p = np.einsum("np,np->n", above @ theta, pairs)
+            share = 1 / np.maximum(p, tiny)
+            share = share if weights is None else share * weights[rows]
+            sums += (above * share[:, None]).T @ pairs
+        before = theta
+        theta = theta * (sums / total).astype(theta.dtype)
+        theta /= theta.sum()
+        if tol and float(np.abs(theta - before).max()) <= tol:
+            break
+    return np.asarray(theta.reshape(start.shape))
+
+
+class _Seen(NamedTuple):
+    """One nonterminal: its nodes, gamma, and P(inside | h), P(outside | h) up to a factor."""
+
+    rows: Ints
+    gamma: npt.NDArray[np.float32]
+    inside: npt.NDArray[np.float32]
+    outside: npt.NDArray[np.float32]
+    s: npt.NDArray[np.floating]
+
+
+def pivot_counts(
+    bank: Treebank, settings: LPCFGSettings, *, progress: Progress | None = None
+) -> PivotCounts:
+    """Both steps for a treebank."""
+    seen = _decomposed(bank, settings, progress)
+    m = np.array([len(one.gamma) for one in seen])
+    place = np.empty(len(bank.label), np.int64)
+    for one in seen:
+        place[one.rows] = np.arange(len(one.rows))
+    label_ptr = pointers(m)
+    tensor, states = _of_rules(bank, seen, place, m)
+    roots = np.zeros(int(m.sum()))
+    for a in np.unique(bank.label[bank.roots]).tolist():
+        nodes = bank.roots[bank.label[bank.roots] == a]
+        ones = np.ones((len(nodes), 1), np.float32)
+        views = seen[a].inside[place[nodes]], ones, ones
+        theta = mixture_weights(views, seen[a].gamma[:, None, None])
+        roots[label_ptr[a] : label_ptr[a + 1]] = len(nodes) * theta.ravel()
+    word_nodes = np.flatnonzero(bank.token >= 0)
+    word_ptr = pointers(m[bank.label[word_nodes]])
+    words = np.empty(int(word_ptr[-1]))
+    for a in np.unique(bank.label[word_nodes]).tolist():
+        own = np.flatnonzero(bank.label[word_nodes] == a)
+        at = place[word_nodes[own]]
+        posterior = (seen[a].gamma * seen[a].inside[at] * seen[a].outside[at]).astype(float)
+        posterior /= posterior.sum(axis=1, keepdims=True)
+        words[word_ptr[own][:, None] + np.arange(m[a])] = posterior
+        states[label_ptr[a] : label_ptr[a + 1]] += posterior.sum(axis=0)
+    return PivotCounts(
+        LatentCounts(tensor, states, roots), words, m, Spectra.of([one.s for one in seen])
+    )
+
+
+def _decomposed(bank: Treebank, settings: LPCFGSettings, progress: Progress | None) -> list[_Seen]:
+    """Step 1 for every nonterminal; the cores in use share them out."""
+    inside = inside_features(bank, settings.inside)
+    outside = outside_features(bank, settings.outside)
+    order = np.argsort(bank.label, kind="stable")
+    bounds = np.searchsorted(bank.label[order], np.arange(len(bank.labels) + 1))
+    seen: list[_Seen | None] = [None] * len(bank.labels)
+
+    def of_label(a: int) -> None:
+        rows = order[bounds[a] : bounds[a + 1]]
+        alone = np.ones((len(rows), 1), np.float32)
+        seen[a] = _Seen(rows, np.ones(1, np.float32), alone, alone, np.empty(0))
+        wanted = min(settings.most_states, len(rows) // settings.per_state)
+        if wanted < 2:
+            return
+        rng = np.random.default_rng([settings.seed, a])
+        Phi, Psi = (
+            noised(scaled_rows(x[rows], settings.kappa), settings, rng) for x in (inside, outside)
+        )
+        spectrum = omega_svd(Phi, Psi, wanted, rng)
+        if settings.n_states == "auto":
+            wanted = min(wanted, significant(spectrum.s, noise_level(Phi, Psi, rng)))
+        if wanted < 2 or len(spectrum.s) < 2:
+            return
+        found = decompose(
+            Phi,
+            Psi,
+            spectrum.Z,
+            wanted,
+            drawn=settings.smoothing.C_mean,
+            least=max(settings.per_state, _SHARE * len(rows) / wanted),
+        )
+        if len(found.gamma) < 2:
+            return
+        below, above = _likelihood(Phi, found.inside), _likelihood(Psi, found.outside)
+        seen[a] = _Seen(rows, found.gamma.astype(np.float32), below, above, spectrum.s)
+
+    def told(done: int) -> None:
+        if progress is not None:
+            progress(done, len(order), "latent states")
+
+    largest_first(of_label, np.diff(bounds).tolist(), told)
+    return [one for one in seen if one is not None]
+
+
+def _likelihood(rows: FeatureRows, shares: Floats) -> npt.NDArray[np.float32]:
+    """(n, m) P(features | h) up to a factor of each node, whose largest is 1.
+
+    P(feature | h) is P(h | feature) / P(h) times P(feature); P(h) is that of the template.
+    """
+    n, width = rows.columns.shape
+    logs = np.zeros((n, shares.shape[1]))
+    for t in range(width):
+        of_template = shares[rows.columns[:, t]]
+        logs += np.log(np.maximum(of_template, _FAINT))
+        logs -= np.log(np.maximum(of_template.mean(axis=0), _FAINT))
+    logs /= width**_POWER
+    logs -= logs.max(axis=1, keepdims=True)
+    return np.asarray(np.exp(logs), np.float32)
+
+
+def _of_rules(bank: Treebank, seen: list[_Seen], place: Ints, m: Ints) -> tuple[Floats, Floats]:
+    """Step 2 for every rule: counts with states, and those of the states of their parents."""
+    rule_ptr, label_ptr = tensor_layout(bank.rules, m), pointers(m)
+    tensor, states = np.zeros(int(rule_ptr[-1])), np.zeros(int(label_ptr[-1]))
+    nodes = np.flatnonzero(bank.rule >= 0)
+    nodes = nodes[np.argsort(bank.rule[nodes], kind="stable")]
+    ends = np.searchsorted(bank.rule[nodes], np.arange(len(bank.rules) + 1))
+
+    def work(r: int) -> None:
+        own = nodes[ends[r] : ends[r + 1]]
+        a, b, c = (seen[label] for label in bank.rules[r].tolist())
+        views = (
+            a.outside[place[own]],
+            b.inside[place[bank.left[own]]],
+            c.inside[place[bank.right[own]]],
+        )
+        start = np.einsum("x,y,z->xyz", a.gamma, b.gamma, c.gamma)
+        theta = mixture_weights(views, start)
+        tensor[rule_ptr[r] : rule_ptr[r + 1]] = len(own) * theta.ravel().astype(float)
+
+    each(work, range(len(bank.rules)))
+    for r, (a, _, _) in enumerate(bank.rules.tolist()):  # in one order, whatever the threads
+        of_parent = tensor[rule_ptr[r] : rule_ptr[r + 1]].reshape(m[a], -1).sum(axis=1)
+        states[label_ptr[a] : label_ptr[a + 1]] += of_parent
+    return tensor, states
