@@ -33,12 +33,19 @@ from eigentext.sequences import HMM, LatentTagger, SpectralHMM
 from eigentext.sequences.settings import HMMSettings, LatentTaggerSettings, SpectralHMMSettings
 from eigentext.tagging.settings import TaggerSettings
 from eigentext.tagging.tagger import SequenceTagger
-from eigentext.words import LRMVL, CCAEmbedding, ClassBigram, SpectralClusters
+from eigentext.words import (
+    LRMVL,
+    CCAEmbedding,
+    ClassBigram,
+    MultiviewEmbedding,
+    SpectralClusters,
+)
 from eigentext.words.settings import (
     CCASettings,
     ClassBigramSettings,
     ClusterSettings,
     LRMVLSettings,
+    MultiviewSettings,
 )
 
 # a command, the settings that are its flags, and what has these settings in Python
@@ -51,6 +58,7 @@ COMMANDS: list[tuple[str, type, type]] = [
     ("words cluster", ClusterSettings, SpectralClusters),
     ("words embed", CCASettings, CCAEmbedding),
     ("words embed", LRMVLSettings, LRMVL),
+    ("words embed", MultiviewSettings, MultiviewEmbedding),
     ("words lm train", ClassBigramSettings, ClassBigram),
     ("lex train", RankerSettings, LexicalRanker),
     ("lex crossval", RankerSettings, LexicalRanker),

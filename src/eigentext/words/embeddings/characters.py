@@ -40,6 +40,7 @@ __all__ = [
 SHORTEST, LONGEST = 2, 6  # n-grams
 RIDGES = (1.0, 0.3, 0.1, 0.03)  # which are tried
 _LEAST_WORDS = 3  # that have a feature
+_FEW_FEATURES = 100  # common ones; where there are fewer, all are taken
 _LONGEST_WORD = 60  # characters; of a longer one its two ends
 _HELD_OUT = 10  # one word of so many tells the ridge
 _TRIED_COLUMNS, _TRIED_STEPS = 32, 20
@@ -69,15 +70,16 @@ def features_of(word: str) -> list[str]:
 
 
 def common_features(words: Iterable[str], least: int = _LEAST_WORDS) -> tuple[str, ...]:
-    """The features that so many of the words have, in order.
+    """The features that so many of the words have, in order; all, of a few words.
 
-    >>> common_features(["cat", "cats", "Cat"])
-    ('<c', '<ca', '<cat', 'at', 'ca', 'cat')
+    >>> common_features(["at"])
+    ('<a', '<at', '<at>', 'at', 'at>', 'case=lower', 'shape=x', 't>')
     """
     from collections import Counter
 
     seen = Counter(feature for word in words for feature in features_of(word))
-    return tuple(sorted(feature for feature, n in seen.items() if n >= least))
+    common = [feature for feature, n in seen.items() if n >= least]
+    return tuple(sorted(common if len(common) >= _FEW_FEATURES else seen))
 
 
 def feature_matrix(words: Sequence[str], column_of: Mapping[str, int]) -> Any:
