@@ -227,7 +227,7 @@ def similarity(sentences: Sentences, options: argparse.Namespace) -> None:
 
 def entities(made: list[Made], options: argparse.Namespace) -> None:
     """F1 of named entities."""
-    for name in ("wnut17", "litbank"):
+    for name in options.entities:
         splits = {}
         for split in ("train", "test"):
             read = list(read_columns(data() / "ner" / name / f"{split}.bio", scheme="bio2"))
@@ -348,6 +348,7 @@ def main() -> None:
     parser.add_argument(
         "--languages", nargs="+", default=["pt-bosque", "fr-sequoia", "tr-imst", "hu-szeged"]
     )
+    parser.add_argument("--entities", nargs="+", default=["wnut17", "litbank"])
     parser.add_argument("--no-gensim", action="store_true")
     options = parser.parse_args()
     several_views(prepared([["a", "b", "c"]] * 9, 9, set(), 2), "", ("left", "right"))  # compiles

@@ -217,7 +217,7 @@ class MultiviewEmbedding(TransformerMixin, Model, MultiviewSettings):  # type: i
         answer[rows >= 0] = self.embeddings_.vectors[rows[rows >= 0]]
         unknown = np.flatnonzero(rows < 0)
         if len(unknown) and self.characters_ is not None:
-            answer[unknown] = self.characters_.vectors([words[at] for at in unknown])
+            answer[unknown] = self.characters_.vectors([words[at] for at in unknown.tolist()])
         return answer
 
     def transform(self, X: Any) -> npt.NDArray[np.float32]:

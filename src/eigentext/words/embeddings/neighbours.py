@@ -161,7 +161,7 @@ class WordSpace:
             return self
         vectors = _unit(self.unknown(new))
         known = vectors.any(axis=1)
-        more = [word for word, has in zip(new, known.tolist(), strict=True) if has]
+        more = [word for word, has in zip(new, known, strict=True) if has]
         together = np.concatenate([self.unit, vectors[known]])
         return WordSpace([*self.words, *more], together, self.unknown)
 
