@@ -88,6 +88,7 @@ def test_the_version_that_reads_it_is_no_part_of_its_content(
         ("lpcfg", "parse_many"),
         ("lrmvl", "transform"),
         ("morph-tagger", "tag"),
+        ("multiview", "transform"),
         ("spectral-hmm", "score"),
         ("tagger", "predict"),
         ("topics", "transform"),

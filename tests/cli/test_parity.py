@@ -39,12 +39,20 @@ from eigentext.sequences.settings import (
 from eigentext.tagging.settings import TaggerSettings
 from eigentext.tagging.tagger import SequenceTagger
 from eigentext.words import LRMVL, CCAEmbedding, ClassBigram, SpectralClusters, TopicModel
+from eigentext.words import (
+    LRMVL,
+    CCAEmbedding,
+    ClassBigram,
+    MultiviewEmbedding,
+    SpectralClusters,
+)
 from eigentext.words.settings import (
     CCASettings,
     ClassBigramSettings,
     ClusterSettings,
     LRMVLSettings,
     TopicSettings,
+    MultiviewSettings,
 )
 
 # a command, the settings that are its flags, and what has these settings in Python
@@ -57,6 +65,7 @@ COMMANDS: list[tuple[str, type, type]] = [
     ("words cluster", ClusterSettings, SpectralClusters),
     ("words embed", CCASettings, CCAEmbedding),
     ("words embed", LRMVLSettings, LRMVL),
+    ("words embed", MultiviewSettings, MultiviewEmbedding),
     ("words lm train", ClassBigramSettings, ClassBigram),
     ("words topics train", TopicSettings, TopicModel),
     ("lex train", RankerSettings, LexicalRanker),

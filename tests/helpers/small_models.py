@@ -486,6 +486,12 @@ SMALL: dict[str, Small] = {
     "lrmvl": Small(
         "words.embeddings.lrmvl:LRMVL", lambda kind: kind(4), _given(TEXT), _vectors_answers
     ),
+    "multiview": Small(
+        "words.embeddings.multiview:MultiviewEmbedding",
+        lambda kind: kind(3, views=("left", "right", "characters")),
+        _given(TEXT),
+        _vectors_answers,
+    ),
     "segmenter": Small(
         "segmentation.model:Segmenter",
         lambda kind: kind(epochs=4, bits=8),

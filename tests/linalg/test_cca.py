@@ -192,3 +192,74 @@ def test_bad_views():
     wide = sp.csr_matrix(np.ones((2, 7000)))
     with pytest.raises(SettingsError, match="7000 columns that are not one-hot"):
         cca(wide, wide, 1)
+
+
+def shared_latent(rows=60, shared=3, own=(2, 3, 4), seed=0):
+    """Views whose columns span the same latent directions and, each, some of its own."""
+    rng = np.random.default_rng(seed)
+    Z = rng.standard_normal((rows, shared))
+    views = [
+        np.hstack([Z, rng.standard_normal((rows, d))])
+        @ rng.standard_normal((shared + d, shared + d))
+        for d in own
+    ]
+    return Z, views
+
+
+def test_maxvar_finds_what_all_views_share():
+    Z, views = shared_latent()
+    result = generalised_cca(views, 3)
+    np.testing.assert_allclose(result.correlations, 1, rtol=1e-10)
+    assert span_distance(result.consensus, Z) < 1e-8
+    np.testing.assert_allclose(result.consensus.T @ result.consensus, np.eye(3), atol=1e-10)
+    # whatever the views weigh
+    weighted = generalised_cca(views, 3, weights=[1, 5, 0.2])
+    assert span_distance(weighted.consensus, Z) < 1e-8
+
+
+def test_rows_that_lack_a_view_are_judged_by_the_others():
+    Z, views = shared_latent(seed=1)
+    rng = np.random.default_rng(2)
+    present = [rng.random(len(Z)) < 0.7 for _ in views]
+    present[0][:5] = present[1][:5] = present[2][:5] = False  # no view at all
+    spoiled = [np.where(mask[:, None], X, 1e3) for X, mask in zip(views, present, strict=True)]
+    result = generalised_cca(spoiled, 3, present=present)
+    assert not result.consensus[:5].any()
+    seen = np.any(present, axis=0)
+    assert span_distance(result.consensus[seen], Z[seen]) < 1e-8
+    # without saying who lacks what, it is lost
+    blind = generalised_cca(spoiled, 3)
+    assert span_distance(blind.consensus[seen], Z[seen]) > 0.1
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.3])
+def test_weights_and_missing_rows_against_a_dense_eigenproblem(ridge):
+    rng = np.random.default_rng(3)
+    n, weights = 30, np.array([1.0, 2.0, 0.5])
+    views = [rng.standard_normal((n, d)) for d in (3, 4, 5)]
+    present = [rng.random(n) < 0.8 for _ in views]
+    present[0] |= ~(present[1] | present[2])
+    result = generalised_cca(views, 4, weights=weights, present=present, ridge=ridge)
+    shares = weights / weights.sum()
+    D = np.diag(shares @ np.array(present, dtype=float))
+    A = np.zeros((n, n))
+    for share, mask, X in zip(shares, present, views, strict=True):
+        K = np.diag(mask.astype(float))
+        inverse = np.linalg.inv(X.T @ K @ X / n + ridge * np.eye(X.shape[1]))
+        A += share * K @ X @ inverse @ X.T @ K / n
+    values, vectors = scipy.linalg.eigh(A, D)
+    np.testing.assert_allclose(result.correlations, values[::-1][:4], rtol=1e-8)
+    theirs = vectors[:, ::-1][:, :4]
+    signs = np.sign(np.sum(result.consensus * theirs, axis=0))
+    np.testing.assert_allclose(result.consensus, theirs * signs, atol=1e-7)
+    np.testing.assert_allclose(result.consensus.T @ D @ result.consensus, np.eye(4), atol=1e-9)
+
+
+def test_bad_weights_and_masks():
+    X = np.eye(3)
+    with pytest.raises(SettingsError, match="2 numbers above 0"):
+        generalised_cca([X, X], 1, weights=[1, 0])
+    with pytest.raises(SettingsError, match="maxvar without centring"):
+        generalised_cca([X, X], 1, method="first", weights=[1, 1])
+    with pytest.raises(ValueError, match="present has shapes"):
+        generalised_cca([X, X], 1, present=[np.ones(2, bool)] * 2)

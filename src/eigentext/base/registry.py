@@ -72,6 +72,11 @@ KINDS = {
     "lpcfg": Kind("a constituency parser", "const train", "constituency.model:LPCFG"),
     "lrmvl": Kind("word vectors", "words embed --method lrmvl", "words.embeddings.lrmvl:LRMVL"),
     "morph-tagger": Kind("a morphological tagger", "", "morphology.tagger:MorphTagger"),
+    "multiview": Kind(
+        "word vectors",
+        "words embed --views",
+        "words.embeddings.multiview:MultiviewEmbedding",
+    ),
     "segmenter": Kind("a segmenter of raw text", "", "segmentation.model:Segmenter"),
     "pipeline": Kind("a pipeline", "pipe train", "pipeline.model:Pipeline"),
     "spectral-hmm": Kind(

@@ -1,4 +1,4 @@
-"""``eigentext words embed | neighbours | eval``: word vectors, their neighbours, their worth."""
+"""``eigentext words embed | vectors | neighbours | eval``: word vectors and their worth."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from eigentext.cli.run import TrainingOnDevice
 from eigentext.cli.text_input import GenericText
 from eigentext.cli.workers import Workers
 from eigentext.errors import SettingsError
-from eigentext.words.settings import CCASettings, LRMVLSettings
+from eigentext.words.settings import CCASettings, LRMVLSettings, MultiviewSettings
 
 if TYPE_CHECKING:
-    from eigentext.words import LRMVL, CCAEmbedding
+    from eigentext.words import LRMVL, CCAEmbedding, MultiviewEmbedding
 
 
 def register(app: typer.Typer) -> None:
     """Put these commands under ``eigentext words``."""
     app.command("embed")(embed)
+    app.command("vectors")(vectors_of_words)
     app.command("neighbours")(neighbours)
     app.command("eval")(evaluate)
 
 
-@with_flags(CCASettings, LRMVLSettings)
+@with_flags(CCASettings, LRMVLSettings, MultiviewSettings)
 def embed(
     run: TrainingOnDevice,
     corpus: options.CorpusOrCounts = None,
@@ -40,9 +41,23 @@ def embed(
         typer.Option("--vectors", help="Write word2vec's format too: .bin binary, else text."),
     ] = None,
     method: Annotated[
-        Literal["cca", "lrmvl"],
-        typer.Option("--method", help="One decomposition of counts, or LR-MVL."),
-    ] = "cca",
+        Literal["cca", "lrmvl", "views"] | None,
+        typer.Option(
+            "--method",
+            help="One decomposition of counts (cca), LR-MVL, or several views; by default cca, "
+            "or views where --views is given.",
+        ),
+    ] = None,
+    trees: Annotated[
+        list[str] | None,
+        typer.Option("--trees", help="CoNLL-U files, for the view dependencies; globs too."),
+    ] = None,
+    pairs: Annotated[
+        str | None,
+        typer.Option(
+            "--pairs", help="For the view translations: word, foreign word, count, by tabs."
+        ),
+    ] = None,
     given: Given,
     memory: options.Memory = "2GB",
 ) -> None:
@@ -60,22 +75,31 @@ def embed(
         $ eigentext words embed --counts text.counts -o text.vec --n-components 20 --scaling sqrt
 
         $ eigentext words embed sample/text.txt -o text.lrmvl --method lrmvl --n-components 10
+
+        $ eigentext words embed sample/text.txt -o text.views --views left,right,characters \\
+            --n-components 10
     """
     from eigentext.base.files.opening import check_writable, expand
     from eigentext.base.heap import map_large_blocks
-    from eigentext.words import LRMVL, CCAEmbedding
+    from eigentext.words import LRMVL, CCAEmbedding, MultiviewEmbedding
 
     map_large_blocks()
 
     if (counts is None) == (not corpus):
         raise SettingsError("expected a corpus, or --counts, and not both")
     model: Any
+    method = method or ("views" if "views" in given.values else "cca")
+    if method != "views" and (trees or pairs):
+        raise SettingsError("--trees and --pairs are for several views: expected --views")
     if method == "cca":
         model = CCAEmbedding(**given.settings(CCASettings))
-    elif counts is None:
+    elif counts is not None:
+        name = "LR-MVL goes" if method == "lrmvl" else "several views go"
+        raise SettingsError(f"{name} along the text: expected a corpus, not --counts")
+    elif method == "lrmvl":
         model = LRMVL(**given.settings(LRMVLSettings))
     else:
-        raise SettingsError("LR-MVL goes along the text: expected a corpus, not --counts")
+        model = MultiviewEmbedding(**given.settings(MultiviewSettings))
     if counts is not None:
         text.refuse("is for a corpus, not for --counts")
     model.check()
@@ -93,8 +117,10 @@ def embed(
         }
         if method == "cca":
             figures = _cca(model, sources, counts, common)
-        else:
+        elif method == "lrmvl":
             figures = _lrmvl(model, sources, common)
+        else:
+            figures = _views(model, sources, trees or [], pairs, common)
     run.save(model, sources or [str(counts)], figures, beside=vectors)
     if vectors is not None:
         model.embeddings_.export(vectors)
@@ -155,6 +181,72 @@ def _lrmvl(model: LRMVL, sources: list[str], common: dict[str, Any]) -> dict[str
     }
 
 
+def _views(
+    model: MultiviewEmbedding,
+    sources: list[str],
+    trees: list[str],
+    pairs: str | None,
+    common: dict[str, Any],
+) -> dict[str, Any]:
+    """Fit to the text, as ids, with trees and word pairs beside it; figures of the vectors."""
+    from eigentext.base.files.opening import expand
+    from eigentext.corpus.encoding import encode_files
+    from eigentext.formats.conllu import read_sentences
+    from eigentext.words.embeddings.views import read_word_pairs
+
+    on_error = common["on_error"]
+    parsed = [s for file in expand(trees) for s in read_sentences(file, on_error=on_error)]
+    aligned = None if pairs is None else read_word_pairs(pairs, on_error=on_error)
+    text = encode_files(sources, **common)
+    model.fit(text, trees=parsed if trees else None, pairs=aligned, progress=common["progress"])
+    values = model.embeddings_.singular_values
+    return {
+        "tokens": model.n_tokens_,
+        "words": len(model.embeddings_.words),
+        "n_components": model.n_components,
+        "first_agreement": float(values[0]),
+        "last_agreement": float(values[-1]),
+        "features": 0 if model.characters_ is None else len(model.characters_.features),
+        "character_ridge": model.ridge_,
+    }
+
+
+def vectors_of_words(
+    model: Annotated[str, typer.Argument(help="A model of vectors, or a word2vec file.")],
+    words: Annotated[list[str] | None, typer.Argument(help="Words.", show_default=False)] = None,
+    words_of: Annotated[
+        list[str] | None,
+        typer.Option("--words-of", help="All words of these files: tokenised text or CoNLL-U."),
+    ] = None,
+    output: options.Output = "-",
+) -> None:
+    """Write the vectors of words in word2vec's format, those of unknown words too.
+
+    A model with the view characters has vectors for any word.  Words without a vector are left
+    out.  Taggers take the file as --vectors: give it the words of the text that is to be tagged.
+
+    Example:
+
+        $ eigentext words embed sample/text.txt -o text.views --views left,right,characters \\
+            --n-components 10
+
+        $ eigentext words vectors text.views the theses --words-of sample/text.txt -o vectors.txt
+    """
+    from eigentext.formats.word2vec import write_vectors
+    from eigentext.words.embeddings.neighbours import load_space
+
+    sentences = GenericText().sentences(words_of or [])
+    wanted = dict.fromkeys([*(words or []), *(word for one in sentences for word in one)])
+    if not wanted:
+        raise SettingsError("no words: expected some, or --words-of")
+    space = load_space(model).with_words(wanted)
+    known = [word for word in wanted if word in space.row_of]
+    if not known:
+        raise SettingsError("none of these words has a vector in this model")
+    rows = [space.row_of[word] for word in known]
+    write_vectors(known, space.unit[rows], output, binary=output.endswith(".bin"))
+
+
 def neighbours(
     model: Annotated[str, typer.Argument(help="A model of vectors, or a word2vec file.")],
     words: Annotated[list[str], typer.Argument(help="Words, or analogies a:b::c.")],
@@ -164,7 +256,8 @@ def neighbours(
 ) -> None:
     """List the words nearest to a word by cosine, or the answers to an analogy.
 
-    The columns are the query, the word and the cosine.
+    The columns are the query, the word and the cosine.  Unknown words have neighbours too where
+    the model was made with the view characters.
 
     Example:
 
@@ -175,11 +268,10 @@ def neighbours(
     from json import dumps
 
     from eigentext.base.files.opening import write_lines
-    from eigentext.words.embeddings.neighbours import load_words, nearest_words
+    from eigentext.words.embeddings.neighbours import load_space
 
-    known, vectors = load_words(model)
     lines = []
-    for query, nearest in zip(words, nearest_words(known, vectors, words, k), strict=True):
+    for query, nearest in zip(words, load_space(model).nearest(words, k), strict=True):
         if format_ == "jsonl":
             near = [{"word": word, "cosine": round(cosine, 4)} for word, cosine in nearest]
             lines.append(dumps({"query": query, "neighbours": near}, ensure_ascii=False))
@@ -245,18 +337,28 @@ def _score_vectors(model: str, similarity: list[str], analogies: list[str]) -> d
     from pathlib import Path
 
     from eigentext.evaluate import similarity as scores
-    from eigentext.words.embeddings.neighbours import load_words
+    from eigentext.lexicon.symbols import looked_up
+    from eigentext.words.embeddings.neighbours import load_space
 
-    words, vectors = load_words(model)
-    rows = {word: row for row, word in enumerate(words)}
+    space = load_space(model)
+    rows, vectors = space.row_of, space.unit
     figures: dict[str, Any] = {}
     for file in similarity:
-        score = scores.score_similarity(rows, vectors, scores.read_pairs(file))
+        pairs = scores.read_pairs(file)
+        score = scores.score_similarity(rows, vectors, pairs)
         figures[Path(file).name] = {
             "spearman": None if isnan(score.rho) else round(score.rho, 4),
             "covered": score.covered,
             "pairs": score.total,
         }
+        if space.unknown is not None:  # the same with words outside the vocabulary
+            words = [word for *pair, _ in pairs for word in pair if looked_up(rows, word) is None]
+            more = space.with_words(words)
+            score = scores.score_similarity(more.row_of, more.unit, pairs)
+            figures[Path(file).name] |= {
+                "spearman_all": None if isnan(score.rho) else round(score.rho, 4),
+                "covered_all": score.covered,
+            }
     for file in analogies:
         for section, questions in scores.read_analogies(file).items():
             answer = scores.score_analogies(rows, vectors, questions)

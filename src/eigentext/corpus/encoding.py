@@ -81,7 +81,7 @@ def encode_files(
     """
     names = expand(sources)
     if "-" in names:
-        raise SettingsError("LR-MVL reads the text twice: expected files, not standard input")
+        raise SettingsError("the text is read twice: expected files, not standard input")
     if tokeniser is not None:
         with scratch_folder() as folder:
             texts = tokenised_files(

@@ -4,7 +4,8 @@
    diagonal of counts, so a vocabulary of any size works; otherwise it is a dense root.
 2. Two views: SVD of ``W_1 C_12 W_2``, where ``C_12 = X_1' X_2 / n`` is never formed.
 3. Three or more: MAXVAR (the left singular vectors of ``[X_1 W_1, X_2 W_2, ...]`` are the
-   consensus), or each later view against the first.
+   consensus), or each later view against the first.  With MAXVAR views may have weights, and rows
+   may lack a view (Rastogi et al. 2015).
 4. ``projections[v] = W_v a_v`` turns a row of view v into its canonical coordinates.
 
 When the views are independent given a hidden state, the projections of a one-hot view span the
@@ -49,13 +50,15 @@ class CCAResult:
     For two views ``correlations`` are the canonical correlations; for MAXVAR they are the
     eigenvalues of the sum of the views' projectors divided by the number of views (1 = all
     agree); against the first view they are singular values over the root of the number of pairs.
-    ``means[v]`` is what centring takes off (zeros without centring).
+    ``means[v]`` is what centring takes off (zeros without centring).  ``consensus`` is the G
+    (n, rank) of MAXVAR, None for all else.
     """
 
     projections: tuple[NDArray[Any], ...]
     correlations: NDArray[np.float64]
     means: tuple[NDArray[Any], ...]
     report: ConvergenceReport
+    consensus: NDArray[Any] | None = None
 
     def transform(self, view: int, X: Any) -> NDArray[Any]:
         """Canonical coordinates of rows ``X`` of a view: ``(X - mean) projection``."""
@@ -135,6 +138,8 @@ def generalised_cca(
     rank: int,
     *,
     method: Literal["maxvar", "first"] = "maxvar",
+    weights: Sequence[float] | None = None,
+    present: Sequence[NDArray[np.bool_]] | None = None,
     ridge: float = 0.0,
     center: bool = False,
     dtype: DTypeLike = np.float64,
@@ -144,8 +149,11 @@ def generalised_cca(
     """CCA of two or more aligned views.
 
     ``maxvar`` finds the rank-dimensional consensus G (n, rank) that is nearest to all views,
-    ``min sum_v |G - X_v P_v|^2`` with ``G' G = I``; ``first`` maximises the sum of squared
-    correlations of each later view with the first.
+    ``min sum_v w_v |K_v (G - X_v P_v)|^2`` with ``G' D G = I``, where the diagonal K_v is 1 for
+    the rows that ``present[v]`` says have the view, and ``D = sum_v w_v K_v / sum_v w_v``.  With
+    all rows present and no ``weights`` that is the usual ``G' G = I``.  A row without any view has
+    zeros in G.  ``first`` maximises the sum of squared correlations of each later view with the
+    first.
 
     >>> X = np.eye(3)
     >>> generalised_cca([X, X, X], 2).correlations.round(6).tolist()
@@ -155,33 +163,95 @@ def generalised_cca(
         raise SettingsError(f"{len(views)} view: CCA needs two or more")
     if method not in ("maxvar", "first"):
         raise SettingsError(f"method {method!r}: expected maxvar or first")
-    prepared = [_View(X, ridge, center, f"view {i}") for i, X in enumerate(views)]
-    _same_rows(prepared)
-    base: Operator
-    if method == "maxvar":
-        # G are the leading eigenvectors of the sum of the views' projectors X_v inv(C_v) X_v' / n:
-        # the left singular vectors of the whitened views side by side
-        base = HStack([view.whitened_t().T for view in prepared])
-        several = prepared
+    if (weights is not None or present is not None) and (method != "maxvar" or center):
+        raise SettingsError("weights and missing rows are for maxvar without centring")
+    if present is None:
+        prepared = [_View(X, ridge, center, f"view {i}") for i, X in enumerate(views)]
     else:
-        first = prepared[0].whitened_t()
-        base = HStack([Product(first, view.whitened_t().T) for view in prepared[1:]])
-        several = prepared[1:]
+        masks = [np.asarray(mask, dtype=bool) for mask in present]
+        _same_masks(views, masks)
+        rows = [_only(X, mask) for X, mask in zip(views, masks, strict=True)]
+        prepared = [_View(X, ridge, center, f"view {i}") for i, X in enumerate(rows)]
+    _same_rows(prepared)
+    if method == "first":
+        return _against_first(prepared, rank, dtype=dtype, seed=seed, on_rank=on_rank)
+    shares = _shares(weights, len(views))
+    D = np.ones(prepared[0].n)
+    if present is not None:
+        D = np.einsum("v,vn->n", shares, np.asarray(masks, dtype=np.float64))
+    scale = inverse_sqrt_totals(D, 0.0)
+    # U are the leading eigenvectors of D^(-1/2) (sum of the views' projectors by their shares)
+    # D^(-1/2): the left singular vectors of the whitened views side by side
+    base = HStack(
+        [
+            Scaled(view.whitened_t().T, rows=np.sqrt(share) * scale)
+            for view, share in zip(prepared, shares.tolist(), strict=True)
+        ]
+    )
     svd = truncated_svd(
         base, rank, dtype=dtype, seed=seed, on_rank=on_rank, symbol="the stacked views"
     )
-    ends = np.cumsum([view.root.size for view in several])
-    blocks = np.split(svd.Vt.T, ends[:-1])
-    if method == "maxvar":
-        # P_v = (C_v + ridge)^(-1) X_v' G / n, and Vt holds W_v X_v' G / (sqrt(n) s)
-        projections = [v.unwhiten(b * svd.S) for v, b in zip(several, blocks, strict=True)]
-        correlations = np.square(svd.S.astype(np.float64)) / len(prepared)
-    else:
-        projections = [prepared[0].unwhiten(svd.U)]
-        projections += [v.unwhiten(b) for v, b in zip(several, blocks, strict=True)]
-        correlations = svd.S.astype(np.float64) / np.sqrt(len(several))
+    blocks = _blocks(svd.Vt, prepared)
+    # P_v = (C_v + ridge)^(-1) X_v' G / sqrt(n), and Vt holds sqrt(share) W_v X_v' G / (sqrt(n) s)
+    projections = tuple(
+        view.unwhiten(block * (svd.S / np.sqrt(share)))
+        for view, block, share in zip(prepared, blocks, shares.tolist(), strict=True)
+    )
+    correlations = np.square(svd.S.astype(np.float64))
+    means = tuple(view.mean for view in prepared)
+    consensus = svd.U * scale.astype(svd.U.dtype)[:, None]
+    return CCAResult(projections, correlations, means, svd.report, consensus)
+
+
+def _against_first(
+    prepared: Sequence[_View],
+    rank: int,
+    *,
+    dtype: DTypeLike,
+    seed: int,
+    on_rank: Literal["error", "warn"],
+) -> CCAResult:
+    """Each later view against the first, side by side."""
+    first, several = prepared[0].whitened_t(), prepared[1:]
+    base = HStack([Product(first, view.whitened_t().T) for view in several])
+    svd = truncated_svd(
+        base, rank, dtype=dtype, seed=seed, on_rank=on_rank, symbol="the stacked views"
+    )
+    blocks = _blocks(svd.Vt, several)
+    projections = [prepared[0].unwhiten(svd.U)]
+    projections += [v.unwhiten(b) for v, b in zip(several, blocks, strict=True)]
+    correlations = svd.S.astype(np.float64) / np.sqrt(len(several))
     means = tuple(view.mean for view in prepared)
     return CCAResult(tuple(projections), correlations, means, svd.report)
+
+
+def _blocks(Vt: NDArray[Any], views: Sequence[_View]) -> list[NDArray[Any]]:
+    """The right singular vectors of stacked views, view by view."""
+    ends = np.cumsum([view.root.size for view in views])
+    return np.split(Vt.T, ends[:-1])
+
+
+def _shares(weights: Sequence[float] | None, n_views: int) -> NDArray[np.float64]:
+    """Weights that sum to 1."""
+    given = np.ones(n_views) if weights is None else np.asarray(weights, dtype=np.float64)
+    if given.shape != (n_views,) or not (np.isfinite(given).all() and (given > 0).all()):
+        raise SettingsError(f"weights {weights!r}: expected {n_views} numbers above 0")
+    return np.asarray(given / given.sum())
+
+
+def _same_masks(views: Sequence[Any], masks: Sequence[NDArray[np.bool_]]) -> None:
+    shapes = [mask.shape for mask in masks]
+    if shapes != [(X.shape[0],) for X in views]:
+        raise ValueError(f"present has shapes {shapes}: one number for each row of each view")
+
+
+def _only(X: Any, present: NDArray[np.bool_]) -> Any:
+    """The view with zeros in the rows that lack it."""
+    if not hasattr(X, "tocsr"):
+        return np.where(present[:, None], X, 0.0)
+    from scipy.sparse import diags_array
+
+    return (diags_array(present.astype(np.float64)) @ X.tocsr()).tocsr()
 
 
 @dataclass(frozen=True)

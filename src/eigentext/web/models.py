@@ -45,7 +45,9 @@ KINDS = {
     "dep": Kind("dependency parser", ("graph-parser",), "--dep-model"),
     "reranker": Kind("reranker of dependency trees", ("dependency-reranker",)),
     "lex": Kind("ranker of readings", ("lexical",), "--lex-model"),
-    "words": Kind("model of words", ("clusters", "embeddings", "lrmvl", "class-bigram")),
+    "words": Kind(
+        "model of words", ("clusters", "embeddings", "lrmvl", "multiview", "class-bigram")
+    ),
     "hmm": Kind("model of sequences", ("hmm", "spectral-hmm", "latent-tagger")),
     "tagger": Kind("tagger", ("tagger",)),
 }

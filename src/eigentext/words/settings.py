@@ -21,12 +21,14 @@ __all__ = [
     "ClassBigramSettings",
     "ClusterSettings",
     "LRMVLSettings",
+    "MultiviewSettings",
     "TopicSettings",
 ]
 
 METHODS = ("spectral", "paper", "exchange", "brown")
 HIERARCHIES = ("bisect", "mi", "ward", "average", "single", "kmeans")
 SCALINGS = ("ppmi", "sqrt", "log", "none")
+VIEWS = ("left", "right", "bag", "document", "dependencies", "translations", "characters")
 WEIGHTINGS = ("linear", "harmonic", "flat")
 
 _SEED = "Start of every random choice."
@@ -132,6 +134,49 @@ class LRMVLSettings:
         1_000_000,
         Whole(1, optional=True),
         "How many tokens, evenly spread, for the covariances of contexts; by default all.",
+    )
+    vocab_size: int | None = setting(None, Whole(1), _VOCAB_SIZE)
+    min_count: int = setting(1, Whole(1), _MIN_COUNT)
+    seed: int = setting(0, Whole(0), _SEED)
+
+
+@dataclass
+class MultiviewSettings:
+    """Settings of word vectors by several views."""
+
+    n_components: int = setting(200, Whole(1), "Dimensions of a vector.", positional=True)
+    views: tuple[str, ...] = setting(
+        ("left", "right", "document", "characters"),
+        Listed(Text(VIEWS)),
+        "What a word is seen by: words before it (left), after it (right) or around it (bag), the "
+        "document, heads and dependents (dependencies), another language (translations), and "
+        "characters, by which unknown words get vectors.",
+    )
+    view_weights: tuple[float, ...] = setting(
+        (), Listed(Real(0, open=True)), "One number for each view; by default all weigh the same."
+    )
+    view_rank: int | None = setting(
+        None,
+        Whole(1),
+        "Dimensions of a view before the views are compared; by default half as many again as a "
+        "vector has.",
+    )
+    window: int = setting(5, Whole(1, 1000), "How far left, right and bag reach.")
+    document_sentences: int = setting(
+        20, Whole(1), "So many neighbouring sentences are a document."
+    )
+    ridge: float = setting(
+        0.01,
+        Real(0),
+        "Added to the variances of a view, whose mean is 1: steadies weak directions.",
+    )
+    exponent: float = setting(
+        1.0, Real(), "On the share of views that agree on a direction: 0 weighs all alike."
+    )
+    overlap: float = setting(
+        0.9,
+        Real(0, 1, open=True),
+        "How near the true subspace the decomposition must come (mean squared cosine).",
     )
     vocab_size: int | None = setting(None, Whole(1), _VOCAB_SIZE)
     min_count: int = setting(1, Whole(1), _MIN_COUNT)

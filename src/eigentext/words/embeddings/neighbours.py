@@ -1,7 +1,7 @@
 """The words nearest to a word, and analogies; from a model or from any word2vec file.
 
-1. :func:`load_words` reads words and vectors: a model of kind ``embeddings`` or ``lrmvl``, or
-   word2vec's text or binary format, whichever the file is.
+1. :func:`load_words` reads words and vectors: a model of vectors, or word2vec's text or binary
+   format, whichever the file is; :func:`load_space` the same, ready for questions.
 2. :func:`parse_query` reads ``word`` or ``a:b::c`` (a is to b as c is to what?).
 3. :class:`WordSpace` holds vectors at length 1, ready for many questions; its ``nearest``
    multiplies a block of queries with all vectors at once, and takes the k largest cosines of each;
@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,12 +19,13 @@ from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
 __all__ = [
     "WordSpace",
+    "load_space",
     "load_words",
     "near_spellings",
     "nearest_words",
@@ -51,17 +52,36 @@ def load_words(path: str | os.PathLike[str]) -> tuple[tuple[str, ...], NDArray[n
     with open_binary(path) as stream:
         start = stream.read(9)
     if start[8:] == b"{":  # safetensors: eight bytes of length, then JSON
-        from eigentext.base.modelfile import read_header
-        from eigentext.words.embeddings.cca import CCAEmbedding
-        from eigentext.words.embeddings.lrmvl import LRMVL
-
-        estimator = LRMVL if read_header(path).kind == LRMVL.KIND else CCAEmbedding
-        embeddings = estimator.load(path).embeddings_
+        embeddings = _load_model(path).embeddings_
         return embeddings.words, embeddings.vectors
     from eigentext.formats.word2vec import load_vectors
 
     words, vectors = load_vectors(path)
     return tuple(words), vectors
+
+
+def _load_model(path: str | os.PathLike[str]) -> Any:
+    from eigentext.base.modelfile import read_header
+    from eigentext.words.embeddings.cca import CCAEmbedding
+    from eigentext.words.embeddings.lrmvl import LRMVL
+    from eigentext.words.embeddings.multiview import MultiviewEmbedding
+
+    kinds: dict[str, Any] = {one.KIND: one for one in (LRMVL, MultiviewEmbedding)}
+    return kinds.get(read_header(path).kind, CCAEmbedding).load(path)
+
+
+def load_space(path: str | os.PathLike[str]) -> WordSpace:
+    """The words and vectors of a file; where it has characters, unknown words have vectors too."""
+    from eigentext.base.files.opening import open_binary
+
+    with open_binary(path) as stream:
+        start = stream.read(9)
+    if start[8:] != b"{":
+        return WordSpace(*load_words(path))
+    model = _load_model(path)
+    if hasattr(model, "space"):
+        return model.space()  # type: ignore[no-any-return]
+    return WordSpace(model.embeddings_.words, model.embeddings_.vectors)
 
 
 def near_spellings(word: str, words: Iterable[str], n: int = 3) -> list[str]:
@@ -111,20 +131,39 @@ def nearest_words(
 class WordSpace:
     """Words, by decreasing frequency, and their vectors at length 1.
 
+    ``unknown`` gives vectors of other words, zeros for those that it knows nothing of.
+
     >>> space = WordSpace(["cat", "dog", "sea"], np.array([[2.0, 0], [1, 1], [0, 1]]))
     >>> space.nearest(["cat"], 1), space.missing("cat:dog::fish")
     ([[('dog', 0.7071067690849304)]], ['fish'])
     """
 
-    def __init__(self, words: Sequence[str], vectors: NDArray[np.floating]) -> None:
+    def __init__(
+        self,
+        words: Sequence[str],
+        vectors: NDArray[np.floating],
+        unknown: Callable[[Sequence[str]], NDArray[np.floating]] | None = None,
+    ) -> None:
         self.words = words
         self.row_of = {word: row for row, word in enumerate(words)}
         self.unit = _unit(vectors)
+        self.unknown = unknown
 
     def missing(self, query: str) -> list[str]:
         """The words of the query that have no vector."""
         asked = dict.fromkeys(parse_query(query, self.row_of))
-        return [word for word in asked if word not in self.row_of]
+        return [word for word in asked if self._vector(word) is None]
+
+    def with_words(self, words: Iterable[str]) -> WordSpace:
+        """This space with more words, as far as they have vectors."""
+        new = [word for word in dict.fromkeys(words) if word not in self.row_of]
+        if self.unknown is None or not new:
+            return self
+        vectors = _unit(self.unknown(new))
+        known = vectors.any(axis=1)
+        more = [word for word, has in zip(new, known, strict=True) if has]
+        together = np.concatenate([self.unit, vectors[known]])
+        return WordSpace([*self.words, *more], together, self.unknown)
 
     def nearest(self, queries: Sequence[str], k: int = 10) -> list[Neighbours]:
         """For each query (a word, or ``a:b::c``) the k nearest words and their cosines."""
@@ -132,25 +171,36 @@ class WordSpace:
             raise TypeError("nearest_words() takes a list of queries, not one str: [query]")
         if k < 1:
             raise SettingsError(f"k is {k}, expected at least 1")
-        asked = [
-            [self._row(word) for word in parse_query(query, self.row_of)] for query in queries
-        ]
+        asked = [parse_query(query, self.row_of) for query in queries]
+        aims = [_aim([self._known(word) for word in parts]) for parts in asked]
         words, unit = self.words, self.unit
         neighbours: list[Neighbours] = []
         step = max(1, _CELLS_AT_ONCE // max(len(words), 1))
         for first in range(0, len(asked), step):
             block = asked[first : first + step]
-            cosines = _unit(np.stack([_aim(unit, rows) for rows in block])) @ unit.T
-            for row, rows in zip(cosines, block, strict=True):
+            cosines = _unit(np.stack(aims[first : first + step])) @ unit.T
+            for row, parts in zip(cosines, block, strict=True):
+                rows = [self.row_of[word] for word in parts if word in self.row_of]
                 row[rows] = -np.inf
                 nearest = _largest(row, k, len(set(rows)))
                 neighbours.append([(words[i], float(row[i])) for i in nearest])
         return neighbours
 
-    def _row(self, word: str) -> int:
-        if word in self.row_of:
-            return self.row_of[word]
-        raise SettingsError(not_known(word, near_spellings(word, self.row_of)))
+    def _vector(self, word: str) -> NDArray[np.float32] | None:
+        """The vector of a word at length 1, None where it has none."""
+        row = self.row_of.get(word)
+        if row is not None:
+            return np.asarray(self.unit[row])
+        if self.unknown is None:
+            return None
+        vector = _unit(self.unknown([word]))[0]
+        return vector if vector.any() else None
+
+    def _known(self, word: str) -> NDArray[np.float32]:
+        vector = self._vector(word)
+        if vector is None:
+            raise SettingsError(not_known(word, near_spellings(word, self.row_of)))
+        return vector
 
 
 def not_known(word: str, near: Sequence[str]) -> str:
@@ -163,11 +213,11 @@ def not_known(word: str, near: Sequence[str]) -> str:
     return f"the word {word!r} is not in the vocabulary{hint}"
 
 
-def _aim(unit: NDArray[np.float32], rows: list[int]) -> NDArray[np.float32]:
-    if len(rows) == 1:
-        return np.asarray(unit[rows[0]])
-    a, b, c = rows
-    return np.asarray(unit[b] - unit[a] + unit[c])
+def _aim(vectors: list[NDArray[np.float32]]) -> NDArray[np.float32]:
+    if len(vectors) == 1:
+        return vectors[0]
+    a, b, c = vectors
+    return np.asarray(b - a + c)
 
 
 def _largest(row: NDArray[np.float32], k: int, left_out: int) -> list[int]:

@@ -1,0 +1,184 @@
+"""Words by their characters: features of a word, and vectors for words that nobody has seen.
+
+1. :func:`features_of` gives the n-grams of a word between marks of its beginning and end (so that
+   prefixes and suffixes are among them), its shape and its case.
+2. :func:`feature_matrix` has a row for each word, over the features that enough words have.
+3. :func:`fit_character_map` learns the linear map B from rows f_w of length 1 to word vectors v_w,
+
+       min_B sum_w |f_w B - v_w|^2 + ridge |B|^2,
+
+   by conjugate gradients; the ridge is the one that does best for words held out.
+4. :class:`CharacterMap` keeps features and map: ``vectors`` is for any word (what fastText does
+   with its n-grams, Bojanowski et al. 2017).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from eigentext.lexicon.shapes import case_of, lowered, outline
+from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import unit_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+__all__ = [
+    "CharacterMap",
+    "common_features",
+    "feature_matrix",
+    "features_of",
+    "fit_character_map",
+    "ridge_regression",
+]
+
+SHORTEST, LONGEST = 2, 6  # n-grams
+RIDGES = (1.0, 0.3, 0.1, 0.03)  # which are tried
+_LEAST_WORDS = 3  # that have a feature
+_FEW_FEATURES = 100  # common ones; where there are fewer, all are taken
+_LONGEST_WORD = 60  # characters; of a longer one its two ends
+_HELD_OUT = 10  # one word of so many tells the ridge
+_TRIED_COLUMNS, _TRIED_STEPS = 32, 20
+_STEPS = 40
+
+Float32s = npt.NDArray[np.float32]
+
+
+def features_of(word: str) -> list[str]:
+    """N-grams of 2 to 6 characters, shape and case, each once and in order.
+
+    >>> features_of("Ox")
+    ['<o', '<ox', '<ox>', 'case=title', 'ox', 'ox>', 'shape=Xx', 'x>']
+    """
+    plain = lowered(word)
+    if len(plain) > _LONGEST_WORD:
+        plain = plain[: _LONGEST_WORD // 2] + plain[-_LONGEST_WORD // 2 :]
+    marked = f"<{plain}>"
+    found = {
+        marked[at : at + n]
+        for n in range(SHORTEST, LONGEST + 1)
+        for at in range(len(marked) - n + 1)
+    }
+    if word:
+        found |= {f"shape={outline(word)[:_LONGEST_WORD]}", f"case={case_of(word)}"}
+    return sorted(found)
+
+
+def common_features(words: Iterable[str], least: int = _LEAST_WORDS) -> tuple[str, ...]:
+    """The features that so many of the words have, in order; all, of a few words.
+
+    >>> common_features(["at"])
+    ('<a', '<at', '<at>', 'at', 'at>', 'case=lower', 'shape=x', 't>')
+    """
+    from collections import Counter
+
+    seen = Counter(feature for word in words for feature in features_of(word))
+    common = [feature for feature, n in seen.items() if n >= least]
+    return tuple(sorted(common if len(common) >= _FEW_FEATURES else seen))
+
+
+def feature_matrix(words: Sequence[str], column_of: Mapping[str, int]) -> Any:
+    """Which word has which feature: (words, features), ones; CSR."""
+    from scipy.sparse import csr_array
+
+    columns: list[int] = []
+    starts = [0]
+    for word in words:
+        known = (column_of.get(feature) for feature in features_of(word))
+        columns += sorted(column for column in known if column is not None)
+        starts.append(len(columns))
+    data = np.ones(len(columns), dtype=np.float32)
+    shape = (len(words), len(column_of))
+    return csr_array((data, np.array(columns, np.int32), np.array(starts, np.int64)), shape=shape)
+
+
+@dataclass(frozen=True)
+class CharacterMap:
+    """``features``, and the ``weights`` (features, d) that turn them into a vector.
+
+    >>> learned = CharacterMap(("<c", "at"), np.eye(2, dtype=np.float32))
+    >>> learned.vectors(["cat", "dog"]).round(4).tolist()
+    [[0.7071, 0.7071], [0.0, 0.0]]
+    """
+
+    features: tuple[str, ...]
+    weights: Float32s
+
+    @cached_property
+    def _column_of(self) -> dict[str, int]:
+        return {feature: column for column, feature in enumerate(self.features)}
+
+    def vectors(self, words: Sequence[str]) -> Float32s:
+        """Vectors of length 1, (words, d); zeros for a word without a known feature."""
+        rows = _unit_sums(feature_matrix(words, self._column_of))
+        return np.asarray(unit_rows(np.asarray(rows @ self.weights, dtype=np.float32)))
+
+
+def fit_character_map(words: Sequence[str], vectors: Float32s) -> tuple[CharacterMap, float]:
+    """The map from characters to vectors, and the ridge that did best for every tenth word."""
+    features = common_features(words)
+    column_of = {feature: column for column, feature in enumerate(features)}
+    rows = _unit_sums(feature_matrix(words, column_of))
+    aim = np.asarray(vectors, dtype=np.float32)
+    with single_threaded():
+        ridge = _best_ridge(rows, aim[:, :_TRIED_COLUMNS])
+        weights = ridge_regression(rows, aim, ridge, n_iter=_STEPS)
+    return CharacterMap(features, weights), ridge
+
+
+def _best_ridge(rows: Any, aim: Float32s) -> float:
+    """The ridge whose answers for held-out words have the largest mean cosine."""
+    held_out = np.arange(len(aim)) % _HELD_OUT == _HELD_OUT - 1
+    if not held_out.any():
+        return RIDGES[0]
+    truth = unit_rows(aim[held_out].copy())
+    scores = []
+    for ridge in RIDGES:
+        weights = ridge_regression(rows[~held_out], aim[~held_out], ridge, n_iter=_TRIED_STEPS)
+        told = unit_rows(np.asarray(rows[held_out] @ weights, dtype=np.float32))
+        scores.append(round(float(np.einsum("ij,ij->", told, truth)) / len(truth), 4))
+    return RIDGES[int(np.argmax(scores))]  # of equal ones the largest
+
+
+def ridge_regression(
+    X: Any, Y: npt.NDArray[Any], ridge: float, *, n_iter: int
+) -> npt.NDArray[Any]:
+    """``inv(X'X + ridge) X'Y`` by so many steps of conjugate gradients, all columns at once.
+
+    >>> X = np.array([[1.0, 0.0], [1.0, 1.0]])
+    >>> ridge_regression(X, np.array([[1.0], [2.0]]), 1.0, n_iter=9).round(6).tolist()
+    [[0.8], [0.6]]
+    """
+    B = np.zeros((X.shape[1], Y.shape[1]), dtype=Y.dtype)
+    Xt = X.T.tocsr() if hasattr(X, "tocsr") else X.T
+    R = np.asarray(Xt @ Y)  # what is left of X'Y
+    direction = R.copy()
+    left = np.einsum("ij,ij->j", R, R)
+    tiny = np.finfo(Y.dtype).tiny
+    enough = left * np.finfo(Y.dtype).eps ** 2
+    for _ in range(n_iter):
+        if (left <= enough).all():
+            break
+        ahead = np.asarray(Xt @ (X @ direction)) + Y.dtype.type(ridge) * direction
+        step = left / np.maximum(np.einsum("ij,ij->j", direction, ahead), tiny)
+        B += step * direction
+        R -= step * ahead
+        now = np.einsum("ij,ij->j", R, R)
+        direction *= now / np.maximum(left, tiny)
+        direction += R
+        left = now
+    return B
+
+
+def _unit_sums(matrix: Any) -> Any:
+    """Rows of ones at length 1."""
+    from scipy.sparse import csr_array
+
+    sizes = np.diff(matrix.indptr)
+    data = np.repeat(1 / np.sqrt(np.maximum(sizes, 1)), sizes).astype(np.float32)
+    return csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
