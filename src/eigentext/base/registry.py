@@ -32,6 +32,11 @@ KINDS = {
         "words lm train",
         "words.lm.class_bigram:ClassBigram",
     ),
+    "class-automata": Kind(
+        "automata of strings, one a class",
+        "automaton train --of classes",
+        "sequences.automata.classes:ClassAutomata",
+    ),
     "clusters": Kind("word clusters", "words cluster", "words.clusters.model:SpectralClusters"),
     "counts": Kind("counts of words", "words count", "corpus.counts:Counts"),
     "dependency-generative": Kind(
@@ -73,6 +78,11 @@ KINDS = {
         "a hidden Markov model, as operators",
         "hmm train",
         "sequences.spectral.model:SpectralHMM",
+    ),
+    "string-automaton": Kind(
+        "an automaton of strings",
+        "automaton train",
+        "sequences.automata.model:StringAutomaton",
     ),
     "tagger": Kind("a tagger", "tag train", "tagging.tagger:SequenceTagger"),
 }

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from eigentext.base.lazy import lazy
 
 if TYPE_CHECKING:
+    from eigentext.sequences.automata.classes import ClassAutomata as ClassAutomata
+    from eigentext.sequences.automata.model import StringAutomaton as StringAutomaton
     from eigentext.sequences.hmm.model import HMM as HMM
     from eigentext.sequences.hmm.parameters import Parameters as Parameters
     from eigentext.sequences.observations import Encoded as Encoded
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = lazy(
     __name__,
     {
+        "automata.classes": "ClassAutomata",
+        "automata.model": "StringAutomaton",
         "hmm.model": "HMM",
         "hmm.parameters": "Parameters",
         "observations": "Encoded Symbols",

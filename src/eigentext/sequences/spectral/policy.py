@@ -62,7 +62,7 @@ class Predicting:
     operators_: Operators
     negatives: Negatives
     floor: float
-    unigram_weight: float
+    unigram_weight: Any
 
     if TYPE_CHECKING:  # that of Model
 
@@ -112,6 +112,9 @@ class Predicting:
             raise AttributeError("negative_rate_ is there after a query, such as score(X)")
         return self.negatives_.rate
 
+    def _unigram_share(self) -> float:
+        return float(self.unigram_weight)
+
     def _weak(self) -> Floats:
         return (
             self.floor * self._unigram
@@ -152,7 +155,7 @@ class Predicting:
     def _mixed(self, own: npt.NDArray[Any], total: Floats, unigram: Floats) -> Floats:
         """The share of ``total``, and the unigram; that alone where nothing is positive."""
         good = total > 0
-        w = np.where(good, self.unigram_weight, 1.0)
+        w = np.where(good, self._unigram_share(), 1.0)
         return np.asarray(own * ((1 - w) / np.where(good, total, 1.0)) + w * unigram)
 
     def _predict(self, states: Floats) -> tuple[Floats, Floats]:
