@@ -84,6 +84,11 @@ KINDS = {
         "automaton train",
         "sequences.automata.model:StringAutomaton",
     ),
+    "string-transducer": Kind(
+        "a transducer of strings",
+        "automaton train --of pairs",
+        "sequences.automata.transducer:StringTransducer",
+    ),
     "tagger": Kind("a tagger", "tag train", "tagging.tagger:SequenceTagger"),
 }
 

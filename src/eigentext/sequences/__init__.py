@@ -9,6 +9,7 @@ from eigentext.base.lazy import lazy
 if TYPE_CHECKING:
     from eigentext.sequences.automata.classes import ClassAutomata as ClassAutomata
     from eigentext.sequences.automata.model import StringAutomaton as StringAutomaton
+    from eigentext.sequences.automata.transducer import StringTransducer as StringTransducer
     from eigentext.sequences.hmm.model import HMM as HMM
     from eigentext.sequences.hmm.parameters import Parameters as Parameters
     from eigentext.sequences.observations import Encoded as Encoded
@@ -21,6 +22,7 @@ __getattr__, __dir__, __all__ = lazy(
     {
         "automata.classes": "ClassAutomata",
         "automata.model": "StringAutomaton",
+        "automata.transducer": "StringTransducer",
         "hmm.model": "HMM",
         "hmm.parameters": "Parameters",
         "observations": "Encoded Symbols",

@@ -29,6 +29,7 @@ __all__ = [
     "Start",
     "Statistic",
     "SymbolSettings",
+    "TransducerSettings",
     "Unknown",
 ]
 
@@ -231,3 +232,20 @@ class ClassAutomataSettings(AutomatonSettings):
     min_strings: int = setting(
         30, Whole(1), "A class of fewer strings has the automaton of all strings."
     )
+
+
+@dataclass
+class TransducerSettings(AutomatonSettings):
+    """Settings of transducers."""
+
+    n_states: int | Literal["auto"] = setting(
+        100,
+        Auto(Whole(1, 4000)),
+        "Dimensions of the automaton; auto: by a tenth of the strings, held out.",
+        short="-k",
+        positional=True,
+    )
+    beam: int = setting(
+        8, Whole(1, 10_000), "How many beginnings of an output go on.", answering=True
+    )
+    min_count: int = setting(2, Whole(1), "Strings with a rarer pair are not learned from.")

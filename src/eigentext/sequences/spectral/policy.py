@@ -104,6 +104,23 @@ class Predicting:
         self._report(raw[asked], data.ids, float(negative.sum()), n_positions=len(data))
         return predicted
 
+    def next_of_states(self, states: Floats) -> Floats:
+        """(n, V) distribution of the symbol after each state."""
+        return self._predict(states)[0]
+
+    def after(self, state: Floats, x: int) -> Floats:
+        """The state behind symbol ``x``, as the compiled recursion has it."""
+        weak, row = float(self._weak()[x]), self._rows[x]
+        p = float(row @ state)
+        if self.negatives != "abs" and not p > weak:
+            state = self.operators_.usual
+            p = float(row @ state)
+            if not p > weak:
+                return state
+        elif p == 0:
+            return self.operators_.usual
+        return np.asarray(self.operators_.matrix(x) @ state / p)
+
     @property
     def negative_rate_(self) -> float:
         """Share of the tokens of the last query with no positive value (of sequences, for raw)."""
