@@ -29,7 +29,7 @@ from eigentext.sequences.spectral.operators import Operators
 from eigentext.sequences.spectral.policy import Predicting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -130,7 +130,7 @@ def _chosen(
     A smaller basis and a smaller rank are kept, unless more of it is better by 0.2%.
     """
     kept = [one for at, one in enumerate(ids) if at % 10]
-    rest = _part(data, np.arange(0, len(ids), 10))
+    rest = strings_of([(*ids[at], int(data[at][-1])) for at in range(0, len(ids), 10)])
     best: tuple[float, int, int, float] | None = None
     for size in _SIZES if settings.basis == "auto" else (settings.basis,):
         found: tuple[float, int, int, float] | None = None
@@ -148,14 +148,16 @@ def _chosen(
     return best[1:]
 
 
-def _part(data: Encoded, numbers: npt.NDArray[np.int64]) -> Encoded:
-    return Encoded.of([data[int(at)].tolist() for at in numbers])
-
-
 def _nats(
-    automaton: Automaton, data: Encoded, symbols: Symbols, settings: AutomatonSettings
+    automaton: Automaton,
+    strings: Mapping[tuple[int, ...], float],
+    symbols: Symbols,
+    settings: AutomatonSettings,
 ) -> tuple[float, float]:
     """Mean surprisal of a symbol, and the weight of the unigram for which it is least."""
+    data = Encoded.of(list(strings))
+    often = np.repeat(list(strings.values()), data.lengths)
+    often /= often.sum()
     policy = "clip" if settings.negatives == "error" else settings.negatives
     own = StringAutomaton(floor=settings.floor, negatives=policy, unigram_weight=0.0)
     own.symbols_ = symbols
@@ -164,7 +166,7 @@ def _nats(
     unigram = symbols.unigram()[data.ids]
     weights = _WEIGHTS if settings.unigram_weight == "auto" else (settings.unigram_weight,)
     with np.errstate(divide="ignore"):
-        return min((-float(np.log((1 - w) * shares + w * unigram).mean()), w) for w in weights)
+        return min((-float(often @ np.log((1 - w) * shares + w * unigram)), w) for w in weights)
 
 
 # ---------------------------------------------------------------- the model
