@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 BEGIN, END = "<s>", "</s>"
 _DISCOUNT = 0.75
@@ -59,11 +62,13 @@ class NGrams:
 
     def surprisals(self, strings: Sequence[Sequence[str]]) -> np.ndarray:
         """-log p of every symbol and end."""
-        nats = []
+        nats: list[float] = []
         for string in strings:
             marked = (BEGIN,) * (self.order - 1) + tuple(string) + (END,)
-            for at in range(self.order - 1, len(marked)):
-                nats.append(-np.log(self.share(marked[at - self.order + 1 : at], marked[at])))
+            nats += [
+                -np.log(self.share(marked[at - self.order + 1 : at], marked[at]))
+                for at in range(self.order - 1, len(marked))
+            ]
         return np.array(nats)
 
 

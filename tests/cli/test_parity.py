@@ -29,8 +29,22 @@ from eigentext.lexical.ranker.model import LexicalRanker
 from eigentext.lexical.settings import LearnedAnalyzerSettings, RankerSettings
 from eigentext.pipeline.model import Pipeline
 from eigentext.pipeline.settings import PipelineSettings
-from eigentext.sequences import HMM, LatentTagger, SpectralHMM
-from eigentext.sequences.settings import HMMSettings, LatentTaggerSettings, SpectralHMMSettings
+from eigentext.sequences import (
+    HMM,
+    ClassAutomata,
+    LatentTagger,
+    SpectralHMM,
+    StringAutomaton,
+    StringTransducer,
+)
+from eigentext.sequences.settings import (
+    AutomatonSettings,
+    ClassAutomataSettings,
+    HMMSettings,
+    LatentTaggerSettings,
+    SpectralHMMSettings,
+    TransducerSettings,
+)
 from eigentext.tagging.settings import TaggerSettings
 from eigentext.tagging.tagger import SequenceTagger
 from eigentext.words import LRMVL, CCAEmbedding, ClassBigram, SpectralClusters
@@ -57,6 +71,9 @@ COMMANDS: list[tuple[str, type, type]] = [
     ("lex learn-analyzer", LearnedAnalyzerSettings, LearnedAnalyzer),
     ("pipe train", PipelineSettings, Pipeline),
     ("tag train", TaggerSettings, SequenceTagger),
+    ("automaton train", AutomatonSettings, StringAutomaton),
+    ("automaton train", ClassAutomataSettings, ClassAutomata),
+    ("automaton train", TransducerSettings, StringTransducer),
     ("hmm train", HMMSettings, HMM),
     ("hmm train", SpectralHMMSettings, SpectralHMM),
     ("hmm train", LatentTaggerSettings, LatentTagger),

@@ -21,6 +21,7 @@ from eigentext import __version__
 from eigentext.base import later
 from eigentext.cli import (
     annotate,
+    automaton,
     const,
     convert,
     data,
@@ -55,6 +56,7 @@ app = typer.Typer(
 app.add_typer(words.app, name="words")
 app.add_typer(tag.app, name="tag")
 app.add_typer(hmm.app, name="hmm")
+app.add_typer(automaton.app, name="automaton")
 app.add_typer(const.app, name="const")
 app.add_typer(dep.app, name="dep")
 app.add_typer(lex.app, name="lex")

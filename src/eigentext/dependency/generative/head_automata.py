@@ -68,9 +68,7 @@ class HeadAutomata:
         self._known: dict[DependentString, float] = {}
 
     @classmethod
-    def of(
-        cls, trees: Iterable[tuple[Sequence[str], Sequence[int]]], **settings: Any
-    ) -> HeadAutomata:
+    def of(cls, trees: Iterable[tuple[Sequence[str], Any]], **settings: Any) -> HeadAutomata:
         """Learn from tags and heads of sentences; ``settings`` are those of the automata.
 
         >>> learned = HeadAutomata.of([(["NOUN", "VERB"], [2, 0])] * 50)
@@ -78,7 +76,7 @@ class HeadAutomata:
         >>> bool(good > bad)
         True
         """
-        strings = [one for tags, heads in trees for one in dependents(tags, heads)]
+        strings = [one for tags, heads in trees for one in dependents(tags, list(heads))]
         model = ClassAutomata(**{"basis": _BASIS, "longest": 3, **settings})
         return cls(model.fit([string for _, string in strings], [side for side, _ in strings]))
 

@@ -20,7 +20,13 @@ from eigentext.base.fields import Bits, Ints, Parts, Spec, Strings, Whole
 from eigentext.base.model import Model, Packed
 from eigentext.base.settings import values_of
 from eigentext.errors import DataError, SettingsError
-from eigentext.sequences.automata.model import StringAutomaton, checked_strings, ended, symbols_of
+from eigentext.sequences.automata.model import (
+    StringAutomaton,
+    answer_as,
+    checked_strings,
+    ended,
+    symbols_of,
+)
 from eigentext.sequences.observations import Encoded
 from eigentext.sequences.settings import ClassAutomataSettings
 
@@ -95,6 +101,7 @@ class ClassAutomata(Model, ClassAutomataSettings):
         """(S, C) log p(string | class)."""
         self.check_fitted()
         strings = checked_strings(X)
+        answer_as(self, self.models_)
         logs = np.array([self.models_[at].log_prob(strings) for at in range(len(self.models_))])
         return np.asarray(logs.T[:, self.model_of_])
 
@@ -115,6 +122,7 @@ class ClassAutomata(Model, ClassAutomataSettings):
     def log_prob_of(self, X: Sequence[Sequence[str]], y: Sequence[str]) -> Floats:
         """(S,) log p(string | its class); a class that was not seen has the automaton of all."""
         self.check_fitted()
+        answer_as(self, self.models_)
         number = {name: at for at, name in enumerate(self.classes_)}
         model_of = [self.model_of_[number[one]] if one in number else 0 for one in y]
         logs = np.zeros(len(X))

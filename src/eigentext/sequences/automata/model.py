@@ -39,6 +39,7 @@ __all__ = [
     "STOP",
     "Learned",
     "StringAutomaton",
+    "answer_as",
     "checked_strings",
     "ended",
     "learned",
@@ -167,6 +168,13 @@ def _nats(
     weights = _WEIGHTS if settings.unigram_weight == "auto" else (settings.unigram_weight,)
     with np.errstate(divide="ignore"):
         return min((-float(often @ np.log((1 - w) * shares + w * unigram)), w) for w in weights)
+
+
+def answer_as(settings: AutomatonSettings, models: Iterable[StringAutomaton]) -> None:
+    """The settings that answers are made with are those of the model that has these inside."""
+    for model in models:
+        model.negatives, model.floor = settings.negatives, settings.floor
+        model.unigram_weight = settings.unigram_weight
 
 
 # ---------------------------------------------------------------- the model

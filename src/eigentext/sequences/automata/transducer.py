@@ -25,7 +25,7 @@ from eigentext.base.fields import Bits, Parts, Spec, Whole
 from eigentext.base.model import Model, Packed
 from eigentext.base.settings import values_of
 from eigentext.errors import DataError, SettingsError
-from eigentext.sequences.automata.model import STOP, StringAutomaton, checked_strings
+from eigentext.sequences.automata.model import STOP, StringAutomaton, answer_as, checked_strings
 from eigentext.sequences.settings import TransducerSettings
 
 if TYPE_CHECKING:
@@ -156,6 +156,7 @@ class StringTransducer(Model, TransducerSettings):
         """Different outputs of one input, best first, as far as the beam has them."""
         self.check_fitted()
         automaton = self.automaton_
+        answer_as(self, [automaton])
         names = automaton.symbols_.names
         width = max(self.beam, k)
         paths = [_Path(automaton.operators_.start, "", 0.0)]
