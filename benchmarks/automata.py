@@ -77,7 +77,7 @@ def word_lists(treebank: str) -> tuple[list[str], list[str]]:
     return sorted(seen), thinned(sorted(others - seen), MOST_WORDS)
 
 
-def words(treebank: str) -> None:
+def words(treebank: str, statistics: list[str]) -> None:
     """A row for each model of characters."""
     train, rest = word_lists(treebank)
     about = f"{treebank}, {len(train):,} / {len(rest):,}"
@@ -98,7 +98,7 @@ def words(treebank: str) -> None:
     logs = hmm.log_prob([[*word, "</s>"] for word in rest])
     mean = -logs.sum() / sum(len(word) + 1 for word in rest)
     print(f"| {about} | HMM, 50 states, EM | {np.exp(mean):.2f} | |", seconds(began), "|")
-    for statistic in ("both", "substrings", "strings"):
+    for statistic in statistics:
         began = time.process_time()
         own = {} if statistic == "both" else {"basis": 1000}
         model = StringAutomaton(statistic=statistic, **own).fit(train)
@@ -314,14 +314,23 @@ def main() -> None:
     parser.add_argument("--parts", nargs="+", choices=tuple(HEADERS), default=list(HEADERS))
     parser.add_argument("--treebanks", nargs="+", choices=TREEBANKS, default=list(TREEBANKS))
     parser.add_argument("--sentences", type=int, default=4000, help="For heads and rerank.")
+    parser.add_argument(
+        "--statistics",
+        nargs="+",
+        choices=("both", "substrings", "strings"),
+        default=["both"],
+        help="What the automata of words count; both is the first.",
+    )
     given = parser.parse_args()
     for part in given.parts:
         print(f"\n{HEADERS[part]}\n" + "|---" * (HEADERS[part].count("|") - 1) + "|", flush=True)
         for treebank in given.treebanks:
             if part in ("heads", "rerank"):
                 {"heads": heads, "rerank": rerank}[part](treebank, given.sentences)
+            elif part == "words":
+                words(treebank, given.statistics)
             else:
-                {"words": words, "guess": guess, "pairs": pairs}[part](treebank)
+                {"guess": guess, "pairs": pairs}[part](treebank)
 
 
 if __name__ == "__main__":
