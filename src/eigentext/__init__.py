@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from eigentext.sequences import HMM as HMM
     from eigentext.sequences import LatentTagger as LatentTagger
     from eigentext.sequences import SpectralHMM as SpectralHMM
+    from eigentext.sequences import StringAutomaton as StringAutomaton
     from eigentext.tagging import SequenceTagger as SequenceTagger
     from eigentext.trees.constituent import Tree as Tree
     from eigentext.words import LRMVL as LRMVL
@@ -52,7 +53,7 @@ __getattr__, __dir__, __all__ = lazy(
         "morphology": "MorphTagger",
         "pipeline": "Pipeline",
         "segmentation": "Segmenter",
-        "sequences": "HMM LatentTagger SpectralHMM",
+        "sequences": "HMM LatentTagger SpectralHMM StringAutomaton",
         "tagging": "SequenceTagger",
         "trees.constituent": "Tree",
         "words": "LRMVL CCAEmbedding SpectralClusters TopicModel",

@@ -11,6 +11,7 @@ from sklearn.model_selection import GridSearchCV
 from helpers.small_models import SMALL
 
 GRIDS: dict[str, dict[str, list[Any]]] = {
+    "class-automata": {"n_states": [1, 2]},
     "class-bigram": {"mix": [0.2, 0.8]},
     "dependency-generative": {"n_states": [1, 2]},
     "graph-parser": {"epochs": [1, 2]},
@@ -20,6 +21,8 @@ GRIDS: dict[str, dict[str, list[Any]]] = {
     "lexical": {"passes": [1, 2]},
     "lpcfg": {"n_states": [1, 2]},
     "spectral-hmm": {"n_states": [1, 2]},
+    "string-automaton": {"n_states": [1, 2]},
+    "string-transducer": {"n_states": [1, 2]},
     "tagger": {"epochs": [1, 2]},
     "topics": {"refine": [0, 2]},
 }

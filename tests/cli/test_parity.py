@@ -35,6 +35,21 @@ from eigentext.sequences.settings import (
     HMMSettings,
     LatentTaggerSettings,
     SpectralHMMSettings,
+from eigentext.sequences import (
+    HMM,
+    ClassAutomata,
+    LatentTagger,
+    SpectralHMM,
+    StringAutomaton,
+    StringTransducer,
+)
+from eigentext.sequences.settings import (
+    AutomatonSettings,
+    ClassAutomataSettings,
+    HMMSettings,
+    LatentTaggerSettings,
+    SpectralHMMSettings,
+    TransducerSettings,
 )
 from eigentext.tagging.settings import TaggerSettings
 from eigentext.tagging.tagger import SequenceTagger
@@ -73,6 +88,9 @@ COMMANDS: list[tuple[str, type, type]] = [
     ("lex learn-analyzer", LearnedAnalyzerSettings, LearnedAnalyzer),
     ("pipe train", PipelineSettings, Pipeline),
     ("tag train", TaggerSettings, SequenceTagger),
+    ("automaton train", AutomatonSettings, StringAutomaton),
+    ("automaton train", ClassAutomataSettings, ClassAutomata),
+    ("automaton train", TransducerSettings, StringTransducer),
     ("hmm train", HMMSettings, HMM),
     ("hmm train", SpectralHMMSettings, SpectralHMM),
     ("hmm train", BlockedHMMSettings, BlockedHMM),

@@ -290,6 +290,15 @@ def _operator_answers(model: Any) -> Any:
     )
 
 
+def _automaton_answers(model: Any) -> Any:
+    return (
+        model.perplexity(["dogs", "cat"]),
+        model.next_symbols(["do"]).tolist(),
+        model.weights(["cat"]).round(9).tolist(),
+        model.sample(1, longest=4),
+    )
+
+
 def _latent_tags(tagger: Any) -> Any:
     answer = tagger.analyse(SENTENCE, kbest=2)
     return (
@@ -377,9 +386,18 @@ def _topics_answers(model: Any) -> Any:
 _NEAR = {"dog": [1.0, 0.0], "cat": [0.9, 0.1], "ran": [0.0, 1.0]}
 _VECTORS = {"Ann": [1.0, 0.0], "Bob": [0.9, 0.1], "met": [0.0, 1.0]}
 
+_WORDS = ["dog", "dogs", "cat", "cats", "ran", "runs"] * 6
+_TAGS = ["N", "N", "N", "N", "V", "V"] * 6
+
 SMALL: dict[str, Small] = {
     "class-bigram": Small(
         "words.lm.class_bigram:ClassBigram", lambda kind: kind(BITS), _given(TEXT), _bigram_answers
+    ),
+    "class-automata": Small(
+        "sequences.automata.classes:ClassAutomata",
+        lambda kind: kind(2, basis=20, min_strings=5),
+        _given(_WORDS, _TAGS),
+        lambda model: (model.posteriors(["ran", "cats"]).tolist(), model.predict(["birds"])),
     ),
     "clusters": Small(
         "words.clusters.model:SpectralClusters",
@@ -533,6 +551,18 @@ SMALL: dict[str, Small] = {
         lambda kind: kind(2, min_documents=1, max_share=1.0),
         _given(TEXT),
         _topics_answers,
+    ),
+    "string-automaton": Small(
+        "sequences.automata.model:StringAutomaton",
+        lambda kind: kind(3, basis=20),
+        _given(_WORDS),
+        _automaton_answers,
+    ),
+    "string-transducer": Small(
+        "sequences.automata.transducer:StringTransducer",
+        lambda kind: kind(3, basis=20, beam=3),
+        _given(_WORDS, [word[:3] for word in _WORDS]),
+        lambda model: (model.predict(["dogs", "rat"]), model.kbest("cat", 2)),
     ),
     "tagger": Small(
         "tagging.tagger:SequenceTagger",

@@ -37,6 +37,11 @@ KINDS = {
         "words lm train",
         "words.lm.class_bigram:ClassBigram",
     ),
+    "class-automata": Kind(
+        "automata of strings, one a class",
+        "automaton train --of classes",
+        "sequences.automata.classes:ClassAutomata",
+    ),
     "clusters": Kind("word clusters", "words cluster", "words.clusters.model:SpectralClusters"),
     "counts": Kind("counts of words", "words count", "corpus.counts:Counts"),
     "dependency-generative": Kind(
@@ -85,6 +90,16 @@ KINDS = {
         "sequences.spectral.model:SpectralHMM",
     ),
     "topics": Kind("topics of documents", "words topics train", "words.topics.model:TopicModel"),
+    "string-automaton": Kind(
+        "an automaton of strings",
+        "automaton train",
+        "sequences.automata.model:StringAutomaton",
+    ),
+    "string-transducer": Kind(
+        "a transducer of strings",
+        "automaton train --of pairs",
+        "sequences.automata.transducer:StringTransducer",
+    ),
     "tagger": Kind("a tagger", "tag train", "tagging.tagger:SequenceTagger"),
 }
 

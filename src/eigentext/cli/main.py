@@ -32,6 +32,7 @@ GROUPS = {
     "words": "Word counts and word representations.",
     "tag": "Tags of tokens: entities and parts of speech.",
     "hmm": "Hidden Markov models: spectral, recovered, EM; latent taggers.",
+    "automaton": "Weighted automata of strings, from moments: words, classes of words, pairs.",
     "const": "Constituency parsing with latent-variable PCFGs.",
     "dep": "Dependency parsing, and what trees hide.",
     "lex": "Analyses of words, in and out of context.",

@@ -20,7 +20,16 @@ __all__ = [
 ]
 
 EDGES = ("undirected", "directed", "adjacent", "ordered")
-EXPERTS = ("latent", "operators", "generative", "valence", "distance", "paths", "surface")
+EXPERTS = (
+    "latent",
+    "operators",
+    "generative",
+    "automata",
+    "valence",
+    "distance",
+    "paths",
+    "surface",
+)
 _LANGUAGE = Text(LANGUAGES)
 _LANGUAGE_HELP = "Whose endings the signatures of rare words show."
 _OBSERVATIONS_HELP = "What a node shows: word|tag, word+tag (two emissions), tag or word."
@@ -207,8 +216,8 @@ class RerankerSettings:
     experts: tuple[str, ...] = setting(
         ("latent", "generative"),
         Listed(Text(EXPERTS), len(EXPERTS)),
-        "Models of trees, joined by commas: latent, generative, valence, distance, paths, surface "
-        "(and operators, which cannot be stored); or none.",
+        "Models of trees, joined by commas: latent, generative, automata, valence, distance, "
+        "paths, surface (and operators, which cannot be stored); or none.",
     )
     kbest: int = setting(20, Whole(2), "Trees in a list.")
     folds: int = setting(3, Whole(2), "Lists of each part by a parser of the others.")

@@ -298,6 +298,15 @@ class Symbols:
             language=settings.language,
         )
 
+    def recounted(self, data: Encoded) -> Symbols:
+        """The same symbols with their counts in other sequences.
+
+        >>> Symbols.fit([["a", "b"]]).recounted(Encoded.of([[1, 1]])).counts.tolist()
+        [0, 2, 0]
+        """
+        counts = np.bincount(data.ids, minlength=len(self.names)).astype(np.int64)
+        return Symbols(self.names, counts, self.unknown, self.language)
+
     def packed(self) -> Packed:
         """The symbols as parts of a model file."""
         classes = {"unknown": self.unknown, "language": self.language}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
 from eigentext.base.settings import setting
-from eigentext.base.values import Anything, Real, Text, Whole
+from eigentext.base.values import Anything, Auto, Real, Text, Whole
 from eigentext.lexicon.signatures import LANGUAGES, Language
 
 if TYPE_CHECKING:
@@ -14,10 +14,13 @@ if TYPE_CHECKING:
     from eigentext.sequences.observations import Symbols
 
 __all__ = [
+    "AutomatonSettings",
     "BlockedHMMSettings",
+    "ClassAutomataSettings",
     "Decoder",
     "Estimator",
     "HMMSettings",
+    "HankelScaling",
     "LatentTaggerSettings",
     "Negatives",
     "Precision",
@@ -25,7 +28,9 @@ __all__ = [
     "Scaling",
     "SpectralHMMSettings",
     "Start",
+    "Statistic",
     "SymbolSettings",
+    "TransducerSettings",
     "Unknown",
 ]
 
@@ -35,6 +40,8 @@ Precision = Literal["double", "single"]
 Estimator = Literal["cca", "hkz", "fru"]
 Scaling = Literal["cca", "svd"]
 Negatives = Literal["clip", "abs", "error"]
+Statistic = Literal["both", "strings", "substrings"]
+HankelScaling = Literal["cca", "none"]
 Recipe = Literal["clustering", "moments", "em", "mixed"]
 Decoder = Literal["posterior", "product"]
 
@@ -194,3 +201,77 @@ class LatentTaggerSettings:
     kappa: float = setting(50.0, Real(0), "Added to counts in the CCA; less for little data.")
     language: Language = setting("generic", Text(LANGUAGES), "Of the endings of rare words.")
     seed: int = setting(0, Whole(0), "Start of every random choice.")
+
+
+@dataclass
+class AutomatonSettings:
+    """Settings of automata of strings."""
+
+    n_states: int | Literal["auto"] = setting(
+        "auto",
+        Auto(Whole(1, 4000)),
+        "Dimensions of the automaton; auto: by a tenth of the strings, held out.",
+        short="-k",
+        positional=True,
+    )
+    basis: int | Literal["auto"] = setting(
+        "auto",
+        Auto(Whole(1, 20_000)),
+        "How many beginnings, and how many endings, the Hankel block has; auto: by the same.",
+    )
+    longest: int = setting(4, Whole(1, 50), "Most symbols of a beginning or ending, with marks.")
+    statistic: Statistic = setting(
+        "both",
+        Text(get_args(Statistic)),
+        "What is counted: whole strings, substrings, or pieces with and without marks of the "
+        "string's ends.",
+    )
+    scaling: HankelScaling = setting(
+        "cca", Text(get_args(HankelScaling)), "How the Hankel block is scaled before its SVD."
+    )
+    kappa: float = setting(10.0, Real(0), "Added to counts in the scaling.")
+    negatives: Negatives = setting(
+        "clip",
+        Text(get_args(Negatives)),
+        "A value that is not positive: clip to 0, and the state begins anew from the symbol; abs, "
+        "its absolute value, and the state goes on; or an error.",
+        answering=True,
+    )
+    floor: float = setting(
+        0.05,
+        Real(0, 1),
+        "With clip, a value below this share of the unigram counts as not positive.",
+        answering=True,
+    )
+    unigram_weight: float | Literal["auto"] = setting(
+        "auto",
+        Auto(Real(0, 1)),
+        "Of the unigram beside the automaton; auto: by held-out strings.",
+        answering=True,
+    )
+
+
+@dataclass
+class ClassAutomataSettings(AutomatonSettings):
+    """Settings of automata of classes."""
+
+    min_strings: int = setting(
+        30, Whole(1), "A class of fewer strings has the automaton of all strings."
+    )
+
+
+@dataclass
+class TransducerSettings(AutomatonSettings):
+    """Settings of transducers."""
+
+    n_states: int | Literal["auto"] = setting(
+        100,
+        Auto(Whole(1, 4000)),
+        "Dimensions of the automaton; auto: by a tenth of the strings, held out.",
+        short="-k",
+        positional=True,
+    )
+    beam: int = setting(
+        8, Whole(1, 10_000), "How many beginnings of an output go on.", answering=True
+    )
+    min_count: int = setting(2, Whole(1), "Strings with a rarer pair are not learned from.")

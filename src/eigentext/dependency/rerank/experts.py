@@ -3,6 +3,7 @@
     latent       log p of the latent tree model with valid parameters (word|UPOS)
     operators    log of the raw spectral operators' score, floored where it is not positive
     generative   log p(words, tree) of the generative parser
+    automata     log p(tags, tree) of split head automata from moments
     valence, distance      from counts
     paths, surface         baselines: hidden Markov models of root-to-leaf paths, of the sentence
 
@@ -119,6 +120,7 @@ def fit_expert(
     name: str, sentences: Sequence[Sentence], *, seed: int = 0, **settings: Any
 ) -> Expert:
     """Learn one of ``EXPERTS`` from sentences with heads; ``settings`` go to its model."""
+    from eigentext.dependency.generative.head_automata import HeadAutomata
     from eigentext.dependency.generative.parser import GenerativeParser
     from eigentext.dependency.latent.operators import SpectralTreeOperators
     from eigentext.dependency.latent.path_hmm import PathHMM, SurfaceHMM
@@ -130,6 +132,10 @@ def fit_expert(
         return _OfTags(model, "log_scores")
     if name == "generative":
         return _Generative(GenerativeParser(**{"seed": seed, **settings}).fit(sentences))
+    if name == "automata":
+        return HeadAutomata.of(
+            ((tree.tags or (), tree.heads) for tree in _trees(sentences)), **settings
+        )
     if name in ("valence", "distance"):
         kind = Valence if name == "valence" else Distance
         return kind.of(
@@ -174,10 +180,14 @@ def expert_to_bytes(name: str, expert: Any) -> bytes:
 
 def expert_from_bytes(name: str, raw: bytes) -> Expert:
     """What :func:`expert_to_bytes` wrote."""
+    from eigentext.dependency.generative.head_automata import HeadAutomata
     from eigentext.dependency.generative.parser import GenerativeParser
     from eigentext.dependency.latent.model import LatentTreeModel
     from eigentext.dependency.latent.path_hmm import PathHMM, SurfaceHMM
+    from eigentext.sequences.automata.classes import ClassAutomata
 
+    if name == "automata":
+        return HeadAutomata(ClassAutomata.from_bytes(raw))
     if name in ("valence", "distance"):
         rows = [line.split("\t") for line in raw.decode().strip().splitlines()]
         counts = {(c, int(o)): int(n) for c, o, n in rows}

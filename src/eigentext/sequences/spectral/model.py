@@ -5,14 +5,7 @@
 2. A query runs the state along a sequence, ``b_t+1 = B_x b_t / (b_inf' B_x b_t)``.  The value
    ``p_t(x) = b_inf' B_x b_t`` of a symbol can be negative: nothing asks the estimates to be
    probabilities.
-3. **The one policy** (``_states``, ``_values``, ``_mixed``): values that are not positive are
-   treated as ``negatives`` says, the rest is divided by its sum over all symbols and mixed with
-   the unigram::
-
-       p(x | x_1 .. x_t) = (1 - w) p+_t(x) / sum_z p+_t(z) + w p_unigram(x)
-
-   So every query answers with a distribution, and ``negative_rate_`` tells for how many of the
-   tokens asked about the operators themselves had no positive value.
+3. ``policy.py`` makes distributions of such values, and counts what was negative.
 """
 
 from __future__ import annotations
@@ -25,11 +18,11 @@ import numpy as np
 from eigentext.base.fields import Ints, Parts, Reals, Spec, Strings, Text
 from eigentext.base.model import Model, Packed
 from eigentext.errors import DataError, SettingsError
-from eigentext.linalg.determinism import single_threaded
 from eigentext.sequences.observations import SYMBOLS, Encoded, NumberedText, Symbols
 from eigentext.sequences.settings import SpectralHMMSettings
 from eigentext.sequences.spectral.moments import Moments, dictionary
 from eigentext.sequences.spectral.operators import Operators, make_operators
+from eigentext.sequences.spectral.policy import CELLS, NegativeReport, Predicting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -39,8 +32,6 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
 
 __all__ = ["NegativeReport", "SpectralHMM"]
-
-_CELLS = 20_000_000  # numbers of a block of predictions
 
 
 def _parts(settings: dict[str, Any]) -> Parts:
@@ -61,29 +52,8 @@ def _parts(settings: dict[str, Any]) -> Parts:
     )
 
 
-@dataclass(frozen=True)
-class NegativeReport:
-    """What the operators had to be corrected for in one query.
-
-    ``n_tokens`` asked about, ``n_negative`` of them with a value of 0 or less; ``mass``: the mean
-    over places of the sum of the negative values of all symbols (the positive ones sum to 1 more).
-
-    >>> NegativeReport(200, 5, 0.01).rate
-    0.025
-    """
-
-    n_tokens: int
-    n_negative: int
-    mass: float
-
-    @property
-    def rate(self) -> float:
-        """Share of the tokens."""
-        return self.n_negative / self.n_tokens if self.n_tokens else 0.0
-
-
 @dataclass(eq=False, repr=False)
-class SpectralHMM(Model, SpectralHMMSettings):
+class SpectralHMM(Model, Predicting, SpectralHMMSettings):
     """A hidden Markov model learned from moments alone; settings: :class:`SpectralHMMSettings`.
 
     After ``fit``: ``symbols_``, ``operators_``, ``singular_values_``; after every query
@@ -124,11 +94,6 @@ class SpectralHMM(Model, SpectralHMMSettings):
         self._take(make_operators(moments, words, self.estimator))
         return self
 
-    def _take(self, operators: Operators) -> None:
-        self.operators_ = operators
-        self._rows = operators.rows()
-        self._unigram = self.symbols_.unigram()
-
     # ------------------------------------------------------------ queries
 
     def surprisals(self, X: Iterable[Sequence[str]]) -> list[Floats]:
@@ -137,24 +102,6 @@ class SpectralHMM(Model, SpectralHMMSettings):
         data = self.symbols_.encode(X)
         surprisal = self.surprisals_encoded(data)
         return np.split(surprisal, data.first[1:-1]) if len(data) else []
-
-    def surprisals_encoded(self, data: Encoded) -> Floats:
-        """(N,) for sequences that are numbers already."""
-        self.check_fitted()
-        states, raw = self._states(data)
-        self._judge(raw, data.ids)
-        own = np.abs(raw) if self.negatives == "abs" else np.maximum(raw, 0.0)
-        mass = 0.0
-        at_once = max(1, _CELLS // len(self._rows))
-        for low in range(0, data.n_tokens, at_once):
-            _, total, negative = self._values(states[low : low + at_once])
-            own[low : low + at_once] = self._mixed(
-                own[low : low + at_once], total, self._unigram[data.ids[low : low + at_once]]
-            )
-            mass += float(negative.sum())
-        self._report(raw, data.ids, mass)
-        with np.errstate(divide="ignore"):
-            return np.asarray(-np.log(own))
 
     def log_prob(self, X: Iterable[Sequence[str]]) -> Floats:
         """(S,) log p of each sequence; 0 for an empty one.
@@ -185,17 +132,7 @@ class SpectralHMM(Model, SpectralHMMSettings):
         'b'
         """
         self.check_fitted()
-        data = self.symbols_.encode(X)
-        # one more symbol at the end of each: its state is what is wanted
-        first = data.first + np.arange(len(data.first))
-        ids = np.insert(data.ids, data.first[1:], 0).astype(np.int32)
-        states, raw = self._states(Encoded(ids, first))
-        asked = np.ones(len(ids), np.bool_)
-        asked[first[1:] - 1] = False
-        self._judge(raw[asked], data.ids)
-        predicted, negative = self._predict(states[first[1:] - 1])
-        self._report(raw[asked], data.ids, float(negative.sum()), n_positions=len(data))
-        return predicted
+        return self.next_encoded(self.symbols_.encode(X))
 
     def sample(self, n: int = 1, length: int = 20, *, seed: int = 0) -> list[list[str]]:
         """``n`` sequences of ``length`` symbols, drawn one by one from the predictions.
@@ -210,7 +147,7 @@ class SpectralHMM(Model, SpectralHMMSettings):
         rng = np.random.default_rng(seed)
         names = self.symbols_.names
         drawn: list[list[str]] = [[] for _ in range(n)]
-        at_once = max(1, _CELLS // len(names))
+        at_once = max(1, CELLS // len(names))
         for low in range(0, n, at_once):
             part = drawn[low : low + at_once]
             for _ in range(length):
@@ -231,77 +168,6 @@ class SpectralHMM(Model, SpectralHMMSettings):
         n_bad = int((signs <= 0).sum())
         self.negatives_ = NegativeReport(len(signs), n_bad, float("nan"))
         return signs, np.array([log for _, log in signed])
-
-    @property
-    def negative_rate_(self) -> float:
-        """Share of the tokens of the last query with no positive value (of sequences, for raw)."""
-        self.check_fitted()
-        if not hasattr(self, "negatives_"):
-            raise AttributeError("negative_rate_ is there after a query, such as score(X)")
-        return self.negatives_.rate
-
-    # ------------------------------------------------------------ the policy
-
-    def _weak(self) -> Floats:
-        return (
-            self.floor * self._unigram
-            if self.negatives == "clip"
-            else np.zeros_like(self._unigram)
-        )
-
-    def _states(self, data: Encoded) -> tuple[Floats, Floats]:
-        """State before each token (N, k), and the operators' value of the token (N,)."""
-        from eigentext.sequences.kernels.operators import OperatorArrays, operator_states
-
-        ops = self.operators_
-        states, raw = np.empty((data.n_tokens, ops.k)), np.empty(data.n_tokens)
-        y = np.zeros((0, ops.k)) if ops.y is None else ops.y
-        operator_states(
-            data.ids,
-            data.first,
-            OperatorArrays(ops.start, ops.usual, self._rows, ops.matrices, y),
-            self._weak(),
-            self.negatives != "abs",
-            states,
-            raw,
-        )
-        return states, raw
-
-    def _values(self, states: Floats) -> tuple[npt.NDArray[Any], Floats, Floats]:
-        """What the operators say of all symbols (n, V), corrected; its sum; what was negative."""
-        with single_threaded():
-            values = states.astype(self._rows.dtype) @ self._rows.T
-            plain = states @ self._rows.sum(axis=0, dtype=np.float64)
-            np.maximum(values, 0, out=values)
-            positive = (values @ np.ones(values.shape[1], values.dtype)).astype(np.float64)
-            if self.negatives == "abs":
-                values = np.abs(states.astype(self._rows.dtype) @ self._rows.T)
-        negative = np.maximum(positive - plain, 0.0)
-        return values, positive + negative * (self.negatives == "abs"), negative
-
-    def _mixed(self, own: npt.NDArray[Any], total: Floats, unigram: Floats) -> Floats:
-        """The share of ``total``, and the unigram; that alone where nothing is positive."""
-        good = total > 0
-        w = np.where(good, self.unigram_weight, 1.0)
-        return np.asarray(own * ((1 - w) / np.where(good, total, 1.0)) + w * unigram)
-
-    def _predict(self, states: Floats) -> tuple[Floats, Floats]:
-        """Distributions (n, V) at these states, and the mass that was negative (n,)."""
-        values, total, negative = self._values(states)
-        return self._mixed(values.T, total, self._unigram[:, None]).T, negative
-
-    def _judge(self, raw: Floats, ids: npt.NDArray[np.int32]) -> None:
-        bad = np.flatnonzero(~(raw > 0))
-        if self.negatives == "error" and len(bad):
-            name = self.symbols_.names[ids[bad[0]]]
-            why = f"{len(bad)} of {len(raw)} tokens have a value of 0 or less, the first {name!r}"
-            raise DataError("sequences", None, why)
-
-    def _report(
-        self, raw: Floats, ids: npt.NDArray[np.int32], mass: float, n_positions: int | None = None
-    ) -> None:
-        n_bad = int((~(raw > self._weak()[ids])).sum())
-        self.negatives_ = NegativeReport(len(raw), n_bad, mass / max(n_positions or len(raw), 1))
 
     # ------------------------------------------------------------ storage
 

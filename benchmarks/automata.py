@@ -1,0 +1,337 @@
+"""Weighted automata: characters of unknown words, their tags, lemmas, and dependents of heads.
+
+    python benchmarks/automata.py
+    python benchmarks/automata.py --parts words guess --treebanks hu-szeged fr-sequoia
+
+``$EIGENTEXT_DATA`` names the folder with dependency/TREEBANK/{train,dev,test}.conllu.
+
+``words``   perplexity of a character (ends of words included) of words that the training set does
+            not have: words of train, each once; held out are words of dev and test
+``guess``   tags (UPOS) of unknown words of dev, learned from words of at most ten occurrences
+``pairs``   lemmas of unknown (form, UPOS) of dev, each once, learned from different (form, UPOS)
+``heads``   bits of a dependent: -log2 p(UPOS, tree) / words, trees of dev
+``rerank``  UAS of dev, trees reranked with the generative expert, with automata, and with both
+
+All choices are made on a tenth of the training data.  CPU seconds of this process, one thread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+from _data import data
+from rivals.ngrams import NGrams, SuffixGuesser, best_order
+
+from eigentext.dependency import DependencyParser, Reranker
+from eigentext.dependency.generative.head_automata import HeadAutomata, dependents
+from eigentext.dependency.generative.parser import GenerativeParser
+from eigentext.dependency.rerank.lists import cross_validated, tagged_lists
+from eigentext.dependency.sentence import TaggedSentence
+from eigentext.formats.conllu import Sentence, read_sentences
+from eigentext.morphology.lemmas import Lemmatiser
+from eigentext.morphology.tags import TagSet
+from eigentext.morphology.words import Lexicon
+from eigentext.sequences import HMM, ClassAutomata, StringAutomaton, StringTransducer
+
+TREEBANKS = ("ewt", "fr-sequoia", "tr-imst", "hu-szeged", "pt-bosque")
+MOST_WORDS = 3000  # unknown words that are scored
+MOST_PAIRS = 8000  # training pairs, and
+MOST_LEMMAS = 600  # pairs that are asked for
+
+
+def sentences(treebank: str, split: str, most: int | None = None) -> list[Sentence]:
+    """The first sentences of a part of a treebank."""
+    path = data() / "dependency" / treebank / f"{split}.conllu"
+    return list(read_sentences(str(path)))[:most]
+
+
+def thinned(items: list, most: int) -> list:
+    """At most so many, at even distances."""
+    return items[:: max(1, -(-len(items) // most))]
+
+
+def seconds(began: float) -> str:
+    """CPU seconds since."""
+    return f"{time.process_time() - began:.1f} s"
+
+
+# ---------------------------------------------------------------- characters
+
+
+def word_lists(treebank: str) -> tuple[list[str], list[str]]:
+    """Words of train, and unknown ones of dev and test; with a letter in them."""
+    seen, others = (
+        {
+            form
+            for split in splits
+            for sentence in sentences(treebank, split)
+            for form in sentence.forms
+            if any(map(str.isalpha, form))
+        }
+        for splits in (("train",), ("dev", "test"))
+    )
+    return sorted(seen), thinned(sorted(others - seen), MOST_WORDS)
+
+
+def words(treebank: str, statistics: list[str]) -> None:
+    """A row for each model of characters."""
+    train, rest = word_lists(treebank)
+    about = f"{treebank}, {len(train):,} / {len(rest):,}"
+    kept: dict[str, np.ndarray] = {}
+    for name, kneser in (("Witten-Bell", False), ("Kneser-Ney", True)):
+        began = time.process_time()
+        order = best_order(train, kneser=kneser, orders=range(2, 8))
+        nats = NGrams(order, kneser=kneser).fit(train).surprisals(rest)
+        kept[name] = nats
+        print(
+            f"| {about} | {name}, order {order} | {np.exp(nats.mean()):.2f} | |",
+            seconds(began),
+            "|",
+        )
+    began = time.process_time()
+    ended = [[*word, "</s>"] for word in train]
+    hmm = HMM(50, n_iter=40, vocab_size=None, min_count=1, unknown="one").fit(ended)
+    logs = hmm.log_prob([[*word, "</s>"] for word in rest])
+    mean = -logs.sum() / sum(len(word) + 1 for word in rest)
+    print(f"| {about} | HMM, 50 states, EM | {np.exp(mean):.2f} | |", seconds(began), "|")
+    for statistic in statistics:
+        began = time.process_time()
+        own = {} if statistic == "both" else {"basis": 1000}
+        model = StringAutomaton(statistic=statistic, **own).fit(train)
+        nats = np.concatenate(model.surprisals(rest))
+        figures = model.figures()
+        told = f"{statistic}, rank {figures['n_states']}, basis {figures['basis']}"
+        negative = f"{100 * model.negative_rate_:.1f}%"
+        print(
+            f"| {about} | automaton, {told} | {np.exp(nats.mean()):.2f} | {negative} |",
+            seconds(began),
+            "|",
+            flush=True,
+        )
+        kept[statistic] = nats
+    both = -np.log((np.exp(-kept["both"]) + np.exp(-kept["Kneser-Ney"])) / 2)
+    print(
+        f"| {about} | automaton and Kneser-Ney, half each | {np.exp(both.mean()):.2f} | | |",
+        flush=True,
+    )
+
+
+# ---------------------------------------------------------------- tags of unknown words
+
+
+def guess(treebank: str) -> None:
+    """A row with the accuracy of both methods, and of their product."""
+    counts = Counter(
+        (form, tag)
+        for sentence in sentences(treebank, "train")
+        for form, tag in zip(sentence.forms, sentence.column("upos"), strict=True)
+    )
+    often: Counter[str] = Counter()
+    for (form, _), n in counts.items():
+        often[form] += n
+    rare = sorted(pair for pair in counts if often[pair[0]] <= 10)
+    asked = [
+        (form, tag)
+        for sentence in sentences(treebank, "dev")
+        for form, tag in zip(sentence.forms, sentence.column("upos"), strict=True)
+        if form not in often
+    ]
+    forms, tags = zip(*rare, strict=True)
+    began = time.process_time()
+    automata = ClassAutomata(basis=500).fit(forms, tags)
+    trained = seconds(began)
+    suffixes = SuffixGuesser().fit(forms, tags)
+    different = sorted({form for form, _ in asked})
+    own = dict(zip(different, automata.posteriors(different), strict=True))
+    right = np.zeros(3)
+    for form, tag in asked:
+        a, b = own[form], suffixes.shares(form)
+        for at, shares in enumerate((b, a, np.sqrt(a) * b)):
+            right[at] += automata.classes_[int(shares.argmax())] == tag
+    cells = " | ".join(f"{100 * n / len(asked):.2f}" for n in right)
+    print(f"| {treebank}, {len(rare):,} / {len(asked):,} | {cells} | {trained} |", flush=True)
+
+
+# ---------------------------------------------------------------- lemmas
+
+
+def distance(a: str, b: str) -> int:
+    """Least number of edits."""
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, start=1):
+        last, row[0] = row[0], i
+        for j, y in enumerate(b, start=1):
+            last, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, last + (x != y))
+    return row[-1]
+
+
+def lemma_counts(treebank: str, split: str) -> Counter[tuple[str, str, str]]:
+    """How often each (form, UPOS, lemma) comes."""
+    return Counter(
+        triple
+        for sentence in sentences(treebank, split)
+        for triple in zip(
+            sentence.forms, sentence.column("upos"), sentence.column("lemma"), strict=True
+        )
+        if "_" not in triple
+    )
+
+
+def pairs(treebank: str) -> None:
+    """Rows of copying, the lemmatiser, and the transducer."""
+    counts = lemma_counts(treebank, "train")
+    known = {(form, tag) for form, tag, _ in counts}
+    asked = sorted(one for one in lemma_counts(treebank, "dev") if one[:2] not in known)
+    asked = thinned(asked, MOST_LEMMAS)
+    gold = [lemma for *_, lemma in asked]
+    learned = thinned(sorted(counts), MOST_PAIRS)
+    answers: dict[str, tuple[list[str], str]] = {"copy": ([form for form, *_ in asked], "")}
+    began = time.process_time()
+    tags = TagSet((tag, "_", "_") for _, tag, _ in learned)
+    number = {tag: at for at, tag in enumerate(tags.columns[0])}
+    numbered = {
+        (form, number[tag], lemma): counts[form, tag, lemma] for form, tag, lemma in learned
+    }
+    forms: Counter[tuple[str, int]] = Counter()
+    for (form, tag, _), n in numbered.items():
+        forms[form, tag] += n
+    lemmatiser = Lemmatiser.learned(Lexicon.counted(forms), tags, numbered)
+    made = lemmatiser.lemmas(
+        [form for form, *_ in asked], [number.get(tag, 0) for _, tag, _ in asked]
+    )
+    answers["lemmatiser of the morphology"] = (made, seconds(began))
+    began = time.process_time()
+    model = StringTransducer(basis=500).fit(
+        [[tag, *form] for form, tag, _ in learned], [lemma for *_, lemma in learned]
+    )
+    made = model.predict([[tag, *form] for form, tag, _ in asked])
+    told = model.figures()
+    answers[f"transducer, rank {told['n_states']}, {told['pairs']} pairs"] = (made, seconds(began))
+    for name, (made, cost) in answers.items():
+        right = 100 * np.mean([a == b for a, b in zip(made, gold, strict=True)])
+        edits = np.mean([distance(a, b) for a, b in zip(made, gold, strict=True)])
+        about = f"{treebank}, {len(learned):,} / {len(asked):,}"
+        print(f"| {about} | {name} | {right:.2f} | {edits:.3f} | {cost} |", flush=True)
+
+
+# ---------------------------------------------------------------- dependents
+
+
+def heads(treebank: str, most: int) -> None:
+    """Rows of Markov chains, automata, and the generative parser's model of tags."""
+    train, rest = sentences(treebank, "train", most), sentences(treebank, "dev")
+    n_words = sum(len(one.forms) for one in rest)
+    about = f"{treebank}, {len(train):,} / {len(rest):,}"
+
+    def show(name: str, nats: float, began: float) -> None:
+        bits = nats / np.log(2) / n_words
+        print(f"| {about} | {name} | {bits:.4f} |", seconds(began), "|", flush=True)
+
+    def strings(those: list[Sentence]) -> dict[str, list[tuple[str, ...]]]:
+        found: dict[str, list[tuple[str, ...]]] = {}
+        for one in those:
+            for side, string in dependents(one.column("upos"), one.heads or ()):
+                found.setdefault(side, []).append(string)
+        return found
+
+    seen, asked = strings(train), strings(rest)
+    everything = [string for those in seen.values() for string in those]
+    for order in (1, 2, 3):
+        began = time.process_time()
+        nats = 0.0
+        for side, those in asked.items():
+            chain = NGrams(order, kneser=False).fit(seen.get(side, everything))
+            nats += float(chain.surprisals(those).sum())
+        show(f"Markov chain of order {order - 1}, Witten-Bell", nats, began)
+    began = time.process_time()
+    automata = HeadAutomata.of([(one.column("upos"), one.heads or ()) for one in train])
+    logs = [automata.log_probs_of(one.column("upos"), [one.heads or ()])[0] for one in rest]
+    most_states = automata.model.figures()["most_states"]
+    show(f"automata, rank up to {most_states}", -float(np.sum(logs)), began)
+    for states in (1, 4):
+        began = time.process_time()
+        model = GenerativeParser(n_states=states, tagset="upos").fit(train)
+        tags_only(model)
+        logs = [
+            model.log_probs(TaggedSentence.from_conllu(one), [one.heads or ()])[0] for one in rest
+        ]
+        show(f"generative parser, {states} state(s) a tag", -float(np.sum(logs)), began)
+
+
+def tags_only(model: GenerativeParser) -> None:
+    """Every word of a tag has probability 1: what is left is p(tags, tree)."""
+    params = model.params_
+    there = np.arange(params.E.shape[1]) < params.m[:, None]
+    model._finish(replace(params, E=there[model._tag_of].astype(float)), model._tag_of)
+    model._unseen = there.astype(float)
+
+
+def rerank(treebank: str, most: int) -> None:
+    """A row with the UAS of the base parser and of rerankers with different experts."""
+    train, rest = sentences(treebank, "train", most), sentences(treebank, "dev")
+    base = DependencyParser(order=1, grandparents=False, labels=False, epochs=4)
+    lists = cross_validated(base, train, k=10, folds=3)
+    parser = base.fit(train)
+    tagged = [TaggedSentence.from_conllu(one) for one in rest]
+    found = tagged_lists(parser, tagged, k=10)
+    gold = [np.array(one.heads) for one in rest]
+    n_words = sum(map(len, gold))
+    first = sum(int((found[at].heads[0] == own).sum()) for at, own in enumerate(gold))
+    cells = [f"{100 * first / n_words:.2f}"]
+    for experts in ((), ("generative",), ("automata",), ("generative", "automata")):
+        own = {"n_states": 1, "tagset": "upos"}
+        model = Reranker(experts=experts, kbest=10, folds=3, features="tags", generative=own)
+        model.fit(train, lists=lists)
+        right = 0
+        table = model._asked(tagged, found)
+        scores = table.scores(model.weights_)
+        at_row = 0
+        for at, head in enumerate(gold):
+            k = len(found[at].heads)
+            best = int(np.argmax(scores[at_row : at_row + k]))
+            right += int((found[at].heads[best] == head).sum())
+            at_row += k
+        cells.append(f"{100 * right / n_words:.2f}")
+    print(f"| {treebank}, {len(train):,} / {len(rest):,} |", " | ".join(cells), "|", flush=True)
+
+
+HEADERS = {
+    "words": "| treebank, words learned / asked | model | perplexity | not positive | CPU |",
+    "guess": "| treebank, words learned / asked | suffixes | automata | both | CPU of automata |",
+    "pairs": "| treebank, pairs learned / asked | model | right | edits a word | CPU |",
+    "heads": "| treebank, sentences learned / asked | model | bits a dependent | CPU |",
+    "rerank": "| treebank, sentences | base | no expert | generative | automata | both |",
+}
+
+
+def main() -> None:
+    """Print a table for each part."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--parts", nargs="+", choices=tuple(HEADERS), default=list(HEADERS))
+    parser.add_argument("--treebanks", nargs="+", choices=TREEBANKS, default=list(TREEBANKS))
+    parser.add_argument("--sentences", type=int, default=4000, help="For heads and rerank.")
+    parser.add_argument(
+        "--statistics",
+        nargs="+",
+        choices=("both", "substrings", "strings"),
+        default=["both"],
+        help="What the automata of words count; both is the first.",
+    )
+    given = parser.parse_args()
+    for part in given.parts:
+        print(f"\n{HEADERS[part]}\n" + "|---" * (HEADERS[part].count("|") - 1) + "|", flush=True)
+        for treebank in given.treebanks:
+            if part in ("heads", "rerank"):
+                {"heads": heads, "rerank": rerank}[part](treebank, given.sentences)
+            elif part == "words":
+                words(treebank, given.statistics)
+            else:
+                {"guess": guess, "pairs": pairs}[part](treebank)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,263 @@
+"""``eigentext automaton``: weighted automata of strings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+import typer
+
+from eigentext.base.files.opening import OnError
+from eigentext.cli import options
+from eigentext.cli.command import Given, with_flags
+from eigentext.cli.run import Applying, Training
+from eigentext.sequences.settings import (
+    AutomatonSettings,
+    ClassAutomataSettings,
+    TransducerSettings,
+)
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Weighted automata of strings, from moments: words, classes of words, pairs.",
+)
+Model = Annotated[str, typer.Argument(help="A model of `automaton train`.")]
+Of = Annotated[
+    Literal["strings", "classes", "pairs"],
+    typer.Option(
+        "--of",
+        help="What is learned: strings, one a line; strings with their classes behind a tab; "
+        "inputs with their outputs behind a tab.",
+    ),
+]
+Tokens = Annotated[
+    bool,
+    typer.Option("--tokens", help="Symbols are tokens between spaces, instead of characters."),
+]
+_KINDS = ("string-automaton", "class-automata", "string-transducer")
+
+
+def _rows(
+    files: list[str], of: str, tokens: bool, on_error: OnError | None
+) -> Iterator[tuple[Any, str]]:
+    """Strings, with what stands behind the tab; of CoNLL-U the words, with tags or lemmas."""
+    from eigentext.base.files.opening import expand
+    from eigentext.errors import DataError
+    from eigentext.formats.conllu import read_sentences
+    from eigentext.formats.text import text_lines
+    from eigentext.tagging.reading import format_of
+
+    for source in expand(files):
+        if source != "-" and format_of(source) == "conllu":
+            seen: dict[tuple[Any, str], None] = {}
+            for sentence in read_sentences(source, on_error=on_error):
+                columns = zip(
+                    sentence.forms, sentence.column("upos"), sentence.column("lemma"), strict=True
+                )
+                for form, tag, lemma in columns:
+                    row = {"strings": (form, ""), "classes": (form, tag)}
+                    seen[row.get(of, ((tag, *form), lemma))] = None
+            yield from seen
+            continue
+        for number, line in text_lines(source, on_error=on_error):
+            if not line.strip():
+                continue
+            string, tab, other = line.partition("\t")
+            if bool(tab) != (of != "strings"):
+                expected = "a string and no tab" if of == "strings" else "string TAB other"
+                error = DataError(source, number, f"{line[:60]!r}: expected {expected}")
+                if on_error is None:
+                    raise error
+                on_error(error)
+                continue
+            yield (string.split() if tokens else string), other
+
+
+@app.command("train")
+@with_flags(AutomatonSettings, ClassAutomataSettings, TransducerSettings)
+def train(
+    files: options.Sources,
+    run: Training,
+    given: Given,
+    of: Of = "strings",
+    tokens: Tokens = False,
+) -> None:
+    """Learn an automaton of strings, automata of classes of strings, or a transducer.
+
+    A file is one string a line; of CoNLL-U files the different words are taken, with their UPOS as
+    class, and for pairs their lemmas as output.  Rank and basis are chosen on a tenth of the
+    strings unless given.
+
+    Example:
+
+        $ eigentext convert sample/train.mrg -o train.conllu
+
+        $ eigentext automaton train train.conllu -o words.model --basis 100
+
+        $ eigentext automaton train train.conllu -o tags.model --of classes --basis 50
+
+        $ eigentext automaton score words.model train.conllu --summary
+    """
+    from eigentext.base.files.opening import expand
+    from eigentext.sequences import ClassAutomata, StringAutomaton, StringTransducer
+
+    model: Any
+    if of == "strings":
+        model = StringAutomaton(**given.settings(AutomatonSettings))
+    elif of == "classes":
+        model = ClassAutomata(**given.settings(ClassAutomataSettings))
+    else:
+        model = StringTransducer(**given.settings(TransducerSettings))
+    model.check()
+    sources = expand(files)
+    with run.reading("strings") as (log, _):
+        rows = list(_rows(files, of, tokens, log))
+        strings = [string for string, _ in rows]
+        if of == "strings":
+            model.fit(strings)
+        else:
+            model.fit(strings, [other for _, other in rows])
+    run.save(model, sources, {"strings": len(rows), **model.figures()})
+
+
+def _load(path: str, *kinds: str) -> Any:
+    from eigentext.base.model import load
+    from eigentext.base.modelfile import read_header
+    from eigentext.base.registry import wrong_kind
+
+    kind = read_header(path, *kinds).kind
+    if kind not in kinds:
+        raise wrong_kind(path, kind, *kinds)
+    return load(path)
+
+
+@app.command("score")
+@with_flags()
+def score(
+    model: Model,
+    files: options.Sources,
+    run: Applying,
+    tokens: Tokens = False,
+    summary: Annotated[bool, typer.Option("--summary", help="The figures alone.")] = False,
+) -> None:
+    """Print log probability of every string, and the perplexity of all.
+
+    Natural logarithms; the end of a string is one of its symbols.  The figures tell for how many
+    symbols the automaton's own value was not positive.
+
+    Example:
+
+        $ eigentext convert sample/train.mrg -o train.conllu
+
+        $ eigentext automaton train train.conllu -o words.model --basis 100
+
+        $ eigentext automaton score words.model train.conllu --json --summary
+    """
+    import numpy as np
+
+    automaton = _load(model, "string-automaton")
+    with run.reading() as (log, _):
+        strings = [string for string, _ in _rows(files, "strings", tokens, log)]
+        nats = automaton.surprisals(strings)
+    if not summary:
+        run.write(
+            f"{-float(own.sum()):.4f}\t{string if isinstance(string, str) else ' '.join(string)}"
+            for string, own in zip(strings, nats, strict=True)
+        )
+    everything = np.concatenate([np.zeros(0), *nats])
+    figures = {
+        "strings": len(strings),
+        "symbols": len(everything),
+        "log_prob": 0.0 - float(everything.sum()),
+        "perplexity": float(np.exp(everything.mean())) if len(everything) else None,
+        "negative_rate": automaton.negative_rate_ if len(everything) else 0.0,
+        "skipped": run.skipped,
+    }
+    if summary:
+        from eigentext.cli.output import show_figures
+
+        show_figures(figures, as_json=run.json)
+    else:
+        run.tell(figures)
+
+
+@app.command("apply")
+@with_flags()
+def apply(
+    model: Model,
+    files: options.Sources,
+    run: Applying,
+    tokens: Tokens = False,
+    kbest: Annotated[
+        int, typer.Option("--kbest", min=1, help="How many answers, each with its score.")
+    ] = 1,
+) -> None:
+    """Print the class of every string, or the output of every input, behind a tab.
+
+    A file is one string a line.  With --kbest each answer is followed by its probability (classes)
+    or log score (outputs).
+
+    Example:
+
+        $ eigentext convert sample/train.mrg -o train.conllu
+
+        $ eigentext automaton train train.conllu -o tags.model --of classes --basis 50
+
+        $ printf 'walking\\nquickly\\n' > new.txt
+
+        $ eigentext automaton apply tags.model new.txt --kbest 2
+    """
+    import numpy as np
+
+    from eigentext.sequences import ClassAutomata
+
+    answering = _load(model, *_KINDS[1:])
+    with run.reading() as (log, _):
+        strings = [string for string, _ in _rows(files, "strings", tokens, log)]
+        answers: list[list[tuple[str, float]]]
+        if isinstance(answering, ClassAutomata):
+            shares = answering.posteriors(strings) if strings else np.zeros((0, 1))
+            answers = [
+                [
+                    (answering.classes_[at], float(row[at]))
+                    for at in np.argsort(-row, kind="stable")
+                ]
+                for row in shares
+            ]
+        else:
+            answers = [[*map(tuple, answering.kbest(string, kbest))] for string in strings]
+
+    def lines() -> Iterator[str]:
+        for string, own in zip(strings, answers, strict=True):
+            shown = string if isinstance(string, str) else " ".join(string)
+            if kbest == 1:
+                yield f"{shown}\t{own[0][0]}"
+            else:
+                cells = (f"{answer}\t{value:.4f}" for answer, value in own[:kbest])
+                yield "\t".join((shown, *cells))
+
+    run.write(lines())
+    run.tell({"strings": len(strings), "skipped": run.skipped})
+
+
+@app.command("sample")
+def sample(
+    model: Model,
+    number: Annotated[int, typer.Option("--number", "-n", min=0, help="How many strings.")] = 10,
+    longest: Annotated[int, typer.Option("--longest", min=0, help="Most symbols of each.")] = 50,
+    tokens: Tokens = False,
+    seed: options.Seed = 0,
+) -> None:
+    """Print strings drawn from an automaton.
+
+    Example:
+
+        $ eigentext convert sample/train.mrg -o train.conllu
+
+        $ eigentext automaton train train.conllu -o words.model --basis 100
+
+        $ eigentext automaton sample words.model --number 3
+    """
+    automaton = _load(model, "string-automaton")
+    for symbols in automaton.sample(number, longest=longest, seed=seed):
+        print((" " if tokens else "").join(symbols))

@@ -1,0 +1,90 @@
+"""``eigentext automaton``: training, answers, and bad input in one line."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eigentext.cli.main import run
+
+PAGE = Path(__file__).parents[2] / "docs" / "family-automata.md"
+FORMS = ["walks", "talks", "walked", "talked", "jumps", "jumped", "calls", "called"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: Any) -> Path:
+    path: Path = tmp_path_factory.mktemp("automaton")
+    (path / "words.txt").write_text("\n".join(FORMS * 10) + "\n\n")
+    classes = [f"{form}\t{'past' if form.endswith('ed') else 'present'}" for form in FORMS * 10]
+    (path / "classes.txt").write_text("\n".join(classes) + "\n")
+    pairs = [f"{form}\t{form.removesuffix('ed').removesuffix('s')}" for form in FORMS * 10]
+    (path / "pairs.txt").write_text("\n".join(pairs) + "\n")
+    (path / "new.txt").write_text("talked\nwalks\n")
+    small = ["-q", "-k", "8", "--basis", "60"]
+    for of, name in (("strings", "words"), ("classes", "classes"), ("pairs", "pairs")):
+        line = ["automaton", "train", str(path / f"{name}.txt"), "-o", str(path / f"{of}.model")]
+        assert run([*line, "--of", of, *small]) == 0
+    return path
+
+
+def test_scores(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = ["automaton", "score", str(folder / "strings.model"), str(folder / "new.txt")]
+    assert run([*line, "-q"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert [row.split("\t")[1] for row in printed] == ["talked", "walks"]
+    assert run([*line, "--json", "--summary"]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["symbols"] == 13
+    assert figures["log_prob"] == pytest.approx(
+        sum(float(row.split("\t")[0]) for row in printed), abs=1e-3
+    )
+
+
+def test_answers(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for of, answers in (("classes", ["past", "present"]), ("pairs", ["talk", "walk"])):
+        line = ["automaton", "apply", str(folder / f"{of}.model"), str(folder / "new.txt"), "-q"]
+        assert run(line) == 0
+        rows = capsys.readouterr().out.splitlines()
+        assert [row.split("\t")[1] for row in rows] == answers
+        assert run([*line, "--kbest", "2"]) == 0
+        assert len(capsys.readouterr().out.splitlines()[0].split("\t")) >= 3
+
+
+def test_samples(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["automaton", "sample", str(folder / "strings.model"), "-n", "3"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (["train", "words.txt", "-o", "x.model", "--of", "pairs"], "expected string TAB other"),
+        (["train", "pairs.txt", "-o", "x.model"], "expected a string and no tab"),
+        (["train", "words.txt", "-o", "x.model", "--beam", "3"], "--beam is for transducers"),
+        (["score", "pairs.model", "new.txt"], "this needs an automaton of strings"),
+        (["apply", "strings.model", "new.txt"], "this needs automata of strings, one a class"),
+        (["sample", "words.txt"], "no eigentext model"),
+    ],
+)
+def test_bad_input_is_one_line(
+    folder: Path, line: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    named = [str(folder / word) if "." in word else word for word in line]
+    assert run(["automaton", *named]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert len(error.strip().splitlines()) == 1
+
+
+def test_the_example_of_the_page(capsys: pytest.CaptureFixture[str]) -> None:
+    code = re.search(r"## An example\n\n(.*?)\nIt prints", PAGE.read_text("utf-8"), re.DOTALL)
+    assert code is not None
+    exec(textwrap.dedent(code[1]), {})
+    out = capsys.readouterr().out.splitlines()
+    assert out[0] == "True"
+    assert out[1:] == ["['past', 'present']", "['jump']"]
