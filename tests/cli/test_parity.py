@@ -15,8 +15,8 @@ from eigentext.base.settings import declared
 from eigentext.base.values import Auto, Flag, Real, Text, Value, Whole
 from eigentext.cli.command import flag_of
 from eigentext.cli.main import app
-from eigentext.constituency import LPCFG
-from eigentext.constituency.settings import LPCFGSettings
+from eigentext.constituency import LPCFG, Bracketer
+from eigentext.constituency.settings import InductionSettings, LPCFGSettings
 from eigentext.dependency import DependencyParser, GenerativeParser, LatentTreeModel, Reranker
 from eigentext.dependency.settings import (
     DependencyParserSettings,
@@ -44,6 +44,7 @@ from eigentext.words.settings import (
 # a command, the settings that are its flags, and what has these settings in Python
 COMMANDS: list[tuple[str, type, type]] = [
     ("const train", LPCFGSettings, LPCFG),
+    ("const induce", InductionSettings, Bracketer),
     ("dep train", DependencyParserSettings, DependencyParser),
     ("dep train", GenerativeParserSettings, GenerativeParser),
     ("dep latent", LatentTreeSettings, LatentTreeModel),

@@ -27,6 +27,11 @@ class Kind(NamedTuple):
 
 
 KINDS = {
+    "bracketer": Kind(
+        "a bracketer learned without trees",
+        "const induce",
+        "constituency.induction.model:Bracketer",
+    ),
     "class-bigram": Kind(
         "a language model of word classes",
         "words lm train",
