@@ -15,8 +15,8 @@ from eigentext.base.settings import declared
 from eigentext.base.values import Auto, Flag, Real, Text, Value, Whole
 from eigentext.cli.command import flag_of
 from eigentext.cli.main import app
-from eigentext.constituency import LPCFG
-from eigentext.constituency.settings import LPCFGSettings
+from eigentext.constituency import LPCFG, Bracketer
+from eigentext.constituency.settings import InductionSettings, LPCFGSettings
 from eigentext.dependency import DependencyParser, GenerativeParser, LatentTreeModel, Reranker
 from eigentext.dependency.settings import (
     DependencyParserSettings,
@@ -29,14 +29,9 @@ from eigentext.lexical.ranker.model import LexicalRanker
 from eigentext.lexical.settings import LearnedAnalyzerSettings, RankerSettings
 from eigentext.pipeline.model import Pipeline
 from eigentext.pipeline.settings import PipelineSettings
-from eigentext.sequences import HMM, BlockedHMM, LatentTagger, SpectralHMM
-from eigentext.sequences.settings import (
-    BlockedHMMSettings,
-    HMMSettings,
-    LatentTaggerSettings,
-    SpectralHMMSettings,
 from eigentext.sequences import (
     HMM,
+    BlockedHMM,
     ClassAutomata,
     LatentTagger,
     SpectralHMM,
@@ -45,6 +40,7 @@ from eigentext.sequences import (
 )
 from eigentext.sequences.settings import (
     AutomatonSettings,
+    BlockedHMMSettings,
     ClassAutomataSettings,
     HMMSettings,
     LatentTaggerSettings,
@@ -53,26 +49,27 @@ from eigentext.sequences.settings import (
 )
 from eigentext.tagging.settings import TaggerSettings
 from eigentext.tagging.tagger import SequenceTagger
-from eigentext.words import LRMVL, CCAEmbedding, ClassBigram, SpectralClusters, TopicModel
 from eigentext.words import (
     LRMVL,
     CCAEmbedding,
     ClassBigram,
     MultiviewEmbedding,
     SpectralClusters,
+    TopicModel,
 )
 from eigentext.words.settings import (
     CCASettings,
     ClassBigramSettings,
     ClusterSettings,
     LRMVLSettings,
-    TopicSettings,
     MultiviewSettings,
+    TopicSettings,
 )
 
 # a command, the settings that are its flags, and what has these settings in Python
 COMMANDS: list[tuple[str, type, type]] = [
     ("const train", LPCFGSettings, LPCFG),
+    ("const induce", InductionSettings, Bracketer),
     ("dep train", DependencyParserSettings, DependencyParser),
     ("dep train", GenerativeParserSettings, GenerativeParser),
     ("dep latent", LatentTreeSettings, LatentTreeModel),

@@ -206,6 +206,11 @@ def _constituents(parser: Any) -> Any:
     )
 
 
+def _bracketed(bracketer: Any) -> Any:
+    trees = [bracketer.bracket(SENTENCE, UPOS), bracketer.bracket(["Mary", "!"], ["PROPN", "?"])]
+    return list(map(str, trees)), bracketer.distances(UPOS).tolist(), bracketer.score(trees[:1])
+
+
 # ---------------------------------------------------------------- raw text
 
 
@@ -390,6 +395,12 @@ _WORDS = ["dog", "dogs", "cat", "cats", "ran", "runs"] * 6
 _TAGS = ["N", "N", "N", "N", "V", "V"] * 6
 
 SMALL: dict[str, Small] = {
+    "bracketer": Small(
+        "constituency.induction.model:Bracketer",
+        lambda kind: kind(n_components=3),
+        _given([s.forms for s in TREES], [s.column("upos") for s in TREES]),
+        _bracketed,
+    ),
     "class-bigram": Small(
         "words.lm.class_bigram:ClassBigram", lambda kind: kind(BITS), _given(TEXT), _bigram_answers
     ),

@@ -32,6 +32,11 @@ KINDS = {
         "hmm train --blocked",
         "sequences.blocked.model:BlockedHMM",
     ),
+    "bracketer": Kind(
+        "a bracketer learned without trees",
+        "const induce",
+        "constituency.induction.model:Bracketer",
+    ),
     "class-bigram": Kind(
         "a language model of word classes",
         "words lm train",

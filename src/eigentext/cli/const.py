@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eigentext.cli import const_inspect, const_train, options
+from eigentext.cli import const_induce, const_inspect, const_train, options
 from eigentext.cli.command import Given, with_flags
 from eigentext.cli.output import show_figures
 from eigentext.cli.run import Applying
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="Constituency parsing with latent-variable PCFGs.")
 app.command("train")(const_train.train)
 app.command("inspect")(const_inspect.inspect)
+app.command("induce")(const_induce.induce)
+app.command("bracket")(const_induce.bracket)
 
 
 _COUNTED = ("fallback", "coarse", "relaxed", "negative", "split")  # flags of sentences

@@ -15,6 +15,7 @@ from eigentext.dependency.settings import DependencyParserSettings, GenerativePa
 if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.dependency import DependencyParser, GenerativeParser
+    from eigentext.dependency.generative.semi import Unlabelled
     from eigentext.formats.conllu import Sentence
 
 
@@ -34,6 +35,32 @@ def train(
             help="A graph-based parser, or a generative one with hidden states (no relations).",
         ),
     ] = "graph",
+    unlabelled: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--unlabelled",
+            help="For a generative parser: CoNLL-U with tags, whose trees are not read.",
+        ),
+    ] = None,
+    unlabelled_weight: Annotated[
+        float | None,
+        typer.Option(
+            "--unlabelled-weight",
+            min=0,
+            help="What a count in such a sentence is worth beside one in a tree; by default "
+            "chosen on held-out trees.",
+        ),
+    ] = None,
+    unlabelled_rounds: Annotated[
+        int, typer.Option("--unlabelled-rounds", min=0, help="EM rounds over trees and these.")
+    ] = 3,
+    unlabelled_trees: Annotated[
+        Literal["all", "best"],
+        typer.Option(
+            "--unlabelled-trees",
+            help="Count all trees of such a sentence by their posteriors, or its best alone.",
+        ),
+    ] = "all",
 ) -> None:
     """Train a dependency parser on CoNLL-U trees.
 
@@ -50,10 +77,18 @@ def train(
         $ eigentext dep train train.conllu -o hidden.parser --model generative --n-states 2
 
         $ eigentext dep parse hidden.parser train.conllu -o predicted.conllu
+
+        $ eigentext dep train train.conllu -o more.parser --model generative --unlabelled \\
+          train.conllu --unlabelled-weight 0.1 --n-states 1
     """
     from eigentext.base.files.opening import expand
     from eigentext.dependency import DependencyParser, GenerativeParser
+    from eigentext.dependency.generative.semi import Unlabelled
+    from eigentext.errors import SettingsError
+    from eigentext.formats.conllu import read_sentences
 
+    if unlabelled and model != "generative":
+        raise SettingsError("--unlabelled is for --model generative")
     sources = expand(trees)
     parser: DependencyParser | GenerativeParser
     if model == "generative":
@@ -65,7 +100,19 @@ def train(
         treebank = training_trees(sources, log)
         held_out = training_trees(expand(dev), log) if dev else []
         if isinstance(parser, GenerativeParser):
-            figures = _fit_generative(parser, treebank, held_out, progress)
+            text = None
+            if unlabelled:
+                text = Unlabelled(
+                    [
+                        s
+                        for source in expand(unlabelled)
+                        for s in read_sentences(source, on_error=log)
+                    ],
+                    unlabelled_weight,
+                    unlabelled_rounds,
+                    unlabelled_trees,
+                )
+            figures = _fit_generative(parser, treebank, held_out, progress, text)
         else:
             figures = _fit_graph(parser, treebank, held_out, progress)
     if isinstance(parser, DependencyParser):
@@ -75,16 +122,31 @@ def train(
 
 
 def _fit_generative(
-    parser: GenerativeParser, read: list[Sentence], held_out: list[Sentence], progress: Progress
+    parser: GenerativeParser,
+    read: list[Sentence],
+    held_out: list[Sentence],
+    progress: Progress,
+    text: Unlabelled | None,
 ) -> dict[str, Any]:
     from eigentext.cli.dep_generative import parsed
     from eigentext.evaluate.attachment import evaluate
 
-    parser.fit(read, progress=progress)
-    if not held_out:
-        return {"relations": 0}
-    predicted = [parsed(parser, sentence) for sentence in held_out]
-    return {"relations": 0, "dev_uas": evaluate(held_out, predicted).uas}
+    parser.fit(read, unlabelled=text, progress=progress)
+    figures: dict[str, Any] = {"relations": 0}
+    if text is not None:
+        report = parser.unlabelled_
+        figures |= {
+            "unlabelled_used": report.n_used if report.weight else 0,
+            "unlabelled_too_long": report.n_left_out,
+            "unlabelled_weight": report.weight,
+        }
+        if report.held_out:
+            uas = {f"{weight:g}": round(uas, 2) for weight, uas in report.held_out.items()}
+            figures["held_out_uas"] = uas
+    if held_out:
+        predicted = [parsed(parser, sentence) for sentence in held_out]
+        figures["dev_uas"] = evaluate(held_out, predicted).uas
+    return figures
 
 
 def _fit_graph(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from eigentext.corpus.raw_text import TypedToken
     from eigentext.tagging.reading import Item
 
-__all__ = ["ArabicText", "Field", "GenericText", "RawText", "TaggedInput", "TextInput"]
+__all__ = ["ArabicText", "Column", "Field", "GenericText", "RawText", "TaggedInput", "TextInput"]
 
 Field = Annotated[
     str | None,
@@ -25,6 +25,10 @@ Field = Annotated[
         "by default.  A file named otherwise is then read as JSON Lines.",
         show_default=False,
     ),
+]
+
+Column = Annotated[
+    Literal["upos", "xpos"], typer.Option("--column", help="Tag column of CoNLL-U.")
 ]
 
 Tokeniser = Annotated[
@@ -146,9 +150,7 @@ class TaggedInput(Flags):
             "--from", help="Input: columns, CoNLL-U, or a tokenised sentence a line (.txt)."
         ),
     ] = "auto"
-    column: Annotated[
-        Literal["upos", "xpos"], typer.Option("--column", help="Tag column of CoNLL-U.")
-    ] = "upos"
+    column: Column = "upos"
 
     def items(self, sources: list[str], on_error: OnError | None = None) -> Iterator[Item]:
         """Sentences with their tags, if they have any, and the way to write them with others."""

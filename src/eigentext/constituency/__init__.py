@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from eigentext.constituency.answer import Candidate as Candidate
     from eigentext.constituency.answer import Parse as Parse
     from eigentext.constituency.chart.constraints import Constraints as Constraints
+    from eigentext.constituency.induction.model import Bracketer as Bracketer
     from eigentext.constituency.model import LPCFG as LPCFG
 
 __getattr__, __dir__, __all__ = lazy(
@@ -21,6 +22,7 @@ __getattr__, __dir__, __all__ = lazy(
     {
         "answer": "Candidate Parse",
         "chart.constraints": "Constraints",
+        "induction.model": "Bracketer",
         "model": "LPCFG",
     },
 )

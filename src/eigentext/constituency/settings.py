@@ -16,12 +16,15 @@ __all__ = [
     "INSIDE_GROUPS",
     "MOST_WORDS",
     "OUTSIDE_GROUPS",
+    "BracketingSettings",
     "Decoder",
     "Direction",
     "Estimator",
     "Heads",
+    "InductionSettings",
     "LPCFGSettings",
     "ParsingSettings",
+    "Root",
     "Scheme",
     "Smoothing",
     "States",
@@ -32,6 +35,7 @@ Decoder = Literal["max-constituents", "max-rule-product", "max-recall", "viterbi
 Direction = Literal["head", "right", "left"]
 Heads = Literal["english", "neutral"]
 Scheme = Literal["all", "one-per-tree", "one-per-tree-weighted"]
+Root = Literal["verb", "first", "middle"]
 States = int | Literal["auto"]
 
 DECODERS: tuple[Decoder, ...] = get_args(Decoder)
@@ -241,3 +245,52 @@ class LPCFGSettings(ParsingSettings):
     def noised(self) -> bool:
         """Do features have noise?  A model alone sees them clean, several must differ."""
         return self.n_models > 1
+
+
+@dataclass
+class BracketingSettings:
+    """Settings of brackets from a learned bracketer."""
+
+    root: Root = setting(
+        "verb",
+        Text(get_args(Root)),
+        "Where the topmost bracket is cut, which distances do not tell: before the first verb "
+        "(behind the first word, where there is none), always behind the first word, or half-way "
+        "between the first word and the last.",
+        answering=True,
+    )
+    verbs: tuple[str, ...] = setting(
+        ("V", "AUX", "MD"),
+        Listed(Text()),
+        "A tag that begins with one of these is a verb's.",
+        answering=True,
+    )
+    longest: int = setting(
+        100,
+        Whole(3, 300),
+        "Sentences of more words than this are bracketed in pieces.",
+        answering=True,
+    )
+
+
+@dataclass
+class InductionSettings(BracketingSettings):
+    """Settings of a bracketer learned without trees."""
+
+    n_components: int = setting(
+        20, Whole(1, 200), "Dimensions of the word vectors; given ones are projected."
+    )
+    rank: int = setting(
+        2, Whole(1, 50), "Dimensions of a hidden node: singular values in a distance.", short="-m"
+    )
+    smoothing: float | None = setting(
+        None,
+        Real(0),
+        "How many pairs of words a coarser context is worth; by default chosen on held-out text.",
+    )
+    min_count: int = setting(3, Whole(1), "Rarer words share one vector.")
+    punctuation: bool = setting(
+        False,
+        Flag(),
+        "Treat punctuation as words; without, it is left out of learning and put back into trees.",
+    )

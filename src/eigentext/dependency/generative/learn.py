@@ -28,6 +28,8 @@ from eigentext.latent.states import kmeans_states, states_by_label
 from eigentext.linalg.determinism import single_threaded
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
@@ -44,6 +46,7 @@ __all__ = [
     "cluster_states",
     "count_states",
     "em_counts",
+    "empty_counts",
     "fit_states",
     "length_classes",
     "smoothed",
@@ -132,7 +135,8 @@ def _tables(corpus: Corpus, m: Ints) -> tuple[Ints, int, int, int, int]:
     return first, int(m.sum()), int(m.max()), int(corpus.kind_of.max()) + 1, len(corpus.tag_of)
 
 
-def _empty(corpus: Corpus, m: Ints) -> Counts:
+def empty_counts(corpus: Corpus, m: Ints) -> Counts:
+    """Counts of nothing, for so many states of each tag."""
     _, S, M, Q, V = _tables(corpus, m)
     shape = (2, Q, N_LENGTHS, S)
     return Counts(
@@ -145,7 +149,7 @@ def em_counts(corpus: Corpus, params: GenerativeParams) -> tuple[Counts, float]:
     from eigentext.dependency.kernels.generative import Automaton
     from eigentext.dependency.kernels.generative_trees import TagStates, corpus_counts
 
-    counts = _empty(corpus, params.m)
+    counts = empty_counts(corpus, params.m)
     tags = TagStates(params.first, params.m, corpus.kind_of)
     length = length_classes(int(np.diff(corpus.ptr).max(initial=1)))
     automaton = Automaton(params.T, params.go, 1.0 - params.go, params.root)
@@ -324,16 +328,20 @@ def fit_states(
     per_state: int = 100,
     smoothing: Smoothing | None = None,
     seed: int = 0,
+    more: Callable[[Counts], Counts] = lambda counts: counts,
     progress: Progress | None = None,
 ) -> tuple[GenerativeParams, list[float]]:
-    """Parameters and the log likelihood before each EM iteration."""
+    """Parameters and the log likelihood before each EM iteration.
+
+    ``more`` adds to counts what is known besides the trees.
+    """
     smoothing = smoothing or Smoothing()
     state, m = cluster_states(corpus, n_states, per_state=per_state, seed=seed)
-    params = smoothed(corpus, m, count_states(corpus, state, m), smoothing)
+    params = smoothed(corpus, m, more(count_states(corpus, state, m)), smoothing)
 
     def step(params: GenerativeParams) -> tuple[GenerativeParams, float]:
         counts, log_likelihood = em_counts(corpus, params)
-        return smoothed(corpus, m, counts, smoothing), log_likelihood
+        return smoothed(corpus, m, more(counts), smoothing), log_likelihood
 
     # with one state a tag nothing is hidden
     n_iter = n_iter if int(m.max()) > 1 else 0

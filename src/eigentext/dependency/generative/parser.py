@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
 
@@ -26,6 +26,7 @@ from eigentext.base.fields import Ints, Listed, Parts, Real, Reals, Shares, Spec
 from eigentext.base.model import Model, Packed
 from eigentext.base.parallel import in_order
 from eigentext.base.ragged import pointers
+from eigentext.base.settings import values_of
 from eigentext.base.tokens import checked_item, checked_list, checked_tokens
 from eigentext.dependency.generative.learn import (
     N_LENGTHS,
@@ -33,6 +34,16 @@ from eigentext.dependency.generative.learn import (
     GenerativeParams,
     fit_states,
     length_classes,
+)
+from eigentext.dependency.generative.semi import (
+    MOST_WORDS,
+    TagText,
+    Unlabelled,
+    UnlabelledReport,
+    checked_text,
+    chosen_weight,
+    improve,
+    with_text_words,
 )
 from eigentext.dependency.long_sentences import check_length
 from eigentext.dependency.sentence import TagColumns, TaggedSentence
@@ -53,7 +64,7 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
 
-__all__ = ["GenerativeParse", "GenerativeParser"]
+__all__ = ["GenerativeParse", "GenerativeParser", "Unlabelled"]
 
 _KINDS = {
     "DET": 1,
@@ -120,7 +131,8 @@ class GenerativeParse(NamedTuple):
 class GenerativeParser(Model, GenerativeParserSettings):
     """Split head automata with hidden states, learned from trees.
 
-    After ``fit``: ``params_``, and ``log_likelihoods_`` before each EM iteration.
+    After ``fit``: ``params_``, and ``log_likelihoods_`` before each EM iteration; of trees, and
+    then, where there is text without trees, of trees and text.
 
     >>> from eigentext.formats.conllu import make_sentence
     >>> tree = make_sentence(["dogs", "bark"], upos=["NOUN", "VERB"], head=[2, 0])
@@ -138,9 +150,14 @@ class GenerativeParser(Model, GenerativeParserSettings):
         self,
         sentences: Iterable[Sentence],
         *,
+        unlabelled: Unlabelled | None = None,
         progress: Progress | None = None,
     ) -> GenerativeParser:
-        """Learn from sentences with heads; those with several roots are left out."""
+        """Learn from sentences with heads; those with several roots are left out.
+
+        ``unlabelled`` are sentences without trees to learn from as well; ``unlabelled_`` then
+        tells what became of them.
+        """
         self.check()
         usable = []
         for sentence in each_conllu(sentences):
@@ -151,44 +168,107 @@ class GenerativeParser(Model, GenerativeParserSettings):
                 usable.append(sentence)
         if not usable:
             raise SettingsError("no training sentence with exactly one root")
-        tags = [self._tags(TaggedSentence.from_conllu(s)) for s in usable]
+        if unlabelled is None:
+            return self._learn(usable, [], None, progress)
+        unlabelled = checked_text(unlabelled)
+        text = [s for s in unlabelled.sentences if len(s) <= MOST_WORDS]
+        weight, found = unlabelled.weight, {}
+        if weight is None:
+            n_words = sum(map(len, usable))
+            weight, found = chosen_weight(
+                partial(self._right_heads, usable, text, unlabelled), len(usable), n_words
+            )
+        chosen = replace(unlabelled, weight=weight)
+        self._learn(usable, text if weight else [], chosen, progress)
+        left_out = len(unlabelled.sentences) - len(text)
+        self.unlabelled_ = UnlabelledReport(weight, len(text), left_out, found)
+        return self
+
+    def _right_heads(
+        self,
+        usable: list[Sentence],
+        text: list[Sentence],
+        unlabelled: Unlabelled,
+        weight: float,
+        others: npt.NDArray[np.int64],
+        fold: npt.NDArray[np.int64],
+    ) -> int:
+        """Learn from the other trees and the text; how many heads are right in the fold."""
+        other = type(self)(**values_of(self))
+        settings = replace(unlabelled, weight=weight)
+        other._learn([usable[k] for k in others], text if weight else [], settings, None)
+        gold = [usable[k] for k in fold.tolist()]
+        found = other.parse_many(gold)
+        return sum(
+            int((answer.tree.heads == np.array(sentence.heads)).sum())
+            for sentence, answer in zip(gold, found, strict=True)
+            if answer is not None
+        )
+
+    def _learn(
+        self,
+        usable: list[Sentence],
+        text: list[Sentence],
+        unlabelled: Unlabelled | None,
+        progress: Progress | None,
+    ) -> GenerativeParser:
+        """Learn from trees, and from a text if there is one."""
         self._known = frequent_words(
-            (word.lower() for s in usable for word in s.forms), self.min_count
+            (word.lower() for s in (*usable, *text) for word in s.forms), self.min_count
         )
         self._tag_ids: dict[str, int] = {}
         self._word_ids: dict[tuple[str, int], int] = {}
         relations: dict[str, int] = {}
-        tag_of: list[int] = []
-        flat: tuple[list[int], ...] = ([], [], [], [])
-        for s, its in zip(usable, tags, strict=True):
-            for i, (form, tag) in enumerate(zip(s.forms, its, strict=True)):
-                t = self._tag_ids.setdefault(tag, len(self._tag_ids))
-                key = (self._observation(form, first=i == 0), t)
-                if key not in self._word_ids:
-                    self._word_ids[key] = len(tag_of)
-                    tag_of.append(t)
-                flat[0].append(self._word_ids[key])
-                flat[1].append(t)
-            flat[2].extend(head for head in s.heads or ())
-            for relation in s.column("deprel"):
-                name = relation.partition(":")[0]
-                flat[3].append(relations.setdefault(name, len(relations) + 1))
-        word, tag_ids, heads_, relation_ids = (np.array(x, np.int64) for x in flat)
-        kinds = np.array([self._kind(tag) for tag in self._tag_ids], np.int64)
-        ptr = pointers(len(s.forms) for s in usable)
-        corpus = Corpus(
-            ptr, word, tag_ids, heads_, relation_ids, np.array(tag_of, np.int64), kinds
+        word, tag_ids = self._numbers(usable, new_tags=True)
+        heads = np.array([head for s in usable for head in s.heads or ()], np.int64)
+        names = (name.partition(":")[0] for s in usable for name in s.column("deprel"))
+        relation_ids = np.array(
+            [relations.setdefault(name, len(relations) + 1) for name in names], np.int64
         )
+        kinds = np.array([self._kind(tag) for tag in self._tag_ids], np.int64)
+        self._fallback = int(np.argmax(np.bincount(tag_ids)))
+        free = TagText(pointers(map(len, text)), *self._numbers(text, new_tags=False))
+        tag_of = np.array([tag for _, tag in self._word_ids], np.int64)
+        ptr = pointers(len(s.forms) for s in usable)
+        corpus = Corpus(ptr, word, tag_ids, heads, relation_ids, tag_of, kinds)
+        weight = (unlabelled.weight or 0.0) if unlabelled is not None else 0.0
+        more = partial(with_text_words, text=free, corpus=corpus, weight=weight)
         params, self.log_likelihoods_ = fit_states(
             corpus,
             self.n_states,
             n_iter=self.n_iter,
             per_state=self.per_state,
             seed=self.seed,
+            more=more if text else lambda counts: counts,
             progress=progress,
         )
-        self._finish(params, np.array(tag_of, np.int64))
+        if text and unlabelled is not None:
+            result = improve(corpus, free, params, unlabelled, weight, progress=progress)
+            params = result.params
+            self.log_likelihoods_ += result.log_likelihoods
+        self._finish(params, tag_of)
         return self
+
+    def _numbers(
+        self, sentences: list[Sentence], *, new_tags: bool
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Numbers of (word, tag) pairs and of tags, all sentences end to end.
+
+        Pairs get numbers as they come; so do tags if they may be new, else the nearest is taken.
+        """
+        words: list[int] = []
+        tags: list[int] = []
+        for sentence in sentences:
+            names = self._tags(TaggedSentence.from_conllu(sentence))
+            for i, (form, name) in enumerate(zip(sentence.forms, names, strict=True)):
+                if new_tags:
+                    tag = self._tag_ids.setdefault(name, len(self._tag_ids))
+                else:
+                    tag = self._tag_number(name)
+                pair = (self._observation(form, first=i == 0), tag)
+                words.append(self._word_ids.setdefault(pair, len(self._word_ids)))
+                tags.append(tag)
+        return np.array(words, np.int64), np.array(tags, np.int64)
 
     def _kind(self, tag: str) -> int:
         return _KINDS.get(tag.partition("+")[0], 5) if self.siblings else 1

@@ -1,0 +1,1 @@
+"""Trees without a treebank: brackets from tagged text (Parikh, Cohen and Xing 2014)."""
