@@ -16,14 +16,15 @@ from eigentext.cli.text_input import TaggedInput
 from eigentext.cli.workers import Workers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from eigentext.base.files.opening import SkipLog
     from eigentext.base.progress import Progress
+    from eigentext.sequences.hmm.model import HMM
     from eigentext.sequences.tagger.model import LatentTagger, TagAnswer
     from eigentext.tagging.reading import Item
 
-__all__ = ["eval_tagged", "is_tagger", "tag"]
+__all__ = ["eval_states", "eval_tagged", "is_tagger", "tag"]
 
 _CHUNK = 32  # sentences tagged at a time
 
@@ -68,9 +69,36 @@ def eval_tagged(model: str, files: list[str], tagged: TaggedInput, *, json: bool
     show_figures(figures, as_json=json)
 
 
+def eval_states(model: str, files: list[str], tagged: TaggedInput, *, json: bool = False) -> None:
+    """How far the best path of states of a model without tags agrees with the tags of a text."""
+    import numpy as np
+
+    from eigentext.base.files.opening import expand
+    from eigentext.errors import DataError
+    from eigentext.evaluate.clustering import contingency, many_to_one, v_measure
+    from eigentext.sequences.hmm.model import HMM
+
+    clock = Clock()
+    hmm = HMM.load(model)
+    tokens, tags, _ = tagged.tagged(expand(files), scheme="plain")
+    flat = [tag for sentence in tags for tag in sentence]
+    if not flat:
+        raise DataError(files[0], None, "no tokens, expected text with tags")
+    table = contingency(np.concatenate(hmm.predict(tokens)), flat)
+    figures = {
+        "tokens": len(flat),
+        "n_states": hmm.n_states,
+        "tags": table.shape[1],
+        "many_to_one": round(100 * many_to_one(table), 2),
+        "v_measure": round(100 * v_measure(table), 2),
+        **clock.figures(),
+    }
+    show_figures(figures, as_json=json)
+
+
 @with_flags()
 def tag(
-    model: Annotated[str, typer.Argument(help="A model written by `hmm train --tagged`.")],
+    model: Annotated[str, typer.Argument(help="A model of `hmm train`, with tags or without.")],
     files: Annotated[
         list[str] | None, typer.Argument(help="Sentences; the tags in them are not looked at.")
     ] = None,
@@ -89,6 +117,8 @@ def tag(
 ) -> None:
     """Tag sentences with a latent tagger: the input with its tags in place, or JSON Lines.
 
+    A model without tags gives the number of the state of each token on the best path.
+
     Text without columns (--from tokens) comes out as token TAB tag; an empty line of it is left
     out there, and kept in JSON Lines.
 
@@ -99,14 +129,25 @@ def tag(
         $ eigentext hmm tag latent.model sample/text.txt -o tagged.txt
 
         $ eigentext hmm tag latent.model sample/text.txt --kbest 3 --marginals -o answers.jsonl
+
+        $ eigentext hmm train sample/text.txt -o anchor.hmm --estimator anchor --n-states 5
+
+        $ eigentext hmm tag anchor.hmm sample/text.txt -o states.txt
     """
     from eigentext.base.files.opening import expand
     from eigentext.base.parallel import in_order
+    from eigentext.errors import SettingsError
+    from eigentext.sequences.hmm.model import HMM
     from eigentext.sequences.tagger.model import LatentTagger
 
-    tagger = LatentTagger.load(model)
+    untagged = _is_untagged(model)
+    if untagged and kbest > 1:
+        raise SettingsError("--kbest is for latent taggers, not for models without tags")
+    tagger: LatentTagger | HMM = HMM.load(model) if untagged else LatentTagger.load(model)
     as_json = format_ == "jsonl" or kbest > 1 or marginals
-    work = partial(_answers, as_json=as_json, kbest=kbest, marginals=marginals)
+    work: Callable[..., list[_Answer]] = partial(
+        _numbered if untagged else _answers, as_json=as_json, kbest=kbest, marginals=marginals
+    )
     counts = {"sentences": 0, "tokens": 0, "fallbacks": 0}
     negative = 0.0
 
@@ -137,7 +178,7 @@ def tag(
     if run.json:
         rates = run.clock.figures(tokens=counts["tokens"])
         figures: dict[str, Any] = {**counts, "skipped": run.skipped, **rates}
-        if as_json and tagger.estimator in ("moments", "mixed"):
+        if as_json and not untagged and tagger.estimator in ("moments", "mixed"):
             figures["negative_rate"] = round(negative / max(counts["tokens"], 1), 4)
         run.tell(figures)
 
@@ -173,6 +214,41 @@ def _answers(
     return answers
 
 
+def _is_untagged(model: str) -> bool:
+    from eigentext.base.modelfile import read_header
+
+    return read_header(model, "latent-tagger", "hmm").kind == "hmm"
+
+
+def _numbered(
+    hmm: HMM, sentences: list[Sequence[str]], *, as_json: bool, kbest: int, marginals: bool
+) -> list[_Answer]:
+    """The same for a model without tags: numbers of states."""
+    from json import dumps
+
+    paths = [[str(state) for state in path.tolist()] for path in hmm.predict(sentences)]
+    if not as_json:
+        return [_Answer(path) for path in paths]
+    shares = hmm.predict_proba(sentences) if marginals else [None] * len(paths)
+    answers = []
+    for tokens, path, log_prob, share in zip(
+        sentences, paths, hmm.log_prob(sentences).tolist(), shares, strict=True
+    ):
+        record: dict[str, Any] = {"tokens": list(tokens), "tags": path}
+        record["log_prob"] = log_prob if log_prob > float("-inf") else None
+        if share is not None:
+            names = [str(state) for state in range(hmm.n_states)]
+            record["marginals"] = [_likely(names, row) for row in share.tolist()]
+        answers.append(_Answer(path, dumps(record, ensure_ascii=False)))
+    return answers
+
+
+def _likely(names: Sequence[str], row: list[float]) -> dict[str, float]:
+    """The tags with a share worth telling, the largest first."""
+    ordered = sorted(zip(names, row, strict=True), key=lambda pair: -pair[1])
+    return {tag: round(share, 6) for tag, share in ordered if share >= 1e-6}
+
+
 def _as_json(
     tokens: Sequence[str], answer: TagAnswer, tagger: LatentTagger, *, kbest: int, marginals: bool
 ) -> dict[str, Any]:
@@ -183,16 +259,7 @@ def _as_json(
     if tagger.estimator in ("moments", "mixed"):
         record["negative_rate"] = answer.negative
     if marginals:
-        record["marginals"] = [
-            {
-                tag: round(share, 6)
-                for tag, share in sorted(
-                    zip(tagger.tags_, row, strict=True), key=lambda pair: -pair[1]
-                )
-                if share >= 1e-6
-            }
-            for row in answer.marginals.tolist()
-        ]
+        record["marginals"] = [_likely(tagger.tags_, row) for row in answer.marginals.tolist()]
     if kbest > 1:
         record["kbest"] = [
             {

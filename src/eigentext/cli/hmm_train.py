@@ -30,9 +30,11 @@ def train(
 ) -> None:
     """Learn a hidden Markov model of text (one tokenised sentence a line), or a latent tagger.
 
-    EM gives valid parameters; --operators need no iteration but may be negative, which `hmm eval`
-    counts.  Empty lines are passed over.  With hundreds of states a card (--device) pays.  With
-    --tagged the input is columns (token first, tag last) or CoNLL-U, and `hmm tag` uses the model.
+    EM gives valid parameters, and so does --estimator anchor, by words that belong to one state
+    alone: its states are the nearest to parts of speech.  --operators need no iteration but may be
+    negative, which `hmm eval` counts.  Empty lines are passed over.  With hundreds of states a
+    card (--device) pays.  With --tagged the input is columns (token first, tag last) or
+    CoNLL-U, and `hmm tag` uses the model.
 
     Example:
 
@@ -41,6 +43,8 @@ def train(
         $ eigentext hmm train sample/text.txt -o cca.hmm --operators --n-states 5
 
         $ eigentext hmm train sample/text.txt -o em.hmm --start random --n-starts 3 --n-states 5
+
+        $ eigentext hmm train sample/text.txt -o anchor.hmm --estimator anchor --n-states 5
 
         $ eigentext hmm train sample/entities.bio -o latent.model --tagged --n-states 4
     """
@@ -81,7 +85,7 @@ def train(
             try:
                 model.fit_encoded(data, symbols, **({} if operators else {"progress": progress}))
             except RankError as error:
-                remedy = "" if operators else ", or --start random"
+                remedy = "" if operators or model.estimator == "anchor" else ", or --start random"
                 raise SettingsError(f"{error}: take fewer --n-states{remedy}") from error
     run.save(model, sources, figures | _figures(model))
 

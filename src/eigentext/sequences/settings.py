@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
 from eigentext.base.settings import setting
-from eigentext.base.values import Anything, Real, Text, Whole
+from eigentext.base.values import Anything, Flag, Real, Text, Whole
 from eigentext.lexicon.signatures import LANGUAGES, Language
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Decoder",
     "Estimator",
+    "HMMEstimator",
     "HMMSettings",
     "LatentTaggerSettings",
     "Negatives",
@@ -29,6 +30,7 @@ __all__ = [
 ]
 
 Unknown = Literal["signature", "one"]
+HMMEstimator = Literal["em", "anchor"]
 Start = Literal["spectral", "recovered", "random"]
 Precision = Literal["double", "single"]
 Estimator = Literal["cca", "hkz", "fru"]
@@ -62,6 +64,23 @@ class SymbolSettings:
 class HMMSettings(SymbolSettings):
     """Settings of a hidden Markov model."""
 
+    estimator: HMMEstimator = setting(
+        "em",
+        Text(get_args(HMMEstimator)),
+        "em, or anchor: states from words that belong to one state alone, without EM unless "
+        "--n-iter asks for some.",
+        short="-e",
+    )
+    looks: bool = setting(
+        True,
+        Flag(),
+        "Of anchor: rare words are drawn towards words that look alike (case, digits, ending).",
+    )
+    senses: int | None = setting(
+        1,
+        Whole(1, optional=True),
+        "Of anchor: most states of a word; 1 tags best, more give a higher likelihood.",
+    )
     start: Start = setting(
         "spectral",
         Text(get_args(Start)),
@@ -69,7 +88,12 @@ class HMMSettings(SymbolSettings):
         "of EM in small steps; random.  The first two need as many directions in the data as "
         "there are states.",
     )
-    n_iter: int = setting(10, Whole(0), "Iterations of EM; 0 keeps the start.", short="-n")
+    n_iter: int | None = setting(
+        None,
+        Whole(0),
+        "Iterations of EM: 10 by default, for anchor none; 0 keeps the start.",
+        short="-n",
+    )
     n_starts: int = setting(
         1, Whole(1), "Random starts (seeds seed, seed + 1, ...); the best is kept."
     )

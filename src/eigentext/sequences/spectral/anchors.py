@@ -84,11 +84,13 @@ class AnchorChoices:
     weight: float = 1.0
     pure: float = 0.7
     rounds: int = 3
-    senses: int | None = None
+    senses: int | None = 1
     smoothing: float = 1.0
 
 
-EXACT = AnchorChoices(power=1.0, kappa=0.0, prior=0.0, weight=0.0, rounds=0, smoothing=0.0)
+EXACT = AnchorChoices(
+    power=1.0, kappa=0.0, prior=0.0, weight=0.0, rounds=0, senses=None, smoothing=0.0
+)
 """The equations alone, for data that follow the model."""
 
 
