@@ -70,9 +70,9 @@ def test_scaling_keeps_the_answer_exact():
     np.testing.assert_allclose(got.emission, true.emission, atol=1e-8)
 
 
-def test_pure_symbols_that_are_averaged_keep_the_answer_exact():
+def test_anchors_that_are_averaged_keep_the_answer_exact():
     true = planted(4, 3, 14, anchors_of_each=2)
-    averaged = replace(EXACT, rounds=2, pure=0.999999)
+    averaged = replace(EXACT, rounds=2, share=0.999999)
     got = reordered(anchor_hmm(exact_contexts(true, 9), 3, choices=averaged), true)
     np.testing.assert_allclose(got.transition, true.transition, atol=1e-8)
 

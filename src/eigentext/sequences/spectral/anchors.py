@@ -14,7 +14,7 @@ weights::
 4. :func:`find_anchors`: the symbol furthest from the mean, then again and again the one furthest
    from the plane through those that were found (successive projections), by mass ``n_x^weight``.
 5. :func:`simplex_weights`: p(h | x) of every symbol is the nearest point of the anchors' hull.
-   ``rounds`` times an anchor becomes the mean of the symbols that are ``pure`` in its state.
+   ``rounds`` times an anchor becomes the mean of the symbols with a ``share`` in its state.
 6. Bayes: ``o(x | h) ~ p(h | x) n_x``.  With O known, pairs of neighbours are linear in the
    transitions, ``P = O' M O`` with ``M = p(h, h')``, and first symbols in pi: :func:`transitions`
    is nonnegative least squares, each entry of P divided by its expected size.
@@ -66,14 +66,14 @@ _NO_DISTANCE = 1e-9  # relative to the first: what is nearer to the plane of anc
 
 @dataclass(frozen=True)
 class AnchorChoices:
-    """What text needs beyond the equations; the defaults were looked at on six languages.
+    """What text needs beyond the equations (docs/family-anchor.md: how they were chosen).
 
     ``power``   of the counts of contexts, before they are scaled
     ``kappa``   added to totals in the scaling
     ``prior``   tokens that what a symbol looks like is worth; 0: its looks say nothing
     ``weight``  exponent of a symbol's count in the choice of anchors; 0: the paper's
-    ``pure``    a symbol with this share of one state counts for its anchor
-    ``rounds``  how often anchors are replaced by the mean of their pure symbols
+    ``share``   a symbol with this much of one state or more counts for its anchor
+    ``rounds``  how often anchors are replaced by the mean of the symbols that count for them
     ``senses``  most states of a symbol; None: any number
     ``smoothing``  tokens added to every row, as in EM
     """
@@ -82,8 +82,8 @@ class AnchorChoices:
     kappa: float = 100.0
     prior: float = 20.0
     weight: float = 1.0
-    pure: float = 0.7
-    rounds: int = 3
+    share: float = 0.3
+    rounds: int = 5
     senses: int | None = 1
     smoothing: float = 1.0
 
@@ -376,7 +376,7 @@ def _states(v: Floats, counts: Floats, corners: Floats, choices: AnchorChoices) 
     """(V, k) p(h | x)."""
     Q = simplex_weights(v, corners)
     for _ in range(choices.rounds):
-        own = np.where(choices.pure <= Q, Q, 0.0) * counts[:, None]
+        own = np.where(choices.share <= Q, Q, 0.0) * counts[:, None]
         mass = own.sum(axis=0)[:, None]
         corners = np.where(mass > 0, (own.T @ v) / np.where(mass > 0, mass, 1.0), corners)
         Q = simplex_weights(v, corners)
